@@ -1,0 +1,2 @@
+// Package fifo holds the queues FIFO and DeltaFIFO.
+package fifo

@@ -1,0 +1,2 @@
+// Package deliver holds the queue of changes that each handler has.
+package deliver

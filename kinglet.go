@@ -1,0 +1,37 @@
+package kinglet
+
+import (
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// What users of an informer need of package store, under one name.
+type (
+	// Key names one object.
+	Key = store.Key
+	// Change is one step in the history of a key.
+	Change[T any] = store.Change[T]
+	// ChangeType says what happened: Added, Updated or Deleted.
+	ChangeType = store.ChangeType
+	// Reason says how a change came to be known.
+	Reason = store.Reason
+	// Reader is everything that can be read from an informer's store.
+	Reader[T any] = store.Reader[T]
+	// Snapshot is one immutable version of a store.
+	Snapshot[T any] = store.Snapshot[T]
+	// KeyFunc reads an object's key.
+	KeyFunc[T any] = store.KeyFunc[T]
+	// IndexFunc returns the values under which an object is found.
+	IndexFunc[T any] = store.IndexFunc[T]
+)
+
+// The types and reasons of changes.
+const (
+	Added   = store.Added
+	Updated = store.Updated
+	Deleted = store.Deleted
+
+	Live    = store.Live
+	Initial = store.Initial
+	Relist  = store.Relist
+	Resync  = store.Resync
+)

@@ -1,0 +1,2 @@
+// Package kinglettest helps to test programs that use informers.
+package kinglettest

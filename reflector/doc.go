@@ -1,0 +1,2 @@
+// Package reflector keeps a Sink equal to a source.Source.
+package reflector

@@ -1,0 +1,27 @@
+package reflector
+
+import (
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Sink is what a reflector keeps equal to its source. Its methods are called
+// from the reflector's goroutine, one at a time, except Held.
+type Sink[T any] interface {
+	// Held is the hint that decoders ask for; safe for concurrent use.
+	Held(key store.Key) (obj T, memo store.Memo, ok bool)
+
+	// Apply takes live events in the order of the server; only Added,
+	// Modified and Deleted. An item with Err set is to be quarantined.
+	// resourceVersion is the scope's once all of them are applied.
+	// The slice is the caller's again after the call.
+	Apply(scope store.Scope, events []source.Event[T], resourceVersion string)
+
+	// Replace takes the whole state of the scope, as of one version. What the
+	// sink holds in the scope and items do not name is gone. The slice passes
+	// to the sink.
+	Replace(scope store.Scope, items []source.Item[T], resourceVersion string, epoch bool)
+
+	// Bookmark moves the scope's version forward with nothing changed.
+	Bookmark(scope store.Scope, resourceVersion string)
+}

@@ -1,0 +1,148 @@
+package source
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Source is where objects come from: one collection of one kind, with its
+// namespace and selectors fixed when it was made.
+//
+// List and Watch run on the caller's goroutine and call yield from it. They
+// return when the stream is over, when ctx ends, or with yield's error, which
+// they return unchanged. A Source may be used by one caller at a time.
+type Source[T any] interface {
+	// List sends the collection page by page. It follows continue tokens
+	// itself only as far as req asks: one call is one request to the server,
+	// and the last page's Continue says where the next call goes on.
+	// One response may be sent as several pages, so that it need not be held
+	// whole; all but the last of them have More set.
+	List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error
+
+	// Watch sends batches of events: what arrived together, at least one
+	// each. It returns nil when the server ended the stream in good order.
+	// An error that the server sent as an event is an Event of type Error,
+	// not an error of Watch. The batch may be reused after yield returns.
+	Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error
+
+	// String describes the collection for people: "pods in namespace x,
+	// selector a=b". It is fixed.
+	String() string
+}
+
+// Held answers what a sink holds under a key, and the memo that the decoder
+// left beside it, so that a decoder can keep what did not change. The answer
+// is a hint: it may be one version old. It is safe for concurrent use.
+type Held[T any] func(key store.Key) (obj T, memo store.Memo, ok bool)
+
+// ListRequest is one LIST request.
+type ListRequest[T any] struct {
+	// ResourceVersion is "", "0" or a version, as in metav1.ListOptions.
+	ResourceVersion string
+	// NotOlderThan sets resourceVersionMatch=NotOlderThan.
+	NotOlderThan bool
+	// Continue goes on where a page ended; ResourceVersion is then empty.
+	Continue string
+	// Limit is the page size asked for; 0 asks for everything.
+	Limit int64
+	// Held may be nil.
+	Held Held[T]
+}
+
+// WatchRequest is one WATCH request. Bookmarks are always asked for.
+type WatchRequest[T any] struct {
+	// ResourceVersion to go on from; "" for the most recent when
+	// SendInitialEvents is set.
+	ResourceVersion string
+	// SendInitialEvents asks for a watch-list (KEP-3157): the state as Added
+	// events, then a bookmark with InitialEventsEnd, then what follows.
+	SendInitialEvents bool
+	// Timeout after which the server is asked to end the stream.
+	Timeout time.Duration
+	// Held may be nil.
+	Held Held[T]
+}
+
+// Item is one object as it came from the server, or the reason why it could
+// not be had.
+type Item[T any] struct {
+	// Key is zero if the object's identity could not be read.
+	Key             store.Key
+	UID             types.UID
+	ResourceVersion string
+	// Object is the zero T if Err is set.
+	Object T
+	// Memo is what the decoder wants kept beside the object; may be nil.
+	Memo store.Memo
+	// Err says why there is no object: an *ItemError.
+	Err error
+}
+
+// Page is a piece of a list.
+type Page[T any] struct {
+	Items []Item[T]
+	// ResourceVersion is the list's, the same on all of its pages; it is set
+	// at the latest on the page that has More unset.
+	ResourceVersion string
+	// Continue is where the next request goes on; empty at the end.
+	Continue string
+	// Remaining is the server's estimate of items after this page, or 0.
+	Remaining int64
+	// More says that this response has more pages to come.
+	More bool
+	// Bytes is the size of this page on the wire after decompression, 0 where
+	// the source cannot know.
+	Bytes int64
+}
+
+// EventType is the type of a watch event.
+type EventType uint8
+
+const (
+	// Added, Modified and Deleted carry an Item.
+	Added EventType = iota + 1
+	Modified
+	Deleted
+	// Bookmark carries only a ResourceVersion, up to which all was sent.
+	Bookmark
+	// Error carries what the server sent in place of an object, as Err: an
+	// apierrors.APIStatus where it was a Status. The stream is over.
+	Error
+	// Unknown is a type that this version does not know, or a known one with
+	// something in it that is no object; Err says what came.
+	Unknown
+)
+
+// String returns the name as on the wire: "ADDED", "MODIFIED" ….
+func (t EventType) String() string {
+	switch t {
+	case Added:
+		return "ADDED"
+	case Modified:
+		return "MODIFIED"
+	case Deleted:
+		return "DELETED"
+	case Bookmark:
+		return "BOOKMARK"
+	case Error:
+		return "ERROR"
+	}
+	return "UNKNOWN"
+}
+
+// Event is one watch event. For Added, Modified and Deleted an Err that is
+// set means that the event's object could not be decoded.
+type Event[T any] struct {
+	Type EventType
+	Item[T]
+	// InitialEventsEnd marks the bookmark that ends a watch-list's initial
+	// events (the annotation k8s.io/initial-events-end).
+	InitialEventsEnd bool
+	// Bytes is the size of this event on the wire, 0 where the source cannot
+	// know.
+	Bytes int64
+}

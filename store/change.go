@@ -1,0 +1,106 @@
+package store
+
+// ChangeType says what happened to a key.
+type ChangeType uint8
+
+const (
+	// Added: the key was absent; New is set.
+	Added ChangeType = iota + 1
+	// Updated: the key was present; Old and New are set.
+	Updated
+	// Deleted: the key is gone; Old is the last state known.
+	Deleted
+)
+
+// String returns "Added", "Updated" or "Deleted".
+func (t ChangeType) String() string {
+	switch t {
+	case Added:
+		return "Added"
+	case Updated:
+		return "Updated"
+	case Deleted:
+		return "Deleted"
+	}
+	return "Unknown"
+}
+
+// Reason says how a change came to be known.
+type Reason uint8
+
+const (
+	// Live: the server's watch told of it.
+	Live Reason = iota
+	// Initial: part of the state found when the handler, or the informer,
+	// began.
+	Initial
+	// Relist: found by comparing a later list with the store.
+	Relist
+	// Resync: nothing changed; the handler asked to see every object again
+	// from time to time.
+	Resync
+)
+
+// String returns "Live", "Initial", "Relist" or "Resync".
+func (r Reason) String() string {
+	switch r {
+	case Live:
+		return "Live"
+	case Initial:
+		return "Initial"
+	case Relist:
+		return "Relist"
+	case Resync:
+		return "Resync"
+	}
+	return "Unknown"
+}
+
+// Change is one step in the history of a key.
+type Change[T any] struct {
+	Type ChangeType
+	Key  Key
+	// Old is the state before; the zero T when Type is Added.
+	Old T
+	// New is the state after; the zero T when Type is Deleted.
+	New T
+	// ResourceVersion is the version of the collection after this change:
+	// the object's own for a live change, the list's for a list.
+	ResourceVersion string
+	Reason          Reason
+	// FinalStateUnknown is true for a Deleted change of which the object's
+	// last state was missed; Old is then the last state that was seen.
+	FinalStateUnknown bool
+}
+
+// Memo is what a decoder left beside an object to recognise its next version
+// by. Only the decoder that made it looks inside.
+type Memo any
+
+// Op is one write of a Batch.
+type Op[T any] struct {
+	// Key names the object. Invariant: for a put it equals the store's
+	// KeyFunc of Object.
+	Key Key
+	// Delete removes the key; Object, if the deleter knew it, is the final
+	// state and becomes Change.Old.
+	Delete bool
+	// HasObject says, for a Delete, that Object holds the final state.
+	HasObject bool
+	Object    T
+	// Memo is kept beside the object until its next write. It may be nil.
+	Memo Memo
+	// ResourceVersion is the collection's version once this op is applied;
+	// empty keeps the version there is.
+	ResourceVersion string
+}
+
+// Batch is what arrived together from one scope. Ops are applied in order.
+type Batch[T any] struct {
+	Scope  Scope
+	Ops    []Op[T]
+	Reason Reason
+	// ResourceVersion is the scope's version once the whole batch is
+	// applied; empty keeps the version there is.
+	ResourceVersion string
+}

@@ -1,0 +1,60 @@
+package store
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Key names one object. It is comparable, cheap to copy and made of strings
+// that it shares with the object it was read from, so that no
+// "namespace/name" string has to be built to look something up.
+//
+// Keys are ordered by Cluster, then Namespace, then Name.
+type Key struct {
+	// Cluster is empty where one cluster is mirrored.
+	Cluster string
+	// Namespace is empty for a cluster-scoped object.
+	Namespace string
+	Name      string
+}
+
+// String returns "name", "namespace/name" or "cluster/namespace/name", for
+// people to read. It allocates; it is not for look-ups.
+func (k Key) String() string {
+	switch {
+	case k.Cluster != "":
+		return k.Cluster + "/" + k.Namespace + "/" + k.Name
+	case k.Namespace != "":
+		return k.Namespace + "/" + k.Name
+	default:
+		return k.Name
+	}
+}
+
+// Compare returns -1, 0 or +1 as k sorts before, with or after o.
+func (k Key) Compare(o Key) int {
+	// Name differs most often, yet order is by Cluster first: equal strings
+	// that share memory compare in O(1), which is the usual case for both.
+	if k.Cluster != o.Cluster {
+		return strings.Compare(k.Cluster, o.Cluster)
+	}
+	if k.Namespace != o.Namespace {
+		return strings.Compare(k.Namespace, o.Namespace)
+	}
+	return cmp.Compare(k.Name, o.Name)
+}
+
+// Scope is a part of the key space that one source speaks for: everything,
+// one namespace of several, a shard, a cluster. Replacing a scope sweeps only
+// keys inside it, and each scope has a resource version of its own.
+// The zero Scope is everything.
+type Scope struct {
+	// ID tells scopes of one store apart.
+	ID string
+	// Contains reports whether a key belongs to the scope; nil means every
+	// key does. It must be pure: the answer for a key never changes.
+	Contains func(Key) bool
+}
+
+// Has reports whether k belongs to s.
+func (s Scope) Has(k Key) bool { return s.Contains == nil || s.Contains(k) }
