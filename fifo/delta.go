@@ -1,0 +1,136 @@
+package fifo
+
+// DeltaType says what happened to an object.
+type DeltaType uint8
+
+const (
+	// Added: the object is new, as far as the producer knows.
+	Added DeltaType = iota + 1
+	// Updated: the object changed.
+	Updated
+	// Deleted: the object is gone.
+	Deleted
+	// Replaced: the object was in the list of a Replace; whether it changed
+	// is not known.
+	Replaced
+	// Sync: nothing happened; the object was queued by Resync (or by Replace,
+	// if Options.ReplaceAsSync is set).
+	Sync
+)
+
+// String returns "Added", "Updated", "Deleted", "Replaced" or "Sync".
+func (t DeltaType) String() string {
+	switch t {
+	case Added:
+		return "Added"
+	case Updated:
+		return "Updated"
+	case Deleted:
+		return "Deleted"
+	case Replaced:
+		return "Replaced"
+	case Sync:
+		return "Sync"
+	}
+	return "Unknown"
+}
+
+// Knowledge says what the object of a delta is worth, the best first. Only a
+// Deleted delta ever has another one than Exact.
+type Knowledge uint8
+
+const (
+	// Exact: the object is the state after the change; for Deleted, the final
+	// state.
+	Exact Knowledge = iota
+	// LastSeen: the object is gone and its final state was missed. The delta
+	// has the last state that was seen, which may be stale.
+	LastSeen
+	// KeyOnly: the object is gone and no state of it is known. The delta has
+	// the zero object.
+	KeyOnly
+)
+
+// String returns "Exact", "LastSeen" or "KeyOnly".
+func (k Knowledge) String() string {
+	switch k {
+	case Exact:
+		return "Exact"
+	case LastSeen:
+		return "LastSeen"
+	case KeyOnly:
+		return "KeyOnly"
+	}
+	return "Unknown"
+}
+
+// Delta is one thing that happened to an object.
+type Delta[T any] struct {
+	Type      DeltaType
+	Knowledge Knowledge
+	// Object is the state after the change, or what Knowledge says.
+	Object T
+}
+
+// FinalStateUnknown reports whether the object was deleted unseen, so that
+// Object is not its final state.
+func (d Delta[T]) FinalStateUnknown() bool { return d.Knowledge != Exact }
+
+// Deltas is what happened to one object, the oldest first.
+type Deltas[T any] []Delta[T]
+
+// Oldest returns the first delta, and whether there is one.
+func (d Deltas[T]) Oldest() (Delta[T], bool) {
+	if len(d) == 0 {
+		return Delta[T]{}, false
+	}
+	return d[0], true
+}
+
+// Newest returns the last delta, and whether there is one.
+func (d Deltas[T]) Newest() (Delta[T], bool) {
+	if len(d) == 0 {
+		return Delta[T]{}, false
+	}
+	return d[len(d)-1], true
+}
+
+// gone reports whether the last that happened is a delete.
+func (d Deltas[T]) gone() bool {
+	last, ok := d.Newest()
+	return ok && last.Type == Deleted
+}
+
+// with returns d and one more delta. Two adjacent deletes are told as one,
+// that which knows more: watches and lists both report the same deletion.
+// Nothing else is folded. It may write to d.
+func (d Deltas[T]) with(newer Delta[T]) Deltas[T] {
+	if newer.Type != Deleted || !d.gone() {
+		return append(d, newer)
+	}
+	last := &d[len(d)-1]
+	// The first report of the final state is it. Of two guesses the later
+	// one is nearer, if it has an object at all.
+	if last.Knowledge != Exact && newer.Knowledge <= last.Knowledge {
+		*last = newer
+	}
+	return d
+}
+
+// mergeDeltas puts deltas that come back before those that came since.
+func mergeDeltas[T any](older, newer Deltas[T]) Deltas[T] {
+	// The caller of Pop keeps older, so it is copied.
+	merged := make(Deltas[T], len(older), len(older)+len(newer))
+	copy(merged, older)
+	for _, d := range newer {
+		merged = merged.with(d)
+	}
+	return merged
+}
+
+// Item is the entry of one key in a DeltaFIFO.
+type Item[K comparable, T any] struct {
+	Key K
+	// Deltas has at least one element, except where a method says otherwise.
+	Deltas Deltas[T]
+}

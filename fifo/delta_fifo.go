@@ -1,0 +1,187 @@
+package fifo
+
+import (
+	"context"
+	"slices"
+)
+
+// DeltaFIFO is a queue with one entry a key, the list of all that happened to
+// the object since its key was last popped. Keys come out in the order in
+// which they came to wait. Unlike a FIFO it tells of deletes, of those found
+// out later as well, and of every change.
+//
+// It holds keys × deltas: only adjacent deletes of a key fold into one, and
+// nothing pushes back; see the package's Bounds. All methods are safe for
+// concurrent use, and only the Pop methods block. Make one with NewDeltaFIFO.
+type DeltaFIFO[K comparable, T any] struct {
+	queue[K, Deltas[T]]
+	key  func(T) (K, error)
+	opts Options[K, T]
+}
+
+// NewDeltaFIFO returns an empty DeltaFIFO that finds the key of an object with
+// key, which has to be pure and safe for concurrent use. It starts no
+// goroutine.
+func NewDeltaFIFO[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *DeltaFIFO[K, T] {
+	f := &DeltaFIFO[K, T]{key: key, opts: opts}
+	f.init(mergeDeltas[T])
+	return f
+}
+
+// Key returns the key of obj. The error is a *KeyError.
+func (f *DeltaFIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
+
+// Add queues an Added delta. The error is a *KeyError or a *TransformError.
+func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.change(Added, obj) }
+
+// Update queues an Updated delta. The error is a *KeyError or a
+// *TransformError.
+func (f *DeltaFIFO[K, T]) Update(obj T) error { return f.change(Updated, obj) }
+
+func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	if obj, err = f.transform(key, obj); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	f.append(key, Delta[T]{Type: t, Object: obj})
+	return nil
+}
+
+// append adds a delta to what waits under key. The caller holds the lock.
+func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
+	e := f.line.hold(key)
+	f.line.put(e, e.waiting.value.with(d))
+	return e
+}
+
+func (f *DeltaFIFO[K, T]) transform(key K, obj T) (T, error) {
+	if f.opts.Transform == nil {
+		return obj, nil
+	}
+	out, err := f.opts.Transform(obj)
+	if err != nil {
+		return out, &TransformError[K]{Key: key, Err: err}
+	}
+	return out, nil
+}
+
+// AddIfNotPresent queues an item that was popped, if nothing waits under its
+// key, and does nothing otherwise. Its objects are not transformed again; its
+// deltas are copied. The error is ErrNoDeltas.
+//
+// To put an item back that a process function has failed on, return ErrRequeue
+// from it, which loses nothing if the key waits again already.
+func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) error {
+	if len(item.Deltas) == 0 {
+		return ErrNoDeltas
+	}
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	if e := f.line.hold(item.Key); !e.waiting.held {
+		f.line.put(e, slices.Clone(item.Deltas))
+	}
+	return nil
+}
+
+// DeltaCount returns the number of deltas that wait, which is what the queue's
+// memory goes by. It costs O(keys); Len is cheap.
+func (f *DeltaFIFO[K, T]) DeltaCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for e := f.line.head; e != nil; e = e.next {
+		n += len(e.waiting.value)
+	}
+	return n
+}
+
+// List returns the newest object of every key that waits, the next to be
+// popped first. For a key whose deletion alone is known that is the zero T. It
+// costs O(keys).
+func (f *DeltaFIFO[K, T]) List() []T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]T, 0, f.line.waiting)
+	for e := f.line.head; e != nil; e = e.next {
+		newest, _ := e.waiting.value.Newest()
+		list = append(list, newest.Object)
+	}
+	return list
+}
+
+// Get returns a copy of the deltas that wait under obj's key. The error is a
+// *KeyError.
+func (f *DeltaFIFO[K, T]) Get(obj T) (deltas Deltas[T], ok bool, err error) {
+	key, err := f.Key(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	deltas, ok = f.GetByKey(key)
+	return deltas, ok, nil
+}
+
+// GetByKey returns a copy of the deltas that wait under key.
+func (f *DeltaFIFO[K, T]) GetByKey(key K) (Deltas[T], bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.line.entries[key]; e != nil && e.waiting.held {
+		return slices.Clone(e.waiting.value), true
+	}
+	return nil, false
+}
+
+// Pop waits until a key can be taken, takes it out of the queue, calls process
+// with its deltas and returns them and process's error; an ErrRequeue puts them
+// back, see there. Any other error drops them, as does a panic, which is not
+// recovered. A nil process only takes.
+//
+// The deltas are the caller's when Pop returns; until then they are read-only,
+// since writers look at them.
+//
+// Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
+// of ctx, wrapped, once ctx has ended; the item is then zero and nothing was
+// taken. ctx does not interrupt process.
+func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T]]) (Item[K, T], error) {
+	var room [1]*entry[K, Deltas[T]]
+	taken, err := f.take(ctx, 1, room[:0])
+	if err != nil {
+		return Item[K, T]{}, err
+	}
+	item := Item[K, T]{Key: taken[0].key, Deltas: taken[0].flight.value}
+	initial := taken[0].flight.initial
+	return item, f.run(taken, func() error {
+		if process == nil {
+			return nil
+		}
+		return process(item, initial)
+	})
+}
+
+// PopBatch is Pop for up to limit keys at once, all there are if limit is below
+// 1. It does not wait for more than one. process answers for all of them:
+// ErrRequeue puts all back, any other error drops all. A batch ends early where
+// the first batch of the queue does.
+func (f *DeltaFIFO[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[Item[K, T]]) ([]Item[K, T], error) {
+	taken, err := f.take(ctx, limit, nil)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]Item[K, T], len(taken))
+	for i, e := range taken {
+		items[i] = Item[K, T]{Key: e.key, Deltas: e.flight.value}
+	}
+	initial := taken[0].flight.initial
+	return items, f.run(taken, func() error {
+		if process == nil {
+			return nil
+		}
+		return process(items, initial)
+	})
+}

@@ -1,0 +1,207 @@
+package fifo
+
+import (
+	"cmp"
+	"slices"
+)
+
+// roomy is the number of entries from which an emptied line gives its map
+// back: Go's maps never shrink, and after an initial list of 500,000 the room
+// would stay for the life of the queue. Below it the map is some 100 KB.
+const roomy = 1024
+
+// slot is one of the two places where the value of a key can be.
+type slot[V any] struct {
+	held    bool
+	initial bool // the value is of the first batch
+	value   V
+}
+
+// entry is all that is held of one key.
+//
+// Invariant: an entry that is in line.entries has waiting.held or flight.held.
+// Invariant: it is linked between head and tail if and only if waiting.held.
+type entry[K comparable, V any] struct {
+	key        K
+	prev, next *entry[K, V]
+
+	waiting slot[V]
+	// flight is what was handed out and not yet settled. Its value does not
+	// change while held.
+	flight slot[V]
+	// forgotten says that what is in flight is not to come back.
+	forgotten bool
+	// turn counts launches, to put entries in flight into an order.
+	turn uint64
+	// mark is the last line.stamp that touched the entry.
+	mark uint64
+}
+
+// line is the order of the keys, what is in flight, and the accounting of the
+// first batch. It is pure: no locks, no waiting, no callbacks but merge.
+type line[K comparable, V any] struct {
+	entries    map[K]*entry[K, V]
+	head, tail *entry[K, V]
+	// Invariant: waiting and flying are the numbers of entries whose slot of
+	// that name is held.
+	waiting, flying int
+	turns, stamp    uint64
+	peak            int // most entries since the map was made
+
+	// populated is set by the first write of any kind.
+	populated bool
+	// Invariant: initial is the number of slots that are held and initial.
+	initial int
+}
+
+// synced reports whether the first batch is known and has been dealt with.
+func (l *line[K, V]) synced() bool { return l.populated && l.initial == 0 }
+
+// hold returns the entry of key, and makes one if there is none, which the
+// caller then has to enqueue.
+func (l *line[K, V]) hold(key K) *entry[K, V] {
+	e := l.entries[key]
+	if e == nil {
+		if l.entries == nil {
+			l.entries = make(map[K]*entry[K, V])
+		}
+		e = &entry[K, V]{key: key}
+		l.entries[key] = e
+		l.peak = max(l.peak, len(l.entries))
+	}
+	return e
+}
+
+// put makes v the value that waits under e, at the end if none did.
+func (l *line[K, V]) put(e *entry[K, V], v V) {
+	e.waiting.value = v
+	if e.waiting.held {
+		return
+	}
+	e.waiting.held = true
+	l.waiting++
+	l.link(e)
+}
+
+func (l *line[K, V]) link(e *entry[K, V]) {
+	e.prev, e.next = l.tail, nil
+	if l.tail == nil {
+		l.head = e
+	} else {
+		l.tail.next = e
+	}
+	l.tail = e
+}
+
+func (l *line[K, V]) unlink(e *entry[K, V]) {
+	if e.prev == nil {
+		l.head = e.next
+	} else {
+		e.prev.next = e.next
+	}
+	if e.next == nil {
+		l.tail = e.prev
+	} else {
+		e.next.prev = e.prev
+	}
+	e.prev, e.next = nil, nil
+}
+
+// toEnd moves an entry that waits to the end.
+func (l *line[K, V]) toEnd(e *entry[K, V]) {
+	l.unlink(e)
+	l.link(e)
+}
+
+// drop forgets what waits under e.
+func (l *line[K, V]) drop(e *entry[K, V]) {
+	l.unlink(e)
+	l.waiting--
+	if e.waiting.initial {
+		l.initial--
+	}
+	e.waiting = slot[V]{}
+	l.release(e)
+}
+
+// release takes e out of the map if it holds nothing any more.
+func (l *line[K, V]) release(e *entry[K, V]) {
+	if e.waiting.held || e.flight.held {
+		return
+	}
+	delete(l.entries, e.key)
+	if len(l.entries) == 0 && l.peak >= roomy {
+		l.entries, l.peak = nil, 0
+	}
+}
+
+// markInitial ends the first Replace: if no write came before it, everything
+// that waits is the first batch.
+func (l *line[K, V]) markInitial() {
+	if l.populated {
+		return
+	}
+	l.populated = true
+	for e := l.head; e != nil; e = e.next {
+		e.waiting.initial = true
+	}
+	l.initial = l.waiting
+}
+
+// take moves up to limit entries from waiting to flight and appends them to
+// into. It takes the first that are not in flight already, and stops where the
+// first batch ends, so that all it took are of it or none is.
+func (l *line[K, V]) take(limit int, into []*entry[K, V]) []*entry[K, V] {
+	for e := l.head; e != nil && len(into) < limit; {
+		next := e.next
+		if !e.flight.held {
+			if len(into) > 0 && e.waiting.initial != into[0].flight.initial {
+				break
+			}
+			l.unlink(e)
+			l.waiting--
+			l.flying++
+			l.turns++
+			e.turn, e.forgotten = l.turns, false
+			e.flight, e.waiting = e.waiting, slot[V]{}
+			into = append(into, e)
+		}
+		e = next
+	}
+	return into
+}
+
+// settle ends the flight of e. With back set its value returns to the end of
+// the line; if a newer value waits there already, merge makes one of both.
+func (l *line[K, V]) settle(e *entry[K, V], back bool, merge func(older, newer V) V) {
+	l.flying--
+	if e.flight.initial {
+		l.initial--
+	}
+	v := e.flight.value
+	e.flight = slot[V]{}
+	switch {
+	case !back || e.forgotten:
+		l.release(e)
+	case e.waiting.held:
+		e.waiting.value = merge(v, e.waiting.value)
+	default:
+		l.put(e, v)
+	}
+}
+
+// inFlight returns the entries in flight, in the order in which they were
+// taken. It looks at every entry, so it is not for hot paths.
+func (l *line[K, V]) inFlight() []*entry[K, V] {
+	if l.flying == 0 {
+		return nil
+	}
+	found := make([]*entry[K, V], 0, l.flying)
+	for _, e := range l.entries {
+		if e.flight.held {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *entry[K, V]) int { return cmp.Compare(a.turn, b.turn) })
+	return found
+}
