@@ -1,0 +1,208 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// pushChunk is how many changes are queued under one hold of a registration's
+// lock, so that its handler can begin on a large batch while the rest is
+// still being queued.
+const pushChunk = 1024
+
+// DefaultGrace is how long after the end of its context Hub.Wait reports a
+// handler that has not returned, if Options do not say.
+const DefaultGrace = 10 * time.Second
+
+// Options of a Hub. KeyFunc, Snapshot and Report are required.
+type Options[T any] struct {
+	// KeyFunc is the store's.
+	KeyFunc store.KeyFunc[T]
+
+	// Snapshot returns the store's present state, immutable. It is called
+	// under the hub's lock: it must be O(1) and must not call into the hub.
+	Snapshot func() store.Reader[T]
+
+	// Report is told of *HandlerPanicError, *HandlerExitError,
+	// *OverflowError, *StuckHandlerError and *store.KeyError. It is called
+	// from the goroutine that met the error, never under a lock, possibly
+	// from several at once.
+	Report func(error)
+
+	// Grace is how long after the end of the context Wait reports a handler
+	// that has not returned; DefaultGrace if 0.
+	Grace time.Duration
+}
+
+// validate returns every problem at once.
+func (o Options[T]) validate() error {
+	var errs []error
+	if o.KeyFunc == nil {
+		errs = append(errs, errors.New("KeyFunc is missing"))
+	}
+	if o.Snapshot == nil {
+		errs = append(errs, errors.New("Snapshot is missing"))
+	}
+	if o.Report == nil {
+		errs = append(errs, errors.New("Report is missing"))
+	}
+	if o.Grace < 0 {
+		errs = append(errs, fmt.Errorf("Grace is negative: %v", o.Grace))
+	}
+	return errors.Join(errs...)
+}
+
+// Hub gives the changes of one store to any number of handlers. Make one with
+// NewHub.
+type Hub[T any] struct {
+	opts Options[T]
+
+	// mu makes the state of the store and what is in the queues one thing:
+	//
+	// Invariant: for every registration that has begun its replay, and every
+	// key, what the handler was told (once the call under way returns), then
+	// what its queue holds (and what is left of its replay) is the store's
+	// present state.
+	mu sync.Mutex
+
+	// What follows is guarded by mu.
+
+	// regs are the handlers that have not ended.
+	regs []*Registration[T]
+	// count is how many were ever added.
+	count int
+	// synced: the first list has been published.
+	synced bool
+	// version is the collection's after the last Commit.
+	version string
+	// ctx is Start's; nil before.
+	ctx context.Context
+}
+
+// NewHub returns a hub without handlers. It starts nothing.
+func NewHub[T any](opts Options[T]) (*Hub[T], error) {
+	if err := opts.validate(); err != nil {
+		return nil, fmt.Errorf("deliver: %w", err)
+	}
+	if opts.Grace == 0 {
+		opts.Grace = DefaultGrace
+	}
+	return &Hub[T]{opts: opts}, nil
+}
+
+// Commit calls apply, which writes the store and returns what changed and the
+// version that the collection is at now (empty: as before), and queues the
+// changes for every handler. Nothing else that concerns both the store and
+// the queues happens in between. A bookmark is a Commit without changes.
+//
+// The changes are not kept. They must be a legal history for what the store
+// held, as store.Apply and store.Replace return it. Before Synced they are
+// queued for nobody, since every handler still has the whole state to come.
+//
+// Commit never waits for a handler. It costs O(changes × handlers) beside
+// apply, and allocates only where a queue has to grow.
+func (h *Hub[T]) Commit(apply func() (changes []store.Change[T], version string)) {
+	for _, err := range h.commit(apply) {
+		h.opts.Report(err)
+	}
+}
+
+// commit returns what is to be reported once the lock is released.
+func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	changes, version := apply()
+	before := h.version
+	if version != "" {
+		h.version = version
+	}
+	if !h.synced {
+		return nil
+	}
+	orphans := false
+	for _, r := range h.regs {
+		err := r.push(changes, before, h.version)
+		if err == nil {
+			continue
+		}
+		overflows = append(overflows, err)
+		orphans = r.end(err) || orphans
+	}
+	if orphans {
+		h.regs = slices.DeleteFunc(h.regs, (*Registration[T]).orphan)
+	}
+	return overflows
+}
+
+// Synced says that the first list has been committed: every handler begins
+// with the state that the store has now, and gets what is committed from now
+// on after it. Calls after the first do nothing.
+func (h *Hub[T]) Synced() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.synced {
+		return
+	}
+	h.synced = true
+	if len(h.regs) == 0 {
+		return
+	}
+	snapshot := h.opts.Snapshot()
+	for _, r := range h.regs {
+		r.beginReplay(snapshot, h.version)
+	}
+}
+
+// Add registers a handler, at any time. It is told of the present state
+// first, as Added with Reason Initial, once the hub is synced and started, and
+// of everything that happens from then on after it.
+//
+// Add is O(1) and waits for at most one Commit. It fails with what is wrong
+// with opts, or with ErrStopped once the hub's context has ended.
+func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T], error) {
+	err := opts.validate()
+	if handler == nil {
+		err = errors.Join(errors.New("handler is nil"), err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("deliver: handler %q: %w", opts.Name, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx != nil && h.ctx.Err() != nil {
+		return nil, fmt.Errorf("deliver: handler %q: %w", opts.Name, ErrStopped)
+	}
+	h.count++
+	r := newRegistration(h, handler, opts.withDefaults(h.count))
+	h.regs = append(h.regs, r)
+	if h.synced {
+		r.beginReplay(h.opts.Snapshot(), h.version)
+	}
+	if h.ctx != nil {
+		r.start(h.ctx)
+	}
+	return r, nil
+}
+
+// Handlers returns the handlers that have not ended, in the order in which
+// they were added.
+func (h *Hub[T]) Handlers() []*Registration[T] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.regs)
+}
+
+// forget takes a handler that has ended off the list.
+func (h *Hub[T]) forget(r *Registration[T]) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if i := slices.Index(h.regs, r); i >= 0 {
+		h.regs = slices.Delete(h.regs, i, i+1)
+	}
+}

@@ -1,0 +1,200 @@
+package deliver
+
+import (
+	"slices"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// keepRecords is the capacity that an empty queue may keep: 16 records, their
+// map and 16 changes to deliver are some 5 KiB. What a larger burst needed is
+// given back when the handler has caught up.
+const keepRecords = 16
+
+// none is the slot number that is no slot.
+const none = -1
+
+// queue is what is pending for one handler: records in the order of their
+// first change, found by key. It is plain data, guarded by whoever owns it.
+//
+// Records stand in slots, linked in order, so that one in the middle leaves in
+// O(1) and its slot is used again.
+type queue[T any] struct {
+	// every: one record a change, not one a key, as long as there are fewer
+	// than bound.
+	every bool
+	bound int
+	// stop: nothing is taken in beyond bound.
+	stop bool
+
+	slots []slot[T]
+	// Invariant: every slot is on the list from head or on the one from free.
+	head, tail, free int32
+	n                int
+	// index finds the newest record of a key. It is made with slots, and
+	// given back with them.
+	index map[store.Key]int32
+
+	// version is the collection's after all that was pushed.
+	version string
+}
+
+type slot[T any] struct {
+	record[T]
+	next, prev int32
+}
+
+func newQueue[T any](opts HandlerOptions) queue[T] {
+	q := queue[T]{every: opts.EveryVersion, bound: opts.Bound, stop: opts.Overflow == OverflowStop}
+	q.release()
+	return q
+}
+
+// len returns the number of records.
+func (q *queue[T]) len() int { return q.n }
+
+// has reports whether something is pending for key.
+func (q *queue[T]) has(key store.Key) bool {
+	_, ok := q.index[key]
+	return ok
+}
+
+// through returns the version through which nothing is pending. That is the
+// one before the oldest pending change, and this is the first record's, since
+// records keep the place of their first change.
+func (q *queue[T]) through() string {
+	if q.n == 0 {
+		return q.version
+	}
+	return q.slots[q.head].before
+}
+
+// grow makes room for n more records, where that saves growing step by step.
+func (q *queue[T]) grow(n int) {
+	if q.n > 0 || n <= cap(q.slots) {
+		return
+	}
+	q.release()
+	q.slots = make([]slot[T], 0, n)
+	q.index = make(map[store.Key]int32, n)
+}
+
+// push takes in what happened next; before is the collection's version before
+// it. It returns false if there was no room, which happens only with stop.
+func (q *queue[T]) push(c *store.Change[T], before string) bool {
+	if i, ok := q.index[c.Key]; ok {
+		r := &q.slots[i].record
+		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
+			r.fold(c)
+			if r.form == nothing {
+				q.drop(i)
+			}
+			return true
+		}
+	}
+	if q.stop && q.n >= q.bound {
+		return false
+	}
+	i := q.append()
+	r := &q.slots[i].record
+	r.key, r.before = c.Key, before
+	r.fold(c)
+	q.index[c.Key] = i
+	return true
+}
+
+// append links an empty slot at the end.
+func (q *queue[T]) append() int32 {
+	i := q.free
+	if i != none {
+		q.free = q.slots[i].next
+	} else {
+		i = int32(len(q.slots))
+		q.slots = append(q.slots, slot[T]{})
+		if q.index == nil {
+			q.index = make(map[store.Key]int32)
+		}
+	}
+	s := &q.slots[i]
+	s.prev, s.next = q.tail, none
+	if q.tail != none {
+		q.slots[q.tail].next = i
+	} else {
+		q.head = i
+	}
+	q.tail = i
+	q.n++
+	return i
+}
+
+// drop forgets the record in slot i.
+func (q *queue[T]) drop(i int32) {
+	s := &q.slots[i]
+	if q.every {
+		// An older record of a key must not take the newer one out of sight.
+		if q.index[s.key] == i {
+			delete(q.index, s.key)
+		}
+	} else {
+		delete(q.index, s.key)
+	}
+	if s.prev != none {
+		q.slots[s.prev].next = s.next
+	} else {
+		q.head = s.next
+	}
+	if s.next != none {
+		q.slots[s.next].prev = s.prev
+	} else {
+		q.tail = s.prev
+	}
+	*s = slot[T]{next: q.free}
+	q.free = i
+	q.n--
+}
+
+// take moves up to limit records to the end of dst, as the changes they
+// amount to.
+func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
+	n := min(q.n, limit)
+	dst = slices.Grow(dst, n)
+	for range n {
+		i := q.head
+		dst = q.slots[i].appendTo(dst)
+		q.drop(i)
+	}
+	return dst
+}
+
+// settle returns the Added by which a handler hears of an object that its
+// snapshot had, with everything that has happened to it since; ok is false if
+// it is gone. What was pending for the key no longer is.
+//
+// Where every version is asked for, what happened since stays pending.
+func (q *queue[T]) settle(c store.Change[T]) (_ store.Change[T], ok bool) {
+	if q.every {
+		return c, true
+	}
+	i, pending := q.index[c.Key]
+	if !pending {
+		return c, true
+	}
+	r := &q.slots[i].record
+	ok = r.form != deleted
+	c.New, c.ResourceVersion = r.cur, r.version
+	q.drop(i)
+	return c, ok
+}
+
+// trim gives back what a burst needed, if nothing is pending.
+func (q *queue[T]) trim() {
+	if q.n == 0 && cap(q.slots) > keepRecords {
+		q.release()
+	}
+}
+
+// release forgets everything and gives back all memory.
+func (q *queue[T]) release() {
+	q.slots, q.index = nil, nil
+	q.head, q.tail, q.free, q.n = none, none, none, 0
+}

@@ -1,0 +1,257 @@
+package deliver
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// twin is a queue that remembers everything that happened and works out what
+// that amounts to when asked.
+type twin struct {
+	opts    HandlerOptions
+	pending []happened
+	version string
+}
+
+type happened struct {
+	change
+	before string
+	// knew says whether the handler knew the key before the oldest change
+	// that is pending for it.
+	knew bool
+}
+
+func (q *twin) push(c change, before string, knew bool) bool {
+	q.pending = append(q.pending, happened{c, before, knew})
+	if q.opts.EveryVersion {
+		return q.bound()
+	}
+	q.forgetUnseen(c.Key)
+	return true
+}
+
+// bound keeps a queue that delivers every version within its bound.
+func (q *twin) bound() bool {
+	last := len(q.pending) - 1
+	if last < q.opts.Bound {
+		return true
+	}
+	if q.opts.Overflow == OverflowStop {
+		q.pending = q.pending[:last]
+		return false
+	}
+	c := q.pending[last]
+	if c.Type != store.Updated {
+		return true
+	}
+	for i := last - 1; i >= 0; i-- {
+		p := &q.pending[i]
+		if p.Key != c.Key {
+			continue
+		}
+		if p.Type != store.Deleted {
+			p.New, p.ResourceVersion = c.New, c.ResourceVersion
+			if p.Type == store.Updated {
+				p.Reason = c.Reason
+			}
+			q.pending = q.pending[:last]
+		}
+		return true
+	}
+	return true
+}
+
+// of returns what is pending for key, as one record.
+func (q *twin) of(key store.Key) []change {
+	var all []change
+	knew := false
+	for _, p := range q.pending {
+		if p.Key == key {
+			if all == nil {
+				knew = p.knew
+			}
+			all = append(all, p.change)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return foldTwin(knew, all)
+}
+
+func (q *twin) forgetUnseen(key store.Key) {
+	if len(q.of(key)) == 0 {
+		q.forget(key)
+	}
+}
+
+func (q *twin) forget(key store.Key) {
+	var rest []happened
+	for _, p := range q.pending {
+		if p.Key != key {
+			rest = append(rest, p)
+		}
+	}
+	q.pending = rest
+}
+
+func (q *twin) take(limit int) (out []change, taken int) {
+	for len(q.pending) > 0 && taken < limit {
+		taken++
+		if q.opts.EveryVersion {
+			out = append(out, q.pending[0].change)
+			q.pending = q.pending[1:]
+			continue
+		}
+		key := q.pending[0].Key
+		out = append(out, q.of(key)...)
+		q.forget(key)
+	}
+	return out, taken
+}
+
+func (q *twin) len() int {
+	if q.opts.EveryVersion {
+		return len(q.pending)
+	}
+	keys := map[store.Key]bool{}
+	for _, p := range q.pending {
+		keys[p.Key] = true
+	}
+	return len(keys)
+}
+
+func (q *twin) through() string {
+	if len(q.pending) == 0 {
+		return q.version
+	}
+	return q.pending[0].before
+}
+
+func (q *twin) has(key store.Key) bool {
+	for _, p := range q.pending {
+		if p.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+func TestQueueEqualsOneThatRemembersEverything(t *testing.T) {
+	for _, opts := range []HandlerOptions{
+		{},
+		{EveryVersion: true, Bound: 5},
+		{EveryVersion: true, Bound: 40},
+		{EveryVersion: true, Bound: 5, Overflow: OverflowStop},
+	} {
+		t.Run(fmt.Sprintf("%+v", opts), func(t *testing.T) {
+			for seed := range uint64(150) {
+				compareWithTwin(t, opts, seed)
+			}
+		})
+	}
+}
+
+func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	q, w := newQueue[int](opts), &twin{opts: opts}
+	// present is the store, told what the handler knows.
+	present, told := map[store.Key]int{}, map[store.Key]bool{}
+	version, keys := 0, 1+rng.IntN(12)
+	hear := func(changes []change) {
+		for _, c := range changes {
+			told[c.Key] = c.Type != store.Deleted
+		}
+	}
+	for step := range 400 {
+		key := store.Key{Name: strconv.Itoa(rng.IntN(keys))}
+		switch what := rng.IntN(10); {
+		case what < 7:
+			before := strconv.Itoa(version)
+			version++
+			c := change{Key: key, ResourceVersion: strconv.Itoa(version), Reason: store.Reason(rng.IntN(3))}
+			old, alive := present[key]
+			switch {
+			case !alive:
+				c.Type, c.New = store.Added, version
+				present[key] = version
+			case rng.IntN(3) > 0:
+				c.Type, c.Old, c.New = store.Updated, old, version
+				present[key] = version
+			default:
+				c.Type, c.Old, c.FinalStateUnknown = store.Deleted, old, rng.IntN(2) == 0
+				delete(present, key)
+			}
+			if got, want := q.push(&c, before), w.push(c, before, told[key]); got != want {
+				t.Fatalf("seed %d, step %d: push(%+v) = %v, want %v", seed, step, c, got, want)
+			} else if !got {
+				return
+			}
+			q.version, w.version = strconv.Itoa(version), strconv.Itoa(version)
+		case what < 9:
+			limit := 1 + rng.IntN(4)
+			got := q.take(nil, limit)
+			want, _ := w.take(limit)
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("seed %d, step %d: take(%d): -want +got:\n%s", seed, step, limit, d)
+			}
+			hear(got)
+		default:
+			q.trim()
+		}
+		if q.len() != w.len() || q.through() != w.through() || q.has(key) != w.has(key) {
+			t.Fatalf("seed %d, step %d: len %d, through %q, has %v; want %d, %q, %v",
+				seed, step, q.len(), q.through(), q.has(key), w.len(), w.through(), w.has(key))
+		}
+	}
+}
+
+func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
+	q := newQueue[int](HandlerOptions{})
+	rng := rand.New(rand.NewPCG(1, 2))
+	const keys = 100
+	present := map[int]bool{}
+	for v := range 200_000 {
+		k := rng.IntN(keys)
+		c := change{Key: store.Key{Name: strconv.Itoa(k)}, Type: store.Added, New: v}
+		if present[k] {
+			c.Type = store.Deleted
+		}
+		present[k] = !present[k]
+		q.push(&c, "")
+		if q.len() > keys || len(q.slots) > keys || len(q.index) != q.len() {
+			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), len(q.index))
+		}
+	}
+}
+
+func TestQueueGivesMemoryBackAfterABurst(t *testing.T) {
+	q := newQueue[int](HandlerOptions{})
+	for v := range 10_000 {
+		q.push(&change{Key: store.Key{Name: strconv.Itoa(v)}, Type: store.Added, New: v}, "")
+	}
+	q.take(nil, 10_000)
+	q.trim()
+	if cap(q.slots) > keepRecords || q.index != nil {
+		t.Fatalf("an empty queue keeps room for %d records", cap(q.slots))
+	}
+}
+
+func TestQueueForgetsObjectsThatItNoLongerHolds(t *testing.T) {
+	q := newQueue[*int](HandlerOptions{})
+	for v := range 10 {
+		q.push(&store.Change[*int]{Key: store.Key{Name: strconv.Itoa(v)}, Type: store.Added, New: &v}, "")
+	}
+	q.take(nil, 10)
+	for i := range q.slots[:cap(q.slots)] {
+		if s := q.slots[:cap(q.slots)][i]; s.old != nil || s.cur != nil || s.key != (store.Key{}) {
+			t.Fatalf("slot %d still refers to %+v", i, s.record)
+		}
+	}
+}

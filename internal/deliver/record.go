@@ -1,0 +1,128 @@
+package deliver
+
+import "github.com/kinglet-go/kinglet/store"
+
+// form is what a record amounts to when it is delivered.
+type form uint8
+
+const (
+	// nothing: the handler does not know the key and need not hear of it.
+	nothing form = iota
+	added
+	updated
+	deleted
+	// replaced: a Deleted, then an Added.
+	replaced
+)
+
+// record is what is pending for one key (or, where every version is asked
+// for, one change of it).
+//
+// A Deleted is never followed by an Updated, so that old can serve both.
+type record[T any] struct {
+	key store.Key
+	// old is the first state not yet overtaken: the Old of an Updated, the
+	// final state of a Deleted. Zero for added.
+	old T
+	// cur is the newest state. Zero for deleted.
+	cur T
+	// before is the collection's version before the first change in here.
+	before string
+	// version is that of the newest Added or Updated in here.
+	version string
+	// gone is that of the Deleted.
+	gone string
+
+	form form
+	// reason is that of the Added or Updated.
+	reason store.Reason
+	// goneReason is that of the Deleted.
+	goneReason store.Reason
+	// unknown is FinalStateUnknown of the Deleted.
+	unknown bool
+}
+
+// fold adds what happened next. The table stands in the package's docs.
+func (r *record[T]) fold(c *store.Change[T]) {
+	switch c.Type {
+	case store.Added:
+		r.foldAdded(c)
+	case store.Updated:
+		r.foldUpdated(c)
+	case store.Deleted:
+		r.foldDeleted(c)
+	}
+}
+
+func (r *record[T]) foldAdded(c *store.Change[T]) {
+	switch r.form {
+	case nothing:
+		r.form, r.reason = added, c.Reason
+	case deleted:
+		r.form, r.reason = replaced, c.Reason
+	}
+	r.cur, r.version = c.New, c.ResourceVersion
+}
+
+func (r *record[T]) foldUpdated(c *store.Change[T]) {
+	switch r.form {
+	case nothing:
+		r.form, r.old, r.reason = updated, c.Old, c.Reason
+	case updated:
+		r.reason = c.Reason
+	case deleted:
+		r.form, r.reason = replaced, c.Reason
+	}
+	r.cur, r.version = c.New, c.ResourceVersion
+}
+
+func (r *record[T]) foldDeleted(c *store.Change[T]) {
+	var zero T
+	switch r.form {
+	case nothing, updated:
+		r.setDeleted(c)
+	case added:
+		r.form = nothing
+	case deleted:
+		if r.unknown && !c.FinalStateUnknown {
+			r.setDeleted(c)
+		}
+	case replaced:
+		r.form = deleted
+	}
+	r.cur, r.version = zero, ""
+}
+
+func (r *record[T]) setDeleted(c *store.Change[T]) {
+	r.form, r.old, r.unknown = deleted, c.Old, c.FinalStateUnknown
+	r.gone, r.goneReason = c.ResourceVersion, c.Reason
+}
+
+// foldsUpdate reports whether c is an Updated that can fold into r without
+// any Added or Deleted going unheard.
+func (r *record[T]) foldsUpdate(c *store.Change[T]) bool {
+	return c.Type == store.Updated && (r.form == added || r.form == updated)
+}
+
+// appendTo appends the one or two changes that r amounts to.
+func (r *record[T]) appendTo(dst []store.Change[T]) []store.Change[T] {
+	if r.form == deleted || r.form == replaced {
+		dst = append(dst, store.Change[T]{
+			Type: store.Deleted, Key: r.key, Old: r.old,
+			ResourceVersion: r.gone, Reason: r.goneReason, FinalStateUnknown: r.unknown,
+		})
+	}
+	switch r.form {
+	case added, replaced:
+		dst = append(dst, store.Change[T]{
+			Type: store.Added, Key: r.key, New: r.cur,
+			ResourceVersion: r.version, Reason: r.reason,
+		})
+	case updated:
+		dst = append(dst, store.Change[T]{
+			Type: store.Updated, Key: r.key, Old: r.old, New: r.cur,
+			ResourceVersion: r.version, Reason: r.reason,
+		})
+	}
+	return dst
+}

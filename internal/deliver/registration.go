@@ -1,0 +1,251 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Registration is one handler of a Hub. Its methods never block for longer
+// than a Commit, and are safe for concurrent use, also from inside the
+// handler.
+type Registration[T any] struct {
+	hub     *Hub[T]
+	handler Handler[T]
+	opts    HandlerOptions
+
+	// synced is closed once the initial replay has been handled.
+	synced chan struct{}
+	// done is closed once no call is under way and none will begin.
+	done chan struct{}
+	// wake holds at most one token: there is something to look at.
+	wake chan struct{}
+
+	// batch is what a call is about; it belongs to the handler's goroutine
+	// and keeps its memory from call to call.
+	batch []store.Change[T]
+
+	mu sync.Mutex
+
+	// What follows is guarded by mu.
+
+	queue queue[T]
+	// replay is what is left of the initial replay; Invariant: once begun,
+	// the queue holds what has happened since.
+	replay replay[T]
+	flight flight
+	// idle: the goroutine waits for wake.
+	idle bool
+	// ended: no further call begins, and nothing more is queued.
+	ended bool
+	// err says why it ended; nil for Remove and for the end of the hub.
+	err error
+	// cancel ends the handler's context; nil until it has a goroutine.
+	cancel context.CancelCauseFunc
+}
+
+// flight is what the handler is being called with.
+type flight struct {
+	// records is how many records, or objects of the replay or a resync.
+	records int
+	// key is that of the first change.
+	key store.Key
+	// before is what DeliveredThrough is until the call returns, if holds.
+	before string
+	holds  bool
+}
+
+func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) *Registration[T] {
+	return &Registration[T]{
+		hub: h, handler: handler, opts: opts,
+		synced: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1),
+		queue: newQueue[T](opts),
+	}
+}
+
+// Name returns the name that the handler goes by in errors.
+func (r *Registration[T]) Name() string { return r.opts.Name }
+
+// Synced returns a channel that is closed once the handler has returned from
+// every object of the state that it began with. It is never closed if the
+// registration ends before that.
+func (r *Registration[T]) Synced() <-chan struct{} { return r.synced }
+
+// HasSynced reports whether Synced is closed.
+func (r *Registration[T]) HasSynced() bool {
+	select {
+	case <-r.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Done returns a channel that is closed once the registration has ended and
+// the handler has returned for the last time.
+func (r *Registration[T]) Done() <-chan struct{} { return r.done }
+
+// Err says why the registration ended by itself: *OverflowError or
+// *HandlerExitError. It is nil while it has not, and if it ended by Remove or
+// with the hub.
+func (r *Registration[T]) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Pending returns how many records wait for the handler, and objects of its
+// initial replay. What it is being called with is not among them.
+func (r *Registration[T]) Pending() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.queue.len() + r.replay.left
+}
+
+// InFlight returns how many records, or objects of the replay or of a resync,
+// the handler is being called with.
+func (r *Registration[T]) InFlight() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.flight.records
+}
+
+// DeliveredThrough returns the collection's version through which the handler
+// has returned from everything: every change up to and including it was
+// handled, itself or in one that it was folded into, or did not need to be.
+// It is the newest version of which this can be said; while a change is
+// pending or being handled, the one before it. Empty until the initial replay
+// has been handled.
+func (r *Registration[T]) DeliveredThrough() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case !r.replay.handled:
+		return ""
+	case r.flight.holds:
+		return r.flight.before
+	}
+	return r.queue.through()
+}
+
+// Remove ends the registration: no further call begins, what is pending is
+// dropped, and the handler's context ends with ErrRemoved as its cause. It
+// does not wait for a call that has begun, which it could not do from inside
+// the handler; Done is closed when that has returned. A call has begun once
+// its changes were taken off the queue. Remove may be called at any time and
+// any number of times.
+func (r *Registration[T]) Remove() {
+	if r.end(nil) {
+		r.hub.forget(r)
+	}
+}
+
+// end marks the registration as ended, for the reason given. It returns true
+// if there is no goroutine that will take it off the hub's list.
+func (r *Registration[T]) end(reason error) (orphan bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return false
+	}
+	r.err = reason
+	r.endLocked()
+	if r.cancel == nil {
+		close(r.done)
+		return true
+	}
+	r.cancel(causeOf(reason))
+	return false
+}
+
+// endLocked drops what is pending; DeliveredThrough stays where it was.
+func (r *Registration[T]) endLocked() {
+	r.ended = true
+	r.queue.version = r.queue.through()
+	r.queue.release()
+	r.replay.snapshot, r.replay.left = nil, 0
+}
+
+func causeOf(reason error) error {
+	if reason == nil {
+		return ErrRemoved
+	}
+	return errors.Join(ErrRemoved, reason)
+}
+
+// orphan reports whether r has ended without ever having had a goroutine.
+func (r *Registration[T]) orphan() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended && r.cancel == nil
+}
+
+// push queues what happened, between the versions before and after. The error
+// is an *OverflowError; some of the changes are then queued and some are not.
+func (r *Registration[T]) push(changes []store.Change[T], before, after string) error {
+	for len(changes) > pushChunk {
+		// What a list changed has one version throughout, which is reached
+		// with the last of it: so the chunk has to see one change more.
+		var err error
+		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, before, ""); err != nil {
+			return err
+		}
+		changes = changes[pushChunk:]
+	}
+	_, err := r.pushChunk(changes, len(changes), before, after)
+	return err
+}
+
+// pushChunk queues the first n changes. It returns the version before what
+// follows them; after, if it is not empty, is the one after all of them.
+func (r *Registration[T]) pushChunk(changes []store.Change[T], n int, before, after string) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return before, nil
+	}
+	r.queue.grow(n)
+	for i := range n {
+		c := &changes[i]
+		if !r.queue.push(c, before) {
+			return before, &OverflowError{Handler: r.opts.Name, Bound: r.opts.Bound, Key: c.Key}
+		}
+		reached := i+1 == len(changes) || changes[i+1].ResourceVersion != c.ResourceVersion
+		if reached && c.ResourceVersion != "" {
+			before = c.ResourceVersion
+		}
+	}
+	if after != "" {
+		r.queue.version = after
+	}
+	r.wakeLocked()
+	return before, nil
+}
+
+// wakeLocked wakes the goroutine if it waits and has something to do. Where a
+// token is left over from an earlier time, that does.
+func (r *Registration[T]) wakeLocked() {
+	if !r.idle || r.queue.len() == 0 && r.replay.snapshot == nil {
+		return
+	}
+	r.idle = false
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stuck returns a *StuckHandlerError if the handler has not ended.
+func (r *Registration[T]) stuck(after time.Duration) error {
+	select {
+	case <-r.done:
+		return nil
+	default:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &StuckHandlerError{Handler: r.opts.Name, Key: r.flight.key, After: after}
+}

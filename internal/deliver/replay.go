@@ -1,0 +1,129 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// replay is the state with which a handler begins: a snapshot, taken in one
+// step with the decision to queue everything that is committed after it.
+//
+// Why the history is legal. Nothing is taken off the queue while the replay
+// runs, so that whatever is pending has happened after the snapshot, and the
+// handler has heard of none of it. For an object that the snapshot has, the
+// first thing pending can only be an Updated or a Deleted. When its turn comes:
+//
+//	pending          the handler hears
+//	nothing          Added, as in the snapshot
+//	Updated          Added, newest
+//	Deleted,Added    Added, newest
+//	Deleted          nothing: it never knew the object
+//
+// and the record is gone, or (every version asked for) Added as in the
+// snapshot, and the records stay. What is pending for a key whose turn has
+// passed builds on what the handler was told. What the snapshot does not have
+// begins with an Added, in the queue. So at the end of the replay the queue is
+// exactly what has happened to what the handler knows.
+type replay[T any] struct {
+	// snapshot is nil until the replay begins, and once the goroutine has
+	// taken it over.
+	snapshot store.Reader[T]
+	// version is the snapshot's.
+	version string
+	// left is how many of its objects have not been handed over.
+	left int
+	// handled: the handler has returned from the last.
+	handled bool
+}
+
+// beginReplay is called under Hub.mu.
+func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len()}
+	r.queue.version = version
+	r.wakeLocked()
+}
+
+// runReplay waits until the replay begins and delivers it. It returns false
+// if the handler's context ended before that was done.
+func (r *Registration[T]) runReplay(ctx context.Context) bool {
+	snapshot, version := r.awaitReplay(ctx)
+	if snapshot == nil {
+		return false
+	}
+	for obj := range snapshot.All() {
+		key, err := r.hub.opts.KeyFunc(obj)
+		if err != nil {
+			r.hub.opts.Report(fmt.Errorf("handler %q, initial state: %w", r.opts.Name,
+				&store.KeyError{Object: fmt.Sprintf("%T", obj), Err: err}))
+			r.leaveOut()
+			continue
+		}
+		r.batch = append(r.batch, store.Change[T]{
+			Type: store.Added, Key: key, New: obj, ResourceVersion: version, Reason: store.Initial,
+		})
+		if len(r.batch) >= r.opts.MaxBatch && !r.callReplay(ctx) {
+			return false
+		}
+	}
+	if !r.callReplay(ctx) {
+		return false
+	}
+	r.mu.Lock()
+	r.replay.handled = true
+	r.mu.Unlock()
+	close(r.synced)
+	return true
+}
+
+// awaitReplay returns nil if the handler's context ends first.
+func (r *Registration[T]) awaitReplay(ctx context.Context) (store.Reader[T], string) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		snapshot, version := r.replay.snapshot, r.replay.version
+		r.replay.snapshot = nil
+		r.idle = snapshot == nil
+		r.mu.Unlock()
+		if snapshot != nil {
+			return snapshot, version
+		}
+		select {
+		case <-r.wake:
+		case <-ctx.Done():
+		}
+	}
+	return nil, ""
+}
+
+// callReplay brings the objects in r.batch up to date with what is pending for
+// them, and hands them over.
+func (r *Registration[T]) callReplay(ctx context.Context) bool {
+	r.mu.Lock()
+	r.replay.left = max(0, r.replay.left-len(r.batch))
+	kept := r.batch[:0]
+	for _, c := range r.batch {
+		if c, ok := r.queue.settle(c); ok {
+			kept = append(kept, c)
+		}
+	}
+	clear(r.batch[len(kept):])
+	r.batch = kept
+	if len(kept) > 0 {
+		r.flight = flight{records: len(kept), key: kept[0].Key}
+	}
+	r.mu.Unlock()
+	return r.call(ctx) && ctx.Err() == nil
+}
+
+// leaveOut accounts for an object that cannot be delivered.
+func (r *Registration[T]) leaveOut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.replay.left = max(0, r.replay.left-1)
+}

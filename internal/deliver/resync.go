@@ -1,0 +1,82 @@
+package deliver
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// resyncChunk is how many objects a resync looks at in one step. Looking 128
+// keys up in the queue is what a commit may have to wait for.
+const resyncChunk = 128
+
+// runResync tells the handler of every object again. It returns false if the
+// handler's context has ended.
+//
+// The pass follows the keys of a snapshot taken at its start, but not the
+// states, which may be overtaken by the time their turn comes. Chunk by chunk
+// it takes, in one step under Hub.mu, a fresh snapshot and the decision which
+// keys have nothing pending, and delivers what the snapshot has for those.
+//
+// Why the history is legal. Hub.mu's invariant says that what the handler was
+// told, then what is pending, is the state of the store. Nothing is being
+// handled at this moment, for this is the handler's own goroutine. So for a
+// key with nothing pending, the handler was last told exactly what the
+// snapshot has: an object there is one that it knows, in this state, and to be
+// told so again takes nothing backwards; a key that is not there is one that
+// it knows to be gone, or never knew, and is left out. What is committed from
+// then on is queued, and the queue is not touched until the chunk has been
+// handled; so it comes after, and its Old is what the handler was told.
+// Between chunks the queue is drained: a long pass does not hold changes up.
+func (r *Registration[T]) runResync(ctx context.Context) bool {
+	keys := make([]store.Key, 0, resyncChunk)
+	for key := range r.hub.snapshot().Keys() {
+		keys = append(keys, key)
+		if len(keys) < resyncChunk {
+			continue
+		}
+		if !r.resync(ctx, keys) || !r.drain(ctx) {
+			return false
+		}
+		keys = keys[:0]
+	}
+	return r.resync(ctx, keys)
+}
+
+// resync tells the handler of the objects under keys, which it overwrites.
+func (r *Registration[T]) resync(ctx context.Context, keys []store.Key) bool {
+	snapshot, version, keys := r.settled(keys)
+	r.batch = slices.Grow(r.batch[:0], len(keys))
+	for _, key := range keys {
+		if obj, ok := snapshot.Get(key); ok {
+			r.batch = append(r.batch, store.Change[T]{
+				Type: store.Updated, Key: key, Old: obj, New: obj,
+				ResourceVersion: version, Reason: store.Resync,
+			})
+		}
+	}
+	if len(r.batch) > 0 {
+		r.mu.Lock()
+		r.flight = flight{records: len(r.batch), key: r.batch[0].Key}
+		r.mu.Unlock()
+	}
+	return r.call(ctx) && ctx.Err() == nil
+}
+
+// settled returns the present state and its version, and those of keys for
+// which nothing is pending.
+func (r *Registration[T]) settled(keys []store.Key) (store.Reader[T], string, []store.Key) {
+	r.hub.mu.Lock()
+	defer r.hub.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hub.opts.Snapshot(), r.hub.version, slices.DeleteFunc(keys, r.queue.has)
+}
+
+// snapshot returns the store's present state.
+func (h *Hub[T]) snapshot() store.Reader[T] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.opts.Snapshot()
+}

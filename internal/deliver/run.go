@@ -1,0 +1,76 @@
+package deliver
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Run is Start, then Wait.
+func (h *Hub[T]) Run(ctx context.Context) error {
+	if err := h.Start(ctx); err != nil {
+		return err
+	}
+	return h.Wait()
+}
+
+// Start starts one goroutine for each handler, now and whenever one is added,
+// until ctx ends. The handlers' contexts are made from ctx. Start does not
+// block; whoever calls it must call Wait after it. An informer, which has
+// work of its own for the goroutine that runs it, saves one in this way.
+//
+// It fails with ErrStarted the second time.
+func (h *Hub[T]) Start(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx != nil {
+		return fmt.Errorf("deliver: %w", ErrStarted)
+	}
+	h.ctx = ctx
+	for _, r := range h.regs {
+		r.start(ctx)
+	}
+	return nil
+}
+
+// Wait blocks until Start's context has ended, and then until every goroutine
+// that the hub started has, with the handler on it. What is still queued by
+// then is not delivered. A handler that does not return within Options.Grace
+// is reported as *StuckHandlerError, again after twice that time, and so on;
+// Wait goes on waiting, for a goroutine cannot be ended from outside and is
+// not to be left behind unseen.
+//
+// It returns nil, or ErrNotStarted at once.
+func (h *Hub[T]) Wait() error {
+	h.mu.Lock()
+	ctx := h.ctx
+	h.mu.Unlock()
+	if ctx == nil {
+		return fmt.Errorf("deliver: %w", ErrNotStarted)
+	}
+	<-ctx.Done()
+	// Add refuses from here on, so that the list can only become shorter.
+	left := h.Handlers()
+	if len(left) == 0 {
+		return nil
+	}
+	waited, next := time.Duration(0), h.opts.Grace
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	for len(left) > 0 {
+		select {
+		case <-left[0].done:
+			left = left[1:]
+		case <-timer.C:
+			waited += next
+			for _, r := range left {
+				if err := r.stuck(waited); err != nil {
+					h.opts.Report(err)
+				}
+			}
+			next = waited
+			timer.Reset(next)
+		}
+	}
+	return nil
+}
