@@ -1,0 +1,57 @@
+# The two commands of the README are `make demo` and `make test`.
+#
+# How long they take on 2 cores stands in CONTRIBUTING.md.
+
+GO  ?= go
+BIN := $(CURDIR)/bin
+
+# The modules of go.work, then the control plane's, which pins its own
+# Kubernetes and stays outside.
+MODULES := . cmd/kinglet bench
+# Packages of cluster that do not import k8s.io/kubernetes.
+CLUSTER_LIGHT := ./nodes/... ./churn/...
+
+.PHONY: test lint vet staticcheck unit unit-cluster e2e bench demo build clean
+
+test: lint unit unit-cluster e2e
+
+build: $(BIN)/kinglet $(BIN)/kinglet-cluster
+
+# Go knows best what is out of date, so these are built every time.
+.PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck
+$(BIN)/kinglet:
+	$(GO) build -C cmd/kinglet -o $@ .
+$(BIN)/kinglet-cluster:
+	GOWORK=off $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
+$(BIN)/staticcheck:
+	GOWORK=off $(GO) build -C tools -o $@ honnef.co/go/tools/cmd/staticcheck
+
+lint: vet staticcheck
+
+vet:
+	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
+	$(GO) vet -tags e2e ./e2e/...
+	GOWORK=off $(GO) vet -C cluster ./...
+
+staticcheck: $(BIN)/staticcheck
+	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
+	$(BIN)/staticcheck -tags e2e ./e2e/...
+	cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
+
+unit:
+	@for m in $(MODULES); do echo "test $$m"; $(GO) test -C $$m -race -timeout 10m ./... || exit 1; done
+
+unit-cluster:
+	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
+
+e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
+	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
+
+bench:
+	$(GO) run -C bench ./storebench
+
+demo:
+	@hack/demo
+
+clean:
+	rm -rf $(BIN)
