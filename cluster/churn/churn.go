@@ -1,0 +1,219 @@
+package churn
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+)
+
+const (
+	requestTimeout = 10 * time.Second
+	// retryAfter is the pause after a failure, most often because the API
+	// server is away.
+	retryAfter = 500 * time.Millisecond
+)
+
+// Churn keeps deployments and changes them. SetRate may be called from any
+// goroutine.
+type Churn struct {
+	client kubernetes.Interface
+	opts   Options
+	turn   chan struct{} // holds one token: Runs take turns
+
+	mu      sync.Mutex
+	rate    float64       // guarded by mu
+	changed chan struct{} // guarded by mu: closed and replaced when rate changes
+}
+
+// New returns a Churn that writes through client. It starts nothing.
+func New(client kubernetes.Interface, opts Options) (*Churn, error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Churn{
+		client:  client,
+		opts:    opts.withDefaults(),
+		turn:    make(chan struct{}, 1),
+		rate:    opts.Rate,
+		changed: make(chan struct{}),
+	}, nil
+}
+
+// SetRate sets how many operations there are a second, from now on.
+func (c *Churn) SetRate(rate float64) error {
+	if err := validateRate(rate); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rate = rate
+	close(c.changed)
+	c.changed = make(chan struct{})
+	return nil
+}
+
+// Run finds the deployments of an earlier run, creates those that are missing,
+// and then operates at the rate until ctx ends; then it returns nil. What it
+// made stays. It may be called again after it has returned.
+func (c *Churn) Run(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		defer func() { <-c.turn }()
+	case <-ctx.Done():
+		return nil
+	}
+	if c.opts.Deployments == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	plan := newPlan(c.opts)
+	c.insist(ctx, func(ctx context.Context) error { return c.find(ctx, plan) })
+	for ctx.Err() == nil {
+		op, missing := plan.missing()
+		if !missing {
+			break
+		}
+		c.insist(ctx, func(ctx context.Context) error { return c.do(ctx, plan, op) })
+	}
+	for c.waitTurn(ctx) {
+		op, ok := plan.next()
+		if !ok {
+			continue
+		}
+		if err := c.do(ctx, plan, op); err != nil && ctx.Err() == nil {
+			c.opts.OnError(err)
+			pause(ctx, retryAfter)
+		}
+	}
+	return nil
+}
+
+// insist calls fn until it succeeds or ctx ends.
+func (c *Churn) insist(ctx context.Context, fn func(context.Context) error) {
+	for ctx.Err() == nil {
+		err := fn(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		c.opts.OnError(err)
+		pause(ctx, retryAfter)
+	}
+}
+
+// waitTurn waits until the next operation is due, and returns false if ctx
+// ends first.
+func (c *Churn) waitTurn(ctx context.Context) bool {
+	for {
+		c.mu.Lock()
+		rate, changed := c.rate, c.changed
+		c.mu.Unlock()
+		var due <-chan time.Time // never, at rate 0
+		if rate > 0 {
+			timer := time.NewTimer(time.Duration(float64(time.Second) / rate))
+			defer timer.Stop()
+			due = timer.C
+		}
+		select {
+		case <-due:
+			return ctx.Err() == nil
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (c *Churn) namespace(slot int) string { return namespaceName(slot % c.opts.Namespaces) }
+
+// find makes the namespaces, and tells the plan what is in them.
+func (c *Churn) find(ctx context.Context, p *plan) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	for n := range c.opts.Namespaces {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name:   namespaceName(n),
+			Labels: map[string]string{managedBy: managedByUs},
+		}}
+		_, err := c.client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("churn: namespace %s: %w", namespace.Name, err)
+		}
+		list, err := c.client.AppsV1().Deployments(namespace.Name).List(ctx, metav1.ListOptions{LabelSelector: managedBy + "=" + managedByUs})
+		if err != nil {
+			return fmt.Errorf("churn: deployments of %s: %w", namespace.Name, err)
+		}
+		for i := range list.Items {
+			if slot, s, ok := slotOf(&list.Items[i]); ok && c.namespace(slot) == namespace.Name {
+				p.found(slot, s)
+			}
+		}
+	}
+	return nil
+}
+
+// do carries out op and tells the plan how it went.
+func (c *Churn) do(ctx context.Context, p *plan, op operation) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	err := c.apply(ctx, op)
+	switch {
+	case err == nil, op.kind == create && apierrors.IsAlreadyExists(err):
+		p.done(op)
+		return nil
+	case op.kind != create && apierrors.IsNotFound(err):
+		p.lost(op) // somebody else deleted it; the slot is filled again
+		return nil
+	}
+	return fmt.Errorf("churn: %s deployment %s/%s: %w", op.kind, c.namespace(op.slot), op.name, err)
+}
+
+func (c *Churn) apply(ctx context.Context, op operation) error {
+	namespace := c.namespace(op.slot)
+	deployments := c.client.AppsV1().Deployments(namespace)
+	var err error
+	switch op.kind {
+	case create:
+		_, err = deployments.Create(ctx, newDeployment(op, namespace), metav1.CreateOptions{})
+	case roll:
+		_, err = deployments.Patch(ctx, op.name, types.StrategicMergePatchType, rollPatch(op), metav1.PatchOptions{})
+	case scale:
+		_, err = deployments.Patch(ctx, op.name, types.StrategicMergePatchType, scalePatch(op), metav1.PatchOptions{})
+	case deletePod:
+		err = c.deleteSomePod(ctx, namespace, op.name)
+	case deleteDeployment:
+		err = deployments.Delete(ctx, op.name, metav1.DeleteOptions{})
+	}
+	return err
+}
+
+// deleteSomePod deletes one pod of a deployment, if it has one.
+func (c *Churn) deleteSomePod(ctx context.Context, namespace, deployment string) error {
+	pods := c.client.CoreV1().Pods(namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: labels.Set{nameLabel: deployment}.String()})
+	if err != nil || len(list.Items) == 0 {
+		return err
+	}
+	err = pods.Delete(ctx, list.Items[rand.IntN(len(list.Items))].Name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil // gone already, by another hand
+	}
+	return err
+}

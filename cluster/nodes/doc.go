@@ -1,0 +1,23 @@
+// Package nodes simulates the nodes of a cluster: it registers them, keeps
+// their leases and conditions fresh, and does for the pods bound to them what
+// a kubelet would do with containers that start at once and end when told to.
+//
+// A [Simulator] talks to an API server and to nothing else, so it works with
+// any control plane and, in tests, with client-go's fake. What a pod's status
+// should be is decided by pure functions of the pod and the time (status.go,
+// step.go), what a node's by functions of its number (node.go, lease.go); the
+// rest of the package carries their answers to the server.
+//
+// Goroutines: one Run has one reflector for pods and one for nodes, Workers
+// that apply what is queued, and up to four that renew leases. The only lock
+// is the address pool's, under which nothing is called.
+//
+// # Why not kwok
+//
+// sigs.k8s.io/kwok v0.8.0 was tried. Its controllers build beside Kubernetes
+// 1.36.3 and no replace directive stands in the way, but minimal version
+// selection then lifts grpc, OpenTelemetry and golang.org/x beyond what that
+// release was tested with, and fifty more packages are built (a jq
+// interpreter, sprig, CEL helpers) to interpret stages that say what a few
+// lines of Go say here. Nor could it be tested without all of that.
+package nodes
