@@ -118,11 +118,11 @@ func (d Deltas[T]) with(newer Delta[T]) Deltas[T] {
 }
 
 // mergeDeltas puts deltas that come back before those that came since.
-func mergeDeltas[T any](older, newer Deltas[T]) Deltas[T] {
+func mergeDeltas[T any](older Deltas[T], newer slot[Deltas[T]]) Deltas[T] {
 	// The caller of Pop keeps older, so it is copied.
-	merged := make(Deltas[T], len(older), len(older)+len(newer))
+	merged := make(Deltas[T], len(older), len(older)+len(newer.value))
 	copy(merged, older)
-	for _, d := range newer {
+	for _, d := range newer.value {
 		merged = merged.with(d)
 	}
 	return merged

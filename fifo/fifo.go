@@ -29,8 +29,15 @@ type FIFO[K comparable, T any] struct {
 // which has to be pure and safe for concurrent use. It starts no goroutine.
 func NewFIFO[K comparable, T any](key func(obj T) (K, error)) *FIFO[K, T] {
 	f := &FIFO[K, T]{key: key}
-	f.init(func(_, newer T) T { return newer })
+	f.init(keepNewer[T])
 	return f
+}
+
+func keepNewer[T any](older T, newer slot[T]) T {
+	if newer.held {
+		return newer.value
+	}
+	return older
 }
 
 // Key returns the key of obj. The error is a *KeyError.

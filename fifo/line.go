@@ -171,23 +171,19 @@ func (l *line[K, V]) take(limit int, into []*entry[K, V]) []*entry[K, V] {
 	return into
 }
 
-// settle ends the flight of e. With back set its value returns to the end of
-// the line; if a newer value waits there already, merge makes one of both.
-func (l *line[K, V]) settle(e *entry[K, V], back bool, merge func(older, newer V) V) {
+// settle ends the flight of e. With back set its value waits again: merge makes
+// one of it and of what waits already, if anything does.
+func (l *line[K, V]) settle(e *entry[K, V], back bool, merge func(older V, newer slot[V]) V) {
 	l.flying--
 	if e.flight.initial {
 		l.initial--
 	}
 	v := e.flight.value
 	e.flight = slot[V]{}
-	switch {
-	case !back || e.forgotten:
-		l.release(e)
-	case e.waiting.held:
-		e.waiting.value = merge(v, e.waiting.value)
-	default:
-		l.put(e, v)
+	if back && !e.forgotten {
+		l.put(e, merge(v, e.waiting))
 	}
+	l.release(e)
 }
 
 // inFlight returns the entries in flight, in the order in which they were

@@ -21,11 +21,12 @@ type queue[K comparable, V any] struct {
 	wake    chan struct{}
 	closing chan struct{} // closed with closed
 	synced  chan struct{} // closed once line.synced() holds
-	// merge makes one value of one that comes back and a newer one.
-	merge func(older, newer V) V
+	// merge makes the value that is to wait of one that comes back and a
+	// newer one, if there is one. It has to be pure: the lock is held.
+	merge func(older V, newer slot[V]) V
 }
 
-func (q *queue[K, V]) init(merge func(older, newer V) V) {
+func (q *queue[K, V]) init(merge func(older V, newer slot[V]) V) {
 	q.wake = make(chan struct{}, 1)
 	q.closing = make(chan struct{})
 	q.synced = make(chan struct{})
