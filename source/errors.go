@@ -3,6 +3,8 @@ package source
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -38,3 +40,65 @@ func (e *ItemError) Error() string {
 
 // Unwrap returns what went wrong.
 func (e *ItemError) Unwrap() error { return e.Err }
+
+// KindError says that an object of one kind came where another was due.
+type KindError struct {
+	Want, Got schema.GroupVersionKind
+}
+
+func (e *KindError) Error() string {
+	got := e.Got.String()
+	if e.Got.Kind == "" {
+		got = "an object that does not say its kind"
+	}
+	return fmt.Sprintf("got %s where %s was due", got, e.Want)
+}
+
+// MalformedError says that bytes were not what the format asks for, so that
+// nobody can tell where the next object begins. It ends the list or watch.
+type MalformedError struct {
+	// What was being read.
+	What string
+	// Offset of the first byte that did not fit, in the decompressed body.
+	Offset int64
+	Err    error
+}
+
+func (e *MalformedError) Error() string {
+	return fmt.Sprintf("malformed %s at byte %d: %v", e.What, e.Offset, e.Err)
+}
+
+// Unwrap returns what did not fit.
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+// TooLargeError says that one object announced, or had, more bytes than
+// Options.MaxObjectBytes. It ends the list or watch, before those bytes are
+// given memory: etcd holds no object of such a size, so a length that large
+// means a stream that went wrong, and skipping it might skip all that follows.
+type TooLargeError struct {
+	// Bytes is the size that was announced; for JSON, which announces
+	// nothing, how many had come.
+	Bytes int64
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("an object of at least %d bytes, the limit is %d", e.Bytes, e.Limit)
+}
+
+// PanicError is what a panic in a decoder's, transform's or key function's
+// code becomes.
+type PanicError struct {
+	// Value is what was passed to panic.
+	Value any
+	// Stack is the stack at the time.
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+
+// Unwrap returns the value if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

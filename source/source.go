@@ -34,9 +34,26 @@ type Source[T any] interface {
 	String() string
 }
 
+// WatchListUnsupported is implemented by a source that can know that a
+// watch-list (WatchRequest.SendInitialEvents) would never be answered, as
+// client-go's fakes say of themselves. A source without it can do them, or
+// finds out from the server's answer.
+type WatchListUnsupported interface {
+	WatchListUnsupported() bool
+}
+
+func watchListUnsupported[T any](src Source[T]) bool {
+	u, ok := src.(WatchListUnsupported)
+	return ok && u.WatchListUnsupported()
+}
+
 // Held answers what a sink holds under a key, and the memo that the decoder
 // left beside it, so that a decoder can keep what did not change. The answer
 // is a hint: it may be one version old. It is safe for concurrent use.
+//
+// A request without a Held promises more than one whose Held knows nothing:
+// its objects share no memory with any other, so that the caller may modify
+// them.
 type Held[T any] func(key store.Key) (obj T, memo store.Memo, ok bool)
 
 // ListRequest is one LIST request.
@@ -82,7 +99,7 @@ type Item[T any] struct {
 	Err error
 }
 
-// Page is a piece of a list.
+// Page is a piece of a list. Its Items are the receiver's to keep.
 type Page[T any] struct {
 	Items []Item[T]
 	// ResourceVersion is the list's, the same on all of its pages; it is set
@@ -95,7 +112,8 @@ type Page[T any] struct {
 	// More says that this response has more pages to come.
 	More bool
 	// Bytes is the size of this page on the wire after decompression, 0 where
-	// the source cannot know.
+	// the source cannot know. Over the pages of one response they add up to
+	// its body.
 	Bytes int64
 }
 
@@ -134,8 +152,13 @@ func (t EventType) String() string {
 	return "UNKNOWN"
 }
 
+// HasObject reports whether events of this type carry an Item: Added,
+// Modified and Deleted.
+func (t EventType) HasObject() bool { return t >= Added && t <= Deleted }
+
 // Event is one watch event. For Added, Modified and Deleted an Err that is
-// set means that the event's object could not be decoded.
+// set means that the event's object could not be had; a Deleted with an Err
+// and a Key still says that the key is gone.
 type Event[T any] struct {
 	Type EventType
 	Item[T]

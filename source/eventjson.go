@@ -1,0 +1,83 @@
+package source
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// jsonEvent decodes one frame of a JSON watch. An error means that the frame
+// is no JSON object; everything else is said by the event.
+func (d *decoder[T]) jsonEvent(frame []byte, e *Event[T]) error {
+	var typ, object []byte
+	var name string
+	err := members(frame, func(member, value []byte) bool {
+		switch string(member) {
+		case "type":
+			typ = value
+			name, _ = unquote(value)
+		case "object":
+			object = value
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if typ == nil && jsonKind(frame) == statusKind {
+		// A Status where an event was due.
+		return jsonError(frame, e)
+	}
+	e.Type = eventType(name)
+	switch {
+	case e.Type == Unknown:
+		e.Item = identified[T](jsonIdentity(object))
+		e.Err = unknownType(name)
+		return nil
+	case len(object) == 0 || object[0] != '{':
+		e.noObject(object)
+		return nil
+	case e.Type == Error:
+		return jsonError(object, e)
+	case e.Type == Bookmark:
+		var at metav1.PartialObjectMetadata
+		err := json.Unmarshal(object, &at)
+		if err == nil && jsonKind(object) == statusKind {
+			return jsonError(object, e)
+		}
+		if err == nil {
+			err = d.kind.check(at.GroupVersionKind())
+		}
+		e.bookmark(&at.ObjectMeta, err)
+		return nil
+	}
+	obj, err := d.kind.fromJSON(object)
+	if isStatus(err) {
+		return jsonError(object, e)
+	}
+	e.Item = decodedItem(obj, err, object, jsonIdentity)
+	return nil
+}
+
+// jsonError makes e what the server sent in place of an object.
+func jsonError[T any](object []byte, e *Event[T]) error {
+	e.Type = Error
+	if jsonKind(object) == statusKind {
+		var status metav1.Status
+		if err := json.Unmarshal(object, &status); err != nil {
+			e.Err = fmt.Errorf("a status that cannot be decoded: %w: %q", err, excerpt(object))
+			return nil
+		}
+		e.Err = statusError(&status)
+		return nil
+	}
+	var other unstructured.Unstructured
+	if err := json.Unmarshal(object, &other.Object); err != nil {
+		e.Err = fmt.Errorf("an error that cannot be decoded: %w: %q", err, excerpt(object))
+		return nil
+	}
+	e.Err = otherError(&other)
+	return nil
+}

@@ -1,0 +1,127 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// errNoName is why an object without a name has no key.
+var errNoName = errors.New("the object has no name")
+
+// ObjectKey is the key of every source here: namespace and name. It shares
+// the object's strings and does not allocate. It fails for an object without
+// a name, and for a T that is no metav1.Object.
+func ObjectKey[T any](obj T) (store.Key, error) {
+	m, err := accessor(obj)
+	if err != nil {
+		return store.Key{}, err
+	}
+	return metaKey(m)
+}
+
+func metaKey(m metav1.Object) (store.Key, error) {
+	name := m.GetName()
+	if name == "" {
+		return store.Key{}, errNoName
+	}
+	return store.Key{Namespace: m.GetNamespace(), Name: name}, nil
+}
+
+func accessor[T any](obj T) (metav1.Object, error) {
+	switch m := any(obj).(type) {
+	case metav1.Object:
+		return m, nil
+	case metav1.ObjectMetaAccessor:
+		if om := m.GetObjectMeta(); om != nil {
+			return om, nil
+		}
+	}
+	return nil, fmt.Errorf("%T has no object metadata", obj)
+}
+
+// objectItem makes the item of a decoded object.
+func objectItem[T any](obj T) Item[T] {
+	m, err := accessor(obj)
+	if err != nil {
+		return brokenItem[T](StageKey, identity{}, err)
+	}
+	id := identity{uid: m.GetUID(), version: m.GetResourceVersion()}
+	if id.key, err = metaKey(m); err != nil {
+		return brokenItem[T](StageKey, id, err)
+	}
+	return Item[T]{Key: id.key, UID: id.uid, ResourceVersion: id.version, Object: obj}
+}
+
+// brokenItem makes the item of an object that could not be had.
+func brokenItem[T any](stage Stage, id identity, err error) Item[T] {
+	return Item[T]{
+		Key:             id.key,
+		UID:             id.uid,
+		ResourceVersion: id.version,
+		Err:             &ItemError{Stage: stage, Key: id.key, ResourceVersion: id.version, Err: err},
+	}
+}
+
+// WithKeyFunc returns src with every item's key read by key, for stores that
+// are keyed by something else than namespace and name. A key function that
+// fails or panics makes the item an *ItemError of StageKey, which still names
+// the object. An item that was broken already has no key that such a store
+// would know, so its Key is emptied.
+//
+// The source is asked without Held: a decoder knows an object by namespace and
+// name, under which this store keeps something else.
+func WithKeyFunc[T any](src Source[T], key store.KeyFunc[T]) Source[T] {
+	return &rekeyed[T]{src: src, key: key}
+}
+
+type rekeyed[T any] struct {
+	src Source[T]
+	key store.KeyFunc[T]
+}
+
+func (r *rekeyed[T]) String() string { return r.src.String() }
+
+// WatchListUnsupported passes on what the source says.
+func (r *rekeyed[T]) WatchListUnsupported() bool { return watchListUnsupported(r.src) }
+
+func (r *rekeyed[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	req.Held = nil
+	return r.src.List(ctx, req, func(page Page[T]) error {
+		for i := range page.Items {
+			r.rekey(&page.Items[i])
+		}
+		return yield(page)
+	})
+}
+
+func (r *rekeyed[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	req.Held = nil
+	return r.src.Watch(ctx, req, func(events []Event[T]) error {
+		for i := range events {
+			if events[i].Type.HasObject() {
+				r.rekey(&events[i].Item)
+			}
+		}
+		return yield(events)
+	})
+}
+
+func (r *rekeyed[T]) rekey(it *Item[T]) {
+	if it.Err != nil {
+		it.Key = store.Key{}
+		return
+	}
+	was := it.Key
+	var err error
+	it.Key, err = guard(func() (store.Key, error) { return r.key(it.Object) })
+	if err != nil {
+		id := identity{key: was, uid: it.UID, version: it.ResourceVersion}
+		*it = brokenItem[T](StageKey, id, err)
+		it.Key = store.Key{}
+	}
+}

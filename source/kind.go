@@ -1,0 +1,290 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// form is how a T relates to the kind that it stands for.
+type form uint8
+
+const (
+	// typed: T is the kind's own Go type.
+	typed form = iota
+	// untyped: T is *unstructured.Unstructured, any kind.
+	untyped
+	// metadataOnly: T is *metav1.PartialObjectMetadata, any kind.
+	metadataOnly
+)
+
+// kind knows how the bytes of one object become a T.
+type kind[T any] struct {
+	form form
+	// elem is what T points to.
+	elem reflect.Type
+	// want is the kind that a typed T stands for; of the others only the
+	// group and version, by which a CRD's objects still can be told from
+	// another's. An empty version is not compared.
+	want schema.GroupVersionKind
+	// proto says that T can be read from protobuf.
+	proto  bool
+	scheme *runtime.Scheme
+}
+
+type protoUnmarshaler interface{ Unmarshal([]byte) error }
+
+var (
+	statusKind  = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
+	partialKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
+
+	errNoProtobuf = errors.New("protobuf came, which this type cannot be read from")
+)
+
+func newKind[T any](gv schema.GroupVersion, scheme *runtime.Scheme) (*kind[T], error) {
+	typ := reflect.TypeFor[T]()
+	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
+		return nil, fmt.Errorf("%s is not a pointer to a struct, as an API type is", typ)
+	}
+	k := &kind[T]{elem: typ.Elem(), want: gv.WithKind(""), scheme: scheme}
+	obj := k.new()
+	ro, ok := any(obj).(runtime.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a runtime.Object", typ)
+	}
+	if _, err := accessor(obj); err != nil {
+		return nil, err
+	}
+	_, k.proto = any(obj).(protoUnmarshaler)
+	switch ro.(type) {
+	case *unstructured.Unstructured:
+		k.form = untyped
+		return k, nil
+	case *metav1.PartialObjectMetadata:
+		k.form = metadataOnly
+		return k, nil
+	}
+	k.want.Kind = typ.Elem().Name()
+	if scheme == nil {
+		return k, nil
+	}
+	registered, _, err := scheme.ObjectKinds(ro)
+	if runtime.IsNotRegisteredError(err) {
+		return k, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the kind of %s: %w", typ, err)
+	}
+	for _, gvk := range registered {
+		if gv.Empty() || gvk.GroupVersion() == gv {
+			k.want.Kind = gvk.Kind
+			return k, nil
+		}
+	}
+	return nil, fmt.Errorf("%s is registered as %s, and the resource is of %s", typ, registered[0], gv)
+}
+
+func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
+
+// accept is the Accept header to ask with.
+func (k *kind[T]) accept(watch bool) string {
+	switch {
+	case k.form == metadataOnly && watch:
+		return acceptPartial
+	case k.form == metadataOnly:
+		return acceptPartialList
+	case k.form == typed && k.proto:
+		return runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	default:
+		return runtime.ContentTypeJSON
+	}
+}
+
+// A server that cannot convert to PartialObjectMetadata sends the whole
+// object, which is why plain JSON stands last.
+const (
+	acceptPartial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+	acceptPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+)
+
+// fromJSON decodes one object of a watch, whose kind must be said.
+func (k *kind[T]) fromJSON(raw []byte) (T, error) {
+	var zero T
+	obj, err := k.jsonObject(raw)
+	if err != nil {
+		// An object of another kind often does not even decode; that it is
+		// of another kind is what there is to say.
+		if kerr := k.check(jsonKind(raw)); kerr != nil {
+			return zero, kerr
+		}
+		return zero, err
+	}
+	gvk := any(obj).(runtime.Object).GetObjectKind()
+	if err := k.check(gvk.GroupVersionKind()); err != nil {
+		return zero, err
+	}
+	if k.form == typed {
+		// As client-go's typed clients do.
+		gvk.SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return obj, nil
+}
+
+// itemFromJSON decodes one item of a list. Only items of custom resources say
+// their kind, and theirs stays, as client-go's clients leave it. An
+// unstructured item without one is of the list's; unsure reports that it is
+// missing and list is not known yet.
+func (k *kind[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (obj T, unsure bool, err error) {
+	var zero T
+	obj, err = k.jsonObject(raw)
+	if err != nil {
+		return zero, false, err
+	}
+	gvk := any(obj).(runtime.Object).GetObjectKind()
+	if got := gvk.GroupVersionKind(); !got.Empty() {
+		if err := k.check(got); err != nil {
+			return zero, false, err
+		}
+		return obj, false, nil
+	}
+	if k.form == typed {
+		return obj, false, nil
+	}
+	return obj, !k.setFromList(obj, list), nil
+}
+
+// setFromList gives obj the kind that its list is of, if that is known.
+func (k *kind[T]) setFromList(obj T, list schema.GroupVersionKind) bool {
+	if k.form == metadataOnly {
+		list = partialKind
+	} else if list.Kind == "" {
+		return false
+	}
+	list.Kind = strings.TrimSuffix(list.Kind, "List")
+	any(obj).(runtime.Object).GetObjectKind().SetGroupVersionKind(list)
+	return true
+}
+
+func (k *kind[T]) jsonObject(raw []byte) (T, error) {
+	return guard(func() (T, error) {
+		obj := k.new()
+		var err error
+		if u, ok := any(obj).(*unstructured.Unstructured); ok {
+			// Its own UnmarshalJSON looks for "items" first, and is strict
+			// about the kind, which items of built-in lists do not say.
+			err = json.Unmarshal(raw, &u.Object)
+			if err == nil && u.Object == nil {
+				err = errNotJSONObject
+			}
+		} else {
+			err = json.Unmarshal(raw, obj)
+		}
+		return obj, err
+	})
+}
+
+// fromProto decodes one object of a watch, which comes with its kind.
+func (k *kind[T]) fromProto(raw []byte, tm runtime.TypeMeta) (T, error) {
+	var zero T
+	gvk := schema.FromAPIVersionAndKind(tm.APIVersion, tm.Kind)
+	if err := k.check(gvk); err != nil {
+		return zero, err
+	}
+	obj, err := k.protoObject(raw)
+	if err == nil && k.form == metadataOnly {
+		any(obj).(runtime.Object).GetObjectKind().SetGroupVersionKind(gvk)
+	}
+	return obj, err
+}
+
+// itemFromProto decodes one item of a list, which never says its kind.
+func (k *kind[T]) itemFromProto(raw []byte) (T, error) {
+	obj, err := k.protoObject(raw)
+	if err == nil && k.form == metadataOnly {
+		k.setFromList(obj, partialKind)
+	}
+	return obj, err
+}
+
+func (k *kind[T]) protoObject(raw []byte) (T, error) {
+	return guard(func() (T, error) {
+		var zero T
+		obj := k.new()
+		msg, ok := any(obj).(protoUnmarshaler)
+		if !ok {
+			return zero, errNoProtobuf
+		}
+		if err := msg.Unmarshal(raw); err != nil {
+			return zero, err
+		}
+		return obj, nil
+	})
+}
+
+// check returns a *KindError if got is not what T stands for.
+func (k *kind[T]) check(got schema.GroupVersionKind) error {
+	ok := got.Kind != "" && got != statusKind
+	switch k.form {
+	case typed:
+		ok = ok && got.Kind == k.want.Kind && k.sameVersion(got)
+	case untyped:
+		ok = ok && k.sameVersion(got)
+	}
+	if ok {
+		return nil
+	}
+	return &KindError{Want: k.want, Got: got}
+}
+
+func (k *kind[T]) sameVersion(got schema.GroupVersionKind) bool {
+	return k.want.Version == "" || got.GroupVersion() == k.want.GroupVersion()
+}
+
+// checkList returns a *KindError if got is no list of what T stands for. A
+// list that does not say its kind is taken for what was asked for.
+func (k *kind[T]) checkList(got schema.GroupVersionKind) error {
+	if got.Empty() {
+		return nil
+	}
+	ok := strings.HasSuffix(got.Kind, "List")
+	switch k.form {
+	case typed:
+		ok = k.sameVersion(got) && (got.Kind == k.want.Kind+"List" || k.registeredList(got))
+	case untyped:
+		ok = ok && k.sameVersion(got)
+	}
+	if ok {
+		return nil
+	}
+	want := k.want
+	want.Kind += "List"
+	return &KindError{Want: want, Got: got}
+}
+
+// registeredList reports whether the scheme has got as a list of T: a custom
+// resource may name its list as it likes.
+func (k *kind[T]) registeredList(got schema.GroupVersionKind) bool {
+	if k.scheme == nil {
+		return false
+	}
+	list, err := k.scheme.New(got)
+	if err != nil {
+		return false
+	}
+	items, err := meta.GetItemsPtr(list)
+	if err != nil {
+		return false
+	}
+	elem := reflect.TypeOf(items).Elem().Elem()
+	return elem == k.elem || elem == reflect.PointerTo(k.elem)
+}

@@ -1,0 +1,281 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+)
+
+func TestListEqualsTheTypedClient(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			pods, _ := randomPods(t, 60)
+			body := c.object(pods)
+			cfg := serve(t, answer(c.contentType, body))
+			got, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.items) != len(want.Items) || got.version != want.ResourceVersion {
+				t.Fatalf("%d items at %q, want %d at %q", len(got.items), got.version, len(want.Items), want.ResourceVersion)
+			}
+			if got.bytes != int64(len(body)) {
+				t.Errorf("%d bytes counted of %d", got.bytes, len(body))
+			}
+			for i, it := range got.items {
+				if diff := cmp.Diff(&want.Items[i], it.Object); diff != "" {
+					t.Fatalf("item %d (-client-go +kinglet):\n%s", i, diff)
+				}
+				if it.Key != nsName(it.Object.Namespace, it.Object.Name) || it.UID != it.Object.UID || it.ResourceVersion != it.Object.ResourceVersion {
+					t.Errorf("item %d says it is %+v", i, it)
+				}
+			}
+		})
+	}
+}
+
+func TestALongAnswerComesInPagesOfOneVersion(t *testing.T) {
+	var names []string
+	for i := range 3*pageItems + 7 {
+		names = append(names, "p"+strconv.Itoa(i))
+	}
+	n := int64(11)
+	pods := podList("9", names...)
+	pods.Continue, pods.RemainingItemCount = "token", &n
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			body := c.object(pods)
+			cfg := serve(t, answer(c.contentType, body))
+			got, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.pages) < 4 {
+				t.Errorf("%d pages", len(got.pages))
+			}
+			last := got.pages[len(got.pages)-1]
+			if last.Continue != "token" || last.Remaining != 11 || last.ResourceVersion != "9" {
+				t.Errorf("the last page says %+v", last)
+			}
+			if got.bytes != int64(len(body)) {
+				t.Errorf("%d bytes counted of %d", got.bytes, len(body))
+			}
+			if !slices.EqualFunc(got.items, names, func(it Item[*corev1.Pod], name string) bool { return it.Key.Name == name }) {
+				t.Errorf("%d items, in another order or others", len(got.items))
+			}
+		})
+	}
+}
+
+func TestWhatIsAskedForReachesTheServer(t *testing.T) {
+	var path, accept string
+	var query url.Values
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		path, query, accept = r.URL.Path, r.URL.Query(), r.Header.Get("Accept")
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Get("watch") == "" {
+			w.Write(jsonBytes(podList("1")))
+		}
+	})
+	opts := Options{Namespace: "ns", LabelSelector: "a=b", FieldSelector: "spec.nodeName=n1"}
+	src := must(FromConfig[*corev1.Pod](cfg, podGVR, opts))
+	fixed := url.Values{"labelSelector": {"a=b"}, "fieldSelector": {"spec.nodeName=n1"}}
+	for _, tc := range []struct {
+		name string
+		call func() error
+		want url.Values
+	}{
+		{"a first page", func() error {
+			_, err := list(t, src, ListRequest[*corev1.Pod]{ResourceVersion: "5", NotOlderThan: true, Limit: 10})
+			return err
+		}, url.Values{"resourceVersion": {"5"}, "resourceVersionMatch": {"NotOlderThan"}, "limit": {"10"}}},
+		{"a later page, whose token carries the version", func() error {
+			_, err := list(t, src, ListRequest[*corev1.Pod]{ResourceVersion: "5", NotOlderThan: true, Limit: 10, Continue: "tok"})
+			return err
+		}, url.Values{"limit": {"10"}, "continue": {"tok"}}},
+		{"any version", func() error {
+			_, err := list(t, src, ListRequest[*corev1.Pod]{ResourceVersion: "0"})
+			return err
+		}, url.Values{"resourceVersion": {"0"}}},
+		{"a watch", func() error {
+			_, err := watchAll(t, src, WatchRequest[*corev1.Pod]{ResourceVersion: "8", Timeout: 1500e6})
+			return err
+		}, url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {"8"}, "timeoutSeconds": {"2"}}},
+		{"a watch-list", func() error {
+			_, err := watchAll(t, src, WatchRequest[*corev1.Pod]{SendInitialEvents: true})
+			return err
+		}, url.Values{"watch": {"true"}, "allowWatchBookmarks": {"true"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if err := tc.call(); err != nil {
+				t.Fatal(err)
+			}
+			for k, v := range fixed {
+				tc.want[k] = v
+			}
+			if diff := cmp.Diff(tc.want, query); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+			if path != "/api/v1/namespaces/ns/pods" {
+				t.Errorf("path %s", path)
+			}
+			if accept != "application/vnd.kubernetes.protobuf,application/json" {
+				t.Errorf("Accept: %s", accept)
+			}
+		})
+	}
+	t.Run("a group's path", func(t *testing.T) {
+		gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+		src := must(FromConfig[*corev1.Pod](cfg, gvr, Options{Modify: func(lo *metav1.ListOptions) { lo.LabelSelector = "c" }}))
+		// The answer is a PodList, of v1.
+		var kerr *KindError
+		if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.As(err, &kerr) {
+			t.Errorf("%v", err)
+		}
+		if path != "/apis/apps/v1/deployments" || query.Get("labelSelector") != "c" {
+			t.Errorf("asked for %s %v", path, query)
+		}
+		if src.String() != "deployments.apps" {
+			t.Errorf("it is called %s", src)
+		}
+	})
+}
+
+func TestWhatTheServerRefusesComesAsItsStatus(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	for _, tc := range []struct {
+		name string
+		err  *apierrors.StatusError
+		is   func(error) bool
+	}{
+		{"403", apierrors.NewForbidden(pods, "", errors.New("no")), apierrors.IsForbidden},
+		{"404", apierrors.NewNotFound(pods, ""), apierrors.IsNotFound},
+		{"410 Expired", apierrors.NewResourceExpired("old"), apierrors.IsResourceExpired},
+		{"410 Gone", apierrors.NewGone("old"), apierrors.IsGone},
+		{"500", apierrors.NewInternalError(errors.New("oh")), apierrors.IsInternalError},
+		{"401", apierrors.NewUnauthorized("who"), apierrors.IsUnauthorized},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := must(FromConfig[*corev1.Pod](serve(t, answerStatus(&tc.err.ErrStatus)), podGVR, Options{}))
+			_, err := list(t, src, ListRequest[*corev1.Pod]{})
+			if !tc.is(err) || !strings.Contains(err.Error(), "list pods") {
+				t.Errorf("list: %v", err)
+			}
+			_, err = watchAll(t, src, WatchRequest[*corev1.Pod]{})
+			if !tc.is(err) || !strings.Contains(err.Error(), "watch pods") {
+				t.Errorf("watch: %v", err)
+			}
+		})
+	}
+}
+
+func TestRetryAfterIsFollowedAndThenReported(t *testing.T) {
+	var calls atomic.Int32
+	refuse := int32(2)
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) <= refuse {
+			w.Header().Set("Retry-After", "0")
+			answerStatus(&apierrors.NewTooManyRequests("busy", 0).ErrStatus)(w, r)
+			return
+		}
+		answer("application/json", jsonBytes(podList("3", "a")))(w, r)
+	})
+	src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 1 || calls.Load() != 3 {
+		t.Errorf("%d items after %d calls: %v", len(got.items), calls.Load(), err)
+	}
+	calls.Store(0)
+	refuse = 1 << 30
+	if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !apierrors.IsTooManyRequests(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestATruncatedListIsAnError(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			body := c.object(podList("3", "a", "b", "c"))
+			for _, cut := range []int{len(body) - 1, len(body) / 2, 20, 1} {
+				cfg := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+					w.Write(body[:cut])
+				})
+				src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+				if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+					t.Errorf("after %d of %d bytes: %v", cut, len(body), err)
+				}
+			}
+		})
+	}
+}
+
+func TestAStatusInPlaceOfAListIsItsError(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := serve(t, answer(c.contentType, c.object(&apierrors.NewResourceExpired("too old").ErrStatus)))
+			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+			if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !apierrors.IsResourceExpired(err) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestAListOfAnotherKindIsRefused(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := serve(t, answer(c.contentType, c.object(&corev1.NodeList{Items: []corev1.Node{{}}})))
+			var kerr *KindError
+			_, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
+			if !errors.As(err, &kerr) || kerr.Got.Kind != "NodeList" || kerr.Want.Kind != "PodList" {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestAListEndsWithItsContextAndWithYieldsError(t *testing.T) {
+	release := make(chan struct{})
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("limit") == "1" {
+			answer("application/json", jsonBytes(podList("3", "a")))(w, r)
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		close(release)
+		<-r.Context().Done()
+	})
+	src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-release
+		cancel()
+	}()
+	if err := src.List(ctx, ListRequest[*corev1.Pod]{}, new(listed[*corev1.Pod]).page); err != context.Canceled {
+		t.Errorf("cancelled: %v", err)
+	}
+	err := src.List(t.Context(), ListRequest[*corev1.Pod]{Limit: 1}, func(Page[*corev1.Pod]) error { return errEnough })
+	if err != errEnough {
+		t.Errorf("stopped: %v", err)
+	}
+}

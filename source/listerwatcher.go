@@ -1,0 +1,313 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// ListerWatcher is what client-go calls by the same name: its ListWatch, what
+// generated, dynamic and metadata informers make, and fakes all fit.
+type ListerWatcher interface {
+	List(options metav1.ListOptions) (runtime.Object, error)
+	Watch(options metav1.ListOptions) (watch.Interface, error)
+}
+
+// contextLister and contextWatcher are how a ListerWatcher takes a context,
+// if it does.
+type contextLister interface {
+	ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
+}
+
+type contextWatcher interface {
+	WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
+}
+
+// noWatchList is client-go's name for WatchListUnsupported; its fakes have it.
+type noWatchList interface {
+	IsWatchListSemanticsUnSupported() bool
+}
+
+const (
+	// drainEvents is how many events that wait already join a batch.
+	drainEvents = 128
+	// grace is how long something that was told to end is waited for. It only
+	// runs out on what does not honour its context or its Stop.
+	grace = time.Second
+)
+
+// FromListerWatcher returns a source that asks lw, through ListWithContext and
+// WatchWithContext where lw has them. Selectors are passed on in the options
+// of each request; the namespace is lw's own, so Options.Namespace is refused.
+//
+// Objects are those that lw returns, unchanged, and must not be modified by
+// lw afterwards. An object that is no T becomes an item with an *ItemError.
+// How many bytes came is not known.
+//
+// When ctx ends, List and Watch return at once, or if lw took that context,
+// when it has, but no later than a second after; a call that honours no
+// context is left behind, and what it returns later is stopped. A watch is
+// always stopped, and read until it is closed.
+func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error) {
+	var errs []error
+	if lw == nil {
+		errs = append(errs, errors.New("no ListerWatcher"))
+	}
+	errs = append(errs, opts.validate())
+	if opts.Namespace != "" {
+		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
+	}
+	return &lwSource[T]{lw: lw, opts: opts, name: opts.describe(reflect.TypeFor[T]().String())}, nil
+}
+
+type lwSource[T any] struct {
+	lw   ListerWatcher
+	opts Options
+	name string
+}
+
+// String implements Source.
+func (s *lwSource[T]) String() string { return s.name }
+
+// WatchListUnsupported implements the interface of that name.
+func (s *lwSource[T]) WatchListUnsupported() bool {
+	n, ok := s.lw.(noWatchList)
+	return ok && n.IsWatchListSemanticsUnSupported()
+}
+
+// List implements Source. It yields one page.
+func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	lo := listOptions(&s.opts, req)
+	call := func() (runtime.Object, error) { return s.lw.List(lo) }
+	cl, honours := s.lw.(contextLister)
+	if honours {
+		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
+	}
+	list, err := await(ctx, honours, call, func(runtime.Object) {})
+	if err != nil {
+		return s.failed(ctx, "list", err)
+	}
+	page, err := s.page(list)
+	if err != nil {
+		return s.failed(ctx, "list", err)
+	}
+	return yield(page)
+}
+
+func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
+	var page Page[T]
+	if list == nil {
+		return page, errors.New("got nil and no error")
+	}
+	if status, ok := list.(*metav1.Status); ok {
+		return page, statusError(status)
+	}
+	lm, err := meta.ListAccessor(list)
+	if err != nil {
+		return page, fmt.Errorf("%T is no list: %w", list, err)
+	}
+	page.ResourceVersion = lm.GetResourceVersion()
+	page.Continue = lm.GetContinue()
+	if n := lm.GetRemainingItemCount(); n != nil {
+		page.Remaining = *n
+	}
+	page.Items = make([]Item[T], 0, meta.LenList(list))
+	// With an allocation each, so that one object that is kept does not keep
+	// the whole list.
+	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
+		page.Items = append(page.Items, objectOf[T](obj))
+		return nil
+	})
+	if err != nil {
+		return page, fmt.Errorf("the items of %T: %w", list, err)
+	}
+	return page, nil
+}
+
+// Watch implements Source.
+func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	lo := watchOptions(&s.opts, req)
+	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
+	cw, honours := s.lw.(contextWatcher)
+	if honours {
+		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
+	}
+	w, err := await(ctx, honours, call, stopWatch)
+	if err == nil && w == nil {
+		err = errors.New("got nil and no error")
+	}
+	if err != nil {
+		return s.failed(ctx, "watch", err)
+	}
+	defer stopWatch(w)
+	var batch []Event[T]
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case e, ok := <-w.ResultChan():
+			if !ok {
+				return ctx.Err()
+			}
+			batch = append(batch, eventOf[T](e))
+		}
+		open := true
+		for open && len(batch) < drainEvents {
+			var e watch.Event
+			select {
+			case e, open = <-w.ResultChan():
+				if open {
+					batch = append(batch, eventOf[T](e))
+				}
+				continue
+			default:
+			}
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := yield(batch); err != nil {
+			return err
+		}
+		batch = reuse(batch)
+		if !open {
+			return nil
+		}
+	}
+}
+
+func (s *lwSource[T]) failed(ctx context.Context, verb string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s %s: %w", verb, s.name, err)
+}
+
+// await calls call on a goroutine of its own and waits for it, or for the end
+// of ctx and, if call honours ctx, for grace. What call returns after that is
+// given to late.
+func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
+	type result struct {
+		value R
+		err   error
+	}
+	var zero R
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
+	results := make(chan result)
+	left := make(chan struct{})
+	defer close(left)
+	go func() {
+		var res result
+		res.value, res.err = call()
+		select {
+		case results <- res:
+		case <-left:
+			if res.err == nil {
+				late(res.value)
+			}
+		}
+	}()
+	select {
+	case res := <-results:
+		return res.value, res.err
+	case <-ctx.Done():
+	}
+	if honours {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case res := <-results:
+			if res.err == nil {
+				late(res.value)
+			}
+		case <-timer.C:
+		}
+	}
+	return zero, ctx.Err()
+}
+
+// stopWatch stops w and reads it until it is closed: whoever sends to it may
+// be waiting for a reader.
+func stopWatch(w watch.Interface) {
+	if w == nil {
+		return
+	}
+	w.Stop()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	for {
+		select {
+		case _, ok := <-w.ResultChan():
+			if !ok {
+				return
+			}
+		case <-timer.C:
+			// It breaks watch.Interface's promise to close.
+			return
+		}
+	}
+}
+
+// objectOf makes the item of what lw returned.
+func objectOf[T any](obj runtime.Object) Item[T] {
+	t, ok := obj.(T)
+	if ok && !isNil(t) {
+		return objectItem(t)
+	}
+	var id identity
+	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
+		id.key, _ = metaKey(m)
+		id.uid, id.version = m.GetUID(), m.GetResourceVersion()
+	}
+	return brokenItem[T](StageDecode, id, fmt.Errorf("got %T where %s was due", obj, reflect.TypeFor[T]()))
+}
+
+// eventOf makes the event of what lw's watch sent.
+func eventOf[T any](in watch.Event) Event[T] {
+	e := Event[T]{Type: eventType(string(in.Type))}
+	status, _ := in.Object.(*metav1.Status)
+	switch {
+	case e.Type == Unknown:
+		if m, err := meta.Accessor(in.Object); err == nil && !isNil(in.Object) {
+			e.Key, _ = metaKey(m)
+			e.ResourceVersion = m.GetResourceVersion()
+		}
+		e.Err = unknownType(string(in.Type))
+	case in.Object == nil || isNil(in.Object):
+		e.noObject(nil)
+	case e.Type == Error && status == nil:
+		e.Err = otherError(in.Object)
+	case e.Type == Error || status != nil:
+		e.Type = Error
+		e.Err = apierrors.FromObject(in.Object)
+	case e.Type == Bookmark:
+		t, ok := in.Object.(T)
+		if !ok {
+			e.Type = Unknown
+			e.Err = fmt.Errorf("%s: got %T where %s was due", Bookmark, in.Object, reflect.TypeFor[T]())
+			break
+		}
+		m, err := accessor(t)
+		if err != nil {
+			m = &metav1.ObjectMeta{}
+		}
+		e.bookmark(m, err)
+	default:
+		e.Item = objectOf[T](in.Object)
+	}
+	return e
+}

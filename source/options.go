@@ -1,0 +1,140 @@
+package source
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// defaultMaxObjectBytes is forty times what etcd takes by default.
+	defaultMaxObjectBytes = 64 << 20
+	// maxMaxObjectBytes keeps the first byte of a protobuf frame's length
+	// below 0x09, which is the smallest byte that JSON text can begin with,
+	// so that one byte tells the two apart.
+	maxMaxObjectBytes = 128 << 20
+)
+
+// Options fix which part of a collection a source speaks for. The zero value
+// is all of it.
+type Options struct {
+	// Namespace limits the collection to one namespace. A ListerWatcher has
+	// its namespace already, so FromListerWatcher refuses it.
+	Namespace string
+	// LabelSelector and FieldSelector are as kubectl takes them: "a=b,c in
+	// (d,e)", "spec.nodeName=n1".
+	LabelSelector string
+	FieldSelector string
+	// Name replaces the description that String returns.
+	Name string
+	// Modify is called last on the options of every request, on the goroutine
+	// that makes it. It must leave resource version, limit and continue alone.
+	Modify func(*metav1.ListOptions)
+	// Scheme is asked for the kind of T. Without it, or if T is not in it, the
+	// kind is the name of the Go type, as it is for every generated type.
+	Scheme *runtime.Scheme
+	// MaxObjectBytes is the most that one object may take on the wire, after
+	// decompression; 0 means 64 MiB, and 128 MiB is the most. A source that is
+	// given objects, not bytes, does not look at it.
+	MaxObjectBytes int64
+}
+
+// validate returns every problem at once.
+func (o *Options) validate() error {
+	var errs []error
+	if o.Namespace != "" {
+		for _, msg := range rest.IsValidPathSegmentName(o.Namespace) {
+			errs = append(errs, fmt.Errorf("namespace %q %s", o.Namespace, msg))
+		}
+	}
+	if _, err := labels.Parse(o.LabelSelector); err != nil {
+		errs = append(errs, fmt.Errorf("label selector %q: %w", o.LabelSelector, err))
+	}
+	if _, err := fields.ParseSelector(o.FieldSelector); err != nil {
+		errs = append(errs, fmt.Errorf("field selector %q: %w", o.FieldSelector, err))
+	}
+	if o.MaxObjectBytes < 0 || o.MaxObjectBytes > maxMaxObjectBytes {
+		errs = append(errs, fmt.Errorf("MaxObjectBytes is %d, not from 0 to %d", o.MaxObjectBytes, maxMaxObjectBytes))
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) maxObjectBytes() int {
+	if o.MaxObjectBytes == 0 {
+		return defaultMaxObjectBytes
+	}
+	return int(o.MaxObjectBytes)
+}
+
+// describe builds what String returns.
+func (o *Options) describe(what string) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	var b strings.Builder
+	b.WriteString(what)
+	if o.Namespace != "" {
+		b.WriteString(" in namespace " + o.Namespace)
+	}
+	if o.LabelSelector != "" {
+		b.WriteString(", selector " + o.LabelSelector)
+	}
+	if o.FieldSelector != "" {
+		b.WriteString(", fields " + o.FieldSelector)
+	}
+	return b.String()
+}
+
+// listOptions are a LIST request's parameters. A continue token carries its
+// version itself; a server refuses a second one beside it.
+func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
+	lo := metav1.ListOptions{
+		LabelSelector: o.LabelSelector,
+		FieldSelector: o.FieldSelector,
+		Limit:         req.Limit,
+		Continue:      req.Continue,
+	}
+	if req.Continue == "" {
+		lo.ResourceVersion = req.ResourceVersion
+		if req.NotOlderThan && req.ResourceVersion != "" {
+			lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+		}
+	}
+	if o.Modify != nil {
+		o.Modify(&lo)
+	}
+	return lo
+}
+
+// watchOptions are a WATCH request's parameters.
+func watchOptions[T any](o *Options, req WatchRequest[T]) metav1.ListOptions {
+	lo := metav1.ListOptions{
+		LabelSelector:       o.LabelSelector,
+		FieldSelector:       o.FieldSelector,
+		Watch:               true,
+		AllowWatchBookmarks: true,
+		ResourceVersion:     req.ResourceVersion,
+	}
+	if req.Timeout > 0 {
+		// Rounded up: 0 would mean the server's own choice.
+		seconds := int64((req.Timeout + time.Second - 1) / time.Second)
+		lo.TimeoutSeconds = &seconds
+	}
+	if req.SendInitialEvents {
+		// KEP-3157: the two go together, the version may be empty.
+		yes := true
+		lo.SendInitialEvents = &yes
+		lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
+	}
+	if o.Modify != nil {
+		o.Modify(&lo)
+	}
+	return lo
+}

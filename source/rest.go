@@ -1,0 +1,184 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// FromConfig returns a source that reads the resource gvr of the server that
+// cfg names. T is a typed object (*corev1.Pod), *unstructured.Unstructured or
+// *metav1.PartialObjectMetadata, which also decides the encoding: protobuf
+// with JSON as second choice for types that can be read from it and for
+// metadata, JSON for all others. cfg's own content type settings do not
+// matter, nor does its Timeout to a watch; a list has to end within it.
+//
+// cfg is copied. Sources made from equal configurations share connections, as
+// client-go's clients do, unless cfg has a Dial function or a transport of its
+// own; each source has cfg's rate limit to itself, if cfg brings no
+// RateLimiter. To share more, make one client and use FromREST.
+func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (Source[T], error) {
+	var errs []error
+	if cfg == nil {
+		errs = append(errs, errors.New("no rest.Config"))
+	}
+	if gvr.Version == "" {
+		errs = append(errs, fmt.Errorf("%s has no version", gvr.GroupResource()))
+	}
+	errs = append(errs, validResource(gvr.Resource), opts.validate())
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("source of %s: %w", gvr.GroupResource(), err)
+	}
+	cfg = rest.CopyConfig(cfg)
+	gv := gvr.GroupVersion()
+	cfg.GroupVersion = &gv
+	cfg.APIPath = "/apis"
+	if gv.Group == "" {
+		cfg.APIPath = "/api"
+	}
+	// What client-go decodes here are the server's errors only. This codec is
+	// the smallest that knows a Status, and there is one a process.
+	cfg.NegotiatedSerializer = metainternalscheme.Codecs.WithoutConversion()
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	timeout := cfg.Timeout
+	cfg.Timeout = 0
+	client, err := rest.RESTClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("source of %s: %w", gvr.GroupResource(), err)
+	}
+	return fromREST[T](client, gvr.Resource, timeout, opts)
+}
+
+// FromREST is FromConfig with a client that exists already, such as
+// clientset.CoreV1().RESTClient(). Requests go through it with its
+// authentication, rate limit (lists only) and error decoding; the client has
+// to be one of the group and version of the resource. A Timeout of its HTTP
+// client ends watches too.
+func FromREST[T any](client rest.Interface, resource string, opts Options) (Source[T], error) {
+	var errs []error
+	if client == nil {
+		errs = append(errs, errors.New("no client"))
+	}
+	errs = append(errs, validResource(resource), opts.validate())
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("source of %s: %w", resource, err)
+	}
+	return fromREST[T](client, resource, 0, opts)
+}
+
+func validResource(resource string) error {
+	if resource == "" {
+		return errors.New("no resource")
+	}
+	for _, msg := range rest.IsValidPathSegmentName(resource) {
+		return fmt.Errorf("resource %q %s", resource, msg)
+	}
+	return nil
+}
+
+func fromREST[T any](client rest.Interface, resource string, timeout time.Duration, opts Options) (Source[T], error) {
+	gv := client.APIVersion()
+	name := opts.describe(schema.GroupResource{Group: gv.Group, Resource: resource}.String())
+	dec, err := newDecoder[T](gv, &opts)
+	if err != nil {
+		return nil, fmt.Errorf("source of %s: %w", name, err)
+	}
+	return &restSource[T]{client: client, resource: resource, timeout: timeout, opts: opts, name: name, dec: dec}, nil
+}
+
+// restSource speaks HTTP through client-go's requests. Everything behind a
+// 200 is its decoder's.
+type restSource[T any] struct {
+	client   rest.Interface
+	resource string
+	// timeout of a list, 0 for none.
+	timeout time.Duration
+	opts    Options
+	name    string
+	dec     Decoder[T]
+}
+
+// String implements Source.
+func (s *restSource[T]) String() string { return s.name }
+
+// List implements Source. It waits its turn under the client's rate limit and
+// is retried by client-go while the server answers with Retry-After, ten times
+// at most. What the server refuses comes as an apierrors.APIStatus.
+func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	within := ctx
+	if s.timeout > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeout(ctx, s.timeout)
+		defer cancel()
+	}
+	lo := listOptions(&s.opts, req)
+	body, err := s.request(&lo, false).Stream(within)
+	if err != nil {
+		return s.failed(ctx, "list", err)
+	}
+	defer body.Close()
+	y := yielding[Page[T]]{ctx: ctx, yield: yield}
+	err = s.dec.DecodeList(body, req.Held, y.send)
+	if err == nil || y.stopped {
+		return err
+	}
+	return s.failed(ctx, "list", err)
+}
+
+// Watch implements Source. It is not subject to the client's rate limit, as
+// client-go's watches are not.
+func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	lo := watchOptions(&s.opts, req)
+	body, err := s.request(&lo, true).Throttle(nil).Stream(ctx)
+	if err != nil {
+		return s.failed(ctx, "watch", err)
+	}
+	defer body.Close()
+	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
+	err = s.dec.DecodeWatch(body, req.Held, y.send)
+	if err == nil || y.stopped {
+		return err
+	}
+	return s.failed(ctx, "watch", err)
+}
+
+func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Request {
+	return s.client.Get().
+		NamespaceIfScoped(s.opts.Namespace, s.opts.Namespace != "").
+		Resource(s.resource).
+		SpecificallyVersionedParams(lo, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
+		SetHeader("Accept", s.dec.Accept(watch))
+}
+
+// failed says what failed, unless ctx has ended, which explains everything.
+func (s *restSource[T]) failed(ctx context.Context, verb string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%s %s: %w", verb, s.name, err)
+}
+
+// yielding passes on to yield while ctx lasts, and remembers that it was not
+// the stream that ended.
+type yielding[V any] struct {
+	ctx     context.Context
+	yield   func(V) error
+	stopped bool
+}
+
+func (y *yielding[V]) send(v V) error {
+	err := y.ctx.Err()
+	if err == nil {
+		err = y.yield(v)
+	}
+	y.stopped = err != nil
+	return err
+}

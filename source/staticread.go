@@ -1,0 +1,240 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// List implements Source. It yields one page.
+func (s *Static[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	page, err := s.page(req)
+	if err != nil {
+		return err
+	}
+	return yield(page)
+}
+
+func (s *Static[T]) page(req ListRequest[T]) (Page[T], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lists++
+	if err := s.listFault.next(); err != nil {
+		return Page[T]{}, err
+	}
+	version, from := s.version, 0
+	var state []T
+	if req.Continue != "" {
+		var err error
+		if version, from, err = parseContinue(req.Continue); err != nil {
+			return Page[T]{}, err
+		}
+		var ok bool
+		if state, ok = s.paged[version]; !ok {
+			return Page[T]{}, apierrors.NewResourceExpired("the continue token is too old")
+		}
+	} else {
+		if err := s.notFutureLocked(req.ResourceVersion); err != nil {
+			return Page[T]{}, err
+		}
+		state = s.sortedLocked()
+	}
+	to := len(state)
+	page := Page[T]{ResourceVersion: rv(version)}
+	if req.Limit > 0 && int64(to-from) > req.Limit {
+		to = from + int(req.Limit)
+		s.paged[version] = state
+		page.Continue = rv(version) + ":" + strconv.Itoa(to)
+		page.Remaining = int64(len(state) - to)
+	}
+	page.Items = make([]Item[T], 0, to-from)
+	for _, obj := range state[from:to] {
+		page.Items = append(page.Items, objectItem(deepCopy(obj)))
+	}
+	return page, nil
+}
+
+// notFutureLocked refuses a version that is still to come, as a server does
+// that has waited for it in vain.
+func (s *Static[T]) notFutureLocked(version string) error {
+	if version == "" {
+		return nil
+	}
+	v, err := parseRV(version)
+	if err != nil {
+		return err
+	}
+	if v <= s.version {
+		return nil
+	}
+	terr := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", v, s.version), 1)
+	terr.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    metav1.CauseTypeResourceVersionTooLarge,
+		Message: "Too large resource version",
+	}}
+	return terr
+}
+
+func parseContinue(token string) (version int64, from int, err error) {
+	v, i, ok := strings.Cut(token, ":")
+	if ok {
+		if version, err = parseRV(v); err == nil {
+			from, err = strconv.Atoi(i)
+		}
+	}
+	if !ok || err != nil || from < 0 {
+		return 0, 0, apierrors.NewBadRequest(fmt.Sprintf("continue token %q is not valid", token))
+	}
+	return version, from, nil
+}
+
+// staticWatch is one open watch.
+type staticWatch[T any] struct {
+	// pending is what is still to be sent. Unbounded: it is what the test
+	// wrote. guarded by Static.mu, as are closed and err
+	pending []Event[T]
+	// closed: end with err once pending is sent.
+	closed bool
+	err    error
+	// wake has room for one signal. The watch makes it, so that it belongs to
+	// the watch's bubble in testing/synctest.
+	wake chan struct{}
+}
+
+func (w *staticWatch[T]) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Watch implements Source. A version whose history was dropped is answered
+// with an Error event of 410, as a server does.
+func (s *Static[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w, err := s.open(req)
+	if err != nil {
+		return err
+	}
+	defer s.close(w)
+	var timeout <-chan time.Time
+	if req.Timeout > 0 {
+		timer := time.NewTimer(req.Timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	for {
+		batch, ended, err := s.next(w)
+		if len(batch) > 0 {
+			if err := yield(batch); err != nil {
+				return err
+			}
+		}
+		if ended {
+			return err
+		}
+		if len(batch) > 0 {
+			continue
+		}
+		select {
+		case <-w.wake:
+		case <-timeout:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Static[T]) open(req WatchRequest[T]) (*staticWatch[T], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened++
+	if err := s.watchFault.next(); err != nil {
+		return nil, err
+	}
+	if req.SendInitialEvents && s.watchListFault != nil {
+		return nil, s.watchListFault
+	}
+	if err := s.notFutureLocked(req.ResourceVersion); err != nil {
+		return nil, err
+	}
+	w := &staticWatch[T]{wake: make(chan struct{}, 1)}
+	if req.SendInitialEvents || req.ResourceVersion == "" || req.ResourceVersion == "0" {
+		w.pending = s.initialLocked(req.SendInitialEvents && !s.withoutBookmarks)
+	} else {
+		from, err := parseRV(req.ResourceVersion)
+		if err != nil {
+			return nil, err
+		}
+		if from < s.compacted {
+			gone := Event[T]{Type: Error}
+			gone.Err = apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
+			w.pending, w.closed = []Event[T]{gone}, true
+			return w, nil
+		}
+		for _, e := range s.history {
+			if v, _ := parseRV(e.ResourceVersion); v > from {
+				w.pending = append(w.pending, e)
+			}
+		}
+	}
+	s.watches[w] = struct{}{}
+	return w, nil
+}
+
+// initialLocked is the state as Added events, and the bookmark behind them.
+func (s *Static[T]) initialLocked(bookmark bool) []Event[T] {
+	var events []Event[T]
+	for _, obj := range s.sortedLocked() {
+		events = append(events, Event[T]{Type: Added, Item: objectItem(obj)})
+	}
+	if bookmark {
+		e := Event[T]{Type: Bookmark, InitialEventsEnd: true}
+		e.ResourceVersion = rv(s.version)
+		events = append(events, e)
+	}
+	return events
+}
+
+func (s *Static[T]) close(w *staticWatch[T]) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.watches, w)
+}
+
+// next takes the next batch. What the test wrote is copied here, so that each
+// watch has objects of its own.
+func (s *Static[T]) next(w *staticWatch[T]) (batch []Event[T], ended bool, err error) {
+	s.mu.Lock()
+	batch = w.pending[:min(len(w.pending), batchEvents)]
+	w.pending = w.pending[len(batch):]
+	ended, err = w.closed && len(w.pending) == 0, w.err
+	s.mu.Unlock()
+	out := make([]Event[T], len(batch))
+	for i, e := range batch {
+		if e.Type.HasObject() && e.Err == nil && !isNil(e.Object) {
+			e.Object = deepCopy(e.Object)
+			if e.Key == (store.Key{}) {
+				e.Item = objectItem(e.Object)
+			}
+		}
+		out[i] = e
+	}
+	return out, ended, err
+}
