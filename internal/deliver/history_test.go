@@ -2,8 +2,11 @@ package deliver
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,13 +14,16 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
+// seeds is 30 for a run of some seconds under -race.
+var seeds = flag.Uint64("seeds", 30, "how many random histories to go through")
+
 // pause lets d of the bubble's time pass.
 func pause(d time.Duration) { <-time.After(d) }
 
 // TestEveryHandlerSeesALegalHistory lets things happen at random to a few
 // keys, while handlers of every kind come and go and dawdle at random.
 func TestEveryHandlerSeesALegalHistory(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range *seeds {
 		synctest.Test(t, func(t *testing.T) { legalHistory(t, seed) })
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
@@ -65,6 +71,13 @@ func legalHistory(t *testing.T, seed uint64) {
 			kept = append(kept[:i], kept[i+1:]...)
 		case n < 8:
 			w.hub.Synced()
+		case n < 10:
+			synctest.Wait()
+			for _, p := range kept {
+				if err := p.throughIsExact(p.reg); err != nil {
+					t.Errorf("%s: %v", p.reg.Name(), err)
+				}
+			}
 		case n < 40:
 			pause(time.Duration(rng.IntN(100)) * time.Millisecond)
 		default:
@@ -147,4 +160,62 @@ func dawdle(seed uint64) func(context.Context, []store.Change[*object]) {
 			pause(time.Duration(rng.IntN(slowness)) * time.Millisecond)
 		}
 	}
+}
+
+// throughIsExact compares DeliveredThrough with what the world's history and
+// the listener's memory say. Nothing may be running.
+func (l *listener) throughIsExact(r *Registration[*object]) error {
+	if !r.HasSynced() || l.opts.EveryVersion || l.opts.MaxBatch == 1 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.w.mu.Lock()
+	defer l.w.mu.Unlock()
+	first := len(l.w.history)
+	for k := range l.w.lives {
+		if i := l.unheardLocked(k); i >= 0 {
+			first = min(first, i)
+		}
+	}
+	want := strconv.Itoa(l.w.version)
+	if first < len(l.w.history) {
+		rv := l.w.history[first].ResourceVersion
+		for first >= 0 && l.w.history[first].ResourceVersion == rv {
+			first--
+		}
+		if first < 0 {
+			return nil
+		}
+		want = l.w.history[first].ResourceVersion
+	}
+	if got := r.DeliveredThrough(); got != want {
+		return fmt.Errorf("delivered through %q, want %q (%d pending, %d in flight)", got, want, r.Pending(), r.InFlight())
+	}
+	return nil
+}
+
+// unheardLocked returns where in the history the first change of k stands that
+// the handler has not returned from and still is to hear of, or hears of now;
+// -1 if there is none.
+func (l *listener) unheardLocked(k store.Key) int {
+	done, told, now := l.done[k], l.told[k], l.w.objects[k]
+	if done == told && told == now {
+		return -1
+	}
+	next := told
+	if told == nil {
+		next = now
+	}
+	return slices.IndexFunc(l.w.history, func(c store.Change[*object]) bool {
+		switch {
+		case c.Key != k:
+			return false
+		case done != nil && c.Type == store.Updated:
+			return c.Old == done
+		case done != nil:
+			return c.Type == store.Deleted && c.Old == done
+		}
+		return c.Type == store.Added && c.New.life == next.life
+	})
 }

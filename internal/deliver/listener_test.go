@@ -17,8 +17,10 @@ type listener struct {
 	// during is called at the end of each call.
 	during func(ctx context.Context, changes []store.Change[*object])
 
-	mu     sync.Mutex
-	told   map[store.Key]*object
+	mu   sync.Mutex
+	told map[store.Key]*object
+	// done is what told was when the last call returned.
+	done   map[store.Key]*object
 	lives  map[store.Key]int
 	heard  []store.Change[*object]
 	inside bool
@@ -29,7 +31,7 @@ type listener struct {
 func newListener(w *world, opts HandlerOptions) *listener {
 	return &listener{
 		w: w, opts: opts,
-		told: map[store.Key]*object{}, lives: map[store.Key]int{}, counts: map[store.Reason]int{},
+		told: map[store.Key]*object{}, done: map[store.Key]*object{}, lives: map[store.Key]int{}, counts: map[store.Reason]int{},
 	}
 }
 
@@ -49,6 +51,9 @@ func (l *listener) handle(ctx context.Context, changes []store.Change[*object]) 
 	}
 	l.mu.Lock()
 	l.inside = false
+	for _, c := range changes {
+		l.done[c.Key] = l.told[c.Key]
+	}
 	l.mu.Unlock()
 }
 
@@ -78,8 +83,9 @@ func (l *listener) batchLocked(changes []store.Change[*object]) {
 }
 
 func (l *listener) hearLocked(c *store.Change[*object]) {
-	l.heard = append(l.heard, *c)
-	l.counts[c.Reason]++
+	if l.counts[c.Reason]++; c.Reason != store.Resync {
+		l.heard = append(l.heard, *c)
+	}
 	told := l.told[c.Key]
 	switch c.Type {
 	case store.Added:
@@ -146,6 +152,13 @@ func (w *world) hasEnded(o *object) bool {
 	return ended
 }
 
+// count returns how many changes were heard for this reason.
+func (l *listener) count(why store.Reason) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts[why]
+}
+
 // problems returns what was not legal.
 func (l *listener) problems() error {
 	l.mu.Lock()
@@ -170,13 +183,12 @@ func (l *listener) settled() error {
 	return errors.Join(errs...)
 }
 
-// everyVersionLocked checks that what was heard beside the initial state and
-// resyncs is the end of the world's history without gaps. It does not hold for
+// everyVersionLocked checks that what was heard beside the initial state is the end of the world's history without gaps. It does not hold for
 // a listener that fell behind its bound.
 func (l *listener) everyVersionLocked() error {
 	var live []store.Change[*object]
 	for _, c := range l.heard {
-		if c.Reason != store.Initial && c.Reason != store.Resync {
+		if c.Reason != store.Initial {
 			live = append(live, c)
 		}
 	}

@@ -80,14 +80,15 @@ func (r *Registration[T]) drain(ctx context.Context) bool {
 func (r *Registration[T]) takeOff() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := min(r.queue.len(), r.opts.MaxBatch)
-	if n == 0 {
+	had := r.queue.len()
+	if had == 0 {
 		return 0
 	}
 	before := r.queue.through()
-	r.batch = r.queue.take(r.batch[:0], n)
-	r.flight = flight{records: n, key: r.batch[0].Key, before: before, holds: true}
-	return n
+	r.batch = r.queue.take(r.batch[:0], r.opts.MaxBatch)
+	taken := had - r.queue.len()
+	r.flight = flight{records: taken, key: r.batch[0].Key, before: before, holds: true}
+	return taken
 }
 
 // park gets ready to wait for wake, with no more memory than an idle handler

@@ -153,13 +153,16 @@ func (q *queue[T]) drop(i int32) {
 	q.n--
 }
 
-// take moves up to limit records to the end of dst, as the changes they
-// amount to.
+// take moves records to the end of dst, as the changes they amount to: at most
+// limit changes, or one record of two.
 func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
-	n := min(q.n, limit)
-	dst = slices.Grow(dst, n)
-	for range n {
+	dst = slices.Grow(dst, min(q.n, limit))
+	for first := true; q.n > 0; first = false {
 		i := q.head
+		limit -= q.slots[i].changes()
+		if limit < 0 && !first {
+			break
+		}
 		dst = q.slots[i].appendTo(dst)
 		q.drop(i)
 	}

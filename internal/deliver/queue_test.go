@@ -101,19 +101,23 @@ func (q *twin) forget(key store.Key) {
 	q.pending = rest
 }
 
-func (q *twin) take(limit int) (out []change, taken int) {
-	for len(q.pending) > 0 && taken < limit {
-		taken++
-		if q.opts.EveryVersion {
-			out = append(out, q.pending[0].change)
-			q.pending = q.pending[1:]
-			continue
+func (q *twin) take(limit int) (out []change) {
+	for len(q.pending) > 0 {
+		key, next := q.pending[0].Key, []change{q.pending[0].change}
+		if !q.opts.EveryVersion {
+			next = q.of(key)
 		}
-		key := q.pending[0].Key
-		out = append(out, q.of(key)...)
-		q.forget(key)
+		if len(out) > 0 && len(out)+len(next) > limit {
+			break
+		}
+		out = append(out, next...)
+		if q.opts.EveryVersion {
+			q.pending = q.pending[1:]
+		} else {
+			q.forget(key)
+		}
 	}
-	return out, taken
+	return out
 }
 
 func (q *twin) len() int {
@@ -197,7 +201,7 @@ func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
 		case what < 9:
 			limit := 1 + rng.IntN(4)
 			got := q.take(nil, limit)
-			want, _ := w.take(limit)
+			want := w.take(limit)
 			if d := cmp.Diff(want, got); d != "" {
 				t.Fatalf("seed %d, step %d: take(%d): -want +got:\n%s", seed, step, limit, d)
 			}

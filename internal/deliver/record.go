@@ -104,6 +104,17 @@ func (r *record[T]) foldsUpdate(c *store.Change[T]) bool {
 	return c.Type == store.Updated && (r.form == added || r.form == updated)
 }
 
+// changes returns how many changes r amounts to.
+func (r *record[T]) changes() int {
+	switch r.form {
+	case nothing:
+		return 0
+	case replaced:
+		return 2
+	}
+	return 1
+}
+
 // appendTo appends the one or two changes that r amounts to.
 func (r *record[T]) appendTo(dst []store.Change[T]) []store.Change[T] {
 	if r.form == deleted || r.form == replaced {

@@ -116,9 +116,10 @@ func (r *Registration[T]) InFlight() int {
 // DeliveredThrough returns the collection's version through which the handler
 // has returned from everything: every change up to and including it was
 // handled, itself or in one that it was folded into, or did not need to be.
-// It is the newest version of which this can be said; while a change is
-// pending or being handled, the one before it. Empty until the initial replay
-// has been handled.
+// It is the newest version of which this can be said: while changes are
+// pending or being handled, the one before the first of them. What a record
+// holds counts as handled when all of it is, what a call is about when it
+// returns. It is empty until the initial replay has been handled.
 func (r *Registration[T]) DeliveredThrough() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,0 +1,438 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+type changes = []store.Change[*object]
+
+// running starts w's hub and returns what stops it and waits for its end.
+func running(t *testing.T, w *world) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan error, 1)
+	go func() { ran <- w.hub.Run(ctx) }()
+	return func() {
+		t.Helper()
+		cancel()
+		if err := <-ran; err != nil {
+			t.Errorf("Run: %v", err)
+		}
+	}
+}
+
+func (w *world) add(t *testing.T, l *listener) *Registration[*object] {
+	t.Helper()
+	r, err := w.hub.Add(l.handle, l.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (w *world) putAll(n int) {
+	w.happen(func() {
+		for i := range n {
+			w.put(key(i), store.Live)
+		}
+	})
+}
+
+func TestSyncedMeansThatTheHandlerHasReturnedFromEveryInitialObject(t *testing.T) {
+	for name, late := range map[string]bool{"registered before the first list": false, "registered late": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, Options[*object]{})
+				l := newListener(w, HandlerOptions{MaxBatch: 10})
+				release := make(chan struct{})
+				l.during = func(context.Context, changes) { <-release }
+				w.putAll(25)
+				if late {
+					w.hub.Synced()
+				}
+				r := w.add(t, l)
+				stop := running(t, w)
+				w.hub.Synced()
+				for call := range 3 {
+					synctest.Wait()
+					if r.HasSynced() || r.DeliveredThrough() != "" {
+						t.Errorf("synced, or delivered through %q, with the handler inside of call %d", r.DeliveredThrough(), call+1)
+					}
+					if want := 25 - min(25, 10*(call+1)); r.Pending() != want {
+						t.Errorf("in call %d, %d pending, want %d", call+1, r.Pending(), want)
+					}
+					release <- struct{}{}
+				}
+				<-r.Synced()
+				if !r.HasSynced() || r.DeliveredThrough() != "25" || r.InFlight() != 0 {
+					t.Errorf("HasSynced %v, delivered through %q, %d in flight", r.HasSynced(), r.DeliveredThrough(), r.InFlight())
+				}
+				stop()
+				if err := l.settled(); err != nil {
+					t.Error(err)
+				}
+				if l.count(store.Initial) != 25 || len(l.heard) != 25 {
+					t.Errorf("heard %d changes, %d of them initial; want 25", len(l.heard), l.count(store.Initial))
+				}
+			})
+		})
+	}
+}
+
+func TestAnEmptyStoreIsSyncedOnceTheHubIsSyncedAndRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		r := w.add(t, newListener(w, HandlerOptions{}))
+		stop := running(t, w)
+		synctest.Wait()
+		if r.HasSynced() {
+			t.Error("synced before the first list")
+		}
+		w.hub.Synced()
+		<-r.Synced()
+		stop()
+	})
+}
+
+func TestAHandlerAddedWhileSyncedButNotRunningSyncsOnceTheHubRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.putAll(3)
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{})
+		r := w.add(t, l)
+		w.putAll(4)
+		if r.HasSynced() || r.Pending() != 3+4 {
+			t.Errorf("HasSynced %v, %d pending", r.HasSynced(), r.Pending())
+		}
+		stop := running(t, w)
+		<-r.Synced()
+		synctest.Wait()
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatHappensDuringTheReplayReachesTheHandlerWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.putAll(4)
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{MaxBatch: 1})
+		release := make(chan struct{})
+		l.during = func(context.Context, changes) { <-release }
+		r := w.add(t, l)
+		stop := running(t, w)
+		synctest.Wait() // the handler is inside of key 0
+		w.happen(func() { w.put(key(0), store.Live) })
+		w.happen(func() { w.put(key(1), store.Live) })
+		w.happen(func() { w.del(key(2), store.Live, false) })
+		w.happen(func() { w.recreate(key(3)) })
+		w.happen(func() { w.put(key(4), store.Live) })
+		w.happen(func() { w.put(key(5), store.Live) })
+		w.happen(func() { w.del(key(5), store.Live, false) })
+		close(release)
+		<-r.Synced()
+		synctest.Wait()
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, c := range l.heard {
+			got = append(got, c.Type.String()+" "+c.Key.Name+" "+c.Reason.String())
+		}
+		want := []string{"Added 0 Initial", "Added 1 Initial", "Added 3 Initial", "Updated 0 Live", "Added 4 Live"}
+		if !slices.Equal(got, want) {
+			t.Errorf("heard\n%q, want\n%q", got, want)
+		}
+	})
+}
+
+func TestEveryVersionIsHeardAlsoOfWhatHappensDuringTheReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.putAll(2)
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{EveryVersion: true, Bound: 100})
+		release := make(chan struct{})
+		l.during = func(context.Context, changes) { <-release }
+		r := w.add(t, l)
+		stop := running(t, w)
+		synctest.Wait()
+		for range 3 {
+			w.happen(func() { w.put(key(0), store.Live) })
+		}
+		w.happen(func() { w.put(key(5), store.Live) })
+		w.happen(func() { w.del(key(5), store.Live, false) })
+		if r.Pending() != 5 {
+			t.Errorf("%d pending, want 5", r.Pending())
+		}
+		close(release)
+		<-r.Synced()
+		synctest.Wait()
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+		if len(l.heard) != 2+5 {
+			t.Errorf("heard %d changes, want 7", len(l.heard))
+		}
+	})
+}
+
+func TestAListIsDeliveredThroughOnlyOnceAllOfItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{MaxBatch: 1000})
+		release := make(chan struct{})
+		l.during = func(context.Context, changes) { <-release }
+		r := w.add(t, l)
+		stop := running(t, w)
+		<-r.Synced()
+		w.happen(func() { w.put(key(0), store.Live) })
+		synctest.Wait() // the handler is inside of version 1
+		const n = 3 * pushChunk / 2
+		w.happen(func() {
+			for i := range n {
+				w.put(key(i+1), store.Relist)
+			}
+			for i := range w.history[1:] {
+				w.history[1+i].ResourceVersion = "list"
+			}
+		})
+		for _, want := range []string{"", "1", "1"} {
+			synctest.Wait()
+			if got := r.DeliveredThrough(); got != want {
+				t.Errorf("delivered through %q with %d pending, want %q", got, r.Pending(), want)
+			}
+			release <- struct{}{}
+		}
+		synctest.Wait()
+		if got, want := r.DeliveredThrough(), version(w); got != want {
+			t.Errorf("delivered through %q, want %q", got, want)
+		}
+		w.hub.Commit(func() (changes, string) { return nil, "bookmark" })
+		if got := r.DeliveredThrough(); got != "bookmark" {
+			t.Errorf("delivered through %q after a bookmark", got)
+		}
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestNoCallBeginsAfterRemove(t *testing.T) {
+	t.Run("from inside the handler", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options[*object]{})
+			w.putAll(5)
+			w.hub.Synced()
+			l := newListener(w, HandlerOptions{MaxBatch: 1})
+			var r *Registration[*object]
+			ready := make(chan struct{})
+			l.during = func(ctx context.Context, _ changes) {
+				<-ready
+				r.Remove()
+				r.Remove()
+				if ctx.Err() == nil || !errors.Is(context.Cause(ctx), ErrRemoved) {
+					t.Errorf("the context of a removed handler has the cause %v", context.Cause(ctx))
+				}
+			}
+			stop := running(t, w)
+			r = w.add(t, l)
+			close(ready)
+			<-r.Done()
+			w.putAll(5)
+			stop()
+			if len(l.heard) != 1 || r.HasSynced() || r.Pending() != 0 || r.Err() != nil {
+				t.Errorf("heard %d, HasSynced %v, %d pending, Err %v", len(l.heard), r.HasSynced(), r.Pending(), r.Err())
+			}
+			if n := len(w.hub.Handlers()); n != 0 {
+				t.Errorf("%d handlers left", n)
+			}
+		})
+	})
+	t.Run("from outside, while a call is under way", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, Options[*object]{})
+			w.putAll(5)
+			w.hub.Synced()
+			l := newListener(w, HandlerOptions{MaxBatch: 2})
+			l.during = func(ctx context.Context, _ changes) { <-ctx.Done(); pause(time.Second) }
+			stop := running(t, w)
+			r := w.add(t, l)
+			synctest.Wait()
+			w.putAll(9)
+			r.Remove()
+			select {
+			case <-r.Done():
+				t.Error("done with the handler inside of a call")
+			default:
+			}
+			<-r.Done()
+			stop()
+			if len(l.heard) != 2 || r.Pending() != 0 {
+				t.Errorf("heard %d, %d pending", len(l.heard), r.Pending())
+			}
+		})
+	})
+	t.Run("before the hub runs", func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		r := w.add(t, newListener(w, HandlerOptions{}))
+		r.Remove()
+		<-r.Done()
+		r.Remove()
+		if n := len(w.hub.Handlers()); n != 0 {
+			t.Errorf("%d handlers left", n)
+		}
+	})
+	t.Run("after the hub has stopped", func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		r := w.add(t, newListener(w, HandlerOptions{}))
+		running(t, w)()
+		<-r.Done()
+		r.Remove()
+	})
+}
+
+func TestRemovingKeepsDeliveredThroughWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{MaxBatch: 1})
+		r := w.add(t, l)
+		stop := running(t, w)
+		<-r.Synced()
+		w.happen(func() { w.put(key(0), store.Live) })
+		synctest.Wait()
+		l.during = func(ctx context.Context, _ changes) { <-ctx.Done() }
+		for i := range 3 {
+			w.happen(func() { w.put(key(i), store.Live) })
+		}
+		synctest.Wait()
+		if got := r.DeliveredThrough(); got != "1" {
+			t.Errorf("delivered through %q, want 1", got)
+		}
+		r.Remove()
+		<-r.Done()
+		if got := r.DeliveredThrough(); got != "2" {
+			t.Errorf("delivered through %q after the end, want 2", got)
+		}
+		stop()
+	})
+}
+
+func TestOneStalledHandlerDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.putAll(10)
+		w.hub.Synced()
+		stalled, lively := newListener(w, HandlerOptions{}), newListener(w, HandlerOptions{})
+		stalled.during = func(ctx context.Context, _ changes) { <-ctx.Done() }
+		stop := running(t, w)
+		rs, rl := w.add(t, stalled), w.add(t, lively)
+		<-rl.Synced()
+		start := time.Now()
+		for v := range 1000 {
+			w.happen(func() { w.put(key(v%10), store.Live) })
+			synctest.Wait()
+			if got, want := rl.DeliveredThrough(), version(w); got != want {
+				t.Fatalf("the lively handler is at %q, the world at %q", got, want)
+			}
+		}
+		late := newListener(w, HandlerOptions{})
+		<-w.add(t, late).Synced()
+		if took := time.Since(start); took > 0 {
+			t.Errorf("somebody waited for %v", took)
+		}
+		if rs.Pending() != 10 {
+			t.Errorf("%d pending for 10 keys", rs.Pending())
+		}
+		stop()
+		for _, l := range []*listener{lively, late} {
+			if err := l.settled(); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := stalled.problems(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAddFailsOnceTheHubHasStopped(t *testing.T) {
+	w := newWorld(t, Options[*object]{})
+	running(t, w)()
+	if _, err := w.hub.Add(newListener(w, HandlerOptions{}).handle, HandlerOptions{Name: "late"}); !errors.Is(err, ErrStopped) || !strings.Contains(err.Error(), "late") {
+		t.Errorf("Add after the end: %v", err)
+	}
+	if err := w.hub.Run(t.Context()); !errors.Is(err, ErrStarted) {
+		t.Errorf("second Run: %v", err)
+	}
+	w.putAll(3)
+	w.hub.Synced()
+}
+
+func TestWaitBeforeStartIsRefused(t *testing.T) {
+	if err := newWorld(t, Options[*object]{}).hub.Wait(); !errors.Is(err, ErrNotStarted) {
+		t.Errorf("Wait: %v", err)
+	}
+}
+
+func TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{Grace: time.Second})
+		w.putAll(1)
+		w.hub.Synced()
+		quick, slow := newListener(w, HandlerOptions{Name: "quick"}), newListener(w, HandlerOptions{Name: "slow"})
+		slow.during = func(ctx context.Context, _ changes) { <-ctx.Done(); pause(3 * time.Second) }
+		w.add(t, quick)
+		w.add(t, slow)
+		stop := running(t, w)
+		synctest.Wait()
+		start := time.Now()
+		stop()
+		if took := time.Since(start); took != 3*time.Second {
+			t.Errorf("Run returned after %v, want 3s", took)
+		}
+		errs := w.reported()
+		if len(errs) != 2 {
+			t.Fatalf("reported %v, want two reports", errs)
+		}
+		for i, err := range errs {
+			var stuck *StuckHandlerError
+			if !errors.As(err, &stuck) || stuck.Handler != "slow" || stuck.Key != key(0) || stuck.After != time.Duration(i+1)*time.Second {
+				t.Errorf("reported %v", err)
+			}
+		}
+	})
+}
+
+func TestOptionsAreRefusedWithEveryProblemAtOnce(t *testing.T) {
+	if _, err := NewHub(Options[int]{Grace: -1}); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("NewHub: %v", err)
+	}
+	w := newWorld(t, Options[*object]{})
+	bad := HandlerOptions{Name: "bad", Resync: -1, MaxBatch: -1, Bound: 3, Overflow: 7}
+	if _, err := w.hub.Add(nil, bad); err == nil || strings.Count(err.Error(), "\n") != 4 || !strings.Contains(err.Error(), "bad") {
+		t.Errorf("Add: %v", err)
+	}
+	for _, bad := range []HandlerOptions{{EveryVersion: true}, {Overflow: OverflowStop}} {
+		if _, err := w.hub.Add(func(context.Context, changes) {}, bad); err == nil {
+			t.Errorf("Add accepts %+v", bad)
+		}
+	}
+}
