@@ -1,10 +1,6 @@
 package store
 
-import (
-	"errors"
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // KeyFunc reads an object's key. It must be pure, fast and safe to call from
 // many goroutines: the store calls it on every comparison.
@@ -14,39 +10,6 @@ type KeyFunc[T any] func(obj T) (Key, error)
 // none, one or many. It must be pure. On an error the object is stored, absent
 // from this index, and the error is reported as an *IndexError.
 type IndexFunc[T any] func(obj T) ([]string, error)
-
-// ErrNoIndex is wrapped by errors about an index name that does not exist.
-var ErrNoIndex = errors.New("no such index")
-
-// ErrIndexExists is wrapped when an index is added under a name in use.
-var ErrIndexExists = errors.New("index exists already")
-
-// KeyError says that an object has no usable key. Nothing was written.
-type KeyError struct {
-	// Object describes what it was (its type, and name where known).
-	Object string
-	Err    error
-}
-
-func (e *KeyError) Error() string { return fmt.Sprintf("no key for %s: %v", e.Object, e.Err) }
-
-// Unwrap returns what the key function said.
-func (e *KeyError) Unwrap() error { return e.Err }
-
-// IndexError says that an index function failed for one object, which is
-// stored but not found through that index.
-type IndexError struct {
-	Index string
-	Key   Key
-	Err   error
-}
-
-func (e *IndexError) Error() string {
-	return fmt.Sprintf("index %q of %s: %v (stored, but absent from this index)", e.Index, e.Key, e.Err)
-}
-
-// Unwrap returns what the index function said.
-func (e *IndexError) Unwrap() error { return e.Err }
 
 // Reader is everything that can be read from a store or a snapshot of it.
 // All methods are safe for concurrent use. Objects are shared and read-only.

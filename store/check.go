@@ -1,0 +1,269 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// maxFindings bounds what Check reports.
+const maxFindings = 20
+
+// findings collects what is wrong.
+type findings struct{ errs []error }
+
+func (f *findings) add(format string, args ...any) {
+	if len(f.errs) < maxFindings {
+		f.errs = append(f.errs, fmt.Errorf("store: "+format, args...))
+	}
+}
+
+// Check verifies that the version is consistent: every object stands in one
+// slot and under its own key, in order; every index holds exactly what its
+// function says now, and its counts are right. It returns what is wrong, at
+// most 20 findings, joined.
+//
+// It finds objects that were modified after they were stored, and key and
+// index functions that are not pure, as well as errors of the store. It calls
+// the functions for every object, and takes time and memory proportional to
+// the store's size; reads and writes go on meanwhile.
+func (v *Snapshot[T]) Check() error {
+	var f findings
+	seen := v.checkTree(&f)
+	for i := range v.indexes {
+		v.checkIndex(&f, &v.indexes[i], seen)
+	}
+	if !slices.IsSortedFunc(v.versions, func(a, b scopeVersion) int { return Key{Name: a.id}.Compare(Key{Name: b.id}) }) {
+		f.add("scopes are not in order")
+	}
+	return errors.Join(f.errs...)
+}
+
+// checkTree returns the slots that the tree names.
+func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
+	seen := make(map[uint32]bool, v.n)
+	var last *Key
+	depth := -1
+	var down func(n *node, lo, hi *Key, level int)
+	down = func(n *node, lo, hi *Key, level int) {
+		if n.owner > v.epoch {
+			f.add("a node belongs to a later version")
+		}
+		field, skip := shared(lo, hi)
+		if n.field > field || n.field == field && n.skip > skip {
+			f.add("a node skips what its keys need not share: field %d from %d, may %d from %d", n.field, n.skip, field, skip)
+		}
+		if n.in == nil {
+			if depth >= 0 && depth != level {
+				f.add("leaves at depths %d and %d", depth, level)
+			}
+			depth = level
+			for i, slot := range n.slots[:n.n] {
+				last = v.checkSlot(f, seen, n, i, slot, lo, hi, last)
+			}
+			return
+		}
+		for i, sep := range n.in.seps[:n.n] {
+			if n.heads[i] != n.headOf(sep) {
+				f.add("the head of separator %s is wrong", sep)
+			}
+			if lo != nil && sep.Compare(*lo) <= 0 || hi != nil && sep.Compare(*hi) >= 0 {
+				f.add("separator %s is outside of its fences", sep)
+			}
+		}
+		for i, kid := range n.in.kids[:n.n+1] {
+			kidLo, kidHi := n.fences(i, lo, hi)
+			down(kid, kidLo, kidHi, level+1)
+		}
+	}
+	if v.root != nil {
+		down(v.root, nil, nil, 0)
+	}
+	if len(seen) != v.n {
+		f.add("%d objects in the tree, %d counted", len(seen), v.n)
+	}
+	if n := v.pages.count(); n != v.n {
+		f.add("%d slots in use, %d objects counted", n, v.n)
+	}
+	return seen
+}
+
+func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, n *node, i int, slot uint32, lo, hi, last *Key) *Key {
+	p := v.pages.find(slot)
+	if p == nil || !p.has(slot) {
+		f.add("slot %d is in the tree and holds nothing", slot)
+		return last
+	}
+	if seen[slot] {
+		f.add("slot %d is in the tree twice", slot)
+	}
+	seen[slot] = true
+	if p.owner > v.epoch {
+		f.add("a page belongs to a later version")
+	}
+	k, err := v.store.opts.KeyFunc(p.objs[slot%pageLen])
+	if err != nil {
+		f.add("slot %d: no key: %w", slot, err)
+		return last
+	}
+	if last != nil && last.Compare(k) >= 0 {
+		f.add("%s stands behind %s", k, last)
+	}
+	if lo != nil && k.Compare(*lo) < 0 || hi != nil && k.Compare(*hi) >= 0 {
+		f.add("%s is outside of its leaf's fences", k)
+	}
+	if n.heads[i] != n.headOf(&k) {
+		f.add("the head of %s is wrong", k)
+	}
+	if obj, ok := v.Get(k); !ok {
+		f.add("%s is in the tree and cannot be found by key", k)
+	} else if v.store.identical != nil && !v.store.identical(obj, p.objs[slot%pageLen]) {
+		f.add("%s finds another object by key", k)
+	}
+	return &k
+}
+
+// checkIndex compares an index with what its function says.
+func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]bool) {
+	type pair struct {
+		slot  uint32
+		value string
+	}
+	due := make(map[pair]bool, len(slots))
+	for slot := range slots {
+		values, err := callIndex(r.fn, v.pages.page(slot).objs[slot%pageLen])
+		if err != nil {
+			continue
+		}
+		for _, value := range values {
+			due[pair{slot, value}] = true
+		}
+	}
+	r.root.each(func(e *indexed) bool {
+		if found := r.root.find(v.store.hints.hashValue(e.value), e.value); found != e {
+			f.add("index %q: value %q is not where its hash says", r.name, e.value)
+		}
+		n, last := 0, -1
+		e.eachSlot(func(slot uint32) {
+			n++
+			if int(slot) <= last {
+				f.add("index %q, value %q: slot %d stands behind %d", r.name, e.value, slot, last)
+			}
+			last = int(slot)
+			if !due[pair{slot, e.value}] {
+				f.add("index %q has slot %d under %q, its function has not", r.name, slot, e.value)
+			}
+			delete(due, pair{slot, e.value})
+		})
+		if n != int(e.n) || n == 0 || e.set != nil && e.set.n != n {
+			f.add("index %q, value %q: %d objects, %d counted", r.name, e.value, n, e.n)
+		}
+		return true
+	})
+	for p := range due {
+		f.add("index %q lacks %s under %q", r.name, v.keyOf(p.slot), p.value)
+	}
+}
+
+func (e *indexed) eachSlot(visit func(uint32)) {
+	if e.set == nil {
+		for _, slot := range e.few[:e.n] {
+			visit(slot)
+		}
+		return
+	}
+	e.set.each(visit)
+}
+
+func (s *slotSet) each(visit func(uint32)) {
+	for _, slot := range s.low {
+		if s.kids == nil {
+			visit(slot)
+		}
+	}
+	for _, kid := range s.kids {
+		kid.each(visit)
+	}
+}
+
+// Check verifies the latest version as Snapshot.Check does, and the writer's
+// books beside it. Writes wait meanwhile.
+func (s *Store[T]) Check() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v := s.current()
+	var f findings
+	free := make(map[uint32]bool)
+	for i := range s.free.n {
+		free[s.free.at(i)] = true
+	}
+	if len(free) != int(s.free.n) || len(free)+v.n != int(s.slots) {
+		f.add("%d slots: %d free (%d different), %d objects", s.slots, s.free.n, len(free), v.n)
+	}
+	v.eachSlot(v.root, func(slot uint32) {
+		if free[slot] {
+			f.add("slot %d is in use and free", slot)
+		}
+	})
+	s.checkHints(&f, v.n)
+	for i, x := range s.indexers {
+		s.checkFilings(&f, v, x, &v.indexes[i])
+	}
+	return errors.Join(v.Check(), errors.Join(f.errs...))
+}
+
+func (s *Store[T]) checkHints(f *findings, want int) {
+	live := 0
+	d := s.hints.dir.Load()
+	segs := make(map[*hintSeg]bool)
+	for i := range d.segs {
+		segs[d.segs[i].Load()] = true
+	}
+	for seg := range segs {
+		here, spent := 0, 0
+		for i := range seg.entries {
+			switch e := seg.entries[i].Load(); {
+			case e >= hintFirst:
+				here++
+				spent++
+			case e == hintRemoved:
+				spent++
+			}
+		}
+		if here != seg.live || spent != seg.spent {
+			f.add("a hint segment counts %d and %d, has %d and %d", seg.live, seg.spent, here, spent)
+		}
+		live += here
+	}
+	if live != want {
+		f.add("%d hints for %d objects", live, want)
+	}
+}
+
+// checkFilings verifies that an index holds each slot under what the books
+// say, and nothing else.
+func (s *Store[T]) checkFilings(f *findings, v *Snapshot[T], x *indexer[T], r *indexRoot[T]) {
+	if x.name != r.name {
+		f.add("index %q stands in the place of %q", x.name, r.name)
+	}
+	filed := make(map[uint32][]string)
+	r.root.each(func(e *indexed) bool {
+		if x.values.at(e.id) != e.value {
+			f.add("index %q: id %d is %q, not %q", x.name, e.id, x.values.at(e.id), e.value)
+		}
+		e.eachSlot(func(slot uint32) { filed[slot] = append(filed[slot], e.value) })
+		return true
+	})
+	v.eachSlot(v.root, func(slot uint32) {
+		values := filed[slot]
+		slices.Sort(values)
+		if !x.filedUnder(*s.filings.at(slot, x.col), slot, values) {
+			f.add("index %q has slot %d under %q, the books do not", x.name, slot, values)
+		}
+		delete(filed, slot)
+	})
+	for _, slot := range slices.Sorted(maps.Keys(filed)) {
+		f.add("index %q has slot %d, which is not in use", x.name, slot)
+	}
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrNoIndex is wrapped by errors about an index name that does not exist.
+var ErrNoIndex = errors.New("no such index")
+
+// ErrIndexExists is wrapped when an index is added under a name in use.
+var ErrIndexExists = errors.New("index exists already")
+
+// KeyError says that an object has no usable key. Nothing was written.
+type KeyError struct {
+	// Object describes what it was (its type, and name where known).
+	Object string
+	Err    error
+}
+
+func (e *KeyError) Error() string { return fmt.Sprintf("no key for %s: %v", e.Object, e.Err) }
+
+// Unwrap returns what the key function said.
+func (e *KeyError) Unwrap() error { return e.Err }
+
+// IndexError says that an index function failed for one object, which is
+// stored but not found through that index.
+type IndexError struct {
+	Index string
+	Key   Key
+	Err   error
+}
+
+func (e *IndexError) Error() string {
+	return fmt.Sprintf("index %q of %s: %v (stored, but absent from this index)", e.Index, e.Key, e.Err)
+}
+
+// Unwrap returns what the index function said.
+func (e *IndexError) Unwrap() error { return e.Err }
+
+// PanicError is what a key or index function's panic becomes: the function
+// counts as failed, and the store goes on.
+type PanicError struct {
+	// Value is what was passed to panic.
+	Value any
+	// Stack is the stack at the panic.
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the panic's value if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}

@@ -1,0 +1,208 @@
+package store
+
+import "slices"
+
+// How versions pass from the writer to readers
+//
+// Store.latest points to the version that reads see. Its state says who may
+// touch it:
+//
+//	open    nobody holds it: the writer may make it busy and change it in
+//	        place, a reader may take it
+//	leased  one reader looks something up in it, and nobody holds it
+//	busy    the writer is changing it in place, for the time of one operation
+//	wanted  busy, and readers wait for it
+//	taken   somebody holds it: it never changes again
+//
+//	open ──reader──▶ taken          open ──writer──▶ busy ──writer──▶ open
+//	open ──reader──▶ leased ──reader──▶ open
+//	leased ──another reader, or the writer──▶ taken
+//	busy ──reader──▶ wanted ──writer──▶ taken, and readers are woken
+//
+// A writer that finds the version taken or leased derives a new one, changes
+// that with copies of what both share, and publishes it by one store to
+// latest; meanwhile readers have the old one. So the writer never waits, and
+// a reader waits only for the one operation that is being done in place.
+// User functions are called before the version becomes busy.
+//
+// What orders memory: the writer's changes happen before its store to state
+// (open, taken) or to latest, which happens before the reader's load of it. A
+// lessee's reads happen before its compare-and-swap from leased to open, which
+// happens before the writer's from open to busy.
+const (
+	open uint32 = iota
+	leased
+	busy
+	wanted
+	taken
+)
+
+const (
+	// A reader looks this often whether a busy version has been released
+	// before it asks to be woken: an operation in place mostly takes less
+	// than a microsecond.
+	spins = 64
+
+	// After so many leased reads without a write between, the version is
+	// taken for good: then reads change nothing and do not contend, at the
+	// price of one copied page for the next write.
+	maxLeases = 8
+)
+
+// current returns the latest version, taken.
+func (s *Store[T]) current() *Snapshot[T] {
+	v := s.latest.Load()
+	if v.state.Load() != taken {
+		v.take()
+	}
+	return v
+}
+
+// take makes a version immutable. It waits if the writer is changing it.
+func (v *Snapshot[T]) take() {
+	for i := 0; ; i++ {
+		switch st := v.state.Load(); st {
+		case taken:
+			return
+		case open, leased:
+			if v.state.CompareAndSwap(st, taken) {
+				return
+			}
+		case busy:
+			if i < spins {
+				continue
+			}
+			if v.ready.Load() == nil {
+				c := make(chan struct{})
+				v.ready.CompareAndSwap(nil, &c)
+			}
+			v.state.CompareAndSwap(busy, wanted)
+		case wanted:
+			<-*v.ready.Load()
+		}
+	}
+}
+
+// lease returns the latest version for one short read, and whether it has to
+// be given back. Unlike taking it, that does not make the next write copy.
+func (s *Store[T]) lease() (*Snapshot[T], bool) {
+	v := s.latest.Load()
+	if v.state.Load() == taken {
+		return v, false
+	}
+	if v.state.CompareAndSwap(open, leased) {
+		v.leases++
+		if v.leases < maxLeases {
+			return v, true
+		}
+	}
+	v.take()
+	return v, false
+}
+
+// release gives a lease back. If somebody has taken the version meanwhile,
+// there is nothing to give back.
+func (v *Snapshot[T]) release() { v.state.CompareAndSwap(leased, open) }
+
+// view returns the version that the writer is at, for reading.
+func (s *Store[T]) view() *Snapshot[T] {
+	if s.draft != nil {
+		return s.draft
+	}
+	return s.latest.Load()
+}
+
+// begin returns the version to make a change in: the latest, busy, or a draft.
+// No user code may run until end.
+func (s *Store[T]) begin() *Snapshot[T] {
+	if s.draft != nil {
+		return s.draft
+	}
+	v := s.latest.Load()
+	if v.state.CompareAndSwap(open, busy) {
+		v.leases = 0
+		s.inPlace = v
+		return v
+	}
+	return s.beginDraft()
+}
+
+// beginDraft derives a version that nobody sees before publish.
+func (s *Store[T]) beginDraft() *Snapshot[T] {
+	v := s.latest.Load()
+	v.state.Store(taken) // only the writer makes it busy, so it is not
+	s.draft = &Snapshot[T]{
+		store:        s,
+		epoch:        v.epoch + 1,
+		pages:        v.pages,
+		root:         v.root,
+		n:            v.n,
+		indexes:      v.indexes,
+		indexOwner:   v.indexOwner,
+		versions:     v.versions,
+		versionOwner: v.versionOwner,
+	}
+	return s.draft
+}
+
+// end gives a busy version back. A draft goes on until publish.
+func (s *Store[T]) end() {
+	v := s.inPlace
+	if v == nil {
+		return
+	}
+	s.inPlace = nil
+	if !v.state.CompareAndSwap(busy, open) {
+		v.state.Store(taken)
+		close(*v.ready.Load())
+	}
+	s.forget()
+}
+
+// publish shows the draft, if there is one, to readers.
+func (s *Store[T]) publish() {
+	if s.draft != nil {
+		s.latest.Store(s.draft)
+		s.draft, s.drafted = nil, 0
+	}
+	s.forget()
+}
+
+// forget takes back what deleted objects had besides the version: their
+// hints, only now that a version without them is published, and their slots,
+// which therefore are never used twice within one version.
+func (s *Store[T]) forget() {
+	for _, g := range s.gone {
+		s.hints.remove(g.tag, g.slot)
+		s.free.push(g.slot)
+	}
+	if cap(s.gone) > maxDraft {
+		s.gone = nil
+	}
+	s.gone = s.gone[:0]
+}
+
+// ownIndexes returns the version's indexes for changing them in place.
+func (v *Snapshot[T]) ownIndexes() []indexRoot[T] {
+	if v.indexOwner != v.epoch {
+		v.indexes = slices.Clone(v.indexes)
+		v.indexOwner = v.epoch
+	}
+	return v.indexes
+}
+
+// setVersion sets the resource version of a scope.
+func (v *Snapshot[T]) setVersion(scope, version string) {
+	i, ok := v.versionNo(scope)
+	if ok && v.versions[i].version == version {
+		return
+	}
+	if v.versionOwner != v.epoch {
+		v.versions = slices.Clone(v.versions)
+		v.versionOwner = v.epoch
+	}
+	if !ok {
+		v.versions = slices.Insert(v.versions, i, scopeVersion{id: scope})
+	}
+	v.versions[i].version = version
+}

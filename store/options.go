@@ -1,0 +1,49 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Options says what a store keeps. KeyFunc is required.
+type Options[T any] struct {
+	// KeyFunc reads an object's key. An object for which it fails or panics
+	// is not stored, and reported as a *KeyError.
+	KeyFunc KeyFunc[T]
+
+	// Indexers are the indexes that the store begins with, by name. A function
+	// that fails or panics for an object leaves it out of that index alone,
+	// and is reported as an *IndexError.
+	Indexers map[string]IndexFunc[T]
+
+	// OnError is told of every error that no caller is given: each *IndexError,
+	// and each *KeyError of Apply and Replace. It is called by the goroutine
+	// that wrote, after the write, under no lock. Nil: they are only counted,
+	// see Store.Errors.
+	OnError func(error)
+
+	// Equal says that a listed object is the one that is held, so that Replace
+	// keeps the old one with its memo and reports no Updated change. Nil:
+	// Replace reports one for every object that was held already.
+	Equal func(old, obj T) bool
+}
+
+func (o *Options[T]) validate() error {
+	var errs []error
+	if o.KeyFunc == nil {
+		errs = append(errs, errors.New("store: Options.KeyFunc is missing"))
+	}
+	for name, fn := range o.Indexers {
+		if fn == nil {
+			errs = append(errs, fmt.Errorf("store: the function of index %q is nil", name))
+		}
+	}
+	slices.SortFunc(errs, func(a, b error) int {
+		if a.Error() < b.Error() {
+			return -1
+		}
+		return 1
+	})
+	return errors.Join(errs...)
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// An object stands in a slot, a number that it keeps until it is deleted, so
+// that trees, sets and hints can name it in 4 bytes and need not change when
+// it is updated. Slots stand in pages of 64, pages in directories of 64.
+//
+// 64 keeps the copy of a page at half a kilobyte, which is what an update
+// costs when somebody holds a snapshot.
+const (
+	pageBits = 6
+	pageLen  = 1 << pageBits
+	dirBits  = 6
+	dirLen   = 1 << dirBits
+)
+
+// page holds the objects of 64 slots. A version may change it in place only
+// if owner is its epoch; otherwise an older version still shows it.
+type page[T any] struct {
+	owner uint64
+	// used has bit i set if objs[i] is held.
+	used uint64
+	// memos is nil until one of these slots is given a memo.
+	memos *[pageLen]Memo
+	objs  [pageLen]T
+}
+
+type dir[T any] struct {
+	owner uint64
+	pages [dirLen]*page[T]
+}
+
+// pageTable finds the page of a slot.
+type pageTable[T any] struct {
+	dirs  []*dir[T]
+	owner uint64 // of dirs
+}
+
+// page returns the page of a slot that is known to be in use.
+func (t *pageTable[T]) page(slot uint32) *page[T] {
+	return t.dirs[slot>>(pageBits+dirBits)].pages[slot>>pageBits%dirLen]
+}
+
+// find returns the page of a slot that may never have existed here, or nil.
+func (t *pageTable[T]) find(slot uint32) *page[T] {
+	d := int(slot >> (pageBits + dirBits))
+	if d >= len(t.dirs) || t.dirs[d] == nil {
+		return nil
+	}
+	return t.dirs[d].pages[slot>>pageBits%dirLen]
+}
+
+// own returns the slot's page for changing it in place in the given epoch,
+// after copying or making what has to be.
+func (t *pageTable[T]) own(slot uint32, epoch uint64) *page[T] {
+	// An owned page stands under an owned directory in an owned table.
+	p := t.find(slot)
+	if p != nil && p.owner == epoch {
+		return p
+	}
+	di := int(slot >> (pageBits + dirBits))
+	if t.owner != epoch {
+		t.dirs = slices.Clone(t.dirs)
+		t.owner = epoch
+	}
+	for di >= len(t.dirs) {
+		t.dirs = append(t.dirs, nil)
+	}
+	d := t.dirs[di]
+	switch {
+	case d == nil:
+		d = &dir[T]{owner: epoch}
+		t.dirs[di] = d
+	case d.owner != epoch:
+		c := *d
+		c.owner = epoch
+		d = &c
+		t.dirs[di] = d
+	}
+	if p == nil {
+		p = &page[T]{owner: epoch}
+	} else {
+		c := *p
+		c.owner = epoch
+		if p.memos != nil {
+			m := *p.memos
+			c.memos = &m
+		}
+		p = &c
+	}
+	d.pages[slot>>pageBits%dirLen] = p
+	return p
+}
+
+// put writes a slot of an owned page.
+func (p *page[T]) put(slot uint32, obj T, memo Memo) {
+	i := slot % pageLen
+	p.objs[i] = obj
+	p.used |= 1 << i
+	if memo != nil && p.memos == nil {
+		p.memos = new([pageLen]Memo)
+	}
+	if p.memos != nil {
+		p.memos[i] = memo
+	}
+}
+
+// clear empties a slot of the version's pages, and lets go of a page that has
+// become empty.
+func (t *pageTable[T]) clear(slot uint32, epoch uint64) {
+	p := t.own(slot, epoch)
+	i := slot % pageLen
+	var none T
+	p.objs[i] = none
+	p.used &^= 1 << i
+	if p.memos != nil {
+		p.memos[i] = nil
+	}
+	if p.used == 0 {
+		t.dirs[slot>>(pageBits+dirBits)].pages[slot>>pageBits%dirLen] = nil
+	}
+}
+
+func (p *page[T]) has(slot uint32) bool { return p.used>>(slot%pageLen)&1 != 0 }
+
+// memo returns the memo beside a slot, or nil.
+func (p *page[T]) memo(slot uint32) Memo {
+	if p.memos == nil {
+		return nil
+	}
+	return p.memos[slot%pageLen]
+}
+
+// count returns how many slots are in use, for Check.
+func (t *pageTable[T]) count() int {
+	n := 0
+	for _, d := range t.dirs {
+		if d == nil {
+			continue
+		}
+		for _, p := range d.pages {
+			if p != nil {
+				n += bits.OnesCount64(p.used)
+			}
+		}
+	}
+	return n
+}

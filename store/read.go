@@ -1,0 +1,130 @@
+package store
+
+import (
+	"iter"
+)
+
+// Snapshot returns the store as it is now. It is O(1) and allocates nothing:
+// until the next write it is the same snapshot each time, and the next write
+// pays for a copy of what it changes.
+func (s *Store[T]) Snapshot() *Snapshot[T] { return s.current() }
+
+// Get returns the object under key. It does not allocate, and costs the next
+// write nothing unless many reads follow each other.
+func (s *Store[T]) Get(key Key) (T, bool) {
+	v, lent := s.lease()
+	obj, ok := v.Get(key)
+	if lent {
+		v.release()
+	}
+	return obj, ok
+}
+
+// Held returns the object under key and the memo that was put beside it. It
+// is meant for decoders, which recognise by these what has not changed; what
+// they are told may be a version old by the time they use it. Safe for
+// concurrent use, cheap as Get.
+func (s *Store[T]) Held(key Key) (T, Memo, bool) {
+	v, lent := s.lease()
+	var obj T
+	var memo Memo
+	p, slot, ok := v.find(key)
+	if ok {
+		obj, memo = p.objs[slot%pageLen], p.memo(slot)
+	}
+	if lent {
+		v.release()
+	}
+	return obj, memo, ok
+}
+
+// Len returns the number of objects.
+func (s *Store[T]) Len() int {
+	v, lent := s.lease()
+	n := v.n
+	if lent {
+		v.release()
+	}
+	return n
+}
+
+// ResourceVersion returns the version of the given scope (its ID) that the
+// store equals; empty before the first list.
+func (s *Store[T]) ResourceVersion(scope string) string {
+	v, lent := s.lease()
+	rv := v.ResourceVersion(scope)
+	if lent {
+		v.release()
+	}
+	return rv
+}
+
+// All iterates over all objects in key order, as they are when the loop
+// begins.
+func (s *Store[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		v := s.current()
+		v.walk(v.root, yield)
+	}
+}
+
+// Keys iterates over all keys in order, as they are when the loop begins.
+func (s *Store[T]) Keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) { s.current().Keys()(yield) }
+}
+
+// Prefix iterates as Snapshot.Prefix does, over what is there when the loop
+// begins.
+func (s *Store[T]) Prefix(p Key) iter.Seq[T] {
+	return func(yield func(T) bool) { s.current().Prefix(p)(yield) }
+}
+
+// ByIndex iterates as Snapshot.ByIndex does, over what is there when the loop
+// begins: nothing, if the index has been removed between.
+func (s *Store[T]) ByIndex(index, value string) (iter.Seq[T], error) {
+	if err := s.hasIndex(index); err != nil {
+		return nil, err
+	}
+	return func(yield func(T) bool) {
+		v := s.current()
+		if root, err := v.index(index); err == nil {
+			v.walkValue(root, value, yield)
+		}
+	}, nil
+}
+
+func (s *Store[T]) hasIndex(name string) error {
+	v, lent := s.lease()
+	_, err := v.index(name)
+	if lent {
+		v.release()
+	}
+	return err
+}
+
+// IndexCount returns how many objects ByIndex would yield, without visiting
+// them.
+func (s *Store[T]) IndexCount(index, value string) (int, error) {
+	v, lent := s.lease()
+	n, err := v.IndexCount(index, value)
+	if lent {
+		v.release()
+	}
+	return n, err
+}
+
+// IndexValues iterates over the values that have at least one object when the
+// loop begins, in no particular order.
+func (s *Store[T]) IndexValues(index string) (iter.Seq[string], error) {
+	if err := s.hasIndex(index); err != nil {
+		return nil, err
+	}
+	return func(yield func(string) bool) {
+		if values, err := s.current().IndexValues(index); err == nil {
+			values(yield)
+		}
+	}, nil
+}
+
+// Indexes returns the names of the indexes, sorted.
+func (s *Store[T]) Indexes() []string { return s.current().Indexes() }

@@ -1,0 +1,311 @@
+package store
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+)
+
+// Snapshot is one version of a store: objects, every index and the resource
+// versions, all of the same moment. It never changes and may be kept for as
+// long as it is wanted; it keeps alive the objects that it shows, and costs
+// the store one copy of each page and node that is changed after it was
+// taken. All methods are safe for concurrent use and none waits for anything.
+type Snapshot[T any] struct {
+	store *Store[T]
+
+	// state and ready are how the version passes from writer to readers; see
+	// handover.go. Everything below is the writer's while state is busy, and
+	// fixed for ever once it is taken.
+	state atomic.Uint32
+	ready atomic.Pointer[chan struct{}]
+	// leases counts reads under a lease since the last write; it belongs to
+	// whoever has the lease.
+	leases uint8
+
+	// epoch is what the owner mark of a page or node must equal for the
+	// version to change it in place.
+	epoch   uint64
+	pages   pageTable[T]
+	root    *node // nil when empty
+	n       int
+	indexes []indexRoot[T] // sorted by name
+	// indexOwner is the epoch that owns the array behind indexes, versionOwner
+	// the one behind versions.
+	indexOwner   uint64
+	versions     []scopeVersion // sorted by id
+	versionOwner uint64
+}
+
+type scopeVersion struct{ id, version string }
+
+var _ Reader[any] = (*Snapshot[any])(nil)
+
+// Get returns the object under key. It does not allocate. For a key that is
+// there it costs one look at a hash table, the object's page and the object;
+// for one that is not, the same while this is the store's latest version, and
+// a tree search afterwards.
+func (v *Snapshot[T]) Get(key Key) (T, bool) {
+	if p, slot, ok := v.find(key); ok {
+		return p.objs[slot%pageLen], true
+	}
+	var none T
+	return none, false
+}
+
+// find returns where a key's object is.
+func (v *Snapshot[T]) find(key Key) (*page[T], uint32, bool) {
+	tag := v.store.hints.tag(key)
+	if p, slot, ok := v.findHinted(key, tag); ok {
+		return p, slot, true
+	}
+	if v.store.latest.Load() == v {
+		return nil, 0, false // see the invariant of hints
+	}
+	if slot, ok := v.search(key); ok {
+		return v.pages.page(slot), slot, true
+	}
+	return nil, 0, false
+}
+
+// findHinted looks only where the hints point.
+func (v *Snapshot[T]) findHinted(key Key, tag uint32) (*page[T], uint32, bool) {
+	seg := v.store.hints.seg(tag)
+	mask := uint32(len(seg.entries) - 1)
+	for i := tag; ; i++ {
+		e := seg.entries[i&mask].Load()
+		if e == hintEmpty {
+			return nil, 0, false
+		}
+		if uint32(e>>32) != tag || uint32(e) < hintFirst {
+			continue
+		}
+		slot := uint32(e) - hintFirst
+		p := v.pages.find(slot)
+		if p == nil || !p.has(slot) {
+			continue
+		}
+		if k, err := v.store.opts.KeyFunc(p.objs[slot%pageLen]); err == nil && k == key {
+			return p, slot, true
+		}
+	}
+}
+
+// Len returns the number of objects.
+func (v *Snapshot[T]) Len() int { return v.n }
+
+// All iterates over all objects in key order, with no allocation per object.
+func (v *Snapshot[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) { v.walk(v.root, yield) }
+}
+
+// Keys iterates over all keys in order.
+func (v *Snapshot[T]) Keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		v.walk(v.root, func(obj T) bool {
+			k, _ := v.store.opts.KeyFunc(obj)
+			return yield(k)
+		})
+	}
+}
+
+func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
+	if n == nil {
+		return true
+	}
+	if n.in == nil {
+		return v.visit(n.slots[:n.n], yield)
+	}
+	for _, kid := range n.in.kids[:n.n+1] {
+		if !v.walk(kid, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// visit yields the objects in some slots.
+func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
+	for _, slot := range slots {
+		if !yield(v.pages.page(slot).objs[slot%pageLen]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Prefix iterates in key order over the objects of one cluster and namespace
+// whose name starts with p.Name; over a whole cluster if both Namespace and
+// Name are empty. It visits only these.
+func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		end := p.afterPrefix()
+		v.walkRange(v.root, &p, &end, yield)
+	}
+}
+
+// afterPrefix returns the smallest key behind all that start with p.
+func (p Key) afterPrefix() Key {
+	// The string that follows s directly is s+"\x00".
+	if p.Namespace == "" && p.Name == "" {
+		return Key{Cluster: p.Cluster + "\x00"}
+	}
+	for i := len(p.Name) - 1; i >= 0; i-- {
+		if c := p.Name[i]; c < 0xff {
+			return Key{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name[:i] + string([]byte{c + 1})}
+		}
+	}
+	return Key{Cluster: p.Cluster, Namespace: p.Namespace + "\x00"}
+}
+
+// walkRange visits the keys from lo up to, and without, hi; nil is open.
+func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, yield func(T) bool) bool {
+	if n == nil {
+		return true
+	}
+	if lo == nil && hi == nil {
+		return v.walk(n, yield)
+	}
+	from, to := 0, int(n.n)
+	if n.in == nil {
+		if lo != nil {
+			from = v.place(n, lo)
+		}
+		if hi != nil {
+			to = v.place(n, hi)
+		}
+		return from >= to || v.visit(n.slots[from:to], yield)
+	}
+	if lo != nil {
+		from = n.kid(lo)
+	}
+	if hi != nil {
+		to = n.kid(hi)
+	}
+	for i := from; i <= to; i++ {
+		kidLo, kidHi := lo, hi
+		if i > from {
+			kidLo = nil
+		}
+		if i < to {
+			kidHi = nil
+		}
+		if !v.walkRange(n.in.kids[i], kidLo, kidHi, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// indexNo returns which index has the name.
+func (v *Snapshot[T]) indexNo(name string) (int, bool) {
+	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int {
+		switch {
+		case r.name < name:
+			return -1
+		case r.name > name:
+			return 1
+		}
+		return 0
+	})
+}
+
+// index returns the root of a named index.
+func (v *Snapshot[T]) index(name string) (*valueNode, error) {
+	i, ok := v.indexNo(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrNoIndex, name)
+	}
+	return v.indexes[i].root, nil
+}
+
+// ByIndex iterates over the objects that the named index holds under value,
+// with no allocation per object. Their order is that of their places in
+// memory, which means nothing but is the same each time. The error wraps
+// ErrNoIndex if there is no such index.
+func (v *Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
+	root, err := v.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(T) bool) { v.walkValue(root, value, yield) }, nil
+}
+
+func (v *Snapshot[T]) walkValue(root *valueNode, value string, yield func(T) bool) {
+	e := root.find(v.store.hints.hashValue(value), value)
+	switch {
+	case e == nil:
+	case e.set == nil:
+		v.visit(e.few[:e.n], yield)
+	default:
+		v.walkSet(e.set, yield)
+	}
+}
+
+func (v *Snapshot[T]) walkSet(s *slotSet, yield func(T) bool) bool {
+	if s.kids == nil {
+		return v.visit(s.low, yield)
+	}
+	for _, kid := range s.kids {
+		if !v.walkSet(kid, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// IndexCount returns how many objects ByIndex would yield, without visiting
+// them.
+func (v *Snapshot[T]) IndexCount(index, value string) (int, error) {
+	root, err := v.index(index)
+	if err != nil {
+		return 0, err
+	}
+	if e := root.find(v.store.hints.hashValue(value), value); e != nil {
+		return int(e.n), nil
+	}
+	return 0, nil
+}
+
+// IndexValues iterates over the values that have at least one object, in no
+// particular order.
+func (v *Snapshot[T]) IndexValues(index string) (iter.Seq[string], error) {
+	root, err := v.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(string) bool) {
+		root.each(func(e *indexed) bool { return yield(e.value) })
+	}, nil
+}
+
+// Indexes returns the names of the indexes, sorted.
+func (v *Snapshot[T]) Indexes() []string {
+	names := make([]string, len(v.indexes))
+	for i, r := range v.indexes {
+		names[i] = r.name
+	}
+	return names
+}
+
+// ResourceVersion returns the version of the given scope (its ID) that this
+// state equals; empty before the first list.
+func (v *Snapshot[T]) ResourceVersion(scope string) string {
+	if i, ok := v.versionNo(scope); ok {
+		return v.versions[i].version
+	}
+	return ""
+}
+
+func (v *Snapshot[T]) versionNo(scope string) (int, bool) {
+	return slices.BinarySearchFunc(v.versions, scope, func(s scopeVersion, id string) int {
+		switch {
+		case s.id < id:
+			return -1
+		case s.id > id:
+			return 1
+		}
+		return 0
+	})
+}

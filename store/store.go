@@ -1,0 +1,161 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Store keeps the latest state of objects by key, in key order and in any
+// number of indexes, and hands out snapshots of it.
+//
+// All methods are safe for concurrent use. Writes are made one at a time;
+// they wait for each other, and never for a reader. A read waits for at most
+// one operation of a write (one object put or deleted, without the time in
+// user functions), which is microseconds whatever the store's size, and for
+// no part of a Replace. What a write changed is seen by every read that
+// begins after the write has returned.
+type Store[T any] struct {
+	opts      Options[T]
+	identical func(a, b T) bool // nil if T has no identity
+	hints     *hints
+	latest    atomic.Pointer[Snapshot[T]]
+	errors    atomic.Uint64
+
+	mu sync.Mutex
+	// Everything below is guarded by mu. Only the writer looks at it.
+
+	// indexers stand in the order of the version's indexes.
+	indexers []*indexer[T]
+	filings  filings
+	// slots is how many slots were ever used; free are those not in use now.
+	slots uint32
+	free  chunked[uint32]
+	// gone are deleted since the last publication; see forget.
+	gone []gone
+	// At most one of draft and inPlace is set; see handover.go.
+	draft   *Snapshot[T]
+	inPlace *Snapshot[T]
+	// drafted counts the operations in the draft.
+	drafted int
+	// planned is what put works with, one for each indexer.
+	planned []plan
+	errs    []error
+}
+
+var _ Reader[any] = (*Store[any])(nil)
+
+type gone struct{ tag, slot uint32 }
+
+// New returns an empty store. It starts nothing. The error says everything
+// that is wrong with the options.
+func New[T any](opts Options[T]) (*Store[T], error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	s := &Store[T]{opts: opts, identical: identity[T](), hints: newHints()}
+	v := &Snapshot[T]{store: s, epoch: 1}
+	for name, fn := range opts.Indexers {
+		s.indexers = append(s.indexers, &indexer[T]{name: name, fn: fn})
+	}
+	s.opts.Indexers = nil
+	slices.SortFunc(s.indexers, func(a, b *indexer[T]) int {
+		if a.name < b.name {
+			return -1
+		}
+		return 1
+	})
+	for i, x := range s.indexers {
+		x.col = i
+		v.indexes = append(v.indexes, indexRoot[T]{name: x.name, fn: x.fn})
+	}
+	s.filings.cols = len(s.indexers)
+	s.planned = make([]plan, len(s.indexers))
+	s.latest.Store(v)
+	return s, nil
+}
+
+// unlock ends a write: it publishes what is not yet, and then reports errors.
+// It is deferred, so that a function of the user that ends the goroutine does
+// not end the store as well.
+func (s *Store[T]) unlock() {
+	s.end()
+	s.publish()
+	errs := s.errs
+	s.errs = nil
+	s.mu.Unlock()
+	s.errors.Add(uint64(len(errs)))
+	if s.opts.OnError == nil {
+		return
+	}
+	for _, err := range errs {
+		s.opts.OnError(err)
+	}
+}
+
+// Errors returns how many errors there were that OnError is told of.
+func (s *Store[T]) Errors() uint64 { return s.errors.Load() }
+
+// AddIndex adds an index and fills it with what the store holds, which takes
+// time proportional to that; reads go on meanwhile, writes wait. The error
+// wraps ErrIndexExists if the name is in use.
+func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
+	if fn == nil {
+		return fmt.Errorf("store: the function of index %q is nil", name)
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	at, exists := s.view().indexNo(name)
+	if exists {
+		return fmt.Errorf("%w: %q", ErrIndexExists, name)
+	}
+	w := s.beginDraft()
+	w.ownIndexes()
+	w.indexes = slices.Insert(w.indexes, at, indexRoot[T]{name: name, fn: fn})
+	x := &indexer[T]{name: name, fn: fn, col: s.filings.widen(s.slots)}
+	s.indexers = slices.Insert(s.indexers, at, x)
+	s.planned = make([]plan, len(s.indexers))
+	for slot := range s.slots {
+		p := w.pages.find(slot)
+		if p == nil || !p.has(slot) {
+			continue
+		}
+		if values := s.valuesOf(x, w.keyOf(slot), p.objs[slot%pageLen]); len(values) > 0 {
+			x.file(&w.indexes[at], s.hints.seed, s.filings.at(slot, x.col), slot, values, w.epoch)
+		}
+	}
+	return nil
+}
+
+// RemoveIndex removes an index. Snapshots taken before still have it. The
+// error wraps ErrNoIndex if there is none of that name.
+func (s *Store[T]) RemoveIndex(name string) error {
+	s.mu.Lock()
+	defer s.unlock()
+	at, exists := s.view().indexNo(name)
+	if !exists {
+		return fmt.Errorf("%w: %q", ErrNoIndex, name)
+	}
+	w := s.beginDraft()
+	w.ownIndexes()
+	w.indexes = slices.Delete(w.indexes, at, at+1)
+	col := s.indexers[at].col
+	s.indexers = slices.Delete(s.indexers, at, at+1)
+	s.planned = make([]plan, len(s.indexers))
+	s.filings.narrow(col)
+	for _, x := range s.indexers {
+		if x.col > col {
+			x.col--
+		}
+	}
+	return nil
+}
+
+// SetResourceVersion sets the version of a scope, with nothing else changed.
+func (s *Store[T]) SetResourceVersion(scope, rv string) {
+	s.mu.Lock()
+	defer s.unlock()
+	s.begin().setVersion(scope, rv)
+	s.end()
+}

@@ -1,0 +1,513 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kinglet-go/kinglet/store"
+	"github.com/kinglet-go/kinglet/store/storetest"
+)
+
+// item is the object of these tests. It never changes after it was made.
+type item struct {
+	id     storetest.ID
+	rev    int
+	node   string
+	labels []string
+	// trouble is how index functions fail for it: "", "error" or "panic".
+	trouble string
+}
+
+func (i *item) String() string { return fmt.Sprintf("%v@%d", i.id, i.rev) }
+
+func itemKey(i *item) (store.Key, error) {
+	if i.id.Name == "" {
+		return store.Key{}, errors.New("no name")
+	}
+	return store.Key(i.id), nil
+}
+
+// The index functions, for the store and for its twin.
+var indexFuncs = map[string]store.IndexFunc[*item]{
+	"namespace": func(i *item) ([]string, error) { return []string{i.id.Namespace}, nil },
+	"node": func(i *item) ([]string, error) {
+		switch i.trouble {
+		case "error":
+			return []string{"half"}, errors.New("trouble")
+		case "panic":
+			panic("trouble")
+		}
+		if i.node == "" {
+			return nil, nil
+		}
+		return []string{i.node}, nil
+	},
+	"labels": func(i *item) ([]string, error) { return i.labels, nil },
+	"unique": func(i *item) ([]string, error) { return []string{i.String()}, nil },
+}
+
+func twinValues(name string) storetest.Values[*item] {
+	return func(i *item) ([]string, bool) {
+		if name == "node" && i.trouble != "" {
+			return nil, false
+		}
+		values, _ := indexFuncs[name](i)
+		return values, true
+	}
+}
+
+// dice decide what a random test does: a generator, or a fuzzer's bytes.
+type dice interface{ IntN(n int) int }
+
+// pair is a store and its twin, and what was seen of both in between.
+type pair struct {
+	t     testing.TB
+	dice  dice
+	names int
+	store *store.Store[*item]
+	model *storetest.Model[*item]
+	rev   int
+	kept  []keptSnapshot
+	// failed are the index errors that the store should have reported.
+	failed, reported int
+}
+
+type keptSnapshot struct {
+	snap  *store.Snapshot[*item]
+	model *storetest.Model[*item]
+}
+
+func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
+	p := &pair{t: t, dice: d, names: names, model: storetest.New[*item]()}
+	opts := store.Options[*item]{KeyFunc: itemKey, Indexers: map[string]store.IndexFunc[*item]{}}
+	opts.OnError = func(err error) {
+		if ie := (*store.IndexError)(nil); !errors.As(err, &ie) || ie.Index != "node" {
+			t.Errorf("reported: %v", err)
+		}
+		p.reported++
+	}
+	for _, name := range indexes {
+		opts.Indexers[name] = indexFuncs[name]
+		p.model.AddIndex(name, twinValues(name))
+	}
+	var err error
+	if p.store, err = store.New(opts); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+var clusters = []string{"", "", "", "", "east", "west\x00", "we"}
+var namespaces = []string{"", "default", "default-2", "kube-system", "team-a", "team-b", "a\x00b", "\xff\xff"}
+
+func (p *pair) id() storetest.ID {
+	n := p.dice.IntN(p.names)
+	id := storetest.ID{Namespace: namespaces[n%len(namespaces)]}
+	switch n % 5 {
+	case 0:
+		id.Name = fmt.Sprintf("a-rather-long-common-prefix-%d", n)
+	case 1:
+		id.Name = fmt.Sprintf("web-%04d", n)
+	case 2:
+		id.Name = fmt.Sprintf("%d", n)
+	case 3:
+		id.Name = "web-\xff" + string(rune('a'+n%26)) + fmt.Sprint(n/26)
+	case 4:
+		id.Name = "0123456" + string(make([]byte, 1+n/40)) // zeros, as heads are padded with
+	}
+	id.Cluster = clusters[n/3%len(clusters)]
+	return id
+}
+
+func (p *pair) item() *item {
+	p.rev++
+	it := &item{id: p.id(), rev: p.rev}
+	if n := p.dice.IntN(8); n > 0 {
+		it.node = fmt.Sprintf("node-%d", p.dice.IntN(n*n))
+	}
+	for range p.dice.IntN(4) {
+		it.labels = append(it.labels, fmt.Sprintf("l%d", p.dice.IntN(6)))
+	}
+	switch p.dice.IntN(12) {
+	case 0:
+		it.trouble = "error"
+	case 1:
+		it.trouble = "panic"
+	}
+	return it
+}
+
+// expectFailures counts the index errors that writing these must cause.
+func (p *pair) expectFailures(items ...*item) {
+	if !slices.Contains(p.model.Indexes(), "node") {
+		return
+	}
+	for _, it := range items {
+		if it.trouble != "" {
+			p.failed++
+		}
+	}
+}
+
+func (p *pair) step() {
+	switch k := p.dice.IntN(100); {
+	case k < 35:
+		it := p.item()
+		p.expectFailures(it)
+		p.model.Put(it.id, it)
+		if err := p.store.Put(it); err != nil {
+			p.t.Fatal(err)
+		}
+	case k < 55:
+		id := p.id()
+		want, had := p.model.Delete(id)
+		if got, ok := p.store.Delete(store.Key(id)); ok != had || got != want.Old {
+			p.t.Fatalf("Delete(%v) = %v, %v; want %v, %v", id, got, ok, want.Old, had)
+		}
+	case k < 80:
+		p.apply(p.dice.IntN(30))
+	case k < 88:
+		p.replace()
+	case k < 92:
+		p.toggleIndex()
+	case k < 94:
+		scope := fmt.Sprint(p.dice.IntN(3))
+		p.rev++
+		p.model.SetVersion(scope, fmt.Sprint(p.rev))
+		p.store.SetResourceVersion(scope, fmt.Sprint(p.rev))
+	default:
+		p.keep()
+	}
+}
+
+func (p *pair) apply(n int) {
+	b := store.Batch[*item]{Scope: store.Scope{ID: fmt.Sprint(p.dice.IntN(3))}}
+	var want []storetest.Event[*item]
+	for range n {
+		if p.dice.IntN(3) == 0 {
+			id := p.id()
+			op := store.Op[*item]{Key: store.Key(id), Delete: true}
+			e, had := p.model.Delete(id)
+			if p.dice.IntN(2) == 0 {
+				op.HasObject, op.Object = true, &item{id: id}
+				e.Old = op.Object
+			}
+			if had {
+				want = append(want, e)
+			}
+			b.Ops = append(b.Ops, op)
+			continue
+		}
+		it := p.item()
+		p.expectFailures(it)
+		want = append(want, p.model.Put(it.id, it))
+		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.id), Object: it, ResourceVersion: fmt.Sprint(it.rev)})
+		p.model.SetVersion(b.Scope.ID, fmt.Sprint(it.rev))
+	}
+	p.compareChanges(p.store.Apply(b, nil), want)
+}
+
+func (p *pair) replace() {
+	p.rev++
+	b := store.Batch[*item]{ResourceVersion: fmt.Sprint(p.rev), Reason: store.Relist}
+	in := func(storetest.ID) bool { return true }
+	if p.dice.IntN(3) > 0 {
+		ns := namespaces[p.dice.IntN(len(namespaces))]
+		in = func(id storetest.ID) bool { return id.Namespace == ns }
+		b.Scope = store.Scope{ID: ns, Contains: func(k store.Key) bool { return k.Namespace == ns }}
+	}
+	var items []storetest.Item[*item]
+	add := func(it *item) {
+		if in(it.id) {
+			items = append(items, storetest.Item[*item]{ID: it.id, Object: it})
+		}
+	}
+	for _, id := range p.model.IDs() {
+		if old, _ := p.model.Get(id); p.dice.IntN(3) > 0 {
+			add(old) // the very same object
+		}
+	}
+	for range p.dice.IntN(40) {
+		add(p.item())
+	}
+	for _, it := range items {
+		// Held already: not written, so not indexed again.
+		if old, ok := p.model.Get(it.ID); !ok || old != it.Object {
+			p.expectFailures(it.Object)
+		}
+		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.ID), Object: it.Object})
+	}
+	want := p.model.Replace(items, in)
+	p.model.SetVersion(b.Scope.ID, b.ResourceVersion)
+	p.compareChanges(p.store.Replace(b, nil), want)
+}
+
+func (p *pair) compareChanges(got []store.Change[*item], want []storetest.Event[*item]) {
+	what := map[store.ChangeType]string{store.Added: "add", store.Updated: "update", store.Deleted: "delete"}
+	events := make([]storetest.Event[*item], len(got))
+	for i, c := range got {
+		events[i] = storetest.Event[*item]{What: what[c.Type], ID: storetest.ID(c.Key), Old: c.Old, New: c.New}
+	}
+	if !slices.Equal(events, want) {
+		p.t.Fatalf("changes:\n got %v\nwant %v", events, want)
+	}
+}
+
+func (p *pair) toggleIndex() {
+	name := slices.Sorted(maps.Keys(indexFuncs))[p.dice.IntN(len(indexFuncs))]
+	if p.model.RemoveIndex(name) {
+		if err := p.store.AddIndex(name, indexFuncs[name]); !errors.Is(err, store.ErrIndexExists) {
+			p.t.Fatalf("AddIndex of an index that exists: %v", err)
+		}
+		if err := p.store.RemoveIndex(name); err != nil {
+			p.t.Fatal(err)
+		}
+		return
+	}
+	if err := p.store.RemoveIndex(name); !errors.Is(err, store.ErrNoIndex) {
+		p.t.Fatalf("RemoveIndex of none: %v", err)
+	}
+	p.model.AddIndex(name, twinValues(name))
+	for _, id := range p.model.IDs() {
+		it, _ := p.model.Get(id)
+		p.expectFailures2(name, it)
+	}
+	if err := p.store.AddIndex(name, indexFuncs[name]); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *pair) expectFailures2(index string, it *item) {
+	if index == "node" && it.trouble != "" {
+		p.failed++
+	}
+}
+
+// keep takes a snapshot and remembers what it must always show; now and then
+// it lets one go, after looking.
+func (p *pair) keep() {
+	p.kept = append(p.kept, keptSnapshot{p.store.Snapshot(), p.model.Clone()})
+	if len(p.kept) > 6 {
+		i := p.dice.IntN(len(p.kept))
+		compare(p.t, p.dice, p.kept[i].snap, p.kept[i].model)
+		p.kept = slices.Delete(p.kept, i, i+1)
+	}
+}
+
+// verify compares everything.
+func (p *pair) verify() {
+	p.t.Helper()
+	if err := p.store.Check(); err != nil {
+		p.t.Fatal(err)
+	}
+	compare(p.t, p.dice, p.store, p.model)
+	for _, k := range p.kept {
+		if err := k.snap.Check(); err != nil {
+			p.t.Fatalf("a kept snapshot: %v", err)
+		}
+		compare(p.t, p.dice, k.snap, k.model)
+	}
+	if p.reported != p.failed || p.store.Errors() != uint64(p.failed) {
+		p.t.Fatalf("%d index errors reported, %d counted, want %d", p.reported, p.store.Errors(), p.failed)
+	}
+}
+
+// compare reads all that can be read.
+func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*item]) {
+	t.Helper()
+	ids := m.IDs()
+	if r.Len() != len(ids) {
+		t.Fatalf("%d objects, want %d", r.Len(), len(ids))
+	}
+	var keys []storetest.ID
+	for k := range r.Keys() {
+		keys = append(keys, storetest.ID(k))
+	}
+	if !slices.Equal(keys, ids) {
+		t.Fatalf("keys: %s", cmp.Diff(ids, keys))
+	}
+	i := 0
+	for obj := range r.All() {
+		if want, _ := m.Get(ids[i]); obj != want {
+			t.Fatalf("%v is %v, want %v", ids[i], obj, want)
+		}
+		i++
+	}
+	probe := &pair{dice: d, names: 1000}
+	for range 20 {
+		id := probe.id()
+		want, ok := m.Get(id)
+		if got, has := r.Get(store.Key(id)); has != ok || got != want {
+			t.Fatalf("Get(%v) = %v, %v; want %v, %v", id, got, has, want, ok)
+		}
+	}
+	for _, id := range ids {
+		if got, _ := r.Get(store.Key(id)); got == nil || got.id != id {
+			t.Fatalf("Get(%v) = %v", id, got)
+		}
+	}
+	for range 10 {
+		prefix := probe.id()
+		prefix.Name = prefix.Name[:d.IntN(len(prefix.Name)+1)]
+		if d.IntN(4) == 0 {
+			prefix.Namespace, prefix.Name = "", ""
+		}
+		var got []storetest.ID
+		for obj := range r.Prefix(store.Key(prefix)) {
+			got = append(got, obj.id)
+		}
+		if want := m.Prefix(prefix); !slices.Equal(got, want) {
+			t.Fatalf("Prefix(%q): %s", prefix, cmp.Diff(want, got))
+		}
+	}
+	for _, scope := range []string{"", "0", "1", "2", "default", "unheard of"} {
+		if got := r.ResourceVersion(scope); got != m.Version(scope) {
+			t.Fatalf("version of %q: %q, want %q", scope, got, m.Version(scope))
+		}
+	}
+	if got, want := r.Indexes(), m.Indexes(); !slices.Equal(got, want) {
+		t.Fatalf("indexes %v, want %v", got, want)
+	}
+	for _, name := range m.Indexes() {
+		compareIndex(t, r, name, m.Index(name))
+	}
+	if _, err := r.ByIndex("unheard of", ""); !errors.Is(err, store.ErrNoIndex) {
+		t.Fatalf("ByIndex of no index: %v", err)
+	}
+}
+
+func compareIndex(t testing.TB, r store.Reader[*item], name string, want map[string][]storetest.ID) {
+	t.Helper()
+	values, err := r.IndexValues(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := slices.Sorted(values), slices.Sorted(maps.Keys(want)); !slices.Equal(got, want) {
+		t.Fatalf("values of %s: %s", name, cmp.Diff(want, got))
+	}
+	for value, ids := range want {
+		objs, err := r.ByIndex(name, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []store.Key
+		for obj := range objs {
+			got = append(got, store.Key(obj.id))
+		}
+		slices.SortFunc(got, store.Key.Compare)
+		if !slices.EqualFunc(got, ids, func(k store.Key, id storetest.ID) bool { return k == store.Key(id) }) {
+			t.Fatalf("%s=%q: got %v, want %v", name, value, got, ids)
+		}
+		if n, err := r.IndexCount(name, value); n != len(ids) || err != nil {
+			t.Fatalf("IndexCount(%s, %q) = %d, %v; want %d", name, value, n, err, len(ids))
+		}
+	}
+	if n, _ := r.IndexCount(name, "no such value"); n != 0 {
+		t.Fatalf("IndexCount of a value that is not there: %d", n)
+	}
+}
+
+func seeded(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+func TestStoreAnswersLikeItsNaiveTwin(t *testing.T) {
+	for _, size := range []struct{ names, steps, every int }{
+		{12, 600, 20}, {300, 600, 40}, {5000, 800, 200},
+	} {
+		t.Run(fmt.Sprintf("with %d names", size.names), func(t *testing.T) {
+			t.Parallel()
+			p := newPair(t, seeded(t), size.names, "namespace", "node")
+			for i := range size.steps {
+				p.step()
+				if i%size.every == 0 {
+					p.verify()
+				}
+			}
+			p.verify()
+		})
+	}
+}
+
+// TestGrowingAndShrinking takes trees and sets through splits and joins at
+// every level.
+func TestStoreStaysConsistentWhileItGrowsAndShrinks(t *testing.T) {
+	for _, order := range []string{"ascending", "descending", "random"} {
+		t.Run(order, func(t *testing.T) {
+			t.Parallel()
+			rnd := seeded(t)
+			p := newPair(t, rnd, 1, "namespace", "node", "labels")
+			const n = 6000
+			names := rnd.Perm(n)
+			if order != "random" {
+				slices.Sort(names)
+			}
+			if order == "descending" {
+				slices.Reverse(names)
+			}
+			at := func(i int) storetest.ID {
+				return storetest.ID{Namespace: fmt.Sprintf("ns-%d", names[i]/1500), Name: fmt.Sprintf("pod-%06d", names[i])}
+			}
+			for i := range n {
+				it := &item{id: at(i), node: fmt.Sprint("node-", i%37), labels: []string{"all", fmt.Sprint(i % 3)}}
+				p.model.Put(it.id, it)
+				if err := p.store.Put(it); err != nil {
+					t.Fatal(err)
+				}
+				if i%1500 == 0 {
+					p.keep()
+				}
+			}
+			p.verify()
+			p.kept = nil
+			for i := range n {
+				p.model.Delete(at(i))
+				p.store.Delete(store.Key(at(i)))
+				if i%1000 == 999 {
+					p.verify()
+				}
+			}
+			p.verify()
+		})
+	}
+}
+
+// bytesDice reads decisions from a fuzzer's input, and zeros behind its end.
+type bytesDice struct{ b []byte }
+
+func (d *bytesDice) IntN(n int) int {
+	if len(d.b) == 0 {
+		return 0
+	}
+	x := int(d.b[0])
+	d.b = d.b[1:]
+	if n > 256 && len(d.b) > 0 {
+		x = x<<8 | int(d.b[0])
+		d.b = d.b[1:]
+	}
+	return x % n
+}
+
+func FuzzStoreAnswersLikeItsNaiveTwin(f *testing.F) {
+	f.Add([]byte("a few operations to begin with, and some more"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		d := &bytesDice{b}
+		p := newPair(t, d, 600, "node", "labels")
+		for range 200 {
+			if len(d.b) == 0 {
+				break
+			}
+			p.step()
+		}
+		d.b = []byte{1, 2, 3, 4, 5}
+		p.verify()
+	})
+}

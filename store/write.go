@@ -1,0 +1,215 @@
+package store
+
+import "fmt"
+
+// maxDraft bounds how many operations of a batch readers cannot see yet. A
+// draft shares the copies that it has to make among its operations, so it is
+// not published after each.
+const maxDraft = 64
+
+// plan is what put found out about one index before it changes anything.
+type plan struct {
+	values  []string
+	changed bool
+}
+
+// Put adds an object or replaces the one under its key, whose memo is gone
+// then. The error is a *KeyError, and then nothing has changed. It allocates
+// nothing if the key was there, no index value changed and nobody holds a
+// snapshot.
+func (s *Store[T]) Put(obj T) error {
+	key, err := s.keyOf(obj)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	s.put(s.locate(key), key, &Op[T]{Object: obj}, "")
+	return nil
+}
+
+// Delete removes a key and returns the object that was there.
+func (s *Store[T]) Delete(key Key) (T, bool) {
+	s.mu.Lock()
+	defer s.unlock()
+	at := s.locate(key)
+	old := at.object()
+	if at.found() {
+		s.erase(at, key, "", "")
+	}
+	return old, at.found()
+}
+
+// Apply makes the operations of a batch, in their order, and appends to
+// changes what each changed; deleting a key that is absent changes nothing.
+// Readers may see the batch in parts: every operation as a whole, and no later
+// one without the earlier. All of it is seen once Apply has returned.
+//
+// A put whose object has no key, not the one that the operation names, or one
+// outside the batch's scope, and a delete outside it, change nothing and are
+// reported to OnError. A Deleted change has FinalStateUnknown set if its
+// operation did not bring the object.
+func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
+	s.mu.Lock()
+	defer s.unlock()
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if !s.admit(&b.Scope, op) {
+			continue
+		}
+		at := s.locate(op.Key)
+		if op.Delete && !at.found() {
+			continue
+		}
+		c := Change[T]{Type: Added, Key: op.Key, Old: at.object(), New: op.Object,
+			ResourceVersion: op.ResourceVersion, Reason: b.Reason}
+		if c.ResourceVersion == "" {
+			c.ResourceVersion = b.ResourceVersion
+		}
+		switch {
+		case op.Delete:
+			var none T
+			c.Type, c.New, c.FinalStateUnknown = Deleted, none, !op.HasObject
+			if op.HasObject {
+				c.Old = op.Object
+			}
+			s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
+		default:
+			if at.found() {
+				c.Type = Updated
+			}
+			s.put(at, op.Key, op, b.Scope.ID)
+		}
+		changes = append(changes, c)
+		if s.draft != nil {
+			if s.drafted++; s.drafted >= maxDraft {
+				s.publish()
+			}
+		}
+	}
+	if b.ResourceVersion != "" {
+		s.begin().setVersion(b.Scope.ID, b.ResourceVersion)
+		s.end()
+	}
+	return changes
+}
+
+// admit reports whether an operation can be made; if not, that is noted.
+func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
+	if !op.Delete {
+		key, err := s.keyOf(op.Object)
+		if err == nil && key != op.Key {
+			err = &KeyError{Object: describe(op.Object), Err: fmt.Errorf("it is %s, and arrived as %s", key, op.Key)}
+		}
+		if err != nil {
+			s.errs = append(s.errs, err)
+			return false
+		}
+	}
+	if !s.inScope(scope, op.Key) {
+		s.errs = append(s.errs, &KeyError{Object: op.Key.String(), Err: fmt.Errorf("not in scope %q", scope.ID)})
+		return false
+	}
+	return true
+}
+
+// location is where the writer found a key, or did not.
+type location[T any] struct {
+	tag  uint32
+	slot uint32
+	page *page[T] // nil if the key is absent
+}
+
+func (l location[T]) found() bool { return l.page != nil }
+
+func (l location[T]) object() (obj T) {
+	if l.page != nil {
+		obj = l.page.objs[l.slot%pageLen]
+	}
+	return obj
+}
+
+// locate finds a key in the version that the writer is at. All of its keys
+// have a hint, so a miss is certain.
+func (s *Store[T]) locate(key Key) location[T] {
+	l := location[T]{tag: s.hints.tag(key)}
+	if p, slot, ok := s.view().findHinted(key, l.tag); ok {
+		l.page, l.slot = p, slot
+	}
+	return l
+}
+
+// put writes op's object under its key and returns the slot.
+func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 {
+	// First everything that calls user code.
+	moves := false
+	for i, x := range s.indexers {
+		p := &s.planned[i]
+		p.values = s.valuesOf(x, key, op.Object)
+		filing := uint32(filedNowhere)
+		if at.found() {
+			filing = *s.filings.at(at.slot, x.col)
+		}
+		p.changed = !x.filedUnder(filing, at.slot, p.values)
+		moves = moves || p.changed
+	}
+	slot := at.slot
+	if !at.found() {
+		slot = s.newSlot()
+		s.hints.add(at.tag, slot)
+	}
+
+	w := s.begin()
+	w.pages.own(slot, w.epoch).put(slot, op.Object, op.Memo)
+	if !at.found() {
+		w.insert(key, slot)
+		w.n++
+	}
+	if moves {
+		roots := w.ownIndexes()
+		for i, x := range s.indexers {
+			if s.planned[i].changed {
+				x.file(&roots[i], s.hints.seed, s.filings.at(slot, x.col), slot, s.planned[i].values, w.epoch)
+			}
+		}
+	}
+	if op.ResourceVersion != "" {
+		w.setVersion(scope, op.ResourceVersion)
+	}
+	s.end()
+	clear(s.planned) // keep no strings alive
+	return slot
+}
+
+// newSlot returns a slot that no version published since its last use shows.
+func (s *Store[T]) newSlot() uint32 {
+	slot, ok := s.free.pop()
+	if !ok {
+		if s.slots == maxSlots {
+			panic("store: 2,147,483,647 objects are the most that a store can hold")
+		}
+		slot = s.slots
+		s.slots++
+		s.filings.reach(slot)
+	}
+	return slot
+}
+
+// erase deletes what is under a key that was found.
+func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
+	w := s.begin()
+	w.remove(key, at.slot)
+	for i, x := range s.indexers {
+		filing := s.filings.at(at.slot, x.col)
+		if *filing != filedNowhere {
+			x.file(&w.ownIndexes()[i], s.hints.seed, filing, at.slot, nil, w.epoch)
+		}
+	}
+	w.pages.clear(at.slot, w.epoch)
+	w.n--
+	if version != "" {
+		w.setVersion(scope, version)
+	}
+	s.gone = append(s.gone, gone{at.tag, at.slot})
+	s.end()
+}
