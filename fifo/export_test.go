@@ -48,6 +48,16 @@ func (q *queue[K, V]) Check() error {
 		return fmt.Errorf("counted linked %d, waiting %d, flying %d, initial %d; line says %d, %d, %d",
 			linked, waiting, flying, initial, l.waiting, l.flying, l.initial)
 	}
+	spared := 0
+	for e := l.spare; e != nil; e = e.next {
+		spared++
+		if e.prev != nil || e.waiting.held || e.flight.held || e.forgotten || e.turn != 0 || e.mark != 0 {
+			return fmt.Errorf("a spare entry is not empty: %+v", *e)
+		}
+	}
+	if spared != l.spared || spared > spares {
+		return fmt.Errorf("%d spare entries, line says %d", spared, l.spared)
+	}
 	if l.peak < len(l.entries) {
 		return fmt.Errorf("peak %d below %d entries", l.peak, len(l.entries))
 	}

@@ -10,6 +10,10 @@ import (
 // would stay for the life of the queue. Below it the map is some 100 KB.
 const roomy = 1024
 
+// spares is the number of empty entries kept for the next keys, so that a queue
+// that is never long does not allocate for them: 128 entries of some 150 B.
+const spares = 128
+
 // slot is one of the two places where the value of a key can be.
 type slot[V any] struct {
 	held    bool
@@ -48,6 +52,10 @@ type line[K comparable, V any] struct {
 	turns, stamp    uint64
 	peak            int // most entries since the map was made
 
+	// spare is a list, by next, of spared zero entries.
+	spare  *entry[K, V]
+	spared int
+
 	// populated is set by the first write of any kind.
 	populated bool
 	// Invariant: initial is the number of slots that are held and initial.
@@ -65,10 +73,21 @@ func (l *line[K, V]) hold(key K) *entry[K, V] {
 		if l.entries == nil {
 			l.entries = make(map[K]*entry[K, V])
 		}
-		e = &entry[K, V]{key: key}
+		e = l.blank()
+		e.key = key
 		l.entries[key] = e
 		l.peak = max(l.peak, len(l.entries))
 	}
+	return e
+}
+
+func (l *line[K, V]) blank() *entry[K, V] {
+	e := l.spare
+	if e == nil {
+		return new(entry[K, V])
+	}
+	l.spare, e.next = e.next, nil
+	l.spared--
 	return e
 }
 
@@ -124,12 +143,18 @@ func (l *line[K, V]) drop(e *entry[K, V]) {
 	l.release(e)
 }
 
-// release takes e out of the map if it holds nothing any more.
+// release takes e out of the map if it holds nothing any more; e is then no
+// longer to be used.
 func (l *line[K, V]) release(e *entry[K, V]) {
 	if e.waiting.held || e.flight.held {
 		return
 	}
 	delete(l.entries, e.key)
+	*e = entry[K, V]{}
+	if l.spared < spares {
+		e.next, l.spare = l.spare, e
+		l.spared++
+	}
 	if len(l.entries) == 0 && l.peak >= roomy {
 		l.entries, l.peak = nil, 0
 	}
