@@ -82,10 +82,18 @@ func (p *program) run(ctx context.Context) (err error) {
 		}
 	}
 	began := time.Now()
-	c, err := cluster.Start(ctx, p.opts)
+	startCtx, cancelStart := context.WithCancel(ctx)
+	defer cancelStart()
+	var in *commands
+	if p.control {
+		in = p.readCommands(ctx, cancelStart)
+	}
+	c, err := cluster.Start(startCtx, p.opts)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil // told to end while starting, and nothing is left
+		if startCtx.Err() != nil {
+			// Told to end while starting, which is no failure.
+			fmt.Fprintln(p.stderr, "stopped while starting:", err)
+			return nil
 		}
 		return err
 	}
@@ -95,7 +103,7 @@ func (p *program) run(ctx context.Context) (err error) {
 		err = errors.Join(err, c.Stop(stopCtx))
 	}()
 	if p.control {
-		return p.serveControl(ctx, c)
+		return p.serveControl(ctx, c, in)
 	}
 	fmt.Fprintf(p.stderr, "cluster ready in %.1fs at %s\nexport KUBECONFIG=%s\n", time.Since(began).Seconds(), c.Server(), c.KubeconfigFile())
 	select {

@@ -33,31 +33,47 @@ type event struct {
 
 var errQuit = errors.New("quit")
 
-// serveControl announces the cluster and obeys until "quit", the end of stdin,
-// the end of ctx, or a component's failure.
-func (p *program) serveControl(ctx context.Context, c *cluster.Cluster) error {
+// commands are the lines of the program's stdin.
+type commands struct {
+	lines chan string // closed at the end of stdin
+	err   error       // of reading; readable once lines is closed
+}
+
+// readCommands reads stdin from now on, and calls ended at its end. Its
+// goroutine may outlive the program's work by the one read that it is in; the
+// process ends then.
+func (p *program) readCommands(ctx context.Context, ended func()) *commands {
+	c := &commands{lines: make(chan string)}
+	go func() {
+		defer ended()
+		defer close(c.lines)
+		scanner := bufio.NewScanner(p.stdin)
+		for scanner.Scan() {
+			select {
+			case c.lines <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		c.err = scanner.Err()
+	}()
+	return c
+}
+
+// serveControl announces the cluster and obeys until "quit", the end of stdin
+// (whoever held it is gone), the end of ctx, or a component's failure.
+func (p *program) serveControl(ctx context.Context, c *cluster.Cluster, in *commands) error {
 	out := json.NewEncoder(p.stdout)
 	ready := event{Event: "ready", Kubeconfig: c.KubeconfigFile(), Server: c.Server(), Dir: c.Dir(), PID: os.Getpid()}
 	if err := out.Encode(ready); err != nil {
 		return err
 	}
-	// The goroutine may outlive this function by the one read that it is in;
-	// the process ends then.
-	lines, ended := make(chan string), make(chan error, 1)
-	go func() {
-		scanner := bufio.NewScanner(p.stdin)
-		for scanner.Scan() {
-			select {
-			case lines <- scanner.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-		ended <- scanner.Err()
-	}()
 	for {
 		select {
-		case line := <-lines:
+		case line, ok := <-in.lines:
+			if !ok {
+				return in.err
+			}
 			answer, err := obey(ctx, c, strings.Fields(line))
 			if errors.Is(err, errQuit) {
 				return nil
@@ -73,8 +89,6 @@ func (p *program) serveControl(ctx context.Context, c *cluster.Cluster) error {
 			}
 		case err := <-p.failed:
 			return errors.Join(err, out.Encode(event{Event: "failed", Error: err.Error()}))
-		case err := <-ended:
-			return err // nil at the end of stdin: whoever held it is gone
 		case <-ctx.Done():
 			return nil
 		}

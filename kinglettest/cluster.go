@@ -1,0 +1,196 @@
+package kinglettest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	// startTimeout bounds the start of the control plane, which takes three
+	// seconds on an idle machine with two cores.
+	startTimeout = 2 * time.Minute
+	// buildTimeout bounds the first build of the program, which takes five
+	// minutes on the same machine; later ones take a second.
+	buildTimeout = 20 * time.Minute
+	// commandTimeout bounds one command, and the end of the program.
+	commandTimeout = 90 * time.Second
+)
+
+// ClusterOptions configure StartCluster. The zero value is a control plane with
+// one node and nothing on it.
+type ClusterOptions struct {
+	Nodes int // simulated; 0 means 1
+
+	// Deployments of Replicas pods each are kept, and changed Churn times a
+	// second. Replicas 0 means 3.
+	Deployments int
+	Replicas    int
+	Churn       float64
+
+	// Dir keeps the cluster's data after its end, for another cluster to go on
+	// with. Empty: a temporary folder.
+	Dir string
+
+	// Program is a kinglet-cluster that has been built already. Empty: it is
+	// built from the module's folder cluster, into the user's cache folder. That
+	// needs a checkout of kinglet, since modules in the module cache do not
+	// contain other modules.
+	Program string
+}
+
+func (o ClusterOptions) args() []string {
+	args := []string{
+		"--control",
+		"--deployments=" + strconv.Itoa(o.Deployments),
+		"--churn=" + strconv.FormatFloat(o.Churn, 'g', -1, 64),
+	}
+	if o.Nodes != 0 {
+		args = append(args, "--nodes="+strconv.Itoa(o.Nodes))
+	}
+	if o.Replicas != 0 {
+		args = append(args, "--replicas="+strconv.Itoa(o.Replicas))
+	}
+	if o.Dir != "" {
+		args = append(args, "--dir="+o.Dir)
+	}
+	return args
+}
+
+// A Cluster is a real Kubernetes control plane in a process of its own. Its
+// methods may be called from any goroutine; commands take turns, and each is
+// given up after 90 seconds.
+type Cluster struct {
+	// Kubeconfig is the file of the administrator's kubeconfig.
+	Kubeconfig string
+	// Server is the API server's URL.
+	Server string
+
+	program *clusterProgram
+}
+
+// StartCluster starts a control plane and returns once its API server is ready
+// and its nodes are registered; pods become Ready in the moments after. It is
+// stopped when the test and its subtests have ended. The test fails if any of
+// that does, with the last lines that the program has written to stderr.
+func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
+	tb.Helper()
+	ctx := context.Background()
+	if t, ok := tb.(interface{ Deadline() (time.Time, bool) }); ok {
+		if deadline, ok := t.Deadline(); ok {
+			var cancel context.CancelFunc
+			// Early enough to say what happened before the test is killed.
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-5*time.Second))
+			defer cancel()
+		}
+	}
+	c, err := startCluster(ctx, opts)
+	if err != nil {
+		tb.Fatalf("kinglettest: start cluster: %v", err)
+	}
+	tb.Cleanup(func() {
+		if err := c.program.quit(commandTimeout); err != nil {
+			tb.Errorf("kinglettest: stop cluster: %v", err)
+		}
+	})
+	return c
+}
+
+func startCluster(ctx context.Context, opts ClusterOptions) (*Cluster, error) {
+	program := opts.Program
+	if program == "" {
+		buildCtx, cancel := context.WithTimeout(ctx, buildTimeout)
+		defer cancel()
+		built, unlock, err := buildCluster(buildCtx)
+		if err != nil {
+			return nil, err
+		}
+		// Held until the program runs: another build may replace the file.
+		defer unlock()
+		program = built
+	}
+	p, err := startProgram(program, opts.args())
+	if err != nil {
+		return nil, err
+	}
+	ready, err := p.event(ctx, startTimeout)
+	if err == nil && ready.Event != "ready" {
+		err = p.errorf("said %q instead of \"ready\"", ready.Event)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.abandon())
+	}
+	return &Cluster{Kubeconfig: ready.Kubeconfig, Server: ready.Server, program: p}, nil
+}
+
+// Config returns a new configuration of the administrator's, without a limit
+// on the client's side.
+func (c *Cluster) Config(tb testing.TB) *rest.Config {
+	tb.Helper()
+	config, err := ConfigFrom(c.Kubeconfig)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return config
+}
+
+// ConfigFrom returns the configuration of a kubeconfig file, without a limit on
+// the client's side.
+func ConfigFrom(kubeconfig string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kinglettest: %w", err)
+	}
+	config.QPS = -1
+	return config, nil
+}
+
+// Components that Stop and Start take.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Nodes             = "nodes"
+	Churn             = "churn"
+)
+
+// Stop stops a component as a kill would: the API server, for one, resets every
+// connection and refuses new ones. It returns once the component has ended.
+func (c *Cluster) Stop(component string) error { return c.do("stop " + component) }
+
+// Start starts a component again, on the data and at the address that it had.
+// It returns once the component works; the API server then answers /readyz.
+func (c *Cluster) Start(component string) error { return c.do("start " + component) }
+
+// SetChurn sets how many changes a second are made to the deployments.
+func (c *Cluster) SetChurn(rate float64) error {
+	return c.do("churn " + strconv.FormatFloat(rate, 'g', -1, 64))
+}
+
+// Compact makes etcd forget every version before the current one. A running API
+// server still serves watches from its memory of the last events; to have old
+// versions answered with 410 Gone, stop it, Compact, and start it again.
+func (c *Cluster) Compact() error { return c.do("compact") }
+
+// User makes a user who has no rights beyond discovery, and returns the file of
+// the user's kubeconfig. Everything the user asks for is forbidden (403).
+func (c *Cluster) User(name string) (kubeconfig string, err error) {
+	e, err := c.program.command("user " + name)
+	return e.Kubeconfig, err
+}
+
+// Revoke takes a user's token back: within about a second, it is answered with
+// unauthorized (401).
+func (c *Cluster) Revoke(name string) error { return c.do("revoke " + name) }
+
+func (c *Cluster) do(command string) error {
+	_, err := c.program.command(command)
+	return err
+}
