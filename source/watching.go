@@ -21,6 +21,9 @@ type watching[T any] struct {
 	frame func(*Event[T]) (ok bool, err error)
 	// scan is how far the JSON frame at the window's start was searched.
 	scan jsonScan
+	// counted is where in the stream the last event ended. What separates
+	// two events is counted with the second.
+	counted int64
 
 	// idle is the buffer to wait with, one the few events that then come.
 	idle []byte
@@ -92,7 +95,6 @@ func (s *watching[T]) batch() (sent bool, err error) {
 	var bad error
 	for len(events) < batchEvents && s.w.offset-start < batchBytes {
 		var e Event[T]
-		at := s.w.offset
 		ok, err := s.frame(&e)
 		if err != nil {
 			bad = err
@@ -101,7 +103,8 @@ func (s *watching[T]) batch() (sent bool, err error) {
 		if !ok {
 			break
 		}
-		e.Bytes = s.w.offset - at
+		e.Bytes = s.w.offset - s.counted
+		s.counted = s.w.offset
 		events = append(events, e)
 	}
 	if len(events) == 0 {
@@ -159,7 +162,7 @@ func (s *watching[T]) protoFrame(e *Event[T]) (bool, error) {
 	return true, nil
 }
 
-// jsonFrame takes one JSON object and the white space around it.
+// jsonFrame takes one JSON object and the white space before it.
 func (s *watching[T]) jsonFrame(e *Event[T]) (bool, error) {
 	b := s.w.unread()
 	if s.scan == (jsonScan{}) {
@@ -186,6 +189,6 @@ func (s *watching[T]) jsonFrame(e *Event[T]) (bool, error) {
 	if err := s.dec.jsonEvent(b[:n], e); err != nil {
 		return false, s.w.malformed("watch event", "%w", err)
 	}
-	s.w.take(n + spaces(b[n:]))
+	s.w.take(n)
 	return true, nil
 }

@@ -114,12 +114,7 @@ func protoListOf(kind string, lm metav1.ListMeta, items ...[]byte) []byte {
 	for _, it := range items {
 		list = field(list, 2, it)
 	}
-	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: list}
-	b, err := u.Marshal()
-	if err != nil {
-		panic(err)
-	}
-	return append(bytes.Clone(protoMagic), b...)
+	return enveloped("v1", kind, list)
 }
 
 func pod(namespace, name, version string) *corev1.Pod {
@@ -289,3 +284,9 @@ func watchOnce[T any](ctx context.Context, src Source[T], req WatchRequest[T], n
 }
 
 var errEnough = fmt.Errorf("enough")
+
+// enveloped is a message with a kind around it.
+func enveloped(apiVersion, kind string, raw []byte) []byte {
+	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}
+	return append(bytes.Clone(protoMagic), must(u.Marshal())...)
+}
