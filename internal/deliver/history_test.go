@@ -35,6 +35,9 @@ func legalHistory(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 3))
 	keys := 1 + rng.IntN(300)
 	w := newWorld(t, Options[*object]{})
+	if rng.IntN(2) == 0 {
+		w.useStore(t)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := make(chan error)
 

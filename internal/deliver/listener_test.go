@@ -14,6 +14,8 @@ import (
 type listener struct {
 	w    *world
 	opts HandlerOptions
+	// terse: heard is not kept.
+	terse bool
 	// during is called at the end of each call.
 	during func(ctx context.Context, changes []store.Change[*object])
 
@@ -83,7 +85,7 @@ func (l *listener) batchLocked(changes []store.Change[*object]) {
 }
 
 func (l *listener) hearLocked(c *store.Change[*object]) {
-	if l.counts[c.Reason]++; c.Reason != store.Resync {
+	if l.counts[c.Reason]++; c.Reason != store.Resync && !l.terse {
 		l.heard = append(l.heard, *c)
 	}
 	told := l.told[c.Key]

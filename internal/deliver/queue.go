@@ -1,10 +1,6 @@
 package deliver
 
-import (
-	"slices"
-
-	"github.com/kinglet-go/kinglet/store"
-)
+import "github.com/kinglet-go/kinglet/store"
 
 // keepRecords is the capacity that an empty queue may keep: 16 records, their
 // map and 16 changes to deliver are some 5 KiB. What a larger burst needed is
@@ -153,10 +149,13 @@ func (q *queue[T]) drop(i int32) {
 	q.n--
 }
 
-// take moves records to the end of dst, as the changes they amount to: at most
-// limit changes, or one record of two.
+// take moves records to dst, which is empty, as the changes they amount to: at
+// most limit changes, or one record of two.
 func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
-	dst = slices.Grow(dst, min(q.n, limit))
+	if n := min(q.n, limit); cap(dst) < n {
+		// Not slices.Grow, which makes it larger than what park lets be kept.
+		dst = make([]store.Change[T], 0, n)
+	}
 	for first := true; q.n > 0; first = false {
 		i := q.head
 		limit -= q.slots[i].changes()

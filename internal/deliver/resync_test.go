@@ -53,7 +53,7 @@ func TestResyncLeavesOutWhatIsPendingOrGone(t *testing.T) {
 		w.hub.Synced()
 		l := newListener(w, HandlerOptions{Resync: time.Minute, MaxBatch: 1})
 		last := key(n - 1) // not the last in order
-		gone := w.snapshot().(frozen).objects[n-1].key
+		gone := w.copied().objects[n-1].key
 		inside, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
 		l.during = func(_ context.Context, cs changes) {

@@ -59,6 +59,10 @@ func (f frozen) Get(k store.Key) (*object, bool) {
 type world struct {
 	hub *Hub[*object]
 
+	// real, if not nil, is kept equal to objects, and has its snapshots taken
+	// instead of copies of objects.
+	real *store.Store[*object]
+
 	mu      sync.Mutex
 	objects map[store.Key]*object
 	lives   map[store.Key]int
@@ -88,13 +92,29 @@ func newWorld(t testing.TB, opts Options[*object]) *world {
 	return w
 }
 
+// useStore lets w keep a real store.
+func (w *world) useStore(t testing.TB) {
+	t.Helper()
+	var err error
+	if w.real, err = store.New(store.Options[*object]{KeyFunc: keyOf}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (w *world) snapshot() store.Reader[*object] {
+	if w.real != nil {
+		return w.real.Snapshot()
+	}
+	return w.copied()
+}
+
+func (w *world) copied() frozen {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return frozen{objects: slices.SortedFunc(maps.Values(w.objects), func(a, b *object) int { return a.key.Compare(b.key) })}
 }
 
-// get returns what there is under k, and how many things have happened.
+// get returns what there is under k.
 func (w *world) get(k store.Key) (*object, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,8 +136,24 @@ func (w *world) happen(step func()) {
 		defer w.mu.Unlock()
 		first := len(w.history)
 		step()
-		return slices.Clone(w.history[first:]), strconv.Itoa(w.version)
+		changes := slices.Clone(w.history[first:])
+		w.write(changes)
+		return changes, strconv.Itoa(w.version)
 	})
+}
+
+// write keeps the real store equal.
+func (w *world) write(changes []store.Change[*object]) {
+	if w.real == nil {
+		return
+	}
+	for _, c := range changes {
+		if c.Type == store.Deleted {
+			w.real.Delete(c.Key)
+		} else if err := w.real.Put(c.New); err != nil {
+			panic(err)
+		}
+	}
 }
 
 func (w *world) record(c store.Change[*object]) {
