@@ -1,9 +1,14 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"strings"
 	"time"
 
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -80,39 +85,78 @@ func (c *Cluster) startAPIServer(ctx context.Context) (process, error) {
 		return app.Run(ctx, completed)
 	})
 	if err := c.waitReady(ctx, p); err != nil {
-		// The start hooks may still be under way, and want to end the process
-		// when they are interrupted: see ExitError.
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		ended, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
 		defer cancel()
-		_ = p.stop(stopCtx)
-		return nil, err
+		if ctx.Err() != nil {
+			// A start hook that is interrupted wants to end the process (see
+			// ExitError), with a stack trace on stderr: let them finish.
+			_ = c.waitReady(ended, p)
+		}
+		return nil, errors.Join(err, p.stop(ended))
 	}
 	return p, nil
 }
 
+// abandonTimeout bounds how long a start that has failed is waited for.
+const abandonTimeout = 20 * time.Second
+
 // waitReady asks /readyz until it answers ok, p ends, or ctx is over.
 func (c *Cluster) waitReady(ctx context.Context, p process) error {
-	client, err := rest.UnversionedRESTClientFor(unversioned(c.RESTConfig()))
+	client, err := rest.HTTPClientFor(c.RESTConfig())
 	if err != nil {
 		return err
 	}
+	defer client.CloseIdleConnections()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
+	var last error
 	for {
-		body, err := client.Get().AbsPath("/readyz").MaxRetries(0).Do(ctx).Raw()
-		if err == nil && string(body) == "ok" {
+		err := askReady(ctx, client, c.Server())
+		switch {
+		case err == nil:
 			return nil
+		case ctx.Err() == nil:
+			last = err
 		}
 		select {
 		case <-ticker.C:
 		case <-p.done():
-			return fmt.Errorf("ended before it was ready: %w", p.failure())
+			return fmt.Errorf("ended before it was ready: %w", cmp.Or(p.failure(), errEnded))
 		case err := <-c.fatal:
 			return err
 		case <-ctx.Done():
-			return fmt.Errorf("not ready: %w (last answer: %s, %w)", context.Cause(ctx), body, err)
+			return fmt.Errorf("not ready, %w; last answer: %w", context.Cause(ctx), last)
 		}
 	}
+}
+
+func askReady(ctx context.Context, client *http.Client, server string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, failedChecks(string(body)))
+	}
+	return err
+}
+
+// failedChecks returns the lines of a /readyz answer that do not say that all
+// is well.
+func failedChecks(body string) string {
+	var failed []string
+	for line := range strings.Lines(body) {
+		if !strings.HasPrefix(line, "[+]") {
+			failed = append(failed, strings.TrimSpace(line))
+		}
+	}
+	return strings.Join(failed, ", ")
 }
 
 func (p *apiServerProcess) done() <-chan struct{} { return p.ended }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -224,13 +223,13 @@ func (c *Cluster) watch(component Component, p process) {
 	}
 	c.mu.Unlock()
 	if unexpected {
-		c.report(&ComponentError{Component: component, Op: "run", Err: fmt.Errorf("ended: %w", p.failure())})
+		c.report(&ComponentError{Component: component, Op: "run", Err: cmp.Or(p.failure(), errEnded)})
 	}
 }
 
 // StopComponent stops a component as a kill would: the API server resets its
-// connections, etcd drops its clients, nodes fall silent. Its data, address
-// and memory of nothing else stay. A component that does not run is left alone.
+// connections, etcd drops its clients, nodes fall silent. Data and address stay
+// for the next start. A component that does not run is left alone.
 func (c *Cluster) StopComponent(ctx context.Context, component Component) error {
 	if !component.valid() {
 		return fmt.Errorf("cluster: unknown component %q, known are %q", component, Components())
@@ -316,12 +315,6 @@ func (c *Cluster) Kubeconfig() ([]byte, error) {
 // RESTConfig returns a new client configuration for the administrator, without
 // a limit on the client's side.
 func (c *Cluster) RESTConfig() *rest.Config { return c.restConfig(c.identity.tokens[adminUser]) }
-
-func unversioned(config *rest.Config) *rest.Config {
-	config.GroupVersion = &schema.GroupVersion{}
-	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
-	return config
-}
 
 // Compact makes etcd forget every version before the current one, and returns
 // that. Lists and watches at a forgotten version answer 410 Gone, except that

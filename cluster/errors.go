@@ -18,6 +18,9 @@ var (
 	ErrInUse = errors.New("cluster: the folder is in use by another process")
 )
 
+// errEnded stands for an end without a reason of its own.
+var errEnded = errors.New("ended without having been told to; the log may say why")
+
 // A ComponentError says which component failed, and at what.
 type ComponentError struct {
 	Component Component

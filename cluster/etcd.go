@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/url"
 	"path/filepath"
 
@@ -10,12 +11,16 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 )
 
 // etcdProcess is a running etcd. It listens on a Unix socket in a folder that
 // only this user can enter: no port, and no keys to manage.
 type etcdProcess struct {
 	etcd  *embed.Etcd
+	conns *connections
 	ended chan struct{}
 	err   error
 }
@@ -41,13 +46,17 @@ func (c *Cluster) startEtcd(ctx context.Context) (process, error) {
 	cfg.WarningUnaryRequestDuration = embed.DefaultWarningUnaryRequestDuration
 	// A single member needs no patience in elections.
 	cfg.TickMs, cfg.ElectionMs = 10, 100
+	conns := &connections{}
+	cfg.GRPCAdditionalServerOptions = []grpc.ServerOption{
+		grpc.Creds(trackingCredentials{insecure.NewCredentials(), conns}),
+	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(c.etcdLogger())
 
 	etcd, err := embed.StartEtcd(cfg)
 	if err != nil {
 		return nil, err
 	}
-	p := &etcdProcess{etcd: etcd, ended: make(chan struct{})}
+	p := &etcdProcess{etcd: etcd, conns: conns, ended: make(chan struct{})}
 	select {
 	case <-etcd.Server.ReadyNotify():
 	case err := <-etcd.Err():
@@ -83,8 +92,9 @@ func (p *etcdProcess) stop(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		// Hard first: the open watches of an API server would hold up a
-		// graceful end for several seconds.
+		// Hard first: an API server's open watches would hold up a graceful end
+		// for several seconds.
+		p.conns.cutAll()
 		p.etcd.Server.HardStop()
 		p.etcd.Close()
 	}()
@@ -94,6 +104,23 @@ func (p *etcdProcess) stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// trackingCredentials is the place where grpc shows a connection that it has
+// accepted.
+type trackingCredentials struct {
+	credentials.TransportCredentials
+	conns *connections
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (c trackingCredentials) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return c.TransportCredentials.ServerHandshake(c.conns.track(conn))
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c trackingCredentials) Clone() credentials.TransportCredentials {
+	return trackingCredentials{c.TransportCredentials.Clone(), c.conns}
 }
 
 // compact forgets every version before the current one.

@@ -6,22 +6,20 @@ import (
 	"time"
 )
 
-// cutListener is a TCP listener whose connections can be cut at once, as a
-// killed process's are: the peers see a reset, and new ones are refused.
+// cutListener is a TCP listener that can be cut off at once, as a killed
+// process is: accepted connections are reset and new ones are refused.
 //
 // The API server panics when Accept fails before it has been told to stop, so
 // after the cut Accept blocks until the server closes the listener itself.
 type cutListener struct {
 	*net.TCPListener
+	conns     connections
 	closed    chan struct{}
 	closeOnce sync.Once
-
-	mu    sync.Mutex
-	conns map[*cutConn]struct{} // guarded by mu; nil once cut
 }
 
 func newCutListener(l *net.TCPListener) *cutListener {
-	return &cutListener{TCPListener: l, closed: make(chan struct{}), conns: map[*cutConn]struct{}{}}
+	return &cutListener{TCPListener: l, closed: make(chan struct{})}
 }
 
 // Accept implements net.Listener.
@@ -34,15 +32,7 @@ func (l *cutListener) Accept() (net.Conn, error) {
 	// What the server's own listener would set on a *net.TCPConn.
 	_ = tcp.SetKeepAlive(true)
 	_ = tcp.SetKeepAlivePeriod(3 * time.Minute)
-	conn := &cutConn{TCPConn: tcp, listener: l}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.conns == nil {
-		conn.reset()
-		return conn, nil
-	}
-	l.conns[conn] = struct{}{}
-	return conn, nil
+	return l.conns.track(tcp), nil
 }
 
 // Close implements net.Listener. Accepted connections live on.
@@ -55,29 +45,5 @@ func (l *cutListener) Close() error {
 // cut refuses new connections and resets the accepted ones.
 func (l *cutListener) cut() {
 	_ = l.TCPListener.Close()
-	l.mu.Lock()
-	conns := l.conns
-	l.conns = nil
-	l.mu.Unlock()
-	for conn := range conns {
-		conn.reset()
-	}
-}
-
-type cutConn struct {
-	*net.TCPConn
-	listener *cutListener
-}
-
-func (c *cutConn) reset() {
-	_ = c.SetLinger(0) // closing now sends RST and discards what is unsent
-	_ = c.TCPConn.Close()
-}
-
-// Close implements net.Conn.
-func (c *cutConn) Close() error {
-	c.listener.mu.Lock()
-	delete(c.listener.conns, c)
-	c.listener.mu.Unlock()
-	return c.TCPConn.Close()
+	l.conns.cutAll()
 }

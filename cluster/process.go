@@ -122,7 +122,7 @@ type task struct {
 // klog's fatal errors do.
 func startTask(fn func(ctx context.Context) error) *task {
 	ctx, cancel := context.WithCancel(context.Background())
-	t := &task{cancel: cancel, ended: make(chan struct{}), err: &ExitError{}}
+	t := &task{cancel: cancel, ended: make(chan struct{}), err: errEnded}
 	go func() {
 		defer close(t.ended)
 		defer cancel()

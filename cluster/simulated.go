@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet/cluster/churn"
 	"github.com/kinglet-go/kinglet/cluster/nodes"
@@ -16,13 +17,20 @@ func (c *Cluster) clientFor(user string) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(rest.AddUserAgent(config, user))
 }
 
+// logError writes to the cluster's log; what failed is tried again.
+func logError(err error) { klog.Warning(err) }
+
 // startNodes returns once every node is registered.
 func (c *Cluster) startNodes(ctx context.Context) (process, error) {
 	client, err := c.clientFor(nodesUser)
 	if err != nil {
 		return nil, err
 	}
-	simulator, err := nodes.New(client, nodes.Options{Nodes: c.opts.Nodes, JobDuration: c.opts.JobDuration})
+	simulator, err := nodes.New(client, nodes.Options{
+		Nodes:       c.opts.Nodes,
+		JobDuration: c.opts.JobDuration,
+		OnError:     logError,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +55,7 @@ func (c *Cluster) newChurn() (*churn.Churn, error) {
 		Deployments: c.opts.Deployments,
 		Replicas:    c.opts.Replicas,
 		Rate:        c.opts.Churn,
+		OnError:     logError,
 	})
 }
 

@@ -3,6 +3,7 @@ package churn
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -84,7 +85,8 @@ func (c *Churn) Run(ctx context.Context) error {
 		}
 		c.insist(ctx, func(ctx context.Context) error { return c.do(ctx, plan, op) })
 	}
-	for c.waitTurn(ctx) {
+	for began := time.Now(); c.waitTurn(ctx, began); {
+		began = time.Now()
 		op, ok := plan.next()
 		if !ok {
 			continue
@@ -109,27 +111,38 @@ func (c *Churn) insist(ctx context.Context, fn func(context.Context) error) {
 	}
 }
 
-// waitTurn waits until the next operation is due, and returns false if ctx
-// ends first.
-func (c *Churn) waitTurn(ctx context.Context) bool {
-	for {
+// waitTurn waits until an operation is due after the one that began at last,
+// and returns false if ctx ends first.
+func (c *Churn) waitTurn(ctx context.Context, last time.Time) bool {
+	for ctx.Err() == nil {
 		c.mu.Lock()
 		rate, changed := c.rate, c.changed
 		c.mu.Unlock()
-		var due <-chan time.Time // never, at rate 0
-		if rate > 0 {
-			timer := time.NewTimer(time.Duration(float64(time.Second) / rate))
-			defer timer.Stop()
-			due = timer.C
-		}
-		select {
-		case <-due:
-			return ctx.Err() == nil
-		case <-changed:
-		case <-ctx.Done():
-			return false
+		if c.waitFor(ctx, last, rate, changed) {
+			return true
 		}
 	}
+	return false
+}
+
+// waitFor is waitTurn at one rate. It returns false when the rate changes or
+// ctx ends.
+func (c *Churn) waitFor(ctx context.Context, last time.Time, rate float64, changed <-chan struct{}) bool {
+	var due <-chan time.Time // never, at rate 0
+	if rate > 0 {
+		// The longest duration that there is, for the slowest rates.
+		gap := time.Duration(min(float64(time.Second)/rate, math.MaxInt64/2))
+		timer := time.NewTimer(gap - time.Since(last))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-due:
+		return ctx.Err() == nil
+	case <-changed:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 func pause(ctx context.Context, d time.Duration) {

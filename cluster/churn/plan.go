@@ -98,11 +98,14 @@ func (p *plan) next() (operation, bool) {
 	return op, true
 }
 
+// nameFormat has the slot and a number that no other deployment of it had.
+const nameFormat = "app-%d-%d"
+
 func (p *plan) create(slot int) operation {
 	return operation{
 		kind:     create,
 		slot:     slot,
-		name:     fmt.Sprintf("app-%d-%d", slot, p.created),
+		name:     fmt.Sprintf(nameFormat, slot, p.created),
 		replicas: p.replicas,
 		revision: 1,
 	}
@@ -140,6 +143,10 @@ func (p *plan) done(op operation) {
 func (p *plan) found(i int, s slot) {
 	if i < len(p.slots) && p.slots[i].name == "" {
 		p.slots[i] = s
+	}
+	var number int
+	if _, err := fmt.Sscanf(s.name, nameFormat, new(int), &number); err == nil {
+		p.created = max(p.created, number+1)
 	}
 }
 
