@@ -1,0 +1,62 @@
+// Package kinglet keeps live, indexed, typed, local copies of Kubernetes
+// objects and calls you when they change: informers, as client-go's
+// tools/cache has them, built again for Go with types.
+//
+// An [Informer] joins four stages, through which objects move from left to
+// right, in batches:
+//
+//	API server ─▶ source ─▶ reflector ─▶ store ─▶ deliver ─▶ your handlers
+//
+// Make one from a [source.Source], add handlers and indexes, and Run it; a
+// [Set] runs many. [Informer.Store] reads the latest state at any time,
+// [Informer.Snapshot] one version of it.
+//
+// # Guarantees
+//
+// Each is tested by a test that is named after it.
+//
+//  1. Eventual equality. Once the server's state stops changing and is
+//     reachable, the store equals it, whatever failed in between.
+//  2. Per-key order. The states of one key that the store shows are a
+//     subsequence of the server's, never backwards, across relists too, and
+//     also when a lagging server answers. This holds within an epoch; a server
+//     restored from a backup begins a new one, which is reported. Resource
+//     versions are compared as KEP-5504 allows; where they are no numbers,
+//     arrival order counts.
+//  3. Reads do not wait for iteration, writes do not wait for readers. A
+//     snapshot is consistent over the objects and every index, immutable, and
+//     safe to keep. When a write returns, the next read sees it.
+//  4. Handlers see a legal history: Added, then any number of Updated, then
+//     Deleted, per key, for every handler, in order. A handler registered late
+//     gets the current state as Added first. A key deleted and created again
+//     is Deleted then Added, also when both happened out of sight (the UID
+//     tells). Deletes that were missed say that the final state is unknown.
+//     The delete of a key that a handler was told about is never lost.
+//  5. Bounded memory for slow handlers. At most one record a key is pending
+//     for a handler; later changes fold into it. One stalled handler delays
+//     nobody. A handler may ask for every version, with a bound.
+//  6. Synced means synced. HasSynced of a [Registration] is true only after
+//     that handler has returned from every object of the initial list. A wait
+//     that fails says which informer and the last error.
+//  7. Nothing is dropped in silence, and nothing alive is torn down by a bug.
+//     An object that cannot be decoded, keyed, transformed or indexed is
+//     counted and reported with its identity, and the stream goes on: the last
+//     good version stays, listed by [Informer.Quarantined].
+//  8. Returned objects are read-only. They are shared by all readers and
+//     handlers.
+//  9. Run owns everything. Constructors start no goroutine; Run returns after
+//     all of them have ended, handlers included, and names a handler that does
+//     not end.
+//  10. The store is never behind the handler. When a handler is called, store
+//     and indexes show that change or a later one. A list is published
+//     atomically, at one resource version.
+//  11. What the server refuses is not what the server deleted. On 401, 403, or
+//     404 of the resource after a sync the objects stay, phase and error are
+//     shown, and the informer retries.
+//
+// # Locks
+//
+// One lock is held while a batch is written to the store and handed to the
+// handlers' queues (deliver's). The store's own write lock is taken inside it.
+// No user code but key, index and equality functions runs under either.
+package kinglet

@@ -1,0 +1,434 @@
+package kinglet_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// The tests of this file are named after the guarantees in the package's docs.
+// Those that belong to one stage alone are tested there as well, at length.
+
+func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
+	for _, failure := range []struct {
+		name  string
+		cause func(*source.Static[pod])
+	}{
+		{"watch ended in good order", func(s *source.Static[pod]) { s.Disconnect(nil) }},
+		{"connection reset", func(s *source.Static[pod]) { s.Disconnect(errors.New("connection reset by peer")) }},
+		{"version expired", func(s *source.Static[pod]) {
+			s.Disconnect(nil)
+			s.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
+		}},
+		{"list fails too", func(s *source.Static[pod]) {
+			s.Disconnect(nil)
+			s.FailWatches(1, apierrors.NewGone("gone"))
+			s.RefuseWatchList(apierrors.NewBadRequest("sendInitialEvents is forbidden"))
+			s.FailLists(3, apierrors.NewInternalError(errors.New("etcd is away")))
+		}},
+		{"too many requests", func(s *source.Static[pod]) {
+			s.Disconnect(nil)
+			s.FailWatches(2, apierrors.NewTooManyRequests("slow down", 7))
+		}},
+	} {
+		t.Run(failure.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
+				r.run()
+				defer r.end()
+				failure.cause(r.src)
+				r.must(r.src.Add(newPod("c", "n2")))
+				r.must(r.src.Update(newPod("a", "n2")))
+				r.must(r.src.Delete(key("b")))
+				time.Sleep(5 * time.Minute) // of the bubble's time: every backoff is over
+				r.equal()
+			})
+		})
+	}
+}
+
+func TestGuarantee2VersionsNeverGoBackwards(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		old := r.src.Objects()[0]
+		r.must(r.src.Update(newPod("a", "n2")))
+		synctest.Wait()
+		before := r.informer.Status().ResourceVersion
+		// The same server, behind the one before it.
+		r.src.Send(source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
+			Key: key("a"), UID: old.UID, ResourceVersion: old.ResourceVersion, Object: old}})
+		synctest.Wait()
+		if got := r.informer.Status().ResourceVersion; got != before {
+			t.Errorf("resource version went from %s to %s", before, got)
+		}
+		r.equal()
+		expect(t, rec.take(), "Initial Added a on n1", "Live Updated a on n2")
+	})
+}
+
+func TestGuarantee3SnapshotsStayWhileTheStoreGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": byNode}}, newPod("a", "n1"))
+		r.run()
+		defer r.end()
+		snap := r.informer.Snapshot()
+		r.must(r.src.Update(newPod("a", "n2")))
+		r.must(r.src.Add(newPod("b", "n2")))
+		synctest.Wait()
+		onNode := func(reader kinglet.Reader[pod], node string) (found []string) {
+			seq, err := reader.ByIndex("node", node)
+			r.must(err)
+			for p := range seq {
+				found = append(found, p.Name)
+			}
+			slices.Sort(found)
+			return found
+		}
+		expect(t, onNode(snap, "n1"), "a")
+		expect(t, onNode(snap, "n2"))
+		expect(t, onNode(r.informer.Store(), "n1"))
+		expect(t, onNode(r.informer.Store(), "n2"), "a", "b")
+		if snap.Len() != 1 || snap.ResourceVersion("") == r.informer.Snapshot().ResourceVersion("") {
+			t.Error("the snapshot moved")
+		}
+	})
+}
+
+func TestGuarantee4HandlersSeeALegalHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		first := &recorder{}
+		r.add(first, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		r.must(r.src.Update(newPod("a", "n2")))
+		synctest.Wait()
+		late := &recorder{}
+		r.add(late, kinglet.HandlerOptions{})
+		synctest.Wait()
+		r.must(r.src.Delete(key("a")))
+		synctest.Wait()
+		expect(t, first.take(), "Initial Added a on n1", "Live Updated a on n2", "Live Deleted a on n2")
+		expect(t, late.take(), "Initial Added a on n2", "Live Deleted a on n2")
+	})
+}
+
+func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		rec.take()
+		// Both happen while nobody watches, and the history is gone.
+		r.src.Disconnect(errors.New("connection reset"))
+		r.must(r.src.Delete(key("a")))
+		r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
+		r.must(r.src.Delete(key("b")))
+		r.src.Expire()
+		time.Sleep(time.Minute)
+		lines := rec.take()
+		slices.SortStableFunc(lines, func(x, y string) int { return strings.Compare(word(x, 2), word(y, 2)) })
+		expect(t, lines,
+			"Relist Deleted a on n1 (final state unknown)", "Relist Added a on n2",
+			"Relist Deleted b on n1 (final state unknown)")
+		r.equal()
+	})
+}
+
+func word(s string, i int) string { return strings.Fields(s)[i] }
+
+func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		rec.take()
+		held, _ := r.informer.Store().Get(key("a"))
+		r.src.Disconnect(nil)
+		r.src.FailWatches(1, apierrors.NewGone("gone"))
+		time.Sleep(time.Minute)
+		expect(t, rec.take())
+		if again, _ := r.informer.Store().Get(key("a")); again != held {
+			t.Error("an object that did not change was replaced by a copy")
+		}
+	})
+}
+
+func TestGuarantee5AStalledHandlerHoldsOneRecordAKeyAndDelaysNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n0"), newPod("b", "n0"))
+		stalled, quick := &recorder{gate: make(chan struct{})}, &recorder{}
+		reg := r.add(stalled, kinglet.HandlerOptions{MaxBatch: 1})
+		r.add(quick, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		for range 2 {
+			stalled.gate <- struct{}{} // the initial list
+		}
+		synctest.Wait()
+		stalled.take()
+		for i := range 1000 {
+			r.must(r.src.Update(newPod([]string{"a", "b"}[i%2], "n1")))
+			if i%10 == 0 {
+				synctest.Wait()
+			}
+		}
+		r.must(r.src.Delete(key("b")))
+		synctest.Wait()
+		if n := reg.Pending(); n > 2 {
+			t.Errorf("%d records pending for 2 keys", n)
+		}
+		if lines := quick.take(); !slices.Contains(lines, "Live Deleted b on n1") {
+			t.Errorf("the other handler has not heard of the delete: %q", lines[max(0, len(lines)-5):])
+		}
+		close(stalled.gate)
+		synctest.Wait()
+		lines := stalled.take()
+		if len(lines) > 3 || lines[len(lines)-1] != "Live Updated a on n1" && lines[len(lines)-1] != "Live Deleted b on n1" {
+			t.Errorf("the stalled handler was told %q", lines)
+		}
+		if !slices.Contains(lines, "Live Deleted b on n1") {
+			t.Errorf("the delete of a delivered key was lost: %q", lines)
+		}
+	})
+}
+
+func TestGuarantee6SyncedOnlyAfterTheHandlerReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		slow := &recorder{gate: make(chan struct{})}
+		reg := r.add(slow, kinglet.HandlerOptions{Name: "slow"})
+		r.run()
+		defer r.end()
+		if !r.informer.HasSynced() || reg.HasSynced() {
+			t.Errorf("informer synced: %v, handler synced: %v; want true, false", r.informer.HasSynced(), reg.HasSynced())
+		}
+		slow.gate <- struct{}{}
+		if err := reg.WaitSynced(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestGuarantee6AWaitThatFailsSaysWhichInformerAndWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{Name: "pods of team-a"})
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no RBAC policy matched"))
+		r.src.FailWatches(-1, forbidden)
+		r.src.FailLists(-1, forbidden)
+		r.run()
+		defer r.end()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		err := r.informer.WaitSynced(ctx)
+		var failed *kinglet.NotSyncedError
+		if !errors.As(err, &failed) || failed.Name != "pods of team-a" || !apierrors.IsForbidden(failed.LastError) {
+			t.Errorf("got %v", err)
+		}
+		if !errors.Is(err, context.DeadlineExceeded) || !apierrors.IsForbidden(err) {
+			t.Errorf("the causes are not found in %v", err)
+		}
+	})
+}
+
+func TestGuarantee7WhatCannotBeTakenInIsReportedAndTheLastGoodVersionStays(t *testing.T) {
+	bad := errors.New("cannot parse quantity")
+	broken := func(version string) source.Event[pod] {
+		return source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
+			Key: key("a"), UID: "static-1", ResourceVersion: version,
+			Err: &source.ItemError{Stage: source.StageDecode, Key: key("a"), ResourceVersion: version, Err: bad},
+		}}
+	}
+	t.Run("kept", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+			rec := &recorder{}
+			r.add(rec, kinglet.HandlerOptions{})
+			r.run()
+			defer r.end()
+			r.src.Send(broken("1000"))
+			synctest.Wait()
+			r.equal()
+			list := r.informer.Quarantined()
+			if len(list) != 1 || list[0].Key != key("a") || !list[0].Stale || !errors.Is(list[0].Err, bad) {
+				t.Errorf("quarantined: %+v", list)
+			}
+			if st := r.informer.Status(); st.Quarantined != 1 || st.Failures != 1 {
+				t.Errorf("status: %+v", st)
+			}
+			if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], bad) {
+				t.Errorf("reported: %v", errs)
+			}
+			// The stream goes on, and a good version heals.
+			healed := newPod("a", "n2")
+			healed.UID, healed.ResourceVersion = "static-1", "1001"
+			r.src.Send(source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
+				Key: key("a"), UID: "static-1", ResourceVersion: "1001", Object: healed}})
+			synctest.Wait()
+			if len(r.informer.Quarantined()) != 0 {
+				t.Error("still quarantined after a good version")
+			}
+			expect(t, rec.take(), "Initial Added a on n1", "Live Updated a on n2")
+		})
+	})
+	t.Run("removed if asked for", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, kinglet.Options[pod]{RemoveUndecodable: true}, newPod("a", "n1"))
+			rec := &recorder{}
+			r.add(rec, kinglet.HandlerOptions{})
+			r.run()
+			defer r.end()
+			r.src.Send(broken("1000"))
+			synctest.Wait()
+			expect(t, rec.take(), "Initial Added a on n1", "Live Deleted a on n1 (final state unknown)")
+		})
+	})
+}
+
+func TestGuarantee7AnIndexFunctionThatFailsKeepsTheObjectOutOfThatIndexOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		picky := func(p pod) ([]string, error) {
+			if p.Spec.NodeName == "" {
+				return nil, errors.New("no node yet")
+			}
+			return []string{p.Spec.NodeName}, nil
+		}
+		r := newRig(t, kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": picky}},
+			newPod("a", "n1"), newPod("b", ""))
+		r.run()
+		defer r.end()
+		r.equal()
+		var failed *kinglet.IndexError
+		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &failed) || failed.Key != key("b") || failed.Index != "node" {
+			t.Errorf("reported: %v", errs)
+		}
+		if n, err := r.informer.Store().IndexCount("node", "n1"); n != 1 || err != nil {
+			t.Errorf("IndexCount = %d, %v", n, err)
+		}
+	})
+}
+
+func TestGuarantee7AnObjectWithoutIdentityDegradesUntilARelistAndDeletesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		rec.take()
+		r.src.Send(source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
+			Err: &source.ItemError{Stage: source.StageKey, Err: errors.New("the object has no name")}}})
+		synctest.Wait()
+		if !r.informer.Status().Degraded {
+			t.Error("not degraded")
+		}
+		time.Sleep(10 * time.Minute)
+		if r.informer.Status().Degraded {
+			t.Error("still degraded after a relist")
+		}
+		expect(t, rec.take())
+		r.equal()
+	})
+}
+
+func TestGuarantee9RunReturnsAfterHandlersHaveAndNamesThoseThatDoNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{StopGrace: time.Second}, newPod("a", "n1"))
+		release := make(chan struct{})
+		r.add(kinglet.HandlerFunc[pod](func(context.Context, []kinglet.Change[pod]) { <-release }),
+			kinglet.HandlerOptions{Name: "deaf"})
+		r.run()
+		r.stop()
+		time.Sleep(1500 * time.Millisecond)
+		var stuck *kinglet.StuckHandlerError
+		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &stuck) || stuck.Handler != "deaf" {
+			t.Errorf("reported: %v", errs)
+		}
+		select {
+		case <-r.ended:
+			t.Error("Run returned while a handler was running")
+		default:
+		}
+		close(release)
+		r.end()
+	})
+}
+
+func TestGuarantee10TheStoreIsNeverBehindTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": byNode}}, newPod("a", "n1"))
+		calls := 0
+		r.add(&recorder{look: func(c kinglet.Change[pod]) {
+			calls++
+			held, ok := r.informer.Store().Get(c.Key)
+			if c.Type != kinglet.Deleted && (!ok || held.ResourceVersion < c.New.ResourceVersion) {
+				t.Errorf("told of %s before the store had it", line(c))
+			}
+		}}, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		for _, node := range []string{"n2", "n3", "n4"} {
+			r.must(r.src.Update(newPod("a", node)))
+			synctest.Wait()
+		}
+		if calls != 4 {
+			t.Errorf("%d changes, want 4", calls)
+		}
+	})
+}
+
+func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
+	for _, refusal := range []error{
+		apierrors.NewUnauthorized("token expired"),
+		apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("role was removed")),
+		apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, ""),
+	} {
+		t.Run(string(apierrors.ReasonForError(refusal)), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+				rec := &recorder{}
+				r.add(rec, kinglet.HandlerOptions{})
+				r.run()
+				defer r.end()
+				rec.take()
+				r.src.FailWatches(-1, refusal)
+				r.src.FailLists(-1, refusal)
+				r.src.Disconnect(nil)
+				r.must(r.src.Delete(key("a")))
+				r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
+				time.Sleep(10 * time.Minute)
+				expect(t, rec.take())
+				st := r.informer.Status()
+				if st.Objects != 1 || !st.Synced || apierrors.ReasonForError(st.LastError) != apierrors.ReasonForError(refusal) {
+					t.Errorf("status: %+v", st)
+				}
+				r.src.FailWatches(0, nil)
+				r.src.FailLists(0, nil)
+				time.Sleep(2 * time.Minute)
+				r.equal()
+				lines := rec.take()
+				if len(lines) != 2 || !strings.Contains(lines[0], "Deleted a") || !strings.Contains(lines[1], "Added a on n2") {
+					t.Errorf("was told %q", lines)
+				}
+			})
+		})
+	}
+}

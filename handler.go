@@ -1,0 +1,73 @@
+package kinglet
+
+import (
+	"context"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Handler is called with the changes of an informer, in order, on a goroutine
+// of its own. It may block: meanwhile changes of one key fold into one record
+// and nobody else is delayed. The context ends when the handler is removed or
+// the informer stops.
+//
+// The slice is the informer's again after the call; the objects in it are
+// shared and read-only.
+type Handler[T any] interface {
+	Handle(ctx context.Context, changes []store.Change[T])
+}
+
+// HandlerFunc is a function as a Handler.
+type HandlerFunc[T any] func(ctx context.Context, changes []store.Change[T])
+
+// Handle calls f.
+func (f HandlerFunc[T]) Handle(ctx context.Context, changes []store.Change[T]) { f(ctx, changes) }
+
+// HandlerFuncs is a Handler of one function for each kind of change; those
+// that are nil are skipped.
+type HandlerFuncs[T any] struct {
+	// OnAdd is told of a key that this handler has not been told of, or that
+	// was deleted since. initial is true for the state found at the beginning.
+	OnAdd func(ctx context.Context, obj T, initial bool)
+	// OnUpdate is told of a later state. On a resync old and obj are the same.
+	OnUpdate func(ctx context.Context, old, obj T)
+	// OnDelete is told that the key is gone.
+	OnDelete func(ctx context.Context, deleted DeletedObject[T])
+}
+
+// DeletedObject is what is known of an object that is gone.
+type DeletedObject[T any] struct {
+	Key Key
+	// Object is the final state, or the last one seen if FinalStateUnknown.
+	Object T
+	// FinalStateUnknown is true when the delete itself was missed and found
+	// out by a later list.
+	FinalStateUnknown bool
+	// ResourceVersion is the collection's version at which the key was gone.
+	ResourceVersion string
+}
+
+// Handle calls the function that belongs to each change.
+func (h HandlerFuncs[T]) Handle(ctx context.Context, changes []store.Change[T]) {
+	for i := range changes {
+		switch c := &changes[i]; c.Type {
+		case store.Added:
+			if h.OnAdd != nil {
+				h.OnAdd(ctx, c.New, c.Reason == store.Initial)
+			}
+		case store.Updated:
+			if h.OnUpdate != nil {
+				h.OnUpdate(ctx, c.Old, c.New)
+			}
+		case store.Deleted:
+			if h.OnDelete != nil {
+				h.OnDelete(ctx, DeletedObject[T]{
+					Key:               c.Key,
+					Object:            c.Old,
+					FinalStateUnknown: c.FinalStateUnknown,
+					ResourceVersion:   c.ResourceVersion,
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package kinglet_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+type pod = *corev1.Pod
+
+func newPod(name, node string) pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
+		Spec:       corev1.PodSpec{NodeName: node},
+	}
+}
+
+func withUID(p pod, uid types.UID) pod { p.UID = uid; return p }
+
+func key(name string) kinglet.Key { return kinglet.Key{Namespace: "ns", Name: name} }
+
+func byNode(p pod) ([]string, error) { return []string{p.Spec.NodeName}, nil }
+
+// rig is one informer on a source in memory, inside a synctest bubble.
+type rig struct {
+	t        *testing.T
+	src      *source.Static[pod]
+	informer *kinglet.Informer[pod]
+	mu       sync.Mutex
+	errs     []error // guarded by mu
+	stop     context.CancelFunc
+	ended    chan error
+}
+
+func newRig(t *testing.T, opts kinglet.Options[pod], pods ...pod) *rig {
+	t.Helper()
+	r := &rig{t: t, src: source.NewStatic(pods...), ended: make(chan error, 1)}
+	opts.OnError = func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, err)
+	}
+	inf, err := kinglet.New[pod](r.src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.informer = inf
+	return r
+}
+
+// run starts the informer and waits until all is quiet.
+func (r *rig) run() {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stop = cancel
+	go func() { r.ended <- r.informer.Run(ctx) }()
+	synctest.Wait()
+}
+
+func (r *rig) end() {
+	r.t.Helper()
+	r.stop()
+	if err := <-r.ended; err != nil {
+		r.t.Error("Run returned", err)
+	}
+}
+
+func (r *rig) errors() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]error(nil), r.errs...)
+}
+
+// equal fails unless the store holds exactly what the server does.
+func (r *rig) equal() {
+	r.t.Helper()
+	want := r.src.Objects()
+	var got []pod
+	for p := range r.informer.Store().All() {
+		got = append(got, p)
+	}
+	if !reflect.DeepEqual(got, want) {
+		r.t.Errorf("store has %v, server has %v", names(got), names(want))
+	}
+	if err := r.informer.Snapshot().Check(); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func names(pods []pod) []string {
+	var out []string
+	for _, p := range pods {
+		out = append(out, p.Name+"@"+p.ResourceVersion)
+	}
+	return out
+}
+
+// recorder is a handler that writes down what it is told.
+type recorder struct {
+	mu    sync.Mutex
+	lines []string // guarded by mu
+	// gate, if set, is received from before each call returns.
+	gate chan struct{}
+	// look, if set, is called with each change, before it is written down.
+	look func(kinglet.Change[pod])
+}
+
+func (r *recorder) Handle(ctx context.Context, changes []kinglet.Change[pod]) {
+	for _, c := range changes {
+		if r.look != nil {
+			r.look(c)
+		}
+		r.mu.Lock()
+		r.lines = append(r.lines, line(c))
+		r.mu.Unlock()
+	}
+	if r.gate != nil {
+		select {
+		case <-r.gate:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func line(c kinglet.Change[pod]) string {
+	obj := c.New
+	if c.Type == kinglet.Deleted {
+		obj = c.Old
+	}
+	s := fmt.Sprintf("%s %s %s on %s", c.Reason, c.Type, c.Key.Name, obj.Spec.NodeName)
+	if c.FinalStateUnknown {
+		s += " (final state unknown)"
+	}
+	return s
+}
+
+// take returns what was written down since the last take.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := r.lines
+	r.lines = nil
+	return lines
+}
+
+func (r *rig) add(h kinglet.Handler[pod], opts kinglet.HandlerOptions) *kinglet.Registration[pod] {
+	r.t.Helper()
+	reg, err := r.informer.AddHandler(h, opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return reg
+}
+
+func (r *rig) must(err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func expect(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("was told\n%q, want\n%q", got, want)
+		return
+	}
+	for i := range got {
+		if got[i] != want[i] {
+			t.Errorf("was told\n%q, want\n%q", got, want)
+			return
+		}
+	}
+}

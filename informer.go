@@ -1,0 +1,224 @@
+package kinglet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Informer keeps a live, indexed copy of one collection and tells its handlers
+// of changes. Make one with New. All methods are safe for concurrent use.
+type Informer[T any] struct {
+	opts       Options[T]
+	store      *store.Store[T]
+	hub        *deliver.Hub[T]
+	reflector  *reflector.Reflector[T]
+	quarantine *quarantine
+	// deferred are the store's errors, which come up under the hub's lock.
+	deferred deferredErrors
+
+	started atomic.Bool
+	// synced is closed when the store holds the first list.
+	synced chan struct{}
+	// stopped is closed when Run returns.
+	stopped chan struct{}
+}
+
+var _ Runnable = (*Informer[any])(nil)
+
+// New returns an informer of what src has. It starts nothing: see Run. The
+// error names everything that is wrong with opts.
+func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
+	if src == nil {
+		return nil, errors.New("informer: no source")
+	}
+	if opts.Name == "" {
+		opts.Name = src.String()
+	}
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
+	}
+	i := &Informer[T]{
+		opts:       opts,
+		quarantine: &quarantine{},
+		synced:     make(chan struct{}),
+		stopped:    make(chan struct{}),
+	}
+	if err := i.assemble(src); err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
+	}
+	return i, nil
+}
+
+// assemble makes the stages, from the last to the first.
+func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
+	i.store, err = store.New(store.Options[T]{
+		KeyFunc:  i.opts.KeyFunc,
+		Indexers: i.opts.Indexers,
+		Equal:    i.sameVersion,
+		OnError:  i.deferred.add,
+	})
+	if err != nil {
+		return err
+	}
+	i.hub, err = deliver.NewHub(deliver.Options[T]{
+		KeyFunc:  i.opts.KeyFunc,
+		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
+		Report:   i.opts.OnError,
+		Grace:    i.opts.StopGrace,
+	})
+	if err != nil {
+		return err
+	}
+	i.reflector, err = reflector.New(src, &mirror[T]{
+		store:      i.store,
+		quarantine: i.quarantine,
+		uid:        i.opts.UID,
+		report:     i.opts.OnError,
+		flush:      func() { i.deferred.report(i.opts.OnError) },
+		remove:     i.opts.RemoveUndecodable,
+		hub:        i.hub,
+		firstList:  func() { close(i.synced) },
+	}, reflector.Options{
+		Name:             i.opts.Name,
+		PageSize:         i.opts.PageSize,
+		DisableWatchList: i.opts.DisableWatchList,
+		OnError:          i.opts.OnError,
+	})
+	return err
+}
+
+// sameVersion says that a relist brought what is held already. UID and
+// resource version alone do not prove it: defaulting and conversion change
+// what is read without a new version.
+func (i *Informer[T]) sameVersion(a, b T) bool {
+	return objectVersion(a) == objectVersion(b) && i.opts.UID(a) == i.opts.UID(b) && i.opts.Equal(a, b)
+}
+
+// Run keeps the store equal to the source and calls the handlers until ctx
+// ends. It returns nil once everything that it started has ended, handlers
+// included; those that take long are named to OnError. It may be called once.
+//
+// Failures of the source do not end it: it retries, and shows them in Status.
+func (i *Informer[T]) Run(ctx context.Context) error {
+	if i.started.Swap(true) {
+		return fmt.Errorf("informer of %s: %w", i.opts.Name, ErrAlreadyRun)
+	}
+	defer close(i.stopped)
+	// The reflector runs here, the handlers each on a goroutine of their own:
+	// an idle informer with one handler costs two.
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := i.hub.Start(ctx); err != nil {
+		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+	}
+	err := i.reflector.Run(ctx)
+	stop()
+	return errors.Join(err, i.hub.Wait())
+}
+
+// Store reads the latest state, at any time, also before Run and after it.
+func (i *Informer[T]) Store() store.Reader[T] { return i.store }
+
+// Snapshot returns the latest state as one immutable version: objects, indexes
+// and resource version agree, and stay. Taking it costs the same for any size.
+func (i *Informer[T]) Snapshot() *store.Snapshot[T] { return i.store.Snapshot() }
+
+// AddIndex adds an index, also while there are objects: it covers all of them
+// when AddIndex returns.
+func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
+	err := i.store.AddIndex(name, fn)
+	i.deferred.report(i.opts.OnError)
+	if err != nil {
+		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+	}
+	return nil
+}
+
+// RemoveIndex removes an index. Snapshots taken before keep it.
+func (i *Informer[T]) RemoveIndex(name string) error {
+	if err := i.store.RemoveIndex(name); err != nil {
+		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+	}
+	return nil
+}
+
+// Synced returns a channel that is closed when the store holds the first list.
+func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
+
+// HasSynced reports whether the store holds the first list.
+func (i *Informer[T]) HasSynced() bool {
+	select {
+	case <-i.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// WaitSynced blocks until the store holds the first list. If ctx ends first,
+// or the informer stops, the error is a *NotSyncedError: it names the
+// informer, what it was doing, and what failed last.
+func (i *Informer[T]) WaitSynced(ctx context.Context) error {
+	return i.wait(ctx, i.synced, i.stopped)
+}
+
+func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) error {
+	// What has happened counts, also when ctx ended at the same time.
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	reason := ErrStopped
+	select {
+	case <-done:
+		return nil
+	case <-over:
+	case <-ctx.Done():
+		reason = context.Cause(ctx)
+	}
+	select {
+	case <-done:
+		return nil
+	default:
+	}
+	st := i.Status()
+	return &NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
+}
+
+// Quarantined lists the objects whose latest version could not be taken in, in
+// key order: at most 10,000; Status counts all.
+func (i *Informer[T]) Quarantined() []Quarantined { return i.quarantine.list() }
+
+// Status says how the informer is. It costs about a microsecond.
+func (i *Informer[T]) Status() Status {
+	r := i.reflector.Status()
+	keys, failures := i.quarantine.count()
+	return Status{
+		Name:            i.opts.Name,
+		Phase:           r.Phase,
+		Since:           r.Since,
+		Synced:          i.HasSynced(),
+		LastError:       r.LastError,
+		LastErrorTime:   r.LastErrorTime,
+		ResourceVersion: i.store.ResourceVersion(""),
+		Objects:         i.store.Len(),
+		Received:        r.Received,
+		Remaining:       r.Remaining,
+		Bytes:           r.Bytes,
+		Events:          r.Events,
+		Lists:           r.Lists,
+		Watches:         r.Watches,
+		Quarantined:     keys,
+		Failures:        failures,
+		Degraded:        r.Degraded,
+	}
+}

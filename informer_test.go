@@ -1,0 +1,199 @@
+package kinglet_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+func TestNewNamesEverythingThatIsWrong(t *testing.T) {
+	_, err := kinglet.New[int](numbers{}, kinglet.Options[int]{PageSize: -1, StopGrace: -1})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"numbers", "KeyFunc", "PageSize", "StopGrace"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+}
+
+// numbers is a source of something that is no Kubernetes object.
+type numbers struct{ source.Source[int] }
+
+func (numbers) String() string { return "numbers" }
+
+func TestRunRunsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{})
+		r.run()
+		if err := r.informer.Run(context.Background()); !errors.Is(err, kinglet.ErrAlreadyRun) {
+			t.Errorf("second Run: %v", err)
+		}
+		r.end()
+		if _, err := r.informer.AddHandler(kinglet.HandlerFuncs[pod]{}, kinglet.HandlerOptions{}); err == nil {
+			t.Error("a handler was added after the end")
+		}
+	})
+}
+
+func TestResyncTellsAHandlerOfEveryObjectAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{Resync: time.Minute})
+		r.run()
+		defer r.end()
+		rec.take()
+		time.Sleep(61 * time.Second)
+		expect(t, rec.take(), "Resync Updated a on n1", "Resync Updated b on n1")
+	})
+}
+
+func TestHandlerFuncsAreToldOfTypedObjectsAndTypedDeletes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		var lines []string
+		reg := r.add(kinglet.HandlerFuncs[pod]{
+			OnAdd: func(_ context.Context, p pod, initial bool) {
+				if initial {
+					lines = append(lines, "initial")
+				}
+				lines = append(lines, "add "+p.Name)
+			},
+			OnUpdate: func(_ context.Context, old, p pod) {
+				lines = append(lines, "update "+old.Spec.NodeName+" "+p.Spec.NodeName)
+			},
+			OnDelete: func(_ context.Context, d kinglet.DeletedObject[pod]) {
+				lines = append(lines, "delete "+d.Key.String()+" "+d.Object.Spec.NodeName)
+			},
+		}, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		r.must(r.src.Update(newPod("a", "n2")))
+		synctest.Wait()
+		r.must(r.src.Delete(key("a")))
+		synctest.Wait()
+		if reg.DeliveredThrough() != r.src.ResourceVersion() {
+			t.Errorf("delivered through %s, server is at %s", reg.DeliveredThrough(), r.src.ResourceVersion())
+		}
+		reg.Remove()
+		<-reg.Done()
+		r.must(r.src.Add(newPod("c", "n2")))
+		synctest.Wait()
+		expect(t, lines, "initial", "add a", "update n1 n2", "delete ns/a n2")
+	})
+}
+
+func TestTransformStoresWhatItReturnsAndReportsWhatItRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type node struct{ name string }
+		src := source.NewStatic(newPod("a", "n1"), newPod("b", ""))
+		var reported []error
+		inf, err := kinglet.New(source.Map[pod](src, func(p pod) (node, error) {
+			if p.Spec.NodeName == "" {
+				return node{}, errors.New("not scheduled")
+			}
+			return node{p.Spec.NodeName}, nil
+		}), kinglet.Options[node]{
+			KeyFunc: func(n node) (kinglet.Key, error) { return kinglet.Key{Namespace: "ns", Name: "a"}, nil },
+			OnError: func(err error) { reported = append(reported, err) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- inf.Run(ctx) }()
+		if err := inf.WaitSynced(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := inf.Store().Get(key("a")); !ok || got.name != "n1" {
+			t.Errorf("got %v, %v", got, ok)
+		}
+		var item *kinglet.ItemError
+		if len(reported) != 1 || !errors.As(reported[0], &item) || item.Key != key("b") || item.Stage != source.StageTransform {
+			t.Errorf("reported %v", reported)
+		}
+		stop()
+		<-ended
+	})
+}
+
+func TestAPanicIsReportedAndTheStoreGoesOnIfAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{RecoverPanics: true}, newPod("a", "n1"), newPod("b", "n1"))
+		told := 0
+		r.add(kinglet.HandlerFuncs[pod]{OnAdd: func(_ context.Context, p pod, _ bool) {
+			told++
+			if p.Name == "a" {
+				panic("no such node")
+			}
+		}}, kinglet.HandlerOptions{Name: "scheduler"})
+		r.run()
+		defer r.end()
+		var panicked *kinglet.HandlerPanicError
+		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &panicked) || panicked.Handler != "scheduler" || panicked.Key != key("a") {
+			t.Errorf("reported: %v", errs)
+		}
+		if told != 2 {
+			t.Errorf("the handler was called %d times, want 2", told)
+		}
+		r.must(r.src.Update(newPod("a", "n2")))
+		synctest.Wait()
+		r.equal()
+	})
+}
+
+// By default a panic ends the process, as anywhere in Go, and says where.
+func TestAPanicNamesHandlerAndKeyAndEndsTheProcess(t *testing.T) {
+	const inside = "KINGLET_TEST_PANIC"
+	if os.Getenv(inside) != "" {
+		src := source.NewStatic(newPod("a", "n1"))
+		inf, err := kinglet.New[pod](src, kinglet.Options[pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = inf.AddHandler(kinglet.HandlerFuncs[pod]{OnAdd: func(context.Context, pod, bool) { panic("no such node") }},
+			kinglet.HandlerOptions{Name: "scheduler"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Fatal("Run returned ", inf.Run(t.Context()))
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), inside+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the process lived on:\n%s", out)
+	}
+	for _, want := range []string{`handler "scheduler" panicked on ns/a`, "no such node", "informer_test.go"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
+	}
+}
+
+func TestIndexesComeAndGoWhileThereAreObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		r.run()
+		defer r.end()
+		r.must(r.informer.AddIndex("node", byNode))
+		if n, err := r.informer.Store().IndexCount("node", "n1"); n != 1 || err != nil {
+			t.Errorf("IndexCount = %d, %v", n, err)
+		}
+		r.must(r.informer.RemoveIndex("node"))
+		if err := r.informer.RemoveIndex("node"); err == nil || !strings.Contains(err.Error(), `"node"`) {
+			t.Errorf("removed twice: %v", err)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package kinglet
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// keepBatch is the largest batch whose memory is kept for the next one: 256
+// events are what a source sends at once, and 28 KiB of changes.
+const keepBatch = 256
+
+// mirror is an informer's sink: it writes what the reflector says to the store
+// and hands what changed to the handlers, in that order and as one step.
+// Its methods are called from the reflector's goroutine, but for Held.
+type mirror[T any] struct {
+	store      *store.Store[T]
+	quarantine *quarantine
+	uid        func(T) types.UID
+	report     func(error)
+	flush      func() // reports what the store found wrong
+	remove     bool // what cannot be taken in is removed, not kept
+	hub        *deliver.Hub[T]
+	// firstList is called once, when the first list has been published.
+	firstList func()
+	listed    bool
+
+	// Reused from call to call.
+	ops     []store.Op[T]
+	changes []store.Change[T]
+}
+
+var _ reflector.Sink[any] = (*mirror[any])(nil)
+
+// Held answers decoders: the object under key and the memo beside it.
+func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) { return m.store.Held(key) }
+
+// Apply takes a batch of live events.
+func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
+	m.ops = m.ops[:0]
+	healthy := m.quarantine.empty()
+	for i := range events {
+		ev := &events[i]
+		switch {
+		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
+			// What a delete carries matters less than that it is one: an
+			// object that does not decode any more is deleted all the same.
+			m.ops = append(m.ops, store.Op[T]{
+				Key: ev.Key, Delete: true, HasObject: ev.Err == nil, Object: ev.Object,
+				ResourceVersion: ev.ResourceVersion,
+			})
+		case ev.Err != nil:
+			m.refuse(&ev.Item)
+			healthy = false
+			continue
+		default:
+			m.ops = append(m.ops, store.Op[T]{
+				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
+			})
+		}
+		if !healthy {
+			m.quarantine.clear(ev.Key)
+		}
+	}
+	m.hub.Commit(func() ([]store.Change[T], string) {
+		batch := store.Batch[T]{Scope: scope, Ops: m.ops, Reason: store.Live, ResourceVersion: version}
+		return m.legal(m.store.Apply(batch, m.changes[:0])), version
+	})
+	m.done()
+}
+
+// done reports what the store found wrong with the batch, lets go of its
+// objects, and of the memory if the batch was an unusual one.
+func (m *mirror[T]) done() {
+	m.flush()
+	if cap(m.ops) > keepBatch || cap(m.changes) > keepBatch {
+		m.ops, m.changes = nil, nil
+		return
+	}
+	clear(m.ops)
+	clear(m.changes)
+}
+
+// refuse quarantines a version that cannot be taken in. The last good one
+// stays, unless the user wants it removed.
+func (m *mirror[T]) refuse(item *source.Item[T]) {
+	_, held := m.store.Get(item.Key)
+	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
+	m.report(item.Err)
+	if held && m.remove {
+		m.ops = append(m.ops, store.Op[T]{Key: item.Key, Delete: true})
+	}
+}
+
+// Replace takes a list: the whole state of the scope at one version.
+func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version string, _ bool) {
+	m.quarantine.reset(scope)
+	ops := make([]store.Op[T], 0, len(items))
+	unreadable := false
+	for i := range items {
+		it := &items[i]
+		if it.Err == nil {
+			ops = append(ops, store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo})
+			continue
+		}
+		unreadable = unreadable || it.Key == (store.Key{})
+		obj, memo, held := m.store.Held(it.Key)
+		m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
+		m.report(it.Err)
+		if held && !m.remove {
+			ops = append(ops, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
+		}
+	}
+	if unreadable {
+		// One of the objects held may be the one that could not be told: to
+		// sweep would send a delete for something alive. Those that the list
+		// does not name stay until a relist that can be read.
+		ops = m.keepUnnamed(scope, ops, items)
+	}
+	reason := store.Relist
+	if !m.listed {
+		reason = store.Initial
+	}
+	m.hub.Commit(func() ([]store.Change[T], string) {
+		batch := store.Batch[T]{Scope: scope, Ops: ops, Reason: reason, ResourceVersion: version}
+		return m.legal(m.store.Replace(batch, m.changes[:0])), version
+	})
+	m.done()
+	if !m.listed {
+		// Handlers read the first list from a snapshot; see deliver.
+		m.listed = true
+		m.hub.Synced()
+		m.firstList()
+	}
+}
+
+// keepUnnamed adds a put of every object of the scope that items do not name.
+func (m *mirror[T]) keepUnnamed(scope store.Scope, ops []store.Op[T], items []source.Item[T]) []store.Op[T] {
+	named := make(map[store.Key]struct{}, len(items))
+	for i := range items {
+		named[items[i].Key] = struct{}{}
+	}
+	for key := range m.store.Keys() {
+		if _, ok := named[key]; ok || !scope.Has(key) {
+			continue
+		}
+		if obj, memo, held := m.store.Held(key); held {
+			ops = append(ops, store.Op[T]{Key: key, Object: obj, Memo: memo})
+		}
+	}
+	return ops
+}
+
+// Bookmark moves the version forward.
+func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
+	m.hub.Commit(func() ([]store.Change[T], string) {
+		m.store.SetResourceVersion(scope.ID, version)
+		return nil, version
+	})
+}
+
+// legal makes what the store saw into what handlers may see: an object that
+// took the place of another under the same key is a delete, then an add. The
+// result is valid until the next call.
+func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
+	replaced := 0
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case c.Type == store.Deleted && c.Reason == store.Relist:
+			c.FinalStateUnknown = true
+		case c.Type == store.Updated && m.uid(c.Old) != m.uid(c.New):
+			replaced++
+		}
+	}
+	if replaced > 0 {
+		changes = m.splitReplaced(changes, replaced)
+	}
+	m.changes = changes
+	return changes
+}
+
+func (m *mirror[T]) splitReplaced(changes []store.Change[T], replaced int) []store.Change[T] {
+	out := make([]store.Change[T], 0, len(changes)+replaced)
+	for _, c := range changes {
+		if c.Type != store.Updated || m.uid(c.Old) == m.uid(c.New) {
+			out = append(out, c)
+			continue
+		}
+		gone, added := c, c
+		gone.Type, added.Type = store.Deleted, store.Added
+		gone.FinalStateUnknown = true // the delete itself was never seen
+		var none T
+		gone.New, added.Old = none, none
+		out = append(out, gone, added)
+	}
+	return out
+}

@@ -1,0 +1,125 @@
+package kinglet
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Options say how an Informer works. The zero value works for every T that is
+// a Kubernetes object (implements metav1.Object).
+type Options[T any] struct {
+	// Name is used in errors and status; the source's description if empty.
+	Name string
+	// KeyFunc reads an object's key: namespace and name if nil. It must agree
+	// with the keys that the source gives.
+	KeyFunc store.KeyFunc[T]
+	// UID reads what tells an object from a later one under the same key:
+	// metadata.uid if nil, for objects that have it.
+	UID func(T) types.UID
+	// Equal says that two reads of one version are the same, so that a relist
+	// in which nothing changed changes nothing: reflect.DeepEqual if nil. It
+	// is asked only where UID and resource version are equal.
+	Equal func(a, b T) bool
+	// Indexers are the indexes to begin with; see also Informer.AddIndex.
+	Indexers map[string]store.IndexFunc[T]
+	// OnError is told of everything that goes wrong and is not returned by a
+	// call: an *ItemError, an *IndexError, a failed request. It is called from
+	// the informer's goroutines, under no lock, and should not block. If nil,
+	// errors go to slog.Default() as warnings.
+	OnError func(error)
+	// RemoveUndecodable removes an object when a later version of it cannot be
+	// taken in, in place of keeping the last good one.
+	RemoveUndecodable bool
+	// DisableWatchList lists in pages from the beginning, in place of asking
+	// for a watch-list (KEP-3157) first.
+	DisableWatchList bool
+	// PageSize is the limit of a paged list; 500 if 0.
+	PageSize int64
+	// RecoverPanics reports a handler's panic to OnError, as a
+	// *HandlerPanicError, and goes on with the next change. Otherwise a panic
+	// ends the process, as Go has it, naming the handler and the key.
+	RecoverPanics bool
+	// StopGrace is how long Run waits in silence for handlers to return before
+	// it reports, to OnError, the names of those that have not; 10 s if 0. Run
+	// goes on waiting for them.
+	StopGrace time.Duration
+}
+
+// withDefaults returns o with every default filled in, or all that is wrong
+// with it.
+func (o Options[T]) withDefaults() (Options[T], error) {
+	var errs []error
+	object := isObject[T]()
+	if o.KeyFunc == nil {
+		if object {
+			o.KeyFunc = objectKey[T]
+		} else {
+			errs = append(errs, fmt.Errorf("KeyFunc is needed: %v is no metav1.Object", reflect.TypeFor[T]()))
+		}
+	}
+	if o.UID == nil {
+		if object {
+			o.UID = objectUID[T]
+		} else {
+			o.UID = func(T) types.UID { return "" }
+		}
+	}
+	if o.Equal == nil {
+		o.Equal = func(a, b T) bool { return reflect.DeepEqual(a, b) }
+	}
+	if o.OnError == nil {
+		name := o.Name
+		o.OnError = func(err error) { slog.Default().Warn("informer", "informer", name, "err", err) }
+	}
+	if o.PageSize < 0 {
+		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
+	}
+	if o.StopGrace < 0 {
+		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
+	}
+	if o.StopGrace == 0 {
+		o.StopGrace = 10 * time.Second
+	}
+	return o, errors.Join(errs...)
+}
+
+// isObject reports whether T, as a type, has Kubernetes metadata.
+func isObject[T any]() bool {
+	return reflect.TypeFor[T]().Implements(reflect.TypeFor[metav1.Object]())
+}
+
+// objectKey is the key of a Kubernetes object. The strings are the object's.
+func objectKey[T any](obj T) (store.Key, error) {
+	m, ok := any(obj).(metav1.Object)
+	if !ok {
+		return store.Key{}, fmt.Errorf("%T is nil or no metav1.Object", obj)
+	}
+	key := store.Key{Namespace: m.GetNamespace(), Name: m.GetName()}
+	if key.Name == "" {
+		return key, errors.New("the object has no name")
+	}
+	return key, nil
+}
+
+func objectUID[T any](obj T) types.UID {
+	if m, ok := any(obj).(metav1.Object); ok {
+		return m.GetUID()
+	}
+	return ""
+}
+
+// objectVersion is metadata.resourceVersion, or empty.
+func objectVersion[T any](obj T) string {
+	if m, ok := any(obj).(metav1.Object); ok {
+		return m.GetResourceVersion()
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package kinglet
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// maxQuarantined bounds the list of quarantined keys, so that a server that
+// sends endless broken objects cannot grow it: 10,000 entries are about 2 MB.
+// Beyond it keys are counted and reported, not listed.
+const maxQuarantined = 10_000
+
+// Quarantined is an object whose latest version could not be taken in.
+type Quarantined struct {
+	Key Key
+	// Err says at which stage it failed and why: an *ItemError.
+	Err error
+	// Since is when the version that failed arrived.
+	Since time.Time
+	// Stale is true if the store still holds an earlier, good version.
+	Stale bool
+}
+
+// quarantine is the list of keys whose latest version is not in the store.
+type quarantine struct {
+	mu sync.Mutex
+	// guarded by mu. Invariant: len(entries) <= maxQuarantined.
+	entries map[store.Key]Quarantined
+	// overflow counts keys that found entries full; guarded by mu.
+	overflow int
+	// failures counts every version that failed, ever; guarded by mu.
+	failures uint64
+}
+
+// add notes a version that failed.
+func (q *quarantine) add(key store.Key, err error, now time.Time, stale bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.failures++
+	if key == (store.Key{}) {
+		return // without an identity there is nothing to list, or to clear
+	}
+	if _, known := q.entries[key]; !known && len(q.entries) >= maxQuarantined {
+		q.overflow++
+		return
+	}
+	if q.entries == nil {
+		q.entries = make(map[store.Key]Quarantined)
+	}
+	q.entries[key] = Quarantined{Key: key, Err: err, Since: now, Stale: stale}
+}
+
+// clear takes a key off the list: a good version or a delete arrived.
+func (q *quarantine) clear(key store.Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.entries, key)
+}
+
+// reset empties the list before a whole new state of scope is taken in.
+func (q *quarantine) reset(scope store.Scope) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for key := range q.entries {
+		if scope.Has(key) {
+			delete(q.entries, key)
+		}
+	}
+	q.overflow = 0
+}
+
+// empty is a cheap answer for the path that every event takes.
+func (q *quarantine) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.entries) == 0
+}
+
+// count returns how many keys are quarantined, and how many versions failed.
+func (q *quarantine) count() (keys int, failures uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.entries) + q.overflow, q.failures
+}
+
+// list returns the entries in key order.
+func (q *quarantine) list() []Quarantined {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	out := make([]Quarantined, 0, len(q.entries))
+	for _, e := range q.entries {
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b Quarantined) int { return a.Key.Compare(b.Key) })
+	return out
+}

@@ -1,0 +1,41 @@
+package kinglet
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// Phase is what an informer is doing.
+type Phase = reflector.Phase
+
+// Status is what is known of an informer at one moment.
+type Status struct {
+	Name string
+	// Phase and since when; Stopped once Run has returned.
+	Phase Phase
+	Since time.Time
+	// Synced is true from the first list on, and stays true.
+	Synced bool
+	// LastError is what failed last, nil once the informer is healthy again.
+	LastError     error
+	LastErrorTime time.Time
+	// ResourceVersion is the one that the store equals.
+	ResourceVersion string
+	// Objects is the size of the store.
+	Objects int
+	// Received counts the objects of the list under way, and Remaining is how
+	// many the server said are still to come, 0 where it did not say.
+	Received, Remaining int64
+	// Bytes read since the start, 0 where the source cannot know.
+	Bytes uint64
+	// Events, Lists and Watches count what was received and asked for.
+	Events, Lists, Watches uint64
+	// Quarantined counts keys whose latest version could not be taken in,
+	// Failures the versions that could not, ever; see Informer.Quarantined.
+	Quarantined int
+	Failures    uint64
+	// Degraded is true after an object came whose identity could not be read,
+	// until a relist heals it.
+	Degraded bool
+}
