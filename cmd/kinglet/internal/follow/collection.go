@@ -1,0 +1,225 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+const (
+	// maxPending bounds the events of one resource that wait to be shown.
+	// Beyond it, updates of one object are shown as one.
+	maxPending = 4096
+	// maxWrite is about how much is written at once.
+	maxWrite = 64 << 10
+)
+
+// collection is one resource that is followed.
+type collection struct {
+	name     string
+	resource resolve.Resource
+	subject  trouble.Subject
+	opts     *Options
+	informer *kinglet.Informer[*unstructured.Unstructured]
+	gauge    *lag.Gauge
+	probe    lag.Server
+	notices  *notices
+	// broken is told when stdout cannot be written to.
+	broken func(error)
+
+	added, modified, deleted, errors atomic.Int64
+	buf                              []byte // the handler's own
+
+	// What follows is the session's own.
+	removeBar    func()
+	began        time.Time
+	synced       bool
+	failingSince time.Time // zero while nothing fails
+}
+
+func newCollection(opts *Options, resource resolve.Resource, name string, client metadata.Interface, n *notices, broken func(error)) (*collection, error) {
+	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, gauge: lag.NewGauge(), notices: n, broken: broken}
+	namespace := ""
+	if resource.Namespaced {
+		namespace = opts.Namespace
+	}
+	c.subject.Resource, c.subject.Namespaced, c.subject.Namespace = resource.String(), resource.Namespaced, namespace
+
+	src, err := source.FromConfig[*unstructured.Unstructured](opts.Config, resource.GVR, source.Options{
+		Namespace:     namespace,
+		LabelSelector: opts.LabelSelector,
+		FieldSelector: opts.FieldSelector,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.informer, err = kinglet.New(src, kinglet.Options[*unstructured.Unstructured]{Name: name, OnError: c.failed})
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.informer.AddHandler(kinglet.HandlerFunc[*unstructured.Unstructured](c.handle), kinglet.HandlerOptions{
+		Name:         "kinglet watch",
+		EveryVersion: true,
+		Bound:        maxPending,
+	})
+	if err != nil {
+		return nil, err
+	}
+	var server metadata.ResourceInterface = client.Resource(resource.GVR)
+	if namespace != "" {
+		server = client.Resource(resource.GVR).Namespace(namespace)
+	}
+	c.probe = &lag.Collection{Client: server, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
+	return c, nil
+}
+
+// handle writes what changed. It is called on the handler's goroutine; while
+// whoever reads stdout is slow it waits, and changes pile up as far as
+// maxPending.
+func (c *collection) handle(_ context.Context, changes []store.Change[*unstructured.Unstructured]) {
+	buf := c.buf[:0]
+	now := time.Now()
+	for _, change := range changes {
+		if change.Reason == store.Live {
+			c.gauge.Delivered(change.ResourceVersion)
+		}
+		if change.Reason == store.Initial && !c.opts.ShowInitial {
+			if c.opts.Lines != nil {
+				c.opts.Lines.Widen(change.Key)
+			}
+			continue
+		}
+		c.count(change)
+		buf = c.word(buf, eventlog.Event{
+			Time: now, Name: c.name, Resource: c.resource.String(), Secret: c.resource.IsSecret(), Change: change,
+		})
+		if len(buf) >= maxWrite {
+			buf = c.write(buf)
+		}
+	}
+	c.buf = c.write(buf)
+}
+
+func (c *collection) count(change store.Change[*unstructured.Unstructured]) {
+	switch change.Type {
+	case store.Added:
+		if change.Reason != store.Initial {
+			c.added.Add(1)
+		}
+	case store.Updated:
+		c.modified.Add(1)
+	case store.Deleted:
+		c.deleted.Add(1)
+	}
+}
+
+func (c *collection) events() int64 { return c.added.Load() + c.modified.Load() + c.deleted.Load() }
+
+func (c *collection) word(buf []byte, e eventlog.Event) []byte {
+	if !c.opts.JSON {
+		return c.opts.Lines.Append(buf, e)
+	}
+	buf, err := eventlog.AppendJSON(buf, e)
+	if err != nil {
+		c.errors.Add(1)
+		c.notices.object(c.name, fmt.Sprintf("%s cannot be written as JSON: %v", e.Key, err))
+	}
+	return buf
+}
+
+// write returns buf for use again.
+func (c *collection) write(buf []byte) []byte {
+	if len(buf) > 0 {
+		if err := c.opts.Screen.Event(buf); err != nil {
+			c.broken(fmt.Errorf("write to stdout: %w", err))
+		}
+	}
+	return buf[:0]
+}
+
+// failed is told by the informer of everything that goes wrong.
+func (c *collection) failed(err error) {
+	if errors.Is(err, context.Canceled) {
+		return // stopping
+	}
+	c.errors.Add(1)
+	if item, ok := errors.AsType[*kinglet.ItemError](err); ok {
+		c.notices.object(c.name, trouble.OneLine(item.Error()))
+		return
+	}
+	c.notices.failed(c.name, trouble.Classify(err), trouble.Explain(err, c.subject), time.Now())
+}
+
+// view returns what is to be seen of the collection now.
+func (c *collection) view() view {
+	st := c.informer.Status()
+	v := view{
+		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes),
+		received: st.Received, total: c.total(st), lag: c.gauge.Read(),
+	}
+	if st.LastError != nil {
+		v.trouble = trouble.Classify(st.LastError).Short()
+	}
+	return v
+}
+
+// total estimates how many objects the list under way will have; 0 if nobody
+// said.
+func (c *collection) total(st kinglet.Status) int64 {
+	if st.Remaining > 0 {
+		return st.Received + st.Remaining
+	}
+	// A watch-list does not say; the version probe asked for one object and
+	// was told how many more there are.
+	return max(0, c.gauge.Objects())
+}
+
+// progress is what the bar shows while syncing.
+func (c *collection) progress() screen.Progress {
+	v := c.view()
+	return screen.Progress{Name: c.name, Done: v.received, Total: v.total, Text: c.progressText(v)}
+}
+
+func (c *collection) progressText(v view) string {
+	text := quantity.Count(v.received)
+	if v.total > 0 {
+		text += " of " + quantity.Count(v.total)
+	}
+	text += " objects"
+	if v.bytes > 0 {
+		text += ", " + quantity.Bytes(v.bytes)
+	}
+	if seconds := time.Since(c.began).Seconds(); seconds > 0.5 {
+		text += ", " + quantity.Rate(float64(v.received)/seconds) + "/s"
+	}
+	return text
+}
+
+func (c *collection) summary() CollectionSummary {
+	st := c.informer.Status()
+	s := CollectionSummary{
+		Name: c.name, Synced: st.Synced, Objects: st.Objects,
+		Added: c.added.Load(), Modified: c.modified.Load(), Deleted: c.deleted.Load(),
+		Bytes: int64(st.Bytes), Errors: c.errors.Load(),
+	}
+	s.WorstLag, s.LagKnown = c.gauge.Worst()
+	if st.LastError != nil {
+		s.Trouble = trouble.Classify(st.LastError).Short()
+	}
+	return s
+}

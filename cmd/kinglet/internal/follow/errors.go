@@ -1,0 +1,29 @@
+package follow
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrGaveUp is returned when nothing ever worked and nothing was going to.
+// Why has been shown.
+var ErrGaveUp = errors.New("gave up")
+
+// ErrOutputClosed is returned when whoever read stdout has gone.
+var ErrOutputClosed = errors.New("output closed")
+
+// NeverSyncedError names the collections that never were complete, each with
+// what was wrong.
+type NeverSyncedError struct {
+	Collections []string
+	// Of is how many there were.
+	Of int
+}
+
+func (e *NeverSyncedError) Error() string {
+	if e.Of == 1 {
+		return "never synced: " + strings.Join(e.Collections, ", ")
+	}
+	return fmt.Sprintf("%d of %d resources never synced: %s", len(e.Collections), e.Of, strings.Join(e.Collections, ", "))
+}

@@ -1,0 +1,58 @@
+package follow
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+)
+
+// Options say what to follow and how to show it.
+type Options struct {
+	// Config is shared by all resources, and so are its connections.
+	Config    *rest.Config
+	Resources []resolve.Resource
+	// Namespace is empty for all; it does not matter to resources that have
+	// none.
+	Namespace                    string
+	LabelSelector, FieldSelector string
+	// Screen is where everything goes. The caller closes it.
+	Screen screen.Screen
+	// JSON writes documents; otherwise Lines words the events.
+	JSON  bool
+	Lines *eventlog.Lines
+	// ShowInitial writes an event for each object that is there already.
+	ShowInitial bool
+	// For ends the session after a time; 0 means never.
+	For time.Duration
+	// StatusEvery is how often the status is noted where the screen is not
+	// live; 0 means never.
+	StatusEvery time.Duration
+	// Subject is what errors are explained with.
+	Subject trouble.Subject
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	if o.Config == nil {
+		errs = append(errs, errors.New("Config is nil"))
+	}
+	if len(o.Resources) == 0 {
+		errs = append(errs, errors.New("Resources is empty"))
+	}
+	if o.Screen == nil {
+		errs = append(errs, errors.New("Screen is nil"))
+	}
+	if !o.JSON && o.Lines == nil {
+		errs = append(errs, errors.New("Lines is nil, and JSON not set"))
+	}
+	if o.For < 0 || o.StatusEvery < 0 {
+		errs = append(errs, errors.New("For and StatusEvery must not be negative"))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,138 @@
+package follow
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
+)
+
+// view is one collection as the status line and the summary show it.
+type view struct {
+	name    string
+	synced  bool
+	trouble string // empty while healthy
+	objects int
+	// received of total (0 for unknown) objects while syncing.
+	received, total int64
+	bytes           int64
+	lag             lag.Reading
+}
+
+// vitals is all that the status line shows.
+type vitals struct {
+	views     []view
+	perSecond float64
+	memory    memory
+}
+
+const separator = " │ "
+
+// statusLine says as much as fits in width columns; 0 is no bound.
+func statusLine(v vitals, width int) string {
+	each, sum := eachCollection(v.views), allCollections(v.views)
+	rate := quantity.Rate(v.perSecond) + " ev/s"
+	behind := worstLag(v.views)
+	line := ""
+	for _, parts := range [][]string{
+		{each, rate, behind, memoryText(v.memory, true)},
+		{each, rate, behind, memoryText(v.memory, false)},
+		{sum, rate, behind, memoryText(v.memory, false)},
+		{sum, rate, behind},
+		{sum, behind},
+	} {
+		line = strings.Join(parts, separator)
+		if width <= 0 || runewidth.StringWidth(line) < width {
+			break
+		}
+	}
+	return line
+}
+
+func eachCollection(views []view) string {
+	items := make([]string, len(views))
+	for i, v := range views {
+		items[i] = v.name + " " + v.state()
+	}
+	return strings.Join(items, " · ")
+}
+
+func (v view) state() string {
+	objects := quantity.Count(int64(v.objects))
+	switch {
+	case v.synced && v.trouble != "":
+		return objects + " ✗ " + v.trouble
+	case v.synced:
+		return objects
+	case v.trouble != "":
+		return "✗ " + v.trouble
+	case v.total > 0:
+		return "syncing " + quantity.Count(v.received) + " of " + quantity.Count(v.total)
+	}
+	return "syncing " + quantity.Count(v.received)
+}
+
+func allCollections(views []view) string {
+	objects, failing, syncing := 0, 0, 0
+	for _, v := range views {
+		objects += v.objects
+		switch {
+		case v.trouble != "":
+			failing++
+		case !v.synced:
+			syncing++
+		}
+	}
+	text := quantity.Count(int64(objects)) + " objects"
+	if failing > 0 {
+		text += fmt.Sprintf(", %d of %d ✗", failing, len(views))
+	}
+	if syncing > 0 {
+		text += fmt.Sprintf(", %d syncing", syncing)
+	}
+	return text
+}
+
+// worstLag names the collection where that adds something.
+func worstLag(views []view) string {
+	var worst, unknown *view
+	for i := range views {
+		switch v := &views[i]; {
+		case !v.synced:
+		case !v.lag.Known:
+			unknown = v
+		case worst == nil || v.lag.Lag > worst.lag.Lag:
+			worst = v
+		}
+	}
+	name := func(v *view) string {
+		if len(views) == 1 {
+			return ""
+		}
+		return " (" + v.name + ")"
+	}
+	switch {
+	case worst != nil && worst.lag.Lag > 0:
+		return "lag " + quantity.Duration(worst.lag.Lag.Round(100*time.Millisecond)) + name(worst)
+	case unknown != nil:
+		return "lag unknown" + name(unknown)
+	case worst != nil:
+		return "lag 0s"
+	}
+	return "lag unknown"
+}
+
+func memoryText(m memory, long bool) string {
+	heap, rss := quantity.Bytes(int64(m.heap)), quantity.Bytes(int64(m.rss))
+	switch {
+	case m.rss == 0:
+		return "heap " + heap
+	case long:
+		return "heap " + heap + ", RSS " + rss
+	}
+	return "RSS " + rss
+}

@@ -1,0 +1,41 @@
+// Package golden compares what a test produced with a file in testdata, which
+// is reviewed as text. Run the tests with -rewrite to write the files anew.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Rewrite registers the flag; call it once in a test package, as a variable's
+// value.
+func Rewrite() *bool {
+	return flag.Bool("rewrite", false, "write the golden files anew")
+}
+
+// Check fails the test if got is not what testdata has under name, or writes
+// it there.
+func Check(t *testing.T, rewrite bool, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if rewrite {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; run with -rewrite to make it", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-file +got); review, then run with -rewrite:\n%s", path, diff)
+	}
+}

@@ -1,0 +1,128 @@
+package lag
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Server is asked about one collection.
+type Server interface {
+	// Version returns the server's version now, and how many objects the
+	// collection has, or -1 if that is not known.
+	Version(ctx context.Context) (version string, objects int64, err error)
+	// Next returns what comes first after a version.
+	Next(ctx context.Context, from string) (Next, error)
+}
+
+// Next is what comes first after a version.
+type Next struct {
+	// Change is true if it is a change to the collection, which made Version;
+	// otherwise nothing changed until Version.
+	Change bool
+	// Version is empty if nothing changed and the server did not say until
+	// when: at least until it was asked.
+	Version string
+}
+
+// Gauge is a Meter that many goroutines may use, with what keeps it fed.
+type Gauge struct {
+	mu      sync.Mutex
+	meter   Meter // guarded by mu
+	objects int64 // guarded by mu; what the server said last, -1 for unknown
+}
+
+// NewGauge returns a Gauge that knows nothing yet.
+func NewGauge() *Gauge { return &Gauge{objects: -1} }
+
+// Run asks the server at once and then every so often, until ctx ends. Errors
+// are not reported: that the server does not answer shows in Read, and what is
+// wrong with it the informer says.
+func (g *Gauge) Run(ctx context.Context, server Server, every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		g.ask(ctx, server, every)
+		g.prove(ctx, server)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (g *Gauge) ask(ctx context.Context, server Server, every time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, max(every, 5*time.Second))
+	defer cancel()
+	at := time.Now()
+	version, objects, err := server.Version(ctx)
+	if err != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.meter.Asked(version, at)
+	g.objects = objects
+}
+
+func (g *Gauge) prove(ctx context.Context, server Server) {
+	g.mu.Lock()
+	from, doubt := g.meter.Doubt(time.Now())
+	newest := g.meter.newest()
+	g.mu.Unlock()
+	if !doubt {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	next, err := server.Next(ctx, from)
+	if err != nil {
+		return // it counts as behind once it has no proof for long enough
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case next.Change:
+		g.meter.Found(next.Version)
+	case next.Version == "":
+		g.meter.Nothing(newest)
+	default:
+		g.meter.Nothing(next.Version)
+	}
+}
+
+// Stored tells which version the store equals now.
+func (g *Gauge) Stored(version string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.meter.Stored(version, time.Now())
+}
+
+// Delivered tells of a live change with this version.
+func (g *Gauge) Delivered(version string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.meter.Delivered(version, time.Now())
+}
+
+// Read returns the lag now.
+func (g *Gauge) Read() Reading {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.meter.Lag(time.Now())
+}
+
+// Worst returns the greatest lag seen so far, and whether any was measured.
+func (g *Gauge) Worst() (time.Duration, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.meter.Worst(), !g.meter.asked.IsZero() && g.meter.stored != "" && !g.meter.odd
+}
+
+// Objects returns how many objects the server said the collection has, or -1.
+func (g *Gauge) Objects() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.objects
+}

@@ -1,0 +1,114 @@
+package trouble
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// request is how client-go hands on that a request got no answer.
+func request(err error) error {
+	return fmt.Errorf("list pods: %w", &url.Error{Op: "Get", URL: "https://10.0.0.1:6443/api/v1/pods?limit=500", Err: err})
+}
+
+func TestEveryTroubleSaysWhatIsWrongAndTheWayOut(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	subject := Subject{Resource: "pods", Namespaced: true, Server: "https://10.0.0.1:6443", User: "ann", Flags: "--context prod"}
+	inNamespace := subject
+	inNamespace.Namespace = "shop"
+	for _, c := range []struct {
+		name    string
+		err     error
+		subject Subject
+		kind    Kind
+		lasting bool
+		want    string
+	}{
+		{
+			"403 everywhere", fmt.Errorf("list pods: %w", apierrors.NewForbidden(pods, "", errors.New(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))),
+			subject, Forbidden, true,
+			`forbidden: User "ann" cannot list resource "pods" in API group "" at the cluster scope; check with: kubectl auth can-i list pods --all-namespaces --context prod (or try one namespace, with -n)`,
+		},
+		{
+			"403 of the watch in a namespace", apierrors.NewForbidden(pods, "", errors.New(`User "ann" cannot watch resource "pods"`)),
+			inNamespace, Forbidden, true,
+			`forbidden: User "ann" cannot watch resource "pods"; check with: kubectl auth can-i watch pods -n shop --context prod`,
+		},
+		{
+			"401", apierrors.NewUnauthorized("Unauthorized"), subject, Unauthorized, true,
+			`the server does not accept the credentials of user "ann" (401); they may have expired: log in again; check with: kubectl auth whoami --context prod`,
+		},
+		{
+			"404", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Resource: "widgets"}, "", "", 0, true), subject, NotFound, true,
+			`the server has no such resource (404); its definition may have been deleted; see: kubectl api-resources --context prod`,
+		},
+		{
+			"400", apierrors.NewBadRequest(`field label not supported: spec.color`), subject, Invalid, true,
+			`the server refuses the request: field label not supported: spec.color; check -l and --field-selector`,
+		},
+		{
+			"429", apierrors.NewTooManyRequests("slow down", 3), subject, Busy, false,
+			`the server is busy: slow down; trying again`,
+		},
+		{
+			"refused", request(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), subject, Unreachable, false,
+			`no connection to https://10.0.0.1:6443: connection refused; is the cluster running, and --context the right one?`,
+		},
+		{
+			"no such host", request(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.example.com"}}), subject, Unreachable, false,
+			`no connection to https://10.0.0.1:6443: unknown host api.example.com; is the cluster running, and --context the right one?`,
+		},
+		{
+			"an untrusted certificate", request(x509.UnknownAuthorityError{}), subject, Untrusted, true,
+			`the certificate of https://10.0.0.1:6443 is not trusted: x509: certificate signed by unknown authority; the kubeconfig may be of another cluster; see certificate-authority there, or --certificate-authority`,
+		},
+		{
+			"a program that gets credentials", request(errors.New("getting credentials: exec: executable aws not found\n\nIt looks like\nyou are trying")), subject, Login, true,
+			`no credentials of user "ann": exec: executable aws not found It looks like you are trying; the kubeconfig gets them from a program, see its users`,
+		},
+		{"something else", errors.New("what\nis this"), subject, Other, false, `what is this`},
+		{"timeout", fmt.Errorf("list pods: %w", context.DeadlineExceeded), subject, Unreachable, false,
+			`no connection to https://10.0.0.1:6443: list pods: context deadline exceeded; is the cluster running, and --context the right one?`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if kind := Classify(c.err); kind != c.kind || kind.Lasting() != c.lasting {
+				t.Errorf("got kind %q, lasting %v; want %q, %v", kind.Short(), kind.Lasting(), c.kind.Short(), c.lasting)
+			}
+			got := Explain(c.err, c.subject)
+			if got != c.want {
+				t.Errorf("\n got %s\nwant %s", got, c.want)
+			}
+			if strings.ContainsAny(got, "\n\r\t") {
+				t.Error("more than one line")
+			}
+		})
+	}
+}
+
+func TestForeignTextIsKeptToOneLineOfBoundedLength(t *testing.T) {
+	got := Explain(errors.New(strings.Repeat("very long\n", 1000)), Subject{Resource: "pods"})
+	if len([]rune(got)) > 2*maxLine || strings.Contains(got, "\n") {
+		t.Errorf("%d characters: %s", len(got), got)
+	}
+}
+
+func TestAStatusWithoutDetailsIsStillExplained(t *testing.T) {
+	err := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden}}
+	if got := Explain(err, Subject{Resource: "nodes"}); !strings.Contains(got, "kubectl auth can-i list nodes") {
+		t.Error(got)
+	}
+}
