@@ -87,7 +87,7 @@ func (e *TooLargeError) Error() string {
 }
 
 // PanicError is what a panic in a decoder's, transform's or key function's
-// code becomes.
+// code becomes. Error leaves the stack out.
 type PanicError struct {
 	// Value is what was passed to panic.
 	Value any
@@ -95,7 +95,7 @@ type PanicError struct {
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack) }
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // Unwrap returns the value if it was an error.
 func (e *PanicError) Unwrap() error {

@@ -1,0 +1,114 @@
+package source
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+)
+
+// serveTLS starts a server that speaks HTTP/2 and holds every watch open
+// after one event.
+func serveTLS(t testing.TB) *rest.Config {
+	frame := protoFrame("ADDED", pod("ns", "a", "1"))
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
+		w.Write(frame)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	srv.EnableHTTP2 = true
+	srv.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 10_000}
+	srv.StartTLS()
+	t.Cleanup(srv.Close)
+	return &rest.Config{Host: srv.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+// footprint is what n streams, opened by start and waiting, cost: goroutines
+// and bytes of heap and stack in use after two collections.
+func footprint(t testing.TB, n int, start func(ctx context.Context, waiting func()) error) (goroutines int, bytes int64) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	measure := func() (int, int64) {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return runtime.NumGoroutine(), int64(m.HeapAlloc + m.StackInuse)
+	}
+	var open, done sync.WaitGroup
+	run := func() {
+		open.Add(1)
+		done.Go(func() {
+			if err := start(ctx, sync.OnceFunc(open.Done)); err != context.Canceled {
+				t.Error(err)
+			}
+		})
+	}
+	// The first one pays for the connection.
+	run()
+	open.Wait()
+	g0, b0 := measure()
+	for range n {
+		run()
+	}
+	open.Wait()
+	g1, b1 := measure()
+	cancel()
+	done.Wait()
+	return g1 - g0, b1 - b0
+}
+
+// TestAnIdleWatchCostsNoGoroutineAndLittleMemory compares watches with bare
+// streams of the same server, read by one goroutine each, which is what the
+// caller's is. The server's own cost is in both.
+func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
+	const n = 200
+	cfg := serveTLS(t)
+	client := must(rest.HTTPClientFor(cfg))
+	bareG, bareB := footprint(t, n, func(ctx context.Context, waiting func()) error {
+		req := must(http.NewRequestWithContext(ctx, "GET", cfg.Host+"/api/v1/pods?watch=true", nil))
+		resp, err := client.Do(req)
+		if err != nil {
+			return ctx.Err()
+		}
+		defer resp.Body.Close()
+		if resp.ProtoMajor != 2 {
+			t.Errorf("the streams are %s", resp.Proto)
+		}
+		b := make([]byte, 32)
+		for {
+			if _, err := resp.Body.Read(b); err != nil {
+				return ctx.Err()
+			}
+			waiting()
+		}
+	})
+	kept := make(chan *corev1.Pod, 2*n)
+	watchG, watchB := footprint(t, n, func(ctx context.Context, waiting func()) error {
+		src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		return src.Watch(ctx, WatchRequest[*corev1.Pod]{}, func(events []Event[*corev1.Pod]) error {
+			kept <- events[0].Object
+			waiting()
+			return nil
+		})
+	})
+	perWatch := (watchB - bareB) / n
+	t.Logf("%d watches: %d goroutines (%d bare), %d bytes each beyond a bare stream (with one pod)", n, watchG, bareG, perWatch)
+	if extra := watchG - bareG; extra > n/10 {
+		t.Errorf("%d goroutines more than bare streams have", extra)
+	}
+	if perWatch > 24<<10 {
+		t.Errorf("%d bytes a watch", perWatch)
+	}
+	buf := make([]byte, 1<<20)
+	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "created by github.com/kinglet-go/kinglet/source.(") {
+		t.Errorf("this package started a goroutine:\n%s", stacks)
+	}
+}

@@ -1,0 +1,287 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
+)
+
+// closures is a ListerWatcher that knows no context.
+type closures struct {
+	list  func(metav1.ListOptions) (runtime.Object, error)
+	watch func(metav1.ListOptions) (watch.Interface, error)
+}
+
+func (c closures) List(o metav1.ListOptions) (runtime.Object, error)   { return c.list(o) }
+func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error) { return c.watch(o) }
+
+func TestAFakeClientsetsInformerFits(t *testing.T) {
+	client := fake.NewClientset(pod("ns", "a", "1"), pod("ns", "b", "2"))
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.CoreV1().Pods("ns").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods("ns").Watch(ctx, o)
+		},
+	}, client)
+	src := must(FromListerWatcher[*corev1.Pod](lw, Options{LabelSelector: "x=y"}))
+	if !src.(WatchListUnsupported).WatchListUnsupported() {
+		t.Error("a fake clientset cannot do watch-lists, and the source does not say so")
+	}
+	if src.String() != "*v1.Pod, selector x=y" {
+		t.Errorf("it is called %s", src)
+	}
+	src = must(FromListerWatcher[*corev1.Pod](lw, Options{}))
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 2 || got.items[0].Key != nsName("ns", "a") {
+		t.Fatalf("%+v: %v", got.items, err)
+	}
+	ready := make(chan struct{})
+	created := make(chan error, 1)
+	open := lw.(interface {
+		WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error)
+	})
+	signalling := &signallingWatcher{ListerWatcher: lw, open: open.WatchWithContext, ready: ready}
+	go func() {
+		<-ready
+		_, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("ns", "c", ""), metav1.CreateOptions{})
+		created <- err
+	}()
+	events, err := watchOnce(t.Context(), must(FromListerWatcher[*corev1.Pod](signalling, Options{})), WatchRequest[*corev1.Pod]{ResourceVersion: got.version}, 1)
+	if err != errEnough || events[0].Type != Added || events[0].Key != nsName("ns", "c") {
+		t.Errorf("%+v: %v", events, err)
+	}
+	if err := <-created; err != nil {
+		t.Error(err)
+	}
+}
+
+// signallingWatcher says when its watch is open.
+type signallingWatcher struct {
+	ListerWatcher
+	open  func(context.Context, metav1.ListOptions) (watch.Interface, error)
+	ready chan struct{}
+}
+
+func (s *signallingWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := s.open(ctx, o)
+	close(s.ready)
+	return w, err
+}
+
+func TestADynamicFakeFits(t *testing.T) {
+	client := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod("ns", "a", "1"))
+	pods := client.Resource(podGVR).Namespace("ns")
+	src := must(FromListerWatcher[*unstructured.Unstructured](closures{
+		list:  func(o metav1.ListOptions) (runtime.Object, error) { return pods.List(t.Context(), o) },
+		watch: func(o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(t.Context(), o) },
+	}, Options{}))
+	got, err := list(t, src, ListRequest[*unstructured.Unstructured]{})
+	if err != nil || len(got.items) != 1 || got.items[0].Object.GetKind() != "Pod" || got.items[0].Key != nsName("ns", "a") {
+		t.Fatalf("%+v: %v", got.items, err)
+	}
+	if src.(WatchListUnsupported).WatchListUnsupported() {
+		t.Error("closures say nothing about watch-lists, and the source does")
+	}
+}
+
+func TestAListerWatchersOddAnswersAreErrors(t *testing.T) {
+	var answer runtime.Object
+	var failure error
+	src := must(FromListerWatcher[*corev1.Pod](closures{
+		list:  func(metav1.ListOptions) (runtime.Object, error) { return answer, failure },
+		watch: func(metav1.ListOptions) (watch.Interface, error) { return nil, failure },
+	}, Options{}))
+	for _, answer = range []runtime.Object{nil, pod("ns", "a", "1"), &apierrors.NewResourceExpired("x").ErrStatus} {
+		if _, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil {
+			t.Errorf("%T was taken for a list", answer)
+		}
+	}
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err == nil {
+		t.Error("nil was taken for a watch")
+	}
+	failure = apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+	if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !apierrors.IsForbidden(err) {
+		t.Errorf("%v", err)
+	}
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !apierrors.IsForbidden(err) {
+		t.Errorf("%v", err)
+	}
+	failure = nil
+	answer = &metav1.List{Items: []runtime.RawExtension{{Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "4"}}}, {Object: pod("ns", "a", "1")}, {Object: pod("", "", "")}}}
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 3 || got.items[0].Err == nil || got.items[0].Key.Name != "n" || got.items[1].Err != nil || got.items[2].Err == nil {
+		t.Errorf("%+v: %v", got.items, err)
+	}
+}
+
+func TestWhatAListerWatchersWatchSendsBecomesEvents(t *testing.T) {
+	expired := &apierrors.NewResourceExpired("x").ErrStatus
+	in := []watch.Event{
+		{Type: watch.Added, Object: pod("ns", "a", "1")},
+		{Type: watch.Bookmark, Object: bookmarkPod("7", true)},
+		{Type: watch.Bookmark, Object: &corev1.Node{}},
+		{Type: watch.Modified, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}},
+		{Type: watch.Modified, Object: pod("ns", "", "5")},
+		{Type: watch.Modified, Object: nil},
+		{Type: watch.Modified, Object: (*corev1.Pod)(nil)},
+		{Type: watch.Modified, Object: expired},
+		{Type: "RENAMED", Object: pod("ns", "b", "8")},
+		{Type: watch.Error, Object: expired},
+		{Type: watch.Error, Object: pod("ns", "b", "8")},
+		{Type: watch.Deleted, Object: pod("ns", "a", "9")},
+	}
+	w := watch.NewFakeWithChanSize(len(in), false)
+	for _, e := range in {
+		w.Action(e.Type, e.Object)
+	}
+	src := must(FromListerWatcher[*corev1.Pod](closures{watch: func(metav1.ListOptions) (watch.Interface, error) { return w, nil }}, Options{}))
+	got, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, len(in))
+	if err != errEnough {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, e := range got {
+		s := fmt.Sprintf("%s %s %s", e.Type, e.Key, e.ResourceVersion)
+		if e.InitialEventsEnd {
+			s += " end"
+		}
+		if e.Err != nil {
+			s += " error"
+		}
+		said = append(said, s)
+	}
+	want := []string{
+		"ADDED ns/a 1", "BOOKMARK  7 end", "UNKNOWN   error", "MODIFIED n  error", "MODIFIED  5 error", "UNKNOWN   error", "UNKNOWN   error",
+		"ERROR   error", "UNKNOWN ns/b 8 error", "ERROR   error", "ERROR   error", "DELETED ns/a 9",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error(diff)
+	}
+	if !apierrors.IsResourceExpired(got[7].Err) || !apierrors.IsResourceExpired(got[9].Err) {
+		t.Errorf("%v, %v", got[7].Err, got[9].Err)
+	}
+	if !w.IsStopped() {
+		t.Error("the watch was left open")
+	}
+}
+
+func TestEventsThatWaitJoinOneBatch(t *testing.T) {
+	const events = 300
+	w := watch.NewFakeWithChanSize(events, false)
+	for i := range events {
+		w.Add(pod("ns", fmt.Sprint("p", i), "1"))
+	}
+	w.Stop()
+	src := must(FromListerWatcher[*corev1.Pod](closures{watch: func(metav1.ListOptions) (watch.Interface, error) { return w, nil }}, Options{}))
+	got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{})
+	if err != nil || len(got.events) != events || len(got.batches) != 3 {
+		t.Errorf("%d events in %d batches: %v", len(got.events), len(got.batches), err)
+	}
+}
+
+// relentless is a watch that sends until it is stopped, each time waiting for
+// a reader and for nobody else, as watch.Filter does.
+func relentless(source watch.Interface) watch.Interface {
+	return watch.Filter(source, func(e watch.Event) (watch.Event, bool) { return e, true })
+}
+
+func TestAWatchIsStoppedAndReadUntilItIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := watch.NewRaceFreeFake()
+		for i := range 50 {
+			inner.Add(pod("ns", fmt.Sprint("p", i), "1"))
+		}
+		src := must(FromListerWatcher[*corev1.Pod](closures{watch: func(metav1.ListOptions) (watch.Interface, error) { return relentless(inner), nil }}, Options{}))
+		start := time.Now()
+		if _, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
+			t.Error(err)
+		}
+		// A goroutine that still waits to send fails the bubble.
+		if time.Since(start) != 0 {
+			t.Error("it was waited for")
+		}
+	})
+}
+
+func TestABlockingCallDoesNotOutliveItsContextInList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		late := watch.NewRaceFreeFake()
+		src := must(FromListerWatcher[*corev1.Pod](closures{
+			list:  func(metav1.ListOptions) (runtime.Object, error) { <-release; return podList("1"), nil },
+			watch: func(metav1.ListOptions) (watch.Interface, error) { <-release; return late, nil },
+		}, Options{}))
+		start := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded || time.Since(start) != time.Minute {
+			t.Errorf("list: after %v: %v", time.Since(start), err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := src.Watch(ctx, WatchRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded || time.Since(start) != 2*time.Minute {
+			t.Errorf("watch: after %v: %v", time.Since(start), err)
+		}
+		close(release)
+		synctest.Wait()
+		if !late.IsStopped() {
+			t.Error("a watch that came too late was left open")
+		}
+	})
+}
+
+// slow honours its context, and takes a while to.
+type slow struct {
+	closures
+	takes time.Duration
+	ended *atomic.Bool
+}
+
+func (s slow) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+	<-ctx.Done()
+	<-time.After(s.takes)
+	s.ended.Store(true)
+	return nil, ctx.Err()
+}
+
+func TestACallThatTakesAContextIsWaitedForWithinASecond(t *testing.T) {
+	for takes, waited := range map[time.Duration]time.Duration{100 * time.Millisecond: 100 * time.Millisecond, time.Hour: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var ended atomic.Bool
+			src := must(FromListerWatcher[*corev1.Pod](slow{takes: takes, ended: &ended}, Options{}))
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.Canceled {
+				t.Errorf("before it began: %v", err)
+			}
+			ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			start := time.Now()
+			err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil)
+			if after := time.Since(start) - time.Second; !errors.Is(err, context.DeadlineExceeded) || after != waited || ended.Load() != (takes == waited) {
+				t.Errorf("ended %v after %v: %v", ended.Load(), after, err)
+			}
+			// The bubble ends once the call that was left behind has.
+			<-time.After(2 * time.Hour)
+		})
+	}
+}
