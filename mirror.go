@@ -24,7 +24,7 @@ type mirror[T any] struct {
 	uid        func(T) types.UID
 	report     func(error)
 	flush      func() // reports what the store found wrong
-	remove     bool // what cannot be taken in is removed, not kept
+	remove     bool   // what cannot be taken in is removed, not kept
 	hub        *deliver.Hub[T]
 	// firstList is called once, when the first list has been published.
 	firstList func()

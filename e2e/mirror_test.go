@@ -82,12 +82,12 @@ func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
 	// In the middle of a rollout.
 	roll(t, ctx, client, "v2", 0, deployments)
 	must(t, first.until(ctx, halfReady("v2")))
-	cluster.Stop("kube-apiserver")
+	must(t, cluster.Stop("kube-apiserver"))
 	t.Log("API server stopped; status:", describe(pods.Status()))
 	if n := pods.Store().Len(); n == 0 {
 		t.Error("the store was emptied by a server that could not be reached")
 	}
-	cluster.Start("kube-apiserver")
+	must(t, cluster.Start("kube-apiserver"))
 	roll(t, ctx, client, "v3", 0, deployments)
 
 	for _, h := range []*history{first, second, third} {
