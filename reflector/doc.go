@@ -1,2 +1,64 @@
-// Package reflector keeps a Sink equal to a source.Source.
+// Package reflector keeps a [Sink] equal to a source.Source: it lists, watches,
+// and goes on whatever fails in between.
+//
+// # What it guarantees
+//
+//   - Eventual equality (guarantee 1 of the design). Once the server's state
+//     stops changing and the server can be reached, the sink was told a state
+//     that equals it.
+//   - Never backwards (2). Within an epoch, the version that the sink is told
+//     never decreases, and a list that is older than the sink's state is never
+//     published: it is asked for again, not older than the sink's version,
+//     and then consistently. When consistent lists stay older, the server was
+//     restored, and the sink gets one Replace with epoch set. Versions are
+//     compared as package resourceversion does; where they have no order,
+//     arrival order counts.
+//   - Nothing is lost in silence (7). An object that could not be decoded
+//     reaches the sink as an item with Err set. An object whose identity could
+//     not be read does so too, with a zero Key, and is reported; Status then
+//     says Degraded until a relist, which the reflector arranges, is whole.
+//   - Lists are published whole, at their end, at one version (10).
+//   - What the server refuses is not what it deleted (11). On 401, 403 and 404
+//     the sink's state stays, Status and Options.OnError tell, and the
+//     reflector retries.
+//
+// # Duplicates
+//
+// A watch brings what came after the version that it began at, so events are
+// taken in the order in which they arrive. An event whose version is not newer
+// than the sink's state as a whole contradicts this. It is left out if the sink
+// holds a later state of that object, and counted (Status.Duplicates). If the
+// sink holds an earlier one, the event is news, and versions of this source are
+// evidently no order of the collection: fakes, and servers that number each
+// object by itself. From then on arrival order counts. If the sink holds no such
+// object, it was deleted or is new: the event is left out, reported, and a
+// relist at once tells which.
+//
+// # Relists
+//
+// The reflector lists again only if the server said that the version is gone
+// (410), if the resource itself was gone (404), if what was lost can only be
+// told by a list, or if the server, though it answers, refuses or breaks off
+// the watch at one version three times in a row. Server errors, refused and
+// reset connections, throttling and the ordinary end of a watch lead to another
+// watch from the same version.
+//
+// Initial events are streamed (KEP-3157) if the source and server can. A
+// server's refusal is remembered for the life of the reflector, or until the
+// resource was gone in between, since another server may be behind it then. A
+// stream that makes no progress for Options.InitialEventsProgress, or whose
+// bookmarks do not mark the end, is left for a paged list, and tried again with
+// a list that is due an hour or more later.
+//
+// # How it is built
+//
+// Package machine, internal to this one, is the protocol: a state machine that
+// imports neither time nor context nor randomness. [Reflector.Run] is its
+// driver: it sends requests, keeps time, and hands data to the sink, and knows
+// nothing of the protocol. Sink methods, Source methods and the callbacks in
+// Options are all called from the goroutine of Run.
+//
+// Locks: the driver's mutex guards the copy of the state that Status reads; a
+// request's deadline has one of its own. Neither is held during a call out of
+// this package, nor together with the other.
 package reflector

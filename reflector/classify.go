@@ -1,0 +1,82 @@
+package reflector
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+)
+
+// classify translates an error of a source, or of an Error event, into the
+// machine's terms. It decides nothing.
+func classify(err error) machine.Failure {
+	if err == nil || errors.Is(err, io.EOF) {
+		return machine.Failure{}
+	}
+	f := machine.Failure{Class: class(err), Err: err}
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
+		f.RetryAfter = machine.Nanos(time.Duration(seconds) * time.Second)
+	}
+	return f
+}
+
+func class(err error) machine.Class {
+	switch {
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		return machine.Expired
+	case isTooLarge(err):
+		return machine.TooLarge
+	case apierrors.IsTooManyRequests(err):
+		return machine.Throttled
+	case apierrors.IsUnauthorized(err):
+		return machine.Unauthorized
+	case apierrors.IsForbidden(err):
+		return machine.Forbidden
+	case apierrors.IsNotFound(err):
+		return machine.NotFound
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
+		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err):
+		return machine.Invalid
+	case apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err),
+		apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
+		return machine.Server
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return machine.Transport
+	}
+	if status.Status().Code >= http.StatusInternalServerError {
+		return machine.Server
+	}
+	return machine.Other
+}
+
+// isTooLarge reports whether the server has not come as far as the version
+// that was asked for. Servers before 1.18.6 say so only in words.
+func isTooLarge(err error) bool {
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsTimeout(err) || !errors.As(err, &status) {
+		return false
+	}
+	const words = "Too large resource version"
+	if strings.Contains(status.Status().Message, words) {
+		return true
+	}
+	if details := status.Status().Details; details != nil {
+		for _, cause := range details.Causes {
+			if strings.Contains(cause.Message, words) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// errAbandoned ends a request that the machine has given up.
+var errAbandoned = errors.New("reflector: request given up")
+
+// driver carries out what the machine says. All of it runs on Run's goroutine.
+type driver[T any] struct {
+	reflector *Reflector[T]
+	machine   *machine.Machine
+	staged    stage[T]
+
+	// next is the request or wait that follows the one under way; Kind is 0
+	// while the one under way goes on.
+	next machine.Effect
+	// alarm is for the request in next; negative without one.
+	alarm time.Duration
+
+	// deadline, sent and timeout are of the request under way.
+	deadline *deadline
+	sent     time.Time
+	timeout  time.Duration
+
+	// doubtful is the key and version of the last Doubt.
+	doubtful struct {
+		key     store.Key
+		version string
+	}
+	ask bool
+}
+
+// run is the loop that package machine describes.
+func (d *driver[T]) run(ctx context.Context) {
+	d.step(machine.Input{Kind: machine.Start})
+	for {
+		d.share()
+		if ctx.Err() != nil {
+			d.step(machine.Input{Kind: machine.Stop})
+			d.share()
+			return
+		}
+		now := d.next
+		d.next = machine.Effect{}
+		if now.Kind == machine.Wait {
+			d.wait(ctx, &now)
+			continue
+		}
+		d.send(ctx, &now)
+	}
+}
+
+// at is the machine's time.
+func (d *driver[T]) at(t time.Time) machine.Nanos { return machine.Nanos(t.Sub(d.reflector.origin)) }
+
+// draw picks a span from [low, high).
+func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
+	return time.Duration(low) + time.Duration(d.reflector.options.Rand()*float64(high-low))
+}
+
+// wait waits, or returns when ctx ends.
+func (d *driver[T]) wait(ctx context.Context, e *machine.Effect) {
+	timer := time.NewTimer(d.draw(e.Min, e.Max))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		d.step(machine.Input{Kind: machine.Timer})
+	case <-ctx.Done():
+	}
+}
+
+// send sends a request and steps with all that comes of it.
+func (d *driver[T]) send(parent context.Context, e *machine.Effect) {
+	ctx, cancel := context.WithCancelCause(parent)
+	defer cancel(nil)
+	d.sent, d.timeout = time.Now(), d.draw(e.Min, e.Max)
+	quiet, floor := due(d.sent, d.timeout, e)
+	d.deadline = newDeadline(cancel, quiet, floor)
+	if d.alarm >= 0 {
+		d.deadline.setAlarm(d.alarm)
+	}
+	var err error
+	if e.Kind == machine.List {
+		err = d.list(ctx, &e.Request)
+	} else {
+		err = d.watch(ctx, &e.Request)
+	}
+	d.deadline.stop()
+	d.deadline = nil
+	switch {
+	case d.next.Kind != 0 || parent.Err() != nil:
+	case context.Cause(ctx) == errSilence:
+		d.step(machine.Input{Kind: machine.Silence})
+	case context.Cause(ctx) == errAlarm:
+		d.step(machine.Input{Kind: machine.Alarm})
+	default:
+		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
+	}
+}
+
+func (d *driver[T]) list(ctx context.Context, r *machine.Request) error {
+	return d.reflector.source.List(ctx, source.ListRequest[T]{
+		ResourceVersion: r.Version,
+		NotOlderThan:    r.NotOlderThan,
+		Continue:        r.Continue,
+		Limit:           r.Limit,
+		Held:            d.reflector.sink.Held,
+	}, d.page)
+}
+
+func (d *driver[T]) watch(ctx context.Context, r *machine.Request) error {
+	return d.reflector.source.Watch(ctx, source.WatchRequest[T]{
+		ResourceVersion:   r.Version,
+		SendInitialEvents: r.Verb == machine.VerbStream,
+		Timeout:           d.timeout,
+		Held:              d.reflector.sink.Held,
+	}, d.events)
+}
+
+// step takes in what concerns no page and no event.
+func (d *driver[T]) step(in machine.Input) {
+	in.At = d.at(time.Now())
+	effects := d.machine.Step(in)
+	for i := range effects {
+		d.perform(&effects[i])
+	}
+	d.answer()
+}
+
+// perform carries out one effect that speaks of no data.
+func (d *driver[T]) perform(e *machine.Effect) {
+	r := d.reflector
+	switch e.Kind {
+	case machine.List, machine.Watch, machine.Wait:
+		d.next, d.alarm = *e, -1
+	case machine.Patience:
+		d.deadline.relax(due(d.sent, d.timeout, e))
+	case machine.SetAlarm:
+		d.alarm = d.draw(e.Min, e.Max)
+		if d.next.Kind == 0 {
+			d.deadline.setAlarm(d.alarm)
+		}
+	case machine.Discard:
+		d.staged = stage[T]{}
+	case machine.Publish:
+		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
+	case machine.Advance:
+		r.sink.Bookmark(r.options.Scope, e.Version)
+	case machine.Ask:
+		d.ask = true
+	case machine.Report:
+		if r.options.OnError != nil {
+			r.options.OnError(r.wrap(&e.Failure))
+		}
+	}
+	// Abandon needs nothing: the request ends when what it yields next is
+	// refused, and End leads out of run's loop.
+}
+
+// answer steps with the verdict that was asked for, now that the sink has what
+// was published.
+func (d *driver[T]) answer() {
+	if !d.ask {
+		return
+	}
+	d.ask = false
+	held, version := d.held(d.doubtful.key)
+	d.step(machine.Input{
+		Kind:      machine.Verdict,
+		Confirmed: held == machine.HeldPresent && version == d.doubtful.version,
+	})
+}
+
+// held is what the sink has under key.
+func (d *driver[T]) held(key store.Key) (machine.Held, string) {
+	obj, _, ok := d.reflector.sink.Held(key)
+	if !ok {
+		return machine.HeldAbsent, ""
+	}
+	if versioned, ok := any(obj).(interface{ GetResourceVersion() string }); ok {
+		return machine.HeldPresent, versioned.GetResourceVersion()
+	}
+	return machine.HeldUnknown, ""
+}

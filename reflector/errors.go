@@ -1,0 +1,68 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+)
+
+// ErrRunTwice is returned by a second Run of one reflector.
+var ErrRunTwice = errors.New("reflector: Run was called before")
+
+// Fault is what a reflector finds wrong with what a server does, in contrast
+// to an error that the server or the network reported. It is found inside an
+// *Error with errors.As or errors.Is.
+type Fault = machine.Fault
+
+// The faults.
+const (
+	// ErrTruncated: a list, or streamed initial events, ended before the end.
+	ErrTruncated = machine.Truncated
+	// ErrStalled: nothing came for too long.
+	ErrStalled = machine.Stalled
+	// ErrNoInitialEventsEnd: the server streams, but does not mark the end of
+	// the initial events.
+	ErrNoInitialEventsEnd = machine.NoInitialEventsEnd
+	// ErrShortWatch: the server ended a watch at once, with nothing new in it.
+	ErrShortWatch = machine.ShortWatch
+	// ErrMixedVersions: pages of one list are of different versions.
+	ErrMixedVersions = machine.MixedVersions
+	// ErrOlderThanStore: a list is older than the sink's state; it was not
+	// published.
+	ErrOlderThanStore = machine.OlderThanStore
+	// ErrRestored: the server was restored to an earlier state, and the sink
+	// followed it into a new epoch.
+	ErrRestored = machine.Restored
+	// ErrDoubtful: an event is older than the sink's state, about an object
+	// that the sink does not hold; a relist will tell.
+	ErrDoubtful = machine.Doubtful
+	// ErrUnreadable: the identity of an object could not be read.
+	ErrUnreadable = machine.Unreadable
+)
+
+// Error says what went wrong, with which request, of which source.
+type Error struct {
+	// Name is the reflector's, as given in Options.
+	Name string
+	// Source describes the source.
+	Source string
+	// Verb is "list", "watch" or "watch-list".
+	Verb string
+	// ResourceVersion is what was asked for: "" for the most recent, "0" for
+	// any.
+	ResourceVersion string
+	// Err is what the source returned, or a Fault.
+	Err error
+}
+
+func (e *Error) Error() string {
+	name := ""
+	if e.Name != "" && e.Name != e.Source {
+		name = e.Name + ": "
+	}
+	return fmt.Sprintf("%s%s %s (resourceVersion %q): %v", name, e.Verb, e.Source, e.ResourceVersion, e.Err)
+}
+
+// Unwrap returns what went wrong.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,173 @@
+package reflector
+
+import (
+	"errors"
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// page takes one page from the source.
+func (d *driver[T]) page(page source.Page[T]) error {
+	if d.next.Kind != 0 {
+		return errAbandoned
+	}
+	now := time.Now()
+	d.deadline.touch(now)
+	in := machine.Input{
+		Kind:      machine.Page,
+		At:        d.at(now),
+		Items:     int64(len(page.Items)),
+		Version:   page.ResourceVersion,
+		Continue:  page.Continue,
+		More:      page.More,
+		Remaining: page.Remaining,
+		Bytes:     page.Bytes,
+	}
+	for i := range page.Items {
+		if unreadable(&page.Items[i]) {
+			in.Failure = lost(page.Items[i].Err)
+			in.Unreadable++
+		}
+	}
+	effects := d.machine.Step(in)
+	for i := range effects {
+		if effects[i].Kind == machine.Stage {
+			d.staged.page(page.Items, page.Remaining)
+			continue
+		}
+		d.perform(&effects[i])
+	}
+	return d.settle()
+}
+
+// events takes one batch from the source. What it applies is handed on in
+// stretches of the batch, without a copy.
+func (d *driver[T]) events(batch []source.Event[T]) error {
+	if d.next.Kind != 0 {
+		return errAbandoned
+	}
+	now := time.Now()
+	d.deadline.touch(now)
+	// batch[first:end] waits to be applied, which leads to version.
+	first, end, version := 0, 0, ""
+	flush := func() {
+		if first < end {
+			r := d.reflector
+			r.sink.Apply(r.options.Scope, batch[first:end], version)
+		}
+		first = end
+	}
+	for i := range batch {
+		event := &batch[i]
+		in := input(event)
+		in.At = d.at(now)
+		if in.Event <= machine.Deleted && d.machine.Doubts(in.Version) {
+			flush()
+			in.Held, in.HeldVersion = d.held(event.Key)
+		}
+		effects := d.machine.Step(in)
+		for j := range effects {
+			switch e := &effects[j]; e.Kind {
+			case machine.Apply:
+				if end != i {
+					flush()
+					first = i
+				}
+				end, version = i+1, e.Version
+			case machine.Stage:
+				d.staged.add(event.Item)
+			case machine.Restage:
+				d.staged.replace(event.Item)
+			case machine.Unstage:
+				d.staged.remove(event.Key)
+			case machine.Doubt:
+				d.doubtful.key, d.doubtful.version = event.Key, event.ResourceVersion
+			default:
+				flush()
+				d.perform(e)
+			}
+		}
+		d.answer()
+		if d.next.Kind != 0 {
+			break
+		}
+	}
+	flush()
+	return d.settle()
+}
+
+// settle ends what a page or a batch brought about.
+func (d *driver[T]) settle() error {
+	d.share()
+	if d.next.Kind != 0 {
+		return errAbandoned
+	}
+	return nil
+}
+
+// input is an event in the machine's terms.
+func input[T any](e *source.Event[T]) machine.Input {
+	in := machine.Input{
+		Kind:             machine.Event,
+		Event:            eventType(e.Type),
+		Version:          e.ResourceVersion,
+		InitialEventsEnd: e.InitialEventsEnd,
+		Bytes:            e.Bytes,
+	}
+	switch in.Event {
+	case machine.Error:
+		in.Failure = classify(e.Err)
+		if in.Failure.Class == machine.NoFailure {
+			// It ends the stream, whatever it says.
+			in.Failure.Class = machine.Transport
+			in.Failure.Err = errors.Join(errors.New("an error event that names no error"), e.Err)
+		}
+	case machine.Unknown:
+		in.Failure = machine.Failure{Class: machine.Protocol, Err: e.Err}
+		if e.Err == nil {
+			in.Failure = lost(errors.New("an event of unknown type"))
+		}
+	case machine.Added, machine.Modified, machine.Deleted:
+		if unreadable(&e.Item) {
+			in.Unreadable = 1
+			in.Failure = lost(e.Err)
+		}
+	}
+	return in
+}
+
+func eventType(t source.EventType) machine.EventType {
+	switch t {
+	case source.Added:
+		return machine.Added
+	case source.Modified:
+		return machine.Modified
+	case source.Deleted:
+		return machine.Deleted
+	case source.Bookmark:
+		return machine.Bookmark
+	case source.Error:
+		return machine.Error
+	}
+	return machine.Unknown
+}
+
+// unreadable is whether nobody can say which object this is about.
+func unreadable[T any](item *source.Item[T]) bool {
+	return item.Err != nil && item.Key == (store.Key{})
+}
+
+// lost is the failure to read an identity.
+func lost(err error) machine.Failure {
+	return machine.Failure{Class: machine.Protocol, Err: &unreadableError{err}}
+}
+
+// unreadableError is ErrUnreadable and what the source said about it.
+type unreadableError struct{ err error }
+
+func (e *unreadableError) Error() string { return machine.Unreadable.Error() + ": " + e.err.Error() }
+
+func (e *unreadableError) Unwrap() []error { return []error{machine.Unreadable, e.err} }

@@ -1,0 +1,75 @@
+package machine
+
+// Backoff is where in the row of waits a machine is.
+type Backoff struct {
+	// Attempts is how many waits there were in a row.
+	Attempts int
+	// Hurried is whether the one relist without a wait was had.
+	Hurried bool
+	// HealthySince is when the machine last began to watch.
+	HealthySince Nanos
+}
+
+// delay is the lower end of the next wait.
+func (m *Machine) delay() Nanos {
+	return doubled(m.config.BackoffMin, m.Backoff.Attempts, m.config.BackoffMax)
+}
+
+// doubled returns d doubled n times, and at most limit.
+func doubled(d Nanos, n int, limit Nanos) Nanos {
+	for ; n > 0 && d < limit; n-- {
+		d *= 2
+	}
+	return min(d, limit)
+}
+
+// calm begins a new row of waits if the watch that failed just now had held
+// for long enough.
+func (m *Machine) calm() {
+	if m.Phase == Watching && m.now-m.Backoff.HealthySince >= m.config.HealthAfter {
+		m.Backoff.Attempts, m.Backoff.Hurried = 0, false
+	}
+}
+
+// wait reports f, gives up what is under way, and goes on after a while: with
+// a list if resync is set, else with a watch.
+func (m *Machine) wait(f Failure, resync bool) {
+	m.calm()
+	m.fail(f)
+	m.leave()
+	d := m.delay()
+	m.Backoff.Attempts++
+	m.Resync = resync
+	m.enter(BackingOff)
+	// What the server asks for is the least; jitter comes on top of it, so
+	// that not everybody who was told the same comes back together.
+	least := max(d, min(f.RetryAfter, maxRetryAfter))
+	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
+}
+
+// hurry lists again at once, but only the first time in a row.
+func (m *Machine) hurry(f Failure) {
+	m.calm()
+	if m.Backoff.Hurried {
+		m.wait(f, true)
+		return
+	}
+	m.Backoff.Hurried = true
+	m.leave()
+	m.sync()
+}
+
+// fail reports f, and remembers it until the machine is healthy again.
+func (m *Machine) fail(f Failure) { m.Failure = m.report(f) }
+
+// report tells the user of f, which it completes.
+func (m *Machine) report(f Failure) Failure {
+	f.At = m.now
+	f.Request = m.Request
+	if f.Request.Verb == NoRequest {
+		f.Request = m.last
+	}
+	m.Counts.Failures++
+	m.emit(Effect{Kind: Report, Failure: f})
+	return f
+}

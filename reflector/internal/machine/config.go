@@ -1,0 +1,73 @@
+package machine
+
+// Nanos is a span of time in nanoseconds, or a point in time as the span since
+// a moment that the driver chose.
+type Nanos int64
+
+// Units of time.
+const (
+	Millisecond Nanos = 1_000_000
+	Second            = 1000 * Millisecond
+	Minute            = 60 * Second
+	Hour              = 60 * Minute
+)
+
+// Config is what a driver may choose. Every field must be set.
+type Config struct {
+	// WatchList is whether initial events are asked for at all.
+	WatchList bool
+	// PageSize is the limit of a list request where it is paged.
+	PageSize int64
+	// AlwaysPage pages also where the server would answer from its cache if
+	// it were not asked for pages (a relist at a known version).
+	AlwaysPage bool
+
+	// BackoffMin and BackoffMax bound the lower end of a wait; the upper end
+	// is twice the lower one. It doubles with each failure in a row.
+	// Invariant: 0 < BackoffMin <= BackoffMax.
+	BackoffMin, BackoffMax Nanos
+	// HealthAfter is how long a watch must have held for the next failure to
+	// be the first of its row again.
+	HealthAfter Nanos
+
+	// InitialEventsProgress is how long streamed initial events may make no
+	// progress before the list is fetched page by page instead.
+	InitialEventsProgress Nanos
+	// ListProgress is how long a list may send nothing before it is given up.
+	ListProgress Nanos
+
+	// WatchTimeoutMin and WatchTimeoutMax bound what is drawn for each watch.
+	// Invariant: 0 < WatchTimeoutMin <= WatchTimeoutMax.
+	WatchTimeoutMin, WatchTimeoutMax Nanos
+}
+
+const (
+	// shortWatch: a watch that ends sooner and brought nothing new counts as
+	// a failure, although the server ended it in good order.
+	shortWatch = Second
+	// watchGrace is how long past its timeout a silent watch is left to the
+	// server to end; then it is taken for dead.
+	watchGrace = 30 * Second
+	// olderBeforeConsistent answers older than the store are put down to a
+	// lagging server; then a consistent list is asked for.
+	olderBeforeConsistent = 2
+	// consistentRetries is how many more consistent lists must also be older
+	// than the store before the server is taken to have been restored.
+	consistentRetries = 3
+	// refusalsBeforeRelist watches in a row that the server itself turned
+	// down or broke off at one version, without calling it expired, before
+	// that version is given up.
+	refusalsBeforeRelist = 3
+	// streamAttempts failed attempts at streamed initial events are followed
+	// by one attempt page by page, in case it is the streaming that fails.
+	streamAttempts = 3
+	// streamRetryAfter is when streaming is tried again after a server has
+	// left it without progress once. A refusal stands longer; see Streaming.
+	streamRetryAfter = Hour
+	// maxRetryAfter bounds what a server can ask for with Retry-After.
+	maxRetryAfter = 5 * Minute
+	// healMax bounds the distance of relists that could not heal.
+	healMax = 10 * Minute
+	// maxListStalls bounds the doublings of Config.ListProgress.
+	maxListStalls = 4
+)

@@ -1,0 +1,31 @@
+// Package machine is the protocol of list and watch as a pure state machine:
+// an input goes in, effects come out, and nothing happens in between. It has
+// no goroutine, no clock, no randomness and no objects, and it imports nothing
+// that could give it one; a test checks that.
+//
+// The driver owns all of those. Its loop is
+//
+//	effects := m.Step(Input{Kind: Start})
+//	for {
+//		carry out effects, in order
+//		the last of List, Watch and Wait among them says what to do now:
+//			List, Watch: send the request; step with a Page for each page, an
+//			             Event for each event, and Ended when it is over
+//			Wait:        wait; step with a Timer
+//	}
+//
+// Exactly one request or one wait is under way at any time, until Stopped.
+// Pages and events belong to the driver: each effect speaks of the page or
+// event of the very input that it answers. An effect that follows Abandon
+// replaces the request under way: the driver ends it, ignores what is left of
+// it, and steps with no Ended for it.
+//
+// Time is the driver's as well: each input says when it came (At), and
+// durations leave as ranges from which the driver draws.
+//
+// What the states are called, what leads from one to another and what the
+// fields mean stands in state.go. One file a concern: list.go, initial.go
+// (streamed initial events), watch.go, failure.go, heal.go, backoff.go.
+//
+// A Machine may be used by one goroutine at a time.
+package machine

@@ -1,0 +1,68 @@
+package machine
+
+// EffectKind says what the driver is to do.
+type EffectKind uint8
+
+const (
+	// List: send Request as a LIST. Give it up with Silence if nothing comes
+	// for as long as Silence says.
+	List EffectKind = iota + 1
+	// Watch: send Request as a WATCH, with a timeout drawn from [Min, Max).
+	// Silence and PastTimeout are as in Patience.
+	Watch
+	// Wait: for a span drawn from [Min, Max), then step with a Timer.
+	Wait
+	// Abandon: end the request under way and forget the rest of it.
+	Abandon
+
+	// Patience: the request under way is to be given up, with Silence, when
+	// nothing came for as long as Silence says; if PastTimeout is set, no
+	// sooner than that long after the request's timeout.
+	Patience
+	// SetAlarm: end the watch that is under way, or asked for just now, and
+	// step with an Alarm, after a span drawn from [Min, Max), unless it is
+	// over before.
+	SetAlarm
+
+	// Stage: add this input's page, or event's object, to what is staged.
+	Stage
+	// Restage: this event's object takes the place of its earlier state in
+	// what is staged.
+	Restage
+	// Unstage: this event's object is no longer in what is staged.
+	Unstage
+	// Discard: forget what is staged.
+	Discard
+	// Publish: replace the sink's state with what is staged, at Version, as a
+	// new epoch if Epoch is set; nothing is staged from then on.
+	Publish
+
+	// Apply: hand this event to the sink; its version is then Version.
+	Apply
+	// Advance: tell the sink that its version is Version, with no change.
+	Advance
+
+	// Doubt: keep the key and version of this event for Ask.
+	Doubt
+	// Ask: look whether the sink has the object of the last Doubt, at that
+	// very version, and step with a Verdict.
+	Ask
+
+	// Report: tell the user of Failure.
+	Report
+	// End: there is nothing more to do.
+	End
+)
+
+// Effect is one thing for the driver to do. Only the fields named for its kind
+// mean anything.
+type Effect struct {
+	Kind        EffectKind
+	Epoch       bool
+	PastTimeout bool
+	Min, Max    Nanos
+	Silence     Nanos
+	Version     string
+	Request     Request
+	Failure     Failure
+}

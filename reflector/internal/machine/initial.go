@@ -1,0 +1,140 @@
+package machine
+
+// mayStream is whether the next list is to be streamed (KEP-3157).
+func (m *Machine) mayStream() bool {
+	if !m.config.WatchList || m.SyncFailures%(streamAttempts+1) == streamAttempts {
+		return false
+	}
+	switch m.Streamability {
+	case Refused:
+		return false
+	case Withheld:
+		return m.now-m.StreamFailedAt >= streamRetryAfter
+	}
+	return true
+}
+
+// stream asks for the state as initial events. With a version they are not
+// older than it; without one they are as of now.
+func (m *Machine) stream() {
+	r := Request{Verb: VerbStream, Version: m.Version}
+	if m.askConsistent() {
+		r.Version = ""
+	}
+	m.List = Progress{At: m.now, Consistent: r.Version == ""}
+	m.enter(Streaming)
+	m.request(r)
+	m.Counts.Streams++
+	m.emit(Effect{Kind: Watch, Request: r,
+		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
+		Silence: m.config.InitialEventsProgress})
+}
+
+// initial takes one event that comes before the end of the initial ones.
+func (m *Machine) initial(in *Input) {
+	m.Counts.Bytes += uint64(in.Bytes)
+	switch in.Event {
+	case Added:
+		m.Counts.Events++
+		m.List.At = m.now
+		m.List.Received++
+		m.stageEvent(in, Stage)
+	case Modified, Deleted:
+		// A server that is catching up sends these before the end, too. One
+		// that knows nothing of initial events sends them for ever, so they
+		// are no sign of progress.
+		m.Counts.Events++
+		kind := Restage
+		if in.Event == Deleted {
+			kind = Unstage
+		}
+		m.stageEvent(in, kind)
+		if m.now-m.List.At >= m.config.InitialEventsProgress {
+			m.withhold(NoInitialEventsEnd)
+		}
+	case Bookmark:
+		m.Counts.Bookmarks++
+		if !in.InitialEventsEnd {
+			// The end comes with the first bookmark, or the server does not
+			// know of it.
+			m.withhold(NoInitialEventsEnd)
+			return
+		}
+		m.List.Version = in.Version
+		if m.accept() {
+			m.follow()
+		}
+	case Error:
+		m.initialFailed(in.Failure)
+	case Unknown:
+		m.Counts.Events++
+		m.lostInList(in.Failure, 1)
+	}
+}
+
+// stageEvent stages one event, or puts up with it having no identity.
+func (m *Machine) stageEvent(in *Input, kind EffectKind) {
+	if in.Unreadable > 0 {
+		// It is no key's next state, only something that cannot be read.
+		kind = Stage
+	}
+	m.List.Staged = true
+	m.emit(Effect{Kind: kind})
+	if in.Unreadable > 0 {
+		m.lostInList(in.Failure, in.Unreadable)
+	}
+}
+
+// follow goes on with the same stream once its initial events are published.
+func (m *Machine) follow() {
+	m.Request = Request{Verb: VerbWatch, Version: m.Version}
+	m.Advanced = true
+	m.Synthetic = false
+	m.Streamability = Untried
+	m.enter(Watching)
+	m.emit(Effect{Kind: Patience, Silence: watchGrace, PastTimeout: true})
+	m.arm()
+}
+
+// initialEnded takes that the stream ended before its initial events did.
+func (m *Machine) initialEnded() {
+	if m.age() >= m.config.InitialEventsProgress {
+		m.withhold(NoInitialEventsEnd)
+		return
+	}
+	m.SyncFailures++
+	m.wait(Failure{Class: Protocol, Err: Truncated}, true)
+}
+
+// withhold fetches the list page by page, because streaming it got nowhere.
+func (m *Machine) withhold(fault Fault) {
+	m.fail(Failure{Class: Protocol, Err: fault})
+	m.Streamability, m.StreamFailedAt = Withheld, m.now
+	m.leave()
+	m.sync()
+}
+
+// initialFailed takes the failure of a stream of initial events.
+func (m *Machine) initialFailed(f Failure) {
+	asked := m.Request
+	if asked.Verb == NoRequest {
+		asked = m.last
+	}
+	switch f.Class {
+	case Invalid:
+		m.Streamability = Refused
+		m.leave()
+		m.sync()
+		return
+	case Expired, TooLarge:
+		if asked.Version != "" {
+			m.leave()
+			m.forgetVersion()
+			return
+		}
+	case NotFound:
+		m.vanished()
+	}
+	m.SyncFailures++
+	m.wait(f, true)
+}

@@ -1,0 +1,145 @@
+package machine
+
+// InputKind says what happened.
+type InputKind uint8
+
+const (
+	// Start begins; the first input.
+	Start InputKind = iota + 1
+	// Page is a piece of the list under way.
+	Page
+	// Event is one event of the watch under way.
+	Event
+	// Ended says that the request under way is over. Failure is zero if it
+	// ended in good order.
+	Ended
+	// Silence says that the driver ended the request, because nothing came
+	// for as long as the request's effect allowed.
+	Silence
+	// Alarm says that the driver ended the request because the time of an
+	// Alarm effect was up.
+	Alarm
+	// Timer says that a wait is over.
+	Timer
+	// Verdict answers an Ask effect.
+	Verdict
+	// Stop ends everything; the last input.
+	Stop
+)
+
+// Input is one thing that happened. Only the fields named for its kind mean
+// anything.
+type Input struct {
+	Kind InputKind
+	// At is when; never less than that of an earlier input.
+	At Nanos
+
+	// Items, of a Page: how many objects it holds.
+	Items int64
+	// Unreadable, of a Page: on how many of them the identity could not be
+	// read; of an Event: 1 if so. Failure.Err says what was wrong.
+	Unreadable int64
+	// Version is the list's on a Page, the object's or the bookmark's on an
+	// Event.
+	Version string
+	// Continue, More and Remaining, of a Page: as in source.Page.
+	Continue  string
+	More      bool
+	Remaining int64
+	// Bytes is the size on the wire of a Page or an Event.
+	Bytes int64
+
+	// Event is the type of an Event.
+	Event EventType
+	// InitialEventsEnd, of a Bookmark event.
+	InitialEventsEnd bool
+	// Held and HeldVersion are of an Event for which Doubts said true: what
+	// the sink has under the same key.
+	Held        Held
+	HeldVersion string
+
+	// Confirmed, of a Verdict.
+	Confirmed bool
+
+	// Failure is of an Ended, an Error event and an Unknown event.
+	Failure Failure
+}
+
+// EventType is the type of a watch event.
+type EventType uint8
+
+// The types of events; they mean what they mean in package source.
+const (
+	Added EventType = iota + 1
+	Modified
+	Deleted
+	Bookmark
+	Error
+	Unknown
+)
+
+// Held says what the sink has under an event's key.
+type Held uint8
+
+const (
+	// HeldUnknown: nobody asked, or there is an object whose version cannot
+	// be read.
+	HeldUnknown Held = iota
+	// HeldAbsent: there is nothing.
+	HeldAbsent
+	// HeldPresent: there is an object, of HeldVersion.
+	HeldPresent
+)
+
+// Class says what kind of failure a failure is, as far as it matters for what
+// to do next.
+type Class uint8
+
+const (
+	// NoFailure: in good order.
+	NoFailure Class = iota
+	// Transport: the connection was refused, reset, cut off, or timed out, or
+	// what came over it could not be understood.
+	Transport
+	// Server: 5xx.
+	Server
+	// Throttled: 429.
+	Throttled
+	// Expired: 410, Gone or Expired.
+	Expired
+	// TooLarge: the server has not come as far as the version asked for.
+	TooLarge
+	// Unauthorized: 401.
+	Unauthorized
+	// Forbidden: 403.
+	Forbidden
+	// NotFound: 404, the resource does not exist, or no longer.
+	NotFound
+	// Invalid: the server does not understand the request or does not do
+	// such things: 400, 405, 406, 415, 422.
+	Invalid
+	// Other: a refusal of any other kind.
+	Other
+	// Protocol: the server broke a rule of the protocol; Err is a Fault.
+	Protocol
+)
+
+var classNames = [...]string{"ended", "transport", "server", "throttled", "expired", "too-large",
+	"unauthorized", "forbidden", "not-found", "invalid", "other", "protocol"}
+
+// String returns a short name.
+func (c Class) String() string { return classNames[c] }
+
+// Failure is what went wrong, with which request, and when.
+type Failure struct {
+	Class Class
+	Err   error
+	// RetryAfter is what the server asked for; 0 if nothing.
+	RetryAfter Nanos
+
+	// What follows is filled in by the machine.
+
+	// Request is what was asked for.
+	Request Request
+	At      Nanos
+}

@@ -1,0 +1,187 @@
+package machine
+
+// sync begins to fetch the whole state: streamed if the server can, else page
+// by page. Nothing may be under way.
+func (m *Machine) sync() {
+	m.Heal.Since = 0
+	if m.mayStream() {
+		m.stream()
+		return
+	}
+	r := m.listRequest()
+	m.List = Progress{At: m.now, Consistent: r.Version == ""}
+	m.list(r)
+}
+
+// listRequest chooses the version rule and the page size of a first page.
+//
+// A first list takes any version, which a server answers from its cache. A
+// later one asks for nothing older than the store. Where that version is gone,
+// or ahead of the server, or keeps being answered with older ones, a
+// consistent list is asked for.
+//
+// Limits make servers bypass their cache, so that a relist at a known version
+// goes without, unless the server turned out to have no cache.
+func (m *Machine) listRequest() Request {
+	r := Request{Verb: VerbList}
+	switch {
+	case m.askConsistent():
+	case m.Version == "":
+		r.Version = "0"
+	default:
+		r.Version, r.NotOlderThan = m.Version, true
+	}
+	if !m.Unpaged && (m.config.AlwaysPage || m.Paginated || !r.NotOlderThan) {
+		r.Limit = m.config.PageSize
+	}
+	return r
+}
+
+// askConsistent is whether a list must not name the store's version.
+func (m *Machine) askConsistent() bool {
+	return m.VersionGone || m.Older >= olderBeforeConsistent
+}
+
+// list sends a list request.
+func (m *Machine) list(r Request) {
+	m.enter(Listing)
+	m.request(r)
+	m.Counts.Lists++
+	m.emit(Effect{Kind: List, Request: r, Silence: m.config.ListProgress << m.ListStalls})
+}
+
+// page takes in a piece of the list under way.
+func (m *Machine) page(in *Input) {
+	m.Counts.Bytes += uint64(in.Bytes)
+	l := &m.List
+	if in.Version != "" {
+		if l.Version != "" && l.Version != in.Version {
+			m.mixed()
+			return
+		}
+		l.Version = in.Version
+	}
+	l.At = m.now
+	l.Received += in.Items
+	l.Remaining = in.Remaining
+	l.Staged = true
+	m.emit(Effect{Kind: Stage})
+	if in.Unreadable > 0 {
+		m.lostInList(in.Failure, in.Unreadable)
+	}
+	if !in.More {
+		l.Complete, l.Continue = true, in.Continue
+	}
+}
+
+// mixed gives up a list whose pages are of different versions.
+func (m *Machine) mixed() {
+	f := Failure{Class: Protocol, Err: MixedVersions}
+	if m.Unpaged {
+		m.SyncFailures++
+		m.wait(f, true)
+		return
+	}
+	m.fail(f)
+	m.Unpaged = true
+	m.leave()
+	m.sync()
+}
+
+// listEnded takes the good end of one response.
+func (m *Machine) listEnded() {
+	l := &m.List
+	switch {
+	case !l.Complete, l.Continue != "" && l.Continue == m.last.Continue:
+		// Going on where this page began would go on for ever.
+		m.listFailed(Failure{Class: Protocol, Err: Truncated})
+	case l.Continue != "":
+		if m.last.Version == "0" {
+			m.Paginated = true
+		}
+		l.Complete = false
+		m.list(Request{Verb: VerbList, Continue: l.Continue, Limit: m.last.Limit})
+	case m.accept():
+		m.watch()
+	}
+}
+
+// accept publishes the list that is complete, unless it is older than the
+// store. If it is, accept gives it up and returns false.
+func (m *Machine) accept() bool {
+	epoch := false
+	order, ok := m.compare(m.List.Version, m.Version)
+	if m.Synced && ok && order < 0 {
+		m.Older++
+		if m.List.Consistent {
+			m.OlderConsistent++
+		}
+		if m.OlderConsistent <= consistentRetries {
+			m.wait(Failure{Class: Protocol, Err: OlderThanStore}, true)
+			return false
+		}
+		m.report(Failure{Class: Protocol, Err: Restored})
+		m.Epoch++
+		epoch = true
+	}
+	m.publish(epoch)
+	return true
+}
+
+// publish makes what is staged the state of the sink.
+func (m *Machine) publish(epoch bool) {
+	m.Version = m.List.Version
+	m.Synced = true
+	m.Counts.Published++
+	m.emit(Effect{Kind: Publish, Version: m.Version, Epoch: epoch})
+	m.healed(m.List.Unreadable > 0)
+	m.healthy()
+	m.List = Progress{}
+	m.VersionGone, m.Unpaged = false, false
+	m.Older, m.OlderConsistent = 0, 0
+	m.ListStalls, m.SyncFailures, m.Refusals = 0, 0, 0
+}
+
+// listFailed takes the failure of a list request.
+func (m *Machine) listFailed(f Failure) {
+	asked := m.last
+	switch f.Class {
+	case Expired:
+		if asked.Continue != "" && !m.Unpaged {
+			// The pages outlived their version. One piece cannot.
+			m.Unpaged = true
+			m.leave()
+			m.sync()
+			return
+		}
+		if asked.Version != "" {
+			m.forgetVersion()
+			return
+		}
+	case TooLarge, Invalid:
+		if asked.Version != "" {
+			m.forgetVersion()
+			return
+		}
+	case Transport, Protocol:
+		if m.Streamability == Withheld {
+			// So it was the network, or all of the server, that was slow.
+			m.Streamability = Untried
+		}
+	case NotFound:
+		m.vanished()
+	}
+	m.SyncFailures++
+	m.wait(f, true)
+}
+
+// forgetVersion lists again at once, consistently.
+func (m *Machine) forgetVersion() {
+	m.VersionGone = true
+	m.leave()
+	m.sync()
+}
+
+// vanished notes that the resource is not there: what comes back under its
+// name may be served by somebody else.
+func (m *Machine) vanished() { m.Streamability = Untried }

@@ -1,0 +1,299 @@
+package machine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+)
+
+// TestAMillionRandomInputsBreakNoInvariant feeds machines inputs that a server
+// might cause, and some that make no sense, and checks after each what must
+// hold whatever came before.
+func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	const machines, inputs = 4000, 250
+	published, epochs, unordered, healed := 0, uint64(0), 0, 0
+	for i := range uint64(machines) {
+		w := newWorld(seed, i)
+		for range inputs {
+			in := w.invent()
+			if err := w.step(in); err != nil {
+				t.Fatalf("seed %d, machine %d: %v\nafter %+v\nstate %+v", seed, i, err, in, w.m.State)
+			}
+		}
+		published += int(w.m.Counts.Published)
+		epochs += w.m.Epoch
+		if w.m.Unordered {
+			unordered++
+		}
+		healed += w.alarms
+	}
+	// The test must have been where it matters.
+	t.Logf("%d lists published, %d epochs, %d machines without order, %d alarms", published, epochs, unordered, healed)
+	if published < machines || epochs == 0 || unordered == 0 || healed == 0 {
+		t.Error("the random inputs did not reach all that they should")
+	}
+}
+
+// world is a machine, who feeds it, and what a driver would know.
+type world struct {
+	m      *Machine
+	rand   *rand.Rand
+	now    Nanos
+	server int // the server's version
+	strict bool
+
+	waiting   bool // a wait is under way
+	requested bool // a request is
+	staged    bool
+	started   bool
+	hasty     int // requests since anything moved
+	alarms    int
+}
+
+func newWorld(seed, i uint64) *world {
+	r := rand.New(rand.NewPCG(seed, i))
+	config := testConfig()
+	config.WatchList = r.IntN(3) > 0
+	config.AlwaysPage = r.IntN(4) == 0
+	// A strict world has no nonsense in it, so that more of it goes well.
+	return &world{m: New(config), rand: r, server: 1000, strict: r.IntN(2) == 0}
+}
+
+func (w *world) chance(n int) bool { return w.rand.IntN(n) == 0 }
+
+// version invents one: mostly the server's, now and then an old one, or none.
+func (w *world) version() string {
+	switch {
+	case w.chance(8):
+		return strconv.Itoa(max(1, w.server-w.rand.IntN(50)))
+	case !w.strict && w.chance(20):
+		return ""
+	case !w.strict && w.chance(20):
+		return fmt.Sprintf("x%d", w.rand.IntN(5))
+	}
+	w.server += w.rand.IntN(4)
+	if w.chance(200) {
+		w.server = max(100, w.server-200) // restored
+	}
+	return strconv.Itoa(w.server)
+}
+
+func (w *world) failure() Failure {
+	class := Class(1 + w.rand.IntN(int(Other)))
+	f := Failure{Class: class, Err: fmt.Errorf("%v", class)}
+	if w.chance(4) {
+		f.RetryAfter = Nanos(w.rand.Int64N(int64(Hour)))
+	}
+	return f
+}
+
+// invent makes up the next input.
+func (w *world) invent() Input {
+	if w.chance(3) {
+		w.now += Nanos(w.rand.Int64N(int64(3 * Minute)))
+	}
+	if !w.started {
+		w.started = true
+		return Input{Kind: Start, At: w.now}
+	}
+	in := Input{At: w.now}
+	if !w.strict && w.chance(10) {
+		in.Kind = InputKind(1 + w.rand.IntN(int(Verdict)))
+	} else {
+		in.Kind = w.fitting()
+	}
+	switch in.Kind {
+	case Page:
+		in.Version, in.Items = w.m.List.Version, w.rand.Int64N(5)
+		if in.Version == "" || w.chance(20) {
+			in.Version = w.version()
+		}
+		in.More = w.chance(3)
+		if w.chance(3) {
+			in.Continue = strconv.Itoa(w.rand.IntN(100))
+		}
+		in.Unreadable = int64(w.rand.IntN(20) / 19)
+	case Event:
+		in.Event = EventType(1 + w.rand.IntN(int(Bookmark)))
+		if w.chance(15) {
+			in.Event = EventType(1 + w.rand.IntN(int(Unknown)))
+		}
+		in.Version = w.version()
+		in.InitialEventsEnd = w.m.Phase == Streaming && !w.chance(5)
+		in.Unreadable = int64(w.rand.IntN(40) / 39)
+		in.Held = Held(w.rand.IntN(3))
+		in.HeldVersion = w.version()
+		if in.Event == Error || in.Event == Unknown {
+			in.Failure = w.failure()
+		}
+	case Ended:
+		if w.chance(2) {
+			in.Failure = w.failure()
+		}
+	case Verdict:
+		in.Confirmed = w.chance(10)
+	}
+	return in
+}
+
+// fitting is a kind of input that the driver could have.
+func (w *world) fitting() InputKind {
+	switch {
+	case w.waiting:
+		return Timer
+	case w.chance(40):
+		return Silence
+	case w.m.Heal.Armed && w.chance(5):
+		return Alarm
+	case w.chance(5):
+		return Ended
+	case w.m.Phase == Listing && w.m.List.Complete:
+		return Ended
+	case w.m.Phase == Listing:
+		return Page
+	}
+	return Event
+}
+
+// step steps, and says what is wrong.
+func (w *world) step(in Input) error {
+	before := w.m.State
+	effects := w.m.Step(in)
+	after := &w.m.State
+	if w.requested && (in.Kind == Ended || in.Kind == Silence || in.Kind == Alarm && before.Phase == Watching) {
+		w.requested = false
+	}
+	if in.Kind == Timer {
+		w.waiting = false
+	}
+	if in.Kind == Alarm {
+		w.alarms++
+	}
+	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer {
+		w.hasty = 0
+	}
+	for _, e := range effects {
+		if err := w.check(&before, in, e); err != nil {
+			return fmt.Errorf("%w (%s)", err, sentence(e))
+		}
+	}
+	switch after.Phase {
+	case Starting, Stopped:
+	case BackingOff:
+		if !w.waiting || w.requested {
+			return fmt.Errorf("backing off without a wait, or with a request")
+		}
+	default:
+		if w.waiting && in.Kind != Timer || !w.requested {
+			return fmt.Errorf("%v without a request, or with a wait", after.Phase)
+		}
+	}
+	if (after.Request.Verb != NoRequest) != w.requested {
+		return fmt.Errorf("the request noted is not the one under way")
+	}
+	if after.List.Staged != w.staged {
+		return fmt.Errorf("staged is %v, noted %v", w.staged, after.List.Staged)
+	}
+	if after.List != (Progress{}) && after.Phase != Listing && after.Phase != Streaming {
+		return fmt.Errorf("a list under way in %v", after.Phase)
+	}
+	if after.Epoch == before.Epoch && !after.Unordered {
+		if order, ok := resourceversion.Compare(after.Version, before.Version); ok && order < 0 {
+			return fmt.Errorf("version went from %s to %s", before.Version, after.Version)
+		}
+	}
+	if after.Heal.Armed && (after.Phase != Watching || !after.Degraded()) {
+		return fmt.Errorf("armed in %v", after.Phase)
+	}
+	if after.Degraded() && after.Phase == Watching && !after.Heal.Armed {
+		return fmt.Errorf("degraded, and nothing arranged")
+	}
+	if w.hasty > 8 {
+		return fmt.Errorf("%d requests without anything moving", w.hasty)
+	}
+	return relistReason(&before, in, after)
+}
+
+// relistReason is wrong if a synced machine begins to list without a reason.
+func relistReason(before *State, in Input, after *State) error {
+	listing := after.Phase == Listing || after.Phase == Streaming || after.Phase == BackingOff && after.Resync
+	if before.Phase != Watching || !listing {
+		return nil
+	}
+	switch f := in.Failure.Class; {
+	case f == Expired || f == NotFound:
+	case after.Refusals >= refusalsBeforeRelist:
+	case in.Kind == Alarm && before.Degraded():
+	case after.Heal.Doubting:
+	default:
+		return fmt.Errorf("a relist without a reason")
+	}
+	return nil
+}
+
+// check carries out one effect as a driver would.
+func (w *world) check(before *State, in Input, e Effect) error {
+	c := w.m.config
+	switch e.Kind {
+	case List, Watch:
+		if w.requested || w.waiting {
+			return fmt.Errorf("a second request, or one during a wait")
+		}
+		w.requested = true
+		w.hasty++
+		if e.Request.Continue != "" && (e.Request.Version != "" || e.Request.NotOlderThan) {
+			return fmt.Errorf("a continued list with a version")
+		}
+		if e.Silence <= 0 {
+			return fmt.Errorf("unlimited patience")
+		}
+	case Wait:
+		if w.requested || w.waiting {
+			return fmt.Errorf("a wait during a request or another wait")
+		}
+		w.waiting = true
+		spread := e.Max - e.Min
+		if spread < c.BackoffMin || spread > c.BackoffMax || e.Min < spread || e.Min > max(spread, maxRetryAfter) {
+			return fmt.Errorf("waits %v", between(e))
+		}
+		if in.Failure.RetryAfter == 0 && e.Min != spread {
+			return fmt.Errorf("waits %v without being asked to", between(e))
+		}
+	case Abandon:
+		if !w.requested {
+			return fmt.Errorf("nothing to abandon")
+		}
+		w.requested = false
+	case Stage, Restage, Unstage:
+		if before.Phase != Listing && before.Phase != Streaming {
+			return fmt.Errorf("stages while %v", before.Phase)
+		}
+		w.staged = true
+	case Discard:
+		if !w.staged {
+			return fmt.Errorf("nothing to discard")
+		}
+		w.staged = false
+	case Publish:
+		w.staged = false
+		order, ok := resourceversion.Compare(e.Version, before.Version)
+		older := before.Synced && !before.Unordered && ok && order < 0
+		if older != e.Epoch {
+			return fmt.Errorf("publishes %s over %s", e.Version, before.Version)
+		}
+		if e.Epoch && before.OlderConsistent < consistentRetries {
+			return fmt.Errorf("a new epoch after %d consistent lists", before.OlderConsistent)
+		}
+	case Apply, Advance:
+		if before.Phase != Watching {
+			return fmt.Errorf("applies while %v", before.Phase)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,352 @@
+package machine
+
+import "github.com/kinglet-go/kinglet/reflector/resourceversion"
+
+// Phase is where a machine is.
+type Phase uint8
+
+const (
+	// Starting: nothing was asked for yet.
+	Starting Phase = iota
+	// Listing: a list is being fetched page by page.
+	Listing
+	// Streaming: the initial events of a watch are coming in.
+	Streaming
+	// Watching: the store equals a version of the server, and follows.
+	Watching
+	// BackingOff: something failed; waiting before the next attempt.
+	BackingOff
+	// Stopped: over.
+	Stopped
+)
+
+var phaseNames = [...]string{"Starting", "Listing", "Streaming", "Watching", "BackingOff", "Stopped"}
+
+// String returns the phase's name.
+func (p Phase) String() string {
+	if int(p) < len(phaseNames) {
+		return phaseNames[p]
+	}
+	return "Unknown"
+}
+
+// Verb is the kind of a request.
+type Verb uint8
+
+const (
+	// NoRequest: nothing is under way.
+	NoRequest Verb = iota
+	// VerbList is a LIST.
+	VerbList
+	// VerbStream is a WATCH that begins with the state as events.
+	VerbStream
+	// VerbWatch is a WATCH.
+	VerbWatch
+)
+
+var verbNames = [...]string{"none", "list", "watch-list", "watch"}
+
+// String returns "list", "watch-list" or "watch".
+func (v Verb) String() string { return verbNames[v] }
+
+// Request is what is asked of the server.
+type Request struct {
+	Verb    Verb
+	Version string
+	// NotOlderThan, Continue and Limit are of a list.
+	NotOlderThan bool
+	Continue     string
+	Limit        int64
+}
+
+// Streamability is what is known about the server's streaming of initial
+// events.
+type Streamability uint8
+
+const (
+	// Untried, or done before: streaming is tried first.
+	Untried Streamability = iota
+	// Refused: the server said that it does not. This stands until the
+	// resource has been gone in between, since then another server may be
+	// behind it.
+	Refused
+	// Withheld: the server did not get on with it. Tried again once
+	// streamRetryAfter has passed.
+	Withheld
+)
+
+// Progress is what has come of the list under way.
+type Progress struct {
+	// Consistent is whether it was asked for with resource version "", so
+	// that an older answer than before means more than a lagging server.
+	Consistent bool
+	// Version is the list's, once known.
+	Version string
+	// Continue is where the next request goes on.
+	Continue string
+	// Complete is whether the response under way sent its last page.
+	Complete bool
+	// Staged is whether the driver holds anything staged.
+	// Invariant: false outside of Listing and Streaming.
+	Staged bool
+	// Received is the number of objects so far, Remaining the server's
+	// estimate of what is to come.
+	Received, Remaining int64
+	// Unreadable is how many of them could not be told apart.
+	Unreadable int64
+	// At is when the last of them came.
+	At Nanos
+}
+
+// Counts only ever grow.
+type Counts struct {
+	// Lists, Streams and Watches are requests sent; a list's pages count as
+	// one request each.
+	Lists, Streams, Watches uint64
+	// Published lists; all but the first are relists.
+	Published uint64
+	// Events that came in, Bookmarks among them.
+	Events, Bookmarks uint64
+	// Duplicates are events left out because the store had that state or a
+	// later one.
+	Duplicates uint64
+	// Unreadable is how often something came that could not be told apart.
+	Unreadable uint64
+	// Failures reported.
+	Failures uint64
+	// Bytes read.
+	Bytes uint64
+}
+
+// State is everything that a machine knows. It holds no pointers into the
+// machine, so that a copy is a snapshot.
+type State struct {
+	Phase Phase
+	// Since is when the phase was entered.
+	Since Nanos
+
+	// Synced is whether a list was published.
+	Synced bool
+	// Version is what the sink's state equals.
+	// Invariant: within an epoch, and unless Unordered, it never decreases.
+	Version string
+	// Epoch counts the times that the server was found to be restored.
+	Epoch uint64
+	// Unordered is whether versions proved to have no order, although they
+	// look as if: arrival order counts.
+	Unordered bool
+
+	// Request is the one under way.
+	// Invariant: Verb is NoRequest exactly in Starting, BackingOff, Stopped.
+	Request Request
+	// RequestAt is when it was sent.
+	RequestAt Nanos
+	// Advanced is whether it brought the version forward.
+	Advanced bool
+	// Synthetic is whether the watch under way began at no version, and only
+	// sent objects that may have existed before, in no particular order.
+	Synthetic bool
+
+	// List is about the list under way, and zero otherwise.
+	List Progress
+	// Resync is whether the wait under way leads to a list, not a watch.
+	Resync bool
+
+	// VersionGone is whether the next list must not ask for Version.
+	VersionGone bool
+	// Unpaged is whether the next list must come in one piece, because its
+	// pages could not be had at one version.
+	Unpaged bool
+	// Paginated is whether the server pages although asked for any version,
+	// so that it has no cache to spare by not paging.
+	Paginated bool
+	// Older counts lists in a row that were older than the store,
+	// OlderConsistent those of them that were consistent.
+	Older, OlderConsistent int
+	// ListStalls counts lists in a row that were given up.
+	ListStalls int
+
+	// Streamability and StreamFailedAt say whether streaming is tried.
+	Streamability  Streamability
+	StreamFailedAt Nanos
+	// SyncFailures counts failed attempts in a row at getting a list.
+	SyncFailures int
+
+	// Refusals counts watches in a row that the server refused or broke off
+	// at Version.
+	Refusals int
+
+	Backoff Backoff
+	Heal    Heal
+
+	// Failure is the last one; zero once healthy again.
+	Failure Failure
+	Counts  Counts
+}
+
+// Machine steps from state to state. Create one with New.
+type Machine struct {
+	State
+	config Config
+	now    Nanos
+	// last is the request that was under way last.
+	last    Request
+	effects []Effect
+}
+
+// New returns a machine that has not started.
+func New(config Config) *Machine { return &Machine{config: config} }
+
+// Step takes one input in and returns what is to be done about it, in order.
+// The slice is valid until the next Step. An input that does not fit the state
+// has no effect.
+func (m *Machine) Step(in Input) []Effect {
+	m.effects = m.effects[:0]
+	if m.Phase == Stopped {
+		return nil
+	}
+	m.now = max(m.now, in.At)
+	switch in.Kind {
+	case Start:
+		if m.Phase == Starting {
+			m.sync()
+		}
+	case Page:
+		if m.Phase == Listing {
+			m.page(&in)
+		}
+	case Event:
+		switch m.Phase {
+		case Streaming:
+			m.initial(&in)
+		case Watching:
+			m.live(&in)
+		}
+	case Ended:
+		m.ended(in.Failure)
+	case Silence:
+		m.silence()
+	case Alarm:
+		if m.Phase == Watching {
+			m.over()
+			m.alarm()
+		}
+	case Timer:
+		if m.Phase == BackingOff {
+			m.resume()
+		}
+	case Verdict:
+		m.verdict(in.Confirmed)
+	case Stop:
+		m.leave()
+		m.enter(Stopped)
+		m.emit(Effect{Kind: End})
+	}
+	return m.effects
+}
+
+func (m *Machine) emit(e Effect) { m.effects = append(m.effects, e) }
+
+// enter changes the phase.
+func (m *Machine) enter(p Phase) {
+	if m.Phase == p {
+		return
+	}
+	m.Phase, m.Since = p, m.now
+	if p == Watching {
+		m.Backoff.HealthySince = m.now
+	}
+}
+
+// request notes what is under way from now on.
+func (m *Machine) request(r Request) {
+	m.Request, m.RequestAt, m.Advanced = r, m.now, false
+	m.Heal.Armed = false
+}
+
+// over notes that nothing is under way any more.
+func (m *Machine) over() {
+	m.last, m.Request = m.Request, Request{}
+	m.Heal.Armed = false
+}
+
+// leave gives up what is under way: the request, and what is staged.
+func (m *Machine) leave() {
+	if m.Request.Verb != NoRequest {
+		m.emit(Effect{Kind: Abandon})
+		m.over()
+	}
+	if m.List.Staged {
+		m.emit(Effect{Kind: Discard})
+	}
+	m.List = Progress{}
+}
+
+// age is for how long the request under way has been.
+func (m *Machine) age() Nanos { return m.now - m.RequestAt }
+
+// compare orders two versions, if there is an order.
+func (m *Machine) compare(a, b string) (order int, ok bool) {
+	if m.Unordered {
+		return 0, false
+	}
+	return resourceversion.Compare(a, b)
+}
+
+// healthy forgets the last failure.
+func (m *Machine) healthy() {
+	if m.Failure.Class != NoFailure {
+		m.Failure = Failure{}
+	}
+}
+
+// ended takes the end of the request under way.
+func (m *Machine) ended(f Failure) {
+	if m.Request.Verb == NoRequest {
+		return
+	}
+	m.over()
+	good := f.Class == NoFailure
+	switch {
+	case m.Phase == Listing && good:
+		m.listEnded()
+	case m.Phase == Listing:
+		m.listFailed(f)
+	case m.Phase == Streaming && good:
+		m.initialEnded()
+	case m.Phase == Streaming:
+		m.initialFailed(f)
+	case good:
+		m.watchEnded()
+	default:
+		m.watchFailed(f, false)
+	}
+}
+
+// silence takes that nothing came for too long.
+func (m *Machine) silence() {
+	if m.Request.Verb == NoRequest {
+		return
+	}
+	m.over()
+	switch m.Phase {
+	case Listing:
+		m.ListStalls = min(m.ListStalls+1, maxListStalls)
+		m.listFailed(Failure{Class: Protocol, Err: Stalled})
+	case Streaming:
+		m.withhold(Stalled)
+	case Watching:
+		// The server was to end this watch and did not, and nobody knows
+		// since when the line is dead.
+		m.watch()
+	}
+}
+
+// resume goes on after a wait.
+func (m *Machine) resume() {
+	if m.Resync {
+		m.sync()
+		return
+	}
+	m.watch()
+}

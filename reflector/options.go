@@ -1,0 +1,134 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Defaults of Options.
+const (
+	DefaultPageSize              = 500
+	DefaultBackoffMin            = 800 * time.Millisecond
+	DefaultBackoffMax            = 30 * time.Second
+	DefaultBackoffReset          = 2 * time.Minute
+	DefaultInitialEventsProgress = 10 * time.Second
+	// DefaultListProgress is generous, since a source that decodes a whole
+	// response before it yields shows no progress meanwhile: 500,000 objects
+	// of JSON take minutes.
+	DefaultListProgress    = 10 * time.Minute
+	DefaultWatchTimeoutMin = 5 * time.Minute
+	DefaultWatchTimeoutMax = 10 * time.Minute
+)
+
+// Options of a reflector. The zero value is ready to use.
+type Options struct {
+	// Scope is what the source speaks for; the zero Scope is everything.
+	Scope store.Scope
+	// Name is for errors; the source's description if empty.
+	Name string
+
+	// PageSize is how many objects a page of a list may have. 0 means
+	// DefaultPageSize where a server pages anyway, and no pages for a relist,
+	// which servers then answer from their cache. Another value pages always.
+	PageSize int64
+	// DisableWatchList lists page by page from the start. A source can ask
+	// for the same with a method WatchListUnsupported() bool.
+	DisableWatchList bool
+
+	// BackoffMin is the least lower end of a wait, BackoffMax the greatest;
+	// each failure in a row doubles it. What is waited for is drawn from
+	// [d, 2d). A Retry-After of up to 5 minutes raises d.
+	BackoffMin, BackoffMax time.Duration
+	// BackoffReset is for how long a watch must have held for the row to
+	// begin anew.
+	BackoffReset time.Duration
+
+	// InitialEventsProgress is for how long streamed initial events may make
+	// no progress.
+	InitialEventsProgress time.Duration
+	// ListProgress is for how long a list may yield no page; it doubles, up
+	// to 16 times, each time that this was not enough.
+	ListProgress time.Duration
+
+	// WatchTimeoutMin and WatchTimeoutMax bound for how long a watch is asked
+	// for; each is drawn from between.
+	WatchTimeoutMin, WatchTimeoutMax time.Duration
+
+	// OnError is told of every *Error: of all that makes the reflector wait,
+	// and of all that it lost or doubts. Called from Run's goroutine, under no
+	// lock; the reflector stands still meanwhile. May be nil: Status tells
+	// the last error too.
+	OnError func(error)
+	// OnStatus is called after each change of phase, of the last error, of
+	// Synced, Epoch or Degraded. Counts change far more often and are not
+	// told. Called as OnError is. May be nil.
+	OnStatus func(Status)
+
+	// Rand draws from [0, 1); math/rand's if nil. Called from Run's goroutine.
+	Rand func() float64
+}
+
+// withDefaults returns o with what is zero filled in, and every problem.
+func (o Options) withDefaults() (Options, error) {
+	var problems []error
+	positive := func(name string, d *time.Duration, def time.Duration) {
+		switch {
+		case *d == 0:
+			*d = def
+		case *d < 0:
+			problems = append(problems, fmt.Errorf("%s is negative: %v", name, *d))
+		}
+	}
+	// A bound that is given alone takes the other one with it.
+	pair := func(lowName, highName string, low, high *time.Duration, defLow, defHigh time.Duration) {
+		if *low == 0 && *high > 0 {
+			defLow = min(defLow, *high)
+		}
+		if *high == 0 && *low > 0 {
+			defHigh = max(defHigh, *low)
+		}
+		positive(lowName, low, defLow)
+		positive(highName, high, defHigh)
+		if *low > *high {
+			problems = append(problems, fmt.Errorf("%s (%v) is more than %s (%v)", lowName, *low, highName, *high))
+		}
+	}
+	if o.PageSize < 0 {
+		problems = append(problems, fmt.Errorf("PageSize is negative: %d", o.PageSize))
+	}
+	pair("BackoffMin", "BackoffMax", &o.BackoffMin, &o.BackoffMax, DefaultBackoffMin, DefaultBackoffMax)
+	pair("WatchTimeoutMin", "WatchTimeoutMax", &o.WatchTimeoutMin, &o.WatchTimeoutMax,
+		DefaultWatchTimeoutMin, DefaultWatchTimeoutMax)
+	positive("BackoffReset", &o.BackoffReset, DefaultBackoffReset)
+	positive("InitialEventsProgress", &o.InitialEventsProgress, DefaultInitialEventsProgress)
+	positive("ListProgress", &o.ListProgress, DefaultListProgress)
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+	return o, errors.Join(problems...)
+}
+
+// config is what the machine needs of o.
+func (o *Options) config() machine.Config {
+	pageSize := o.PageSize
+	if pageSize == 0 {
+		pageSize = DefaultPageSize
+	}
+	return machine.Config{
+		WatchList:             !o.DisableWatchList,
+		PageSize:              pageSize,
+		AlwaysPage:            o.PageSize != 0,
+		BackoffMin:            machine.Nanos(o.BackoffMin),
+		BackoffMax:            machine.Nanos(o.BackoffMax),
+		HealthAfter:           machine.Nanos(o.BackoffReset),
+		InitialEventsProgress: machine.Nanos(o.InitialEventsProgress),
+		ListProgress:          machine.Nanos(o.ListProgress),
+		WatchTimeoutMin:       machine.Nanos(o.WatchTimeoutMin),
+		WatchTimeoutMax:       machine.Nanos(o.WatchTimeoutMax),
+	}
+}

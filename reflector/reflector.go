@@ -1,0 +1,61 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// Reflector keeps one sink equal to one source. Create one with New.
+type Reflector[T any] struct {
+	source  source.Source[T]
+	sink    Sink[T]
+	options Options
+	// origin is the zero of the machine's time.
+	origin time.Time
+	ran    atomic.Bool
+
+	mu    sync.Mutex
+	state machine.State // guarded by mu; a copy of the driver's
+}
+
+// New returns a reflector that has not begun. It starts nothing. The error
+// names every option that is out of bounds.
+func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T], error) {
+	opts, err := opts.withDefaults()
+	if src == nil {
+		err = errors.Join(err, errors.New("source is nil"))
+	}
+	if sink == nil {
+		err = errors.Join(err, errors.New("sink is nil"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reflector: %w", err)
+	}
+	if opts.Name == "" {
+		opts.Name = src.String()
+	}
+	if probe, ok := src.(interface{ WatchListUnsupported() bool }); ok && probe.WatchListUnsupported() {
+		opts.DisableWatchList = true
+	}
+	return &Reflector[T]{source: src, sink: sink, options: opts, origin: time.Now()}, nil
+}
+
+// Run keeps the sink equal to the source until ctx ends, and then returns nil.
+// It blocks, starts no goroutine, and returns as soon as the source and the
+// sink do. Nothing that a source does ends it earlier; the only error is
+// ErrRunTwice.
+func (r *Reflector[T]) Run(ctx context.Context) error {
+	if r.ran.Swap(true) {
+		return ErrRunTwice
+	}
+	d := &driver[T]{reflector: r, machine: machine.New(r.options.config())}
+	d.run(ctx)
+	return nil
+}

@@ -1,0 +1,157 @@
+package reflector
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+)
+
+// Phase is what a reflector is doing.
+type Phase = machine.Phase
+
+// The phases.
+const (
+	// Starting: Run has not begun.
+	Starting = machine.Starting
+	// Listing: fetching a list page by page.
+	Listing = machine.Listing
+	// Streaming: receiving the initial events of a watch.
+	Streaming = machine.Streaming
+	// Watching: following the server.
+	Watching = machine.Watching
+	// BackingOff: waiting after a failure.
+	BackingOff = machine.BackingOff
+	// Stopped: Run is over.
+	Stopped = machine.Stopped
+)
+
+// Status is what a reflector is doing and how it has fared. It is a copy.
+type Status struct {
+	Phase Phase
+	// Since is when the phase began.
+	Since time.Time
+
+	// Synced is whether the sink was given a list.
+	Synced bool
+	// ResourceVersion is what the sink's state equals.
+	ResourceVersion string
+	// Epoch counts the times that the server was found to be restored.
+	Epoch uint64
+
+	// LastError is an *Error; nil once healthy again. While Degraded and
+	// otherwise healthy it says what was lost.
+	LastError     error
+	LastErrorTime time.Time
+	// Degraded: something could not be taken in without its identity, so that
+	// the sink may differ from ResourceVersion until a relist.
+	Degraded bool
+
+	// Received and Remaining are about the list under way: objects so far,
+	// and the server's estimate of how many are to come, 0 if unknown.
+	Received, Remaining int64
+
+	// Bytes read since the start, where the source can know.
+	Bytes uint64
+	// Lists are list requests, one a page; Streams are watches with initial
+	// events; Watches are the other ones.
+	Lists, Streams, Watches uint64
+	// Published lists and streams; all but the first are relists.
+	Published uint64
+	// Events received, and Bookmarks.
+	Events, Bookmarks uint64
+	// Duplicates are events left out, since the sink had that state or a
+	// later one of the object.
+	Duplicates uint64
+	// Unreadable is how often something came whose identity could not be
+	// read.
+	Unreadable uint64
+	// Errors reported.
+	Errors uint64
+}
+
+// Status returns what the reflector is doing. It never waits for a request or
+// for the sink, and may be called from any goroutine, also before and after
+// Run. While a batch is being applied it tells the state before the batch.
+func (r *Reflector[T]) Status() Status {
+	r.mu.Lock()
+	s := r.state
+	r.mu.Unlock()
+	return r.describe(&s)
+}
+
+func (r *Reflector[T]) describe(s *machine.State) Status {
+	status := Status{
+		Phase:           s.Phase,
+		Since:           r.time(s.Since),
+		Synced:          s.Synced,
+		ResourceVersion: s.Version,
+		Epoch:           s.Epoch,
+		Degraded:        s.Degraded(),
+		Received:        s.List.Received,
+		Remaining:       s.List.Remaining,
+		Bytes:           s.Counts.Bytes,
+		Lists:           s.Counts.Lists,
+		Streams:         s.Counts.Streams,
+		Watches:         s.Counts.Watches,
+		Published:       s.Counts.Published,
+		Events:          s.Counts.Events,
+		Bookmarks:       s.Counts.Bookmarks,
+		Duplicates:      s.Counts.Duplicates,
+		Unreadable:      s.Counts.Unreadable,
+		Errors:          s.Counts.Failures,
+	}
+	last := &s.Failure
+	if last.Class == machine.NoFailure {
+		last = &s.Heal.Cause
+	}
+	if last.Class != machine.NoFailure {
+		status.LastError = r.wrap(last)
+		status.LastErrorTime = r.time(last.At)
+	}
+	return status
+}
+
+// wrap names the request that failed.
+func (r *Reflector[T]) wrap(f *machine.Failure) error {
+	return &Error{
+		Name:            r.options.Name,
+		Source:          r.source.String(),
+		Verb:            f.Request.Verb.String(),
+		ResourceVersion: f.Request.Version,
+		Err:             f.Err,
+	}
+}
+
+// time turns the machine's time into the world's.
+func (r *Reflector[T]) time(at machine.Nanos) time.Time {
+	return r.origin.Add(time.Duration(at))
+}
+
+// share makes the machine's state the one that Status reads, and tells
+// OnStatus if it is worth it.
+func (d *driver[T]) share() {
+	r := d.reflector
+	now := noteworthy(&d.machine.State)
+	r.mu.Lock()
+	before := noteworthy(&r.state)
+	r.state = d.machine.State
+	r.mu.Unlock()
+	if r.options.OnStatus != nil && now != before {
+		r.options.OnStatus(r.describe(&d.machine.State))
+	}
+}
+
+// notes are what OnStatus tells the changes of.
+type notes struct {
+	phase    Phase
+	since    machine.Nanos
+	synced   bool
+	epoch    uint64
+	degraded bool
+	failed   machine.Class
+	failures uint64
+}
+
+func noteworthy(s *machine.State) notes {
+	return notes{s.Phase, s.Since, s.Synced, s.Epoch, s.Degraded(), s.Failure.Class, s.Counts.Failures}
+}
