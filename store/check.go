@@ -90,8 +90,8 @@ func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
 }
 
 func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, n *node, i int, slot uint32, lo, hi, last *Key) *Key {
-	p := v.pages.find(slot)
-	if p == nil || !p.has(slot) {
+	e := v.pages.at(slot)
+	if e == nil {
 		f.add("slot %d is in the tree and holds nothing", slot)
 		return last
 	}
@@ -99,10 +99,10 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, n *node, i in
 		f.add("slot %d is in the tree twice", slot)
 	}
 	seen[slot] = true
-	if p.owner > v.epoch {
+	if v.pages.page(slot).owner > v.epoch {
 		f.add("a page belongs to a later version")
 	}
-	k, err := v.store.opts.KeyFunc(p.objs[slot%pageLen])
+	k, err := v.store.opts.KeyFunc(e.obj)
 	if err != nil {
 		f.add("slot %d: no key: %w", slot, err)
 		return last
@@ -116,9 +116,12 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, n *node, i in
 	if n.heads[i] != n.headOf(&k) {
 		f.add("the head of %s is wrong", k)
 	}
-	if obj, ok := v.Get(k); !ok {
+	if e.print != v.store.hints.of(k).print {
+		f.add("slot %d has not the fingerprint of %s", slot, k)
+	}
+	if found, at := v.find(k); found == nil {
 		f.add("%s is in the tree and cannot be found by key", k)
-	} else if v.store.identical != nil && !v.store.identical(obj, p.objs[slot%pageLen]) {
+	} else if at != slot {
 		f.add("%s finds another object by key", k)
 	}
 	return &k
@@ -132,7 +135,7 @@ func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]
 	}
 	due := make(map[pair]bool, len(slots))
 	for slot := range slots {
-		values, err := callIndex(r.fn, v.pages.page(slot).objs[slot%pageLen])
+		values, err := callIndex(r.fn, v.pages.at(slot).obj)
 		if err != nil {
 			continue
 		}

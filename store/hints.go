@@ -5,11 +5,26 @@ import (
 	"sync/atomic"
 )
 
+// fingerprint is what a key is known by: 96 bits from two keyed hashes with
+// random seeds of the store's own. Tag finds the slot; print, which stands in
+// the slot beside the object, tells that it is the right one.
+//
+// Keys are not compared beyond that. Two different keys agree by chance once
+// in 2^96: a store asked a billion times a second for a key that it does not
+// have, each time comparing two entries, is wrong once in 10^12 years. The
+// seeds are secret and of this process, so names cannot be chosen to collide.
+// Comparing the bytes instead costs cold cache lines of the object, and makes
+// a look-up three times as slow.
+type fingerprint struct {
+	tag   uint32
+	print uint64
+}
+
 // hints is one hash table from key to slot for all versions of a store. It
 // follows the latest one. It holds no keys and no pointers: an entry is 32
-// bits of hash and a slot, and whoever finds one compares the key with that of
-// the object which the slot has in his version. So an entry may be wrong for
-// a version, and nothing of the table is ever copied for a snapshot.
+// bits of hash and a slot, and whoever finds one compares the fingerprint with
+// that which the slot has in his version. So an entry may be wrong for a
+// version, and nothing of the table is ever copied for a snapshot.
 //
 // Invariant: every key of a published version has its entry from before the
 // version is published until after its successor is. Hence who misses a key
@@ -20,8 +35,8 @@ import (
 // The table is split in segments by the hash's high bits (extendible hashing),
 // so that growing it never moves more than one segment.
 type hints struct {
-	seed maphash.Seed
-	dir  atomic.Pointer[hintDir]
+	seed, seed2 maphash.Seed
+	dir         atomic.Pointer[hintDir]
 }
 
 // hintDir maps the first depth bits of a tag to a segment. Publication order:
@@ -58,28 +73,29 @@ const (
 const maxSlots = 1<<31 - 1
 
 func newHints() *hints {
-	h := &hints{seed: maphash.MakeSeed()}
+	h := &hints{seed: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
 	d := &hintDir{segs: make([]atomic.Pointer[hintSeg], 1)}
 	d.segs[0].Store(&hintSeg{entries: make([]atomic.Uint64, hintMin)})
 	h.dir.Store(d)
 	return h
 }
 
-// tag returns the 32 bits of hash by which the table knows a key. High bits
-// choose the segment, low bits the place in it.
-func (h *hints) tag(k Key) uint32 {
-	x := maphash.String(h.seed, k.Name)
+// of returns the fingerprint of a key.
+func (h *hints) of(k Key) fingerprint {
+	a, b := maphash.String(h.seed, k.Name), maphash.String(h.seed2, k.Name)
 	if k.Namespace != "" {
-		x = (x ^ x>>32) * 0x9e3779b97f4a7c15
-		x ^= maphash.String(h.seed, k.Namespace)
+		a = spread(a) ^ maphash.String(h.seed, k.Namespace)
+		b = spread(b) ^ maphash.String(h.seed2, k.Namespace)
 	}
 	if k.Cluster != "" {
-		x = (x ^ x>>32) * 0x9e3779b97f4a7c15
-		x ^= maphash.String(h.seed, k.Cluster)
+		a = spread(spread(a)) ^ maphash.String(h.seed, k.Cluster)
+		b = spread(spread(b)) ^ maphash.String(h.seed2, k.Cluster)
 	}
-	x = (x ^ x>>32) * 0x9e3779b97f4a7c15
-	return uint32(x >> 32)
+	return fingerprint{tag: uint32(spread(a) >> 32), print: max(b, 1)}
 }
+
+// spread is a bijection, so that the same string in two fields counts.
+func spread(x uint64) uint64 { return (x ^ x>>32) * 0x9e3779b97f4a7c15 }
 
 // hashValue returns the hash by which an index finds a value.
 func (h *hints) hashValue(value string) uint64 { return maphash.String(h.seed, value) }

@@ -38,7 +38,7 @@ const (
 // filings holds one number for each slot and index, a row for each slot.
 type filings struct {
 	cols int
-	// pages have 64 rows.
+	// pages have a row for each slot of a page.
 	pages [][]uint32
 }
 

@@ -28,14 +28,14 @@ func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 	v, lent := s.lease()
 	var obj T
 	var memo Memo
-	p, slot, ok := v.find(key)
-	if ok {
-		obj, memo = p.objs[slot%pageLen], p.memo(slot)
+	e, slot := v.find(key)
+	if e != nil {
+		obj, memo = e.obj, v.pages.memo(slot)
 	}
 	if lent {
 		v.release()
 	}
-	return obj, memo, ok
+	return obj, memo, e != nil
 }
 
 // Len returns the number of objects.

@@ -61,7 +61,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changes []Change[T]) []Cha
 	})
 	for _, slot := range missing {
 		key := w.keyOf(slot)
-		at := location[T]{tag: s.hints.tag(key), slot: slot, page: w.pages.page(slot)}
+		at := location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}
 		changes = append(changes, Change[T]{Type: Deleted, Key: key, Old: at.object(),
 			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		s.erase(at, key, "", "")

@@ -43,51 +43,46 @@ type scopeVersion struct{ id, version string }
 var _ Reader[any] = (*Snapshot[any])(nil)
 
 // Get returns the object under key. It does not allocate. For a key that is
-// there it costs one look at a hash table, the object's page and the object;
-// for one that is not, the same while this is the store's latest version, and
-// a tree search afterwards.
+// there it costs one look at a hash table and one at the slot, and does not
+// touch the object; for one that is not, no more while this is the store's
+// latest version, and a tree search afterwards.
 func (v *Snapshot[T]) Get(key Key) (T, bool) {
-	if p, slot, ok := v.find(key); ok {
-		return p.objs[slot%pageLen], true
+	if e, _ := v.find(key); e != nil {
+		return e.obj, true
 	}
 	var none T
 	return none, false
 }
 
-// find returns where a key's object is.
-func (v *Snapshot[T]) find(key Key) (*page[T], uint32, bool) {
-	tag := v.store.hints.tag(key)
-	if p, slot, ok := v.findHinted(key, tag); ok {
-		return p, slot, true
+// find returns where a key's object is, or nil.
+func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
+	if e, slot := v.findHinted(v.store.hints.of(key)); e != nil {
+		return e, slot
 	}
 	if v.store.latest.Load() == v {
-		return nil, 0, false // see the invariant of hints
+		return nil, 0 // see the invariant of hints
 	}
 	if slot, ok := v.search(key); ok {
-		return v.pages.page(slot), slot, true
+		return v.pages.at(slot), slot
 	}
-	return nil, 0, false
+	return nil, 0
 }
 
 // findHinted looks only where the hints point.
-func (v *Snapshot[T]) findHinted(key Key, tag uint32) (*page[T], uint32, bool) {
-	seg := v.store.hints.seg(tag)
+func (v *Snapshot[T]) findHinted(f fingerprint) (*entry[T], uint32) {
+	seg := v.store.hints.seg(f.tag)
 	mask := uint32(len(seg.entries) - 1)
-	for i := tag; ; i++ {
-		e := seg.entries[i&mask].Load()
-		if e == hintEmpty {
-			return nil, 0, false
+	for i := f.tag; ; i++ {
+		h := seg.entries[i&mask].Load()
+		if h == hintEmpty {
+			return nil, 0
 		}
-		if uint32(e>>32) != tag || uint32(e) < hintFirst {
+		if uint32(h>>32) != f.tag || uint32(h) < hintFirst {
 			continue
 		}
-		slot := uint32(e) - hintFirst
-		p := v.pages.find(slot)
-		if p == nil || !p.has(slot) {
-			continue
-		}
-		if k, err := v.store.opts.KeyFunc(p.objs[slot%pageLen]); err == nil && k == key {
-			return p, slot, true
+		slot := uint32(h) - hintFirst
+		if e := v.pages.at(slot); e != nil && e.print == f.print {
+			return e, slot
 		}
 	}
 }
@@ -128,7 +123,7 @@ func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
 // visit yields the objects in some slots.
 func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 	for _, slot := range slots {
-		if !yield(v.pages.page(slot).objs[slot%pageLen]) {
+		if !yield(v.pages.page(slot).slots[slot%pageLen].obj) {
 			return false
 		}
 	}

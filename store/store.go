@@ -117,11 +117,11 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
 	s.indexers = slices.Insert(s.indexers, at, x)
 	s.planned = make([]plan, len(s.indexers))
 	for slot := range s.slots {
-		p := w.pages.find(slot)
-		if p == nil || !p.has(slot) {
+		e := w.pages.at(slot)
+		if e == nil {
 			continue
 		}
-		if values := s.valuesOf(x, w.keyOf(slot), p.objs[slot%pageLen]); len(values) > 0 {
+		if values := s.valuesOf(x, w.keyOf(slot), e.obj); len(values) > 0 {
 			x.file(&w.indexes[at], s.hints.seed, s.filings.at(slot, x.col), slot, values, w.epoch)
 		}
 	}

@@ -6,7 +6,7 @@ package store
 
 // keyOf reads the key of the object in a slot in use.
 func (v *Snapshot[T]) keyOf(slot uint32) Key {
-	k, _ := v.store.opts.KeyFunc(v.pages.page(slot).objs[slot%pageLen])
+	k, _ := v.store.opts.KeyFunc(v.pages.page(slot).slots[slot%pageLen].obj)
 	return k
 }
 

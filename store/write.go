@@ -115,16 +115,16 @@ func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
 
 // location is where the writer found a key, or did not.
 type location[T any] struct {
-	tag  uint32
-	slot uint32
-	page *page[T] // nil if the key is absent
+	fingerprint
+	slot  uint32
+	entry *entry[T] // nil if the key is absent
 }
 
-func (l location[T]) found() bool { return l.page != nil }
+func (l location[T]) found() bool { return l.entry != nil }
 
 func (l location[T]) object() (obj T) {
-	if l.page != nil {
-		obj = l.page.objs[l.slot%pageLen]
+	if l.entry != nil {
+		obj = l.entry.obj
 	}
 	return obj
 }
@@ -132,10 +132,8 @@ func (l location[T]) object() (obj T) {
 // locate finds a key in the version that the writer is at. All of its keys
 // have a hint, so a miss is certain.
 func (s *Store[T]) locate(key Key) location[T] {
-	l := location[T]{tag: s.hints.tag(key)}
-	if p, slot, ok := s.view().findHinted(key, l.tag); ok {
-		l.page, l.slot = p, slot
-	}
+	l := location[T]{fingerprint: s.hints.of(key)}
+	l.entry, l.slot = s.view().findHinted(l.fingerprint)
 	return l
 }
 
@@ -160,7 +158,7 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 	}
 
 	w := s.begin()
-	w.pages.own(slot, w.epoch).put(slot, op.Object, op.Memo)
+	w.pages.own(slot, w.epoch).put(slot, at.print, op.Object, op.Memo)
 	if !at.found() {
 		w.insert(key, slot)
 		w.n++
