@@ -65,12 +65,18 @@ func TestPopWaitsUntilThereIsSomething(t *testing.T) {
 	})
 }
 
-func TestEveryWaitingPopGetsOneOfAReplace(t *testing.T) {
+// None of the process functions returns before all of them run.
+func TestEveryWaitingPopGetsOneOfAReplaceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := fifo.NewFIFO(keyOf)
+		started, release := make(chan string, 5), make(chan struct{})
 		var all []<-chan popped
 		for range 5 {
-			all = append(all, goPop(t.Context(), f, nil))
+			all = append(all, goPop(t.Context(), f, func(o object, _ bool) error {
+				started <- o.key
+				<-release
+				return nil
+			}))
 		}
 		synctest.Wait()
 		var list []object
@@ -78,12 +84,13 @@ func TestEveryWaitingPopGetsOneOfAReplace(t *testing.T) {
 			list = append(list, object{key: keyName(i), version: 1})
 		}
 		_ = f.Replace(list)
-		seen := map[string]bool{}
-		for _, done := range all {
-			seen[ended(t, done).item.key] = true
+		synctest.Wait()
+		if len(started) != 5 {
+			t.Errorf("%d of 5 have started", len(started))
 		}
-		if len(seen) != 5 {
-			t.Fatalf("popped %v", seen)
+		close(release)
+		for _, done := range all {
+			ended(t, done)
 		}
 	})
 }
