@@ -97,6 +97,9 @@ func (c *Cluster) startAPIServer(ctx context.Context) (process, error) {
 	return p, nil
 }
 
+// errNoAnswer stands for the answer of a server that was never asked in time.
+var errNoAnswer = errors.New("none")
+
 // abandonTimeout bounds how long a start that has failed is waited for.
 const abandonTimeout = 20 * time.Second
 
@@ -125,7 +128,7 @@ func (c *Cluster) waitReady(ctx context.Context, p process) error {
 		case err := <-c.fatal:
 			return err
 		case <-ctx.Done():
-			return fmt.Errorf("not ready, %w; last answer: %w", context.Cause(ctx), last)
+			return fmt.Errorf("not ready, %w; last answer: %w", context.Cause(ctx), cmp.Or(last, errNoAnswer))
 		}
 	}
 }

@@ -230,6 +230,10 @@ func (c *Cluster) watch(component Component, p process) {
 // StopComponent stops a component as a kill would: the API server resets its
 // connections, etcd drops its clients, nodes fall silent. Data and address stay
 // for the next start. A component that does not run is left alone.
+//
+// The other components live through it as they do in any cluster. Where the
+// API server is lost again and again within minutes, their reflectors back off
+// for up to a minute; a component started anew does not.
 func (c *Cluster) StopComponent(ctx context.Context, component Component) error {
 	if !component.valid() {
 		return fmt.Errorf("cluster: unknown component %q, known are %q", component, Components())
