@@ -14,7 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// seeds is 30 for a run of some seconds under -race.
+// seeds is small, for a run of a few seconds under -race.
 var seeds = flag.Uint64("seeds", 30, "how many random histories to go through")
 
 // pause lets d of the bubble's time pass.

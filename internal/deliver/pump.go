@@ -5,6 +5,11 @@ import (
 	"time"
 )
 
+// keepFor is how long an idle handler keeps what a burst needed. It is a
+// second because bursts come in series: a handler that is given 256 changes
+// every few milliseconds would otherwise allocate 60 KiB each time.
+const keepFor = time.Second
+
 // start gives the handler its goroutine. It is called under Hub.mu.
 func (r *Registration[T]) start(ctx context.Context) {
 	r.mu.Lock()
@@ -29,32 +34,55 @@ func (r *Registration[T]) run(ctx context.Context) {
 		ticks = ticker.C
 	}
 	for {
+		due := false
 		select {
 		case <-ticks:
-			if !r.runResync(ctx) {
-				return
-			}
+			due = true
 		default:
+			// A handler that is never idle must not miss its resyncs.
 		}
 		switch {
+		case due:
 		case r.takeOff() > 0:
 			if !r.call(ctx) {
 				return
 			}
 			continue
-		case !r.park():
-			continue
+		default:
+			due = r.wait(ctx, ticks)
 		}
-		select {
-		case <-ctx.Done():
+		if ctx.Err() != nil || due && !r.runResync(ctx) {
 			return
-		case <-r.wake:
-		case <-ticks:
-			if !r.runResync(ctx) {
-				return
-			}
 		}
 	}
+}
+
+// wait blocks until there is something to do, or the context has ended. It
+// returns true if that is a resync.
+func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due bool) {
+	parked, large := r.park()
+	if !parked {
+		return false
+	}
+	var unused <-chan time.Time
+	if large {
+		if r.keep == nil {
+			r.keep = time.NewTimer(keepFor)
+		} else {
+			r.keep.Reset(keepFor)
+		}
+		defer r.keep.Stop()
+		unused = r.keep.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-ticks:
+		return true
+	case <-unused:
+		r.giveBack()
+	}
+	return false
 }
 
 // drain delivers as much as is pending now; what keeps coming has to wait for
@@ -91,20 +119,27 @@ func (r *Registration[T]) takeOff() int {
 	return taken
 }
 
-// park gets ready to wait for wake, with no more memory than an idle handler
-// should hold. It returns false if there is something to do.
-func (r *Registration[T]) park() bool {
+// park gets ready to wait for wake. It returns false if there is something to
+// do. large says that more memory is held than an idle handler should hold.
+func (r *Registration[T]) park() (parked, large bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.queue.len() > 0 {
-		return false
+		return false, false
 	}
 	r.idle = true
-	r.queue.trim()
-	if cap(r.batch) > keepRecords {
-		r.batch = nil
+	return true, r.queue.large() || cap(r.batch) > keepRecords
+}
+
+// giveBack gives back what a burst needed, unless the next has begun.
+func (r *Registration[T]) giveBack() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.queue.len() > 0 {
+		return
 	}
-	return true
+	r.queue.release()
+	r.batch, r.keep = nil, nil
 }
 
 // finish ends the registration together with its goroutine.

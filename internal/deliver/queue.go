@@ -1,10 +1,14 @@
 package deliver
 
-import "github.com/kinglet-go/kinglet/store"
+import (
+	"math/bits"
+
+	"github.com/kinglet-go/kinglet/store"
+)
 
 // keepRecords is the capacity that an empty queue may keep: 16 records, their
-// map and 16 changes to deliver are some 5 KiB. What a larger burst needed is
-// given back when the handler has caught up.
+// index and 16 changes to deliver are some 4 KiB. What a larger burst needed is
+// given back when the handler has been idle for keepFor.
 const keepRecords = 16
 
 // none is the slot number that is no slot.
@@ -27,9 +31,10 @@ type queue[T any] struct {
 	// Invariant: every slot is on the list from head or on the one from free.
 	head, tail, free int32
 	n                int
-	// index finds the newest record of a key. It is made with slots, and
-	// given back with them.
-	index map[store.Key]int32
+	// index finds the newest record of a key, if hashed; see index.go.
+	// Invariant: it is empty while hashed is not set.
+	index  index
+	hashed bool
 
 	// version is the collection's after all that was pushed.
 	version string
@@ -38,10 +43,13 @@ type queue[T any] struct {
 type slot[T any] struct {
 	record[T]
 	next, prev int32
+	// hash is the key's, if the queue is hashed.
+	hash uint32
 }
 
 func newQueue[T any](opts HandlerOptions) queue[T] {
 	q := queue[T]{every: opts.EveryVersion, bound: opts.Bound, stop: opts.Overflow == OverflowStop}
+	q.index = newIndex()
 	q.release()
 	return q
 }
@@ -51,8 +59,8 @@ func (q *queue[T]) len() int { return q.n }
 
 // has reports whether something is pending for key.
 func (q *queue[T]) has(key store.Key) bool {
-	_, ok := q.index[key]
-	return ok
+	i, _ := q.find(&key)
+	return i != none
 }
 
 // through returns the version through which nothing is pending. That is the
@@ -72,18 +80,21 @@ func (q *queue[T]) grow(n int) {
 	}
 	q.release()
 	q.slots = make([]slot[T], 0, n)
-	q.index = make(map[store.Key]int32, n)
+	if n > fewRecords {
+		q.index.resize(1 << bits.Len(uint(n+n/2)))
+	}
 }
 
 // push takes in what happened next; before is the collection's version before
 // it. It returns false if there was no room, which happens only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string) bool {
-	if i, ok := q.index[c.Key]; ok {
-		r := &q.slots[i].record
+	older, hash := q.find(&c.Key)
+	if older != none {
+		r := &q.slots[older].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
 			r.fold(c)
 			if r.form == nothing {
-				q.drop(i)
+				q.drop(older)
 			}
 			return true
 		}
@@ -95,7 +106,7 @@ func (q *queue[T]) push(c *store.Change[T], before string) bool {
 	r := &q.slots[i].record
 	r.key, r.before = c.Key, before
 	r.fold(c)
-	q.index[c.Key] = i
+	q.enter(i, older, hash)
 	return true
 }
 
@@ -107,9 +118,6 @@ func (q *queue[T]) append() int32 {
 	} else {
 		i = int32(len(q.slots))
 		q.slots = append(q.slots, slot[T]{})
-		if q.index == nil {
-			q.index = make(map[store.Key]int32)
-		}
 	}
 	s := &q.slots[i]
 	s.prev, s.next = q.tail, none
@@ -126,14 +134,7 @@ func (q *queue[T]) append() int32 {
 // drop forgets the record in slot i.
 func (q *queue[T]) drop(i int32) {
 	s := &q.slots[i]
-	if q.every {
-		// An older record of a key must not take the newer one out of sight.
-		if q.index[s.key] == i {
-			delete(q.index, s.key)
-		}
-	} else {
-		delete(q.index, s.key)
-	}
+	q.leave(i)
 	if s.prev != none {
 		q.slots[s.prev].next = s.next
 	} else {
@@ -153,7 +154,7 @@ func (q *queue[T]) drop(i int32) {
 // most limit changes, or one record of two.
 func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
 	if n := min(q.n, limit); cap(dst) < n {
-		// Not slices.Grow, which makes it larger than what park lets be kept.
+		// Not slices.Grow, which makes it larger than keepRecords.
 		dst = make([]store.Change[T], 0, n)
 	}
 	for first := true; q.n > 0; first = false {
@@ -177,8 +178,8 @@ func (q *queue[T]) settle(c store.Change[T]) (_ store.Change[T], ok bool) {
 	if q.every {
 		return c, true
 	}
-	i, pending := q.index[c.Key]
-	if !pending {
+	i, _ := q.find(&c.Key)
+	if i == none {
 		return c, true
 	}
 	r := &q.slots[i].record
@@ -188,15 +189,11 @@ func (q *queue[T]) settle(c store.Change[T]) (_ store.Change[T], ok bool) {
 	return c, ok
 }
 
-// trim gives back what a burst needed, if nothing is pending.
-func (q *queue[T]) trim() {
-	if q.n == 0 && cap(q.slots) > keepRecords {
-		q.release()
-	}
-}
+// large reports whether the queue has room for more than an idle one should.
+func (q *queue[T]) large() bool { return cap(q.slots) > keepRecords }
 
 // release forgets everything and gives back all memory.
 func (q *queue[T]) release() {
-	q.slots, q.index = nil, nil
+	q.slots, q.index.cells, q.index.used, q.hashed = nil, nil, 0, false
 	q.head, q.tail, q.free, q.n = none, none, none, 0
 }

@@ -27,6 +27,8 @@ type Registration[T any] struct {
 	// batch is what a call is about; it belongs to the handler's goroutine
 	// and keeps its memory from call to call.
 	batch []store.Change[T]
+	// keep, once made, tells the goroutine when to give memory back.
+	keep *time.Timer
 
 	mu sync.Mutex
 
@@ -187,28 +189,29 @@ func (r *Registration[T]) orphan() bool {
 // push queues what happened, between the versions before and after. The error
 // is an *OverflowError; some of the changes are then queued and some are not.
 func (r *Registration[T]) push(changes []store.Change[T], before, after string) error {
+	hint := len(changes)
 	for len(changes) > pushChunk {
 		// What a list changed has one version throughout, which is reached
 		// with the last of it: so the chunk has to see one change more.
 		var err error
-		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, before, ""); err != nil {
+		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, hint, before, ""); err != nil {
 			return err
 		}
 		changes = changes[pushChunk:]
 	}
-	_, err := r.pushChunk(changes, len(changes), before, after)
+	_, err := r.pushChunk(changes, len(changes), hint, before, after)
 	return err
 }
 
-// pushChunk queues the first n changes. It returns the version before what
+// pushChunk queues the first n changes of hint in all. It returns the version before what
 // follows them; after, if it is not empty, is the one after all of them.
-func (r *Registration[T]) pushChunk(changes []store.Change[T], n int, before, after string) (string, error) {
+func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, before, after string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return before, nil
 	}
-	r.queue.grow(n)
+	r.queue.grow(hint)
 	for i := range n {
 		c := &changes[i]
 		if !r.queue.push(c, before) {

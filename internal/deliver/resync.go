@@ -28,7 +28,8 @@ const resyncChunk = 128
 // it knows to be gone, or never knew, and is left out. What is committed from
 // then on is queued, and the queue is not touched until the chunk has been
 // handled; so it comes after, and its Old is what the handler was told.
-// Between chunks the queue is drained: a long pass does not hold changes up.
+// Before each chunk the queue is drained: neither a long pass nor passes that
+// follow each other without a pause hold changes up.
 func (r *Registration[T]) runResync(ctx context.Context) bool {
 	keys := make([]store.Key, 0, resyncChunk)
 	for key := range r.hub.snapshot().Keys() {
@@ -36,12 +37,12 @@ func (r *Registration[T]) runResync(ctx context.Context) bool {
 		if len(keys) < resyncChunk {
 			continue
 		}
-		if !r.resync(ctx, keys) || !r.drain(ctx) {
+		if !r.drain(ctx) || !r.resync(ctx, keys) {
 			return false
 		}
 		keys = keys[:0]
 	}
-	return r.resync(ctx, keys)
+	return r.drain(ctx) && r.resync(ctx, keys)
 }
 
 // resync tells the handler of the objects under keys, which it overwrites.

@@ -115,6 +115,33 @@ func TestChangesAreDeliveredDuringALongResync(t *testing.T) {
 	})
 }
 
+func TestResyncsWithoutAPauseBetweenThemDoNotHoldChangesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Options[*object]{})
+		w.putAll(10)
+		w.hub.Synced()
+		l := newListener(w, HandlerOptions{Resync: time.Second, MaxBatch: 1})
+		l.during = func(context.Context, changes) { pause(time.Second) }
+		r := w.add(t, l)
+		stop := running(t, w)
+		<-r.Synced()
+		for range 10 {
+			w.happen(func() { w.put(key(0), store.Live) })
+			pause(12 * time.Second) // a pass, and the change
+			if got, want := r.DeliveredThrough(), version(w); got != want {
+				t.Errorf("delivered through %q, want %q", got, want)
+			}
+		}
+		if l.count(store.Resync) < 90 {
+			t.Errorf("%d objects resynced in 120 s, a second each", l.count(store.Resync))
+		}
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestAHandlerThatIsNeverIdleIsResyncedNonetheless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
@@ -133,7 +160,7 @@ func TestAHandlerThatIsNeverIdleIsResyncedNonetheless(t *testing.T) {
 		<-r.Synced()
 		pause(10 * time.Minute)
 		cancel()
-		pause(10 * time.Second)
+		pause(40 * time.Second)
 		stop()
 		if got := l.count(store.Resync); got < 8*8 {
 			t.Errorf("%d objects resynced in 10 passes over 8 that do not change", got)
