@@ -32,7 +32,7 @@ func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 		}},
 		{"list fails too", func(s *source.Static[pod]) {
 			s.Disconnect(nil)
-			s.FailWatches(1, apierrors.NewGone("gone"))
+			s.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 			s.RefuseWatchList(apierrors.NewBadRequest("sendInitialEvents is forbidden"))
 			s.FailLists(3, apierrors.NewInternalError(errors.New("etcd is away")))
 		}},
@@ -163,7 +163,7 @@ func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {
 		rec.take()
 		held, _ := r.informer.Store().Get(key("a"))
 		r.src.Disconnect(nil)
-		r.src.FailWatches(1, apierrors.NewGone("gone"))
+		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 		time.Sleep(time.Minute)
 		expect(t, rec.take())
 		if again, _ := r.informer.Store().Get(key("a")); again != held {
