@@ -1,22 +1,25 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 )
 
 // serveTLS starts a server that speaks HTTP/2 and holds every watch open
-// after one event.
-func serveTLS(t testing.TB) *rest.Config {
-	frame := protoFrame("ADDED", pod("ns", "a", "1"))
+// after so many events. It returns how many bytes those are as well.
+func serveTLS(t testing.TB, events int) (*rest.Config, int) {
+	frame := bytes.Repeat(protoFrame("ADDED", pod("ns", "a", "1")), events)
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")
 		w.Write(frame)
@@ -27,7 +30,7 @@ func serveTLS(t testing.TB) *rest.Config {
 	srv.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: 10_000}
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
-	return &rest.Config{Host: srv.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	return &rest.Config{Host: srv.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}, len(frame)
 }
 
 // footprint is what n streams, opened by start and waiting, cost: goroutines
@@ -60,6 +63,10 @@ func footprint(t testing.TB, n int, start func(ctx context.Context, waiting func
 	}
 	open.Wait()
 	g1, b1 := measure()
+	buf := make([]byte, 4<<20)
+	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "created by github.com/kinglet-go/kinglet/source.(") {
+		t.Errorf("this package started a goroutine:\n%s", stacks)
+	}
 	cancel()
 	done.Wait()
 	return g1 - g0, b1 - b0
@@ -69,8 +76,14 @@ func footprint(t testing.TB, n int, start func(ctx context.Context, waiting func
 // streams of the same server, read by one goroutine each, which is what the
 // caller's is. The server's own cost is in both.
 func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
-	const n = 200
-	cfg := serveTLS(t)
+	for name, events := range map[string]int{"after one event": 1, "after a burst": 1000} {
+		t.Run(name, func(t *testing.T) { idleWatches(t, events) })
+	}
+}
+
+func idleWatches(t *testing.T, events int) {
+	const n = 100
+	cfg, size := serveTLS(t, events)
 	client := must(rest.HTTPClientFor(cfg))
 	bareG, bareB := footprint(t, n, func(ctx context.Context, waiting func()) error {
 		req := must(http.NewRequestWithContext(ctx, "GET", cfg.Host+"/api/v1/pods?watch=true", nil))
@@ -83,32 +96,73 @@ func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
 			t.Errorf("the streams are %s", resp.Proto)
 		}
 		b := make([]byte, 32)
-		for {
-			if _, err := resp.Body.Read(b); err != nil {
+		for left := size; ; {
+			k, err := resp.Body.Read(b)
+			if err != nil {
 				return ctx.Err()
 			}
-			waiting()
+			if left -= k; left == 0 {
+				waiting()
+			}
 		}
 	})
-	kept := make(chan *corev1.Pod, 2*n)
 	watchG, watchB := footprint(t, n, func(ctx context.Context, waiting func()) error {
 		src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
+		left := events
 		return src.Watch(ctx, WatchRequest[*corev1.Pod]{}, func(events []Event[*corev1.Pod]) error {
-			kept <- events[0].Object
-			waiting()
+			if left -= len(events); left == 0 {
+				waiting()
+			}
 			return nil
 		})
 	})
 	perWatch := (watchB - bareB) / n
-	t.Logf("%d watches: %d goroutines (%d bare), %d bytes each beyond a bare stream (with one pod)", n, watchG, bareG, perWatch)
+	t.Logf("%d watches: %d goroutines (%d bare), %d bytes each beyond a bare stream", n, watchG, bareG, perWatch)
 	if extra := watchG - bareG; extra > n/10 {
 		t.Errorf("%d goroutines more than bare streams have", extra)
 	}
-	if perWatch > 24<<10 {
+	if perWatch > 20<<10 {
 		t.Errorf("%d bytes a watch", perWatch)
 	}
-	buf := make([]byte, 1<<20)
-	if stacks := string(buf[:runtime.Stack(buf, true)]); strings.Contains(stacks, "created by github.com/kinglet-go/kinglet/source.(") {
-		t.Errorf("this package started a goroutine:\n%s", stacks)
+}
+
+func TestAWaitingWatchKeepsNoObjectAlive(t *testing.T) {
+	for _, c := range codecs() {
+		for _, events := range []int{1, 20, 2000} {
+			body := bytes.Repeat(c.frame("ADDED", pod("ns", "a", "1")), events)
+			r, w := io.Pipe()
+			var seen []weak.Pointer[corev1.Pod]
+			delivered := make(chan struct{})
+			done := make(chan error, 1)
+			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			go func() {
+				done <- dec.DecodeWatch(r, nil, func(batch []Event[*corev1.Pod]) error {
+					for _, e := range batch {
+						seen = append(seen, weak.Make(e.Object))
+					}
+					if len(seen) == events {
+						close(delivered)
+					}
+					return nil
+				})
+			}()
+			// The pipe returns once everything was read, and takes the newline
+			// that follows once the watch is back to waiting.
+			w.Write(body)
+			<-delivered
+			w.Write([]byte(" "))
+			runtime.GC()
+			alive := 0
+			for _, p := range seen {
+				if p.Value() != nil {
+					alive++
+				}
+			}
+			if alive > 0 {
+				t.Errorf("%s: %d of %d objects are kept alive", c.name, alive, events)
+			}
+			w.Close()
+			<-done
+		}
 	}
 }

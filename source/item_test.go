@@ -80,7 +80,9 @@ func TestAListThatIsNoListIsRefused(t *testing.T) {
 	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: 1000}))
 	huge := strings.Repeat("x", 2000)
 	item := []byte(`{"metadata":{"name":"a"}}`)
-	field2 := func(size byte) []byte { return append(bytes.Clone(protoMagic), 2<<3|wireBytes, size, 2<<3|wireBytes, 100) }
+	field2 := func(size byte) []byte {
+		return append(bytes.Clone(protoMagic), 2<<3|wireBytes, size, 2<<3|wireBytes, 100)
+	}
 	for name, body := range map[string][]byte{
 		"nothing":                      nil,
 		"spaces":                       []byte("  \n"),

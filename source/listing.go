@@ -25,8 +25,10 @@ type listing[T any] struct {
 	w     *window
 	yield func(Page[T]) error
 
-	// gvk is the list's own kind, once it was read.
+	// gvk is the list's own kind, once it was read; tm what protobuf said of
+	// it so far.
 	gvk  schema.GroupVersionKind
+	tm   runtime.TypeMeta
 	meta metav1.ListMeta
 
 	items []Item[T]

@@ -5,7 +5,6 @@ import (
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -78,12 +77,12 @@ func (l *listing[T]) protoKind(size uint64) error {
 	if err != nil {
 		return err
 	}
-	var tm runtime.TypeMeta
-	if err := tm.Unmarshal(raw); err != nil {
+	// A message that comes in parts is merged.
+	if err := l.tm.Unmarshal(raw); err != nil {
 		return l.w.malformed("list", "its kind: %w", err)
 	}
 	l.w.take(len(raw))
-	l.gvk = schema.FromAPIVersionAndKind(tm.APIVersion, tm.Kind)
+	l.gvk = schema.FromAPIVersionAndKind(l.tm.APIVersion, l.tm.Kind)
 	if l.gvk == statusKind {
 		return nil
 	}

@@ -87,13 +87,15 @@ func (s *watching[T]) run() error {
 // batch sends what can be decoded without reading. What was decoded before a
 // broken frame is sent before the error is returned.
 func (s *watching[T]) batch() (sent bool, err error) {
-	events := s.one[:0]
+	// Within its capacity: an array that append left behind would keep its
+	// objects.
+	events, most := s.one[:0], cap(s.one)
 	if s.busy != nil {
-		events = s.busy.events[:0]
+		events, most = s.busy.events[:0], batchEvents
 	}
 	start := s.w.offset
 	var bad error
-	for len(events) < batchEvents && s.w.offset-start < batchBytes {
+	for len(events) < most && s.w.offset-start < batchBytes {
 		var e Event[T]
 		ok, err := s.frame(&e)
 		if err != nil {
