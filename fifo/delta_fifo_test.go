@@ -227,6 +227,15 @@ func TestAddIfNotPresentTakesBackAPoppedItem(t *testing.T) {
 	wantKeys(t, drainDeltas(t, f), "a Added1")
 }
 
+func TestDeltasGivenToOrReadFromTheQueueAreCopied(t *testing.T) {
+	f, _ := deltasOver()
+	item := fifo.Item[string, object]{Key: "a", Deltas: fifo.Deltas[object]{{Type: fifo.Added, Object: object{key: "a", version: 1}}}}
+	_ = f.AddIfNotPresent(item)
+	read, _ := f.GetByKey("a")
+	item.Deltas[0].Type, read[0].Type = fifo.Sync, fifo.Sync
+	wantKeys(t, drainDeltas(t, f), "a Added1")
+}
+
 func TestAnObjectIsTransformedOnceHoweverOftenItIsQueued(t *testing.T) {
 	k := newKnown()
 	f := fifo.NewDeltaFIFO(keyOf, fifo.Options[string, object]{Known: k, Transform: transform})
