@@ -74,22 +74,22 @@ type HandlerOptions struct {
 func (o HandlerOptions) validate() error {
 	var errs []error
 	if o.Resync < 0 {
-		errs = append(errs, fmt.Errorf("Resync is negative: %v", o.Resync))
+		errs = append(errs, fmt.Errorf("negative Resync: %v", o.Resync))
 	}
 	if o.MaxBatch < 0 {
-		errs = append(errs, fmt.Errorf("MaxBatch is negative: %d", o.MaxBatch))
+		errs = append(errs, fmt.Errorf("negative MaxBatch: %d", o.MaxBatch))
 	}
 	switch {
 	case o.EveryVersion && o.Bound <= 0:
-		errs = append(errs, fmt.Errorf("EveryVersion needs a positive Bound, not %d", o.Bound))
+		errs = append(errs, fmt.Errorf("positive Bound needed with EveryVersion, not %d", o.Bound))
 	case !o.EveryVersion && o.Bound != 0:
-		errs = append(errs, errors.New("Bound is for EveryVersion only: otherwise one record a key is the bound"))
+		errs = append(errs, errors.New("a Bound is for EveryVersion only: otherwise one record a key is the bound"))
 	}
 	switch {
 	case o.Overflow > OverflowStop:
-		errs = append(errs, fmt.Errorf("Overflow is unknown: %d", o.Overflow))
+		errs = append(errs, fmt.Errorf("unknown Overflow: %d", o.Overflow))
 	case !o.EveryVersion && o.Overflow != OverflowFoldUpdates:
-		errs = append(errs, errors.New("Overflow is for EveryVersion only: otherwise nothing can overflow"))
+		errs = append(errs, errors.New("an Overflow is for EveryVersion only: otherwise nothing can overflow"))
 	}
 	return errors.Join(errs...)
 }

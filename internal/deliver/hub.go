@@ -44,16 +44,16 @@ type Options[T any] struct {
 func (o Options[T]) validate() error {
 	var errs []error
 	if o.KeyFunc == nil {
-		errs = append(errs, errors.New("KeyFunc is missing"))
+		errs = append(errs, errors.New("no KeyFunc"))
 	}
 	if o.Snapshot == nil {
-		errs = append(errs, errors.New("Snapshot is missing"))
+		errs = append(errs, errors.New("no Snapshot"))
 	}
 	if o.Report == nil {
-		errs = append(errs, errors.New("Report is missing"))
+		errs = append(errs, errors.New("no Report"))
 	}
 	if o.Grace < 0 {
-		errs = append(errs, fmt.Errorf("Grace is negative: %v", o.Grace))
+		errs = append(errs, fmt.Errorf("negative Grace: %v", o.Grace))
 	}
 	return errors.Join(errs...)
 }

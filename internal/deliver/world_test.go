@@ -192,11 +192,10 @@ func (w *world) del(k store.Key, why store.Reason, unknown bool) {
 // recreate replaces what is there by another object of the same name, both at
 // one version, as when this happened out of sight; a step of happen.
 func (w *world) recreate(k store.Key) {
+	first := len(w.history)
 	w.del(k, store.Relist, true)
 	w.put(k, store.Relist)
-	if n := len(w.history); n > 1 && w.history[n-2].Key == k {
-		w.history[n-2].ResourceVersion = w.history[n-1].ResourceVersion
-	}
+	w.history[first].ResourceVersion = strconv.Itoa(w.version)
 }
 
 // relist changes many keys at one version; a step of happen.
