@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"text/tabwriter"
+)
+
+// Report is what -json writes.
+type Report struct {
+	Go        string
+	CPUs      int
+	Informers int
+	Objects   int
+	Runs      int
+	Rows      []Row
+	// All holds the whole processes' figures, run by run.
+	All map[string][]Footprint
+}
+
+// Row is one side, for one informer or stream: medians over the runs.
+type Row struct {
+	Side string
+	// Beyond says what was subtracted: the figures of bare streams, or
+	// nothing.
+	Beyond     string
+	Goroutines float64
+	// Memory is Live + Stacks, in bytes as all that follow.
+	Memory, Live, Spans, Stacks, StacksBefore, RSS, Peak float64
+	// Connections of the whole process.
+	Connections int
+	// Met is "pass" or "SHORT", and empty where there is no target.
+	Met string
+}
+
+func newReport(o *options, got map[string][]Footprint) *Report {
+	r := &Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Informers: o.n, Objects: o.objects, Runs: o.runs, All: got}
+	r.Rows = append(r.Rows,
+		r.row("streams", ""),
+		r.row("kinglet", "streams"),
+		r.row("client-go", "streams"),
+		r.row("objects", "nothing"),
+	)
+	k := &r.Rows[1]
+	k.Met = "pass"
+	if k.Goroutines > targetGoroutines || k.Memory > targetMemory {
+		k.Met = "SHORT"
+	}
+	return r
+}
+
+// row is a side's share of one informer, beyond another side's.
+func (r *Report) row(side, beyond string) Row {
+	each := func(figure func(*Footprint) float64) float64 {
+		return (median(r.All[side], figure) - median(r.All[beyond], figure)) / float64(r.Informers)
+	}
+	return Row{
+		Side: side, Beyond: beyond,
+		Goroutines:   each(func(f *Footprint) float64 { return float64(f.Goroutines) }),
+		Memory:       each(func(f *Footprint) float64 { return float64(f.Memory()) }),
+		Live:         each(func(f *Footprint) float64 { return float64(f.Live) }),
+		Spans:        each(func(f *Footprint) float64 { return float64(f.Spans) }),
+		Stacks:       each(func(f *Footprint) float64 { return float64(f.Stacks) }),
+		StacksBefore: each(func(f *Footprint) float64 { return float64(f.StacksBefore) }),
+		RSS:          each(func(f *Footprint) float64 { return float64(f.RSS) }),
+		Peak:         each(func(f *Footprint) float64 { return float64(f.Peak) }),
+		Connections:  int(median(r.All[side], func(f *Footprint) float64 { return float64(f.Streams.Connections) })),
+	}
+}
+
+func median(all []Footprint, figure func(*Footprint) float64) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	var xs []float64
+	for i := range all {
+		xs = append(xs, figure(&all[i]))
+	}
+	slices.Sort(xs)
+	return xs[len(xs)/2]
+}
+
+func (r *Report) print(w io.Writer) {
+	fmt.Fprintf(w, "%s, %d CPUs; %d informers of %d objects each, over TLS and HTTP/2; median of %d\n\n",
+		r.Go, r.CPUs, r.Informers, r.Objects, r.Runs)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "each\tgoroutines\tmemory KiB\tlive heap\tstacks\theap spans\tRSS\tpeak RSS\tstacks before GC\tconnections\t\t")
+	names := map[string]string{
+		"streams": "bare stream, and 1/n of the process", "kinglet": "kinglet, beyond it",
+		"client-go": "client-go, beyond it", "objects": "objects alone",
+	}
+	for _, x := range r.Rows {
+		kib := func(b float64) string { return fmt.Sprintf("%.1f", b/1024) }
+		fmt.Fprintf(t, "%s\t%.2f\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t\n", names[x.Side], x.Goroutines,
+			kib(x.Memory), kib(x.Live), kib(x.Stacks), kib(x.Spans), kib(x.RSS), kib(x.Peak), kib(x.StacksBefore), x.Connections, x.Met)
+	}
+	t.Flush()
+	fmt.Fprintf(w, "\nMemory is live heap + stacks in use. Target of kinglet: at most %d goroutines and %d KiB.\n",
+		targetGoroutines, targetMemory>>10)
+}
