@@ -19,9 +19,9 @@ type driver[T any] struct {
 	machine   *machine.Machine
 	staged    stage[T]
 
-	// next is the request or wait that follows the one under way; Kind is 0
-	// while the one under way goes on.
-	next machine.Effect
+	// now is the request or wait under way, next the one that follows it; its
+	// Kind is 0 while the one under way goes on.
+	now, next machine.Effect
 	// alarm is for the request in next; negative without one.
 	alarm time.Duration
 
@@ -39,23 +39,37 @@ type driver[T any] struct {
 }
 
 // run is the loop that package machine describes.
+//
+// A request is under way for as long as a watch lasts, and what stands on the
+// stack below it does so too. A goroutine's stack shrinks only to what it uses
+// less than a quarter of, so run, send and what they call on the way to the
+// source keep their frames small: an idle watch fits 8 KiB.
 func (d *driver[T]) run(ctx context.Context) {
-	d.step(machine.Input{Kind: machine.Start})
-	for {
-		d.share()
-		if ctx.Err() != nil {
-			d.step(machine.Input{Kind: machine.Stop})
-			d.share()
-			return
-		}
-		now := d.next
-		d.next = machine.Effect{}
-		if now.Kind == machine.Wait {
-			d.wait(ctx, &now)
+	d.start()
+	for d.goesOn(ctx) {
+		if d.now.Kind == machine.Wait {
+			d.wait(ctx)
 			continue
 		}
-		d.send(ctx, &now)
+		d.send(ctx)
 	}
+}
+
+//go:noinline
+func (d *driver[T]) start() { d.step(machine.Input{Kind: machine.Start}) }
+
+// goesOn makes what is next what is now, unless ctx has ended.
+//
+//go:noinline
+func (d *driver[T]) goesOn(ctx context.Context) bool {
+	d.share()
+	if ctx.Err() != nil {
+		d.step(machine.Input{Kind: machine.Stop})
+		d.share()
+		return false
+	}
+	d.now, d.next = d.next, machine.Effect{}
+	return true
 }
 
 // at is the machine's time.
@@ -67,8 +81,8 @@ func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
 }
 
 // wait waits, or returns when ctx ends.
-func (d *driver[T]) wait(ctx context.Context, e *machine.Effect) {
-	timer := time.NewTimer(d.draw(e.Min, e.Max))
+func (d *driver[T]) wait(ctx context.Context) {
+	timer := time.NewTimer(d.draw(d.now.Min, d.now.Max))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -78,21 +92,35 @@ func (d *driver[T]) wait(ctx context.Context, e *machine.Effect) {
 }
 
 // send sends a request and steps with all that comes of it.
-func (d *driver[T]) send(parent context.Context, e *machine.Effect) {
+func (d *driver[T]) send(parent context.Context) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
-	d.sent, d.timeout = time.Now(), d.draw(e.Min, e.Max)
-	quiet, floor := due(d.sent, d.timeout, e)
+	d.watchOver(cancel)
+	var err error
+	if d.now.Kind == machine.List {
+		err = d.list(ctx)
+	} else {
+		err = d.watch(ctx)
+	}
+	d.over(parent, ctx, err)
+}
+
+// watchOver prepares to end the request that is about to be sent.
+//
+//go:noinline
+func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
+	d.sent, d.timeout = time.Now(), d.draw(d.now.Min, d.now.Max)
+	quiet, floor := due(d.sent, d.timeout, &d.now)
 	d.deadline = newDeadline(cancel, quiet, floor)
 	if d.alarm >= 0 {
 		d.deadline.setAlarm(d.alarm)
 	}
-	var err error
-	if e.Kind == machine.List {
-		err = d.list(ctx, &e.Request)
-	} else {
-		err = d.watch(ctx, &e.Request)
-	}
+}
+
+// over steps with how the request ended.
+//
+//go:noinline
+func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	d.deadline.stop()
 	d.deadline = nil
 	switch {
@@ -106,7 +134,8 @@ func (d *driver[T]) send(parent context.Context, e *machine.Effect) {
 	}
 }
 
-func (d *driver[T]) list(ctx context.Context, r *machine.Request) error {
+func (d *driver[T]) list(ctx context.Context) error {
+	r := &d.now.Request
 	return d.reflector.source.List(ctx, source.ListRequest[T]{
 		ResourceVersion: r.Version,
 		NotOlderThan:    r.NotOlderThan,
@@ -116,7 +145,8 @@ func (d *driver[T]) list(ctx context.Context, r *machine.Request) error {
 	}, d.page)
 }
 
-func (d *driver[T]) watch(ctx context.Context, r *machine.Request) error {
+func (d *driver[T]) watch(ctx context.Context) error {
+	r := &d.now.Request
 	return d.reflector.source.Watch(ctx, source.WatchRequest[T]{
 		ResourceVersion:   r.Version,
 		SendInitialEvents: r.Verb == machine.VerbStream,

@@ -82,7 +82,11 @@ func (m *Machine) admit(in *Input) bool {
 		if in.Event == Deleted || behind == 0 {
 			return true
 		}
-		m.doubt()
+		// A store that lacks something anyway is due for a list already, and
+		// what that shows says nothing about versions.
+		if !m.Degraded() {
+			m.doubt()
+		}
 		return false
 	}
 	order, ok := m.compare(in.Version, in.HeldVersion)
@@ -92,7 +96,8 @@ func (m *Machine) admit(in *Input) bool {
 	case order < 0:
 		m.Counts.Duplicates++
 		return false
-	case order > 0 && behind < 0:
+	case order > 0 && behind < 0 && !m.Degraded():
+		// While something was lost the store can lack what it should have.
 		m.Unordered = true
 	}
 	// The same state once more is no step back, and a delete may carry the

@@ -1,0 +1,65 @@
+package reflector
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+func TestTheZeroOptionsAreReadyToUse(t *testing.T) {
+	r, err := New[*thing](newScript(), newRecorder(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := r.options
+	if o.Name != "things" || o.BackoffMin != 800*time.Millisecond || o.BackoffMax != 30*time.Second ||
+		o.WatchTimeoutMin != 5*time.Minute || o.WatchTimeoutMax != 10*time.Minute || o.InitialEventsProgress != 10*time.Second {
+		t.Errorf("%+v", o)
+	}
+	if c := o.config(); c.PageSize != 500 || c.AlwaysPage || !c.WatchList {
+		t.Errorf("%+v", c)
+	}
+	if s := r.Status(); s.Phase != Starting || s.Synced || s.Since.IsZero() {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEveryProblemOfTheOptionsIsNamedAtOnce(t *testing.T) {
+	_, err := New[*thing](nil, nil, Options{
+		PageSize: -1, BackoffMin: time.Hour, BackoffMax: time.Minute, BackoffReset: -1,
+		InitialEventsProgress: -1, ListProgress: -1, WatchTimeoutMin: 2, WatchTimeoutMax: 1,
+	})
+	if err == nil {
+		t.Fatal("accepted")
+	}
+	for _, name := range []string{"source", "sink", "PageSize", "BackoffMin", "BackoffReset", "InitialEventsProgress",
+		"ListProgress", "WatchTimeoutMin"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("the error does not name %s:\n%v", name, err)
+		}
+	}
+}
+
+func TestOneBoundAloneTakesTheOtherWithIt(t *testing.T) {
+	for _, o := range []Options{{BackoffMin: time.Hour}, {BackoffMax: time.Millisecond}, {WatchTimeoutMin: time.Hour}, {WatchTimeoutMax: time.Second}} {
+		if _, err := o.withDefaults(); err != nil {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+func TestASourceCanSayThatItDoesNotStream(t *testing.T) {
+	s := newScript()
+	s.noStream = true
+	r, err := New[*thing](s, newRecorder(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.options.config().WatchList {
+		t.Error("it is asked to all the same")
+	}
+}
+
+var _ source.Source[*thing] = (*script)(nil)
