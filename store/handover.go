@@ -137,6 +137,7 @@ func (s *Store[T]) beginDraft() *Snapshot[T] {
 		pages:        v.pages,
 		root:         v.root,
 		n:            v.n,
+		odd:          v.odd,
 		indexes:      v.indexes,
 		indexOwner:   v.indexOwner,
 		versions:     v.versions,

@@ -1,37 +1,37 @@
 package store
 
-import "strings"
+import (
+	"math/bits"
+	"strings"
+)
 
-// nodeMax makes a leaf 760 bytes, which with the allocator's 8 fills its size
-// class of 768.
+// nodeMax makes a leaf 752 bytes, which with the allocator's 8 nearly fills
+// its size class of 768.
 const (
-	nodeMax   = 61
+	nodeMax   = 52
 	nodeMin   = nodeMax / 4
 	branchMax = 32 // separators of an inner node
 	branchMin = branchMax / 4
 )
 
 // node is a leaf or an inner node of the tree that keeps the slots in key
-// order. A leaf names its keys by slot, and beside each number has 8 bytes of
-// the key, its head, so that a search need not go to the objects, each of
-// which is a cold cache line.
+// order. A leaf names its keys by slot: reading one means to go to the object,
+// which is a cold cache line or three. So beside each number stands what a
+// search needs instead: how many bytes the key has in common with the one
+// before it, and the eight bytes that follow (its head). See locate.
 //
-// Which 8 bytes is the node's own choice: all keys that can ever be looked for
-// in it lie between two separators of its ancestors (its fences), so they
-// share what those two share. field is the first field of Key in which the
-// fences differ, and skip how many bytes of that field they have in common.
-//
-// Invariant: every key between the fences agrees in the fields before field
-// and in the first skip bytes of it. Hence head(a) < head(b) means a < b;
-// equal heads decide nothing.
+// Invariant: every key between the node's fences, which are the separators
+// around it in its ancestors, has its first base bytes in common with all
+// others between them. lcps[i] is what entry i has in common with entry i-1,
+// lcps[0] is base. heads[i] begins at lcps[i]. Bytes are counted as in bytesOf.
 type node struct {
 	in    *branch // nil in a leaf
 	owner uint64
 	n     uint16 // slots of a leaf, separators of an inner node
-	skip  uint16
-	field uint8
+	base  uint16
 	heads [nodeMax]uint64
 	slots [nodeMax]uint32 // of a leaf
+	lcps  [nodeMax]uint16
 }
 
 // branch is what an inner node has more.
@@ -43,31 +43,33 @@ type branch struct {
 	kids [branchMax + 1]*node
 }
 
-// Fields of Key in the order in which they count.
-const (
-	fieldCluster = iota
-	fieldNamespace
-	fieldName
-)
+// A key is compared by bytes as if it were one string: the cluster, a zero,
+// the namespace, a zero, the name, and zeros for ever. That sorts like
+// Key.Compare as long as there is no zero in a key, as there is in none of
+// Kubernetes. maxBytes keeps lengths within 16 bits.
+const maxBytes = 1<<16 - 16
 
-func (k *Key) field(f uint8) string {
-	switch f {
-	case fieldCluster:
-		return k.Cluster
-	case fieldNamespace:
-		return k.Namespace
-	}
-	return k.Name
+// odd reports whether a key cannot be compared by bytes.
+func (k *Key) odd() bool {
+	return strings.IndexByte(k.Name, 0) >= 0 || strings.IndexByte(k.Namespace, 0) >= 0 ||
+		strings.IndexByte(k.Cluster, 0) >= 0 || len(k.Cluster)+len(k.Namespace)+len(k.Name) > maxBytes
 }
 
-// headOf returns 8 bytes of the key, from where node n looks at keys, as a
-// number that sorts like them.
-func (n *node) headOf(k *Key) uint64 {
-	s := k.field(n.field)
-	if int(n.skip) >= len(s) {
+// head returns eight bytes of the key from a place on, as a number that sorts
+// like them.
+func (k *Key) head(from int) uint64 {
+	at := from - len(k.Cluster) - len(k.Namespace) - 2
+	if at < 0 {
+		var h uint64
+		for i := range 8 {
+			h = h<<8 | uint64(k.byteAt(from+i))
+		}
+		return h
+	}
+	if at >= len(k.Name) {
 		return 0
 	}
-	s = s[n.skip:]
+	s := k.Name[at:]
 	if len(s) >= 8 {
 		return uint64(s[7]) | uint64(s[6])<<8 | uint64(s[5])<<16 | uint64(s[4])<<24 |
 			uint64(s[3])<<32 | uint64(s[2])<<40 | uint64(s[1])<<48 | uint64(s[0])<<56
@@ -79,37 +81,93 @@ func (n *node) headOf(k *Key) uint64 {
 	return h
 }
 
-// band returns the range of entries that have head h; it is empty, and stands
-// where h belongs, if there are none.
-func (n *node) band(h uint64) (from, to int) {
-	lo, hi := 0, int(n.n)
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if n.heads[m] < h {
-			lo = m + 1
-		} else {
-			hi = m
+func (k *Key) byteAt(i int) byte {
+	for _, s := range [...]string{k.Cluster, k.Namespace, k.Name} {
+		if i < len(s) {
+			return s[i]
+		}
+		if i -= len(s) + 1; i < 0 {
+			return 0
 		}
 	}
-	to = lo
-	for to < int(n.n) && n.heads[to] == h {
-		to++
-	}
-	return lo, to
+	return 0
 }
 
-// kid returns which child of an inner node covers k.
-func (n *node) kid(k *Key) int {
-	lo, hi := n.band(n.headOf(k))
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if n.in.seps[m].Compare(*k) <= 0 {
-			lo = m + 1
-		} else {
-			hi = m
+// common returns how many bytes two different keys have in common.
+func common(a, b *Key) int {
+	if a.Cluster == b.Cluster && a.Namespace == b.Namespace {
+		return len(a.Cluster) + len(a.Namespace) + 2 + commonLen(a.Name, b.Name)
+	}
+	n := 0
+	for end := len(a.Cluster) + len(a.Namespace) + len(a.Name) + 2; n < end && a.byteAt(n) == b.byteAt(n); n++ {
+	}
+	return n
+}
+
+// shared returns how much the keys between two fences have in common.
+func shared(lo, hi *Key) uint16 {
+	if lo == nil || hi == nil {
+		return 0
+	}
+	return uint16(min(common(lo, hi), maxBytes))
+}
+
+func commonLen(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
 		}
 	}
-	return lo
+	return n
+}
+
+// spot is where a key stands, or belongs, in a node.
+type spot struct {
+	i int // how many entries are smaller
+	// prev and next are what it has in common with the entries before and at
+	// i; prev is base if i is 0, next means nothing if i is the node's end.
+	prev, next int
+	found      bool // entry i is the key
+}
+
+// locate finds a key without looking at other keys, except where the eight
+// bytes of a head do not decide. It goes over the entries with m being what
+// the key has in common with the entry before, which is smaller than it:
+//
+//   - an entry that has more than m in common with the one before it differs
+//     from the key where that one does, and is smaller too;
+//   - one that has less in common differs from the key where it differs from
+//     the one before, and is larger;
+//   - where it is the same, heads are compared.
+func (n *node) locate(k *Key, keyAt func(*node, int) Key) spot {
+	m := int(n.base)
+	head := k.head(m)
+	for i, l := range n.lcps[:n.n] {
+		switch {
+		case int(l) > m:
+			continue
+		case int(l) < m:
+			return spot{i: i, prev: m, next: int(l)}
+		}
+		h := n.heads[i]
+		same := m + bits.LeadingZeros64(h^head)/8
+		smaller := h < head
+		if h == head {
+			other := keyAt(n, i)
+			c := other.Compare(*k)
+			if c == 0 {
+				return spot{i: i, prev: m, next: m, found: true}
+			}
+			same, smaller = common(&other, k), c < 0
+		}
+		if !smaller {
+			return spot{i: i, prev: m, next: same}
+		}
+		m = same
+		head = k.head(m)
+	}
+	return spot{i: int(n.n), prev: m}
 }
 
 // fences returns the fences of child i, given the node's own; nil is open.
@@ -137,59 +195,57 @@ func (n *node) own(epoch uint64) *node {
 	return &c
 }
 
-// insertSlot puts a slot at place i of a leaf that has room.
-func (n *node) insertSlot(i int, slot uint32, head uint64) {
-	copy(n.slots[i+1:n.n+1], n.slots[i:n.n])
-	copy(n.heads[i+1:n.n+1], n.heads[i:n.n])
-	n.slots[i], n.heads[i] = slot, head
+// enter makes room for a new entry k in heads and lcps. What the entries are
+// has to be in its place already: next's key may have to be read.
+func (n *node) enter(at spot, k *Key, keyAt func(*node, int) Key) {
+	copy(n.heads[at.i+1:n.n+1], n.heads[at.i:n.n])
+	copy(n.lcps[at.i+1:n.n+1], n.lcps[at.i:n.n])
 	n.n++
+	n.lcps[at.i], n.heads[at.i] = uint16(at.prev), k.head(at.prev)
+	// The entry behind has this one before it now. If it had less in common
+	// with the one before than k has, nothing changes for it.
+	if at.i+1 < int(n.n) && at.next > at.prev {
+		next := keyAt(n, at.i+1)
+		n.lcps[at.i+1], n.heads[at.i+1] = uint16(at.next), next.head(at.next)
+	}
 }
 
-// removeSlot takes place i out of a leaf.
-func (n *node) removeSlot(i int) {
-	copy(n.slots[i:n.n-1], n.slots[i+1:n.n])
+// leave takes an entry out of heads and lcps.
+func (n *node) leave(i int) {
+	if i+1 < int(n.n) && n.lcps[i+1] > n.lcps[i] {
+		// The entry behind now differs where the removed one did. The bytes
+		// from there on are the removed one's, then its own.
+		d := 8 * uint(n.lcps[i+1]-n.lcps[i])
+		n.heads[i+1] = n.heads[i]&^(^uint64(0)>>d) | n.heads[i+1]>>d
+		n.lcps[i+1] = n.lcps[i]
+	}
 	copy(n.heads[i:n.n-1], n.heads[i+1:n.n])
+	copy(n.lcps[i:n.n-1], n.lcps[i+1:n.n])
 	n.n--
 }
 
-// insertKid puts a separator and the child to its right after child i of an
-// inner node that has room.
-func (n *node) insertKid(i int, sep *Key, kid *node) {
-	copy(n.in.seps[i+1:n.n+1], n.in.seps[i:n.n])
-	copy(n.heads[i+1:n.n+1], n.heads[i:n.n])
-	copy(n.in.kids[i+2:n.n+2], n.in.kids[i+1:n.n+1])
-	n.in.seps[i], n.heads[i], n.in.kids[i+1] = sep, n.headOf(sep), kid
-	n.n++
+// insertSlot puts a slot in a leaf that has room.
+func (n *node) insertSlot(at spot, k *Key, slot uint32, keyAt func(*node, int) Key) {
+	copy(n.slots[at.i+1:n.n+1], n.slots[at.i:n.n])
+	n.slots[at.i] = slot
+	n.enter(at, k, keyAt)
+}
+
+// insertKid puts a separator and the child to its right in an inner node that
+// has room.
+func (n *node) insertKid(at spot, sep *Key, kid *node, keyAt func(*node, int) Key) {
+	copy(n.in.seps[at.i+1:n.n+1], n.in.seps[at.i:n.n])
+	copy(n.in.kids[at.i+2:n.n+2], n.in.kids[at.i+1:n.n+1])
+	n.in.seps[at.i], n.in.kids[at.i+1] = sep, kid
+	n.enter(at, sep, keyAt)
 }
 
 // removeKid takes out separator i and the child to its right.
 func (n *node) removeKid(i int) {
 	copy(n.in.seps[i:n.n-1], n.in.seps[i+1:n.n])
-	copy(n.heads[i:n.n-1], n.heads[i+1:n.n])
 	copy(n.in.kids[i+1:n.n], n.in.kids[i+2:n.n+1])
-	n.n--
-	n.in.seps[n.n], n.in.kids[n.n+1] = nil, nil
-}
-
-// shared returns from where keys between two fences may differ.
-func shared(lo, hi *Key) (field uint8, skip uint16) {
-	if lo == nil || hi == nil {
-		return fieldCluster, 0
-	}
-	for field < fieldName && lo.field(field) == hi.field(field) {
-		field++
-	}
-	return field, uint16(min(commonLen(lo.field(field), hi.field(field)), 1<<16-1))
-}
-
-func commonLen(a, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
+	n.in.seps[n.n-1], n.in.kids[n.n] = nil, nil
+	n.leave(i)
 }
 
 // separate returns a key k of the shortest form with a < k <= b, made of

@@ -1,5 +1,7 @@
 package store
 
+import "slices"
+
 // Replace makes a scope equal to a list. Every operation of the batch is taken
 // as a put; what the store holds in the scope and no operation names is
 // deleted; keys outside the scope are not touched. Readers see all of it at
@@ -20,6 +22,7 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 	s.mu.Lock()
 	defer s.unlock()
 	s.beginDraft()
+	changes = slices.Grow(changes, len(b.Ops))
 	named := make(slotBits, (s.slots+uint32(len(b.Ops))+63)/64)
 	for i := range b.Ops {
 		op := b.Ops[i]

@@ -30,6 +30,7 @@ type Snapshot[T any] struct {
 	pages   pageTable[T]
 	root    *node // nil when empty
 	n       int
+	odd     bool           // some key, now or earlier, cannot be compared by bytes
 	indexes []indexRoot[T] // sorted by name
 	// indexOwner is the epoch that owns the array behind indexes, versionOwner
 	// the one behind versions.
@@ -136,7 +137,7 @@ func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		end := p.afterPrefix()
-		v.walkRange(v.root, &p, &end, yield)
+		v.walkRange(v.root, &p, &end, v.odd || p.odd(), yield)
 	}
 }
 
@@ -154,8 +155,9 @@ func (p Key) afterPrefix() Key {
 	return Key{Cluster: p.Cluster, Namespace: p.Namespace + "\x00"}
 }
 
-// walkRange visits the keys from lo up to, and without, hi; nil is open.
-func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, yield func(T) bool) bool {
+// walkRange visits the keys from lo up to, and without, hi; nil is open. odd
+// says whether lo has to be compared as a whole; hi always is.
+func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, odd bool, yield func(T) bool) bool {
 	if n == nil {
 		return true
 	}
@@ -165,18 +167,18 @@ func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, yield func(T) bool) bool {
 	from, to := 0, int(n.n)
 	if n.in == nil {
 		if lo != nil {
-			from = v.place(n, lo)
+			from = v.locate(n, lo, odd).i
 		}
 		if hi != nil {
-			to = v.place(n, hi)
+			to = v.locate(n, hi, true).i
 		}
 		return from >= to || v.visit(n.slots[from:to], yield)
 	}
 	if lo != nil {
-		from = n.kid(lo)
+		from = v.kid(n, lo, odd)
 	}
 	if hi != nil {
-		to = n.kid(hi)
+		to = v.kid(n, hi, true)
 	}
 	for i := from; i <= to; i++ {
 		kidLo, kidHi := lo, hi
@@ -186,7 +188,7 @@ func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, yield func(T) bool) bool {
 		if i < to {
 			kidHi = nil
 		}
-		if !v.walkRange(n.in.kids[i], kidLo, kidHi, yield) {
+		if !v.walkRange(n.in.kids[i], kidLo, kidHi, odd, yield) {
 			return false
 		}
 	}

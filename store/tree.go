@@ -1,7 +1,7 @@
 package store
 
 // The tree keeps the slots in key order: a B+tree whose leaves hold slot
-// numbers and read keys from the objects, when the heads do not decide. Its
+// numbers and read keys from the objects where that cannot be avoided. Its
 // methods are the snapshot's, since a slot means something only in a version.
 
 // keyOf reads the key of the object in a slot in use.
@@ -10,18 +10,39 @@ func (v *Snapshot[T]) keyOf(slot uint32) Key {
 	return k
 }
 
-// place returns the number of keys in a leaf that are smaller than k.
-func (v *Snapshot[T]) place(n *node, k *Key) int {
-	lo, hi := n.band(n.headOf(k))
+// keyAt returns the key of a node's entry.
+func (v *Snapshot[T]) keyAt(n *node, i int) Key {
+	if n.in != nil {
+		return *n.in.seps[i]
+	}
+	return v.keyOf(n.slots[i])
+}
+
+// locate returns where k is in a node. If bytes do not tell, because of zeros
+// in k or in the keys of the store, it compares whole keys.
+func (v *Snapshot[T]) locate(n *node, k *Key, odd bool) spot {
+	if !odd {
+		return n.locate(k, v.keyAt)
+	}
+	lo, hi := 0, int(n.n)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if v.keyOf(n.slots[m]).Compare(*k) < 0 {
+		if other := v.keyAt(n, m); other.Compare(*k) < 0 {
 			lo = m + 1
 		} else {
 			hi = m
 		}
 	}
-	return lo
+	return spot{i: lo, found: lo < int(n.n) && v.keyAt(n, lo) == *k}
+}
+
+// kid returns which child of an inner node covers k.
+func (v *Snapshot[T]) kid(n *node, k *Key, odd bool) int {
+	at := v.locate(n, k, odd)
+	if at.found {
+		return at.i + 1
+	}
+	return at.i
 }
 
 // search finds a key's slot without any hint.
@@ -30,11 +51,12 @@ func (v *Snapshot[T]) search(k Key) (uint32, bool) {
 	if n == nil {
 		return 0, false
 	}
+	odd := v.odd || k.odd()
 	for n.in != nil {
-		n = n.in.kids[n.kid(&k)]
+		n = n.in.kids[v.kid(n, &k, odd)]
 	}
-	if i := v.place(n, &k); i < int(n.n) && v.keyOf(n.slots[i]) == k {
-		return n.slots[i], true
+	if at := v.locate(n, &k, odd); at.found {
+		return n.slots[at.i], true
 	}
 	return 0, false
 }
@@ -42,6 +64,7 @@ func (v *Snapshot[T]) search(k Key) (uint32, bool) {
 // insert enters a slot, whose object is in its page already, under k, which
 // is not in the tree.
 func (v *Snapshot[T]) insert(k Key, slot uint32) {
+	v.odd = v.odd || k.odd()
 	if v.root == nil {
 		v.root = &node{owner: v.epoch}
 	}
@@ -51,10 +74,9 @@ func (v *Snapshot[T]) insert(k Key, slot uint32) {
 	if right == nil {
 		return
 	}
-	v.root = &node{owner: v.epoch, n: 1, in: &branch{}}
-	v.root.in.seps[0] = sep
-	v.root.in.kids[0], v.root.in.kids[1] = root, right
-	v.root.heads[0] = v.root.headOf(sep)
+	v.root = &node{owner: v.epoch, in: &branch{}}
+	v.root.in.kids[0] = root
+	v.root.insertKid(spot{}, sep, right, v.keyAt)
 }
 
 // insertIn inserts below n, which is owned and has the fences lo and hi. If n
@@ -64,7 +86,7 @@ func (v *Snapshot[T]) insertIn(n *node, lo, hi, k *Key, slot uint32) (*node, *Ke
 	if n.in == nil {
 		return v.insertLeaf(n, lo, hi, k, slot)
 	}
-	i := n.kid(k)
+	i := v.kid(n, k, v.odd)
 	kid := n.in.kids[i].own(v.epoch)
 	n.in.kids[i] = kid
 	kidLo, kidHi := n.fences(i, lo, hi)
@@ -73,87 +95,71 @@ func (v *Snapshot[T]) insertIn(n *node, lo, hi, k *Key, slot uint32) (*node, *Ke
 		return nil, nil
 	}
 	if int(n.n) < branchMax {
-		n.insertKid(i, sep, right)
+		n.insertKid(v.locate(n, sep, v.odd), sep, right, v.keyAt)
 		return nil, nil
 	}
-	// Split, then insert where it belongs.
+	r, up := v.splitBranch(n, lo, hi)
+	half := n
+	if sep.Compare(*up) > 0 {
+		half = r
+	}
+	half.insertKid(v.locate(half, sep, v.odd), sep, right, v.keyAt)
+	return r, up
+}
+
+func (v *Snapshot[T]) splitBranch(n *node, lo, hi *Key) (*node, *Key) {
 	at := branchMax / 2
 	up := n.in.seps[at]
-	r := &node{owner: v.epoch, n: uint16(branchMax - at - 1), field: n.field, skip: n.skip, in: &branch{}}
+	r := &node{owner: v.epoch, n: branchMax - uint16(at) - 1, in: &branch{}}
 	copy(r.in.seps[:], n.in.seps[at+1:])
-	copy(r.heads[:], n.heads[at+1:branchMax])
 	copy(r.in.kids[:], n.in.kids[at+1:])
+	copy(r.heads[:], n.heads[at+1:branchMax])
+	copy(r.lcps[:], n.lcps[at+1:branchMax])
 	clear(n.in.seps[at:])
 	clear(n.in.kids[at+1:])
 	n.n = uint16(at)
-	if i <= at {
-		n.insertKid(i, sep, right)
-	} else {
-		r.insertKid(i-at-1, sep, right)
-	}
-	v.refit(n, lo, up)
-	v.refit(r, up, hi)
+	v.rebase(n, lo, up)
+	v.rebase(r, up, hi)
 	return r, up
 }
 
 func (v *Snapshot[T]) insertLeaf(n *node, lo, hi, k *Key, slot uint32) (*node, *Key) {
-	i := v.place(n, k)
+	at := v.locate(n, k, v.odd)
 	if n.n < nodeMax {
-		n.insertSlot(i, slot, n.headOf(k))
+		n.insertSlot(at, k, slot, v.keyAt)
 		return nil, nil
 	}
-	r := &node{owner: v.epoch, field: n.field, skip: n.skip}
-	if i == nodeMax {
+	r := &node{owner: v.epoch}
+	var sep *Key
+	half := n
+	if at.i == nodeMax {
 		// Keys that come in order leave full leaves behind.
-		r.insertSlot(0, slot, r.headOf(k))
-		sep := separate(v.keyOf(n.slots[i-1]), *k, lo)
-		v.refit(n, lo, sep)
-		v.refit(r, sep, hi)
-		return r, sep
-	}
-	at := nodeMax / 2
-	r.n = uint16(copy(r.slots[:], n.slots[at:]))
-	copy(r.heads[:], n.heads[at:])
-	n.n = uint16(at)
-	sep := separate(v.keyOf(n.slots[at-1]), v.keyOf(r.slots[0]), lo)
-	if k.Compare(*sep) < 0 {
-		n.insertSlot(i, slot, n.headOf(k))
+		sep = separate(v.keyAt(n, nodeMax-1), *k, lo)
+		half = r
 	} else {
-		r.insertSlot(i-at, slot, r.headOf(k))
+		const mid = nodeMax / 2
+		sep = separate(v.keyAt(n, mid-1), v.keyAt(n, mid), lo)
+		r.n = uint16(copy(r.slots[:], n.slots[mid:]))
+		copy(r.heads[:], n.heads[mid:])
+		copy(r.lcps[:], n.lcps[mid:])
+		n.n = mid
+		if k.Compare(*sep) >= 0 {
+			half = r
+		}
 	}
-	v.refit(n, lo, sep)
-	v.refit(r, sep, hi)
+	v.rebase(n, lo, sep)
+	v.rebase(r, sep, hi)
+	half.insertSlot(v.locate(half, k, v.odd), k, slot, v.keyAt)
 	return r, sep
 }
 
-// refit lets a node look further into its keys after its fences have come
-// closer. That touches every object, so it is done only if heads are equal.
-func (v *Snapshot[T]) refit(n *node, lo, hi *Key) {
-	field, skip := shared(lo, hi)
-	if field == n.field && skip == n.skip {
-		return
-	}
-	ties := 0
-	for i := 1; i < int(n.n); i++ {
-		if n.heads[i] == n.heads[i-1] {
-			ties++
-		}
-	}
-	if ties*8 > int(n.n) {
-		v.fit(n, lo, hi)
-	}
-}
-
-// fit sets from where a node with these fences looks at its keys.
-func (v *Snapshot[T]) fit(n *node, lo, hi *Key) {
-	n.field, n.skip = shared(lo, hi)
-	for i := range int(n.n) {
-		if n.in != nil {
-			n.heads[i] = n.headOf(n.in.seps[i])
-		} else {
-			k := v.keyOf(n.slots[i])
-			n.heads[i] = n.headOf(&k)
-		}
+// rebase sets what the keys of a node with these fences have in common. Only
+// the first entry depends on it.
+func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
+	n.base = shared(lo, hi)
+	if n.n > 0 {
+		first := v.keyAt(n, 0)
+		n.lcps[0], n.heads[0] = n.base, first.head(int(n.base))
 	}
 }
 
@@ -173,16 +179,16 @@ func (v *Snapshot[T]) remove(k Key, slot uint32) {
 
 func (v *Snapshot[T]) removeIn(n *node, lo, hi, k *Key, slot uint32) {
 	if n.in == nil {
-		from, to := n.band(n.headOf(k))
-		for i := from; i < to; i++ {
-			if n.slots[i] == slot {
-				n.removeSlot(i)
+		for i, s := range n.slots[:n.n] {
+			if s == slot {
+				copy(n.slots[i:n.n-1], n.slots[i+1:n.n])
+				n.leave(i)
 				return
 			}
 		}
 		panic("BUG: store: an object in the store is not in the tree: were its key's fields modified?")
 	}
-	i := n.kid(k)
+	i := v.kid(n, k, v.odd)
 	kid := n.in.kids[i].own(v.epoch)
 	n.in.kids[i] = kid
 	kidLo, kidHi := n.fences(i, lo, hi)
@@ -200,43 +206,59 @@ func (v *Snapshot[T]) fill(n *node, i int, lo, hi *Key) {
 	}
 	l, r := n.in.kids[i].own(v.epoch), n.in.kids[i+1].own(v.epoch)
 	n.in.kids[i], n.in.kids[i+1] = l, r
-	lo, _ = n.fences(i, lo, hi)
-	_, hi = n.fences(i+1, lo, hi)
-	var sep *Key
+	loL, _ := n.fences(i, lo, hi)
+	_, hiR := n.fences(i+1, lo, hi)
+	sep := n.in.seps[i]
+	n.removeKid(i)
 	if l.in == nil {
-		sep = v.levelLeaves(l, r, lo)
+		sep = v.levelLeaves(l, r, loL)
 	} else {
-		sep = levelBranches(l, r, n.in.seps[i])
+		sep = v.levelBranches(l, r, sep)
 	}
 	if sep == nil {
-		n.removeKid(i)
-		v.fit(l, lo, hi)
+		v.rebase(l, loL, hiR)
 		return
 	}
-	n.in.seps[i] = sep
-	n.heads[i] = n.headOf(sep)
-	v.fit(l, lo, sep)
-	v.fit(r, sep, hi)
+	v.rebase(l, loL, sep)
+	v.rebase(r, sep, hiR)
+	n.insertKid(v.locate(n, sep, v.odd), sep, r, v.keyAt)
 }
 
 // levelLeaves moves everything to l and returns nil, or spreads it evenly and
-// returns what separates them now. Heads are left to fit.
+// returns what separates them now. First entries are left to rebase.
 func (v *Snapshot[T]) levelLeaves(l, r *node, lo *Key) *Key {
-	var all [2 * nodeMax]uint32
-	n := copy(all[:], l.slots[:l.n])
-	n += copy(all[n:], r.slots[:r.n])
+	if l.n > 0 && r.n > 0 {
+		last, first := v.keyAt(l, int(l.n)-1), v.keyAt(r, 0)
+		r.lcps[0] = uint16(common(&last, &first))
+		r.heads[0] = first.head(int(r.lcps[0]))
+	}
+	var slots [2 * nodeMax]uint32
+	var heads [2 * nodeMax]uint64
+	var lcps [2 * nodeMax]uint16
+	n := copy(slots[:], l.slots[:l.n])
+	copy(heads[:], l.heads[:l.n])
+	copy(lcps[:], l.lcps[:l.n])
+	copy(heads[n:], r.heads[:r.n])
+	copy(lcps[n:], r.lcps[:r.n])
+	n += copy(slots[n:], r.slots[:r.n])
+	at := n / 2
 	if n <= nodeMax*3/4 {
-		copy(l.slots[:], all[:n])
-		l.n = uint16(n)
+		at = n
+	}
+	l.n = uint16(copy(l.slots[:], slots[:at]))
+	copy(l.heads[:], heads[:at])
+	copy(l.lcps[:], lcps[:at])
+	r.n = uint16(copy(r.slots[:], slots[at:n]))
+	copy(r.heads[:], heads[at:n])
+	copy(r.lcps[:], lcps[at:n])
+	if r.n == 0 {
 		return nil
 	}
-	l.n = uint16(copy(l.slots[:], all[:n/2]))
-	r.n = uint16(copy(r.slots[:], all[n/2:n]))
-	return separate(v.keyOf(all[n/2-1]), v.keyOf(all[n/2]), lo)
+	return separate(v.keyAt(l, at-1), v.keyAt(r, 0), lo)
 }
 
 // levelBranches does the same for inner nodes, which sep separates.
-func levelBranches(l, r *node, sep *Key) *Key {
+func (v *Snapshot[T]) levelBranches(l, r *node, sep *Key) *Key {
 	var seps [2*branchMax + 1]*Key
 	var kids [2*branchMax + 2]*node
 	n := copy(seps[:], l.in.seps[:l.n])
@@ -245,17 +267,22 @@ func levelBranches(l, r *node, sep *Key) *Key {
 	n++
 	copy(kids[n:], r.in.kids[:r.n+1])
 	n += copy(seps[n:], r.in.seps[:r.n])
-	*l.in, *r.in = branch{}, branch{}
 	if n <= branchMax*3/4 {
-		copy(l.in.seps[:], seps[:n])
-		copy(l.in.kids[:], kids[:n+1])
-		l.n = uint16(n)
+		l.setKids(seps[:n], kids[:n+1])
 		return nil
 	}
 	at := n / 2
-	l.n = uint16(copy(l.in.seps[:], seps[:at]))
-	copy(l.in.kids[:], kids[:at+1])
-	r.n = uint16(copy(r.in.seps[:], seps[at+1:n]))
-	copy(r.in.kids[:], kids[at+1:n+1])
+	l.setKids(seps[:at], kids[:at+1])
+	r.setKids(seps[at+1:n], kids[at+1:n+1])
 	return seps[at]
+}
+
+func (n *node) setKids(seps []*Key, kids []*node) {
+	*n.in = branch{}
+	copy(n.in.kids[:], kids)
+	n.n = uint16(copy(n.in.seps[:], seps))
+	for i := 1; i < len(seps); i++ {
+		n.lcps[i] = uint16(min(common(seps[i-1], seps[i]), maxBytes))
+		n.heads[i] = seps[i].head(int(n.lcps[i]))
+	}
 }

@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // maxDraft bounds how many operations of a batch readers cannot see yet. A
 // draft shares the copies that it has to make among its operations, so it is
@@ -52,6 +55,7 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 	s.mu.Lock()
 	defer s.unlock()
+	changes = slices.Grow(changes, len(b.Ops))
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if !s.admit(&b.Scope, op) {

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+)
+
+// options are the command line's.
+type options struct {
+	quick  bool
+	only   string
+	runs   int
+	json   string
+	row    string // set in a measuring process
+	engine string
+	// profile is where a measuring process writes its CPU profile.
+	profile string
+	size    sizes
+}
+
+// sizes say how much is measured.
+type sizes struct {
+	small, large int
+	contention   time.Duration
+}
+
+func main() {
+	var o options
+	flag.BoolVar(&o.quick, "quick", false, "one short run of each row, with a fifth of the objects: for a look, not for figures")
+	flag.StringVar(&o.only, "only", "", "comma-separated `rows` to measure (default all)")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each row; medians are printed")
+	flag.StringVar(&o.json, "json", "", "write the results to `file` as JSON")
+	flag.StringVar(&o.row, "measure", "", "measure this `row` alone and print one JSON document (used by the program itself)")
+	flag.StringVar(&o.engine, "engine", "", "`engine` to measure: client-go or kinglet")
+	flag.StringVar(&o.profile, "profile", "", "with -measure: write a CPU profile, set-up included, to `file`")
+	flag.Parse()
+	o.size = sizes{small: 100_000, large: 500_000, contention: 10 * time.Second}
+	if o.quick {
+		o.size = sizes{small: 20_000, large: 100_000, contention: 2 * time.Second}
+		o.runs = 1
+	}
+	if err := run(&o); err != nil {
+		fmt.Fprintln(os.Stderr, "storebench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o *options) error {
+	if o.row != "" {
+		return measureHere(o)
+	}
+	chosen, err := choose(o.only)
+	if err != nil {
+		return err
+	}
+	report := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick,
+		Objects: o.size.small, ObjectsLarge: o.size.large}
+	for _, r := range chosen {
+		fmt.Fprintf(os.Stderr, "%s …\n", r.name)
+		got := map[string][]Measure{}
+		for range o.runs {
+			for _, e := range []string{"client-go", "kinglet"} {
+				if r.engines[e] == nil {
+					continue
+				}
+				m, err := spawn(o, r.name, e)
+				if err != nil {
+					return err
+				}
+				got[e] = append(got[e], m)
+			}
+		}
+		report.Rows = append(report.Rows, r.judge(got)...)
+	}
+	report.print(os.Stdout)
+	if o.json == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.json, append(b, '\n'), 0o644)
+}
+
+func choose(only string) ([]row, error) {
+	if only == "" {
+		return rows, nil
+	}
+	var chosen []row
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.name)
+	}
+	for _, name := range strings.Split(only, ",") {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, fmt.Errorf("no row %q; there are %s", name, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, rows[i])
+	}
+	return chosen, nil
+}
+
+// Measure is what one process measured, by metric.
+type Measure map[string]float64
+
+func spawn(o *options, row, engine string) (Measure, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-measure", row, "-engine", engine}
+	if o.quick {
+		args = append(args, "-quick")
+	}
+	cmd := exec.Command(exe, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", row, engine, err)
+	}
+	var m Measure
+	return m, json.Unmarshal(out, &m)
+}
+
+func measureHere(o *options) error {
+	chosen, err := choose(o.row)
+	if err != nil {
+		return err
+	}
+	fn := chosen[0].engines[o.engine]
+	if fn == nil {
+		return fmt.Errorf("row %s is not measured for %q", o.row, o.engine)
+	}
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	return json.NewEncoder(os.Stdout).Encode(fn(o.size))
+}

@@ -1,0 +1,293 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+func collectErrors(errs *[]error) func(*store.Options[*item]) {
+	return func(o *store.Options[*item]) { o.OnError = func(err error) { *errs = append(*errs, err) } }
+}
+
+func TestNewNamesEverythingThatIsWrong(t *testing.T) {
+	_, err := store.New(store.Options[*item]{Indexers: map[string]store.IndexFunc[*item]{"a": nil, "b": nil}})
+	for _, part := range []string{"KeyFunc", `"a"`, `"b"`} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not name %s", err, part)
+		}
+	}
+}
+
+func TestAnObjectWithoutAKeyChangesNothing(t *testing.T) {
+	for name, key := range map[string]store.KeyFunc[*item]{
+		"the function fails":  itemKey,
+		"the function panics": func(i *item) (store.Key, error) { return store.Key{Name: i.id.Name[:1]}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var errs []error
+			s := newStore(t, collectErrors(&errs), func(o *store.Options[*item]) { o.KeyFunc = key })
+			var ke *store.KeyError
+			if err := s.Put(&item{}); !errors.As(err, &ke) || !strings.Contains(ke.Object, "item") {
+				t.Fatalf("Put: %v", err)
+			}
+			b := batchOf(&item{})
+			if c := s.Apply(b, nil); len(c) != 0 {
+				t.Fatalf("Apply: %v", c)
+			}
+			if c := s.Replace(b, nil); len(c) != 0 {
+				t.Fatalf("Replace: %v", c)
+			}
+			if s.Len() != 0 || len(errs) != 2 || s.Errors() != 2 {
+				t.Fatalf("%d objects, %d errors reported, %d counted", s.Len(), len(errs), s.Errors())
+			}
+		})
+	}
+}
+
+func TestAnOperationUnderAnotherKeyOrOutsideTheScopeIsRefused(t *testing.T) {
+	var errs []error
+	s := newStore(t, collectErrors(&errs))
+	put(t, s, pod(4, 1))
+	wrong := batchOf(pod(1, 1))
+	wrong.Ops[0].Key.Name = "another"
+	outside := batchOf(pod(1, 1))
+	outside.Ops = append(outside.Ops, store.Op[*item]{Key: store.Key(pod(4, 1).id), Delete: true})
+	outside.Scope = store.Scope{ID: "x", Contains: func(store.Key) bool { return false }}
+	s.Apply(wrong, nil)
+	s.Apply(outside, nil)
+	s.Replace(outside, nil)
+	if s.Len() != 1 || len(errs) != 5 {
+		t.Fatalf("%d objects, errors: %v", s.Len(), errs)
+	}
+	for _, err := range errs {
+		if ke := (*store.KeyError)(nil); !errors.As(err, &ke) && !strings.Contains(err.Error(), "no key") {
+			t.Errorf("%v is no *KeyError", err)
+		}
+	}
+}
+
+func TestAFailingIndexFunctionLeavesTheObjectOutOfThatIndexAlone(t *testing.T) {
+	var errs []error
+	s := newStore(t, collectErrors(&errs))
+	for _, trouble := range []string{"", "error", "panic", ""} {
+		it := pod(1, 1)
+		it.trouble = trouble
+		put(t, s, it)
+		want := 1
+		if trouble != "" {
+			want = 0
+		}
+		if n, _ := s.IndexCount("node", "node-1"); n != want {
+			t.Errorf("trouble %q: %d under its node, want %d", trouble, n, want)
+		}
+		if n, _ := s.IndexCount("namespace", "ns-1"); n != 1 {
+			t.Errorf("trouble %q: %d under its namespace", trouble, n)
+		}
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	var ie *store.IndexError
+	var pe *store.PanicError
+	if len(errs) != 2 || !errors.As(errs[0], &ie) || ie.Key != store.Key(pod(1, 1).id) || !errors.As(errs[1], &pe) || pe.Value != "trouble" {
+		t.Fatalf("reported: %v", errs)
+	}
+}
+
+func TestAnIndexFunctionThatIsNotPureCannotCorruptTheStore(t *testing.T) {
+	n := 0
+	s := newStore(t, func(o *store.Options[*item]) {
+		o.Indexers["moody"] = func(*item) ([]string, error) { n++; return []string{fmt.Sprint(n % 5)}, nil }
+	})
+	for i := range 200 {
+		put(t, s, pod(i%50, i))
+		if i%3 == 0 {
+			s.Delete(store.Key(pod(i%50, 0).id))
+		}
+	}
+	if err := s.Snapshot().Check(); err == nil {
+		t.Fatal("Check does not notice")
+	}
+	if err := s.RemoveIndex("moody"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheckFindsAnObjectThatWasModified(t *testing.T) {
+	s := newStore(t)
+	it := pod(1, 1)
+	put(t, s, it, pod(2, 1))
+	it.node = "elsewhere"
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+		t.Fatalf("Check says %v", err)
+	}
+	put(t, s, pod(1, 2)) // and the store has not lost track
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestUserFunctionsMayReadTheStore(t *testing.T) {
+	var s *store.Store[*item]
+	s = newStore(t, func(o *store.Options[*item]) {
+		o.Indexers["join"] = func(*item) ([]string, error) { return []string{fmt.Sprint(count(s.Snapshot().All()), s.Len())}, nil }
+	})
+	put(t, s, pod(1, 1), pod(2, 1), pod(1, 2))
+	if n, _ := s.IndexCount("join", "2 2"); n != 1 {
+		t.Fatalf("%d under what was there before", n)
+	}
+}
+
+func TestChangesSayWhatHappened(t *testing.T) {
+	s := newStore(t)
+	a, a2, last := pod(1, 1), pod(1, 2), pod(1, 3)
+	key := store.Key(a.id)
+	b := store.Batch[*item]{ResourceVersion: "9", Reason: store.Live, Ops: []store.Op[*item]{
+		{Key: key, Object: a, ResourceVersion: "1"},
+		{Key: key, Object: a2, ResourceVersion: "2"},
+		{Key: key, Delete: true, HasObject: true, Object: last, ResourceVersion: "3"},
+		{Key: key, Delete: true}, // absent: no change
+		{Key: key, Object: a},
+		{Key: key, Delete: true},
+	}}
+	got := s.Apply(b, nil)
+	want := []store.Change[*item]{
+		{Type: store.Added, Key: key, New: a, ResourceVersion: "1"},
+		{Type: store.Updated, Key: key, Old: a, New: a2, ResourceVersion: "2"},
+		{Type: store.Deleted, Key: key, Old: last, ResourceVersion: "3"},
+		{Type: store.Added, Key: key, New: a, ResourceVersion: "9"},
+		{Type: store.Deleted, Key: key, Old: a, ResourceVersion: "9", FinalStateUnknown: true},
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got  %+v\nwant %+v", got, want)
+	}
+	if s.ResourceVersion("") != "9" {
+		t.Fatalf("at %q", s.ResourceVersion(""))
+	}
+}
+
+func TestReplaceSweepsOnlyItsScope(t *testing.T) {
+	s := newStore(t)
+	for i := range 40 {
+		put(t, s, pod(i, 1))
+	}
+	s.SetResourceVersion("other", "5")
+	b := batchOf(pod(1, 2), pod(41, 2))
+	b.Scope = store.Scope{ID: "ns-1", Contains: func(k store.Key) bool { return k.Namespace == "ns-1" }}
+	b.ResourceVersion, b.Reason = "7", store.Relist
+	changes := s.Replace(b, nil)
+	if s.Len() != 32 || s.ResourceVersion("ns-1") != "7" || s.ResourceVersion("other") != "5" || s.ResourceVersion("") != "" {
+		t.Fatalf("%d objects; versions %q %q", s.Len(), s.ResourceVersion("ns-1"), s.ResourceVersion("other"))
+	}
+	for i, c := range changes {
+		unknown := c.Type == store.Deleted
+		if c.Key.Namespace != "ns-1" || c.Reason != store.Relist || c.ResourceVersion != "7" || c.FinalStateUnknown != unknown || unknown != (i > 1) {
+			t.Errorf("change %d: %+v", i, c)
+		}
+	}
+	if len(changes) != 11 {
+		t.Fatalf("%d changes, want an update, an add and 9 deletes", len(changes))
+	}
+}
+
+func TestReplaceKeepsWhatIsEqual(t *testing.T) {
+	s := newStore(t, func(o *store.Options[*item]) {
+		o.Equal = func(old, obj *item) bool {
+			if old.trouble != "" {
+				panic("trouble")
+			}
+			return old.rev == obj.rev
+		}
+	})
+	old := pod(1, 1)
+	odd := pod(3, 1)
+	odd.trouble = "error"
+	b := batchOf(old, pod(2, 1), odd)
+	b.Ops[0].Memo = "memo"
+	s.Replace(b, nil)
+	changes := s.Replace(batchOf(pod(1, 1), pod(2, 2), pod(3, 1)), nil)
+	if len(changes) != 2 || changes[0].Key.Name != "pod-2" || changes[1].Key.Name != "pod-3" {
+		t.Fatalf("changes: %+v", changes)
+	}
+	if got, memo, _ := s.Held(store.Key(old.id)); got != old || memo != "memo" {
+		t.Fatalf("held is %v with %v", got, memo)
+	}
+}
+
+func TestAMemoStaysUntilTheNextWriteOfItsObject(t *testing.T) {
+	s := newStore(t)
+	b := batchOf(pod(1, 1), pod(2, 1), pod(3, 1))
+	b.Ops[0].Memo, b.Ops[1].Memo = "one", "two"
+	s.Apply(b, nil)
+	snap := s.Snapshot()
+	put(t, s, pod(1, 2))
+	s.Delete(store.Key(pod(2, 1).id))
+	put(t, s, pod(4, 1)) // takes over the slot
+	for i, want := range []any{nil, nil, nil, nil} {
+		it := pod(i+1, 1)
+		if _, memo, ok := s.Held(store.Key(it.id)); memo != want || ok != (i != 1) {
+			t.Errorf("%v: memo %v, held %t", it.id, memo, ok)
+		}
+	}
+	if err := snap.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRemovedIndexStaysInSnapshots(t *testing.T) {
+	s := newStore(t)
+	put(t, s, pod(1, 1))
+	snap := s.Snapshot()
+	objs, err := s.ByIndex("node", "node-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveIndex("node"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := snap.IndexCount("node", "node-1"); n != 1 || err != nil {
+		t.Fatalf("the snapshot counts %d, %v", n, err)
+	}
+	if count(objs) != 0 {
+		t.Fatal("a loop that begins after the removal finds something")
+	}
+	if _, err := s.ByIndex("node", "node-1"); !errors.Is(err, store.ErrNoIndex) {
+		t.Fatal(err)
+	}
+}
+
+func TestValuesAreStoredOnceAndObjectsThatAreNoPointersWork(t *testing.T) {
+	type plain struct {
+		name string
+		tags [2]string
+	}
+	s, err := store.New(store.Options[plain]{
+		KeyFunc:  func(p plain) (store.Key, error) { return store.Key{Name: p.name}, nil },
+		Indexers: map[string]store.IndexFunc[plain]{"tag": func(p plain) ([]string, error) { return p.tags[:], nil }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []plain{{"a", [2]string{"x", "x"}}, {"b", [2]string{"x", "y"}}, {"", [2]string{"y", "z"}}} {
+		if err := s.Put(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, _ := s.IndexCount("tag", "x"); n != 2 {
+		t.Fatalf("%d under x", n)
+	}
+	if p, ok := s.Get(store.Key{}); !ok || p.tags[1] != "z" {
+		t.Fatalf("under the empty key: %v, %t", p, ok)
+	}
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
