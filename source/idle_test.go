@@ -76,7 +76,7 @@ func footprint(t testing.TB, n int, start func(ctx context.Context, waiting func
 // streams of the same server, read by one goroutine each, which is what the
 // caller's is. The server's own cost is in both.
 func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
-	for name, events := range map[string]int{"after one event": 1, "after a burst": 1000} {
+	for name, events := range map[string]int{"after one event": 1, "after a burst": 300} {
 		t.Run(name, func(t *testing.T) { idleWatches(t, events) })
 	}
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -169,7 +170,7 @@ func TestWhatTheServerRefusesComesAsItsStatus(t *testing.T) {
 		{"403", apierrors.NewForbidden(pods, "", errors.New("no")), apierrors.IsForbidden},
 		{"404", apierrors.NewNotFound(pods, ""), apierrors.IsNotFound},
 		{"410 Expired", apierrors.NewResourceExpired("old"), apierrors.IsResourceExpired},
-		{"410 Gone", apierrors.NewGone("old"), apierrors.IsGone},
+		{"410 Gone", &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonGone}}, apierrors.IsGone},
 		{"500", apierrors.NewInternalError(errors.New("oh")), apierrors.IsInternalError},
 		{"401", apierrors.NewUnauthorized("who"), apierrors.IsUnauthorized},
 	} {
@@ -277,5 +278,22 @@ func TestAListEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	err := src.List(t.Context(), ListRequest[*corev1.Pod]{Limit: 1}, func(Page[*corev1.Pod]) error { return errEnough })
 	if err != errEnough {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestACompressedListCountsWhatItIsDecompressed(t *testing.T) {
+	body := protoBytes(podList("3", "a", "b"))
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("Accept-Encoding: %q", r.Header.Get("Accept-Encoding"))
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		z.Write(body)
+		z.Close()
+	})
+	got, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 2 || got.bytes != int64(len(body)) {
+		t.Errorf("%d items of %d bytes: %v", len(got.items), got.bytes, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -136,8 +137,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 // Watch implements Source. It is not subject to the client's rate limit, as
 // client-go's watches are not.
 func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
-	lo := watchOptions(&s.opts, req)
-	body, err := s.request(&lo, true).Throttle(nil).Stream(ctx)
+	body, err := s.openWatch(ctx, &req)
 	if err != nil {
 		return s.failed(ctx, "watch", err)
 	}
@@ -148,6 +148,15 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 		return err
 	}
 	return s.failed(ctx, "watch", err)
+}
+
+// openWatch is a function of its own so that what it puts on the stack is gone
+// from there while the watch lasts.
+//
+//go:noinline
+func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
+	lo := watchOptions(&s.opts, *req)
+	return s.request(&lo, true).Throttle(nil).Stream(ctx)
 }
 
 func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Request {

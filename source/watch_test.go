@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"testing"
 	"testing/iotest"
 
@@ -321,5 +322,34 @@ func TestAWatchEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	}
 	if _, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+func TestAnObjectLargerThanAnyBufferIsReadWhole(t *testing.T) {
+	for _, c := range codecs() {
+		for _, size := range []int{idleRead, busyRead - 100, busyRead, 3 * busyRead, 12 * busyRead} {
+			var body []byte
+			var pods corev1.PodList
+			for i := range 3 {
+				p := pod("ns", fmt.Sprint("p", i), "1")
+				p.Annotations = map[string]string{"a": string(bytes.Repeat([]byte{'a' + byte(i)}, size))}
+				body = append(body, c.frame("ADDED", p)...)
+				pods.Items = append(pods.Items, *p)
+			}
+			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			var got watched[*corev1.Pod]
+			if err := dec.DecodeWatch(iotest.HalfReader(bytes.NewReader(body)), nil, got.batch); err != nil || len(got.events) != 3 {
+				t.Fatalf("%s, %d: %d events: %v", c.name, size, len(got.events), err)
+			}
+			var l listed[*corev1.Pod]
+			if err := dec.DecodeList(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, l.page); err != nil || len(l.items) != 3 {
+				t.Fatalf("%s, %d: %d items: %v", c.name, size, len(l.items), err)
+			}
+			for i := range 3 {
+				if !reflect.DeepEqual(got.events[i].Object, &pods.Items[i]) || !reflect.DeepEqual(l.items[i].Object, &pods.Items[i]) {
+					t.Errorf("%s, %d: object %d is another", c.name, size, i)
+				}
+			}
+		}
 	}
 }

@@ -25,7 +25,7 @@ type watching[T any] struct {
 	// two events is counted with the second.
 	counted int64
 
-	// idle is the buffer to wait with, one the few events that then come.
+	// idle is the buffer to wait with, one the event that then comes.
 	idle []byte
 	one  []Event[T]
 	// busy is nil while the watch is idle.
@@ -39,7 +39,7 @@ func (d *decoder[T]) DecodeWatch(body io.Reader, _ Held[T], yield func([]Event[T
 		dec:   d,
 		yield: yield,
 		idle:  idle,
-		one:   make([]Event[T], 0, keptEvents),
+		one:   make([]Event[T], 0, 1),
 	}
 	s.w = window{r: body, buf: idle, limit: d.limit, large: s.wake}
 	defer s.rest()

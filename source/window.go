@@ -6,9 +6,9 @@ import (
 )
 
 const (
-	// idleRead is what a watch waits with: a bookmark is 300 to 1,000 bytes.
+	// idleRead is what a watch waits with: a bookmark takes 100 to 1,000 bytes.
 	// Below 4 KiB a read costs no HTTP/2 window update.
-	idleRead = 2 << 10
+	idleRead = 1 << 10
 	// busyRead is the size of a read when there is more to come. Below about
 	// 100 KB each read's window update weighs more than its bytes.
 	busyRead = 128 << 10
@@ -70,15 +70,17 @@ func (w *window) more() error {
 
 // makeRoom sees to it that there is room behind hi.
 func (w *window) makeRoom() {
-	switch n := w.hi - w.lo; {
-	case w.hi < len(w.buf):
-	case len(w.buf) < busyRead:
+	size, n := len(w.buf), w.hi-w.lo
+	switch {
+	case w.hi == size && size < busyRead:
 		// It was filled, so there is more to come.
 		w.moveTo(w.large())
-	case n > len(w.buf)/2:
-		w.moveTo(make([]byte, 2*len(w.buf)))
-	default:
+	case size-w.hi >= size/2:
+	case w.lo > 0 && n <= size/2:
+		// Rather than a short read.
 		w.moveTo(w.buf)
+	case w.hi == size:
+		w.moveTo(make([]byte, 2*size))
 	}
 }
 

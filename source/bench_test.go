@@ -1,0 +1,124 @@
+package source
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/client-go/kubernetes/scheme"
+	restwatch "k8s.io/client-go/rest/watch"
+)
+
+// benchPod is about 6 KB in protobuf.
+func benchPod(i int) *corev1.Pod {
+	p := pod("namespace", fmt.Sprint("web-6d4cf56db6-", i), fmt.Sprint(1000+i))
+	p.ManagedFields = []metav1.ManagedFieldsEntry{{
+		Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{".":{}},`, 60) + `"f:a":{}}}`),
+	}}
+	for c := range 2 {
+		ctr := corev1.Container{Name: fmt.Sprint("c", c), Image: "registry.example.com/team/image:v1.2.3"}
+		for e := range 13 {
+			ctr.Env = append(ctr.Env, corev1.EnvVar{Name: fmt.Sprint("VARIABLE_", e), Value: strings.Repeat("value", 12)})
+		}
+		p.Spec.Containers = append(p.Spec.Containers, ctr)
+	}
+	for c := range 5 {
+		p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: corev1.PodConditionType(fmt.Sprint("Condition", c)), Status: "True"})
+	}
+	return p
+}
+
+// BenchmarkWatch decodes a stream of events that are all there, one an
+// iteration, beside client-go's decoders on the same bytes.
+func BenchmarkWatch(b *testing.B) {
+	for _, c := range codecs() {
+		var stream []byte
+		const distinct = 256
+		for i := range distinct {
+			stream = append(stream, c.frame("MODIFIED", benchPod(i))...)
+		}
+		b.Run(c.name+"/kinglet", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(stream) / distinct))
+			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			left := b.N
+			err := dec.DecodeWatch(&repeat{data: stream}, nil, func(events []Event[*corev1.Pod]) error {
+				if left -= len(events); left <= 0 {
+					return errEnough
+				}
+				return nil
+			})
+			if err != errEnough {
+				b.Fatal(err)
+			}
+		})
+		b.Run(c.name+"/client-go", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(stream) / distinct))
+			info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.WithoutConversion().SupportedMediaTypes(), c.contentType)
+			frames := info.StreamSerializer.NewFrameReader(io.NopCloser(&repeat{data: stream}))
+			dec := restwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), scheme.Codecs.WithoutConversion().DecoderToVersion(info.Serializer, nil))
+			for range b.N {
+				if _, _, err := dec.Decode(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkList decodes a list of 1,000 pods, beside client-go's decoders on
+// the same bytes, which are in memory already.
+func BenchmarkList(b *testing.B) {
+	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+	for i := range 1000 {
+		pods.Items = append(pods.Items, *benchPod(i))
+	}
+	for _, c := range codecs() {
+		body := c.object(pods)
+		b.Run(c.name+"/kinglet", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			for b.Loop() {
+				n := 0
+				err := dec.DecodeList(bytes.NewReader(body), nil, func(p Page[*corev1.Pod]) error { n += len(p.Items); return nil })
+				if err != nil || n != 1000 {
+					b.Fatal(n, err)
+				}
+			}
+		})
+		b.Run(c.name+"/client-go", func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(body)))
+			info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.WithoutConversion().SupportedMediaTypes(), c.contentType)
+			dec := scheme.Codecs.WithoutConversion().DecoderToVersion(info.Serializer, nil)
+			for b.Loop() {
+				// As rest.Request.Do does, which reads the body first.
+				raw := must(io.ReadAll(bytes.NewReader(body)))
+				if obj, err := runtime.Decode(dec, raw); err != nil || len(obj.(*corev1.PodList).Items) != 1000 {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// repeat reads data over and over.
+type repeat struct {
+	data []byte
+	at   int
+}
+
+func (r *repeat) Read(p []byte) (int, error) {
+	n := copy(p, r.data[r.at:])
+	r.at = (r.at + n) % len(r.data)
+	return n, nil
+}
