@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -19,10 +20,12 @@ import (
 // etcdProcess is a running etcd. It listens on a Unix socket in a folder that
 // only this user can enter: no port, and no keys to manage.
 type etcdProcess struct {
-	etcd  *embed.Etcd
-	conns *connections
-	ended chan struct{}
-	err   error
+	etcd   *embed.Etcd
+	conns  *connections
+	ended  chan struct{}
+	err    error // readable once ended is closed
+	close  sync.Once
+	closed chan struct{}
 }
 
 func etcdEndpoint(socket string) string { return "unix://" + socket }
@@ -56,7 +59,7 @@ func (c *Cluster) startEtcd(ctx context.Context) (process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &etcdProcess{etcd: etcd, conns: conns, ended: make(chan struct{})}
+	p := &etcdProcess{etcd: etcd, conns: conns, ended: make(chan struct{}), closed: make(chan struct{})}
 	select {
 	case <-etcd.Server.ReadyNotify():
 	case err := <-etcd.Err():
@@ -89,17 +92,18 @@ func (p *etcdProcess) done() <-chan struct{} { return p.ended }
 func (p *etcdProcess) failure() error        { return p.err }
 
 func (p *etcdProcess) stop(ctx context.Context) error {
-	closed := make(chan struct{})
-	go func() {
-		defer close(closed)
-		// Hard first: an API server's open watches would hold up a graceful end
-		// for several seconds.
-		p.conns.cutAll()
-		p.etcd.Server.HardStop()
-		p.etcd.Close()
-	}()
+	p.close.Do(func() {
+		go func() {
+			defer close(p.closed)
+			// Hard first: an API server's open watches would hold up a graceful
+			// end for several seconds.
+			p.conns.cutAll()
+			p.etcd.Server.HardStop()
+			p.etcd.Close()
+		}()
+	})
 	select {
-	case <-closed:
+	case <-p.closed:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

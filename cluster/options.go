@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -64,11 +65,14 @@ func (o *Options) validate() error {
 	if o.Replicas < 0 {
 		errs = append(errs, fmt.Errorf("cluster: Replicas is %d, must not be negative", o.Replicas))
 	}
-	if !(o.Churn >= 0) {
-		errs = append(errs, fmt.Errorf("cluster: Churn is %v, must not be negative", o.Churn))
+	if !(o.Churn >= 0) || math.IsInf(o.Churn, 0) {
+		errs = append(errs, fmt.Errorf("cluster: Churn is %v, must be a number of changes a second", o.Churn))
 	}
 	if o.Verbosity < 0 {
 		errs = append(errs, fmt.Errorf("cluster: Verbosity is %d, must not be negative", o.Verbosity))
+	}
+	if o.JobDuration < 0 {
+		errs = append(errs, fmt.Errorf("cluster: JobDuration is %v, must not be negative", o.JobDuration))
 	}
 	for _, c := range o.Components {
 		if !c.valid() {

@@ -85,7 +85,7 @@ func (d *folder) loadTokens() (map[string]string, error) {
 	}
 	rows, err := csv.NewReader(strings.NewReader(string(raw))).ReadAll()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", d.file(tokensFile), err)
 	}
 	tokens := map[string]string{}
 	for _, row := range rows {
