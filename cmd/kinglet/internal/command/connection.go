@@ -67,6 +67,9 @@ func (c *connection) open(given *pflag.FlagSet) error {
 }
 
 func (c *connection) user(raw clientcmdapi.Config) string {
+	if *c.flags.BearerToken != "" {
+		return "" // whoever's it is
+	}
 	if *c.flags.AuthInfoName != "" {
 		return *c.flags.AuthInfoName
 	}

@@ -71,6 +71,7 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 	})
+	root.SuggestionsMinimumDistance = 2
 	root.AddCommand(newWatch(streams), newVersion(streams.Out))
 	return root
 }

@@ -95,7 +95,7 @@ object are shown as one.`,
 			if err := conn.open(cmd.Flags()); err != nil {
 				return err
 			}
-			return watch(cmd.Context(), conn, names, flags, streams)
+			return runWatch(cmd.Context(), conn, names, flags, streams)
 		},
 	}
 	fs := cmd.Flags()
@@ -113,7 +113,7 @@ object are shown as one.`,
 	return cmd
 }
 
-func watch(ctx context.Context, conn *connection, names []string, flags watchFlags, streams screen.Streams) error {
+func runWatch(ctx context.Context, conn *connection, names []string, flags watchFlags, streams screen.Streams) error {
 	jsonOut, wide := flags.output == "json", flags.output == "wide"
 	note := func(line string) { fmt.Fprintln(streams.Err, line) }
 

@@ -14,8 +14,9 @@ const (
 	maxNameColumn = 56
 	// maxSummary and maxWideSummary bound a summary where no terminal does.
 	maxSummary, maxWideSummary = 140, 1000
-	// minSummary is what is left to the summary before the time is left out.
-	minSummary = 24
+	// minSummary is what is left to the summary before the time is left out,
+	// minName what is then left of a name.
+	minSummary, minName = 24, 24
 	// ellipsis is put where a line was cut.
 	ellipsis = "…"
 )
@@ -95,7 +96,9 @@ func (l *Lines) Append(buf []byte, e Event) []byte {
 			head = "" // who and what come before when
 		}
 		if room() < minSummary {
-			rest = "  " + e.Name + "  " + key + "  "
+			// Then the beginning of the key: objects differ at the end.
+			left := width - len(verb) - len("  ")*3 - len(e.Name)
+			rest = "  " + e.Name + "  " + lastOf(key, max(min(left, minName), left-minSummary)) + "  "
 		}
 		if left := room(); left > 0 {
 			rest += e.summary(left, false)
@@ -135,6 +138,18 @@ func pad(s string, n int) string {
 		s += "          "[:min(10, n-len(s))]
 	}
 	return s
+}
+
+// lastOf returns the last n characters of a key, which is ASCII, the first of
+// them replaced by an ellipsis if there are more.
+func lastOf(key string, n int) string {
+	if len(key) <= n {
+		return key
+	}
+	if n < 1 {
+		return ""
+	}
+	return ellipsis + key[len(key)-n+1:]
 }
 
 func trimRight(s string) string {

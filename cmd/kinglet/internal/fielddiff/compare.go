@@ -22,7 +22,8 @@ type Change struct {
 // path. metadata.managedFields and metadata.resourceVersion, which differ in
 // every version, are left out.
 //
-// A subtree that is on one side only is one change. Lists of objects are
+// A subtree that is on one side only is one change, but for lists of a few
+// elements. Lists of objects are
 // compared element by element under the field that identifies them (name,
 // type, …), lists of plain values as sets.
 func Compare(before, after map[string]any) []Change {
@@ -43,12 +44,32 @@ func (c *comparison) maps(at path, before, after map[string]any) {
 		is, has := after[key]
 		switch {
 		case !had:
-			c.add(at.field(key), nil, is)
+			c.one(at.field(key), is, func(at path, v any) { c.add(at, nil, v) })
 		case !has:
-			c.add(at.field(key), was, nil)
+			c.one(at.field(key), was, func(at path, v any) { c.add(at, v, nil) })
 		default:
 			c.values(at.field(key), was, is)
 		}
+	}
+}
+
+// one adds a subtree that is on one side only: a few elements that have names
+// each by its own, since conditions mostly come all at once; anything else as
+// a whole.
+func (c *comparison) one(at path, v any, add func(path, any)) {
+	const few = 8
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 || len(list) > few {
+		add(at, v)
+		return
+	}
+	elements, _, ok := byIdentity(list, nil)
+	if !ok {
+		add(at, v)
+		return
+	}
+	for _, id := range unionOfKeys(elements, nil) {
+		add(at.element(id), elements[id])
 	}
 }
 

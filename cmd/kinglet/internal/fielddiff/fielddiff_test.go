@@ -45,7 +45,7 @@ func TestASummaryNamesTheFieldsThatDiffer(t *testing.T) {
 			"times are shown if nothing else changed",
 			`{status: {conditions: [{type: Ready, status: "True", lastHeartbeatTime: "2026-01-01T00:00:00Z"}]}}`,
 			`{status: {conditions: [{type: Ready, status: "True", lastHeartbeatTime: "2026-01-01T00:00:10Z"}]}}`,
-			`status.conditions[Ready].lastHeartbeatTime 2026-01-01T00:00:00Z→2026-01-01T00:00:10Z`,
+			`status.conditions[Ready].lastHeartbeatTime 00:00:00Z→00:00:10Z`,
 		},
 		{
 			"containers are known by their name",
@@ -69,7 +69,7 @@ func TestASummaryNamesTheFieldsThatDiffer(t *testing.T) {
 			"elements that nothing identifies are counted",
 			`{spec: {rules: [{host: a}, {host: a}]}}`,
 			`{spec: {rules: [{host: a}]}}`,
-			`spec.rules [2 items]→[1 items]`,
+			`spec.rules [2 items]→[{host: a}]`,
 		},
 		{
 			"keys that are no identifiers stand in brackets, values with spaces in quotes",
@@ -82,6 +82,18 @@ func TestASummaryNamesTheFieldsThatDiffer(t *testing.T) {
 			`{spec: {}}`,
 			`{spec: {limits: {cpu: 1, memory: 2Gi}, template: {a: 1, b: 2, c: 3, d: 4}}}`,
 			`spec.limits +{cpu: 1, memory: 2Gi}, spec.template +{4 fields}`,
+		},
+		{
+			"elements with names that come all at once are told one by one",
+			`{status: {}}`,
+			`{status: {conditions: [{type: Ready, status: "False"}, {type: PodScheduled, status: "True"}]}}`,
+			`status.conditions[PodScheduled] +True, status.conditions[Ready] +False`,
+		},
+		{
+			"two times of one day are shown without the date",
+			`{metadata: {deletionTimestamp: "2026-01-01T10:00:30Z"}}`,
+			`{metadata: {deletionTimestamp: "2026-01-01T10:00:00Z"}}`,
+			`metadata.deletionTimestamp 10:00:30Z→10:00:00Z`,
 		},
 		{
 			"a value of another type",
@@ -114,6 +126,15 @@ func TestASummaryKeepsToItsWidthAndCountsWhatIsLeftOut(t *testing.T) {
 		}
 	}
 	if got, want := Summarize(changes, Limits{Width: 50}), "spec.field00 0→ä, spec.field01 1→ää, +28 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestALongPathGivesWayToTheValue(t *testing.T) {
+	changes := Compare(
+		object(t, `{spec: {template: {metadata: {labels: {example.com/revision: "5"}}}}}`),
+		object(t, `{spec: {template: {metadata: {labels: {example.com/revision: "6"}}}}}`))
+	if got, want := Summarize(changes, Limits{Width: 32}), "…abels[example.com/revision] 5→6"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

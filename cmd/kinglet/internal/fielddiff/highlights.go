@@ -9,15 +9,15 @@ import (
 // by the names that Kubernetes' own kinds use, so it has something to say
 // about most custom resources too; about others it says what they contain.
 func Highlights(obj map[string]any, limits Limits) string {
-	var items []string
+	var items []item
 	for _, fields := range telltales() {
 		if v, ok := lookup(obj, fields); ok && v != "" {
-			items = append(items, fields[len(fields)-1]+" "+brief(v, limits.value()))
+			items = append(items, item{fields[len(fields)-1], brief(v, limits.value())})
 		}
 	}
 	items = append(items, conditions(obj)...)
 	if owner, ok := controller(obj); ok {
-		items = append(items, "owner "+owner)
+		items = append(items, item{"owner", owner})
 	}
 	if len(items) == 0 {
 		items = contents(obj, limits)
@@ -27,7 +27,6 @@ func Highlights(obj map[string]any, limits Limits) string {
 
 func telltales() [][]string {
 	return [][]string{
-		{"metadata", "deletionTimestamp"},
 		{"status", "phase"},
 		{"spec", "nodeName"},
 		{"status", "podIP"},
@@ -60,16 +59,16 @@ func lookup(obj map[string]any, fields []string) (any, bool) {
 }
 
 // conditions names those that are about being ready or available, or failed.
-func conditions(obj map[string]any) []string {
+func conditions(obj map[string]any) []item {
 	status, _ := obj["status"].(map[string]any)
 	list, _ := status["conditions"].([]any)
-	var items []string
+	var items []item
 	for _, v := range list {
 		c, _ := v.(map[string]any)
 		switch kind, _ := c["type"].(string); kind {
 		case "Ready", "Available", "Established", "Complete", "Failed":
 			if s, ok := c["status"].(string); ok {
-				items = append(items, kind+" "+s)
+				items = append(items, item{kind, s})
 			}
 		}
 	}
@@ -92,8 +91,8 @@ func controller(obj map[string]any) (string, bool) {
 }
 
 // contents names what the object has besides its identity.
-func contents(obj map[string]any, limits Limits) []string {
-	var items []string
+func contents(obj map[string]any, limits Limits) []item {
+	var items []item
 	for _, k := range unionOfKeys(obj, nil) {
 		switch k {
 		case "apiVersion", "kind", "metadata":
@@ -101,11 +100,11 @@ func contents(obj map[string]any, limits Limits) []string {
 		}
 		if limits.Hide != nil && limits.Hide(k) {
 			if m, ok := obj[k].(map[string]any); ok {
-				items = append(items, fmt.Sprintf("%s {%d fields}", k, len(m)))
+				items = append(items, item{k, fmt.Sprintf("{%d fields}", len(m))})
 			}
 			continue
 		}
-		items = append(items, k+" "+brief(obj[k], limits.value()))
+		items = append(items, item{k, brief(obj[k], limits.value())})
 	}
 	return items
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -40,11 +41,26 @@ func Summarize(changes []Change, limits Limits) string {
 			}
 		}
 	}
-	items := make([]string, len(order))
+	items := make([]item, len(order))
 	for i, c := range order {
-		items[i] = c.text(limits)
+		items[i] = c.item(limits)
 	}
 	return join(items, limits.Width)
+}
+
+// item is one piece of a summary.
+type item struct{ name, value string }
+
+func (i item) String() string { return i.name + " " + i.value }
+
+// clip shortens the item to n characters. The value says more than the
+// beginning of a long path.
+func (i item) clip(n int) string {
+	const least = 6 // characters of a name that still mean something
+	if room := n - utf8.RuneCountInString(i.value) - 1; room >= least {
+		return clipStart(i.name, room) + " " + i.value
+	}
+	return clip(i.String(), n)
 }
 
 func (l Limits) value() int {
@@ -54,34 +70,38 @@ func (l Limits) value() int {
 	return l.Value
 }
 
-// join puts as many items in one line as fit, and says how many did not. If
-// there is no room for that, the first one takes it all, and is cut.
-func join(items []string, width int) string {
-	var b strings.Builder
-	used := 0
+// join puts as many items in one line as fit, in their order, leaving out
+// those that do not, and says how many those are. If there is room for none,
+// the first one takes it all, and is cut.
+func join(items []item, width int) string {
+	if len(items) == 0 {
+		return ""
+	}
+	texts := make([]string, len(items))
 	for i, item := range items {
-		n := utf8.RuneCountInString(item)
-		if i > 0 {
+		texts[i] = item.String()
+	}
+	all := strings.Join(texts, ", ")
+	if width <= 0 || utf8.RuneCountInString(all) <= width {
+		return all
+	}
+	width -= utf8.RuneCountInString(more(len(items))) // the longest it can be
+	var kept []string
+	used := 0
+	for _, text := range texts {
+		n := utf8.RuneCountInString(text)
+		if len(kept) > 0 {
 			n += len(", ")
 		}
-		rest := ""
-		if left := len(items) - i - 1; left > 0 {
-			rest = more(left)
+		if used+n <= width {
+			kept = append(kept, text)
+			used += n
 		}
-		if width > 0 && used+n+utf8.RuneCountInString(rest) > width {
-			if i == 0 {
-				return clip(item, width)
-			}
-			b.WriteString(more(len(items) - i))
-			return b.String()
-		}
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(item)
-		used += n
 	}
-	return b.String()
+	if len(kept) == 0 {
+		return items[0].clip(width + utf8.RuneCountInString(more(len(items))))
+	}
+	return strings.Join(kept, ", ") + more(len(items)-len(kept))
 }
 
 func more(n int) string { return ", +" + strconv.Itoa(n) + " more" }
@@ -95,22 +115,48 @@ func clip(s string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-func (c Change) text(limits Limits) string {
+// clipStart shortens s to its last n characters, the first of which is then an
+// ellipsis.
+func clipStart(s string, n int) string {
+	if n <= 0 || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	runes := []rune(s)
+	return "…" + string(runes[len(runes)-n+1:])
+}
+
+func (c Change) item(limits Limits) item {
 	at, width := c.Path, limits.value()
 	if isConditionStatus(at) {
 		at = strings.TrimSuffix(at, ".status")
 	}
 	switch {
 	case limits.Hide != nil && limits.Hide(c.Path):
-		return at + " " + c.verb()
+		return item{at, c.verb()}
 	case c.reordered:
-		return at + " reordered"
+		return item{at, "reordered"}
 	case c.Old == nil:
-		return at + " +" + brief(c.New, width)
+		return item{at, "+" + brief(c.New, width)}
 	case c.New == nil:
-		return at + " -" + brief(c.Old, width)
+		return item{at, "-" + brief(c.Old, width)}
 	}
-	return at + " " + brief(c.Old, width) + "→" + brief(c.New, width)
+	before, after := sameDay(brief(c.Old, width), brief(c.New, width))
+	return item{at, before + "→" + after}
+}
+
+// sameDay leaves out the date of two times of one day.
+func sameDay(a, b string) (string, string) {
+	x, err := time.Parse(time.RFC3339Nano, a)
+	if err != nil {
+		return a, b
+	}
+	y, err := time.Parse(time.RFC3339Nano, b)
+	if err != nil || x.Format(time.DateOnly) != y.Format(time.DateOnly) {
+		return a, b
+	}
+	_, a, _ = strings.Cut(a, "T")
+	_, b, _ = strings.Cut(b, "T")
+	return a, b
 }
 
 func (c Change) verb() string {
@@ -133,7 +179,7 @@ func brief(v any, width int) string {
 	case map[string]any:
 		return clip(briefMap(x, width), width)
 	case []any:
-		if len(x) == 1 && isScalar(x[0]) {
+		if len(x) == 1 {
 			return clip("["+brief(x[0], width)+"]", width)
 		}
 		return fmt.Sprintf("[%d items]", len(x))

@@ -175,6 +175,11 @@ func (c *collection) view() view {
 	if st.LastError != nil {
 		v.trouble = trouble.Classify(st.LastError).Short()
 	}
+	if err := c.gauge.Err(); err != nil && !v.lag.Known {
+		// The watch may go on for minutes with credentials that are no longer
+		// good for anything else.
+		v.lag.Why = trouble.Classify(err).Short()
+	}
 	return v
 }
 

@@ -10,9 +10,14 @@ import (
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 )
 
-// maxObjectNotices bounds how many objects that could not be read are named
-// for one collection; the summary counts all of them.
-const maxObjectNotices = 10
+const (
+	// maxObjectNotices bounds how many objects that could not be read are
+	// named for one collection; the summary counts all of them.
+	maxObjectNotices = 10
+	// passing is how long an error that often passes by itself is kept back:
+	// most are over when the next try is made.
+	passing = time.Second
+)
 
 // notices decides which errors a person is told of: each once, until it
 // changes; the same one of several collections in one line; and that it is
@@ -26,12 +31,14 @@ type notices struct {
 
 type shownError struct {
 	mark string
-	at   time.Time
+	at   time.Time // of the first error since it last worked
 }
 
 type notice struct {
 	collection, text string
 	good             bool
+	// due is when to show it.
+	due time.Time
 }
 
 func newNotices() *notices {
@@ -57,7 +64,11 @@ func (n *notices) failed(collection string, kind trouble.Kind, text string, now 
 	} else {
 		n.shown[collection] = shownError{mark: mark, at: now}
 	}
-	n.pending = append(n.pending, notice{collection: collection, text: text})
+	due := now
+	if !kind.Lasting() {
+		due = due.Add(passing)
+	}
+	n.pending = append(n.pending, notice{collection: collection, text: text, due: due})
 }
 
 // recovered tells that a collection's requests work.
@@ -69,8 +80,15 @@ func (n *notices) recovered(collection string, now time.Time) {
 		return
 	}
 	delete(n.shown, collection)
+	before := len(n.pending)
+	n.pending = slices.DeleteFunc(n.pending, func(p notice) bool {
+		return p.collection == collection && p.due.After(now)
+	})
+	if len(n.pending) < before {
+		return // it was over before anybody was told
+	}
 	took := quantity.Duration(now.Sub(last.at).Round(100 * time.Millisecond))
-	n.pending = append(n.pending, notice{collection: collection, text: "works again after " + took, good: true})
+	n.pending = append(n.pending, notice{collection: collection, text: "works again after " + took, good: true, due: now})
 }
 
 // object tells of one object that could not be taken in.
@@ -87,12 +105,19 @@ func (n *notices) object(collection, text string) {
 }
 
 // take returns the lines to show now, and forgets them.
-func (n *notices) take() []string {
+func (n *notices) take(now time.Time) []string {
 	n.mu.Lock()
-	pending := n.pending
-	n.pending = nil
-	n.mu.Unlock()
-	return grouped(pending)
+	defer n.mu.Unlock()
+	var due, later []notice
+	for _, p := range n.pending {
+		if p.due.After(now) {
+			later = append(later, p)
+		} else {
+			due = append(due, p)
+		}
+	}
+	n.pending = later
+	return grouped(due)
 }
 
 // grouped puts collections about which there is the same to say in one line,

@@ -9,9 +9,9 @@ import (
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 )
 
-func wantLines(t *testing.T, n *notices, want ...string) {
+func wantLines(t *testing.T, n *notices, now time.Time, want ...string) {
 	t.Helper()
-	if got := n.take(); !slices.Equal(got, want) {
+	if got := n.take(now); !slices.Equal(got, want) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 }
@@ -21,32 +21,45 @@ func TestAnErrorIsShownOnceUntilItChanges(t *testing.T) {
 	for range 100 {
 		n.failed("pods", trouble.Forbidden, "forbidden: list", now)
 	}
-	wantLines(t, n, "error: pods: forbidden: list")
+	wantLines(t, n, now, "error: pods: forbidden: list")
 	n.failed("pods", trouble.Forbidden, "forbidden: list", now)
-	wantLines(t, n)
+	wantLines(t, n, now)
 	n.failed("pods", trouble.Forbidden, "forbidden: watch", now)
-	wantLines(t, n, "error: pods: forbidden: watch")
+	wantLines(t, n, now, "error: pods: forbidden: watch")
 }
 
 func TestWordsThatChangeFromTryToTryAreNotAnotherError(t *testing.T) {
 	n, now := newNotices(), time.Unix(1000, 0)
 	n.failed("pods", trouble.Unreachable, "no connection: reset", now)
 	n.failed("pods", trouble.Unreachable, "no connection: refused", now)
-	wantLines(t, n, "error: pods: no connection: reset")
+	wantLines(t, n, now.Add(passing), "error: pods: no connection: reset")
+	n.failed("pods", trouble.Unreachable, "no connection: reset", now.Add(2*passing))
+	wantLines(t, n, now.Add(time.Hour))
 }
 
 func TestThatItIsOverIsShownOnceWithHowLongItTook(t *testing.T) {
 	n, now := newNotices(), time.Unix(1000, 0)
 	n.recovered("pods", now)
-	wantLines(t, n)
+	wantLines(t, n, now)
 	n.failed("pods", trouble.Unreachable, "no connection", now)
 	n.failed("pods", trouble.Busy, "busy", now.Add(time.Second))
-	wantLines(t, n, "error: pods: no connection", "error: pods: busy")
-	n.recovered("pods", now.Add(4*time.Second))
-	n.recovered("pods", now.Add(5*time.Second))
-	wantLines(t, n, "pods: works again after 4.0s")
-	n.failed("pods", trouble.Unreachable, "no connection", now.Add(6*time.Second))
-	wantLines(t, n, "error: pods: no connection")
+	now = now.Add(4 * time.Second)
+	wantLines(t, n, now, "error: pods: no connection", "error: pods: busy")
+	n.recovered("pods", now)
+	n.recovered("pods", now.Add(time.Second))
+	wantLines(t, n, now, "pods: works again after 4.0s")
+	n.failed("pods", trouble.Unreachable, "no connection", now)
+	wantLines(t, n, now.Add(passing), "error: pods: no connection")
+}
+
+func TestAnErrorThatPassesByItselfAtOnceIsNotShown(t *testing.T) {
+	n, now := newNotices(), time.Unix(1000, 0)
+	n.failed("pods", trouble.Unreachable, "reset", now)
+	n.failed("nodes", trouble.Unreachable, "reset", now)
+	wantLines(t, n, now)
+	n.recovered("pods", now.Add(passing/2))
+	wantLines(t, n, now.Add(passing), "error: nodes: reset")
+	wantLines(t, n, now.Add(time.Hour))
 }
 
 func TestTheSameErrorOfSeveralResourcesIsOneLine(t *testing.T) {
@@ -54,7 +67,7 @@ func TestTheSameErrorOfSeveralResourcesIsOneLine(t *testing.T) {
 	n.failed("pods", trouble.Unreachable, "no connection", now)
 	n.failed("secrets", trouble.Forbidden, "forbidden", now)
 	n.failed("nodes", trouble.Unreachable, "no connection", now)
-	wantLines(t, n, "error: pods, nodes: no connection", "error: secrets: forbidden")
+	wantLines(t, n, now.Add(passing), "error: pods, nodes: no connection", "error: secrets: forbidden")
 }
 
 func TestManyBadObjectsDoNotFloodTheScreen(t *testing.T) {
@@ -62,7 +75,7 @@ func TestManyBadObjectsDoNotFloodTheScreen(t *testing.T) {
 	for i := range 1000 {
 		n.object("pods", fmt.Sprint("decode of ", i))
 	}
-	if got := n.take(); len(got) != maxObjectNotices {
+	if got := n.take(time.Unix(1, 0)); len(got) != maxObjectNotices {
 		t.Fatalf("%d lines", len(got))
 	}
 }

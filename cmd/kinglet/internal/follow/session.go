@@ -110,7 +110,10 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error
 	ended := s.lookAround(ctx)
 	stop(ended)
 	running.Wait()
-	s.flushNotices()
+	// What is kept back is shown now if it is why nothing works.
+	if errors.Is(ended, ErrGaveUp) {
+		s.flushNotices(time.Now().Add(passing))
+	}
 	return context.Cause(ctx)
 }
 
@@ -135,7 +138,7 @@ func (s *session) lookAround(ctx context.Context) error {
 			return errForIsOver
 		case now := <-ticker.C:
 			prospects := s.observe()
-			s.flushNotices()
+			s.flushNotices(now)
 			if hopeless(prospects) {
 				return ErrGaveUp
 			}
@@ -194,9 +197,12 @@ func (c *collection) finishBar() {
 }
 
 func syncedText(c *collection, st kinglet.Status, now time.Time) string {
-	text := fmt.Sprintf("%s: %s objects", c.name, quantity.Count(int64(st.Objects)))
+	text := c.name + ": " + quantity.Of(int64(st.Objects), "object")
 	if c.subject.Namespace != "" {
 		text += " in namespace " + c.subject.Namespace
+		if st.Objects == 0 {
+			text += " (-n or -A for others)"
+		}
 	}
 	text += " in " + quantity.Duration(now.Sub(c.began).Round(10*time.Millisecond))
 	if st.Bytes > 0 {
@@ -205,8 +211,8 @@ func syncedText(c *collection, st kinglet.Status, now time.Time) string {
 	return text
 }
 
-func (s *session) flushNotices() {
-	for _, line := range s.notices.take() {
+func (s *session) flushNotices(now time.Time) {
+	for _, line := range s.notices.take(now) {
 		s.opts.Screen.Note(line)
 	}
 }

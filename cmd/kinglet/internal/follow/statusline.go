@@ -54,11 +54,25 @@ func statusLine(v vitals, width int) string {
 }
 
 func eachCollection(views []view) string {
+	// What is wrong with all of them is said once.
+	common := views[0].trouble
+	for _, v := range views {
+		if v.trouble != common || !v.synced {
+			common = ""
+		}
+	}
 	items := make([]string, len(views))
 	for i, v := range views {
+		if common != "" {
+			v.trouble = ""
+		}
 		items[i] = v.name + " " + v.state()
 	}
-	return strings.Join(items, " · ")
+	text := strings.Join(items, " · ")
+	if common != "" {
+		text = "✗ " + common + ": " + text
+	}
+	return text
 }
 
 func (v view) state() string {
@@ -87,7 +101,7 @@ func allCollections(views []view) string {
 			syncing++
 		}
 	}
-	text := quantity.Count(int64(objects)) + " objects"
+	text := quantity.Of(int64(objects), "object")
 	if failing > 0 {
 		text += fmt.Sprintf(", %d of %d ✗", failing, len(views))
 	}
@@ -118,8 +132,10 @@ func worstLag(views []view) string {
 	switch {
 	case worst != nil && worst.lag.Lag > 0:
 		return "lag " + quantity.Duration(worst.lag.Lag.Round(100*time.Millisecond)) + name(worst)
-	case unknown != nil:
+	case unknown != nil && worst != nil:
 		return "lag unknown" + name(unknown)
+	case unknown != nil && unknown.trouble == "":
+		return "lag unknown: " + unknown.lag.Why
 	case worst != nil:
 		return "lag 0s"
 	}

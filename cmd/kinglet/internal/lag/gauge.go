@@ -30,14 +30,13 @@ type Gauge struct {
 	mu      sync.Mutex
 	meter   Meter // guarded by mu
 	objects int64 // guarded by mu; what the server said last, -1 for unknown
+	err     error // guarded by mu; of the last question, nil if it was answered
 }
 
 // NewGauge returns a Gauge that knows nothing yet.
 func NewGauge() *Gauge { return &Gauge{objects: -1} }
 
-// Run asks the server at once and then every so often, until ctx ends. Errors
-// are not reported: that the server does not answer shows in Read, and what is
-// wrong with it the informer says.
+// Run asks the server at once and then every so often, until ctx ends.
 func (g *Gauge) Run(ctx context.Context, server Server, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -57,11 +56,11 @@ func (g *Gauge) ask(ctx context.Context, server Server, every time.Duration) {
 	defer cancel()
 	at := time.Now()
 	version, objects, err := server.Version(ctx)
-	if err != nil {
-		return
-	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.err = err; err != nil {
+		return
+	}
 	g.meter.Asked(version, at)
 	g.objects = objects
 }
@@ -111,6 +110,13 @@ func (g *Gauge) Read() Reading {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.meter.Lag(time.Now())
+}
+
+// Err returns why the last question was not answered.
+func (g *Gauge) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
 }
 
 // Worst returns the greatest lag seen so far, and whether any was measured.

@@ -107,11 +107,12 @@ func (m *Meter) Lag(now time.Time) Reading {
 	case m.asked.IsZero():
 		return Reading{Why: "the server has not answered"}
 	}
+	// What the server has come to since it last answered, nobody knows; but
+	// what is known to be missing stays missing.
+	if m.missing == "" && now.Sub(m.asked) > 2*patience {
+		return Reading{Why: "the server does not answer"}
+	}
 	if len(m.answers) == 0 {
-		// What the server has come to since it last answered, nobody knows.
-		if now.Sub(m.asked) > 2*patience {
-			return Reading{Why: "the server does not answer"}
-		}
 		return Reading{Known: true}
 	}
 	oldest := m.answers[0]

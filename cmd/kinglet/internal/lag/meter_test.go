@@ -134,6 +134,15 @@ func TestAServerThatStoppedAnsweringLeavesLagUnknown(t *testing.T) {
 	want(t, &m, 30, false, 0)
 }
 
+func TestWhatIsKnownToBeMissingStaysMissingWhileTheServerIsSilent(t *testing.T) {
+	var m Meter
+	m.Stored("10", at(0))
+	m.Asked("20", at(1))
+	want(t, &m, 30, false, 0) // no proof, so who knows
+	m.Found("15")
+	want(t, &m, 31, true, 30)
+}
+
 func TestARestoredServerForgetsOldAnswers(t *testing.T) {
 	var m Meter
 	m.Stored("100", at(0))

@@ -19,6 +19,14 @@ func Count(n int64) string {
 	return s
 }
 
+// Of counts things: 1 object, 2 objects.
+func Of(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return Count(n) + " " + thing + "s"
+}
+
 // Bytes uses binary units: 6.3 KiB, 120 MiB.
 func Bytes(n int64) string {
 	if n < 1024 {

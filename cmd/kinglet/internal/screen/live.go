@@ -2,6 +2,7 @@ package screen
 
 import (
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 type live struct {
 	bars *mpb.Progress
 	out  io.Writer // nil if stdout is the terminal that the bars are on
+	rows int       // bars added so far; Progress is called by one goroutine
 }
 
 func newLive(terminal *os.File, out io.Writer) *live {
@@ -27,26 +29,41 @@ func (l *live) Event(lines []byte) error {
 		_, err := l.out.Write(lines)
 		return err
 	}
-	_, err := l.bars.Write(lines)
+	_, err := l.bars.Write(append([]byte(home), lines...))
 	return err
 }
 
+// home goes to the beginning of the line and clears it. mpb only goes up, so
+// that what somebody typed, ^C at least, would leave a part of a row behind.
+const home = "\r\x1b[K"
+
 func (l *live) Note(line string) {
 	// The only error is that the terminal has gone.
-	_, _ = io.WriteString(l.bars, line+"\n")
+	_, _ = io.WriteString(l.bars, home+line+"\n")
 }
 
 func (l *live) Progress(read func() Progress) (remove func()) {
-	bar := l.bars.MustAdd(0, progressRow(read), mpb.BarFillerTrim(), mpb.BarPriority(0))
+	l.rows++
+	bar := l.bars.MustAdd(0, row(progressRow(read)), mpb.BarFillerTrim(), mpb.BarPriority(l.rows))
 	return func() { bar.Abort(true) }
 }
 
+// row clears what is left of another one before it is drawn.
+func row(filler mpb.BarFiller) mpb.BarFiller {
+	return mpb.BarFillerFunc(func(w io.Writer, stat decor.Statistics) error {
+		if _, err := io.WriteString(w, home); err != nil {
+			return err
+		}
+		return filler.Fill(w, stat)
+	})
+}
+
 func (l *live) Status(read func(width int) string) {
-	row := mpb.BarFillerFunc(func(w io.Writer, stat decor.Statistics) error {
+	line := mpb.BarFillerFunc(func(w io.Writer, stat decor.Statistics) error {
 		_, err := io.WriteString(w, fit(read(stat.AvailableWidth), stat.AvailableWidth))
 		return err
 	})
-	l.bars.MustAdd(0, row, mpb.BarFillerTrim(), mpb.BarPriority(1))
+	l.bars.MustAdd(0, row(line), mpb.BarFillerTrim(), mpb.BarPriority(math.MaxInt))
 }
 
 func (l *live) Live() bool { return true }
@@ -91,11 +108,14 @@ func progressRow(read func() Progress) mpb.BarFiller {
 // fit makes text one line of at most width columns, the last of which is left
 // free: some terminals wrap when it is written.
 func fit(text string, width int) string {
+	if width < 2 {
+		return ""
+	}
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
 		}
 		return r
 	}, text)
-	return runewidth.Truncate(text, max(0, width-1), "…")
+	return runewidth.Truncate(text, width-1, "…")
 }

@@ -14,7 +14,8 @@ type Screen interface {
 	Event(lines []byte) error
 	// Note writes one line for the person to stderr.
 	Note(line string)
-	// Progress shows a bar until remove is called.
+	// Progress shows a bar until remove is called. Bars stand in the order in
+	// which they were asked for, by one goroutine.
 	Progress(read func() Progress) (remove func())
 	// Status shows one line at the bottom from now on; read is called with
 	// the width there is.

@@ -1,0 +1,392 @@
+package command
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var rewrite = golden.Rewrite()
+
+// output is a stream that can be waited for.
+type output struct {
+	mu      sync.Mutex
+	text    bytes.Buffer  // guarded by mu
+	written chan struct{} // guarded by mu; closed and replaced at a write
+	// fail, if set, is what the next writes return.
+	fail error
+}
+
+func newOutput() *output { return &output{written: make(chan struct{})} }
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fail != nil {
+		return 0, o.fail
+	}
+	o.text.Write(p)
+	close(o.written)
+	o.written = make(chan struct{})
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// wait blocks until the text matches.
+func (o *output) wait(t *testing.T, pattern string) {
+	t.Helper()
+	re := regexp.MustCompile(pattern)
+	timeout := time.After(20 * time.Second)
+	for {
+		o.mu.Lock()
+		text, written := o.text.String(), o.written
+		o.mu.Unlock()
+		if re.MatchString(text) {
+			return
+		}
+		select {
+		case <-written:
+		case <-timeout:
+			t.Fatalf("never matched %q:\n%s", pattern, text)
+		}
+	}
+}
+
+// program is one run of the command line.
+type program struct {
+	out, err  *output
+	interrupt context.CancelFunc
+	code      chan int
+}
+
+func start(t *testing.T, args ...string) *program {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &program{out: newOutput(), err: newOutput(), interrupt: cancel, code: make(chan int, 1)}
+	go func() { p.code <- Run(ctx, args, screen.Streams{Out: p.out, Err: p.err, NoColor: true}) }()
+	t.Cleanup(cancel)
+	return p
+}
+
+// end waits for the exit code.
+func (p *program) end(t *testing.T, want int) {
+	t.Helper()
+	select {
+	case code := <-p.code:
+		if code != want {
+			t.Errorf("exit code %d, want %d\nstdout:\n%s\nstderr:\n%s", code, want, p.out, p.err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatalf("does not end\nstdout:\n%s\nstderr:\n%s", p.out, p.err)
+	}
+}
+
+// kubeconfig writes one that points at the server, and returns the flags.
+func kubeconfig(t *testing.T, server string) []string {
+	t.Helper()
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server}
+	config.AuthInfos["ann"] = &clientcmdapi.AuthInfo{Token: "secret"}
+	config.Contexts["work"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "ann", Namespace: "shop"}
+	config.CurrentContext = "work"
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--kubeconfig", path, "--cache-dir", t.TempDir()}
+}
+
+// tidy replaces what differs from run to run.
+func tidy(text string) string {
+	for _, r := range [][2]string{
+		{`\d\d:\d\d:\d\d`, `HH:MM:SS`},
+		{`"time":"[^"]*"`, `"time":"T"`},
+		{`http://127\.0\.0\.1:\d+`, `http://SERVER`},
+		{`--kubeconfig \S+`, `--kubeconfig FILE`},
+		{`/\S*/kubeconfig`, `FILE`},
+		{` in \d+m?s`, ` in N`},
+		{`after [\d.]+m?s`, `after N`},
+		{`\d+(\.\d+)? [KM]?i?B`, `N MiB`},
+		{`[\d.]+ ev/s`, `N ev/s`},
+	} {
+		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
+	}
+	return text
+}
+
+func TestEventsAreShownAsTheyHappen(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(podsPath, pod("other", "db-0", "Running"))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "po,deploy", "-A")...)
+	p.err.wait(t, `pods: 2 objects`)
+	p.err.wait(t, `deployments: 0 objects`)
+	s.put(podsPath, pod("shop", "web-1", "Pending"))
+	p.out.wait(t, `ADDED .*web-1`)
+	s.put(podsPath, pod("shop", "web-1", "Running"))
+	p.out.wait(t, `MODIFIED .*web-1`)
+	s.put(deploymentsPath, deployment("shop", "web", 3))
+	p.out.wait(t, `ADDED .*deployments`)
+	s.put(deploymentsPath, deployment("shop", "web", 5))
+	p.out.wait(t, `MODIFIED .*deployments`)
+	s.remove(podsPath, pod("shop", "web-1", "Running"))
+	p.out.wait(t, `DELETED .*web-1`)
+	p.interrupt()
+	p.end(t, exitOK)
+	golden.Check(t, *rewrite, "events.txt", tidy(p.out.String()))
+	for _, want := range []string{"interrupted", "RESOURCE", `pods +2 +1 +1 +1 `, `deployments +1 +1 +1 +0 `, "memory: heap"} {
+		p.err.wait(t, want)
+	}
+}
+
+func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "json", "--show-initial", "--status-every", "100ms")...)
+	p.out.wait(t, `web-0`)
+	s.put(podsPath, pod("other", "db-0", "Running")) // in another namespace
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p.out.wait(t, `MODIFIED`)
+	s.remove(podsPath, pod("shop", "web-0", "Running"))
+	p.out.wait(t, `DELETED`)
+	p.err.wait(t, `pods 0 │`) // the status goes elsewhere
+	p.interrupt()
+	p.end(t, exitFailed) // because of the resource that does not exist
+	lines := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
+	if len(lines) != 3 {
+		t.Fatalf("%d lines for 3 events:\n%s", len(lines), p.out)
+	}
+	for _, line := range lines {
+		var document map[string]any
+		if err := json.Unmarshal([]byte(line), &document); err != nil {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	golden.Check(t, *rewrite, "events.json", tidy(p.out.String()))
+}
+
+func TestForEndsWithASummaryAndSuccess(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--for", "1s")...)
+	p.end(t, exitOK)
+	if p.out.String() != "" {
+		t.Errorf("nothing changed, yet stdout has %s", p.out)
+	}
+	golden.Check(t, *rewrite, "for.txt", tidy(p.err.String()))
+}
+
+func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
+	s := newAPIServer(t)
+	flags := kubeconfig(t, s.URL)
+	malformed := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(malformed, []byte("apiVersion: v1\nkind: Config\nclusters: [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, c := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"watch"}, exitUsage},
+		{[]string{"watch", "pods", "deployments"}, exitUsage},
+		{[]string{"watch", "pods/web-0"}, exitUsage},
+		{[]string{"watch", "pods", "-o", "yaml"}, exitUsage},
+		{[]string{"watch", "pods", "-l", "a in b"}, exitUsage},
+		{[]string{"watch", "pods", "--field-selector", "name"}, exitUsage},
+		{[]string{"watch", "pods", "--for", "-1s"}, exitUsage},
+		{[]string{"watch", "pods", "--nonsense"}, exitUsage},
+		{[]string{"pods"}, exitUsage},
+		{[]string{"get", "pods"}, exitUsage},
+		{[]string{"wacth", "pods"}, exitUsage},
+		{[]string{"version", "1"}, exitUsage},
+		{append(flags, "watch", "podz"), exitFailed},
+		{append(flags, "watch", "bindings"), exitFailed},
+		{append(flags, "watch", "podz,deploymet"), exitFailed},
+		{append(flags, "watch", "pods", "--context", "play"), exitFailed},
+		{[]string{"watch", "pods", "--kubeconfig", malformed}, exitFailed},
+		{[]string{"watch", "pods", "--kubeconfig", filepath.Join(t.TempDir(), "kubeconfig")}, exitFailed},
+	} {
+		p := start(t, c.args...)
+		p.end(t, c.code)
+		if p.out.String() != "" {
+			t.Errorf("%q: stdout has %s", c.args, p.out)
+		}
+		shown := strings.Join(c.args, " ")
+		shown = strings.TrimPrefix(shown, strings.Join(flags, " ")+" ")
+		b.WriteString(tidy("$ kinglet " + shown + "\n" + p.err.String()))
+	}
+	golden.Check(t, *rewrite, "wrong.txt", b.String())
+}
+
+func TestAServerThatIsNotThereIsAnErrorAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	s.stop()
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,deployments")...)
+	p.end(t, exitFailed)
+	golden.Check(t, *rewrite, "refused.txt", tidy(p.err.String()))
+}
+
+// refusal makes an error of some requests.
+func refusal(err *apierrors.StatusError, path string) func(*http.Request) *apierrors.StatusError {
+	return func(r *http.Request) *apierrors.StatusError {
+		if strings.HasPrefix(r.URL.Path, path) {
+			return err
+		}
+		return nil
+	}
+}
+
+func TestExpiredCredentialsAreAnErrorAtOnce(t *testing.T) {
+	for name, path := range map[string]string{"of everything": "/", "of the resource, after discovery was allowed": "/api/v1/namespaces"} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.refuseWith(refusal(apierrors.NewUnauthorized("Unauthorized"), path))
+			p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
+			p.end(t, exitFailed)
+			golden.Check(t, *rewrite, "unauthorized.txt", tidy(p.err.String()))
+		})
+	}
+}
+
+func forbiddenSecrets() *apierrors.StatusError {
+	return apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "",
+		&denied{`User "ann" cannot list resource "secrets" in API group "" at the cluster scope`})
+}
+
+type denied struct{ text string }
+
+func (d *denied) Error() string { return d.text }
+
+func TestOfTwoResourcesOneForbiddenTheOtherGoesOn(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	s.refuseWith(refusal(forbiddenSecrets(), secretsPath))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,secrets", "-A")...)
+	p.err.wait(t, `pods: 1 object`)
+	p.err.wait(t, `secrets: forbidden`)
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p.out.wait(t, `status.phase Pending→Running`)
+	p.interrupt()
+	p.end(t, exitFailed)
+	if got := strings.Count(p.err.String(), "secrets: forbidden"); got != 1 {
+		t.Errorf("the error is shown %d times:\n%s", got, p.err)
+	}
+	p.err.wait(t, `kubectl auth can-i list secrets --all-namespaces`)
+	p.err.wait(t, `error: 1 of 2 resources never synced: secrets \(forbidden\)`)
+}
+
+func TestAllResourcesForbiddenIsAnErrorAtOnce(t *testing.T) {
+	s := newAPIServer(t)
+	s.refuseWith(refusal(forbiddenSecrets(), secretsPath))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "secrets", "-A")...)
+	p.end(t, exitFailed)
+	golden.Check(t, *rewrite, "forbidden.txt", tidy(p.err.String()))
+}
+
+func TestAServerThatGoesAwayAndReturnsIsToldOnceEach(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "200ms")...)
+	p.err.wait(t, `pods: 1 object`)
+	s.refuseWith(refusal(apierrors.NewServiceUnavailable("starting"), "/api"))
+	s.CloseClientConnections()
+	p.err.wait(t, `error: pods: the server is busy: starting`)
+	p.err.wait(t, `✗ server busy: pods 1 |pods 1 ✗ server busy`)
+	s.refuseWith(nil)
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p.err.wait(t, `pods: works again after`)
+	p.out.wait(t, `status.phase Pending→Running`)
+	p.interrupt()
+	p.end(t, exitOK)
+	if got := strings.Count(p.err.String(), "error: "); got != 1 {
+		t.Errorf("%d errors are shown:\n%s", got, p.err)
+	}
+}
+
+func TestNobodyReadingStdoutEndsItQuietly(t *testing.T) {
+	s := newAPIServer(t)
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
+	p.err.wait(t, `pods: 0 objects`)
+	before := p.err.String()
+	p.out.mu.Lock()
+	p.out.fail = &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}
+	p.out.mu.Unlock()
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p.end(t, exitOK)
+	if got := p.err.String(); got != before {
+		t.Errorf("it said: %s", strings.TrimPrefix(got, before))
+	}
+}
+
+func TestAFullDiskIsAnError(t *testing.T) {
+	s := newAPIServer(t)
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
+	p.err.wait(t, `pods: 0 objects`)
+	p.out.mu.Lock()
+	p.out.fail = &os.PathError{Op: "write", Path: "file", Err: syscall.ENOSPC}
+	p.out.mu.Unlock()
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p.end(t, exitFailed)
+	p.err.wait(t, `error: write to stdout: .*no space left on device`)
+}
+
+func TestTheLagOfAQuietCollectionIsKnownToBeZero(t *testing.T) {
+	s := newAPIServer(t)
+	s.put(podsPath, pod("shop", "web-0", "Running"))
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "100ms")...)
+	p.err.wait(t, `pods 1 │ 0 ev/s │ lag 0s │`)
+	p.interrupt()
+	p.end(t, exitOK)
+}
+
+func TestCompletionKnowsResourcesAndContexts(t *testing.T) {
+	s := newAPIServer(t)
+	flags := kubeconfig(t, s.URL)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"po"}, "pods\n"},
+		{[]string{"pods,dep"}, "pods,deployments.apps\n"},
+		{[]string{"--context", ""}, "work\n"},
+		{[]string{"pods", "-o", ""}, "wide\njson\n"},
+	} {
+		args := append([]string{"__complete", "watch"}, flags...)
+		p := start(t, append(args, c.args...)...)
+		p.end(t, exitOK)
+		if got, _, _ := strings.Cut(p.out.String(), ":"); got != c.want {
+			t.Errorf("%q: got %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+func TestVersionNamesWhatItIsMadeOf(t *testing.T) {
+	p := start(t, "version")
+	p.end(t, exitOK)
+	p.out.wait(t, `(?m)^kinglet .*\ngo\d.*\nclient-go `)
+}
