@@ -40,19 +40,19 @@ type Options struct {
 func (o *Options) validate() error {
 	var errs []error
 	if o.Config == nil {
-		errs = append(errs, errors.New("Config is nil"))
+		errs = append(errs, errors.New("no Config"))
 	}
 	if len(o.Resources) == 0 {
-		errs = append(errs, errors.New("Resources is empty"))
+		errs = append(errs, errors.New("no Resources"))
 	}
 	if o.Screen == nil {
-		errs = append(errs, errors.New("Screen is nil"))
+		errs = append(errs, errors.New("no Screen"))
 	}
 	if !o.JSON && o.Lines == nil {
-		errs = append(errs, errors.New("Lines is nil, and JSON not set"))
+		errs = append(errs, errors.New("neither Lines nor JSON"))
 	}
 	if o.For < 0 || o.StatusEvery < 0 {
-		errs = append(errs, errors.New("For and StatusEvery must not be negative"))
+		errs = append(errs, errors.New("negative For or StatusEvery"))
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 // server is a collection whose changes and whose neighbours' are at known
 // versions.
 type server struct {
+	mu      sync.Mutex // guards all of it
 	version int
 	changes []int // versions of the collection's own changes, rising
 	down    bool
@@ -21,6 +23,8 @@ type server struct {
 var errDown = errors.New("down")
 
 func (s *server) Version(context.Context) (string, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.down {
 		return "", -1, errDown
 	}
@@ -28,28 +32,40 @@ func (s *server) Version(context.Context) (string, int64, error) {
 }
 
 func (s *server) Next(ctx context.Context, from string) (Next, error) {
-	s.nexts++
-	if s.down {
-		return Next{}, errDown
-	}
 	start, err := strconv.Atoi(from)
 	if err != nil {
 		return Next{}, err
 	}
-	for _, version := range s.changes {
-		if version > start {
-			return Next{Change: true, Version: strconv.Itoa(version)}, nil
-		}
+	if next, known, err := s.first(start); known || err != nil {
+		return next, err
 	}
 	select { // as long as until a bookmark
 	case <-ctx.Done():
 		return Next{}, ctx.Err()
 	case <-time.After(time.Second):
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return Next{Version: strconv.Itoa(s.version)}, nil
 }
 
-// run calls step every 100 ms of fake time, beside a running gauge.
+func (s *server) first(after int) (next Next, known bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nexts++
+	if s.down {
+		return Next{}, false, errDown
+	}
+	for _, version := range s.changes {
+		if version > after {
+			return Next{Change: true, Version: strconv.Itoa(version)}, true, nil
+		}
+	}
+	return Next{}, false, nil
+}
+
+// run calls step every 100 ms of fake time, with s locked, beside a running
+// gauge.
 func run(t *testing.T, s *server, g *Gauge, d time.Duration, step func(elapsed time.Duration)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +76,9 @@ func run(t *testing.T, s *server, g *Gauge, d time.Duration, step func(elapsed t
 	}()
 	for elapsed := time.Duration(0); elapsed < d; elapsed += 100 * time.Millisecond {
 		synctest.Wait()
+		s.mu.Lock()
 		step(elapsed)
+		s.mu.Unlock()
 		<-time.After(100 * time.Millisecond) // fake time
 	}
 	cancel()
