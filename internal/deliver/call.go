@@ -25,9 +25,14 @@ func (r *Registration[T]) call(ctx context.Context) bool {
 	r.batch = r.batch[:0]
 
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !alive {
+		// What was left out keeps DeliveredThrough where it is.
+		r.flight.records = 0
+		return false
+	}
 	r.flight = flight{}
-	r.mu.Unlock()
-	return alive
+	return true
 }
 
 // invoke calls the handler once.

@@ -23,6 +23,24 @@
 // what is pending, up to [HandlerOptions.MaxBatch] changes; a quiet collection
 // delivers each change by itself, at once.
 //
+// # Guarantees
+//
+// By their numbers in the documentation of package kinglet, with the test that
+// shows each:
+//
+//   - 4, a legal history: TestEveryHandlerSeesALegalHistory, which lets random
+//     things happen while handlers of every kind come, go and dawdle.
+//   - 5, bounded memory: TestFoldingStepByStepEqualsFoldingTheWholeHistory,
+//     TestQueueEqualsOneThatRemembersEverything and
+//     TestAStalledHandlerHoldsOneRecordAKeyAndDelaysNobody;
+//     TestBeyondItsBoundOnlyUpdatesFoldForAHandlerOfEveryVersion.
+//   - 6, synced means synced:
+//     TestSyncedMeansThatTheHandlerHasReturnedFromEveryInitialObject.
+//   - 9, Run owns everything: TestRunNamesAHandlerThatDoesNotEndAndWaitsForIt,
+//     TestHandlersComeAndGoInAStorm, and TestMain.
+//   - 10, the store is never behind the handler: checked on every change of
+//     every listener in the tests.
+//
 // # Folding
 //
 // A queue holds at most one record a key, of the form [Delete][Add or Update],

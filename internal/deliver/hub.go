@@ -190,8 +190,8 @@ func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T],
 	return r, nil
 }
 
-// Handlers returns the handlers that have not ended, in the order in which
-// they were added.
+// Handlers returns the handlers that may still be called or are being called,
+// in the order in which they were added.
 func (h *Hub[T]) Handlers() []*Registration[T] {
 	h.mu.Lock()
 	defer h.mu.Unlock()

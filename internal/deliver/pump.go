@@ -148,7 +148,7 @@ func (r *Registration[T]) finish() {
 	if !r.ended {
 		r.endLocked()
 	}
-	r.batch, r.idle = nil, false
+	r.batch, r.idle, r.flight.records = nil, false, 0
 	cancel := r.cancel
 	r.mu.Unlock()
 
