@@ -36,7 +36,7 @@ func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 		{context.DeadlineExceeded, machine.Transport},
 		{errors.New("malformed"), machine.Transport},
 		{apierrors.NewResourceExpired("too old resource version"), machine.Expired},
-		{apierrors.NewGone("too old resource version"), machine.Expired},
+		{status(http.StatusGone, metav1.StatusReasonGone, "too old resource version"), machine.Expired},
 		{status(http.StatusGone, "", ""), machine.Expired},
 		{status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "", tooLarge), machine.TooLarge},
 		{status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "", tooLargeInWords), machine.TooLarge},

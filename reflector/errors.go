@@ -52,6 +52,9 @@ type Error struct {
 	// ResourceVersion is what was asked for: "" for the most recent, "0" for
 	// any.
 	ResourceVersion string
+	// Continued is whether a later page of a list was asked for, which names
+	// no version of its own.
+	Continued bool
 	// Err is what the source returned, or a Fault.
 	Err error
 }
@@ -61,7 +64,11 @@ func (e *Error) Error() string {
 	if e.Name != "" && e.Name != e.Source {
 		name = e.Name + ": "
 	}
-	return fmt.Sprintf("%s%s %s (resourceVersion %q): %v", name, e.Verb, e.Source, e.ResourceVersion, e.Err)
+	from := fmt.Sprintf("resourceVersion %q", e.ResourceVersion)
+	if e.Continued {
+		from = "continued"
+	}
+	return fmt.Sprintf("%s%s %s (%s): %v", name, e.Verb, e.Source, from, e.Err)
 }
 
 // Unwrap returns what went wrong.

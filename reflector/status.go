@@ -118,6 +118,7 @@ func (r *Reflector[T]) wrap(f *machine.Failure) error {
 		Source:          r.source.String(),
 		Verb:            f.Request.Verb.String(),
 		ResourceVersion: f.Request.Version,
+		Continued:       f.Request.Continue != "",
 		Err:             f.Err,
 	}
 }
