@@ -109,6 +109,26 @@ func TestTheRateIsKeptAndCanBeChanged(t *testing.T) {
 	})
 }
 
+func TestTheRateIsKeptWhenOperationsTakeTheirTime(t *testing.T) {
+	client := fake.NewClientset()
+	client.PrependReactor("patch", "deployments", func(clienttesting.Action) (bool, runtime.Object, error) {
+		<-time.After(300 * time.Millisecond)
+		return false, nil, nil
+	})
+	run(t, Options{Deployments: 3}, client, func(t *testing.T, ctx context.Context, c *Churn) {
+		before := changes(client)
+		for _, rate := range []float64{2, 0} {
+			if err := c.SetRate(rate); err != nil {
+				t.Fatal(err)
+			}
+			elapse(100 * time.Second)
+		}
+		if n := changes(client) - before; n < 199 || n > 201 {
+			t.Errorf("%d changes in 100 s", n)
+		}
+	})
+}
+
 func TestALaterRunFindsWhatIsThere(t *testing.T) {
 	client := fake.NewClientset()
 	names := map[string]bool{}
@@ -193,6 +213,9 @@ func TestFailuresAreReportedAndSurvived(t *testing.T) {
 		}
 		fails.Store(false)
 		elapse(time.Minute)
+		if _, err := client.CoreV1().Namespaces().Get(ctx, namespaceName(0), metav1.GetOptions{}); err != nil {
+			t.Error(err)
+		}
 		if n := len(deployments(t, ctx, client)); n == 0 || n > 5 {
 			t.Errorf("%d deployments", n)
 		}

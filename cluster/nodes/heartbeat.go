@@ -78,7 +78,6 @@ func (s *Simulator) renew(ctx context.Context, node *corev1.Node, p *pulse) erro
 		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			return err
 		}
-		p.lease = nil
 	}
 	lease, err := client.Create(ctx, renewed(nil, node, s.opts.LeaseInterval, time.Now()), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {

@@ -15,8 +15,8 @@ import (
 // because the API server is not there yet.
 const registerRetry = 200 * time.Millisecond
 
-// register creates the nodes that do not exist, and revives those that do. It
-// returns false if ctx ends first.
+// register creates the nodes that do not exist. It returns false if ctx ends
+// first.
 func (s *Simulator) register(ctx context.Context) bool {
 	var next atomic.Int64
 	var running sync.WaitGroup
@@ -46,16 +46,11 @@ func (s *Simulator) register(ctx context.Context) bool {
 func (s *Simulator) registerNode(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	client := s.client.CoreV1().Nodes()
-	_, err := client.Create(ctx, newNode(n, time.Now()), metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		return err
+	_, err := s.client.CoreV1().Nodes().Create(ctx, newNode(n, time.Now()), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil // from an earlier run; see enqueueNode
 	}
-	node, err := client.Get(ctx, NodeName(n), metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	return s.report(ctx, node)
+	return err
 }
 
 // pause waits for d, and returns false if ctx ends first.

@@ -148,6 +148,8 @@ func (s *Simulator) enqueuePod(pod *corev1.Pod) {
 	}
 }
 
+// enqueueNode has a node looked at that the cluster has given up, because it
+// was silent or the simulator was not there.
 func (s *Simulator) enqueueNode(node *corev1.Node) {
 	if _, ours := s.number[node.Name]; ours && !nodeReady(node) {
 		s.queue.Add(item{name: node.Name})

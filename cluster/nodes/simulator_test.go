@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,22 +21,39 @@ import (
 	"k8s.io/utils/ptr"
 )
 
+// fakeCluster is client-go's fake and the simulator that runs against it.
+type fakeCluster struct {
+	*fake.Clientset
+	simulator *Simulator
+	// refuse is asked before every update. (The fake's own reactors cannot be
+	// changed while it is in use.)
+	refuse atomic.Pointer[func(clienttesting.Action) error]
+}
+
 // simulate runs a simulator against a fake cluster, in a bubble whose time
 // stands until everybody waits.
-func simulate(t *testing.T, opts Options, test func(t *testing.T, ctx context.Context, client *fake.Clientset), objects ...runtime.Object) {
+func simulate(t *testing.T, opts Options, test func(t *testing.T, ctx context.Context, c *fakeCluster), objects ...runtime.Object) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(objects...)
-		s, err := New(client, opts)
-		if err != nil {
+		c := &fakeCluster{Clientset: fake.NewClientset(objects...)}
+		c.PrependReactor("update", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if refuse := c.refuse.Load(); refuse != nil {
+				if err := (*refuse)(action); err != nil {
+					return true, nil, err
+				}
+			}
+			return false, nil, nil
+		})
+		var err error
+		if c.simulator, err = New(c, opts); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- s.Run(ctx) }()
-		<-s.Registered()
+		go func() { ended <- c.simulator.Run(ctx) }()
+		<-c.simulator.Registered()
 		settle()
-		test(t, ctx, client)
+		test(t, ctx, c)
 		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("Run returned %v", err)
@@ -64,7 +84,7 @@ func podOn(node int, name string, change func(*corev1.Pod)) *corev1.Pod {
 	})
 }
 
-func getPod(t *testing.T, ctx context.Context, client *fake.Clientset, name string) *corev1.Pod {
+func getPod(t *testing.T, ctx context.Context, client *fakeCluster, name string) *corev1.Pod {
 	t.Helper()
 	pod, err := client.CoreV1().Pods("ns").Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -74,7 +94,7 @@ func getPod(t *testing.T, ctx context.Context, client *fake.Clientset, name stri
 }
 
 func TestPodsBoundToTheNodesRun(t *testing.T) {
-	simulate(t, Options{Nodes: 3}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{Nodes: 3}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		for i := range 30 {
 			pod := podOn(i%3, fmt.Sprintf("pod-%d", i), nil)
 			if _, err := client.CoreV1().Pods("ns").Create(ctx, pod, metav1.CreateOptions{}); err != nil {
@@ -106,7 +126,7 @@ func TestPodsBoundToTheNodesRun(t *testing.T) {
 func TestAPodThatRanBeforeKeepsItsAddress(t *testing.T) {
 	before := podOn(0, "before", nil)
 	before.Status = runningStatus(before, nodeAddress(0), podAddress(0, 1), testTime)
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		if ip := getPod(t, ctx, client, "before").Status.PodIP; ip != podAddress(0, 1).String() {
 			t.Errorf("it is at %s now", ip)
 		}
@@ -117,7 +137,7 @@ func TestAPodThatRanBeforeKeepsItsAddress(t *testing.T) {
 }
 
 func TestDeletionsAreFinished(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		pod := getPod(t, ctx, client, "pod")
 		pod.DeletionTimestamp = ptr.To(metav1.Now())
 		pod.DeletionGracePeriodSeconds = ptr.To[int64](30)
@@ -135,20 +155,16 @@ func TestDeletionsAreFinished(t *testing.T) {
 		if deleted.Name != "pod" || options.GracePeriodSeconds == nil || *options.GracePeriodSeconds != 0 || *options.Preconditions.UID != pod.UID {
 			t.Errorf("got %+v", deleted)
 		}
-		// The address is free again.
-		if _, err := client.CoreV1().Pods("ns").Create(ctx, podOn(0, "next", nil), metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
+		if client.simulator.addresses.mu.Lock(); len(client.simulator.addresses.byPod) != 0 {
+			t.Errorf("addresses are still taken: %v", client.simulator.addresses.byPod)
 		}
-		settle()
-		if ip := getPod(t, ctx, client, "next").Status.PodIP; ip == "" {
-			t.Error("the next pod has no address")
-		}
+		client.simulator.addresses.mu.Unlock()
 	}, podOn(0, "pod", nil))
 }
 
 func TestJobsPodsSucceedAfterTheirTime(t *testing.T) {
 	once := func(p *corev1.Pod) { p.Spec.RestartPolicy = corev1.RestartPolicyOnFailure }
-	simulate(t, Options{JobDuration: time.Minute}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{JobDuration: time.Minute}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		elapse(58 * time.Second)
 		if phase := getPod(t, ctx, client, "job").Status.Phase; phase != corev1.PodRunning {
 			t.Errorf("before its time it is %s", phase)
@@ -162,7 +178,7 @@ func TestJobsPodsSucceedAfterTheirTime(t *testing.T) {
 
 func TestEveryNodeRenewsItsLease(t *testing.T) {
 	const interval = 10 * time.Second
-	simulate(t, Options{Nodes: 9, LeaseInterval: interval}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{Nodes: 9, LeaseInterval: interval}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		for range 5 {
 			elapse(interval)
 			for n := range 9 {
@@ -178,8 +194,35 @@ func TestEveryNodeRenewsItsLease(t *testing.T) {
 	})
 }
 
+func TestALeaseThatIsDeletedOrChangedIsRenewedAllTheSame(t *testing.T) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+		leases := client.CoordinationV1().Leases(corev1.NamespaceNodeLease)
+		elapse(20 * time.Second)
+		if err := leases.Delete(ctx, NodeName(0), metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		elapse(11 * time.Second)
+		if _, err := leases.Get(ctx, NodeName(0), metav1.GetOptions{}); err != nil {
+			t.Errorf("after it was deleted: %v", err)
+		}
+		var once sync.Once
+		refuse := func(clienttesting.Action) (err error) {
+			once.Do(func() {
+				err = apierrors.NewConflict(coordinationv1.Resource("leases"), NodeName(0), errors.New("changed"))
+			})
+			return err
+		}
+		client.refuse.Store(&refuse)
+		elapse(11 * time.Second)
+		lease, err := leases.Get(ctx, NodeName(0), metav1.GetOptions{})
+		if err != nil || time.Since(lease.Spec.RenewTime.Time) > 10*time.Second {
+			t.Errorf("after a conflict: %+v, %v", lease, err)
+		}
+	})
+}
+
 func TestANodeReportsItselfNowAndThen(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		elapse(statusInterval + time.Minute)
 		node, err := client.CoreV1().Nodes().Get(ctx, NodeName(0), metav1.GetOptions{})
 		if err != nil {
@@ -194,7 +237,7 @@ func TestANodeReportsItselfNowAndThen(t *testing.T) {
 func TestANodeThatWasGivenUpSaysThatItLives(t *testing.T) {
 	silent := newNode(0, testTime)
 	setNodeCondition(&silent.Status, corev1.NodeCondition{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}, testTime)
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		// Once when it registers, and again whenever it happens.
 		for range 2 {
 			node, err := client.CoreV1().Nodes().Get(ctx, NodeName(0), metav1.GetOptions{})
@@ -214,7 +257,7 @@ func TestANodeThatWasGivenUpSaysThatItLives(t *testing.T) {
 }
 
 func TestADeletedNodeIsSilent(t *testing.T) {
-	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
+	simulate(t, Options{}, func(t *testing.T, ctx context.Context, client *fakeCluster) {
 		if err := client.CoreV1().Nodes().Delete(ctx, NodeName(0), metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -231,7 +274,6 @@ func TestADeletedNodeIsSilent(t *testing.T) {
 
 func TestWhatFailsIsReportedAndTriedAgain(t *testing.T) {
 	away := errors.New("the server is away")
-	var fails atomic.Bool
 	var reported atomic.Int64
 	opts := Options{OnError: func(err error) {
 		if !errors.Is(err, away) {
@@ -239,11 +281,9 @@ func TestWhatFailsIsReportedAndTriedAgain(t *testing.T) {
 		}
 		reported.Add(1)
 	}}
-	simulate(t, opts, func(t *testing.T, ctx context.Context, client *fake.Clientset) {
-		client.PrependReactor("update", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return fails.Load(), nil, away
-		})
-		fails.Store(true)
+	simulate(t, opts, func(t *testing.T, ctx context.Context, client *fakeCluster) {
+		refuse := func(clienttesting.Action) error { return away }
+		client.refuse.Store(&refuse)
 		if _, err := client.CoreV1().Pods("ns").Create(ctx, podOn(0, "pod", nil), metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +291,7 @@ func TestWhatFailsIsReportedAndTriedAgain(t *testing.T) {
 		if reported.Load() == 0 {
 			t.Error("nothing was reported")
 		}
-		fails.Store(false)
+		client.refuse.Store(nil)
 		elapse(11 * time.Second)
 		if phase := getPod(t, ctx, client, "pod").Status.Phase; phase != corev1.PodRunning {
 			t.Errorf("the pod is %s", phase)
