@@ -21,7 +21,9 @@ func TestStatusIsReadableWhateverTheReflectorIsDoing(t *testing.T) {
 			t.Errorf("during a request: %+v", s)
 		}
 		inside := Status{}
-		p.sink.during = func() { inside = p.Status() } // from inside the sink
+		p.sink.mu.Lock()
+		p.sink.during = func() { inside = p.Status() }
+		p.sink.mu.Unlock()
 		p.pass(time.Second)
 		if inside.Phase != Listing || inside.Synced {
 			t.Errorf("while the sink takes the list: %+v", inside)

@@ -48,7 +48,7 @@ type recorder struct {
 	mu    sync.Mutex
 	held  map[store.Key]*thing // guarded by mu
 	calls []string             // guarded by mu
-	// during, if set, is called inside each call.
+	// during, if set, is called inside each call; guarded by mu.
 	during func()
 }
 
