@@ -128,6 +128,7 @@ func (m *Machine) initialFailed(f Failure) {
 		return
 	case Expired, TooLarge:
 		if asked.Version != "" {
+			m.report(f)
 			m.leave()
 			m.forgetVersion()
 			return

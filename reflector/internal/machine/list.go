@@ -149,12 +149,14 @@ func (m *Machine) listFailed(f Failure) {
 	case Expired:
 		if asked.Continue != "" && !m.Unpaged {
 			// The pages outlived their version. One piece cannot.
+			m.report(f)
 			m.Unpaged = true
 			m.leave()
 			m.sync()
 			return
 		}
 		if asked.Version != "" {
+			m.report(f)
 			m.forgetVersion()
 			return
 		}

@@ -143,6 +143,10 @@ func (m *Machine) watchEnded() {
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	switch f.Class {
 	case Expired:
+		m.calm()
+		if !m.Backoff.Hurried {
+			m.report(f) // else the wait does
+		}
 		m.hurry(f)
 		return
 	case NotFound:
