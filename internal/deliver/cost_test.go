@@ -186,8 +186,8 @@ func TestAnIdleHandlerCostsOneGoroutineAndLittleMemory(t *testing.T) {
 		name         string
 		burst, bytes int
 	}{
-		{"that never had anything to do", 0, 6 << 10},
-		{"after as many changes as it may keep room for", keepRecords, 12 << 10},
+		{"that never had anything to do", 0, 8 << 10},
+		{"after as many changes as it may keep room for", keepRecords, 10 << 10},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			bytes, goroutines, end := idleHubs(t, 200, tc.burst)

@@ -6,10 +6,10 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// keepRecords is the capacity that an empty queue may keep: 16 records, their
-// index and 16 changes to deliver are some 4 KiB. What a larger burst needed is
+// keepRecords is the capacity that an empty queue may keep: 8 records of 136 B
+// and 8 changes of 96 B to deliver are under 2 KiB. What a larger burst needed is
 // given back when the handler has been idle for keepFor.
-const keepRecords = 16
+const keepRecords = 8
 
 // none is the slot number that is no slot.
 const none = -1
