@@ -109,7 +109,7 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 // Failures of the source do not end it: it retries, and shows them in Status.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.started.Swap(true) {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, ErrAlreadyRun)
+		return i.named(ErrAlreadyRun)
 	}
 	defer close(i.stopped)
 	// The reflector runs here, the handlers each on a goroutine of their own:
@@ -117,11 +117,16 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := i.hub.Start(ctx); err != nil {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+		return i.named(err)
 	}
 	err := i.reflector.Run(ctx)
 	stop()
 	return errors.Join(err, i.hub.Wait())
+}
+
+// named says which informer err is about.
+func (i *Informer[T]) named(err error) error {
+	return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 }
 
 // Store reads the latest state, at any time, also before Run and after it.

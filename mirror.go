@@ -2,6 +2,7 @@ package kinglet
 
 import (
 	"time"
+	"weak"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -11,9 +12,10 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// keepBatch is the largest batch whose memory is kept for the next one: 256
-// events are what a source sends at once, and 28 KiB of changes.
-const keepBatch = 256
+// keepBatch is the largest batch whose memory an idle mirror keeps: 16 events
+// take 4 KiB. What a larger one needed, which is 60 KiB for the 256 events that
+// a source sends at once, is kept until the next garbage collection only.
+const keepBatch = 16
 
 // mirror is an informer's sink: it writes what the reflector says to the store
 // and hands what changed to the handlers, in that order and as one step.
@@ -30,7 +32,14 @@ type mirror[T any] struct {
 	firstList func()
 	listed    bool
 
-	// Reused from call to call.
+	// small is where batches of up to keepBatch events are put together, large
+	// where others are.
+	small workspace[T]
+	large weak.Pointer[workspace[T]]
+}
+
+// workspace is memory that is used from batch to batch.
+type workspace[T any] struct {
 	ops     []store.Op[T]
 	changes []store.Change[T]
 }
@@ -42,7 +51,7 @@ func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) { return m.store.H
 
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
-	m.ops = m.ops[:0]
+	w := m.workspace(len(events))
 	healthy := m.quarantine.empty()
 	for i := range events {
 		ev := &events[i]
@@ -50,16 +59,16 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// What a delete carries matters less than that it is one: an
 			// object that does not decode any more is deleted all the same.
-			m.ops = append(m.ops, store.Op[T]{
+			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Delete: true, HasObject: ev.Err == nil, Object: ev.Object,
 				ResourceVersion: ev.ResourceVersion,
 			})
 		case ev.Err != nil:
-			m.refuse(&ev.Item)
+			w.ops = m.refuse(w.ops, &ev.Item)
 			healthy = false
 			continue
 		default:
-			m.ops = append(m.ops, store.Op[T]{
+			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
 			})
 		}
@@ -68,33 +77,44 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 		}
 	}
 	m.hub.Commit(func() ([]store.Change[T], string) {
-		batch := store.Batch[T]{Scope: scope, Ops: m.ops, Reason: store.Live, ResourceVersion: version}
-		return m.legal(m.store.Apply(batch, m.changes[:0])), version
+		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version}
+		w.changes = m.legal(m.store.Apply(batch, w.changes))
+		return w.changes, version
 	})
-	m.done()
+	m.flush()
+	w.empty()
 }
 
-// done reports what the store found wrong with the batch, lets go of its
-// objects, and of the memory if the batch was an unusual one.
-func (m *mirror[T]) done() {
-	m.flush()
-	if cap(m.ops) > keepBatch || cap(m.changes) > keepBatch {
-		m.ops, m.changes = nil, nil
-		return
+// workspace returns an empty one for so many events.
+func (m *mirror[T]) workspace(events int) *workspace[T] {
+	if events <= keepBatch {
+		return &m.small
 	}
-	clear(m.ops)
-	clear(m.changes)
+	w := m.large.Value()
+	if w == nil {
+		w = &workspace[T]{ops: make([]store.Op[T], 0, events), changes: make([]store.Change[T], 0, events)}
+		m.large = weak.Make(w)
+	}
+	return w
+}
+
+// empty lets go of the batch's objects.
+func (w *workspace[T]) empty() {
+	clear(w.ops)
+	clear(w.changes)
+	w.ops, w.changes = w.ops[:0], w.changes[:0]
 }
 
 // refuse quarantines a version that cannot be taken in. The last good one
-// stays, unless the user wants it removed.
-func (m *mirror[T]) refuse(item *source.Item[T]) {
+// stays, unless the user wants it removed, which adds to ops.
+func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
 	_, held := m.store.Get(item.Key)
 	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
 	m.report(item.Err)
 	if held && m.remove {
-		m.ops = append(m.ops, store.Op[T]{Key: item.Key, Delete: true})
+		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
 	}
+	return ops
 }
 
 // Replace takes a list: the whole state of the scope at one version.
@@ -128,9 +148,9 @@ func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version s
 	}
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		batch := store.Batch[T]{Scope: scope, Ops: ops, Reason: reason, ResourceVersion: version}
-		return m.legal(m.store.Replace(batch, m.changes[:0])), version
+		return m.legal(m.store.Replace(batch, nil)), version
 	})
-	m.done()
+	m.flush()
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.
 		m.listed = true
@@ -165,8 +185,7 @@ func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
 }
 
 // legal makes what the store saw into what handlers may see: an object that
-// took the place of another under the same key is a delete, then an add. The
-// result is valid until the next call.
+// took the place of another under the same key is a delete, then an add.
 func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 	replaced := 0
 	for i := range changes {
@@ -181,7 +200,6 @@ func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 	if replaced > 0 {
 		changes = m.splitReplaced(changes, replaced)
 	}
-	m.changes = changes
 	return changes
 }
 
