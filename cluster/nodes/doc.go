@@ -14,10 +14,10 @@
 //
 // # Why not kwok
 //
-// sigs.k8s.io/kwok v0.8.0 was tried. Its controllers build beside Kubernetes
-// 1.36.3 and no replace directive stands in the way, but minimal version
-// selection then lifts grpc, OpenTelemetry and golang.org/x beyond what that
-// release was tested with, and fifty more packages are built (a jq
-// interpreter, sprig, CEL helpers) to interpret stages that say what a few
-// lines of Go say here. Nor could it be tested without all of that.
+// sigs.k8s.io/kwok v0.8.0 was considered first. Its controllers resolve beside
+// Kubernetes 1.36.3 without a conflict, but minimal version selection then lifts
+// grpc, OpenTelemetry and golang.org/x beyond what that release was tested
+// with, and fifty more packages are built (a jq interpreter, sprig, helpers for
+// CEL), all to interpret stages that say what a few lines of Go say here. Nor
+// could it be tested without a control plane.
 package nodes
