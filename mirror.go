@@ -110,11 +110,19 @@ func (w *workspace[T]) empty() {
 func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
 	_, held := m.store.Get(item.Key)
 	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
-	m.report(item.Err)
+	m.reportItem(item)
 	if held && m.remove {
 		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
 	}
 	return ops
+}
+
+// reportItem reports what is wrong with an item, unless nobody can say which
+// object it is: that the reflector reports, and heals.
+func (m *mirror[T]) reportItem(item *source.Item[T]) {
+	if item.Key != (store.Key{}) {
+		m.report(item.Err)
+	}
 }
 
 // Replace takes a list: the whole state of the scope at one version.
@@ -131,7 +139,7 @@ func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version s
 		unreadable = unreadable || it.Key == (store.Key{})
 		obj, memo, held := m.store.Held(it.Key)
 		m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
-		m.report(it.Err)
+		m.reportItem(it)
 		if held && !m.remove {
 			ops = append(ops, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
 		}

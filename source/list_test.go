@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -177,11 +176,11 @@ func TestWhatTheServerRefusesComesAsItsStatus(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			src := must(FromConfig[*corev1.Pod](serve(t, answerStatus(&tc.err.ErrStatus)), podGVR, Options{}))
 			_, err := list(t, src, ListRequest[*corev1.Pod]{})
-			if !tc.is(err) || !strings.Contains(err.Error(), "list pods") {
+			if !tc.is(err) {
 				t.Errorf("list: %v", err)
 			}
 			_, err = watchAll(t, src, WatchRequest[*corev1.Pod]{})
-			if !tc.is(err) || !strings.Contains(err.Error(), "watch pods") {
+			if !tc.is(err) {
 				t.Errorf("watch: %v", err)
 			}
 		})

@@ -96,11 +96,11 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	}
 	list, err := await(ctx, honours, call, func(runtime.Object) {})
 	if err != nil {
-		return s.failed(ctx, "list", err)
+		return failed(ctx, err)
 	}
 	page, err := s.page(list)
 	if err != nil {
-		return s.failed(ctx, "list", err)
+		return failed(ctx, err)
 	}
 	return yield(page)
 }
@@ -148,7 +148,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		err = errors.New("got nil and no error")
 	}
 	if err != nil {
-		return s.failed(ctx, "watch", err)
+		return failed(ctx, err)
 	}
 	defer stopWatch(w)
 	var batch []Event[T]
@@ -186,13 +186,6 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 			return nil
 		}
 	}
-}
-
-func (s *lwSource[T]) failed(ctx context.Context, verb string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%s %s: %w", verb, s.name, err)
 }
 
 // await calls call on a goroutine of its own and waits for it, or for the end

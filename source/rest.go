@@ -123,7 +123,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 	lo := listOptions(&s.opts, req)
 	body, err := s.request(&lo, false).Stream(within)
 	if err != nil {
-		return s.failed(ctx, "list", err)
+		return failed(ctx, err)
 	}
 	defer body.Close()
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
@@ -131,7 +131,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 	if err == nil || y.stopped {
 		return err
 	}
-	return s.failed(ctx, "list", err)
+	return failed(ctx, err)
 }
 
 // Watch implements Source. It is not subject to the client's rate limit, as
@@ -139,7 +139,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	body, err := s.openWatch(ctx, &req)
 	if err != nil {
-		return s.failed(ctx, "watch", err)
+		return failed(ctx, err)
 	}
 	defer body.Close()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
@@ -147,7 +147,7 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 	if err == nil || y.stopped {
 		return err
 	}
-	return s.failed(ctx, "watch", err)
+	return failed(ctx, err)
 }
 
 // openWatch is a function of its own so that what it puts on the stack is gone
@@ -168,11 +168,11 @@ func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Reques
 }
 
 // failed says what failed, unless ctx has ended, which explains everything.
-func (s *restSource[T]) failed(ctx context.Context, verb string, err error) error {
+func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fmt.Errorf("%s %s: %w", verb, s.name, err)
+	return err
 }
 
 // yielding passes on to yield while ctx lasts, and remembers that it was not
