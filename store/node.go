@@ -58,7 +58,7 @@ func (k *Key) odd() bool {
 // head returns eight bytes of the key from a place on, as a number that sorts
 // like them.
 func (k *Key) head(from int) uint64 {
-	at := from - len(k.Cluster) - len(k.Namespace) - 2
+	at := from - k.nameAt()
 	if at < 0 {
 		var h uint64
 		for i := range 8 {
@@ -93,10 +93,27 @@ func (k *Key) byteAt(i int) byte {
 	return 0
 }
 
+// nameAt is where the name begins.
+func (k *Key) nameAt() int { return len(k.Cluster) + len(k.Namespace) + 2 }
+
+// compareFrom compares two keys that have their first from bytes in common,
+// and returns how many they have. If that is more than the namespace, it looks
+// at nothing but the rest of the names: the other strings may be cold.
+func compareFrom(a, b *Key, from int) (c, same int) {
+	if at := from - b.nameAt(); at >= 0 {
+		x, y := a.Name[min(at, len(a.Name)):], b.Name[min(at, len(b.Name)):]
+		return strings.Compare(x, y), from + commonLen(x, y)
+	}
+	if c = a.Compare(*b); c != 0 {
+		same = common(a, b)
+	}
+	return c, same
+}
+
 // common returns how many bytes two different keys have in common.
 func common(a, b *Key) int {
 	if a.Cluster == b.Cluster && a.Namespace == b.Namespace {
-		return len(a.Cluster) + len(a.Namespace) + 2 + commonLen(a.Name, b.Name)
+		return a.nameAt() + commonLen(a.Name, b.Name)
 	}
 	n := 0
 	for end := len(a.Cluster) + len(a.Namespace) + len(a.Name) + 2; n < end && a.byteAt(n) == b.byteAt(n); n++ {
@@ -155,11 +172,11 @@ func (n *node) locate(k *Key, keyAt func(*node, int) Key) spot {
 		smaller := h < head
 		if h == head {
 			other := keyAt(n, i)
-			c := other.Compare(*k)
-			if c == 0 {
+			var c int
+			if c, same = compareFrom(&other, k, m+8); c == 0 {
 				return spot{i: i, prev: m, next: m, found: true}
 			}
-			same, smaller = common(&other, k), c < 0
+			smaller = c < 0
 		}
 		if !smaller {
 			return spot{i: i, prev: m, next: same}
@@ -204,10 +221,19 @@ func (n *node) enter(at spot, k *Key, keyAt func(*node, int) Key) {
 	n.lcps[at.i], n.heads[at.i] = uint16(at.prev), k.head(at.prev)
 	// The entry behind has this one before it now. If it had less in common
 	// with the one before than k has, nothing changes for it.
-	if at.i+1 < int(n.n) && at.next > at.prev {
-		next := keyAt(n, at.i+1)
-		n.lcps[at.i+1], n.heads[at.i+1] = uint16(at.next), next.head(at.next)
+	if at.i+1 == int(n.n) || at.next <= at.prev {
+		return
 	}
+	// Its head begins later now. If the old one reaches beyond the name's
+	// end, nothing but zeros can follow what is left of it.
+	i, d := at.i+1, at.next-at.prev
+	n.lcps[i] = uint16(at.next)
+	if h := n.heads[i]; d < 8 && h&0xff == 0 && at.next >= k.nameAt() {
+		n.heads[i] = h << (8 * d)
+		return
+	}
+	next := keyAt(n, i)
+	n.heads[i] = next.head(at.next)
 }
 
 // leave takes an entry out of heads and lcps.

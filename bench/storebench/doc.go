@@ -7,6 +7,10 @@
 //	go run ./storebench -only get-hot,contention -runs 5
 //	go run ./storebench -json out.json
 //
+// Times of single operations are CPU time of the thread that makes them, so
+// that a busy machine disturbs them less; those under contention are the
+// clock's.
+//
 // Every figure is measured in a process of its own (this program, started
 // again), so that no row inherits another's heap. GOGC is at its default, and
 // no memory limit or other knob of the runtime is set; garbage is collected
