@@ -88,12 +88,12 @@ func measureStdout(ctx context.Context, o *options) error {
 
 // measure measures one arm in this process.
 func measure(ctx context.Context, o *options) (Outcome, error) {
-	make := engines[o.engine]
-	if make == nil {
+	build := engines[o.engine]
+	if build == nil {
 		return Outcome{}, fmt.Errorf("no engine %q", o.engine)
 	}
 	s := newStage(o, o.stalled)
-	e, err := make(s)
+	e, err := build(s)
 	if err != nil {
 		return Outcome{}, err
 	}
