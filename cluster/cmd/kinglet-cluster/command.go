@@ -34,7 +34,7 @@ func newCommand(stdin io.Reader, stdout, stderr io.Writer) *cobra.Command {
 		Long: `kinglet-cluster runs etcd, kube-apiserver, kube-controller-manager and
 kube-scheduler in one process, on the loopback interface, with simulated nodes
 on which pods become Ready. It ends on SIGINT or SIGTERM and leaves nothing
-behind; the second signal ends it at once.
+behind; the second signal ends it at once, temporary folder left or not.
 
 With --control it reads commands from stdin, one a line, answers each with one
 JSON document a line on stdout, and ends when stdin does:
