@@ -8,10 +8,13 @@ BIN := $(CURDIR)/bin
 # The modules of go.work, then the control plane's, which pins its own
 # Kubernetes and stays outside.
 MODULES := . cmd/kinglet bench
-# Packages of cluster that do not import k8s.io/kubernetes.
+# Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
+# without the race detector, and not seen by staticcheck: to compile Kubernetes
+# with the one, and to read it with the other, takes longer than CI may.
+# `make long-cluster` does both.
 CLUSTER_LIGHT := ./nodes/... ./churn/...
 
-.PHONY: test lint vet staticcheck unit unit-cluster e2e bench demo build clean
+.PHONY: test lint vet staticcheck unit unit-cluster long-cluster e2e bench demo build clean
 
 test: lint unit unit-cluster e2e
 
@@ -31,24 +34,32 @@ lint: vet staticcheck
 vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
-	GOWORK=off $(GO) vet -C cluster ./...
+	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
 staticcheck: $(BIN)/staticcheck
 	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
 	$(BIN)/staticcheck -tags e2e ./e2e/...
-	cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
+	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
 unit:
 	@for m in $(MODULES); do echo "test $$m"; $(GO) test -C $$m -race -timeout 10m ./... || exit 1; done
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
+	GOWORK=off $(GO) test -C cluster -timeout 10m . ./cmd/...
+
+long-cluster: $(BIN)/staticcheck
+	cd cluster && GOWORK=off $(BIN)/staticcheck ./...
+	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 
+# About 20 minutes in all. BENCH=-quick for a look.
 bench:
-	$(GO) run -C bench ./storebench
+	$(GO) run -C bench ./storebench $(BENCH)
+	$(GO) run -C bench ./idlebench
+	$(GO) run -C bench ./stallbench
 
 demo:
 	@hack/demo
