@@ -31,6 +31,14 @@
 // what the spans of the heap take with their gaps (HeapInuse) and what the
 // system says (RSS) stand beside it.
 //
+// The objects are in an informer's figures, and on a line of their own; what
+// is judged is what an informer takes beyond its stream and its objects.
+//
+// Stacks in use are counted by the runtime in spans of 32 KiB, gaps included:
+// that a thousand requests begin at once, and with them hundreds of TLS
+// handshakes on stacks of 16 KiB that end again, leaves gaps, so that the same
+// goroutines with the same stacks come to a few KiB more or less each time.
+//
 // -profile writes heap and goroutine profiles of the kinglet process, with
 // every allocation sampled, which is why its figures are not to be quoted.
 package main

@@ -57,7 +57,7 @@ func TestEverySideSyncsAndIsMeasuredOverHTTP2(t *testing.T) {
 		}
 		var out bytes.Buffer
 		newReport(o, got).print(&out)
-		for _, want := range []string{"bare stream", "kinglet, beyond it", "client-go, beyond it"} {
+		for _, want := range []string{"bare stream", "kinglet beyond a bare stream", "client-go beyond a bare stream and the objects"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("the report does not say %q:\n%s", want, out.String())
 			}
@@ -73,19 +73,25 @@ func TestAReportIsWhatIsLeftOfMediansForEachInformer(t *testing.T) {
 		"streams": all(Footprint{Goroutines: 20, Live: 1000, Stacks: 500}, Footprint{Goroutines: 20, Live: 900, Stacks: 500}, Footprint{Goroutines: 20, Live: 99_000, Stacks: 500}),
 		"kinglet": all(Footprint{Goroutines: 50, Live: 11_000, Stacks: 1500}, Footprint{Goroutines: 50, Live: 11_000, Stacks: 1500}, Footprint{Goroutines: 50, Live: 0, Stacks: 0}),
 	}
+	got["nothing"] = all(Footprint{Goroutines: 5, Live: 100})
+	got["objects"] = all(Footprint{Goroutines: 5, Live: 3100})
 	r := newReport(o, got)
-	k := r.Rows[1]
-	if k.Goroutines != 3 || k.Live != 1000 || k.Stacks != 100 || k.Memory != 1100 || k.Met != "pass" {
+	k := r.Rows[2]
+	if k.Goroutines != 3 || k.Live != 1000 || k.Stacks != 100 || k.Memory != 1100 {
 		t.Errorf("kinglet beyond streams is %+v", k)
+	}
+	k = r.Rows[3]
+	if k.Goroutines != 3 || k.Live != 700 || k.Stacks != 100 || k.Memory != 800 || k.Met != "pass" {
+		t.Errorf("kinglet beyond streams and objects is %+v", k)
 	}
 	for i := range got["kinglet"] {
 		got["kinglet"][i].Live += 10 * targetMemory
 	}
-	if met := newReport(o, got).Rows[1].Met; met != "SHORT" {
+	if met := newReport(o, got).Rows[3].Met; met != "SHORT" {
 		t.Errorf("more than the target is %q", met)
 	}
 	got["kinglet"][0].Goroutines, got["kinglet"][1].Goroutines = 51, 51
-	if met := newReport(o, got).Rows[1].Met; met != "SHORT" {
+	if met := newReport(o, got).Rows[3].Met; met != "SHORT" {
 		t.Errorf("more goroutines than the target are %q", met)
 	}
 }
