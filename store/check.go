@@ -101,6 +101,11 @@ func (v *Snapshot[T]) checkHeads(f *findings, n *node) {
 		if int(n.lcps[i]) != lcp || n.heads[i] != k.head(lcp) {
 			f.add("the head of %s is wrong", k)
 		}
+		for j := range tailLen {
+			if n.in != nil && n.in.tails[i][j] != k.head(lcp+8*(j+1)) {
+				f.add("the tail of %s is wrong", k)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"math/bits"
 	"strings"
 )
@@ -41,7 +42,13 @@ type node struct {
 type branch struct {
 	seps [branchMax]*Key
 	kids [branchMax + 1]*node
+	// tails are the bytes that follow a separator's head. There are few inner
+	// nodes and every search passes some, so they can afford more bytes than
+	// leaves: names differ at their ends, behind long parts that are the same.
+	tails [branchMax][tailLen]uint64
 }
+
+const tailLen = 3
 
 // A key is compared by bytes as if it were one string: the cluster, a zero,
 // the namespace, a zero, the name, and zeros for ever. That sorts like
@@ -60,11 +67,20 @@ func (k *Key) odd() bool {
 func (k *Key) head(from int) uint64 {
 	at := from - k.nameAt()
 	if at < 0 {
-		var h uint64
-		for i := range 8 {
-			h = h<<8 | uint64(k.byteAt(from+i))
+		var b [8]byte
+		n := 0
+		for _, s := range [...]string{k.Cluster, k.Namespace, k.Name} {
+			if from > len(s) {
+				from -= len(s) + 1
+				continue
+			}
+			n += copy(b[n:], s[from:])
+			if n++; n >= 8 { // the zero behind it
+				break
+			}
+			from = 0
 		}
-		return h
+		return binary.BigEndian.Uint64(b[:])
 	}
 	if at >= len(k.Name) {
 		return 0
@@ -170,7 +186,10 @@ func (n *node) locate(k *Key, keyAt func(*node, int) Key) spot {
 		h := n.heads[i]
 		same := m + bits.LeadingZeros64(h^head)/8
 		smaller := h < head
-		if h == head {
+		switch {
+		case h != head:
+		case n.in != nil && n.in.tail(i, k, m+8, &same, &smaller):
+		default:
 			other := keyAt(n, i)
 			var c int
 			if c, same = compareFrom(&other, k, m+8); c == 0 {
@@ -185,6 +204,27 @@ func (n *node) locate(k *Key, keyAt func(*node, int) Key) spot {
 		head = k.head(m)
 	}
 	return spot{i: int(n.n), prev: m}
+}
+
+// tail compares a separator's tail, which begins at from, with the key. It
+// returns false if they are equal.
+func (b *branch) tail(i int, k *Key, from int, same *int, smaller *bool) bool {
+	for j, t := range b.tails[i] {
+		if h := k.head(from + 8*j); t != h {
+			*same, *smaller = from+8*j+bits.LeadingZeros64(t^h)/8, t < h
+			return true
+		}
+	}
+	return false
+}
+
+// setTails follows a change of an inner node's heads.
+func (n *node) setTails() {
+	for i, sep := range n.in.seps[:n.n] {
+		for j := range tailLen {
+			n.in.tails[i][j] = sep.head(int(n.lcps[i]) + 8*(j+1))
+		}
+	}
 }
 
 // fences returns the fences of child i, given the node's own; nil is open.
@@ -264,6 +304,7 @@ func (n *node) insertKid(at spot, sep *Key, kid *node, keyAt func(*node, int) Ke
 	copy(n.in.kids[at.i+2:n.n+2], n.in.kids[at.i+1:n.n+1])
 	n.in.seps[at.i], n.in.kids[at.i+1] = sep, kid
 	n.enter(at, sep, keyAt)
+	n.setTails()
 }
 
 // removeKid takes out separator i and the child to its right.
@@ -272,6 +313,7 @@ func (n *node) removeKid(i int) {
 	copy(n.in.kids[i+1:n.n], n.in.kids[i+2:n.n+1])
 	n.in.seps[n.n-1], n.in.kids[n.n] = nil, nil
 	n.leave(i)
+	n.setTails()
 }
 
 // separate returns a key k of the shortest form with a < k <= b, made of

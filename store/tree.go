@@ -161,6 +161,9 @@ func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
 		first := v.keyAt(n, 0)
 		n.lcps[0], n.heads[0] = n.base, first.head(int(n.base))
 	}
+	if n.in != nil {
+		n.setTails()
+	}
 }
 
 // remove takes out a slot, whose object is still in its page, from under k.
