@@ -41,6 +41,9 @@ func (c *Cluster) apiServerArgs() []string {
 		// With churn, events are most of what is stored.
 		"--event-ttl=15m",
 		"--profiling=false",
+		// Also how long a stop may wait for requests under way, which under load
+		// can be stuck for as long as they may take: a minute by default.
+		"--request-timeout=20s",
 	}
 }
 
