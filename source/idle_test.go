@@ -81,8 +81,27 @@ func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
 	}
 }
 
+// idleWatches compares up to ten times, and one good comparison is enough: what
+// disturbs it only adds. Requests that begin together may dial connections that
+// one would have done for, which cost as much as ten streams, and the server,
+// which is in this process too, ends its goroutines when it likes. A goroutine
+// or a buffer that each watch has shows every time.
 func idleWatches(t *testing.T, events int) {
-	const n = 100
+	for attempt := 1; ; attempt++ {
+		extra, perWatch := compareIdle(t, events)
+		switch {
+		case extra <= idleStreams/10 && perWatch <= 20<<10:
+			return
+		case attempt == 10:
+			t.Fatalf("%d goroutines more than %d bare streams have, %d bytes a watch", extra, idleStreams, perWatch)
+		}
+	}
+}
+
+const idleStreams = 100
+
+func compareIdle(t *testing.T, events int) (extra int, perWatch int64) {
+	const n = idleStreams
 	cfg, size := serveTLS(t, events)
 	client := must(rest.HTTPClientFor(cfg))
 	bareG, bareB := footprint(t, n, func(ctx context.Context, waiting func()) error {
@@ -116,14 +135,9 @@ func idleWatches(t *testing.T, events int) {
 			return nil
 		})
 	})
-	perWatch := (watchB - bareB) / n
+	perWatch = (watchB - bareB) / n
 	t.Logf("%d watches: %d goroutines (%d bare), %d bytes each beyond a bare stream", n, watchG, bareG, perWatch)
-	if extra := watchG - bareG; extra > n/10 {
-		t.Errorf("%d goroutines more than bare streams have", extra)
-	}
-	if perWatch > 20<<10 {
-		t.Errorf("%d bytes a watch", perWatch)
-	}
+	return watchG - bareG, perWatch
 }
 
 func TestAWaitingWatchKeepsNoObjectAlive(t *testing.T) {

@@ -13,9 +13,12 @@ import (
 // All methods are safe for concurrent use. Writes are made one at a time;
 // they wait for each other, and never for a reader. A read waits for at most
 // one operation of a write (one object put or deleted, without the time in
-// user functions), which is microseconds whatever the store's size, and for
-// no part of a Replace. What a write changed is seen by every read that
-// begins after the write has returned.
+// user functions), whatever the store's size, and for no part of a Replace.
+// An operation takes about 2 µs. A reader that must wait for one is woken in
+// 100 µs (p99, a writer without pause on two cores), and in tens of
+// milliseconds at worst, if the system takes the core from the writer in the
+// middle; `storebench -only snapshot-wait` measures it. What a write changed
+// is seen by every read that begins after the write has returned.
 type Store[T any] struct {
 	opts      Options[T]
 	identical func(a, b T) bool // nil if T has no identity
