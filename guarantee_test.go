@@ -50,7 +50,7 @@ func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 				r.must(r.src.Add(newPod("c", "n2")))
 				r.must(r.src.Update(newPod("a", "n2")))
 				r.must(r.src.Delete(key("b")))
-				time.Sleep(5 * time.Minute) // of the bubble's time: every backoff is over
+				pass(5 * time.Minute)
 				r.equal()
 			})
 		})
@@ -141,7 +141,7 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 		r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
 		r.must(r.src.Delete(key("b")))
 		r.src.Expire()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		lines := rec.take()
 		slices.SortStableFunc(lines, func(x, y string) int { return strings.Compare(word(x, 2), word(y, 2)) })
 		expect(t, lines,
@@ -164,7 +164,7 @@ func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {
 		held, _ := r.informer.Store().Get(key("a"))
 		r.src.Disconnect(nil)
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		expect(t, rec.take())
 		if again, _ := r.informer.Store().Get(key("a")); again != held {
 			t.Error("an object that did not change was replaced by a copy")
@@ -340,7 +340,7 @@ func TestGuarantee7AnObjectWithoutIdentityDegradesUntilARelistAndDeletesNothing(
 		if !r.informer.Status().Degraded {
 			t.Error("not degraded")
 		}
-		time.Sleep(10 * time.Minute)
+		pass(10 * time.Minute)
 		if r.informer.Status().Degraded {
 			t.Error("still degraded after a relist")
 		}
@@ -357,7 +357,7 @@ func TestGuarantee9RunReturnsAfterHandlersHaveAndNamesThoseThatDoNot(t *testing.
 			kinglet.HandlerOptions{Name: "deaf"})
 		r.run()
 		r.stop()
-		time.Sleep(1500 * time.Millisecond)
+		pass(1500 * time.Millisecond)
 		var stuck *kinglet.StuckHandlerError
 		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &stuck) || stuck.Handler != "deaf" {
 			t.Errorf("reported: %v", errs)
@@ -414,7 +414,7 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 				r.src.Disconnect(nil)
 				r.must(r.src.Delete(key("a")))
 				r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
-				time.Sleep(10 * time.Minute)
+				pass(10 * time.Minute)
 				expect(t, rec.take())
 				st := r.informer.Status()
 				if st.Objects != 1 || !st.Synced || apierrors.ReasonForError(st.LastError) != apierrors.ReasonForError(refusal) {
@@ -422,7 +422,7 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 				}
 				r.src.FailWatches(0, nil)
 				r.src.FailLists(0, nil)
-				time.Sleep(2 * time.Minute)
+				pass(2 * time.Minute)
 				r.equal()
 				lines := rec.take()
 				if len(lines) != 2 || !strings.Contains(lines[0], "Deleted a") || !strings.Contains(lines[1], "Added a on n2") {

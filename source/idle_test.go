@@ -81,11 +81,11 @@ func TestAnIdleWatchCostsNoGoroutineAndLittleMemory(t *testing.T) {
 	}
 }
 
-// idleWatches compares up to ten times, and one good comparison is enough: what
-// disturbs it only adds. Requests that begin together may dial connections that
-// one would have done for, which cost as much as ten streams, and the server,
-// which is in this process too, ends its goroutines when it likes. A goroutine
-// or a buffer that each watch has shows every time.
+// idleWatches compares up to ten times, and one good comparison is enough. The
+// streams sometimes stand on more connections than one, three goroutines and
+// much memory each; why is not known: it happens also when they are opened one
+// by one. A goroutine or a buffer that each watch has shows every time, so this
+// still finds it; what it cannot find is a cost that only some watches have.
 func idleWatches(t *testing.T, events int) {
 	for attempt := 1; ; attempt++ {
 		extra, perWatch := compareIdle(t, events)
