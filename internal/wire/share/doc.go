@@ -1,0 +1,31 @@
+// Package share is what decoders remember, so that bytes that were seen before
+// become the value that they became then.
+//
+// # Two ways to know a value
+//
+// A decoder that meets a run of bytes, a unit, asks twice:
+//
+//   - Is it what the last version of this very object had there? A Memo stands
+//     beside each stored object: one Record for each unit of it, with a hash of
+//     the unit's bytes. Equal hash, same value: it is copied from the last
+//     version, which is in reach, and nothing is decoded or allocated.
+//   - Has some other object had it? Table maps the hash of a unit to its value.
+//     A value enters at its second sighting, so that what is unique costs no
+//     entry, and the table is bounded in bytes. An entry that is evicted
+//     affects no object.
+//
+// # Why a hash is enough
+//
+// Nothing is compared but hashes, since the bytes are gone. A Hash is 96 bits
+// of two keyed hashes with random seeds of the Table's own. For two units that
+// are compared, the odds of taking one for the other are 1 in 2^96; a decoder
+// that makes a million comparisons a second is wrong once in 2.5·10^15 years.
+// The seeds are secret and of this process, so nobody can search for objects
+// that collide. The assumption is that two maphash seeds act as independent,
+// as it is in the store's hints.
+//
+// # Who may call what
+//
+// Table is safe for concurrent use and takes no lock to read. A Session
+// belongs to one goroutine. A Memo is immutable.
+package share

@@ -1,0 +1,19 @@
+package share
+
+import "hash/maphash"
+
+// Hash is what a unit's bytes are known by; doc.go says why it is enough.
+type Hash struct {
+	A uint64
+	B uint32
+}
+
+// hasher computes hashes that nobody outside of the process can predict.
+type hasher struct{ a, b maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// Sum returns the hash of raw. It reads raw twice, at some 12 GB/s.
+func (h *hasher) Sum(raw []byte) Hash {
+	return Hash{A: maphash.Bytes(h.a, raw), B: uint32(maphash.Bytes(h.b, raw))}
+}

@@ -1,0 +1,130 @@
+package share
+
+import "unsafe"
+
+// Record is what is remembered of one unit of an object's last version.
+// It is 20 bytes without pointers, so the collector never looks inside a Memo.
+type Record struct {
+	a0, a1, b uint32
+	// size is the length of the unit's bytes.
+	size uint32
+	// field is which unit of its parent this is: a number of the decoder's.
+	field uint16
+	// kids is how many of the records that follow are inside this one, its
+	// top bit whether the record is open.
+	kids uint16
+}
+
+const (
+	openBit = 1 << 15
+	maxKids = openBit - 1
+	// MaxField is the highest number that a unit can have. Units beyond are
+	// not remembered.
+	MaxField = 1<<16 - 1
+)
+
+// Open reports that the unit changed when it was last seen, and will most
+// likely change again: it has no hash, and what is inside is looked at at
+// once. Mask is then what NoteOpen was given.
+func (r *Record) Open() bool { return r.kids&openBit != 0 }
+
+// Field is the number that the unit was noted under.
+func (r *Record) Field() int { return int(r.field) }
+
+// Size is the length of the unit's bytes; of a closed record only.
+func (r *Record) Size() int { return int(r.size) }
+
+// Hash is the hash of the unit's bytes; of a closed record only.
+func (r *Record) Hash() Hash { return Hash{uint64(r.a1)<<32 | uint64(r.a0), r.b} }
+
+// Mask is what NoteOpen was given: which fields an open unit had.
+func (r *Record) Mask() uint64 { return uint64(r.a1)<<32 | uint64(r.a0) }
+
+func (r *Record) len() int { return int(r.kids &^ openBit) }
+
+// Memo is what a decoder remembers of the object that it stands beside: the
+// records of its units, each followed by those of the units inside it. It is
+// immutable. The zero *Memo, nil, remembers nothing.
+type Memo struct {
+	// n is how many records follow it in memory.
+	n      uint32
+	format Format
+}
+
+// Format says which decoder made a memo. Another one must not read it.
+type Format uint32
+
+const (
+	Protobuf Format = iota + 1
+	JSON
+	Untyped
+)
+
+const (
+	headerLen = int(unsafe.Sizeof(Memo{}))
+	recordLen = int(unsafe.Sizeof(Record{}))
+)
+
+// newMemo copies records into memory of their own: the header and the records
+// in one piece.
+func newMemo(format Format, records []Record) *Memo {
+	// In words of 4 bytes, as both consist of, without pointers.
+	words := make([]uint32, (headerLen+len(records)*recordLen)/4)
+	m := (*Memo)(unsafe.Pointer(unsafe.SliceData(words)))
+	m.n, m.format = uint32(len(records)), format
+	copy(m.records(), records)
+	return m
+}
+
+func (m *Memo) records() []Record {
+	return unsafe.Slice((*Record)(unsafe.Add(unsafe.Pointer(m), headerLen)), m.n)
+}
+
+// Bytes is the memory that the memo takes.
+func (m *Memo) Bytes() int {
+	if m == nil {
+		return 0
+	}
+	return headerLen + int(m.n)*recordLen
+}
+
+// In returns a cursor over the records of the object's own units, empty if the
+// memo is nil or of another format.
+func (m *Memo) In(format Format) Cursor {
+	if m == nil || m.format != format {
+		return Cursor{}
+	}
+	return Cursor{records: m.records()}
+}
+
+// Cursor reads the records of one unit's, or the object's, own units. They are
+// looked for in the order in which they were noted, which makes it cheap.
+type Cursor struct {
+	records []Record
+	at      int
+}
+
+// Find returns the record of a unit, and a cursor over what is inside it, or
+// nil. Looking for units in another order than they were noted is allowed, and
+// takes a search.
+func (c *Cursor) Find(field int) (*Record, Cursor) {
+	for range 2 {
+		for at := c.at; at < len(c.records); {
+			r := &c.records[at]
+			next := at + 1 + r.len()
+			if int(r.field) == field {
+				c.at = next
+				return r, Cursor{records: c.records[at+1 : next]}
+			}
+			at = next
+		}
+		if c.at == 0 {
+			break
+		}
+		c.at = 0
+	}
+	return nil, Cursor{}
+}
+
+// Empty reports that there is nothing to find.
+func (c *Cursor) Empty() bool { return len(c.records) == 0 }

@@ -1,0 +1,73 @@
+package share
+
+// Session is what one goroutine decodes with. It holds the memo that is being
+// written. Its zero value shares and remembers nothing.
+type Session struct {
+	// Table is nil if nothing is to be shared: then nothing is noted either.
+	Table *Table
+	// Allocated is what the decoder has allocated so far, in bytes; the
+	// decoder adds to it, so that a unit's cost can be told by the difference.
+	Allocated int
+
+	records []Record
+}
+
+// NewSession returns a session of the table, which may be nil.
+func NewSession(t *Table) *Session { return &Session{Table: t} }
+
+// Begin starts the memo of another object.
+func (s *Session) Begin() { s.records = s.records[:0] }
+
+// Mark is a place in the memo that is being written.
+type Mark int
+
+// Mark returns the place that was reached. A unit's mark is taken before what
+// is inside it is noted.
+func (s *Session) Mark() Mark { return Mark(len(s.records)) }
+
+// Reserve makes room for a unit's record, in front of those of what is inside
+// it, and returns its place. Each must be followed by Note, NoteOpen or Drop.
+func (s *Session) Reserve() Mark {
+	s.records = append(s.records, Record{})
+	return Mark(len(s.records) - 1)
+}
+
+// Drop takes back a reserved record and all that was noted since.
+func (s *Session) Drop(m Mark) { s.records = s.records[:m] }
+
+// Note fills a reserved record: the unit's bytes have this size and hash.
+func (s *Session) Note(m Mark, field, size int, h Hash) {
+	s.fill(m, field, Record{a0: uint32(h.A), a1: uint32(h.A >> 32), b: h.B, size: uint32(size)})
+}
+
+// NoteOpen fills a reserved record of a unit that has changed.
+func (s *Session) NoteOpen(m Mark, field int, mask uint64) {
+	s.fill(m, field, Record{a0: uint32(mask), a1: uint32(mask >> 32), kids: openBit})
+}
+
+func (s *Session) fill(m Mark, field int, r Record) {
+	kids := len(s.records) - int(m) - 1
+	switch {
+	case field > MaxField || kids > maxKids && r.kids&openBit != 0:
+		// It cannot be said; without a record it is decoded next time.
+		s.Drop(m)
+		return
+	case kids > maxKids:
+		s.records = s.records[:m+1]
+		kids = 0
+	}
+	r.field = uint16(field)
+	r.kids |= uint16(kids)
+	s.records[m] = r
+}
+
+// Keep notes again what an old record says, with what is inside it: the unit
+// has not changed.
+func (s *Session) Keep(r *Record, inside Cursor) {
+	c := *r
+	s.records = append(s.records, c)
+	s.records = append(s.records, inside.records...)
+}
+
+// Memo returns what was noted since Begin, in memory of its own.
+func (s *Session) Memo(format Format) *Memo { return newMemo(format, s.records) }

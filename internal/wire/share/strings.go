@@ -1,0 +1,100 @@
+package share
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// strings makes one string of equal ones. It is a cache: each string has two
+// places, and comparing bytes decides, so a hash of 64 bits is plenty.
+type strings struct {
+	cache atomic.Pointer[stringCache]
+	door  doorkeeper
+	mu    sync.Mutex // taken by who grows the cache
+}
+
+type stringCache struct {
+	n      atomic.Int32
+	places []atomic.Pointer[string]
+}
+
+const (
+	// maxInterned is the longest string that is looked for: images and label
+	// values are shorter, messages and unique identifiers may be longer.
+	maxInterned = 256
+	minPlaces   = 1 << 6
+	maxPlaces   = 1 << 16
+)
+
+func (s *strings) get(h *hasher, b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > maxInterned {
+		return string(b)
+	}
+	x := maphash.Bytes(h.a, b)
+	c := s.cache.Load()
+	if c != nil {
+		if p := c.place(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
+			return *p
+		}
+		if p := c.other(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
+			return *p
+		}
+	}
+	v := string(b)
+	if !s.door.seen(x) {
+		return v
+	}
+	if c == nil || int(c.n.Add(1)) > len(c.places)/2 && len(c.places) < maxPlaces {
+		c = s.grow(h, c)
+	}
+	place := c.place(x)
+	if place.Load() != nil {
+		if other := c.other(x); other.Load() == nil || x>>63 != 0 {
+			place = other
+		}
+	}
+	place.Store(&v)
+	return v
+}
+
+func (c *stringCache) place(x uint64) *atomic.Pointer[string] {
+	return &c.places[x&uint64(len(c.places)-1)]
+}
+
+func (c *stringCache) other(x uint64) *atomic.Pointer[string] {
+	return &c.places[x>>32&uint64(len(c.places)-1)]
+}
+
+func (s *strings) grow(h *hasher, old *stringCache) *stringCache {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.cache.Load(); c != old {
+		return c
+	}
+	size := minPlaces
+	if old != nil {
+		size = 2 * len(old.places)
+	}
+	c := &stringCache{places: make([]atomic.Pointer[string], size)}
+	if old != nil {
+		for i := range old.places {
+			p := old.places[i].Load()
+			if p == nil {
+				continue
+			}
+			x := maphash.String(h.a, *p)
+			if place := c.place(x); place.Load() == nil {
+				place.Store(p)
+			} else {
+				c.other(x).Store(p)
+			}
+		}
+	}
+	s.cache.Store(c)
+	return c
+}
