@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+
+	"github.com/kinglet-go/kinglet/bench/internal/process"
 )
 
 // Footprint is what a whole process takes, in bytes.
@@ -35,36 +35,13 @@ func takeFootprint() (Footprint, error) {
 	runtime.GC()
 	debug.FreeOSMemory()
 	runtime.ReadMemStats(&m)
-	rss, peak, err := residentBytes()
+	rss, peak, err := process.Resident()
 	return Footprint{
 		Goroutines: runtime.NumGoroutine(),
 		Live:       m.HeapAlloc, Spans: m.HeapInuse,
 		Stacks: m.StackInuse, StacksBefore: before.StackInuse,
 		RSS: rss, Peak: peak,
 	}, err
-}
-
-// residentBytes are VmRSS and VmHWM; 0 where the system has no such file.
-func residentBytes() (now, peak uint64, err error) {
-	status, err := os.ReadFile("/proc/self/status")
-	if os.IsNotExist(err) {
-		return 0, 0, nil
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, line := range []struct {
-		name string
-		to   *uint64
-	}{{"VmRSS:", &now}, {"VmHWM:", &peak}} {
-		_, after, _ := bytes.Cut(status, []byte(line.name))
-		var kib uint64
-		if _, err := fmt.Sscan(string(after), &kib); err != nil {
-			return 0, 0, fmt.Errorf("%s %w", line.name, err)
-		}
-		*line.to = kib << 10
-	}
-	return now, peak, nil
 }
 
 // writeProfiles says where the memory and the goroutines are.

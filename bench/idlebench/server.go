@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/bench/internal/loopback"
 )
 
 // maxStreams on one connection is kube-apiserver's default.
@@ -68,7 +70,7 @@ func newServer(ln net.Listener, objects int) (*server, error) {
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/configmaps", s.configMaps)
 	mux.HandleFunc("GET /api/v1/streams", s.streams)
 	mux.HandleFunc("POST /api/v1/bookmark", s.bookmark)
-	tls, ca, err := selfSigned()
+	tls, ca, err := loopback.Certificate()
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,142 @@
+package pods
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+)
+
+const (
+	// firstVersion gives all resource versions nine digits, so that they
+	// compare as strings, up to 800 million events.
+	firstVersion = 100_000_000
+	// podsPerNode is what a node of moderate size runs.
+	podsPerNode = 40
+)
+
+// Options say what a collection is. The zero value of a field means its
+// default.
+type Options struct {
+	// Pods is how many there are; 50,000.
+	Pods int
+	// Templates is over how many templates; 500, or as many as there are pods.
+	Templates int
+	// Namespaces is over how many namespaces; 50, or as many as there are
+	// templates.
+	Namespaces int
+	// Unique makes the content of every pod unlike that of any other: see
+	// unlike.
+	Unique bool
+	// Seed makes another collection of the same kind.
+	Seed uint64
+}
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Pods < 0 || o.Templates < 0 || o.Namespaces < 0 {
+		return o, fmt.Errorf("pods: %d pods, %d templates, %d namespaces: none may be negative", o.Pods, o.Templates, o.Namespaces)
+	}
+	if o.Pods == 0 {
+		o.Pods = 50_000
+	}
+	if o.Templates == 0 {
+		o.Templates = 500
+	}
+	o.Templates = min(o.Templates, o.Pods)
+	if o.Namespaces == 0 {
+		o.Namespaces = 50
+	}
+	o.Namespaces = min(o.Namespaces, o.Templates)
+	return o, nil
+}
+
+// Collection is a number of pods, in key order, and their history. It is
+// immutable, and safe for concurrent use.
+type Collection struct {
+	opts  Options
+	nodes int
+	// order is the order in which a round changes the pods; turn is the
+	// inverse: which turn a pod has.
+	order, turn []int32
+}
+
+// New returns the collection that opts describe.
+func New(opts Options) (*Collection, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	c := &Collection{opts: opts, nodes: (opts.Pods + podsPerNode - 1) / podsPerNode}
+	c.order, c.turn = make([]int32, opts.Pods), make([]int32, opts.Pods)
+	for i := range c.order {
+		c.order[i] = int32(i)
+	}
+	rnd := rand.New(rand.NewPCG(opts.Seed, 1))
+	rnd.Shuffle(len(c.order), func(i, j int) { c.order[i], c.order[j] = c.order[j], c.order[i] })
+	for t, i := range c.order {
+		c.turn[i] = int32(t)
+	}
+	return c, nil
+}
+
+// Len returns the number of pods.
+func (c *Collection) Len() int { return c.opts.Pods }
+
+// Options returns the options with their defaults.
+func (c *Collection) Options() Options { return c.opts }
+
+// Event says which pod event number e changes, and to which round. Events are
+// numbered from 0; each round has Len of them.
+func (c *Collection) Event(e int) (i, round int) {
+	return int(c.order[e%c.opts.Pods]), e/c.opts.Pods + 1
+}
+
+// RoundAfter returns the round that pod i is in after the first n events.
+func (c *Collection) RoundAfter(n, i int) int {
+	round := n / c.opts.Pods
+	if int(c.turn[i]) < n%c.opts.Pods {
+		round++
+	}
+	return round
+}
+
+// VersionAfter returns the resource version of the collection after the first
+// n events.
+func (c *Collection) VersionAfter(n int) string {
+	return strconv.Itoa(firstVersion + c.opts.Pods + n)
+}
+
+// EventsUntil returns after how many events VersionAfter is version.
+func (c *Collection) EventsUntil(version string) (int, error) {
+	v, err := strconv.Atoi(version)
+	if err != nil || v < firstVersion+c.opts.Pods {
+		return 0, fmt.Errorf("pods: %q is no version of this collection", version)
+	}
+	return v - firstVersion - c.opts.Pods, nil
+}
+
+// version is that of pod i in a round: that of the event which took it there.
+func (c *Collection) version(i, round int) string {
+	return strconv.Itoa(firstVersion + round*c.opts.Pods + int(c.turn[i]) + 1)
+}
+
+// templateOf returns the template of pod i, and which of its pods i is.
+func (c *Collection) templateOf(i int) (template, of int) {
+	n, t := c.opts.Pods, c.opts.Templates
+	template = i * t / n
+	first := (template*n + t - 1) / t
+	return template, i - first
+}
+
+// draw returns a source of numbers that belongs to one thing alone.
+func (c *Collection) draw(what kindOfDraw, number, round int) *rand.Rand {
+	return rand.New(rand.NewPCG(c.opts.Seed^uint64(what)<<56^uint64(round)<<32, uint64(number)))
+}
+
+type kindOfDraw uint8
+
+const (
+	drawTemplate kindOfDraw = iota + 1
+	drawPod
+	drawRestart
+	drawUnlike
+)

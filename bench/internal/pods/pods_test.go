@@ -1,0 +1,229 @@
+package pods
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+func collection(t *testing.T, opts Options) *Collection {
+	t.Helper()
+	c, err := New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestPodsAreAsLargeAsRealOnes holds the sizes that figures are quoted for.
+func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
+	const wantProto, wantJSON = 6300, 9700
+	for name, opts := range map[string]Options{
+		"500 templates": {}, "own templates": {Templates: 50_000}, "unique": {Unique: true},
+	} {
+		c := collection(t, opts)
+		var proto, text, created, kubelet int
+		const sample = 500
+		for k := range sample {
+			p := c.Pod(k*c.Len()/sample, k%3)
+			b, err := p.Marshal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			j, err := json.Marshal(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proto += len(b)
+			text += len(j)
+			created += len(p.ManagedFields[0].FieldsV1.Raw)
+			kubelet += len(p.ManagedFields[1].FieldsV1.Raw)
+		}
+		for _, size := range []struct {
+			what      string
+			got, want int
+		}{
+			{"protobuf", proto / sample, wantProto}, {"JSON", text / sample, wantJSON},
+			{"the controller manager's fields", created / sample, 1200}, {"the kubelet's fields", kubelet / sample, 700},
+		} {
+			if diff := size.got - size.want; diff*10 > size.want || -diff*10 > size.want {
+				t.Errorf("%s: %s takes %d bytes, not %d within a tenth", name, size.what, size.got, size.want)
+			}
+			t.Logf("%s: %s %d", name, size.what, size.got)
+		}
+	}
+}
+
+// TestEqualOptionsMakeEqualPods compares two collections, and with another seed.
+func TestEqualOptionsMakeEqualPods(t *testing.T) {
+	for _, unique := range []bool{false, true} {
+		opts := Options{Pods: 300, Unique: unique}
+		a, b := collection(t, opts), collection(t, opts)
+		opts.Seed = 1
+		other := collection(t, opts)
+		for i := range a.Len() {
+			for round := range 3 {
+				if !reflect.DeepEqual(a.Pod(i, round), b.Pod(i, round)) {
+					t.Fatalf("pod %d in round %d is not the same twice (unique %t)", i, round, unique)
+				}
+			}
+			if reflect.DeepEqual(a.Pod(i, 0).Status, other.Pod(i, 0).Status) {
+				t.Fatalf("pod %d is the same with another seed", i)
+			}
+		}
+	}
+}
+
+// TestKeysRiseAndWhatMustBeUniqueIs goes through whole collections.
+func TestKeysRiseAndWhatMustBeUniqueIs(t *testing.T) {
+	for _, opts := range []Options{{Pods: 2000}, {Pods: 777, Templates: 777}, {Pods: 1, Unique: true}, {Pods: 333, Templates: 70, Namespaces: 7}} {
+		c := collection(t, opts)
+		seen := map[string]string{}
+		last := ""
+		for i := range c.Len() {
+			p := c.Pod(i, 1)
+			key := p.Namespace + "/" + p.Name
+			if key <= last {
+				t.Fatalf("%v: %s comes after %s", opts, key, last)
+			}
+			last = key
+			for what, s := range map[string]string{
+				"UID": string(p.UID), "IP": p.Status.PodIP, "version": p.ResourceVersion,
+				"container": p.Status.ContainerStatuses[0].ContainerID, "other container": p.Status.ContainerStatuses[1].ContainerID,
+			} {
+				if by := seen[s]; by != "" {
+					t.Fatalf("%v: %s %s is that of %s and of %s", opts, what, s, by, key)
+				}
+				seen[s] = key
+			}
+		}
+	}
+}
+
+// TestEventsSayWhichPodGoesToWhichRoundAtWhichVersion plays events into a
+// naive model.
+func TestEventsSayWhichPodGoesToWhichRoundAtWhichVersion(t *testing.T) {
+	c := collection(t, Options{Pods: 97, Templates: 5})
+	rounds := make([]int, c.Len())
+	last := ""
+	for e := range 3*c.Len() + 10 {
+		i, round := c.Event(e)
+		if round != rounds[i]+1 {
+			t.Fatalf("event %d takes pod %d from round %d to %d", e, i, rounds[i], round)
+		}
+		rounds[i] = round
+		v := c.VersionAfter(e + 1)
+		if got := c.Pod(i, round).ResourceVersion; got != v || v <= last {
+			t.Fatalf("event %d: the pod's version is %s, the collection's %s, after %s", e, got, v, last)
+		}
+		last = v
+		if n, err := c.EventsUntil(v); err != nil || n != e+1 {
+			t.Fatalf("%s is after %d events, %v", v, n, err)
+		}
+		for i := range rounds {
+			if got := c.RoundAfter(e+1, i); got != rounds[i] {
+				t.Fatalf("after %d events pod %d is said to be in round %d, not %d", e+1, i, got, rounds[i])
+			}
+		}
+	}
+	if _, err := c.EventsUntil("7"); err == nil {
+		t.Error("a version before the first is taken")
+	}
+}
+
+// TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse compares two rounds.
+func TestARoundChangesStatusAndTheKubeletsTimeAndNothingElse(t *testing.T) {
+	for _, unique := range []bool{false, true} {
+		c := collection(t, Options{Pods: 50, Unique: unique})
+		for i := range c.Len() {
+			a, b := c.Pod(i, i%2), c.Pod(i, i%2+1)
+			if reflect.DeepEqual(a.Status, b.Status) || a.ManagedFields[1].Time.Equal(b.ManagedFields[1].Time) || a.ResourceVersion == b.ResourceVersion {
+				t.Fatalf("pod %d does not change", i)
+			}
+			b.ResourceVersion = a.ResourceVersion
+			b.ManagedFields[1].Time = a.ManagedFields[1].Time
+			b.Status.Conditions = a.Status.Conditions
+			b.Status.ContainerStatuses[0] = a.Status.ContainerStatuses[0]
+			if !reflect.DeepEqual(a, b) {
+				t.Fatalf("pod %d changes elsewhere (unique %t)", i, unique)
+			}
+		}
+	}
+}
+
+// TestUniquePodsHaveNoContentInCommon looks for any run of bytes of one pod's
+// spec, labels, status or fields in another's.
+func TestUniquePodsHaveNoContentInCommon(t *testing.T) {
+	c := collection(t, Options{Pods: 40, Unique: true})
+	seen := map[string]int{}
+	for i := range c.Len() {
+		p := c.Pod(i, 0)
+		for _, s := range contents(p) {
+			if by, ok := seen[s]; ok && by != i {
+				t.Fatalf("pods %d and %d both have %q", by, i, s)
+			}
+			seen[s] = i
+		}
+	}
+	if len(seen) < 40*100 {
+		t.Errorf("%d different strings in 40 pods", len(seen))
+	}
+}
+
+// contents are strings of a pod from all over it.
+func contents(p *corev1.Pod) []string {
+	out := slices.Concat(slices.Collect(maps.Keys(p.Labels)), slices.Collect(maps.Values(p.Labels)),
+		slices.Collect(maps.Keys(p.Annotations)), slices.Collect(maps.Values(p.Annotations)),
+		[]string{string(p.Spec.RestartPolicy), string(p.Spec.DNSPolicy), p.Spec.SchedulerName, string(p.Status.Phase), p.GenerateName})
+	for _, c := range p.Spec.Containers {
+		out = append(out, c.Name, c.Image)
+		out = append(out, c.Args...)
+		for _, e := range c.Env {
+			out = append(out, e.Name)
+			if e.Value != "" {
+				out = append(out, e.Value)
+			}
+		}
+		for name, q := range c.Resources.Limits {
+			out = append(out, string(name), q.String())
+		}
+	}
+	for _, v := range p.Spec.Volumes {
+		out = append(out, v.Name)
+	}
+	for _, c := range p.Status.Conditions {
+		out = append(out, string(c.Type), string(c.Status))
+	}
+	for _, m := range p.ManagedFields {
+		for f := range bytes.SplitSeq(m.FieldsV1.Raw, []byte(`,`)) {
+			out = append(out, string(f))
+		}
+	}
+	return out
+}
+
+// TestPodsOfATemplateShareWhatItSays compares neighbours' encoded parts.
+func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
+	c := collection(t, Options{Pods: 1000, Templates: 10})
+	a, b := c.Pod(0, 0), c.Pod(1, 0)
+	if !reflect.DeepEqual(a.Spec.Containers, b.Spec.Containers) || !reflect.DeepEqual(a.Labels, b.Labels) ||
+		!reflect.DeepEqual(a.ManagedFields[0].FieldsV1, b.ManagedFields[0].FieldsV1) || !reflect.DeepEqual(a.OwnerReferences, b.OwnerReferences) {
+		t.Error("pods of one template differ in what it says")
+	}
+	other := c.Pod(100, 0)
+	if reflect.DeepEqual(a.Spec.Containers, other.Spec.Containers) {
+		t.Error("pods of two templates have the same containers")
+	}
+	nodes := map[string]bool{}
+	for i := range c.Len() {
+		nodes[c.Pod(i, 0).Spec.NodeName] = true
+	}
+	if len(nodes) > 25 || len(nodes) < 20 {
+		t.Errorf("1000 pods are on %d nodes, not on about 25", len(nodes))
+	}
+}
