@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxFindings bounds what Check reports.
@@ -50,10 +51,10 @@ func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
 		if n.owner > v.epoch {
 			f.add("a node belongs to a later version")
 		}
-		if base := shared(lo, hi); !v.odd && n.base > base {
+		if base := shared(lo, hi); !v.odd && int(n.base) > base {
 			f.add("a node skips %d bytes, its keys need only share %d", n.base, base)
 		}
-		v.checkHeads(f, n)
+		v.checkFront(f, n)
 		if n.in == nil {
 			if depth >= 0 && depth != level {
 				f.add("leaves at depths %d and %d", depth, level)
@@ -86,11 +87,16 @@ func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
 	return seen
 }
 
-// checkHeads verifies what a node says about its keys' bytes.
-func (v *Snapshot[T]) checkHeads(f *findings, n *node) {
+// checkFront verifies what a node says about its keys' bytes.
+func (v *Snapshot[T]) checkFront(f *findings, n *node) {
+	if off := n.offset(int(n.n)); off != len(n.text) {
+		f.add("a node has %d bytes of text, its entries %d", len(n.text), off)
+		return
+	}
 	if v.odd {
 		return // not used
 	}
+	off := 0
 	for i := range int(n.n) {
 		k := v.keyAt(n, i)
 		lcp := int(n.base)
@@ -98,13 +104,16 @@ func (v *Snapshot[T]) checkHeads(f *findings, n *node) {
 			before := v.keyAt(n, i-1)
 			lcp = common(&before, &k)
 		}
-		if int(n.lcps[i]) != lcp || n.heads[i] != k.head(lcp) {
-			f.add("the head of %s is wrong", k)
-		}
-		for j := range tailLen {
-			if n.in != nil && n.in.tails[i][j] != k.head(lcp+8*(j+1)) {
-				f.add("the tail of %s is wrong", k)
-			}
+		rest := k.appendTo(nil)
+		text := string(n.text[off : off+n.size(i)])
+		off += len(text)
+		switch {
+		case int(n.lcps[i]) != lcp:
+			f.add("%s has %d bytes in common with the key before, not %d", k, lcp, n.lcps[i])
+		case !strings.HasPrefix(string(rest[min(lcp, len(rest)):]), text):
+			f.add("the text of %s is wrong", k)
+		case (lcp+len(text) < len(rest)) != (n.lens[i]&cut != 0):
+			f.add("the text of %s is cut, or is not, and should", k)
 		}
 	}
 }

@@ -137,7 +137,9 @@ func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		end := p.afterPrefix()
-		v.walkRange(v.root, &p, &end, v.odd || p.odd(), yield)
+		var buf keyBuf
+		lo := v.aim(&p, &buf)
+		v.walkRange(v.root, &lo, &target{Key: &end}, yield)
 	}
 }
 
@@ -155,9 +157,8 @@ func (p Key) afterPrefix() Key {
 	return Key{Cluster: p.Cluster, Namespace: p.Namespace + "\x00"}
 }
 
-// walkRange visits the keys from lo up to, and without, hi; nil is open. odd
-// says whether lo has to be compared as a whole; hi always is.
-func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, odd bool, yield func(T) bool) bool {
+// walkRange visits the keys from lo up to, and without, hi; nil is open.
+func (v *Snapshot[T]) walkRange(n *node, lo, hi *target, yield func(T) bool) bool {
 	if n == nil {
 		return true
 	}
@@ -167,18 +168,18 @@ func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, odd bool, yield func(T) bo
 	from, to := 0, int(n.n)
 	if n.in == nil {
 		if lo != nil {
-			from = v.locate(n, lo, odd).i
+			from = v.locate(n, lo).i
 		}
 		if hi != nil {
-			to = v.locate(n, hi, true).i
+			to = v.locate(n, hi).i
 		}
 		return from >= to || v.visit(n.slots[from:to], yield)
 	}
 	if lo != nil {
-		from = v.kid(n, lo, odd)
+		from = v.kid(n, lo)
 	}
 	if hi != nil {
-		to = v.kid(n, hi, true)
+		to = v.kid(n, hi)
 	}
 	for i := from; i <= to; i++ {
 		kidLo, kidHi := lo, hi
@@ -188,7 +189,7 @@ func (v *Snapshot[T]) walkRange(n *node, lo, hi *Key, odd bool, yield func(T) bo
 		if i < to {
 			kidHi = nil
 		}
-		if !v.walkRange(n.in.kids[i], kidLo, kidHi, odd, yield) {
+		if !v.walkRange(n.in.kids[i], kidLo, kidHi, yield) {
 			return false
 		}
 	}

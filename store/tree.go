@@ -18,27 +18,41 @@ func (v *Snapshot[T]) keyAt(n *node, i int) Key {
 	return v.keyOf(n.slots[i])
 }
 
-// locate returns where k is in a node. If bytes do not tell, because of zeros
-// in k or in the keys of the store, it compares whole keys.
-func (v *Snapshot[T]) locate(n *node, k *Key, odd bool) spot {
-	if !odd {
-		return n.locate(k, v.keyAt)
+// keysOf returns what reads the keys of a node's entries.
+func (v *Snapshot[T]) keysOf(n *node) func(i int) Key {
+	return func(i int) Key { return v.keyAt(n, i) }
+}
+
+// aim makes a target of a key. Its bytes are nil if they do not tell, because
+// of zeros in the key or in keys of the store.
+func (v *Snapshot[T]) aim(k *Key, buf *keyBuf) target {
+	t := target{Key: k}
+	if !v.odd && !k.odd() {
+		t.bytes = k.appendTo(buf[:0])
+	}
+	return t
+}
+
+// locate returns where k is in a node.
+func (v *Snapshot[T]) locate(n *node, k *target) spot {
+	if k.bytes != nil {
+		return n.locate(k.bytes, v.keysOf(n))
 	}
 	lo, hi := 0, int(n.n)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if other := v.keyAt(n, m); other.Compare(*k) < 0 {
+		if other := v.keyAt(n, m); other.Compare(*k.Key) < 0 {
 			lo = m + 1
 		} else {
 			hi = m
 		}
 	}
-	return spot{i: lo, found: lo < int(n.n) && v.keyAt(n, lo) == *k}
+	return spot{i: lo, off: n.offset(lo), found: lo < int(n.n) && v.keyAt(n, lo) == *k.Key}
 }
 
 // kid returns which child of an inner node covers k.
-func (v *Snapshot[T]) kid(n *node, k *Key, odd bool) int {
-	at := v.locate(n, k, odd)
+func (v *Snapshot[T]) kid(n *node, k *target) int {
+	at := v.locate(n, k)
 	if at.found {
 		return at.i + 1
 	}
@@ -46,16 +60,17 @@ func (v *Snapshot[T]) kid(n *node, k *Key, odd bool) int {
 }
 
 // search finds a key's slot without any hint.
-func (v *Snapshot[T]) search(k Key) (uint32, bool) {
+func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 	n := v.root
 	if n == nil {
 		return 0, false
 	}
-	odd := v.odd || k.odd()
+	var buf keyBuf
+	k := v.aim(&key, &buf)
 	for n.in != nil {
-		n = n.in.kids[v.kid(n, &k, odd)]
+		n = n.in.kids[v.kid(n, &k)]
 	}
-	if at := v.locate(n, &k, odd); at.found {
+	if at := v.locate(n, &k); at.found {
 		return n.slots[at.i], true
 	}
 	return 0, false
@@ -63,8 +78,10 @@ func (v *Snapshot[T]) search(k Key) (uint32, bool) {
 
 // insert enters a slot, whose object is in its page already, under k, which
 // is not in the tree.
-func (v *Snapshot[T]) insert(k Key, slot uint32) {
-	v.odd = v.odd || k.odd()
+func (v *Snapshot[T]) insert(key Key, slot uint32) {
+	v.odd = v.odd || key.odd()
+	var buf keyBuf
+	k := v.aim(&key, &buf)
 	if v.root == nil {
 		v.root = &node{owner: v.epoch}
 	}
@@ -76,17 +93,17 @@ func (v *Snapshot[T]) insert(k Key, slot uint32) {
 	}
 	v.root = &node{owner: v.epoch, in: &branch{}}
 	v.root.in.kids[0] = root
-	v.root.insertKid(spot{}, sep, right, v.keyAt)
+	v.insertKid(v.root, sep, right)
 }
 
 // insertIn inserts below n, which is owned and has the fences lo and hi. If n
 // had to be split it returns the new node to its right, and what separates
 // them.
-func (v *Snapshot[T]) insertIn(n *node, lo, hi, k *Key, slot uint32) (*node, *Key) {
+func (v *Snapshot[T]) insertIn(n *node, lo, hi *Key, k *target, slot uint32) (*node, *Key) {
 	if n.in == nil {
 		return v.insertLeaf(n, lo, hi, k, slot)
 	}
-	i := v.kid(n, k, v.odd)
+	i := v.kid(n, k)
 	kid := n.in.kids[i].own(v.epoch)
 	n.in.kids[i] = kid
 	kidLo, kidHi := n.fences(i, lo, hi)
@@ -95,7 +112,7 @@ func (v *Snapshot[T]) insertIn(n *node, lo, hi, k *Key, slot uint32) (*node, *Ke
 		return nil, nil
 	}
 	if int(n.n) < branchMax {
-		n.insertKid(v.locate(n, sep, v.odd), sep, right, v.keyAt)
+		v.insertKid(n, sep, right)
 		return nil, nil
 	}
 	r, up := v.splitBranch(n, lo, hi)
@@ -103,30 +120,41 @@ func (v *Snapshot[T]) insertIn(n *node, lo, hi, k *Key, slot uint32) (*node, *Ke
 	if sep.Compare(*up) > 0 {
 		half = r
 	}
-	half.insertKid(v.locate(half, sep, v.odd), sep, right, v.keyAt)
+	v.insertKid(half, sep, right)
 	return r, up
+}
+
+// insertKid puts a separator and the child to its right in an inner node that
+// has room.
+func (v *Snapshot[T]) insertKid(n *node, sep *Key, kid *node) {
+	var buf keyBuf
+	k := v.aim(sep, &buf)
+	at := v.locate(n, &k)
+	copy(n.in.seps[at.i+1:n.n+1], n.in.seps[at.i:n.n])
+	copy(n.in.kids[at.i+2:n.n+2], n.in.kids[at.i+1:n.n+1])
+	n.in.seps[at.i], n.in.kids[at.i+1] = sep, kid
+	n.enter(at, k.bytes, v.keysOf(n))
 }
 
 func (v *Snapshot[T]) splitBranch(n *node, lo, hi *Key) (*node, *Key) {
 	at := branchMax / 2
 	up := n.in.seps[at]
-	r := &node{owner: v.epoch, n: branchMax - uint16(at) - 1, in: &branch{}}
+	r := &node{owner: v.epoch, in: &branch{}}
 	copy(r.in.seps[:], n.in.seps[at+1:])
 	copy(r.in.kids[:], n.in.kids[at+1:])
-	copy(r.heads[:], n.heads[at+1:branchMax])
-	copy(r.lcps[:], n.lcps[at+1:branchMax])
+	r.pushFrom(&n.front, at+1, branchMax)
 	clear(n.in.seps[at:])
 	clear(n.in.kids[at+1:])
-	n.n = uint16(at)
+	n.keep(at)
 	v.rebase(n, lo, up)
 	v.rebase(r, up, hi)
 	return r, up
 }
 
-func (v *Snapshot[T]) insertLeaf(n *node, lo, hi, k *Key, slot uint32) (*node, *Key) {
-	at := v.locate(n, k, v.odd)
+func (v *Snapshot[T]) insertLeaf(n *node, lo, hi *Key, k *target, slot uint32) (*node, *Key) {
+	at := v.locate(n, k)
 	if n.n < nodeMax {
-		n.insertSlot(at, k, slot, v.keyAt)
+		v.insertSlot(n, at, k, slot)
 		return nil, nil
 	}
 	r := &node{owner: v.epoch}
@@ -134,40 +162,42 @@ func (v *Snapshot[T]) insertLeaf(n *node, lo, hi, k *Key, slot uint32) (*node, *
 	half := n
 	if at.i == nodeMax {
 		// Keys that come in order leave full leaves behind.
-		sep = separate(v.keyAt(n, nodeMax-1), *k, lo)
+		last := v.keyAt(n, nodeMax-1)
+		sep = separate(k.Key, common(&last, k.Key), lo)
 		half = r
 	} else {
 		const mid = nodeMax / 2
-		sep = separate(v.keyAt(n, mid-1), v.keyAt(n, mid), lo)
-		r.n = uint16(copy(r.slots[:], n.slots[mid:]))
-		copy(r.heads[:], n.heads[mid:])
-		copy(r.lcps[:], n.lcps[mid:])
-		n.n = mid
+		last, first := v.keyAt(n, mid-1), v.keyAt(n, mid)
+		sep = separate(&first, common(&last, &first), lo)
+		copy(r.slots[:], n.slots[mid:])
+		r.pushFrom(&n.front, mid, nodeMax)
+		n.keep(mid)
 		if k.Compare(*sep) >= 0 {
 			half = r
 		}
 	}
 	v.rebase(n, lo, sep)
 	v.rebase(r, sep, hi)
-	half.insertSlot(v.locate(half, k, v.odd), k, slot, v.keyAt)
+	v.insertSlot(half, v.locate(half, k), k, slot)
 	return r, sep
 }
 
-// rebase sets what the keys of a node with these fences have in common. Only
-// the first entry depends on it.
+// insertSlot puts a slot in a leaf that has room.
+func (v *Snapshot[T]) insertSlot(n *node, at spot, k *target, slot uint32) {
+	copy(n.slots[at.i+1:n.n+1], n.slots[at.i:n.n])
+	n.slots[at.i] = slot
+	n.enter(at, k.bytes, v.keysOf(n))
+}
+
+// rebase follows a change of a node's fences.
 func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
-	n.base = shared(lo, hi)
-	if n.n > 0 {
-		first := v.keyAt(n, 0)
-		n.lcps[0], n.heads[0] = n.base, first.head(int(n.base))
-	}
-	if n.in != nil {
-		n.setTails()
-	}
+	n.rebase(shared(lo, hi), v.keysOf(n))
 }
 
 // remove takes out a slot, whose object is still in its page, from under k.
-func (v *Snapshot[T]) remove(k Key, slot uint32) {
+func (v *Snapshot[T]) remove(key Key, slot uint32) {
+	var buf keyBuf
+	k := v.aim(&key, &buf)
 	root := v.root.own(v.epoch)
 	v.root = root
 	v.removeIn(root, nil, nil, &k, slot)
@@ -180,18 +210,17 @@ func (v *Snapshot[T]) remove(k Key, slot uint32) {
 	}
 }
 
-func (v *Snapshot[T]) removeIn(n *node, lo, hi, k *Key, slot uint32) {
+func (v *Snapshot[T]) removeIn(n *node, lo, hi *Key, k *target, slot uint32) {
 	if n.in == nil {
 		for i, s := range n.slots[:n.n] {
 			if s == slot {
-				copy(n.slots[i:n.n-1], n.slots[i+1:n.n])
-				n.leave(i)
+				n.removeSlot(i)
 				return
 			}
 		}
 		panic("BUG: store: an object in the store is not in the tree: were its key's fields modified?")
 	}
-	i := v.kid(n, k, v.odd)
+	i := v.kid(n, k)
 	kid := n.in.kids[i].own(v.epoch)
 	n.in.kids[i] = kid
 	kidLo, kidHi := n.fences(i, lo, hi)
@@ -224,7 +253,7 @@ func (v *Snapshot[T]) fill(n *node, i int, lo, hi *Key) {
 	}
 	v.rebase(l, loL, sep)
 	v.rebase(r, sep, hiR)
-	n.insertKid(v.locate(n, sep, v.odd), sep, r, v.keyAt)
+	v.insertKid(n, sep, r)
 }
 
 // levelLeaves moves everything to l and returns nil, or spreads it evenly and
@@ -232,32 +261,26 @@ func (v *Snapshot[T]) fill(n *node, i int, lo, hi *Key) {
 func (v *Snapshot[T]) levelLeaves(l, r *node, lo *Key) *Key {
 	if l.n > 0 && r.n > 0 {
 		last, first := v.keyAt(l, int(l.n)-1), v.keyAt(r, 0)
-		r.lcps[0] = uint16(common(&last, &first))
-		r.heads[0] = first.head(int(r.lcps[0]))
+		r.setFirst(min(common(&last, &first), maxBytes), v.keysOf(r))
 	}
 	var slots [2 * nodeMax]uint32
-	var heads [2 * nodeMax]uint64
-	var lcps [2 * nodeMax]uint16
-	n := copy(slots[:], l.slots[:l.n])
-	copy(heads[:], l.heads[:l.n])
-	copy(lcps[:], l.lcps[:l.n])
-	copy(heads[n:], r.heads[:r.n])
-	copy(lcps[n:], r.lcps[:r.n])
-	n += copy(slots[n:], r.slots[:r.n])
+	from := copy(slots[:], l.slots[:l.n])
+	n := from + copy(slots[from:], r.slots[:r.n])
 	at := n / 2
 	if n <= nodeMax*3/4 {
 		at = n
 	}
-	l.n = uint16(copy(l.slots[:], slots[:at]))
-	copy(l.heads[:], heads[:at])
-	copy(l.lcps[:], lcps[:at])
-	r.n = uint16(copy(r.slots[:], slots[at:n]))
-	copy(r.heads[:], heads[at:n])
-	copy(r.lcps[:], lcps[at:n])
+	a, b := l.front, r.front
+	l.front, r.front = front{}, front{}
+	l.pushBoth(&a, &b, 0, at)
+	r.pushBoth(&a, &b, at, n)
+	copy(l.slots[:], slots[:at])
+	copy(r.slots[:], slots[at:n])
 	if r.n == 0 {
 		return nil
 	}
-	return separate(v.keyAt(l, at-1), v.keyAt(r, 0), lo)
+	last, first := v.keyAt(l, at-1), v.keyAt(r, 0)
+	return separate(&first, common(&last, &first), lo)
 }
 
 // levelBranches does the same for inner nodes, which sep separates.
@@ -278,14 +301,4 @@ func (v *Snapshot[T]) levelBranches(l, r *node, sep *Key) *Key {
 	l.setKids(seps[:at], kids[:at+1])
 	r.setKids(seps[at+1:n], kids[at+1:n+1])
 	return seps[at]
-}
-
-func (n *node) setKids(seps []*Key, kids []*node) {
-	*n.in = branch{}
-	copy(n.in.kids[:], kids)
-	n.n = uint16(copy(n.in.seps[:], seps))
-	for i := 1; i < len(seps); i++ {
-		n.lcps[i] = uint16(min(common(seps[i-1], seps[i]), maxBytes))
-		n.heads[i] = seps[i].head(int(n.lcps[i]))
-	}
 }

@@ -1,0 +1,278 @@
+package store
+
+import "bytes"
+
+// front keeps what a search needs of the keys of a node, in their order and
+// front-coded: of each key only how many bytes it has in common with the one
+// before it, and those that follow, its text. A node names its keys by slot,
+// and reading one of them means to go to the object, which is two cold cache
+// lines or more; with the text a search does not have to. Pods of one
+// ReplicaSet differ in their last five characters: then that is 4 to 5 bytes
+// of text an object.
+//
+// Only the first textMax bytes of a longer text are kept; it is cut then, and
+// where all of these are equal the object has to be read.
+//
+// Invariant: every key between the node's fences, which are the separators
+// around it in its ancestors, has its first base bytes in common with all
+// others between them. lcps[i] is what entry i has in common with entry i-1,
+// lcps[0] is base. The text of entry i begins at byte lcps[i] of its key, and
+// at the sum of the lens before i in text. Of a tree with keys that cannot be
+// compared by bytes only the last holds, so that text is never overrun.
+type front struct {
+	n, base uint16
+	text    []byte
+	lcps    [nodeMax]uint16
+	lens    [nodeMax]uint8 // of an entry's text, plus cut
+}
+
+const (
+	// textMax serves names that end in a template's hash and five random
+	// characters behind up to 20 more bytes that the key before has not.
+	textMax = 40
+	// textMin is how much of a cut text has to be left when its beginning has
+	// become common with a new entry before it. If it is less, the key is
+	// read again.
+	textMin = 8
+	// cut marks a text that is not the whole rest of its key.
+	cut = 1 << 7
+)
+
+// spot is where a key stands, or belongs, in a node.
+type spot struct {
+	i   int // how many entries are smaller
+	off int // where the text of entry i begins
+	// prev and next are what it has in common with the entries before and at
+	// i; prev is base if i is 0, next means nothing if i is the node's end.
+	prev, next int
+	found      bool // entry i is the key
+}
+
+// locate finds a key, given its bytes. It goes over the entries with m being
+// what the key has in common with the entry before, which is smaller than it:
+//
+//   - an entry that has more than m in common with the one before it differs
+//     from the key where that one does, and is smaller too;
+//   - one that has less in common differs from the key where it differs from
+//     the one before, and is larger;
+//   - where it is the same, the texts are compared.
+func (f *front) locate(k []byte, keyAt func(i int) Key) spot {
+	m, off := int(f.base), 0
+	n := int(f.n)
+	lcps, lens := f.lcps[:n], f.lens[:n]
+	for i, l := range lcps {
+		size := int(lens[i] &^ cut)
+		switch {
+		case int(l) < m:
+			return spot{i: i, off: off, prev: m, next: int(l)}
+		case int(l) == m:
+			text, rest := f.text[off:off+size], k[m:]
+			same := commonBytes(text, rest)
+			var c int // entry i against the key
+			switch {
+			case same < size && same < len(rest):
+				c = int(text[same]) - int(rest[same])
+			case same < size || lens[i]&cut == 0:
+				c = size - len(rest) // one begins with the other
+			default:
+				c, same = compareRest(keyAt(i), k, m)
+			}
+			same += m
+			if c >= 0 {
+				return spot{i: i, off: off, prev: m, next: same, found: c == 0}
+			}
+			m = same
+		}
+		off += size
+	}
+	return spot{i: n, off: off, prev: m}
+}
+
+// compareRest compares a key with the bytes of another from byte m on, and
+// returns how many they have in common from there.
+func compareRest(other Key, k []byte, m int) (c, same int) {
+	var buf keyBuf
+	a := other.appendTo(buf[:0])
+	a = a[min(m, len(a)):] // it may be shorter if somebody modified its object
+	return bytes.Compare(a, k[m:]), commonBytes(a, k[m:])
+}
+
+// clip returns the text of a key from a byte on, and its entry in lens.
+func clip(k []byte, from int) ([]byte, uint8) {
+	if k == nil {
+		return nil, cut
+	}
+	text := k[min(from, len(k)):]
+	if len(text) > textMax {
+		return text[:textMax], textMax | cut
+	}
+	return text, uint8(len(text))
+}
+
+// size returns how long the text of an entry is.
+func (f *front) size(i int) int { return int(f.lens[i] &^ cut) }
+
+// offset returns where the text of an entry begins.
+func (f *front) offset(i int) int {
+	off := 0
+	for _, l := range f.lens[:i] {
+		off += int(l &^ cut)
+	}
+	return off
+}
+
+// enter makes a new entry of a key where there is room for one. What it
+// stands for has to be in its place already: keyAt may be asked.
+func (f *front) enter(at spot, k []byte, keyAt func(i int) Key) {
+	i, n := at.i, int(f.n)
+	// The entry behind has this one before it now. If it had less in common
+	// with the one before than the key has, nothing changes for it; otherwise
+	// its text begins later.
+	d := 0
+	if i < n {
+		d = max(at.next-at.prev, 0)
+	}
+	copy(f.lcps[i+1:n+1], f.lcps[i:n])
+	copy(f.lens[i+1:n+1], f.lens[i:n])
+	f.n++
+	text, size := clip(k, at.prev)
+	f.lcps[i], f.lens[i] = uint16(at.prev), size
+	if d == 0 {
+		f.splice(at.off, 0, text)
+		return
+	}
+	drop := min(d, f.size(i+1))
+	f.splice(at.off, drop, text)
+	f.lcps[i+1] = uint16(at.next)
+	f.lens[i+1] -= uint8(drop)
+	f.refill(i+1, at.off+len(text), keyAt)
+}
+
+// refill reads an entry's key again if too little of it is left.
+func (f *front) refill(i, off int, keyAt func(i int) Key) {
+	if f.lens[i]&cut != 0 && f.size(i) < textMin {
+		f.setText(i, off, keyAt(i))
+	}
+}
+
+func (f *front) setText(i, off int, key Key) {
+	var buf keyBuf
+	text, size := clip(key.appendTo(buf[:0]), int(f.lcps[i]))
+	f.splice(off, f.size(i), text)
+	f.lens[i] = size
+}
+
+// leave takes an entry out. The one behind then differs where the removed one
+// did: its text is the removed one's up to where its own begins, then its own.
+func (f *front) leave(i int) {
+	n, j := int(f.n), i+1
+	off, had := f.offset(i), f.size(i)
+	kept := 0
+	if j < n && f.lcps[j] > f.lcps[i] {
+		d := int(f.lcps[j] - f.lcps[i])
+		kept = min(d, had)
+		size, isCut := f.size(j), f.lens[j]&cut
+		switch {
+		case kept < d: // the removed one's was cut before
+			size, isCut, had = kept, cut, had+size
+		case kept+size > textMax:
+			f.splice(off+had+textMax-kept, kept+size-textMax, nil)
+			size, isCut = textMax, cut
+		default:
+			size += kept
+		}
+		f.lens[j], f.lcps[j] = uint8(size)|isCut, f.lcps[i]
+	}
+	f.splice(off+kept, had-kept, nil)
+	copy(f.lcps[i:n-1], f.lcps[j:n])
+	copy(f.lens[i:n-1], f.lens[j:n])
+	f.n--
+}
+
+// push adds an entry at the end, which has so much in common with the last.
+func (f *front) push(lcp int, k []byte) {
+	text, size := clip(k, lcp)
+	f.lcps[f.n], f.lens[f.n] = uint16(lcp), size
+	f.n++
+	f.splice(len(f.text), 0, text)
+}
+
+// pushFrom adds some entries of another front at the end. The first of them
+// must have there, in the other one, what it has in common with the last here.
+func (f *front) pushFrom(r *front, from, to int) {
+	copy(f.lcps[f.n:], r.lcps[from:to])
+	copy(f.lens[f.n:], r.lens[from:to])
+	f.n += uint16(to - from)
+	f.splice(len(f.text), 0, r.text[r.offset(from):r.offset(to)])
+}
+
+// pushBoth adds entries from number from to number to of two fronts as if they
+// were one, the first having n.
+func (f *front) pushBoth(a, b *front, from, to int) {
+	n := int(a.n)
+	f.pushFrom(a, min(from, n), min(to, n))
+	f.pushFrom(b, max(from-n, 0), max(to-n, 0))
+}
+
+// keep drops all entries but the first n, and what memory is not needed.
+func (f *front) keep(n int) {
+	f.text = cloneText(f.text[:f.offset(n)])
+	f.n = uint16(n)
+}
+
+// rebase sets what all keys have in common. Only the first entry depends on
+// it.
+func (f *front) rebase(base int, keyAt func(i int) Key) {
+	f.base = uint16(base)
+	if f.n > 0 {
+		f.setFirst(base, keyAt)
+	}
+}
+
+// setFirst sets what the first entry has in common with what comes before it.
+func (f *front) setFirst(lcp int, keyAt func(i int) Key) {
+	d := lcp - int(f.lcps[0])
+	f.lcps[0] = uint16(lcp)
+	if d < 0 || d > f.size(0) {
+		f.setText(0, 0, keyAt(0))
+		return
+	}
+	f.splice(0, d, nil)
+	f.lens[0] -= uint8(d)
+	f.refill(0, 0, keyAt)
+}
+
+// splice replaces a part of the text.
+func (f *front) splice(off, del int, ins []byte) {
+	if del == 0 && len(ins) == 0 {
+		return
+	}
+	old, n := f.text, len(f.text)-del+len(ins)
+	if n > cap(old) {
+		f.text = make([]byte, n, textCap(n))
+		copy(f.text, old[:off])
+	} else {
+		f.text = old[:n]
+	}
+	copy(f.text[off+len(ins):], old[off+del:])
+	copy(f.text[off:], ins)
+}
+
+func cloneText(text []byte) []byte {
+	if len(text) == 0 {
+		return nil
+	}
+	return append(make([]byte, 0, textCap(len(text))), text...)
+}
+
+// textCap rounds up to a size that the allocator has, in steps that are worth
+// an allocation.
+func textCap(n int) int {
+	switch {
+	case n <= 768:
+		return (n + 63) &^ 63
+	case n <= 1408:
+		return (n + 127) &^ 127
+	}
+	return (n + 511) &^ 511
+}
