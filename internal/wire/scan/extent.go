@@ -12,7 +12,7 @@ func Value(b []byte, at int) (end int, ok bool) {
 }
 
 // Extent finds the end of a value over bytes that arrive piece by piece, and
-// looks at each byte once. Its zero value stands at the beginning of a value.
+// looks at each byte once, but for up to seven at the end of a piece. Its zero value stands at the beginning of a value.
 type Extent struct {
 	// at is how far it has come, in bytes.
 	at int
@@ -20,8 +20,8 @@ type Extent struct {
 	depth int
 	// in is ones inside a string, else 0.
 	in uint64
-	// escaped: the last byte was a backslash that takes the next one.
-	escaped bool
+	// escaped has the first byte's flag if a backslash before it takes it.
+	escaped uint64
 }
 
 // End returns the length of the value at the start of b, which has no space
@@ -46,68 +46,124 @@ func (e *Extent) End(b []byte) int {
 func (e *Extent) Reset() { *e = Extent{} }
 
 func (e *Extent) brackets(b []byte) int {
+	if n := e.bracketWords(b); n > 0 || e.at == len(b) {
+		return n
+	}
+	// The rest is looked at again when there is more of it.
+	rest, from := *e, e.at
+	var word [8]byte
+	copy(word[:], b[from:])
+	rest.at = 0
+	if n := rest.bracketWords(word[:]); n > 0 {
+		return from + n
+	}
+	return 0
+}
+
+// bracketWords is brackets as far as there are whole words.
+func (e *Extent) bracketWords(b []byte) int {
 	i, depth, in, escaped := e.at, e.depth, e.in, e.escaped
-	for i < len(b) {
-		var x uint64
-		n := 8
-		if len(b)-i >= 8 {
-			x = binary.LittleEndian.Uint64(b[i:])
-		} else {
-			n = len(b) - i
-			x = tail(b, n)
+	for ; len(b)-i >= 16; i += 16 {
+		var o0, c0, o1, c1 uint64
+		w := b[i : i+16]
+		x0, x1 := binary.LittleEndian.Uint64(w), binary.LittleEndian.Uint64(w[8:])
+		slash, behind := slashes(x0, escaped)
+		if slash&behind != 0 {
+			slash, behind = runs(slash, escaped)
 		}
-		x7 := x & low7
-		quote := ^differ(x, x7, '"') & flags
-		slash := ^differ(x, x7, '\\') & flags
-		if slash != 0 || escaped {
-			quote, escaped = escape(quote, slash, escaped, n)
+		o0, c0, in = outside(x0, quotes(x0, behind), in)
+		slash, behind = slashes(x1, slash>>56)
+		if slash&behind != 0 {
+			slash, behind = runs(slash, behind&0x80)
 		}
-		// Byte by byte the number of quotes up to here: odd inside a string.
-		in ^= (quote >> 7) * ones
-		// '[' and '{' differ in one bit, as ']' and '}' do.
-		fold := x7 | 0x20*ones
-		opened := ^(differ(x, fold, '{')>>7 | in) & ones
-		closed := ^(differ(x, fold, '}')>>7 | in) & ones
-		if n := int(closed * ones >> 56); n < depth {
-			depth += int(opened*ones>>56) - n
-		} else {
-			for both := opened | closed; both != 0; both &= both - 1 {
-				if lowest := both & -both; opened&lowest != 0 {
-					depth++
-				} else if depth--; depth <= 0 {
-					return i + first(lowest) + 1
-				}
+		escaped = slash >> 56
+		o1, c1, in = outside(x1, quotes(x1, behind), in)
+		// Up to two in each byte, so up to 16 in the highest of the product.
+		if n := int((c0 + c1) * ones >> 56); n < depth {
+			depth += int((o0+o1)*ones>>56) - n
+			continue
+		}
+		var end int
+		if depth, end = closes(o0, c0, depth); end == 0 {
+			if depth, end = closes(o1, c1, depth); end != 0 {
+				end += 8
 			}
 		}
-		in = (in >> 56 & 1) * ones
-		i += n
+		if end != 0 {
+			return i + end
+		}
+	}
+	if len(b)-i >= 8 {
+		var o, c uint64
+		var end int
+		x := binary.LittleEndian.Uint64(b[i:])
+		slash, behind := slashes(x, escaped)
+		if slash&behind != 0 {
+			slash, behind = runs(slash, escaped)
+		}
+		escaped = slash >> 56
+		o, c, in = outside(x, quotes(x, behind), in)
+		if depth, end = closes(o, c, depth); end != 0 {
+			return i + end
+		}
+		i += 8
 	}
 	e.at, e.depth, e.in, e.escaped = i, depth, in, escaped
 	return 0
 }
 
+// outside has a one for each byte of x that opens, and for each that closes a
+// bracket outside of strings.
+func outside(x, quote, in uint64) (opened, closed, in2 uint64) {
+	// Byte by byte the number of quotes up to here: odd inside a string.
+	count := (quote >> 7) * ones
+	out := ^(x>>7 | (in ^ count)) & ones
+	// '[' and '{' differ in one bit, as ']' and '}' do.
+	fold := x&low7 | 0x20*ones
+	return out &^ (differ(fold, '{') >> 7), out &^ (differ(fold, '}') >> 7), in ^ (count>>56&1)*ones
+}
+
+// closes follows the brackets of one word, and returns behind which byte depth
+// is 0, or 0.
+func closes(opened, closed uint64, depth int) (int, int) {
+	for both := opened | closed; both != 0; both &= both - 1 {
+		if lowest := both & -both; opened&lowest != 0 {
+			depth++
+		} else if depth--; depth <= 0 {
+			return depth, first(lowest) + 1
+		}
+	}
+	return depth, 0
+}
+
 // quotes finds the end of a string that is the value itself.
 func (e *Extent) quotes(b []byte) int {
-	i, escaped := max(e.at, 1), e.escaped
-	for i < len(b) {
-		var x uint64
-		n := 8
-		if len(b)-i >= 8 {
-			x = binary.LittleEndian.Uint64(b[i:])
-		} else {
-			n = len(b) - i
-			x = tail(b, n)
+	e.at = max(e.at, 1)
+	if n := e.quoteWords(b); n > 0 || e.at == len(b) {
+		return n
+	}
+	rest, from := *e, e.at
+	var word [8]byte
+	copy(word[:], b[from:])
+	rest.at = 0
+	if n := rest.quoteWords(word[:]); n > 0 {
+		return from + n
+	}
+	return 0
+}
+
+func (e *Extent) quoteWords(b []byte) int {
+	i, escaped := e.at, e.escaped
+	for ; len(b)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:])
+		slash, behind := slashes(x, escaped)
+		if slash&behind != 0 {
+			slash, behind = runs(slash, escaped)
 		}
-		x7 := x & low7
-		quote := ^differ(x, x7, '"') & flags
-		slash := ^differ(x, x7, '\\') & flags
-		if slash != 0 || escaped {
-			quote, escaped = escape(quote, slash, escaped, n)
-		}
-		if quote != 0 {
+		escaped = slash >> 56
+		if quote := quotes(x, behind); quote != 0 {
 			return i + first(quote) + 1
 		}
-		i += n
 	}
 	e.at, e.escaped = i, escaped
 	return 0

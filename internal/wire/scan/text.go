@@ -28,7 +28,7 @@ func String(b []byte, at int) (content []byte, end int, plain, ok bool) {
 		}
 		x7 := x & low7
 		// x7+0x60 has a flag from 0x20 on.
-		stop := ^(differ(x, x7, '"') & differ(x, x7, '\\') & (x7 + 0x60*ones | x)) & flags
+		stop := ^(differ(x7, '"')&differ(x7, '\\')&(x7+0x60*ones) | x) & flags
 		if stop == 0 {
 			seen |= x
 			continue

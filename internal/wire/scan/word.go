@@ -13,12 +13,10 @@ const (
 	flags = 0x80 * ones
 )
 
-// differ has a flag for each byte of x that is not c; other bits are noise.
-// x7 is x&low7. The sum does not carry from one byte to the next:
+// differ has a flag for each byte of x7 that is not c; other bits are noise.
+// No byte of x7 is above 0x7f, so the sum does not carry from one to the next:
 // 0x7f+0x7f = 0xfe.
-func differ(x, x7 uint64, c byte) uint64 {
-	return (x7 ^ uint64(c)*ones) + low7 | x
-}
+func differ(x7 uint64, c byte) uint64 { return (x7 ^ uint64(c)*ones) + low7 }
 
 // first is the index of the byte that the lowest flag stands in.
 func first(f uint64) int { return bits.TrailingZeros64(f) >> 3 }
@@ -35,23 +33,30 @@ func tail(b []byte, n int) uint64 {
 	return x
 }
 
-// escape takes the flags of bytes behind a backslash out of quote and returns
-// it, and whether the word's n bytes end in a backslash that takes the next
-// word's first byte. escaped is what it returned of the word before.
-func escape(quote, slash uint64, escaped bool, n int) (uint64, bool) {
-	if escaped {
-		quote &^= 0x80
-		slash &^= 0x80
-	}
-	for slash != 0 {
-		i := bits.TrailingZeros64(slash)
-		if i>>3 == n-1 {
-			return quote, true
+// slashes returns the flags of the backslashes in x, and those of the bytes
+// that one takes the meaning of, if no two of them stand behind each other,
+// which they do if the two share a flag: then runs tells. escaped is slash>>56
+// of the word before: the flag of the first byte if that word's last is such a
+// backslash.
+func slashes(x, escaped uint64) (slash, behind uint64) {
+	slash = ^(differ(x&low7, '\\') | x) & flags
+	return slash, slash<<8 | escaped
+}
+
+// runs returns the flags of the backslashes that no backslash takes the
+// meaning of, and those of the bytes behind them.
+func runs(slash, escaped uint64) (meant, behind uint64) {
+	behind = escaped
+	for rest := slash; rest != 0; rest &= rest - 1 {
+		if lowest := rest & -rest; behind&lowest == 0 {
+			meant |= lowest
+			behind |= lowest << 8
 		}
-		// The flag of the backslash, and that of the byte behind it.
-		both := uint64(1)<<i | uint64(1)<<(i+8)
-		slash &^= both
-		quote &^= both
 	}
-	return quote, false
+	return meant, behind
+}
+
+// quotes returns the flags of the quotes in x that are not behind a backslash.
+func quotes(x, behind uint64) uint64 {
+	return ^(differ(x&low7, '"') | x | behind) & flags
 }
