@@ -55,9 +55,10 @@ long-cluster: $(BIN)/staticcheck
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 
-# About 15 minutes in all. BENCH=-quick for a look.
+# About 45 minutes in all. BENCH=-quick for a look.
 bench:
 	$(GO) run -C bench ./storebench $(BENCH)
+	$(GO) run -C bench ./wirebench $(BENCH)
 	$(GO) run -C bench ./idlebench
 	$(GO) run -C bench ./stallbench
 

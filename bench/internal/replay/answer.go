@@ -1,0 +1,216 @@
+package replay
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// get answers a LIST or a WATCH. Under /protobuf those who do not accept it
+// get JSON.
+func (s *Server) get(w http.ResponseWriter, r *http.Request, e Encoding) {
+	if e == Protobuf && !strings.Contains(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+		e = JSON
+	}
+	q := r.URL.Query()
+	watch, _ := strconv.ParseBool(q.Get("watch"))
+	var err error
+	switch initial := q.Get("sendInitialEvents") == "true"; {
+	case !watch:
+		err = s.list(w, r, e)
+	case initial:
+		err = s.watchInitial(w, r, e)
+	default:
+		err = s.watchFrom(w, r, e)
+	}
+	// Nothing can be said to a client to which the answer has begun.
+	if err != nil && r.Context().Err() == nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// list answers from the version that a continue token names, or from now. A
+// list of version 0 is answered whole, as the watch cache does.
+func (s *Server) list(w http.ResponseWriter, r *http.Request, e Encoding) error {
+	q := r.URL.Query()
+	limit, _ := strconv.Atoi(q.Get("limit"))
+	start, head := 0, s.history.list().head
+	if token := q.Get("continue"); token != "" {
+		if _, err := fmt.Sscanf(token, "%d.%d", &head, &start); err != nil {
+			http.Error(w, "continue: "+err.Error(), http.StatusBadRequest)
+			return nil
+		}
+	} else if q.Get("resourceVersion") == "0" {
+		limit = 0
+	}
+	s.counters.lists.Add(1)
+	end := s.pods.Len()
+	meta := metav1.ListMeta{ResourceVersion: s.pods.VersionAfter(head)}
+	if limit > 0 && start+limit < end {
+		end = start + limit
+		meta.Continue = fmt.Sprintf("%d.%d", head, end)
+		meta.RemainingItemCount = new(int64(s.pods.Len() - end))
+	}
+	w.Header().Set("Content-Type", e.contentType(false))
+	return s.sendItems(&sender{w: w, counters: &s.counters}, e, meta, head, start, end)
+}
+
+func (s *Server) sendItems(to *sender, e Encoding, meta metav1.ListMeta, head, start, end int) error {
+	shelf := s.shelf(e)
+	size := 0
+	for i := start; i < end && e == Protobuf; i++ {
+		obj, err := shelf.object(i, s.pods.RoundAfter(head, i))
+		if err != nil {
+			return err
+		}
+		size += itemSize(obj)
+	}
+	b, err := e.listHead(meta, size)
+	if err != nil {
+		return err
+	}
+	for i := start; i < end; i++ {
+		obj, err := shelf.object(i, s.pods.RoundAfter(head, i))
+		if err != nil {
+			return err
+		}
+		b = e.appendItem(b, i == start, obj)
+		if err := to.write(b); err != nil {
+			return err
+		}
+		b = b[:0]
+	}
+	return to.write(append(b, e.listTail()...))
+}
+
+// watchInitial sends the state as ADDED events, a bookmark, and then what
+// happens.
+func (s *Server) watchInitial(w http.ResponseWriter, r *http.Request, e Encoding) error {
+	m := s.history.list()
+	s.counters.initial.Add(1)
+	w.Header().Set("Content-Type", e.contentType(true))
+	to := &sender{w: w, counters: &s.counters}
+	if err := s.eachInitial(e, m.head, to.write); err != nil {
+		return err
+	}
+	if err := to.flush(); err != nil {
+		return err
+	}
+	return s.follow(r, e, to, m)
+}
+
+// eachInitial hands out the frames of the state after head events, and of the
+// bookmark that ends them. Each is good until the next.
+func (s *Server) eachInitial(e Encoding, head int, each func([]byte) error) error {
+	shelf := s.shelf(e)
+	var frame []byte
+	for i := range s.pods.Len() {
+		obj, err := shelf.object(i, s.pods.RoundAfter(head, i))
+		if err != nil {
+			return err
+		}
+		frame = e.appendFrame(frame[:0], "ADDED", "Pod", obj)
+		if err := each(frame); err != nil {
+			return err
+		}
+	}
+	obj, err := e.bookmark(s.pods.VersionAfter(head), true)
+	if err != nil {
+		return err
+	}
+	return each(e.appendFrame(frame[:0], "BOOKMARK", "Pod", obj))
+}
+
+// watchFrom sends what happens after a version.
+func (s *Server) watchFrom(w http.ResponseWriter, r *http.Request, e Encoding) error {
+	m := s.history.now()
+	from, err := s.pods.EventsUntil(r.URL.Query().Get("resourceVersion"))
+	if err != nil || from > m.head {
+		http.Error(w, "no such resource version", http.StatusBadRequest)
+		return nil
+	}
+	s.counters.watches.Add(1)
+	w.Header().Set("Content-Type", e.contentType(true))
+	to := &sender{w: w, counters: &s.counters}
+	if m.mustList {
+		return s.sendExpired(e, to)
+	}
+	if err := to.flush(); err != nil {
+		return err
+	}
+	m.head = from
+	return s.follow(r, e, to, m)
+}
+
+// follow sends what happens after m until the client goes or the era ends.
+func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error {
+	s.history.live()
+	sent, era := m.head, m.era
+	for {
+		m = s.history.now()
+		if m.era != era {
+			return s.sendExpired(e, to)
+		}
+		if err := s.eachEvent(e, sent, m.head, to.send); err != nil {
+			return err
+		}
+		sent = m.head
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-m.moved:
+		}
+	}
+}
+
+// eachEvent hands out the frames of events. Each is good until the next.
+func (s *Server) eachEvent(e Encoding, from, to int, each func([]byte) error) error {
+	shelf := s.shelf(e)
+	var frame []byte
+	for n := from; n < to; n++ {
+		obj, err := shelf.object(s.pods.Event(n))
+		if err != nil {
+			return err
+		}
+		frame = e.appendFrame(frame[:0], "MODIFIED", "Pod", obj)
+		if err := each(frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Server) sendExpired(e Encoding, to *sender) error {
+	obj, err := e.expired()
+	if err != nil {
+		return err
+	}
+	return to.send(e.appendFrame(nil, "ERROR", "Status", obj))
+}
+
+// sender writes to one client.
+type sender struct {
+	w        http.ResponseWriter
+	counters *counters
+}
+
+func (s *sender) write(b []byte) error {
+	n, err := s.w.Write(b)
+	s.counters.bytes.Add(int64(n))
+	return err
+}
+
+// send writes an event and flushes it.
+func (s *sender) send(b []byte) error {
+	if err := s.write(b); err != nil {
+		return err
+	}
+	s.counters.events.Add(1)
+	return s.flush()
+}
+
+func (s *sender) flush() error { return http.NewResponseController(s.w).Flush() }

@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/process"
+)
+
+// Counts are what a server has done since its start.
+type Counts struct {
+	// Lists, Watches (from a version) and Initial (watches that begin with the
+	// state) count requests.
+	Lists, Watches, Initial int64
+	// Events are those sent after the initial ones, to all watches.
+	Events int64
+	// Bytes are those of bodies, before TLS and HTTP framing.
+	Bytes int64
+	// CPU is what the server's process has used.
+	CPU time.Duration
+}
+
+type counters struct {
+	lists, watches, initial, events, bytes atomic.Int64
+}
+
+// Prepared says what the answers will take, in bytes of their bodies.
+type Prepared struct {
+	// Initial is the state before the first event, as a watch sends it.
+	Initial int64
+}
+
+// Burst says what happened, or is about to.
+type Burst struct {
+	// Before and After are the collection's versions.
+	Before, After string
+	// Began is when watches could see the first of it.
+	Began time.Time
+	// Bytes is what a watch is sent for it.
+	Bytes int64
+}
+
+// Control tells a server what is to happen. Its methods wait for the server's
+// answer, not for watches to have been sent anything.
+type Control struct {
+	// Endpoint is the server's.
+	Endpoint Endpoint
+	// Client is used if it is not nil.
+	Client *http.Client
+}
+
+// Prepare encodes the rounds from 0 to last in e and forgets other encodings.
+func (c *Control) Prepare(ctx context.Context, e Encoding, last int) (p Prepared, err error) {
+	return p, c.post(ctx, fmt.Sprintf("prepare?encoding=%s&last=%d", e, last), &p)
+}
+
+// Reset goes back to the beginning.
+func (c *Control) Reset(ctx context.Context) error { return c.post(ctx, "reset", nil) }
+
+// Burst lets n events happen and sends them to the watches as fast as they
+// take them. Its Bytes are those in e.
+func (c *Control) Burst(ctx context.Context, e Encoding, n int) (b Burst, err error) {
+	return b, c.post(ctx, fmt.Sprintf("burst?encoding=%s&events=%d", e, n), &b)
+}
+
+// Relist ends all watches with 410 Expired, and answers others so until
+// somebody lists. Meanwhile n events happen, of which only the list tells.
+// After.Version is what the list will be of; one more event happens when a
+// watch is live again, which is how to know that the list has been taken in.
+func (c *Control) Relist(ctx context.Context, n int) (b Burst, err error) {
+	return b, c.post(ctx, fmt.Sprintf("relist?events=%d", n), &b)
+}
+
+// Counts asks what the server has done.
+func (c *Control) Counts(ctx context.Context) (n Counts, err error) {
+	return n, c.post(ctx, "counts", &n)
+}
+
+func (c *Control) post(ctx context.Context, what string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Endpoint.Plain+"/control/"+what, nil)
+	if err != nil {
+		return err
+	}
+	client := c.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("replay: %s: %s: %s", what, resp.Status, b)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(b, into)
+}
+
+// control adds the other side of Control.
+func (s *Server) control(mux *http.ServeMux) {
+	for what, do := range map[string]func(*http.Request) (any, error){
+		"prepare": s.prepare, "reset": s.reset, "burst": s.burst, "relist": s.relist, "counts": s.counts,
+	} {
+		mux.HandleFunc("POST /control/"+what, func(w http.ResponseWriter, r *http.Request) {
+			v, err := do(r)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			// Who has gone needs no answer.
+			_ = json.NewEncoder(w).Encode(v)
+		})
+	}
+}
+
+func (s *Server) prepare(r *http.Request) (any, error) {
+	e := Encoding(r.FormValue("encoding"))
+	last, err := strconv.Atoi(r.FormValue("last"))
+	if err := errors.Join(e.check(), err); err != nil {
+		return nil, err
+	}
+	if err := s.only(e).fill(last); err != nil {
+		return nil, err
+	}
+	var p Prepared
+	err = s.eachInitial(e, 0, func(b []byte) error { p.Initial += int64(len(b)); return nil })
+	return p, err
+}
+
+func (s *Server) reset(*http.Request) (any, error) {
+	s.history.reset()
+	return struct{}{}, nil
+}
+
+func (s *Server) burst(r *http.Request) (any, error) {
+	e := Encoding(r.FormValue("encoding"))
+	n, err := strconv.Atoi(r.FormValue("events"))
+	if err := errors.Join(e.check(), err); err != nil {
+		return nil, err
+	}
+	var b Burst
+	from := s.history.now().head
+	// Counted before it begins, so as not to take time from those who send.
+	err = s.eachEvent(e, from, from+n, func(frame []byte) error { b.Bytes += int64(len(frame)); return nil })
+	if err != nil {
+		return nil, err
+	}
+	b.Began = time.Now()
+	if s.history.advance(n) != from {
+		return nil, errors.New("two bursts at once")
+	}
+	b.Before, b.After = s.pods.VersionAfter(from), s.pods.VersionAfter(from+n)
+	return b, nil
+}
+
+func (s *Server) relist(r *http.Request) (any, error) {
+	n, err := strconv.Atoi(r.FormValue("events"))
+	if err != nil {
+		return nil, err
+	}
+	head := s.history.relist(n)
+	return Burst{Before: s.pods.VersionAfter(head - n), After: s.pods.VersionAfter(head)}, nil
+}
+
+func (s *Server) counts(*http.Request) (any, error) {
+	cpu, err := process.CPU()
+	return Counts{
+		Lists: s.counters.lists.Load(), Watches: s.counters.watches.Load(), Initial: s.counters.initial.Load(),
+		Events: s.counters.events.Load(), Bytes: s.counters.bytes.Load(), CPU: cpu,
+	}, err
+}

@@ -1,0 +1,22 @@
+// Package replay is an API server as far as an informer of pods looks, and a
+// cheap one: it answers LIST, WATCH and WATCH with sendInitialEvents with the
+// bytes that kube-apiserver would send, encoded before they are wanted, so
+// that what is measured on the other side is the client.
+//
+// The pods and their history are a pods.Collection's. Objects are encoded by
+// apimachinery, once for each round, and kept; the few bytes around them (the
+// envelope, the frame) are put there while sending. A watch gets each event of
+// a burst as one write and one flush; initial events are flushed at their end,
+// as kube-apiserver flushes when nothing more is waiting.
+//
+// The server speaks plain HTTP/1.1 and TLS with HTTP/2, at two addresses. The
+// path begins with the encoding: what is asked for under /json is answered in
+// JSON whatever else the client would take. Nothing is compressed, as the
+// network that compression is for is not there.
+//
+// Answers that a real server would not give: it allows any client, and knows
+// no other resource, selector or timeout.
+//
+// Control is how a benchmark says what is to happen: see Control. Everything
+// is safe for concurrent use.
+package replay

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+)
+
+// comparePage is small, so that checking takes no memory to speak of.
+const comparePage = 500
+
+// compare lists what the server has, with client-go's clients and codecs, and
+// returns how many objects the store holds exactly so. Anything else is an
+// error.
+func compare(ctx context.Context, j *job, store running) (n int, err error) {
+	opts := metav1.ListOptions{Limit: comparePage}
+	list, err := lister(j)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		items, next, err := list(ctx, opts)
+		if err != nil {
+			return n, err
+		}
+		for _, want := range items {
+			got := store.get(want.GetNamespace(), want.GetName())
+			if !reflect.DeepEqual(got, want) {
+				return n, fmt.Errorf("%s/%s is not as the server has it:\n%+v\n%+v", want.GetNamespace(), want.GetName(), got, want)
+			}
+			n++
+		}
+		if next == "" {
+			break
+		}
+		opts.Continue = next
+	}
+	if store.len() != n {
+		return n, fmt.Errorf("the store holds %d objects, the server has %d", store.len(), n)
+	}
+	return n, nil
+}
+
+// lister returns one page and the token of the next.
+func lister(j *job) (func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error), error) {
+	cfg := config(&j.Setup, j.Endpoint)
+	if j.Setup.Form == unstructured {
+		c, err := dynamic.NewForConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+			l, err := c.Resource(podsResource).List(ctx, opts)
+			if err != nil {
+				return nil, "", err
+			}
+			for i := range l.Items {
+				out = append(out, &l.Items[i])
+			}
+			return out, l.GetContinue(), nil
+		}, nil
+	}
+	c, err := typedv1.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	shape := transforms[j.Setup.Shape]
+	if shape == nil {
+		shape = func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }
+	}
+	return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+		l, err := c.Pods(metav1.NamespaceAll).List(ctx, opts)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range l.Items {
+			p, err := shape(&l.Items[i])
+			if err != nil {
+				return nil, "", err
+			}
+			out = append(out, p)
+		}
+		return out, l.Continue, nil
+	}, nil
+}

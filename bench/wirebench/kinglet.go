@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	uns "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+var podsResource = corev1.SchemeGroupVersion.WithResource("pods")
+
+func startKinglet(ctx context.Context, s *setup, cfg *rest.Config, a *audience) (running, error) {
+	if s.Form == unstructured {
+		src, err := source.FromConfig[*uns.Unstructured](cfg, podsResource, source.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return runKinglet(ctx, s, src, a, nodeOfUnstructured)
+	}
+	src, err := kingletSource(s.Shape, func(opts source.Options) (source.Source[*corev1.Pod], error) {
+		return source.FromConfig[*corev1.Pod](cfg, podsResource, opts)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runKinglet(ctx, s, src, a, nodeOf)
+}
+
+// kingletInformer is one at work.
+type kingletInformer[T metav1.Object] struct {
+	informer *kinglet.Informer[T]
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+func runKinglet[T metav1.Object](ctx context.Context, s *setup, src source.Source[T], a *audience, node func(T) []string) (running, error) {
+	inf, err := kinglet.New(src, kinglet.Options[T]{
+		Indexers: map[string]kinglet.IndexFunc[T]{
+			byNamespace: func(obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil },
+			byNode:      func(obj T) ([]string, error) { return node(obj), nil },
+		},
+		OnError:          a.failed,
+		DisableWatchList: s.Lists,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opts := kinglet.HandlerOptions{}
+	if !s.Folding {
+		// More than there are events: nothing folds.
+		opts.EveryVersion, opts.Bound = true, 2+(s.Rounds+2)*max(s.Pods.Pods, 1)
+	}
+	for _, l := range a.listeners {
+		_, err := inf.AddHandler(kinglet.HandlerFuncs[T]{
+			OnAdd:    func(_ context.Context, obj T, _ bool) { l.heard(obj.GetResourceVersion()) },
+			OnUpdate: func(_ context.Context, _, obj T) { l.heard(obj.GetResourceVersion()) },
+			OnDelete: func(context.Context, kinglet.DeletedObject[T]) { a.failed(errDeleted) },
+		}, opts)
+		if err != nil {
+			return nil, err
+		}
+	}
+	k := &kingletInformer[T]{informer: inf}
+	ctx, k.cancel = context.WithCancel(ctx)
+	k.done.Go(func() {
+		if err := inf.Run(ctx); err != nil {
+			a.failed(err)
+		}
+	})
+	return k, nil
+}
+
+var errDeleted = errors.New("a handler was told of a delete, and nothing is ever deleted")
+
+func (k *kingletInformer[T]) get(namespace, name string) metav1.Object {
+	obj, ok := k.informer.Store().Get(kinglet.Key{Namespace: namespace, Name: name})
+	if !ok {
+		return nil
+	}
+	return obj
+}
+
+func (k *kingletInformer[T]) len() int { return k.informer.Store().Len() }
+
+func (k *kingletInformer[T]) stop() {
+	k.cancel()
+	k.done.Wait()
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+)
+
+// options are the command line's.
+type options struct {
+	rows    string
+	runs    int
+	quick   bool
+	sizes   sizes
+	out     string
+	profile string
+	// set in a process that this program has started
+	serve, measure bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.rows, "rows", "", "measure only the rows whose name matches this `regexp`")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each row; medians are printed")
+	flag.BoolVar(&o.quick, "quick", false, "one run of a tenth of the pods: a look, no figures to be quoted")
+	flag.IntVar(&o.sizes.main, "pods", 50_000, "pods of most rows; the others' numbers follow in proportion")
+	flag.StringVar(&o.out, "out", "", "write the figures to `file` as JSON")
+	flag.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of each phase into `folder`; figures are then not to be quoted")
+	flag.BoolVar(&o.serve, "serve", false, "be the server (used by the program itself)")
+	flag.BoolVar(&o.measure, "measure", false, "do one job (used by the program itself)")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, &o); err != nil {
+		fmt.Fprintln(os.Stderr, "wirebench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o *options) error {
+	switch {
+	case o.serve:
+		return serveStdio(ctx)
+	case o.measure:
+		return measureStdio(ctx)
+	}
+	if o.quick {
+		o.runs = 1
+		o.sizes.main = min(o.sizes.main, 5_000)
+	}
+	if o.runs < 1 || o.sizes.main < 50 {
+		return fmt.Errorf("-runs must be at least 1, -pods at least 50")
+	}
+	o.sizes.small, o.sizes.large, o.sizes.untyped = o.sizes.main/5, o.sizes.main*4, o.sizes.main*2/5
+	wanted, err := regexp.Compile(o.rows)
+	if err != nil {
+		return err
+	}
+	var all []*measured
+	for _, r := range rows(o.sizes) {
+		if wanted.MatchString(r.name) {
+			all = append(all, &measured{row: r, engines: map[string][]figures{}})
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no row matches %q", o.rows)
+	}
+	start := time.Now()
+	for _, g := range groups(all) {
+		if err := measureGroup(ctx, &g, o.runs, o.profile, os.Stderr); err != nil {
+			return err
+		}
+	}
+	report := newReport(o, all, time.Since(start))
+	report.print(os.Stdout)
+	if o.out == "" {
+		return nil
+	}
+	b, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.out, append(b, '\n'), 0o644)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kinglet-go/kinglet/bench/internal/pods"
+	"github.com/kinglet-go/kinglet/bench/internal/replay"
+)
+
+// setup is what one process is measured at.
+type setup struct {
+	Pods      pods.Options
+	Encoding  replay.Encoding
+	Transport transport
+	Form      form
+	Shape     shape
+	Handlers  int
+	// Lists asks for LIST in place of a watch with initial events, which both
+	// engines ask for by default.
+	Lists bool
+	// Folding leaves kinglet's handlers as they are by default: versions that
+	// a handler is too slow for may fold. Otherwise it has to deliver each.
+	Folding bool
+	// Rounds of MODIFIED events make the burst, each of one version of every
+	// key; 0 is no burst.
+	Rounds int
+	// Relist forces full relists after the burst.
+	Relist bool
+}
+
+// transport is what carries the bytes.
+type transport string
+
+const (
+	http1 transport = "HTTP/1.1"
+	http2 transport = "TLS+HTTP/2"
+)
+
+// form is what objects are decoded into.
+type form string
+
+const (
+	typed        form = "typed"
+	unstructured form = "unstructured"
+)
+
+// shape is what becomes of an object before it is stored.
+type shape string
+
+const (
+	whole shape = "whole"
+	// dropped is without metadata.managedFields.
+	dropped shape = "without managedFields"
+	// transformed is what the function of the same name leaves.
+	transformed shape = "transformed"
+)
+
+func (s *setup) check() error {
+	var errs []error
+	if s.Transport != http1 && s.Transport != http2 {
+		errs = append(errs, fmt.Errorf("no transport %q", s.Transport))
+	}
+	if s.Form != typed && s.Form != unstructured {
+		errs = append(errs, fmt.Errorf("no form %q", s.Form))
+	}
+	if s.Form == unstructured && (s.Encoding != replay.JSON || s.Shape != whole) {
+		errs = append(errs, errors.New("unstructured objects come as JSON and stay whole"))
+	}
+	if s.Handlers < 1 {
+		errs = append(errs, errors.New("at least one handler is needed"))
+	}
+	if s.Rounds == 1 {
+		errs = append(errs, errors.New("a burst holds at least two versions of every key"))
+	}
+	return errors.Join(errs...)
+}
+
+// lastRound is the last one of which whole encodings are wanted.
+func (s *setup) lastRound() int {
+	if s.Relist {
+		return s.Rounds + 1
+	}
+	return s.Rounds
+}
