@@ -28,26 +28,27 @@ const (
 	maxPlaces   = 1 << 16
 )
 
-func (s *strings) get(h *hasher, b []byte) string {
+// get returns b as a string, and where the cache has it, nil if it has not.
+func (s *strings) get(h *hasher, b []byte) (string, *string) {
 	if len(b) == 0 {
-		return ""
+		return "", nil
 	}
 	if len(b) > maxInterned {
-		return string(b)
+		return string(b), nil
 	}
 	x := maphash.Bytes(h.a, b)
 	c := s.cache.Load()
 	if c != nil {
 		if p := c.place(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return *p
+			return *p, p
 		}
 		if p := c.other(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return *p
+			return *p, p
 		}
 	}
 	v := string(b)
 	if !s.door.seen(x) {
-		return v
+		return v, nil
 	}
 	if c == nil || int(c.n.Add(1)) > len(c.places)/2 && len(c.places) < maxPlaces {
 		c = s.grow(h, c)
@@ -58,8 +59,10 @@ func (s *strings) get(h *hasher, b []byte) string {
 			place = other
 		}
 	}
-	place.Store(&v)
-	return v
+	cached := new(string)
+	*cached = v
+	place.Store(cached)
+	return v, cached
 }
 
 func (c *stringCache) place(x uint64) *atomic.Pointer[string] {

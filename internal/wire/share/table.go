@@ -201,4 +201,18 @@ func (t *Table) Stats() Stats {
 
 // String returns b as a string, the same one for equal bytes where they
 // repeat. It never aliases b.
-func (t *Table) String(b []byte) string { return t.strings.get(&t.hasher, b) }
+func (t *Table) String(b []byte) string {
+	s, _ := t.strings.get(&t.hasher, b)
+	return s
+}
+
+// Boxed is String for interfaces: what it points to, which is never written
+// to, is the same for equal bytes too.
+func (t *Table) Boxed(b []byte) *string {
+	s, cached := t.strings.get(&t.hasher, b)
+	if cached == nil {
+		cached = new(string)
+		*cached = s
+	}
+	return cached
+}
