@@ -223,15 +223,12 @@ func (s *Store[T]) Check() error {
 	defer s.mu.Unlock()
 	v := s.current()
 	var f findings
-	free := make(map[uint32]bool)
-	for i := range s.free.n {
-		free[s.free.at(i)] = true
-	}
-	if len(free) != int(s.free.n) || len(free)+v.n != int(s.slots) {
-		f.add("%d slots: %d free (%d different), %d objects", s.slots, s.free.n, len(free), v.n)
+	free, wrong := s.free.check()
+	if free != int(s.free.n) || free+v.n != int(s.slots) || wrong > 0 {
+		f.add("%d slots: %d free (counted %d), %d objects; %d pages with free slots are listed wrongly", s.slots, free, s.free.n, v.n, wrong)
 	}
 	v.eachSlot(v.root, func(slot uint32) {
-		if free[slot] {
+		if s.free.has(slot) {
 			f.add("slot %d is in use and free", slot)
 		}
 	})

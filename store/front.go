@@ -27,9 +27,10 @@ type front struct {
 }
 
 const (
-	// textMax serves names that end in a template's hash and five random
-	// characters behind up to 20 more bytes that the key before has not.
-	textMax = 40
+	// textMax serves the first pod of a namespace, too: behind what it has in
+	// common with the pod before come the rest of the namespace's name and its
+	// own. Only few texts are that long.
+	textMax = 64
 	// textMin is how much of a cut text has to be left when its beginning has
 	// become common with a new entry before it. If it is less, the key is
 	// read again.

@@ -34,7 +34,7 @@ type Store[T any] struct {
 	filings  filings
 	// slots is how many slots were ever used; free are those not in use now.
 	slots uint32
-	free  chunked[uint32]
+	free  freeSlots
 	// gone are deleted since the last publication; see forget.
 	gone []gone
 	// At most one of draft and inPlace is set; see handover.go.

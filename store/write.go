@@ -193,6 +193,7 @@ func (s *Store[T]) newSlot() uint32 {
 		slot = s.slots
 		s.slots++
 		s.filings.reach(slot)
+		s.free.reach(slot)
 	}
 	return slot
 }
