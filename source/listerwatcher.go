@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
+var errNothing = errors.New("got nil and no error")
+
 // ListerWatcher is what client-go calls by the same name: its ListWatch, what
 // generated, dynamic and metadata informers make, and fakes all fit.
 type ListerWatcher interface {
@@ -50,7 +52,8 @@ const (
 //
 // Objects are those that lw returns, unchanged, and must not be modified by
 // lw afterwards. An object that is no T becomes an item with an *ItemError.
-// How many bytes came is not known.
+// How many bytes came is not known. With Options.Door the source reads the
+// answers itself where it can; Door says when.
 //
 // When ctx ends, List and Watch return at once, or if lw took that context,
 // when it has, but no later than a second after; a call that honours no
@@ -68,13 +71,16 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}
-	return &lwSource[T]{lw: lw, opts: opts, name: opts.describe(reflect.TypeFor[T]().String())}, nil
+	s := &lwSource[T]{lw: lw, opts: opts, name: opts.describe(reflect.TypeFor[T]().String())}
+	s.gate = gate[T]{door: opts.Door, opts: &s.opts, name: s.name}
+	return s, nil
 }
 
 type lwSource[T any] struct {
 	lw   ListerWatcher
 	opts Options
 	name string
+	gate gate[T]
 }
 
 // String implements Source.
@@ -86,11 +92,15 @@ func (s *lwSource[T]) WatchListUnsupported() bool {
 	return ok && n.IsWatchListSemanticsUnSupported()
 }
 
-// List implements Source. It yields one page.
+// List implements Source. It yields one page, or through a door as many as the
+// decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	lo := listOptions(&s.opts, req)
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
+	if s.gate.open(honours) {
+		return s.listByDoor(ctx, cl, lo, req.Held, yield)
+	}
 	if honours {
 		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
 	}
@@ -98,6 +108,12 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	if err != nil {
 		return failed(ctx, err)
 	}
+	s.gate.left(ErrDoorMissed)
+	return s.deliver(ctx, list, yield)
+}
+
+// deliver yields what lw returned.
+func (s *lwSource[T]) deliver(ctx context.Context, list runtime.Object, yield func(Page[T]) error) error {
 	page, err := s.page(list)
 	if err != nil {
 		return failed(ctx, err)
@@ -108,7 +124,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	var page Page[T]
 	if list == nil {
-		return page, errors.New("got nil and no error")
+		return page, errNothing
 	}
 	if status, ok := list.(*metav1.Status); ok {
 		return page, statusError(status)
@@ -140,12 +156,23 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	lo := watchOptions(&s.opts, req)
 	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
 	cw, honours := s.lw.(contextWatcher)
+	if s.gate.open(honours) {
+		return s.watchByDoor(ctx, cw, lo, req.Held, yield)
+	}
 	if honours {
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
 	w, err := await(ctx, honours, call, stopWatch)
+	if err == nil && w != nil {
+		s.gate.left(ErrDoorMissed)
+	}
+	return s.relay(ctx, w, err, yield)
+}
+
+// relay yields what comes from w, which lw returned with err.
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, yield func([]Event[T]) error) error {
 	if err == nil && w == nil {
-		err = errors.New("got nil and no error")
+		err = errNothing
 	}
 	if err != nil {
 		return failed(ctx, err)
@@ -192,45 +219,69 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 // of ctx and, if call honours ctx, for grace. What call returns after that is
 // given to late.
 func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
-	type result struct {
-		value R
-		err   error
-	}
 	var zero R
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
-	results := make(chan result)
-	left := make(chan struct{})
-	defer close(left)
-	go func() {
-		var res result
-		res.value, res.err = call()
-		select {
-		case results <- res:
-		case <-left:
-			if res.err == nil {
-				late(res.value)
-			}
-		}
-	}()
+	p := begin(call, late)
+	defer p.leave()
 	select {
-	case res := <-results:
+	case res := <-p.results:
 		return res.value, res.err
 	case <-ctx.Done():
 	}
 	if honours {
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case res := <-results:
-			if res.err == nil {
-				late(res.value)
-			}
-		case <-timer.C:
-		}
+		p.settle()
 	}
 	return zero, ctx.Err()
+}
+
+// pending is a call that has yet to return.
+type pending[R any] struct {
+	results chan result[R]
+	left    chan struct{}
+	late    func(R)
+}
+
+type result[R any] struct {
+	value R
+	err   error
+}
+
+// begin calls call on a goroutine of its own. What it returns once nobody
+// waits for it is given to late.
+func begin[R any](call func() (R, error), late func(R)) *pending[R] {
+	p := &pending[R]{results: make(chan result[R]), left: make(chan struct{}), late: late}
+	go func() {
+		var res result[R]
+		res.value, res.err = call()
+		select {
+		case p.results <- res:
+		case <-p.left:
+			p.drop(res)
+		}
+	}()
+	return p
+}
+
+// leave waits no longer.
+func (p *pending[R]) leave() { close(p.left) }
+
+// settle waits for a call that was told to end, for as long as grace.
+func (p *pending[R]) settle() {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case res := <-p.results:
+		p.drop(res)
+	case <-timer.C:
+	}
+}
+
+func (p *pending[R]) drop(res result[R]) {
+	if res.err == nil {
+		p.late(res.value)
+	}
 }
 
 // stopWatch stops w and reads it until it is closed: whoever sends to it may

@@ -44,6 +44,9 @@ type Options struct {
 	// decompression; 0 means 64 MiB, and 128 MiB is the most. A source that is
 	// given objects, not bytes, does not look at it.
 	MaxObjectBytes int64
+	// Door lets FromListerWatcher read the wire itself where its closures use
+	// a client with WrapTransport. Other sources do not look at it.
+	Door *Door
 }
 
 // validate returns every problem at once.

@@ -1,0 +1,124 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Door lets a source made of somebody's closures read the wire itself. The
+// closures of a generated, dynamic or metadata client hand over objects, which
+// costs what client-go's decoding costs. Through a door the client still makes
+// the request, with its paths, selectors, authentication, retries and rate
+// limit; the 200 answer then goes to the source's Decoder, and the client gets
+// an empty one.
+//
+//	cfg.Wrap(source.WrapTransport) // before the client is made
+//	client, err := kubernetes.NewForConfig(cfg)
+//	…
+//	door := &source.Door{}
+//	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Door: door})
+//	…
+//	door.Stats() // who reads: Read, Left and why
+//
+// It needs both ends: WrapTransport on the client's configuration, and a Door
+// in the Options of the source. Everything else that such a client does is
+// untouched. A Door's zero value is ready; it may be shared by any number of
+// sources, whose figures then add up, is safe for concurrent use and must not
+// be copied.
+//
+// # When it is not used
+//
+// Where the request does not reach WrapTransport with the context that the
+// source gave to ListWithContext or WatchWithContext, is not the one collection
+// request that the source asked for, or is answered with anything but a 200 of
+// JSON or protobuf, the source takes what the closures return, as it does
+// without a Door. Nothing is lost by that but speed, and Stats says why.
+//
+// # What the closures may do
+//
+// They may choose the client, the path and the selectors, add objects to the
+// list, and fail. What they must not do is to look at the objects: a closure
+// that filters or changes what its client returns sees none, so its filter is
+// not applied. That cannot be detected, so give such a source no Door. (Filter
+// by selectors, or in Map.)
+//
+// What can be detected shuts the door for that source: a closure that cannot do
+// with an empty answer, changes the list's version, sends events of its own, or
+// asks for another kind than T. That call fails with a *DoorError, and all
+// later ones take what the closures return.
+//
+// # Costs
+//
+// An open watch takes two goroutines more than one of FromREST. client-go's
+// metrics of response sizes count the empty answers.
+type Door struct {
+	mu    sync.Mutex
+	stats DoorStats // guarded by mu
+}
+
+// DoorStats are a Door's figures so far.
+type DoorStats struct {
+	// Read counts the lists and watches whose answer the decoder read.
+	Read int64
+	// Left counts those that succeeded without it.
+	Left int64
+	// Reason is a *DoorError that says why the last of these was, or nil.
+	Reason error
+}
+
+// Stats returns the figures so far. A watch is counted when it begins.
+func (d *Door) Stats() DoorStats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stats
+}
+
+func (d *Door) read() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.Read++
+}
+
+func (d *Door) left(reason *DoorError) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stats.Left++
+	d.stats.Reason = reason
+}
+
+// DoorError says why a source did not read an answer itself, although it has a
+// Door. From List or Watch it means that the door is shut for this source: the
+// next call takes what the closures return.
+type DoorError struct {
+	// Source is the source's String.
+	Source string
+	Err    error
+}
+
+func (e *DoorError) Error() string {
+	return fmt.Sprintf("%s: not read from the wire: %v", e.Source, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DoorError) Unwrap() error { return e.Err }
+
+// Reasons of a DoorError. Others are texts.
+var (
+	// ErrDoorMissed: no request of the call passed WrapTransport with the
+	// call's context. The client was made without cfg.Wrap(WrapTransport), is
+	// a fake, or the closure, or the ListerWatcher, takes no context.
+	ErrDoorMissed = errors.New("no request passed WrapTransport with the context of the call")
+	// ErrDoorPostProcessed: the closure does something with what its client
+	// returns. The error that wraps it says how that showed.
+	ErrDoorPostProcessed = errors.New("the closure does more than to pass on its client's answer")
+)
+
+// visitKey is how a *visit travels in a request's context.
+type visitKey struct{}
+
+func visitOf(ctx context.Context) *visit {
+	v, _ := ctx.Value(visitKey{}).(*visit)
+	return v
+}

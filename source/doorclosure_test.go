@@ -1,0 +1,372 @@
+package source
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// What closures do beside passing on their client's answer.
+
+func TestAClosureMayAddToItsList(t *testing.T) {
+	var accepts []string
+	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a", "b")))))
+	inner := lw.ListWithContextFunc
+	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		list, err := inner(ctx, o)
+		if err == nil {
+			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *pod("ns", "c", "2"))
+			list.(*corev1.PodList).Continue = "its own"
+		}
+		return list, err
+	}
+	src, door := behindDoor(lw)
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 3 || got.items[2].Key.Name != "c" || got.pages[0].Continue != "its own" {
+		t.Errorf("%+v: %v", got, err)
+	}
+	checkStats(t, door, 1, 0, nil)
+}
+
+func TestAClosureThatListsTwiceLosesNothing(t *testing.T) {
+	var accepts []string
+	lw := podClosures(wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		names := []string{"a", "b"}
+		if r.URL.Query().Get("labelSelector") != "" {
+			names = []string{"c"}
+		}
+		negotiated(&accepts, podList("3", names...))(w, r)
+	})))
+	inner := lw.ListWithContextFunc
+	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		first, err := inner(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		o.LabelSelector = "the=others"
+		second, err := inner(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		both := first.(*corev1.PodList)
+		both.Items = append(both.Items, second.(*corev1.PodList).Items...)
+		return both, nil
+	}
+	src, door := behindDoor(lw)
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 3 {
+		t.Errorf("%+v: %v", got, err)
+	}
+	checkStats(t, door, 1, 0, nil)
+}
+
+func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
+	var accepts []string
+	cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/pods/one") {
+			answer(runtime.ContentTypeJSON, jsonBytes(pod("ns", "one", "2")))(w, r)
+			return
+		}
+		negotiated(&accepts, podList("3", "a", "b"))(w, r)
+	}))
+	client := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns")
+	src, door := behindDoor(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		if p, err := client.Get(ctx, "one", metav1.GetOptions{}); err != nil || p.Name != "one" {
+			t.Errorf("%+v: %v", p, err)
+		}
+		if l, err := client.List(ctx, metav1.ListOptions{Limit: 3}); err != nil || len(l.Items) != 2 {
+			t.Errorf("%+v: %v", l, err)
+		}
+		return client.List(ctx, o)
+	}})
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 2 {
+		t.Errorf("%+v: %v", got, err)
+	}
+	checkStats(t, door, 1, 0, nil)
+}
+
+func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
+	for name, post := range map[string]func(*corev1.PodList) (runtime.Object, error){
+		"another version": func(l *corev1.PodList) (runtime.Object, error) {
+			l.ResourceVersion = "1" + l.ResourceVersion
+			return l, nil
+		},
+		"an error when empty": func(l *corev1.PodList) (runtime.Object, error) {
+			if len(l.Items) == 0 {
+				return nil, errEnough
+			}
+			return l, nil
+		},
+		"nothing when empty": func(l *corev1.PodList) (runtime.Object, error) {
+			if len(l.Items) == 0 {
+				return nil, nil
+			}
+			return l, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var accepts []string
+			lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a", "b"), pod("ns", "c", "4")))))
+			inner := lw.ListWithContextFunc
+			lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				l, err := inner(ctx, o)
+				if err != nil {
+					return nil, err
+				}
+				return post(l.(*corev1.PodList))
+			}
+			src, door := behindDoor(lw)
+			got, err := list(t, src, ListRequest[*corev1.Pod]{})
+			if !errors.As(err, new(*DoorError)) || !errors.Is(err, ErrDoorPostProcessed) || len(got.pages) != 0 {
+				t.Fatalf("%+v: %v", got, err)
+			}
+			got, err = list(t, src, ListRequest[*corev1.Pod]{})
+			if err != nil || len(got.items) != 2 {
+				t.Errorf("after that: %+v: %v", got, err)
+			}
+			events, err := watchAll(t, src, WatchRequest[*corev1.Pod]{})
+			if err != nil || len(events.events) != 1 {
+				t.Errorf("after that: %+v: %v", events, err)
+			}
+			checkStats(t, door, 0, 2, ErrDoorPostProcessed)
+		})
+	}
+}
+
+func TestAClosureThatTurnsOneKindIntoAnotherShutsTheDoor(t *testing.T) {
+	dep := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", ResourceVersion: "2"}}
+	for _, c := range codecs() {
+		cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", c.contentType)
+			if r.URL.Query().Get("watch") != "" {
+				w.Write(c.frame("ADDED", &dep))
+				return
+			}
+			w.Write(c.object(&appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []appsv1.Deployment{dep}}))
+		}))
+		client := must(kubernetes.NewForConfig(cfg)).AppsV1().Deployments("ns")
+		lw := &cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				l, err := client.List(ctx, o)
+				pods := &corev1.PodList{ListMeta: l.ListMeta}
+				for _, d := range l.Items {
+					pods.Items = append(pods.Items, corev1.Pod{ObjectMeta: d.ObjectMeta})
+				}
+				return pods, err
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				w, err := client.Watch(ctx, o)
+				if err != nil {
+					return nil, err
+				}
+				return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+					e.Object = &corev1.Pod{ObjectMeta: e.Object.(*appsv1.Deployment).ObjectMeta}
+					return e, true
+				}), nil
+			},
+		}
+		src, door := behindDoor(lw)
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) || !errors.As(err, new(*KindError)) {
+			t.Errorf("%s: %+v: %v", c.name, got, err)
+		}
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err != nil || len(got.items) != 1 || got.items[0].Err != nil {
+			t.Errorf("%s: %+v: %v", c.name, got, err)
+		}
+		checkStats(t, door, 0, 1, ErrDoorPostProcessed)
+		src, door = behindDoor(lw)
+		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) || len(got.events) != 0 {
+			t.Errorf("%s: %+v: %v", c.name, got, err)
+		}
+		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err != nil || len(got.events) != 1 || got.events[0].Err != nil {
+			t.Errorf("%s: %+v: %v", c.name, got, err)
+		}
+		checkStats(t, door, 1, 1, ErrDoorPostProcessed)
+	}
+}
+
+func TestAWatchWithEventsOfItsOwnShutsTheDoor(t *testing.T) {
+	lw := podClosures(stalled(t))
+	inner := lw.WatchFuncWithContext
+	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		w, err := inner(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return withEvent(w, pod("ns", "own", "5")), nil
+	}
+	src, door := behindDoor(lw)
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) {
+		t.Fatal(err)
+	}
+	got, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 2)
+	slices.SortFunc(got, func(a, b Event[*corev1.Pod]) int { return strings.Compare(a.Key.Name, b.Key.Name) })
+	if err != errEnough || got[0].Key.Name != "a" || got[1].Key.Name != "own" {
+		t.Errorf("after that: %+v: %v", got, err)
+	}
+	checkStats(t, door, 1, 1, ErrDoorPostProcessed)
+}
+
+// withEvent is w with one event more.
+func withEvent(w watch.Interface, obj runtime.Object) watch.Interface {
+	events := make(chan watch.Event)
+	both := watch.NewProxyWatcher(events)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		next := watch.Event{Type: watch.Added, Object: obj}
+		for {
+			select {
+			case events <- next:
+			case <-both.StopChan():
+				return
+			}
+			var ok bool
+			select {
+			case next, ok = <-w.ResultChan():
+			case <-both.StopChan():
+			}
+			if !ok {
+				return
+			}
+		}
+	}()
+	return both
+}
+
+func TestAClosureThatWaitsForItsFirstEventShutsTheDoor(t *testing.T) {
+	lw := podClosures(stalled(t))
+	inner := lw.WatchFuncWithContext
+	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		w, err := inner(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		e, ok := <-w.ResultChan()
+		if !ok {
+			return nil, errEnough
+		}
+		return withEvent(w, e.Object), nil
+	}
+	src, door := behindDoor(lw)
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) {
+		t.Fatal(err)
+	}
+	if got, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
+		t.Errorf("after that: %+v: %v", got, err)
+	}
+	checkStats(t, door, 0, 1, ErrDoorPostProcessed)
+}
+
+func TestAClosureMayEndItsWatch(t *testing.T) {
+	lw := podClosures(stalled(t))
+	inner := lw.WatchFuncWithContext
+	var open watch.Interface
+	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		var err error
+		open, err = inner(ctx, o)
+		return open, err
+	}
+	src, door := behindDoor(lw)
+	err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func([]Event[*corev1.Pod]) error {
+		open.Stop()
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	checkStats(t, door, 1, 0, nil)
+}
+
+func TestAnAnswerThatNoDecoderReadsIsTheClients(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"another type": answer("text/html", []byte("<html>log in first</html>")),
+		"a refusal":    answerStatus(&apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil).ErrStatus),
+	} {
+		src, door := behindDoor(podClosures(wrapped(serve(t, handler))))
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*DoorError)) {
+			t.Errorf("%s: %+v: %v", name, got, err)
+		}
+		checkStats(t, door, 0, 0, nil)
+	}
+}
+
+func TestCompressionIsLeftToTheTransport(t *testing.T) {
+	body := protoBytes(podList("3", "a", "b"))
+	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("Accept-Encoding: %q", r.Header.Get("Accept-Encoding"))
+		}
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		z.Write(body)
+		z.Close()
+	})
+	cfg = wrapped(cfg)
+	// Above the door, somebody who wants to undo it.
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			r = r.Clone(r.Context())
+			r.Header.Set("Accept-Encoding", "gzip")
+			return rt.RoundTrip(r)
+		})
+	})
+	src, door := behindDoor(podClosures(cfg))
+	got, err := list(t, src, ListRequest[*corev1.Pod]{})
+	if err != nil || len(got.items) != 2 || got.bytes != int64(len(body)) {
+		t.Errorf("%+v: %v", got, err)
+	}
+	checkStats(t, door, 1, 0, nil)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestACallThatWasLeftBehindTakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		body := &closeCounter{}
+		rt := WrapTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+			<-release
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Body: body}, nil
+		}))
+		ended := make(chan error, 1)
+		src, _ := behindDoor(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+			req := must(http.NewRequestWithContext(ctx, http.MethodGet, "http://host/api/v1/pods", nil))
+			_, err := rt.RoundTrip(req)
+			ended <- err
+			return nil, err
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { synctest.Wait(); cancel() }()
+		if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.Canceled {
+			t.Error(err)
+		}
+		close(release)
+		if err := <-ended; err != errCallOver || body.closed != 1 {
+			t.Errorf("closed %d times: %v", body.closed, err)
+		}
+	})
+}
+
+type closeCounter struct{ closed int }
+
+func (c *closeCounter) Read([]byte) (int, error) { panic("nobody is there to read it") }
+func (c *closeCounter) Close() error             { c.closed++; return nil }

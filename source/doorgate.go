@@ -1,0 +1,128 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// gate is a source's side of its Door.
+type gate[T any] struct {
+	door *Door
+	opts *Options
+	name string
+
+	mu sync.Mutex
+	// kind and dec are for objects of gv: the group and version that the last
+	// request was for. A client that does not change its mind has one.
+	gv   schema.GroupVersion // guarded by mu
+	kind *kind[T]            // guarded by mu
+	dec  Decoder[T]          // guarded by mu
+	// shut is why the door is, or nil. guarded by mu
+	shut error
+}
+
+// open reports whether to try, for a ListerWatcher that takes a context or
+// not. It counts where not.
+func (g *gate[T]) open(honours bool) bool {
+	if g.door == nil {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.shut == nil && honours
+}
+
+// visit begins a call.
+func (g *gate[T]) visit(watch bool, asked metav1.ListOptions) *visit {
+	var zero T
+	_, metadata := any(zero).(*metav1.PartialObjectMetadata)
+	return newVisit(watch, metadata, asked, func(gv schema.GroupVersion) (string, error) {
+		dec, _, err := g.decoder(gv)
+		if err != nil {
+			return "", err
+		}
+		return dec.Accept(watch), nil
+	})
+}
+
+func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dec != nil && g.gv == gv {
+		return g.dec, g.kind, nil
+	}
+	k, err := newKind[T](gv, g.opts.Scheme)
+	if err != nil {
+		return nil, nil, err
+	}
+	dec, err := newDecoder[T](gv, g.opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	g.gv, g.kind, g.dec = gv, k, dec
+	return dec, k, nil
+}
+
+// left counts a call that succeeded, and not through the door.
+func (g *gate[T]) left(reason error) {
+	if g.door == nil {
+		return
+	}
+	g.mu.Lock()
+	if g.shut != nil {
+		reason = g.shut
+	}
+	g.mu.Unlock()
+	g.door.left(&DoorError{Source: g.name, Err: reason})
+}
+
+// close shuts the door for good, and returns the error for it.
+func (g *gate[T]) close(reason error) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shut = reason
+	return &DoorError{Source: g.name, Err: reason}
+}
+
+// listKind is the kind of an empty list that a client would take for one of
+// ours. first is the kind of the first object that came, if any came. An
+// unstructured client takes any kind.
+func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind) schema.GroupVersionKind {
+	switch {
+	case k.form == metadataOnly:
+		first = partialKind
+	case k.form == typed:
+		first = gv.WithKind(k.want.Kind)
+	case first.Kind == "":
+		first = gv.WithKind("")
+	}
+	first.Kind += "List"
+	return first
+}
+
+// kindOf is the kind that obj says it is of.
+func kindOf[T any](obj T) schema.GroupVersionKind {
+	if ro, ok := any(obj).(runtime.Object); ok && !isNil(obj) {
+		return ro.GetObjectKind().GroupVersionKind()
+	}
+	return schema.GroupVersionKind{}
+}
+
+// otherKind returns the *KindError in err, unless that is about a Status: the
+// closure asks for something that is no T, and makes Ts of it.
+func otherKind(err error) *KindError {
+	k, ok := errors.AsType[*KindError](err)
+	if !ok || k.Got == statusKind || k.Got.Kind == "" {
+		return nil
+	}
+	return k
+}
+
+func inContext(ctx context.Context, v *visit) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(ctx, visitKey{}, v))
+}

@@ -1,0 +1,134 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// listByDoor is List for a source with a door. The list is decoded here, on the
+// caller's goroutine, while the closure waits in its client for the body to
+// end. Its last page waits until the closure has returned, which adds what it
+// has from elsewhere and may still fail.
+func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav1.ListOptions, held Held[T], yield func(Page[T]) error) error {
+	v := s.gate.visit(false, lo)
+	defer v.end()
+	within, cancel := inContext(ctx, v)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := begin(func() (runtime.Object, error) { return lw.ListWithContext(within, lo) }, func(runtime.Object) {})
+	defer p.leave()
+	var last Page[T]
+	select {
+	case res := <-p.results:
+		if res.err != nil {
+			return failed(ctx, res.err)
+		}
+		s.gate.left(v.why())
+		return s.deliver(ctx, res.value, yield)
+	case a := <-v.answers:
+		var err error
+		if last, err = s.readList(ctx, a, held, yield); err != nil {
+			cancel()
+			p.settle()
+			return err
+		}
+	case <-ctx.Done():
+		p.settle()
+		return ctx.Err()
+	}
+	select {
+	case res := <-p.results:
+		if err := s.complete(&last, res.value, res.err); err != nil {
+			return failed(ctx, err)
+		}
+	case <-ctx.Done():
+		p.settle()
+		return ctx.Err()
+	}
+	s.gate.door.read()
+	return yield(last)
+}
+
+// readList decodes a, and returns the last page in place of yielding it.
+func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], yield func(Page[T]) error) (last Page[T], err error) {
+	defer func() {
+		if err != nil {
+			a.end(nil, err)
+		}
+	}()
+	dec, kind, err := s.gate.decoder(a.gv)
+	if err != nil {
+		return last, err
+	}
+	var first schema.GroupVersionKind
+	var other *KindError
+	y := yielding[Page[T]]{ctx: ctx, yield: yield}
+	err = dec.DecodeList(a.body, held, func(page Page[T]) error {
+		for i := range page.Items {
+			it := &page.Items[i]
+			if it.Err != nil {
+				if other = otherKind(it.Err); other != nil {
+					return other
+				}
+			} else if first.Empty() {
+				first = kindOf(it.Object)
+			}
+		}
+		if page.More {
+			return y.send(page)
+		}
+		last = page
+		return nil
+	})
+	if other == nil && err != nil && !y.stopped {
+		other = otherKind(err)
+	}
+	switch {
+	case other != nil:
+		return last, s.gate.close(fmt.Errorf("%w: %w", ErrDoorPostProcessed, other))
+	case err != nil && y.stopped:
+		return last, err
+	case err != nil && a.clientClosed():
+		return last, failed(ctx, fmt.Errorf("the client closed the answer: %w", err))
+	case err != nil:
+		return last, failed(ctx, err)
+	}
+	lm := metav1.ListMeta{ResourceVersion: last.ResourceVersion, Continue: last.Continue}
+	if last.Remaining != 0 {
+		lm.RemainingItemCount = &last.Remaining
+	}
+	reply, err := emptyList(a.media, kind.listKind(a.gv, first), lm)
+	if err != nil {
+		return last, err
+	}
+	a.end(reply, nil)
+	return last, nil
+}
+
+// complete adds to the last page what the closure returned for an empty list.
+func (s *lwSource[T]) complete(last *Page[T], list runtime.Object, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var page Page[T]
+	if err == nil {
+		page, err = s.page(list)
+	}
+	if err != nil {
+		return s.gate.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrDoorPostProcessed, err))
+	}
+	if page.ResourceVersion != last.ResourceVersion {
+		return s.gate.close(fmt.Errorf("%w: it returned resource version %q for a list of %q",
+			ErrDoorPostProcessed, page.ResourceVersion, last.ResourceVersion))
+	}
+	last.Items = append(last.Items, page.Items...)
+	last.Continue, last.Remaining = page.Continue, page.Remaining
+	return nil
+}

@@ -1,0 +1,162 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// watchByDoor is Watch for a source with a door. The events are decoded here,
+// on the caller's goroutine; the closure's watch stays open beside it, silent.
+func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, held Held[T], yield func([]Event[T]) error) error {
+	v := s.gate.visit(true, lo)
+	defer v.end()
+	within, cancel := inContext(ctx, v)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := begin(func() (watch.Interface, error) { return lw.WatchWithContext(within, lo) }, stopWatch)
+	defer p.leave()
+	var a *handover
+	select {
+	case res := <-p.results:
+		if res.err == nil && res.value != nil {
+			s.gate.left(v.why())
+		}
+		return s.relay(ctx, res.value, res.err, yield)
+	case a = <-v.answers:
+	case <-ctx.Done():
+		p.settle()
+		return ctx.Err()
+	}
+	w, err := s.silentWatch(ctx, p, func() { a.end(nil, nil); cancel() })
+	if err != nil {
+		return failed(ctx, err)
+	}
+	s.gate.door.read()
+	return s.readWatch(ctx, a, w, held, yield)
+}
+
+// silentWatch waits for the closure to return a watch, once its request was
+// answered. One that waits for something to come out of that first would wait
+// for ever. If there is no watch it calls giveUp.
+func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interface], giveUp func()) (watch.Interface, error) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case res := <-p.results:
+		err := res.err
+		if err == nil && res.value == nil {
+			err = errNothing
+		}
+		if err == nil {
+			return res.value, nil
+		}
+		giveUp()
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return nil, err
+		}
+		return nil, s.gate.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrDoorPostProcessed, err))
+	case <-timer.C:
+		giveUp()
+		p.settle()
+		return nil, s.gate.close(fmt.Errorf("%w: it did not return its watch within %v", ErrDoorPostProcessed, grace))
+	case <-ctx.Done():
+		giveUp()
+		p.settle()
+		return nil, ctx.Err()
+	}
+}
+
+// readWatch decodes a until it ends, or w does.
+func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, held Held[T], yield func([]Event[T]) error) error {
+	m := monitor(w, a.abort)
+	var other *KindError
+	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
+	dec, _, err := s.gate.decoder(a.gv)
+	if err == nil {
+		err = dec.DecodeWatch(a.body, held, func(events []Event[T]) error {
+			for i := range events {
+				if it := &events[i].Item; it.Err != nil && events[i].Type.HasObject() {
+					if other = otherKind(it.Err); other != nil {
+						return other
+					}
+				}
+			}
+			return y.send(events)
+		})
+	}
+	ended := m.ended.Load() || a.clientClosed()
+	a.end(nil, nil)
+	m.stop()
+	switch {
+	case other != nil:
+		return s.gate.close(fmt.Errorf("%w: %w", ErrDoorPostProcessed, other))
+	case y.stopped:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case m.events.Load():
+		return s.gate.close(fmt.Errorf("%w: its watch sends events of its own", ErrDoorPostProcessed))
+	case ended:
+		// The closure ended its watch, as it may.
+		return nil
+	default:
+		return err
+	}
+}
+
+// monitored is a watch of which nothing is expected but that it ends.
+type monitored struct {
+	w watch.Interface
+	// events: there was one. ended: the watch did so by itself.
+	events, ended atomic.Bool
+	quit, gone    chan struct{}
+}
+
+// monitor calls otherwise, once, when w sends something or ends, from a
+// goroutine of its own that ends with stop.
+func monitor(w watch.Interface, otherwise func()) *monitored {
+	m := &monitored{w: w, quit: make(chan struct{}), gone: make(chan struct{})}
+	go func() {
+		defer close(m.gone)
+		for {
+			select {
+			case _, ok := <-w.ResultChan():
+				if ok {
+					m.events.Store(true)
+				} else {
+					m.ended.Store(true)
+				}
+				otherwise()
+				if !ok {
+					return
+				}
+			case <-m.quit:
+				return
+			}
+		}
+	}()
+	return m
+}
+
+// stop stops the watch and waits until it is closed, as stopWatch does.
+func (m *monitored) stop() {
+	m.w.Stop()
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-m.gone:
+		return
+	case <-timer.C:
+		// It breaks watch.Interface's promise to close.
+	}
+	close(m.quit)
+	<-m.gone
+}
