@@ -1,0 +1,69 @@
+package untyped
+
+import "github.com/kinglet-go/kinglet/internal/wire/scan"
+
+// array decodes the array that begins at raw[at], and returns it boxed. It is
+// the last version's if same.
+func (d *decoder) array(at int, boxed any, f *frame) (v any, end int, same, ok bool) {
+	base := len(d.values)
+	raw := d.raw
+	same = f.list != nil
+	i := scan.Space(raw, at+1)
+	if i < len(raw) && raw[i] == ']' {
+		i++
+	} else {
+		for n := 0; ; n++ {
+			var old bool
+			if i, old, ok = d.element(i, n, f); !ok || i >= len(raw) {
+				return nil, at, false, false
+			}
+			same = same && old
+			c := raw[i]
+			i++
+			if c == ']' {
+				break
+			}
+			if c != ',' {
+				return nil, at, false, false
+			}
+			i = scan.Space(raw, i)
+		}
+	}
+	all := d.values[base:]
+	d.values = d.values[:base]
+	switch {
+	case same && len(all) == len(f.list):
+		return boxed, i, true, true
+	case len(all) == 0 && d.table != nil:
+		return d.plan.emptySlice, i, false, true
+	}
+	list := make([]any, len(all))
+	copy(list, all)
+	d.session.Allocated += sliceBytes + anyBytes*len(all)
+	return list, i, false, true
+}
+
+// element decodes the nth element and returns where the comma or the bracket
+// behind it should stand.
+func (d *decoder) element(at, n int, f *frame) (end int, old, ok bool) {
+	if at >= len(d.raw) {
+		return at, false, false
+	}
+	var last, v any
+	had := n < len(f.list)
+	if had {
+		last = f.list[n]
+	}
+	switch d.raw[at] {
+	case '{', '[':
+		u := unit{last: last, had: had, note: f.note, field: n, node: f.node, depth: f.depth + 1}
+		v, at, old, ok = d.unit(at, &u, &f.memo)
+	default:
+		v, at, old, ok = d.scalar(at, last, had)
+	}
+	if !ok {
+		return at, false, false
+	}
+	d.values = append(d.values, v)
+	return scan.Space(d.raw, at), old, true
+}

@@ -1,0 +1,89 @@
+package untyped
+
+import (
+	"io"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// maxDepth is how deep the fast path goes; real objects stay below 40, but for
+// schemas of definitions. Deeper ones are decoded as if there were no plan.
+const maxDepth = 100
+
+// Decode decodes the object that raw begins with, and returns how many bytes
+// it took; raw may go on behind it, and does not stay in use. last and memo
+// are the object's last version and what was remembered of it, or nil.
+//
+// If the object does not end within raw, n is 0 and the error is
+// io.ErrUnexpectedEOF. With any other error n is where the faulty object ends,
+// if that can be told, else 0.
+//
+// Without a table in s nothing is shared: the object may be modified by whoever
+// gets it.
+func (p *Plan) Decode(s *share.Session, raw []byte, last map[string]any, memo *share.Memo) (r Result, n int, err error) {
+	at := scan.Space(raw, 0)
+	if at == len(raw) {
+		return Result{}, 0, io.ErrUnexpectedEOF
+	}
+	if raw[at] == '{' {
+		if r, end, ok := p.fast(s, raw, at, last, memo); ok {
+			return r, end, nil
+		}
+	}
+	return p.slow(raw, at)
+}
+
+func (p *Plan) fast(s *share.Session, raw []byte, at int, last map[string]any, memo *share.Memo) (Result, int, bool) {
+	d := p.decoders.Get().(*decoder)
+	defer p.release(d)
+	d.raw, d.session, d.table = raw, s, s.Table
+	if d.table == nil {
+		last, memo = nil, nil
+	}
+	s.Begin()
+	f := frame{last: last, memo: memo.In(share.Untyped), note: d.table != nil, node: p.top, root: true}
+	m, end, same, ok := d.object(at, &f)
+	if !ok || same {
+		return Result{Object: m, Same: same}, end, ok
+	}
+	r := Result{Object: m}
+	if d.table != nil {
+		r.Memo = s.Memo(share.Untyped)
+	}
+	return r, end, true
+}
+
+// release puts a decoder back, with nothing of what it decoded.
+func (p *Plan) release(d *decoder) {
+	d.raw, d.session, d.table = nil, nil, nil
+	clear(d.members[:cap(d.members)])
+	clear(d.values[:cap(d.values)])
+	d.members, d.values = d.members[:0], d.values[:0]
+	d.recent.clear()
+	p.decoders.Put(d)
+}
+
+// slow decodes with the official decoder.
+func (p *Plan) slow(raw []byte, at int) (Result, int, error) {
+	end, ok := scan.Value(raw, at)
+	switch {
+	case ok:
+	case raw[at] == '{' || raw[at] == '[' || raw[at] == '"':
+		return Result{}, 0, io.ErrUnexpectedEOF
+	default:
+		// What has no end of its own, or is no value at all.
+		end = len(raw)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(raw[at:end], &m); err != nil {
+		if !ok {
+			end = 0
+		}
+		return Result{}, end, err
+	}
+	p.top.clear(m)
+	return Result{Object: m}, end, nil
+}

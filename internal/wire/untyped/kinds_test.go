@@ -1,0 +1,110 @@
+package untyped
+
+import (
+	"encoding/json"
+	"maps"
+	mathrand "math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// kinds are all of client-go's scheme.
+func kinds() []schema.GroupVersionKind {
+	var all []schema.GroupVersionKind
+	for gvk := range maps.Keys(scheme.Scheme.AllKnownTypes()) {
+		if gvk.Version != runtime.APIVersionInternal {
+			all = append(all, gvk)
+		}
+	}
+	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
+	return all
+}
+
+// eachObject calls visit with the JSON of objects of all kinds, filled at
+// random.
+func eachObject(t *testing.T, seed int64, visit func(raw []byte)) {
+	t.Helper()
+	filler := fuzzer.FuzzerFor(metafuzzer.Funcs, mathrand.NewSource(seed), scheme.Codecs)
+	for _, gvk := range kinds() {
+		for range *objects {
+			obj, err := scheme.Scheme.New(gvk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			filler.Fill(obj)
+			obj.GetObjectKind().SetGroupVersionKind(gvk)
+			raw, err := json.Marshal(obj)
+			if err != nil {
+				t.Fatal(gvk, err)
+			}
+			visit(raw)
+		}
+	}
+}
+
+func TestObjectsOfAllKindsAreWhatTheOfficialDecoderMakes(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		drop []string
+		off  bool
+	}{
+		{name: "sharing"},
+		{name: "sharing, some dropped", drop: []string{"metadata.managedFields", "spec.containers.env", "spec.template.spec", "metadata.annotations", "status"}},
+		{name: "not sharing", off: true},
+		{name: "not sharing, some dropped", drop: []string{"metadata.managedFields", "spec"}, off: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			r := &mutation{Rand: random(t)}
+			plan := compile(t, test.drop...)
+			session := new(share.Session)
+			if !test.off {
+				session = share.NewSession(share.NewTable(1 << 20))
+			}
+			var all []*history
+			eachObject(t, int64(r.Uint64()), func(raw []byte) {
+				h := &history{plan: plan, session: session}
+				h.versions(t, r, raw, test.off)
+				all = append(all, h)
+			})
+			for _, h := range all {
+				h.unchanged(t)
+			}
+		})
+	}
+}
+
+// versions decodes raw, and versions of it.
+func (h *history) versions(t *testing.T, r *mutation, raw []byte, off bool) {
+	h.next(t, raw)
+	if !h.next(t, raw).Same && !off {
+		t.Fatalf("the same bytes are not Same: %s", raw)
+	}
+	first := h.last
+	now := copied(first)
+	r.remember(first)
+	for range 3 {
+		now = r.version(copied(now), 0.02)
+		if _, ok := now.(map[string]any); !ok {
+			now = copied(first)
+		}
+		raw := r.encode(t, now)
+		h.next(t, raw)
+		if !h.next(t, raw).Same && !off {
+			t.Fatalf("the same bytes are not Same: %s", raw)
+		}
+	}
+	h.next(t, raw)
+	if !h.next(t, raw).Same && !off {
+		t.Fatalf("the same bytes are not Same: %s", raw)
+	}
+}

@@ -1,0 +1,160 @@
+package untyped
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// frame is what is known of an object or an array before it is decoded.
+type frame struct {
+	// last is the last version's, if that is of the same kind.
+	last map[string]any
+	list []any
+	// memo has the records of the units inside.
+	memo share.Cursor
+	// note: the units inside are to be noted.
+	note bool
+	// root: the outermost.
+	root  bool
+	node  *node
+	depth int
+}
+
+// object decodes the object that begins at raw[at]. It is the last version's if
+// same.
+func (d *decoder) object(at int, f *frame) (m map[string]any, end int, same, ok bool) {
+	base := len(d.members)
+	raw := d.raw
+	i := scan.Space(raw, at+1)
+	if i < len(raw) && raw[i] == '}' {
+		i++
+	} else {
+		for {
+			if i, ok = d.member(i, f); !ok || i >= len(raw) {
+				return nil, at, false, false
+			}
+			c := raw[i]
+			i++
+			if c == '}' {
+				break
+			}
+			if c != ',' {
+				return nil, at, false, false
+			}
+			i = scan.Space(raw, i)
+		}
+	}
+	all := d.members[base:]
+	d.members = d.members[:base]
+	if m, same, ok = d.build(all, f); !ok {
+		return nil, at, false, false
+	}
+	return m, i, same, true
+}
+
+// member decodes one member and returns where the comma or the bracket behind
+// it should stand.
+func (d *decoder) member(at int, f *frame) (int, bool) {
+	content, i, plain, ok := scan.String(d.raw, at)
+	if !ok {
+		return at, false
+	}
+	quoted := d.raw[at:i]
+	if !plain {
+		if content, ok = d.unescape(content); !ok {
+			return at, false
+		}
+	}
+	if i = scan.Space(d.raw, i); i >= len(d.raw) || d.raw[i] != ':' {
+		return at, false
+	}
+	if i = scan.Space(d.raw, i+1); i >= len(d.raw) {
+		return at, false
+	}
+	var m member
+	m.name, m.hash = d.name(content)
+	inside, drop := f.node.kid(m.name)
+	if drop {
+		if i, ok = scan.Value(d.raw, i); !ok {
+			return at, false
+		}
+		return scan.Space(d.raw, i), true
+	}
+	var last any
+	if f.last != nil {
+		last, m.had = f.last[m.name]
+	}
+	switch d.raw[i] {
+	case '{', '[':
+		u := unit{last: last, had: m.had, note: f.note, node: inside, depth: f.depth + 1}
+		if f.note {
+			u.name = d.table.Sum(quoted)
+			u.field = int(u.name.B & share.MaxField)
+		}
+		m.value, i, m.old, ok = d.unit(i, &u, &f.memo)
+	default:
+		m.value, i, m.old, ok = d.scalar(i, last, m.had)
+	}
+	if !ok {
+		return at, false
+	}
+	d.members = append(d.members, m)
+	return scan.Space(d.raw, i), true
+}
+
+// build makes a map of members, unless they are just the last version's.
+func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool) {
+	if !distinct(all) {
+		return nil, false, false
+	}
+	had, old := 0, 0
+	for i := range all {
+		if all[i].had {
+			had++
+		}
+		if all[i].old {
+			old++
+		}
+	}
+	n := len(all)
+	covered := f.last != nil && n <= maxDistinct && had == n && n+f.lacks(all) == len(f.last)
+	switch {
+	case covered && old == n:
+		return f.last, true, true
+	case n == 0 && d.table != nil && !f.root:
+		return d.plan.emptyMap.(map[string]any), false, true
+	case covered && 2*old >= n && n == len(f.last):
+		// To copy it and to change the rest is cheaper than to start afresh.
+		m = maps.Clone(f.last)
+		for i := range all {
+			if !all[i].old {
+				m[all[i].name] = all[i].value
+			}
+		}
+	default:
+		m = make(map[string]any, n)
+		for i := range all {
+			m[all[i].name] = all[i].value
+		}
+	}
+	d.session.Allocated += mapCost(n)
+	return m, false, len(m) == n
+}
+
+// lacks is how many members the last version has which items of lists are
+// without.
+func (f *frame) lacks(all []member) int {
+	if !f.root {
+		return 0
+	}
+	n := 0
+	for _, name := range [...]string{"kind", "apiVersion"} {
+		if _, ok := f.last[name]; ok && !slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
+			n++
+		}
+	}
+	return n
+}

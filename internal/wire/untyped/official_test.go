@@ -1,0 +1,108 @@
+package untyped
+
+import (
+	"flag"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+var objects = flag.Int("objects", 3, "how many objects of each kind are decoded")
+
+func random(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func compile(t testing.TB, drop ...string) *Plan {
+	t.Helper()
+	p, err := Compile(drop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// official is the reference: apimachinery's decoder, and what is dropped
+// deleted afterwards.
+func official(p *Plan, raw []byte) (map[string]any, error) {
+	var m map[string]any
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return nil, err
+	}
+	p.top.clear(m)
+	return m, nil
+}
+
+// history decodes the versions of one object, and keeps what became of them.
+type history struct {
+	plan    *Plan
+	session *share.Session
+	last    map[string]any
+	memo    *share.Memo
+	all     []version
+}
+
+type version struct {
+	raw    []byte
+	object map[string]any
+}
+
+// next decodes another version, which must be what the official decoder says.
+func (h *history) next(t *testing.T, raw []byte) Result {
+	t.Helper()
+	want, failed := official(h.plan, raw)
+	if failed != nil {
+		t.Fatalf("the official decoder: %v, of %s", failed, raw)
+	}
+	behind := append(raw[:len(raw):len(raw)], ` ,{"x`...)
+	r, n, err := h.plan.Decode(h.session, behind, h.last, h.memo)
+	if err != nil || n != len(raw) {
+		t.Fatalf("%d bytes of %d, %v: %s", n, len(raw), err, raw)
+	}
+	if r.Same {
+		// It may have what items of lists are without.
+		for _, name := range []string{"kind", "apiVersion"} {
+			if v, ok := h.last[name]; ok && want[name] == nil {
+				want[name] = v
+			}
+		}
+	}
+	if !reflect.DeepEqual(r.Object, want) {
+		t.Fatalf("decoded\n%v, not\n%v, from\n%s\nlast\n%v", r.Object, want, raw, h.last)
+	}
+	if r.Same && !same(r.Object, h.last) {
+		t.Fatal("Same, but not the last version")
+	}
+	// Whatever raw is used for next, the object does not change.
+	kept := string(raw)
+	clear(behind)
+	if !r.Same {
+		h.all = append(h.all, version{[]byte(kept), r.Object})
+		h.last, h.memo = r.Object, r.Memo
+	}
+	return r
+}
+
+func same(a, b map[string]any) bool {
+	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
+}
+
+// unchanged verifies that no version was written to after it was decoded.
+func (h *history) unchanged(t *testing.T) {
+	t.Helper()
+	for _, v := range h.all {
+		want, err := official(h.plan, v.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(v.object, want) {
+			t.Fatalf("became\n%v, was\n%v", v.object, want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package untyped
+
+import (
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// unit is an object or an array inside of another, before it is decoded.
+type unit struct {
+	// last is the last version's value at this place, if it had one.
+	last any
+	had  bool
+	// note: it is to be noted.
+	note bool
+	// field is its number: of an element its index, of a member 16 bits of
+	// its name's hash, of which the rest is name.
+	field int
+	name  share.Hash
+	node  *node
+	depth int
+}
+
+// unit decodes the unit that begins at raw[at], which memo may have a record
+// of. It is the last version's if old.
+func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old, ok bool) {
+	object := d.raw[at] == '{'
+	f := frame{node: u.node, depth: u.depth}
+	if u.had {
+		if object {
+			f.last, u.had = u.last.(map[string]any)
+		} else {
+			f.list, u.had = u.last.([]any)
+		}
+	}
+	if v, end, old, ok = d.empty(at, object, u, &f); ok {
+		return v, end, old, true
+	}
+	if u.depth > maxDepth {
+		return nil, at, false, false
+	}
+	if d.table == nil {
+		return d.inside(at, object, u.last, &f)
+	}
+
+	open := false
+	if u.had && !memo.Empty() {
+		if r, kids := memo.Find(u.field); r != nil && !r.Open() {
+			if size := r.Size(); size <= len(d.raw)-at && xor(d.table.Sum(d.raw[at:at+size]), u.name) == r.Hash() {
+				d.session.Keep(r, kids)
+				return u.last, at + size, true, true
+			}
+			f.memo = kids
+		} else if r != nil && r.Mask() == u.name.A {
+			open, f.memo = true, kids
+		}
+	}
+
+	var mark share.Mark
+	if u.note {
+		mark = d.session.Reserve()
+		f.note = u.had
+	}
+	if open {
+		if v, end, old, ok = d.inside(at, object, u.last, &f); !ok {
+			return nil, at, false, false
+		}
+		if old {
+			d.session.Note(mark, u.field, end-at, xor(d.table.Sum(d.raw[at:end]), u.name))
+		} else {
+			d.session.NoteOpen(mark, u.field, u.name.A)
+		}
+		return v, end, old, true
+	}
+	return d.unknown(at, object, u, &f, mark)
+}
+
+// unknown decodes a unit that is not known to be what the last version had.
+func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mark) (v any, end int, old, ok bool) {
+	if end, ok = scan.Value(d.raw, at); !ok {
+		return nil, at, false, false
+	}
+	hash := d.table.Sum(d.raw[at:end])
+	id := d.plan.plain
+	if u.node != nil {
+		id = u.node.unit
+	}
+	v, ok = d.known(id, hash, object)
+	if ok {
+		old = u.had && boxOf(v) == boxOf(u.last)
+	} else {
+		before, stop := d.session.Allocated, 0
+		if v, stop, old, ok = d.inside(at, object, u.last, f); !ok || stop != end {
+			return nil, at, false, false
+		}
+		if !old {
+			d.table.Offer(id, hash, shared(v), d.session.Allocated-before)
+			d.recent.add(id, hash, v)
+		}
+	}
+	switch {
+	case !u.note:
+	case u.had && !old && f.note:
+		d.session.NoteOpen(mark, u.field, u.name.A)
+	default:
+		d.session.Note(mark, u.field, end-at, xor(hash, u.name))
+	}
+	return v, end, old, true
+}
+
+// known returns what equal bytes became before.
+func (d *decoder) known(id share.Unit, hash share.Hash, object bool) (any, bool) {
+	if v, ok := d.table.Get(id, hash); !ok {
+		return d.recent.get(id, hash)
+	} else if object {
+		return mapOf(v), true
+	} else {
+		return sliceOf(v), true
+	}
+}
+
+// inside decodes what is in the unit, whose last version is last.
+func (d *decoder) inside(at int, object bool, last any, f *frame) (any, int, bool, bool) {
+	if !object {
+		return d.array(at, last, f)
+	}
+	m, end, same, ok := d.object(at, f)
+	return m, end, same, ok
+}
+
+// empty returns the value of a unit without anything in it; it is no unit
+// then, and not noted.
+func (d *decoder) empty(at int, object bool, u *unit, f *frame) (v any, end int, old, ok bool) {
+	// '}' is two behind '{', as ']' is behind '['.
+	if at+1 >= len(d.raw) || d.raw[at+1] != d.raw[at]+2 {
+		return nil, at, false, false
+	}
+	switch {
+	case u.had && len(f.last) == 0 && len(f.list) == 0:
+		return u.last, at + 2, true, true
+	case d.table != nil && object:
+		return d.plan.emptyMap, at + 2, false, true
+	case d.table != nil:
+		return d.plan.emptySlice, at + 2, false, true
+	case object:
+		return map[string]any{}, at + 2, false, true
+	}
+	return []any{}, at + 2, false, true
+}
+
+func xor(a, b share.Hash) share.Hash { return share.Hash{A: a.A ^ b.A, B: a.B ^ b.B} }
