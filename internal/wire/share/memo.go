@@ -77,6 +77,10 @@ func newMemo(format Format, records []Record) *Memo {
 }
 
 func (m *Memo) records() []Record {
+	if m.n == 0 {
+		// Behind the header begins somebody else's memory.
+		return nil
+	}
 	return unsafe.Slice((*Record)(unsafe.Add(unsafe.Pointer(m), headerLen)), m.n)
 }
 
