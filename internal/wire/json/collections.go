@@ -1,0 +1,279 @@
+package json
+
+import (
+	"encoding/base64"
+	"reflect"
+	"strconv"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// slice decodes an array. Its memory is taken once: as much as the tape
+// counted, or as the last version has, which is right most of the time.
+func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int) int {
+	raw := d.raw
+	if raw[at] != '[' || d.depth == maxDepth {
+		return -1
+	}
+	count := 0
+	if e := d.tape.find(at); e != nil {
+		count = int(e.n)
+	} else if last != nil && last.len > 0 {
+		count = last.len
+	} else if d.indexed(at) {
+		count = int(d.tape.entries[0].n)
+	} else {
+		return -1
+	}
+	start := at
+	if at = scan.Space(raw, at+1); at < len(raw) && raw[at] == ']' {
+		*p = header{reflect.MakeSlice(n.typ, 0, 0).UnsafePointer(), 0, 0}
+		return at + 1
+	}
+	if count == 0 {
+		return -1
+	}
+	d.depth++
+	size := n.elem.size
+	made := n.allocateSlice(count)
+	d.session.Allocated += count * int(size)
+	for i := 0; ; i++ {
+		if at = scan.Space(raw, at); at >= len(raw) {
+			return -1
+		}
+		if i == count {
+			if !d.indexed(start) {
+				return -1
+			}
+			count = int(d.tape.find(start).n)
+			made = n.resize(made, i, count)
+		}
+		var lastElem unsafe.Pointer
+		if last != nil && i < last.len {
+			lastElem = unsafe.Add(last.ptr, uintptr(i)*size)
+		}
+		elem := unsafe.Add(made, uintptr(i)*size)
+		if at = d.value(n.elem, elem, lastElem, records, i, at); at < 0 {
+			return -1
+		}
+		if n.elem.op == opQuantity && d.lazyQuantity(n.elem, elem) {
+			return -1
+		}
+		if at = scan.Space(raw, at); at >= len(raw) {
+			return -1
+		}
+		switch raw[at] {
+		case ',':
+			at++
+			continue
+		case ']':
+		default:
+			return -1
+		}
+		d.depth--
+		if i+1 < count {
+			count = i + 1
+			made = n.resize(made, count, count)
+		}
+		*p = header{made, count, count}
+		return at + 1
+	}
+}
+
+// resize returns memory for another number of elements, with the first few of
+// the old.
+func (n *node) resize(old unsafe.Pointer, few, count int) unsafe.Pointer {
+	made := n.allocateSlice(count)
+	for i := range few {
+		at := uintptr(i) * n.elem.size
+		n.elem.move(unsafe.Add(made, at), unsafe.Add(old, at))
+	}
+	return made
+}
+
+// members passes over the punctuation of an object whose names are data.
+// next returns where the next name's quote is, and whether there is one.
+type punctuation struct {
+	d     *decoder
+	begun bool
+}
+
+func (m *punctuation) next(at int) (int, bool) {
+	raw := m.d.raw
+	at = scan.Space(raw, at)
+	switch {
+	case at >= len(raw):
+		return -1, false
+	case raw[at] == '}':
+		return at + 1, false
+	case !m.begun:
+		m.begun = true
+		return at, true
+	case raw[at] == ',':
+		return scan.Space(raw, at+1), true
+	}
+	return -1, false
+}
+
+// colon returns where the value behind a name begins, within raw, or -1.
+func (d *decoder) colon(at int) int {
+	at = scan.Space(d.raw, at)
+	if at >= len(d.raw) || d.raw[at] != ':' {
+		return -1
+	}
+	if at = scan.Space(d.raw, at+1); at < len(d.raw) {
+		return at
+	}
+	return -1
+}
+
+// mapSize is roughly what a Go map of so many entries takes: 48 bytes, and
+// groups of 8 entries and as many control bytes, at most 7 of 8 taken.
+func mapSize(count int, entry uintptr) int {
+	groups := (count + 6) / 7
+	return 48 + groups*(8+8*int(entry))
+}
+
+// counted returns how many members the object at raw[at] has if that is known.
+func (d *decoder) counted(at int) int {
+	if e := d.tape.find(at); e != nil {
+		return int(e.n)
+	}
+	return 0
+}
+
+// stringMap decodes into a map whose keys and elements are strings. If all of
+// it is in the last version's map, it is that.
+func (d *decoder) stringMap(n *node, p, last *map[string]string, at int) int {
+	if d.raw[at] != '{' || d.depth == maxDepth {
+		return -1
+	}
+	var old map[string]string
+	if last != nil {
+		old = *last
+	}
+	count := max(d.counted(at), len(old))
+	made := make(map[string]string, count)
+	d.session.Allocated += mapSize(count, n.key.size+n.elem.size)
+	equal := old != nil
+	m := punctuation{d: d}
+	at++
+	for {
+		var ok bool
+		if at, ok = m.next(at); !ok {
+			break
+		}
+		name, end := d.text(at)
+		if end < 0 {
+			return -1
+		}
+		was, known := old[string(name)]
+		key := d.intern(name)
+		if at = d.colon(end); at < 0 {
+			return -1
+		}
+		var v string
+		if d.raw[at] == 'n' {
+			at = d.null(at)
+		} else {
+			at = d.string(&v, &was, at)
+		}
+		if at < 0 {
+			return -1
+		}
+		equal = equal && known && v == was
+		made[key] = v
+	}
+	if at < 0 {
+		return -1
+	}
+	if equal && len(made) == len(old) {
+		made = old
+	}
+	*p = made
+	return at
+}
+
+// dictionary decodes into any other map.
+func (d *decoder) dictionary(n *node, p unsafe.Pointer, at int) int {
+	if d.raw[at] != '{' || d.depth == maxDepth {
+		return -1
+	}
+	d.depth++
+	noting := d.noting
+	d.noting = false
+	count := d.counted(at)
+	made := reflect.MakeMapWithSize(n.typ, count)
+	d.session.Allocated += mapSize(count, n.key.size+n.elem.size)
+	key, elem := reflect.New(n.key.typ), reflect.New(n.elem.typ)
+	k, e := key.UnsafePointer(), elem.UnsafePointer()
+	var none share.Cursor
+	m := punctuation{d: d}
+	at++
+	for {
+		var ok bool
+		if at, ok = m.next(at); !ok {
+			break
+		}
+		name, end := d.text(at)
+		if end < 0 || !d.mapKey(n.key, k, name) {
+			return -1
+		}
+		if at = d.colon(end); at < 0 {
+			return -1
+		}
+		elem.Elem().SetZero()
+		if at = d.value(n.elem, e, nil, &none, 0, at); at < 0 {
+			return -1
+		}
+		made.SetMapIndex(key.Elem(), elem.Elem())
+	}
+	if at < 0 {
+		return -1
+	}
+	d.noting = noting
+	d.depth--
+	reflect.NewAt(n.typ, p).Elem().Set(made)
+	return at
+}
+
+func (d *decoder) mapKey(n *node, p unsafe.Pointer, name []byte) bool {
+	text := unsafe.String(unsafe.SliceData(name), len(name))
+	switch n.op {
+	case opString:
+		*(*string)(p) = d.intern(name)
+		return true
+	case opInt:
+		v, err := strconv.ParseInt(text, 10, n.bits())
+		n.setInt(p, v)
+		return err == nil
+	}
+	v, err := strconv.ParseUint(text, 10, n.bits())
+	n.setUint(p, v)
+	return err == nil
+}
+
+// base64 decodes a string into bytes.
+func (d *decoder) base64(n *node, p *[]byte, at int) int {
+	if d.raw[at] != '"' {
+		// An array of numbers.
+		return d.other(n, unsafe.Pointer(p), at)
+	}
+	text, end := d.text(at)
+	if end < 0 {
+		return -1
+	}
+	made := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	size, err := base64.StdEncoding.Decode(made, text)
+	if err != nil {
+		return -1
+	}
+	if size < len(made) {
+		made = append(make([]byte, 0, size), made[:size]...)
+	}
+	d.session.Allocated += size
+	*p = made[:size:size]
+	return end
+}

@@ -1,0 +1,108 @@
+package json
+
+import (
+	"io"
+	"reflect"
+	"runtime/debug"
+	"unsafe"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// decoder is what one call of Decode knows.
+type decoder struct {
+	session *share.Session
+	// table is the session's, or nil if the object must share nothing.
+	table *share.Table
+	raw   []byte
+	// noting: the units that are met now are to be remembered.
+	noting bool
+	// lazy: the object has a Quantity that will be written when somebody asks
+	// for its string.
+	lazy  bool
+	depth int
+	tape  tape
+	// scratch is for strings with escapes.
+	scratch []byte
+}
+
+// Decode decodes the object at the start of raw, which may have space before
+// it, and returns how many bytes it took; raw may go on behind it. If the
+// object does not end within raw, n is 0 and the error io.ErrUnexpectedEOF.
+// Any other error is ErrNotObject, a *PanicError of a type's own decoder, or
+// what apimachinery's decoder says of the n bytes.
+//
+// last and memo are the last version of the object, of the plan's type, and
+// what an earlier Result said to keep beside it, or nil. last is not written;
+// the result may share memory with it, and with all that the session's table
+// knows. Without a table the result shares memory with nothing, last and memo
+// are ignored, and the receiver may modify it.
+//
+// raw is neither kept nor aliased.
+func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (r Result, n int, err error) {
+	start := scan.Space(raw, 0)
+	if start == len(raw) {
+		return Result{}, 0, io.ErrUnexpectedEOF
+	}
+	if raw[start] != '{' {
+		return Result{}, 0, ErrNotObject
+	}
+	if memo == nil || s.Table == nil {
+		last, memo = nil, nil
+	}
+	d := decoder{session: s, table: s.Table, raw: raw}
+	r, n = p.fast(&d, start, last, memo)
+	if n < 0 && d.lazy && d.table != nil {
+		d = decoder{session: s, raw: raw, tape: d.tape, scratch: d.scratch}
+		r, n = p.fast(&d, start, nil, nil)
+	}
+	if n < 0 {
+		return p.official(raw, start)
+	}
+	return r, n, nil
+}
+
+// official is the other road.
+func (p *Plan) official(raw []byte, start int) (r Result, n int, err error) {
+	end, ok := scan.Value(raw, start)
+	if !ok {
+		return Result{}, 0, io.ErrUnexpectedEOF
+	}
+	v := reflect.New(p.root.typ)
+	if err := guarded(raw[start:end], v); err != nil {
+		return Result{}, end, err
+	}
+	r.Object = v.UnsafePointer()
+	for i := range p.root.fields {
+		f := &p.root.fields[i]
+		if f.identity == notIdentity {
+			continue
+		}
+		s := (*string)(unsafe.Add(r.Object, f.offset))
+		r.identify(f.identity, *s)
+		*s = ""
+	}
+	clearDropped(v, p.drops)
+	return r, end, nil
+}
+
+func (r *Result) identify(which identity, s string) {
+	if which == isKind {
+		r.Kind = s
+	} else {
+		r.APIVersion = s
+	}
+}
+
+// guarded calls apimachinery's decoder, and with it those of the types.
+func guarded(raw []byte, v reflect.Value) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &PanicError{p, debug.Stack()}
+		}
+	}()
+	return utiljson.Unmarshal(raw, v.Interface())
+}

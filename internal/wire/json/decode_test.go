@@ -1,0 +1,119 @@
+package json
+
+import (
+	"math/rand"
+	"reflect"
+	"testing"
+
+	"sigs.k8s.io/randfill"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// version is an object that was decoded, and the bytes that it came from.
+type version struct {
+	kind kind
+	raw  []byte
+	r    Result
+}
+
+// sequence decodes an object's life, and returns its versions.
+func sequence(t *testing.T, s *share.Session, k kind, r *rand.Rand, f *randfill.Filler) []version {
+	object := k.fresh(f)
+	first := encode(t, object)
+	held := version{k, first, k.plan.mustEqual(t, s, first, nil, nil)}
+	all := []version{held}
+	next := func(raw []byte) Result {
+		t.Helper()
+		r := k.plan.mustEqual(t, s, raw, held.r.Object, held.r.Memo)
+		if !r.Same {
+			held = version{k, raw, r}
+			all = append(all, held)
+		}
+		return r
+	}
+	again := func(raw []byte) {
+		t.Helper()
+		if had := held.r.Memo; !next(raw).Same && had != nil {
+			t.Fatalf("%v: the same bytes are not the same object\n%s", k.gvk, raw)
+		}
+	}
+	again(first)
+	for range 4 {
+		for range 1 + r.Intn(3) {
+			change(r, f, object.Elem())
+		}
+		k.name(object)
+		raw := encode(t, object)
+		next(raw)
+		again(raw)
+	}
+	next(first)
+	again(first)
+	return all
+}
+
+func TestEveryKindIsWhatTheOfficialDecoderMakesOfIt(t *testing.T) {
+	r := newRand(t)
+	f := newFiller(r)
+	shared := share.NewSession(share.NewTable(0))
+	var all []version
+	for _, k := range compileKinds() {
+		for range *objects {
+			all = append(all, sequence(t, shared, k, r, f)...)
+		}
+		sequence(t, share.NewSession(nil), k, r, f)
+	}
+	t.Logf("%d versions of %d kinds; table: %+v", len(all), len(compileKinds()), shared.Table.Stats())
+	alone := 0
+	for _, v := range all {
+		if v.r.Memo == nil {
+			alone++
+		}
+	}
+	// Quantities that are not canonical make objects that share nothing; the
+	// filler makes many.
+	if alone > len(all)/4 {
+		t.Errorf("%d of %d versions have no memo", alone, len(all))
+	}
+	t.Logf("%d versions have no memo", alone)
+	for _, v := range all {
+		want, _, _, err := v.kind.plan.reference(v.raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(v.kind.plan.value(v.r).Interface(), want.Interface()) {
+			t.Fatalf("%v was changed after it was decoded:\n%s", v.kind.gvk, v.raw)
+		}
+		exact(t, v.kind.plan.value(v.r), map[any]bool{})
+	}
+}
+
+// exact fails if a slice has room behind its end.
+func exact(t *testing.T, v reflect.Value, seen map[any]bool) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() || seen[v.UnsafePointer()] {
+			return
+		}
+		seen[v.UnsafePointer()] = true
+		exact(t, v.Elem(), seen)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				exact(t, v.Field(i), seen)
+			}
+		}
+	case reflect.Slice:
+		if v.Len() != v.Cap() {
+			t.Fatalf("%v: length %d, capacity %d", v.Type(), v.Len(), v.Cap())
+		}
+		for i := range v.Len() {
+			exact(t, v.Index(i), seen)
+		}
+	case reflect.Map:
+		for _, k := range v.MapKeys() {
+			exact(t, v.MapIndex(k), seen)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package json
+
+import "github.com/kinglet-go/kinglet/internal/wire/scan"
+
+// Identity says which object some bytes are. Its fields alias the bytes; one
+// that the object does not have is nil.
+type Identity struct{ Namespace, Name, UID, ResourceVersion []byte }
+
+// IdentityOf reads an object's identity out of its "metadata", and stops when
+// it is complete. It allocates nothing. Of a name that stands twice the first
+// counts. ok is false if there is no metadata to read, if one of the values or
+// a name before them has an escape, or if raw ends before. It is a hint: what
+// is passed over may be anything.
+func IdentityOf(raw []byte) (id Identity, ok bool) {
+	m := walker{raw: raw}
+	for name := m.open(scan.Space(raw, 0)); name != nil; name = m.next() {
+		if string(name) == "metadata" {
+			return identityIn(raw, m.at)
+		}
+		m.pass()
+	}
+	return Identity{}, false
+}
+
+func identityIn(raw []byte, at int) (id Identity, ok bool) {
+	m := walker{raw: raw}
+	for name := m.open(at); name != nil; name = m.next() {
+		var to *[]byte
+		switch string(name) {
+		case "namespace":
+			to = &id.Namespace
+		case "name":
+			to = &id.Name
+		case "uid":
+			to = &id.UID
+		case "resourceVersion":
+			to = &id.ResourceVersion
+		}
+		if to == nil || *to != nil {
+			m.pass()
+			continue
+		}
+		if *to = m.string(); *to == nil {
+			return Identity{}, false
+		}
+		if id.Namespace != nil && id.Name != nil && id.UID != nil && id.ResourceVersion != nil {
+			return id, true
+		}
+	}
+	return id, m.ended
+}
+
+// walker goes through the members of one object. Once something is wrong, it
+// has no more members, and has not ended.
+type walker struct {
+	raw []byte
+	// at is where the value begins whose name was returned, then where it
+	// ends; -1 if something is wrong.
+	at    int
+	ended bool
+}
+
+// open begins the object at raw[at] and returns its first name.
+func (w *walker) open(at int) []byte {
+	if w.at = at; !w.is('{') {
+		return nil
+	}
+	w.at = scan.Space(w.raw, w.at+1)
+	if w.ended = w.is('}'); w.ended {
+		return nil
+	}
+	return w.name()
+}
+
+// next returns the next name, nil if there is none.
+func (w *walker) next() []byte {
+	if w.at < 0 {
+		return nil
+	}
+	w.at = scan.Space(w.raw, w.at)
+	if w.ended = w.is('}'); w.ended || !w.is(',') {
+		return nil
+	}
+	w.at = scan.Space(w.raw, w.at+1)
+	return w.name()
+}
+
+func (w *walker) name() []byte {
+	name := w.string()
+	if name == nil {
+		return nil
+	}
+	if w.at = scan.Space(w.raw, w.at); !w.is(':') {
+		return nil
+	}
+	w.at = scan.Space(w.raw, w.at+1)
+	return name
+}
+
+// string returns the string at w.at, nil if it is none or has an escape.
+func (w *walker) string() []byte {
+	content, end, plain, ok := scan.String(w.raw, w.at)
+	if !ok || !plain {
+		w.at = -1
+		return nil
+	}
+	w.at = end
+	return content
+}
+
+// pass goes to the end of the value at w.at.
+func (w *walker) pass() {
+	end, ok := scan.Value(w.raw, w.at)
+	if !ok {
+		end = -1
+	}
+	w.at = end
+}
+
+func (w *walker) is(c byte) bool { return w.at >= 0 && w.at < len(w.raw) && w.raw[w.at] == c }

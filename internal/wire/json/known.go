@@ -1,0 +1,157 @@
+package json
+
+import (
+	"bytes"
+	"reflect"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+)
+
+// time decodes a Time or MicroTime, which are a time.Time each.
+func (d *decoder) time(n *node, p unsafe.Pointer, at int) int {
+	content, end, plain, ok := scan.String(d.raw, at)
+	if !ok || !plain {
+		return -1
+	}
+	layout := time.RFC3339
+	if n.op == opMicroTime {
+		layout = metav1.RFC3339Micro
+	}
+	// Parse keeps nothing of the text but in its error, which is not looked at.
+	t, err := time.Parse(layout, unsafe.String(unsafe.SliceData(content), len(content)))
+	if err != nil {
+		return -1
+	}
+	(*metav1.Time)(p).Time = t.Local()
+	return end
+}
+
+// quantity decodes a Quantity, from a string or from a number.
+func (d *decoder) quantity(n *node, p, last unsafe.Pointer, at int) int {
+	var text []byte
+	end := at
+	if d.raw[at] == '"' {
+		content, e, plain, ok := scan.String(d.raw, at)
+		if !ok || !plain {
+			return -1
+		}
+		text, end = content, e
+	} else {
+		e, _, ok := scan.Number(d.raw, at)
+		if !ok {
+			return -1
+		}
+		text, end = d.raw[at:e], e
+	}
+	q := (*resource.Quantity)(p)
+	if last != nil && d.table != nil {
+		// What remembers a text is what came of it.
+		if s := n.cachedText(last); s != "" && s == string(text) {
+			*q = *(*resource.Quantity)(last)
+			return end
+		}
+	}
+	if len(bytes.TrimSpace(text)) != len(text) {
+		return -1
+	}
+	parsed, err := resource.ParseQuantity(d.intern(text))
+	if err != nil {
+		return -1
+	}
+	*q = parsed
+	return end
+}
+
+// cachedText is the text that the Quantity at p remembers of itself.
+func (n *node) cachedText(p unsafe.Pointer) string {
+	return *(*string)(unsafe.Add(p, n.text))
+}
+
+// quantityText is where a Quantity keeps its text.
+func quantityText() uintptr {
+	f, ok := reflect.TypeFor[resource.Quantity]().FieldByName("s")
+	if !ok || f.Type.Kind() != reflect.String {
+		panic("BUG: a Quantity keeps its text elsewhere")
+	}
+	return f.Offset
+}
+
+// lazyQuantity reports that a struct's own quantities, or the quantity itself,
+// will be written when somebody asks for its string. Such a one must not be
+// shared; where nothing is, it does not matter.
+func (d *decoder) lazyQuantity(n *node, p unsafe.Pointer) bool {
+	if d.table == nil {
+		return false
+	}
+	if n.op == opQuantity {
+		d.lazy = d.lazy || n.cachedText(p) == ""
+		return d.lazy
+	}
+	for _, at := range n.quantities {
+		if n.cachedText(unsafe.Add(p, at)) == "" {
+			d.lazy = true
+		}
+	}
+	return d.lazy
+}
+
+func (d *decoder) intOrString(p, last unsafe.Pointer, at int) int {
+	v := (*intstr.IntOrString)(p)
+	if d.raw[at] == '"' {
+		v.Type = intstr.String
+		var old *string
+		if last != nil {
+			old = &(*intstr.IntOrString)(last).StrVal
+		}
+		return d.string(&v.StrVal, old, at)
+	}
+	number, end := d.integer(at)
+	if end < 0 {
+		return -1
+	}
+	i, ok := scan.Int(number)
+	if !ok || i != int64(int32(i)) {
+		return -1
+	}
+	v.IntVal = int32(i)
+	return end
+}
+
+// keepRaw copies the JSON of a value.
+func (d *decoder) keepRaw(p, last *[]byte, at int) int {
+	end := d.skip(at)
+	if end < 0 {
+		return -1
+	}
+	raw := d.raw[at:end]
+	if last != nil && d.table != nil && bytes.Equal(raw, *last) {
+		*p = *last
+		return end
+	}
+	made := make([]byte, len(raw))
+	copy(made, raw)
+	*p = made
+	d.session.Allocated += len(raw)
+	return end
+}
+
+// other has a value decoded by the official decoder.
+func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
+	end := d.skip(at)
+	if end < 0 {
+		return -1
+	}
+	v := reflect.NewAt(n.typ, p)
+	if guarded(d.raw[at:end], v) != nil {
+		return -1
+	}
+	clearDropped(v.Elem(), n.drops)
+	d.session.Allocated += int(n.size) + end - at
+	return end
+}

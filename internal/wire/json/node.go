@@ -1,0 +1,285 @@
+package json
+
+import (
+	"encoding"
+	stdjson "encoding/json"
+	"reflect"
+	"sync/atomic"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// op is how a value is decoded.
+type op uint8
+
+const (
+	// opOther is by the official decoder: types with an UnmarshalJSON or
+	// UnmarshalText of their own, interfaces, arrays, and whatever is rare.
+	opOther op = iota
+	opStruct
+	opPointer
+	opSlice
+	opBytes
+	opMap
+	opString
+	opBool
+	opInt
+	opUint
+	opFloat
+	opTime
+	opMicroTime
+	opQuantity
+	opIntOrString
+	// opRaw is a struct that keeps the JSON itself in its field Raw.
+	opRaw
+	// opDrop is passed over.
+	opDrop
+)
+
+// node is how one type is decoded. It is immutable once compiled, but for
+// arrays.
+type node struct {
+	op op
+	// shared: the table of shared values is asked for it.
+	shared bool
+	// large: it takes 64 bytes and more where its encoding may take two.
+	large bool
+	// plain: it is one word or string, and has no unit inside.
+	plain bool
+	// stringMap: both keys and elements are strings.
+	stringMap bool
+
+	typ  reflect.Type
+	size uintptr
+	unit share.Unit
+	// key and elem are of a map; elem also of pointers and slices.
+	key, elem *node
+	// fields and names are of a struct, in the same order.
+	fields []field
+	names  names
+	// quantities are the offsets of the struct's own Quantity values.
+	quantities []uintptr
+	// raw is the offset of the field Raw, text that of a Quantity's text.
+	raw, text uintptr
+	// drops is for the official decoder, which builds what is to be dropped.
+	drops *drops
+	// constants are pointers to values that many objects have: false and true,
+	// or the numbers from 0 to 127.
+	constants []unsafe.Pointer
+	// arrays are types of small arrays of elem: what slices are allocated as.
+	arrays [17]atomic.Pointer[reflect.Type]
+}
+
+// field is a field of a struct.
+type field struct {
+	node   *node
+	offset uintptr
+	// identity: kind or apiVersion of the object itself.
+	identity identity
+}
+
+type identity uint8
+
+const (
+	notIdentity identity = iota
+	isKind
+	isAPIVersion
+)
+
+const largeSize = 64
+
+// maxFields is how many fields a struct may have on the fast road.
+const maxFields = 64 * seenWords
+
+const seenWords = 4
+
+// wellKnown returns how the types are decoded whose own decoders stand here
+// again, faster.
+func wellKnown(t reflect.Type) (op, bool) {
+	switch t {
+	case reflect.TypeFor[metav1.Time]():
+		return opTime, true
+	case reflect.TypeFor[metav1.MicroTime]():
+		return opMicroTime, true
+	case reflect.TypeFor[resource.Quantity]():
+		return opQuantity, true
+	case reflect.TypeFor[intstr.IntOrString]():
+		return opIntOrString, true
+	case reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1]():
+		// Of FieldsV1 there is a build with another field.
+		if f, ok := t.FieldByName("Raw"); ok && f.Type == reflect.TypeFor[[]byte]() {
+			return opRaw, true
+		}
+		return opOther, true
+	}
+	return opOther, false
+}
+
+// ownDecoder reports that a type decodes itself.
+func ownDecoder(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[stdjson.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// kindOf returns how a type is decoded, its elements and fields aside.
+func kindOf(t reflect.Type) op {
+	if o, ok := wellKnown(t); ok {
+		return o
+	}
+	if ownDecoder(t) {
+		return opOther
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return opStruct
+	case reflect.Pointer:
+		return opPointer
+	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			if t.Elem() == reflect.TypeFor[byte]() {
+				return opBytes
+			}
+			return opOther
+		}
+		return opSlice
+	case reflect.Map:
+		return opMap
+	case reflect.String:
+		if t == reflect.TypeFor[stdjson.Number]() {
+			return opOther
+		}
+		return opString
+	case reflect.Bool:
+		return opBool
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return opInt
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return opUint
+	case reflect.Float32, reflect.Float64:
+		return opFloat
+	}
+	return opOther
+}
+
+// compiler makes nodes, one for each type and what is dropped inside it, so
+// that recursive types come to an end.
+type compiler struct {
+	nodes map[nodeKey]*node
+	// unsure: encoding/json treats a type differently by where it stands.
+	unsure bool
+}
+
+type nodeKey struct {
+	typ   reflect.Type
+	drops string
+}
+
+func (c *compiler) node(t reflect.Type, d *drops) *node {
+	variant := d.String()
+	key := nodeKey{t, variant}
+	if n := c.nodes[key]; n != nil {
+		return n
+	}
+	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, share.JSON, variant), drops: d}
+	c.nodes[key] = n
+	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
+		c.unsure = true
+	}
+	switch n.op {
+	case opStruct:
+		c.structure(n, d)
+	case opPointer:
+		n.elem = c.node(t.Elem(), d)
+		n.pointer()
+	case opSlice:
+		n.elem = c.node(t.Elem(), d)
+		n.shared, n.large = true, t.Elem().Size() >= largeSize
+	case opMap:
+		c.dictionary(n, d)
+	case opBytes:
+		n.shared = true
+	case opRaw:
+		f, _ := t.FieldByName("Raw")
+		n.raw = f.Offset
+	case opString, opBool, opInt, opUint, opFloat, opTime, opMicroTime, opIntOrString:
+		n.plain = true
+	case opQuantity:
+		n.plain, n.text = true, quantityText()
+	}
+	return n
+}
+
+func (c *compiler) structure(n *node, d *drops) {
+	list := members(n.typ)
+	odd := len(list) > maxFields
+	for _, m := range list {
+		odd = odd || m.odd
+	}
+	if odd {
+		n.op = opOther
+		return
+	}
+	known := make([]string, len(list))
+	n.fields = make([]field, len(list))
+	for i, m := range list {
+		inside, whole := d.of(m.name)
+		f := field{offset: m.offset}
+		if whole {
+			f.node = &node{op: opDrop}
+		} else {
+			f.node = c.node(m.typ, inside)
+		}
+		if f.node.op == opQuantity {
+			n.quantities, n.text = append(n.quantities, f.offset), f.node.text
+		}
+		known[i], n.fields[i] = m.name, f
+	}
+	n.names = newNames(known)
+}
+
+func (c *compiler) dictionary(n *node, d *drops) {
+	key := kindOf(n.typ.Key())
+	if key != opString && key != opInt && key != opUint {
+		n.op = opOther
+		return
+	}
+	n.key, n.elem = c.node(n.typ.Key(), nil), c.node(n.typ.Elem(), d)
+	n.stringMap = key == opString && n.elem.op == opString
+	// An empty map takes 48 bytes, one with an entry 300 and more.
+	n.shared, n.large = true, true
+}
+
+// pointer prepares a pointer's node. What it points to may not be compiled
+// yet, if the type is recursive, so only its type counts.
+func (n *node) pointer() {
+	t := n.typ.Elem()
+	switch o := kindOf(t); o {
+	case opBool:
+		n.plain = true
+		for _, v := range []bool{false, true} {
+			p := reflect.New(t)
+			p.Elem().SetBool(v)
+			n.constants = append(n.constants, p.UnsafePointer())
+		}
+	case opInt:
+		n.plain = true
+		array := reflect.New(reflect.ArrayOf(128, t)).Elem()
+		for i := range array.Len() {
+			array.Index(i).SetInt(int64(i))
+			n.constants = append(n.constants, array.Index(i).Addr().UnsafePointer())
+		}
+	case opString, opUint, opFloat, opTime, opMicroTime, opQuantity, opIntOrString:
+		n.plain = true
+	default:
+		n.shared, n.large = true, t.Size() >= largeSize
+	}
+}
+
+// bits is the size of a number.
+func (n *node) bits() int { return int(n.size) * 8 }

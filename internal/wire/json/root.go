@@ -1,0 +1,135 @@
+package json
+
+import (
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// object is the root while it is being decoded. Memory for it is not taken
+// until something differs from the last version: a relist brings mostly what
+// is known.
+type object struct {
+	root *node
+	last unsafe.Pointer
+	// made is nil as long as nothing differs.
+	made unsafe.Pointer
+	// equal are the fields that were found equal while made was nil.
+	equal [seenWords]uint64
+}
+
+// make takes memory and fills in what was found equal.
+func (o *object) make(d *decoder) {
+	if o.made != nil {
+		return
+	}
+	o.made = o.root.allocate()
+	d.session.Allocated += int(o.root.size)
+	for i := range o.root.fields {
+		if o.equal[i/64]&(1<<(i%64)) != 0 {
+			f := &o.root.fields[i]
+			f.node.move(unsafe.Add(o.made, f.offset), unsafe.Add(o.last, f.offset))
+		}
+	}
+}
+
+// fast decodes the object at raw[at] and returns where it ends, or -1.
+func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (r Result, end int) {
+	o := object{root: p.root, last: last}
+	records := memo.In(share.JSON)
+	if d.table != nil {
+		d.session.Begin()
+		d.noting = true
+	}
+	if last == nil {
+		o.make(d)
+	}
+	m := memberReader{d: d, names: &p.root.names}
+	at = m.open(at)
+	for at >= 0 {
+		var i int
+		if i, at = m.next(at); i == noMember {
+			break
+		}
+		f := &p.root.fields[i]
+		switch {
+		case f.identity != notIdentity:
+			at = d.identity(f.identity, &r, at)
+		case f.node.op == opDrop:
+			at = d.value(f.node, nil, last, &records, i, at)
+		case o.made == nil && d.stillEqual(f, unsafe.Add(last, f.offset), &records, i, &at):
+			o.equal[i/64] |= 1 << (i % 64)
+		default:
+			o.make(d)
+			at = d.value(f.node, unsafe.Add(o.made, f.offset), offset(last, f.offset), &records, i, at)
+		}
+	}
+	if at < 0 {
+		return r, -1
+	}
+	if last != nil && p.same(&o) {
+		r.Object, r.Memo, r.Same = last, memo, true
+		return r, at
+	}
+	o.make(d)
+	if d.lazyQuantity(p.root, o.made) {
+		return r, -1
+	}
+	r.Object = o.made
+	if d.table != nil {
+		r.Memo = d.session.Memo(share.JSON)
+	}
+	return r, at
+}
+
+// same reports that the object is the last version, but for its TypeMeta.
+func (p *Plan) same(o *object) bool {
+	if o.made != nil {
+		return sameBytes(o.made, o.last, p.typeMeta.from) &&
+			sameBytes(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
+	}
+	// What was not met must be zero.
+	for i := range p.root.fields {
+		f := &p.root.fields[i]
+		if f.identity == notIdentity && f.node.op != opDrop && o.equal[i/64]&(1<<(i%64)) == 0 && !f.node.isZero(unsafe.Add(o.last, f.offset)) {
+			return false
+		}
+	}
+	return true
+}
+
+// stillEqual reports that a field of the root is what it was, if that can be
+// told without decoding it; at then moves behind it.
+func (d *decoder) stillEqual(f *field, last unsafe.Pointer, records *share.Cursor, number int, at *int) bool {
+	if f.node.op == opString {
+		text, end := d.text(*at)
+		if end < 0 || string(text) != *(*string)(last) {
+			return false
+		}
+		*at = end
+		return true
+	}
+	r, inside := records.Find(number)
+	if r == nil || r.Open() {
+		return false
+	}
+	end := *at + r.Size()
+	if end > len(d.raw) || d.table.Sum(d.raw[*at:end]) != r.Hash() {
+		return false
+	}
+	d.session.Keep(r, inside)
+	*at = end
+	return true
+}
+
+// identity reads kind or apiVersion.
+func (d *decoder) identity(which identity, r *Result, at int) int {
+	if d.raw[at] == 'n' {
+		return d.null(at)
+	}
+	text, end := d.text(at)
+	if end >= 0 {
+		r.identify(which, d.intern(text))
+	}
+	return end
+}

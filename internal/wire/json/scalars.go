@@ -1,0 +1,188 @@
+package json
+
+import (
+	"math"
+	"strconv"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+)
+
+// text returns what the string at raw[at] says, and where it ends, or -1. It
+// is good until the next call.
+func (d *decoder) text(at int) ([]byte, int) {
+	content, end, plain, ok := scan.String(d.raw, at)
+	if !ok {
+		return nil, -1
+	}
+	if !plain {
+		if d.scratch, ok = scan.Unescape(d.scratch[:0], content); !ok {
+			return nil, -1
+		}
+		content = d.scratch
+	}
+	return content, end
+}
+
+// intern returns a string, the same one for equal text where that repeats.
+func (d *decoder) intern(text []byte) string {
+	d.session.Allocated += len(text)
+	if d.table == nil {
+		return string(text)
+	}
+	return d.table.String(text)
+}
+
+func (d *decoder) string(p, last *string, at int) int {
+	text, end := d.text(at)
+	if end < 0 {
+		return -1
+	}
+	if last != nil && *last == string(text) && len(text) > 0 && d.table != nil {
+		*p = *last
+		return end
+	}
+	*p = d.intern(text)
+	return end
+}
+
+func (d *decoder) bool(p *bool, at int) int {
+	*p = d.raw[at] == 't'
+	if !*p && d.raw[at] != 'f' {
+		return -1
+	}
+	if end, ok := scan.Literal(d.raw, at); ok {
+		return end
+	}
+	return -1
+}
+
+// number returns the number at raw[at] and where it ends, or -1.
+func (d *decoder) integer(at int) ([]byte, int) {
+	end, integer, ok := scan.Number(d.raw, at)
+	if !ok || !integer {
+		return nil, -1
+	}
+	return d.raw[at:end], end
+}
+
+func (d *decoder) int(n *node, p unsafe.Pointer, at int) int {
+	number, end := d.integer(at)
+	if end < 0 {
+		return -1
+	}
+	v, ok := scan.Int(number)
+	if !ok || !n.setInt(p, v) {
+		return -1
+	}
+	return end
+}
+
+// setInt reports false if v is out of the type's range.
+func (n *node) setInt(p unsafe.Pointer, v int64) bool {
+	switch n.size {
+	case 1:
+		*(*int8)(p) = int8(v)
+		return v == int64(int8(v))
+	case 2:
+		*(*int16)(p) = int16(v)
+		return v == int64(int16(v))
+	case 4:
+		*(*int32)(p) = int32(v)
+		return v == int64(int32(v))
+	}
+	*(*int64)(p) = v
+	return true
+}
+
+func (d *decoder) uint(n *node, p unsafe.Pointer, at int) int {
+	number, end := d.integer(at)
+	if end < 0 {
+		return -1
+	}
+	v, err := strconv.ParseUint(unsafe.String(unsafe.SliceData(number), len(number)), 10, 64)
+	if err != nil || !n.setUint(p, v) {
+		return -1
+	}
+	return end
+}
+
+func (n *node) setUint(p unsafe.Pointer, v uint64) bool {
+	switch n.size {
+	case 1:
+		*(*uint8)(p) = uint8(v)
+		return v <= math.MaxUint8
+	case 2:
+		*(*uint16)(p) = uint16(v)
+		return v <= math.MaxUint16
+	case 4:
+		*(*uint32)(p) = uint32(v)
+		return v <= math.MaxUint32
+	}
+	*(*uint64)(p) = v
+	return true
+}
+
+func (d *decoder) float(n *node, p unsafe.Pointer, at int) int {
+	end, _, ok := scan.Number(d.raw, at)
+	if !ok {
+		return -1
+	}
+	v, err := strconv.ParseFloat(unsafe.String(&d.raw[at], end-at), n.bits())
+	if err != nil {
+		return -1
+	}
+	if n.size == 4 {
+		*(*float32)(p) = float32(v)
+	} else {
+		*(*float64)(p) = v
+	}
+	return end
+}
+
+// plainPointer decodes into memory of its own what is one word or string. What
+// the last version points to is taken if it is equal, and a number or bool
+// that many objects have is one for all of them.
+func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
+	elem := n.elem
+	var old unsafe.Pointer
+	if last != nil && d.table != nil {
+		old = *last
+	}
+	if d.table != nil && n.constants != nil {
+		var v int64
+		end := -1
+		switch elem.op {
+		case opBool:
+			var b bool
+			if end = d.bool(&b, at); b {
+				v = 1
+			}
+		case opInt:
+			if number, e := d.integer(at); e >= 0 {
+				var ok bool
+				if v, ok = scan.Int(number); ok {
+					end = e
+				}
+			}
+		}
+		if end < 0 {
+			return -1
+		}
+		if v >= 0 && v < int64(len(n.constants)) {
+			*p = n.constants[v]
+			return end
+		}
+	}
+	made := elem.allocate()
+	d.session.Allocated += int(elem.size)
+	end := d.value(elem, made, old, nil, 0, at)
+	if end < 0 || elem.op == opQuantity && d.lazyQuantity(elem, made) {
+		return -1
+	}
+	if old != nil && elem.same(made, old) {
+		made = old
+	}
+	*p = made
+	return end
+}

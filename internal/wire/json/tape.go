@@ -1,0 +1,211 @@
+package json
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+)
+
+// maxDepth is how deep values may nest on the fast road. Real objects stay
+// below 30, a CustomResourceDefinition's schema included.
+const maxDepth = 100
+
+// tape is where the objects and arrays inside one value begin and end, found
+// in one pass that also proves the value to be valid JSON. With it no byte is
+// scanned again for each of the levels that it stands in.
+type tape struct {
+	start, end int
+	// next is the entry that the decoder has come to: it asks in the order in
+	// which the values begin.
+	next    int
+	entries []extent
+}
+
+// extent is an object or array: where it begins and ends, from the tape's
+// start, and how many elements or members it has.
+type extent struct{ at, end, n int32 }
+
+// find returns the entry of what begins at raw[at], or nil if the tape does
+// not know.
+func (t *tape) find(at int) *extent {
+	if at < t.start || at >= t.end {
+		return nil
+	}
+	want := int32(at - t.start)
+	if t.next > 0 && t.entries[t.next-1].at >= want {
+		t.next = 0
+	}
+	for ; t.next < len(t.entries); t.next++ {
+		if e := &t.entries[t.next]; e.at >= want {
+			if e.at == want {
+				return e
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// read fills the tape with what begins at raw[at]. It reports false if that is
+// not valid JSON, ends beyond raw, or nests too deep.
+func (t *tape) read(raw []byte, at int) bool {
+	t.start, t.end, t.next = at, at, 0
+	t.entries = t.entries[:0]
+	end, ok := t.value(raw, at)
+	if !ok {
+		t.entries = t.entries[:0]
+		return false
+	}
+	t.end = end
+	return true
+}
+
+// value is a loop over the tokens with a stack of what is open.
+func (t *tape) value(raw []byte, at int) (int, bool) {
+	var open [maxDepth]int32
+	depth, i := 0, at
+	for {
+		// A value begins here.
+		i = scan.Space(raw, i)
+		if i >= len(raw) || i-at > math.MaxInt32/2 {
+			return i, false
+		}
+		ok := true
+		switch c := raw[i]; c {
+		case '{', '[':
+			if depth == maxDepth {
+				return i, false
+			}
+			open[depth] = int32(len(t.entries))
+			depth++
+			t.entries = append(t.entries, extent{at: int32(i - at)})
+			i = scan.Space(raw, i+1)
+			// '}' is '{'+2, as ']' is '['+2.
+			if i >= len(raw) || raw[i] != c+2 {
+				t.entries[len(t.entries)-1].n = 1
+				if c == '{' {
+					if i, ok = name(raw, i); !ok {
+						return i, false
+					}
+				}
+				continue
+			}
+			i++
+			depth--
+			t.entries[len(t.entries)-1].end = int32(i - at)
+		case '"':
+			i, ok = stringEnd(raw, i)
+		case 'n', 't', 'f':
+			i, ok = scan.Literal(raw, i)
+		default:
+			i, _, ok = scan.Number(raw, i)
+		}
+		if !ok {
+			return i, false
+		}
+		// A value ended here.
+		for {
+			if depth == 0 {
+				return i, true
+			}
+			i = scan.Space(raw, i)
+			if i >= len(raw) {
+				return i, false
+			}
+			e := &t.entries[open[depth-1]]
+			begun := raw[at+int(e.at)]
+			if raw[i] == ',' {
+				e.n++
+				i++
+				if begun == '{' {
+					if i, ok = name(raw, scan.Space(raw, i)); !ok {
+						return i, false
+					}
+				}
+				break
+			}
+			if raw[i] != begun+2 {
+				return i, false
+			}
+			i++
+			depth--
+			e.end = int32(i - at)
+		}
+	}
+}
+
+// name passes over a member's name and the colon behind it.
+func name(raw []byte, at int) (int, bool) {
+	if at >= len(raw) || raw[at] != '"' {
+		return at, false
+	}
+	i, ok := stringEnd(raw, at)
+	if !ok {
+		return i, false
+	}
+	i = scan.Space(raw, i)
+	if i >= len(raw) || raw[i] != ':' {
+		return i, false
+	}
+	return i + 1, true
+}
+
+// stringEnd passes over the string whose opening quote is raw[at], and reports
+// false if encoding/json would refuse it.
+func stringEnd(raw []byte, at int) (int, bool) {
+	i := at + 1
+	for {
+		for ; len(raw)-i >= 8; i += 8 {
+			x := binary.LittleEndian.Uint64(raw[i:])
+			q, s := x^'"'*ones, x^'\\'*ones
+			// Only the lowest flag of each is exact, which is all that counts.
+			stop := ((q-ones)&^q | (s-ones)&^s | (x-0x20*ones)&^x) & flags
+			if stop != 0 {
+				i += bits.TrailingZeros64(stop) >> 3
+				break
+			}
+		}
+		if i >= len(raw) {
+			return i, false
+		}
+		switch c := raw[i]; {
+		case c == '"':
+			return i + 1, true
+		case c == '\\':
+			n := escape(raw, i)
+			if n == 0 {
+				return i, false
+			}
+			i += n
+		case c < ' ':
+			return i, false
+		default:
+			i++
+		}
+	}
+}
+
+// escape returns the length of the escape that begins at raw[at], 0 if it is
+// none.
+func escape(raw []byte, at int) int {
+	if at+1 >= len(raw) {
+		return 0
+	}
+	switch raw[at+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if at+6 > len(raw) {
+			return 0
+		}
+		for _, c := range raw[at+2 : at+6] {
+			if c-'0' > 9 && c|0x20-'a' > 5 {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}
