@@ -1,0 +1,135 @@
+package mutation
+
+import (
+	"reflect"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// deepCopy returns a copy of obj that shares nothing with it that can be
+// written: by DeepCopyObject if it has that, otherwise by reflection.
+func deepCopy[T any](obj T) T {
+	if o, ok := any(obj).(runtime.Object); ok && reflect.TypeFor[T]().Kind() != reflect.Struct {
+		if c, ok := copyObject(o).(T); ok {
+			return c
+		}
+	}
+	var c T
+	(&copier{done: map[done]reflect.Value{}}).copy(reflect.ValueOf(&c).Elem(), reflect.ValueOf(&obj).Elem())
+	return c
+}
+
+// copyObject returns nil where the object's own method gives up: that of an
+// unstructured one panics on values that JSON does not have.
+func copyObject(o runtime.Object) (c runtime.Object) {
+	defer func() {
+		if recover() != nil {
+			c = nil
+		}
+	}()
+	return o.DeepCopyObject()
+}
+
+// copier copies by reflection. What is reached twice is copied once.
+type copier struct{ done map[done]reflect.Value }
+
+type done struct {
+	ptr unsafe.Pointer
+	len int
+	typ reflect.Type
+}
+
+// copy makes to, which has an address, a copy of from.
+func (c *copier) copy(to, from reflect.Value) {
+	if !to.CanSet() {
+		// A field that is not exported.
+		to = reflect.NewAt(to.Type(), to.Addr().UnsafePointer()).Elem()
+	}
+	t := from.Type()
+	switch from.Kind() {
+	case reflect.Struct:
+		for i := range t.NumField() {
+			c.copy(to.Field(i), from.Field(i))
+		}
+	case reflect.Array:
+		for i := range from.Len() {
+			c.copy(to.Index(i), from.Index(i))
+		}
+	case reflect.Pointer:
+		c.once(to, from, 1, func() reflect.Value { return reflect.New(t.Elem()) }, func(p reflect.Value) {
+			c.copy(p.Elem(), from.Elem())
+		})
+	case reflect.Slice:
+		n := from.Len()
+		c.once(to, from, n, func() reflect.Value { return reflect.MakeSlice(t, n, n) }, func(s reflect.Value) {
+			for i := range n {
+				c.copy(s.Index(i), from.Index(i))
+			}
+		})
+	case reflect.Map:
+		c.once(to, from, 0, func() reflect.Value { return reflect.MakeMapWithSize(t, from.Len()) }, func(m reflect.Value) {
+			for e := from.MapRange(); e.Next(); {
+				// A key stays the same one: a copied pointer would be another.
+				key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
+				if e.Key().CanInterface() {
+					key.Set(e.Key())
+				} else {
+					c.copy(key, e.Key())
+				}
+				c.copy(value, e.Value())
+				m.SetMapIndex(key, value)
+			}
+		})
+	case reflect.Interface:
+		if !from.IsNil() {
+			v := reflect.New(from.Elem().Type()).Elem()
+			c.copy(v, from.Elem())
+			to.Set(v)
+		}
+	default:
+		c.scalar(to, from)
+	}
+}
+
+// once fills a new value with fill, or takes the one that was made from the
+// same memory before.
+func (c *copier) once(to, from reflect.Value, n int, make func() reflect.Value, fill func(reflect.Value)) {
+	if from.IsNil() {
+		return
+	}
+	key := done{from.UnsafePointer(), n, from.Type()}
+	v, ok := c.done[key]
+	if !ok {
+		v = make()
+		if v.Type() != from.Type() {
+			v = v.Convert(from.Type()) // of a named pointer type
+		}
+		c.done[key] = v
+		fill(v)
+	}
+	to.Set(v)
+}
+
+// scalar copies what has no inside, also out of a field that is not exported.
+func (c *copier) scalar(to, from reflect.Value) {
+	switch k := from.Kind(); {
+	case from.CanInterface():
+		to.Set(from)
+	case k == reflect.String:
+		to.SetString(from.String())
+	case k == reflect.Bool:
+		to.SetBool(from.Bool())
+	case from.CanInt():
+		to.SetInt(from.Int())
+	case from.CanUint():
+		to.SetUint(from.Uint())
+	case from.CanFloat():
+		to.SetFloat(from.Float())
+	case from.CanComplex():
+		to.SetComplex(from.Complex())
+	case from.CanAddr():
+		// Functions, channels and unsafe pointers stay what they are.
+		to.Set(reflect.NewAt(from.Type(), from.Addr().UnsafePointer()).Elem())
+	}
+}

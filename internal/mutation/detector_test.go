@@ -1,0 +1,246 @@
+package mutation
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+func TestAWriteThroughOneOfThreeSharingPodsNamesThePathAndAllThreeKeys(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	a, b, c, other := fullPod("a"), fullPod("b"), fullPod("c"), fullPod("other")
+	b.Spec.Containers[0].Env = a.Spec.Containers[0].Env
+	// The same memory, at another place of the object.
+	c.Spec.InitContainers = []corev1.Container{{}, {Env: a.Spec.Containers[0].Env}}
+	w.put(a, b, c, other)
+	w.expect()
+	b.Spec.Containers[0].Env[2].Value = "x"
+	w.expect(`a spec.containers[0].env[2].value: "3" -> "x" [ns/a ns/b ns/c]`)
+	w.expect() // once a place
+	b.Spec.Containers[0].Env[2].Value = "y"
+	w.expect()
+	if got := other.Spec.Containers[0].Env[2].Value; got != "3" {
+		t.Errorf("the detector wrote %q", got)
+	}
+}
+
+func TestEveryKindOfWriteIsFoundWhereItWasMade(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		write func(p pod)
+	}{
+		{`metadata.labels[app]: "web" -> "x"`, func(p pod) { p.Labels["app"] = "x" }},
+		{`metadata.labels[new]: absent -> "x"`, func(p pod) { p.Labels["new"] = "x" }},
+		{`metadata.labels[example.com/tier]: "front" -> absent`, func(p pod) { delete(p.Labels, "example.com/tier") }},
+		{`metadata.labels: map[string]string of 2 -> nil`, func(p pod) { p.Labels = nil }},
+		{`metadata.annotations: nil -> map[string]string of 0`, func(p pod) { p.Annotations = map[string]string{} }},
+		{`metadata.ownerReferences[0].controller: true -> false`, func(p pod) { *p.OwnerReferences[0].Controller = false }},
+		{`metadata.ownerReferences[0].blockOwnerDeletion: nil -> &true`, func(p pod) { yes := true; p.OwnerReferences[0].BlockOwnerDeletion = &yes }},
+		{`metadata.finalizers: nil -> []string of 1`, func(p pod) { p.Finalizers = append(p.Finalizers, "f") }},
+		{`metadata.managedFields[0].time: 2026-01-02T03:04:05Z -> 2026-01-02T03:05:05Z`, func(p pod) { p.ManagedFields[0].Time.Time = p.ManagedFields[0].Time.Add(60e9) }},
+		{`metadata.managedFields[0].fieldsV1.Raw[4]: "spec\":{}}" -> "xpec\":{}}"`, func(p pod) { p.ManagedFields[0].FieldsV1.Raw[4] = 'x' }},
+		{`spec.nodeName: "" -> "n1"`, func(p pod) { p.Spec.NodeName = "n1" }},
+		{`spec.containers: []v1.Container of 1 -> []v1.Container of 0`, func(p pod) { p.Spec.Containers = p.Spec.Containers[:0] }},
+		{`spec.containers[0].resources.limits[cpu]: 500m -> 501m`, func(p pod) {
+			l := p.Spec.Containers[0].Resources.Limits
+			q := l[corev1.ResourceCPU]
+			q.SetMilli(501)
+			l[corev1.ResourceCPU] = q
+		}},
+		{`spec.securityContext: nil -> &v1.PodSecurityContext`, func(p pod) { p.Spec.SecurityContext = &corev1.PodSecurityContext{} }},
+		{`status.podIPs[0].ip: "10.0.0.1" -> "10.0.0.2"`, func(p pod) { p.Status.PodIPs[0].IP = "10.0.0.2" }},
+	} {
+		w := newWorld(t, podKey, Options[pod]{All: true})
+		p := fullPod("a")
+		w.put(p)
+		c.write(p)
+		w.expect("a " + c.path + " [ns/a]")
+	}
+}
+
+func TestReadingIsNoWrite(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	p := fullPod("a")
+	w.put(p)
+	limits := p.Spec.Containers[0].Resources.Limits
+	for name, q := range limits {
+		_ = q.String() // caches its text
+		q.AsDec()      // and changes how it is held
+		limits[name] = q
+	}
+	p.Status.StartTime.Time = p.Status.StartTime.Local()
+	p.Spec.Containers[0].Env = slices.Clone(p.Spec.Containers[0].Env)
+	w.expect()
+}
+
+func TestAnObjectThatHasLeftIsWatchedForOneMoreInterval(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	old := fullPod("a")
+	w.put(old)
+	w.expect()
+	next := fullPod("a")
+	next.Labels = old.Labels
+	w.put(next)
+	old.Labels["app"] = "x"
+	old.Spec.NodeName = "n1"
+	w.expect(
+		`a metadata.labels[app]: "web" -> "x" [ns/a]`,
+		`a spec.nodeName: "" -> "n1" []`,
+	)
+	w.store.Delete(key("a"))
+	w.expect()
+	next.Spec.NodeName = "n2"
+	w.expect(`a spec.nodeName: "" -> "n2" []`)
+	w.expect()
+	if n := w.detector.Stats().Watched; n != 0 {
+		t.Errorf("%d objects are watched, and none is stored", n)
+	}
+}
+
+func TestOldVersionsThatArriveFastAreBounded(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	most := 0
+	for range 4 * slack {
+		w.put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a"}})
+		most = max(most, w.detector.Stats().Watched)
+	}
+	// Those of two rounds: an object is compared once more after it left.
+	if most > 3*slack {
+		t.Errorf("%d versions of one object were watched at once", most)
+	}
+	if n := w.detector.Stats().Compared; n > 16*slack {
+		t.Errorf("%d comparisons for %d objects", n, 4*slack)
+	}
+	w.expect()
+}
+
+func TestWhatIsEnteringIsWatchedHoweverLongItTakesToStore(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	p := fullPod("a")
+	w.detector.Entering(key("a"), p)
+	for range 5 {
+		w.expect()
+	}
+	if err := w.store.Put(p); err != nil {
+		t.Fatal(err)
+	}
+	w.detector.Settled()
+	w.expect()
+	p.Spec.NodeName = "x"
+	w.expect(`a spec.nodeName: "" -> "x" [ns/a]`)
+}
+
+func TestAnObjectThatIsPutAgainIsCopiedOnce(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	p := fullPod("a")
+	w.put(p)
+	w.put(p)
+	w.put(p)
+	if n := w.detector.Stats().Copied; n != 1 {
+		t.Errorf("copied %d times", n)
+	}
+}
+
+func TestAnUnstructuredObjectIsNamedByItsKindAndItsOwnNames(t *testing.T) {
+	keyOf := func(u *unstructured.Unstructured) (store.Key, error) {
+		return store.Key{Namespace: u.GetNamespace(), Name: u.GetName()}, nil
+	}
+	newObject := func(name string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Wheel",
+			"metadata": map[string]any{"namespace": "ns", "name": name, "labels": map[string]any{"a.b/c": "d"}},
+			"spec":     map[string]any{"spokes": []any{map[string]any{"length": int64(3)}}},
+		}}
+	}
+	w := newWorld(t, keyOf, Options[*unstructured.Unstructured]{All: true})
+	a, b, c := newObject("a"), newObject("b"), newObject("c")
+	b.Object["spec"] = a.Object["spec"]
+	c.Object["status"] = map[string]any{"were": a.Object["spec"].(map[string]any)["spokes"]}
+	w.put(a, b, c)
+	w.expect()
+	a.Object["spec"].(map[string]any)["spokes"].([]any)[0].(map[string]any)["length"] = int64(4)
+	w.detector.Check()
+	if len(w.errs) != 1 {
+		t.Fatalf("reported %v", w.errs)
+	}
+	want := "*unstructured.Unstructured (example.com/v1 Wheel) ns/a is read-only and was written to: " +
+		"spec.spokes[0].length was 3, is 4; 3 stored objects share this memory: ns/a, ns/b, ns/c"
+	if got := w.errs[0].Error(); got != want {
+		t.Errorf("got\n%s, want\n%s", got, want)
+	}
+	w.errs = nil
+	b.SetLabels(map[string]string{"x": "y"})
+	w.expect(`b metadata.labels.x: absent -> "y" [ns/b]`, `b metadata.labels[a.b/c]: "d" -> absent [ns/b]`)
+}
+
+// wheel is no runtime.Object, and keeps things to itself.
+type wheel struct {
+	name   string
+	spokes []*spoke
+	extra  map[string]any
+	next   *wheel
+}
+
+type spoke struct{ length int }
+
+func TestObjectsOfAnyTypeAreCopiedByReflection(t *testing.T) {
+	keyOf := func(w wheel) (store.Key, error) { return key(w.name), nil }
+	w := newWorld(t, keyOf, Options[wheel]{All: true})
+	shared := &spoke{1}
+	a := wheel{name: "a", spokes: []*spoke{shared, {2}}, extra: map[string]any{"k": []string{"v"}}}
+	b := wheel{name: "b", spokes: []*spoke{{3}, shared}}
+	a.next = &wheel{name: "cycle"}
+	a.next.next = a.next
+	w.put(a, b)
+	for range 4 {
+		w.expect()
+	}
+	shared.length = 9
+	a.extra["k"].([]string)[0] = "x"
+	w.expect(`a spokes[0].length: 1 -> 9 [ns/a ns/b]`, `a extra.k[0]: "v" -> "x" [ns/a]`)
+}
+
+func TestManyWritesAreReportedInBoundedNumbersAndNoneIsForgotten(t *testing.T) {
+	w := newWorld(t, podKey, Options[pod]{All: true})
+	pods := make([]pod, 2*maxErrors)
+	for i := range pods {
+		pods[i] = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: strings.Repeat("x", i+1)}}
+	}
+	w.put(pods...)
+	w.expect()
+	for _, p := range pods {
+		p.Spec.NodeName = "n"
+	}
+	if n := len(w.check()); n != maxErrors {
+		t.Errorf("first %d, want %d", n, maxErrors)
+	}
+	if n := len(w.check()); n != maxErrors {
+		t.Errorf("then %d, want %d", n, maxErrors)
+	}
+	w.expect()
+	pods[0].Spec.Containers = make([]corev1.Container, 3)
+	w.expect(`x spec.containers: nil -> []v1.Container of 3 [ns/x]`)
+	for i := range pods[0].Spec.Containers {
+		pods[0].Spec.Containers[i] = *fullPod("").Spec.Containers[0].DeepCopy()
+	}
+	if n := len(w.check()); n != maxDifferences {
+		t.Errorf("%d places of one object, want %d", n, maxDifferences)
+	}
+}
+
+func TestACopyThatPanicsIsMadeByReflection(t *testing.T) {
+	u := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"n": 3, "list": []string{"a"}}}}
+	var _ runtime.Object = u
+	c := deepCopy(u)
+	c.Object["spec"].(map[string]any)["list"].([]string)[0] = "b"
+	if u.Object["spec"].(map[string]any)["list"].([]string)[0] != "a" {
+		t.Error("the copy shares memory")
+	}
+}

@@ -1,0 +1,132 @@
+package mutation
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// structType is how values of a struct type are compared.
+type structType struct {
+	// equal compares two of them as a whole; nil if by fields.
+	equal func(a, b unsafe.Pointer) bool
+	// fields are the numbers of those to compare.
+	fields []int
+}
+
+func structTypeOf(t reflect.Type) *structType {
+	s := &structType{}
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		s.equal = func(a, b unsafe.Pointer) bool { return (*time.Time)(a).Equal(*(*time.Time)(b)) }
+	case reflect.TypeFor[resource.Quantity]():
+		s.equal = func(a, b unsafe.Pointer) bool {
+			// A copy, for Cmp may write into its receiver.
+			q := *(*resource.Quantity)(a)
+			r := (*resource.Quantity)(b)
+			return q.Cmp(*r) == 0 && q.Format == r.Format
+		}
+	}
+	hidden := false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		hidden = hidden || !f.IsExported()
+		if f.Name == "_" || f.Type.PkgPath() == "sync" || f.Type.PkgPath() == "sync/atomic" {
+			continue
+		}
+		s.fields = append(s.fields, i)
+	}
+	if s.equal == nil && hidden {
+		s.equal = equalMethod(t)
+	}
+	return s
+}
+
+// equalMethod returns t's method Equal, or nil.
+func equalMethod(t reflect.Type) func(a, b unsafe.Pointer) bool {
+	p := reflect.PointerTo(t)
+	m, ok := p.MethodByName("Equal")
+	if !ok || m.Type.NumIn() != 2 || m.Type.NumOut() != 1 || m.Type.Out(0) != reflect.TypeFor[bool]() {
+		return nil
+	}
+	arg := m.Type.In(1)
+	if arg != t && arg != p {
+		return nil
+	}
+	return func(a, b unsafe.Pointer) bool {
+		v := reflect.NewAt(t, b)
+		if arg == t {
+			v = v.Elem()
+		}
+		return m.Func.Call([]reflect.Value{reflect.NewAt(t, a), v})[0].Bool()
+	}
+}
+
+// pointerTo returns a pointer to v, or to a copy of it if it has no address;
+// nil if it can neither be had.
+func pointerTo(v reflect.Value) unsafe.Pointer {
+	if v.CanAddr() {
+		return v.Addr().UnsafePointer()
+	}
+	if !v.CanInterface() {
+		return nil
+	}
+	n := reflect.New(v.Type())
+	n.Elem().Set(v)
+	return n.UnsafePointer()
+}
+
+// show describes a value in few words.
+func show(v reflect.Value) string {
+	for v.IsValid() && v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return "nil"
+	}
+	switch k := v.Kind(); {
+	case k == reflect.String:
+		return strconv.Quote(cut(v.String()))
+	case k == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case k == reflect.Struct:
+		return showStruct(v)
+	case k == reflect.Array:
+		return v.Type().String()
+	case k == reflect.Slice || k == reflect.Map:
+		if v.IsNil() {
+			return "nil"
+		}
+		return fmt.Sprintf("%v of %d", v.Type(), v.Len())
+	case k == reflect.Pointer:
+		if v.IsNil() {
+			return "nil"
+		}
+		return "&" + show(v.Elem())
+	}
+	return v.Type().String()
+}
+
+// showStruct prints the two types that people know as values.
+func showStruct(v reflect.Value) string {
+	p := pointerTo(v)
+	switch {
+	case p == nil:
+	case v.Type() == reflect.TypeFor[time.Time]():
+		return (*time.Time)(p).Format(time.RFC3339Nano)
+	case v.Type() == reflect.TypeFor[resource.Quantity]():
+		q := *(*resource.Quantity)(p) // String writes into its receiver
+		return q.String()
+	}
+	return v.Type().String()
+}
