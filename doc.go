@@ -43,7 +43,8 @@
 //     counted and reported with its identity, and the stream goes on: the last
 //     good version stays, listed by [Informer.Quarantined].
 //  8. Returned objects are read-only. They are shared by all readers and
-//     handlers.
+//     handlers, and share memory with each other. A [MutationDetection] finds
+//     who writes to them.
 //  9. Run owns everything. Constructors start no goroutine; Run returns after
 //     all of them have ended, handlers included, and names a handler that does
 //     not end.

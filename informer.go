@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -20,6 +22,7 @@ type Informer[T any] struct {
 	hub        *deliver.Hub[T]
 	reflector  *reflector.Reflector[T]
 	quarantine *quarantine
+	detector   *mutation.Detector[T] // nil if off
 	// deferred are the store's errors, which come up under the hub's lock.
 	deferred deferredErrors
 
@@ -68,6 +71,10 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
+	i.detector, err = i.newDetector()
+	if err != nil {
+		return err
+	}
 	i.hub, err = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
@@ -85,6 +92,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		flush:      func() { i.deferred.report(i.opts.OnError) },
 		remove:     i.opts.RemoveUndecodable,
 		hub:        i.hub,
+		detector:   i.detector,
 		firstList:  func() { close(i.synced) },
 	}, reflector.Options{
 		Name:             i.opts.Name,
@@ -119,9 +127,17 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
+	var detection sync.WaitGroup
+	if i.detector != nil {
+		detection.Go(func() { i.detector.Run(ctx) })
+	}
 	err := i.reflector.Run(ctx)
 	stop()
-	return errors.Join(err, i.hub.Wait())
+	err = errors.Join(err, i.hub.Wait())
+	detection.Wait()
+	// Nobody writes to the store any more, and no handler to its objects.
+	i.detector.Check()
+	return err
 }
 
 // named says which informer err is about.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -28,6 +29,7 @@ type mirror[T any] struct {
 	flush      func() // reports what the store found wrong
 	remove     bool   // what cannot be taken in is removed, not kept
 	hub        *deliver.Hub[T]
+	detector   *mutation.Detector[T] // nil if off
 	// firstList is called once, when the first list has been published.
 	firstList func()
 	listed    bool
@@ -68,6 +70,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			healthy = false
 			continue
 		default:
+			m.detector.Entering(ev.Key, ev.Object)
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
 			})
@@ -81,6 +84,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 		w.changes = m.legal(m.store.Apply(batch, w.changes))
 		return w.changes, version
 	})
+	m.detector.Settled()
 	m.flush()
 	w.empty()
 }
@@ -133,6 +137,7 @@ func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version s
 	for i := range items {
 		it := &items[i]
 		if it.Err == nil {
+			m.detector.Entering(it.Key, it.Object)
 			ops = append(ops, store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo})
 			continue
 		}
@@ -158,6 +163,7 @@ func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version s
 		batch := store.Batch[T]{Scope: scope, Ops: ops, Reason: reason, ResourceVersion: version}
 		return m.legal(m.store.Replace(batch, nil)), version
 	})
+	m.detector.Settled()
 	m.flush()
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.

@@ -47,6 +47,9 @@ type Options[T any] struct {
 	// *HandlerPanicError, and goes on with the next change. Otherwise a panic
 	// ends the process, as Go has it, naming the handler and the key.
 	RecoverPanics bool
+	// MutationDetection looks for writes into the informer's objects; off if
+	// zero.
+	MutationDetection MutationDetection
 	// StopGrace is how long Run waits in silence for handlers to return before
 	// it reports, to OnError, the names of those that have not; 10 s if 0. Run
 	// goes on waiting for them.
@@ -88,6 +91,7 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.StopGrace == 0 {
 		o.StopGrace = 10 * time.Second
 	}
+	errs = append(errs, o.MutationDetection.validate())
 	return o, errors.Join(errs...)
 }
 

@@ -1,0 +1,72 @@
+package kinglet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/mutation"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// MutationDetection says whether an informer looks for writes into its
+// objects, which are read-only and share memory: a write through one reaches
+// its siblings. Each write that is found is reported to Options.OnError as a
+// *MutationError, once a place. The zero value looks for nothing, and costs
+// nothing. All and Sample exclude each other.
+//
+// To compare an object that somebody writes to is a data race, as is any other
+// read of it: a program that writes into its objects may be ended by the Go
+// runtime or the race detector before it is told.
+type MutationDetection struct {
+	// All watches every object, from before it is stored until it has been out
+	// of the store for one Interval. It is for tests: it costs a second copy of
+	// everything, and a comparison of everything every Interval. When Run
+	// returns, everything has been compared once more, so that a write by a
+	// handler that has ended by then is found as well.
+	All bool
+	// Sample watches a random choice of at most so many objects: 100 is a good
+	// number. It is for production: all of it takes at most a thousandth of
+	// one CPU's time (see internal/mutation for the little that it may go
+	// beyond), and one copy of as many objects. What it misses in one Interval
+	// it may find in another.
+	Sample int
+	// Interval is the time between two comparisons: 1 s with All, 30 s with
+	// Sample if 0.
+	Interval time.Duration
+}
+
+// MutationError says which object was written to after it was stored, where in
+// it, what stood there before and what now, and the keys of all objects that
+// share the memory.
+type MutationError = mutation.Error
+
+func (m MutationDetection) validate() error {
+	var errs []error
+	if m.Sample < 0 {
+		errs = append(errs, fmt.Errorf("MutationDetection.Sample is %d, must not be negative", m.Sample))
+	}
+	if m.All && m.Sample > 0 {
+		errs = append(errs, fmt.Errorf("MutationDetection.All is set and Sample is %d: one of the two", m.Sample))
+	}
+	if m.Interval < 0 {
+		errs = append(errs, fmt.Errorf("MutationDetection.Interval is %v, must not be negative", m.Interval))
+	}
+	return errors.Join(errs...)
+}
+
+// newDetector returns nil if nothing is to be looked for.
+func (i *Informer[T]) newDetector() (*mutation.Detector[T], error) {
+	m := i.opts.MutationDetection
+	if !m.All && m.Sample == 0 {
+		return nil, nil
+	}
+	return mutation.New(mutation.Options[T]{
+		All:      m.All,
+		Sample:   m.Sample,
+		Interval: m.Interval,
+		KeyFunc:  i.opts.KeyFunc,
+		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
+		Report:   i.opts.OnError,
+	})
+}

@@ -1,0 +1,174 @@
+package kinglet_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// mutations are the errors of that type among those reported, as text.
+func (r *rig) mutations() []string {
+	var lines []string
+	for _, err := range r.errors() {
+		var m *kinglet.MutationError
+		if errors.As(err, &m) {
+			keys := make([]string, len(m.Sharers))
+			for i, k := range m.Sharers {
+				keys[i] = k.Name
+			}
+			lines = append(lines, m.Key.Name+" "+m.Path+" "+strings.Join(keys, ","))
+		}
+	}
+	return lines
+}
+
+// transform makes the informer anew, on what fn makes of the source's objects.
+func (r *rig) transform(fn func(pod) (pod, error)) {
+	r.t.Helper()
+	opts := kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true}, OnError: func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, err)
+	}}
+	inf, err := kinglet.New(source.Map[pod](r.src, fn), opts)
+	r.must(err)
+	r.informer = inf
+}
+
+// publish adds an object, after which the detector's next look comes after all
+// that has happened so far: the race detector has nothing to say.
+func (r *rig) publish(name string) {
+	r.t.Helper()
+	synctest.Wait()
+	r.must(r.src.Add(newPod(name, "")))
+	synctest.Wait()
+}
+
+func TestGuarantee8AWriteThroughOneObjectNamesThePathAndAllThatShareIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{})
+		// Replicas share their environment, as a decoder makes them.
+		env := []corev1.EnvVar{{Name: "A"}, {Name: "B"}, {Name: "C", Value: "3"}}
+		r.transform(func(p pod) (pod, error) {
+			p.Spec.Containers = []corev1.Container{{Env: env}}
+			if p.Name == "z" {
+				p.Spec.Containers = nil
+			}
+			return p, nil
+		})
+		r.run()
+		for _, name := range []string{"a", "b", "c"} {
+			r.publish(name)
+		}
+		pass(3 * time.Second)
+		expect(t, r.mutations())
+		r.publish("d")
+		r.must(r.src.Delete(key("d")))
+		synctest.Wait()
+		held, _ := r.informer.Store().Get(key("b"))
+		held.Spec.Containers[0].Env[2].Value = "x"
+		r.publish("z")
+		pass(2 * time.Second)
+		r.end()
+		got := r.mutations()
+		if len(got) != 1 || !strings.HasSuffix(got[0], " spec.containers[0].env[2].value a,b,c") {
+			t.Errorf("reported %q", got)
+		}
+	})
+}
+
+func TestAWriteInTheLastMomentIsReportedBeforeRunReturns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true}}, newPod("a", "n1"))
+		r.add(kinglet.HandlerFuncs[pod]{OnAdd: func(ctx context.Context, p pod, _ bool) {
+			<-ctx.Done()
+			p.Spec.NodeName = "mine"
+		}}, kinglet.HandlerOptions{})
+		r.run()
+		r.end()
+		expect(t, r.mutations(), "a spec.nodeName a")
+	})
+}
+
+func TestASampleIsCheckedFromTimeToTimeAndWhenTheInformerStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{Sample: 10, Interval: time.Minute}}, newPod("a", "n1"))
+		r.run()
+		held, _ := r.informer.Store().Get(key("a"))
+		held.Spec.NodeName = "mine"
+		r.publish("z")
+		expect(t, r.mutations())
+		pass(61 * time.Second)
+		expect(t, r.mutations(), "a spec.nodeName a")
+		held.Spec.Hostname = "mine"
+		r.publish("y")
+		r.end()
+		expect(t, r.mutations(), "a spec.nodeName a", "a spec.hostname a")
+	})
+}
+
+// What a deleted object or an old version shared lives on in others.
+func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true}}, newPod("a", "n1"))
+		r.add(kinglet.HandlerFuncs[pod]{
+			OnUpdate: func(_ context.Context, old, _ pod) { old.Spec.NodeName = "mine" },
+			OnDelete: func(_ context.Context, d kinglet.DeletedObject[pod]) { d.Object.Spec.Hostname = "mine" },
+		}, kinglet.HandlerOptions{})
+		r.run()
+		r.must(r.src.Update(newPod("a", "n2")))
+		r.publish("z")
+		pass(2 * time.Second)
+		expect(t, r.mutations(), "a spec.nodeName ")
+		// Deleted while nobody watched: what the handler is given is what the
+		// store held, not what the server sends with the delete.
+		r.src.Disconnect(nil)
+		r.must(r.src.Delete(key("a")))
+		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
+		synctest.Wait()
+		r.end()
+		expect(t, r.mutations(), "a spec.nodeName ", "a spec.hostname ")
+	})
+}
+
+func TestNothingRunsForADetectorThatIsOff(t *testing.T) {
+	count := func(m kinglet.MutationDetection) (goroutines int) {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, kinglet.Options[pod]{MutationDetection: m}, newPod("a", "n1"))
+			r.run()
+			goroutines = runtime.NumGoroutine()
+			r.end()
+		})
+		return goroutines
+	}
+	off, on := count(kinglet.MutationDetection{}), count(kinglet.MutationDetection{All: true})
+	if on != off+1 {
+		t.Errorf("%d goroutines with the detector off, %d with it on", off, on)
+	}
+}
+
+func TestMutationDetectionNamesEverythingThatIsWrong(t *testing.T) {
+	r := numbers{}
+	_, err := kinglet.New[int](r, kinglet.Options[int]{
+		MutationDetection: kinglet.MutationDetection{All: true, Sample: 1, Interval: -1},
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{"All", "Sample", "Interval"} {
+		if !slices.Contains(strings.FieldsFunc(err.Error(), func(r rune) bool { return strings.ContainsRune(" .\n,:", r) }), want) {
+			t.Errorf("%q is missing in %v", want, err)
+		}
+	}
+}
