@@ -1,0 +1,360 @@
+package protobuf
+
+import (
+	"reflect"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// Compile makes the plan of a Go struct type with generated protobuf code,
+// without the fields named by drop: paths of JSON names, through slices, for
+// example "metadata.managedFields" and "spec.containers.env". What is below a
+// dropped field may be named, too. It takes some milliseconds for a large type.
+//
+// The error is a *TypeError if the type has no Unmarshal, or one that could
+// recurse where a plan cannot tell how deep; a *PathError if a field to drop
+// does not exist, or is inside of what decodes itself.
+func Compile(typ reflect.Type, drop []string) (*Plan, error) {
+	if typ.Kind() != reflect.Struct || !canUnmarshal(typ) {
+		return nil, &TypeError{typ, "it has no Unmarshal, or is no struct"}
+	}
+	paths, err := resolve(typ, drop)
+	if err != nil {
+		return nil, err
+	}
+	c := compiler{messages: map[messageKey]*message{}}
+	p := &Plan{root: c.message(typ, names(paths)), drop: paths, quantityText: -1}
+	whole := c.message(typ, nil)
+	if c.err != nil {
+		return nil, c.err
+	}
+	if len(paths) > 0 && p.root.foreign {
+		return nil, &PathError{Type: typ, Path: drop[0], Reason: "the type decodes itself"}
+	}
+	if c.recursive {
+		p.whole = whole
+	}
+	if f, ok := quantityType.FieldByName("s"); ok && f.Type.Kind() == reflect.String {
+		p.quantityText = int(f.Offset)
+	}
+	return p, nil
+}
+
+var (
+	unmarshalerType = reflect.TypeFor[unmarshaler]()
+	quantityType    = reflect.TypeFor[resource.Quantity]()
+	timeType        = reflect.TypeFor[metav1.Time]()
+	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
+)
+
+func canUnmarshal(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
+
+// generated reports that a type's Unmarshal was written by gogo, for the fields
+// that the type has.
+func generated(typ reflect.Type) bool {
+	m, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
+	if !ok || typ.Kind() != reflect.Struct {
+		return false
+	}
+	file, _ := runtime.FuncForPC(m.Func.Pointer()).FileLine(m.Func.Pointer())
+	return strings.HasSuffix(file, ".pb.go")
+}
+
+// compiler makes messages, each once.
+type compiler struct {
+	messages  map[messageKey]*message
+	open      []*message // being compiled
+	recursive bool
+	err       error
+}
+
+type messageKey struct {
+	typ  reflect.Type
+	drop string
+}
+
+// message returns the plan of a type without some of its fields.
+func (c *compiler) message(typ reflect.Type, drop []string) *message {
+	key := messageKey{typ, strings.Join(drop, " ")}
+	if m := c.messages[key]; m != nil {
+		for _, o := range c.open {
+			if o == m {
+				c.recursive = true
+			}
+		}
+		return m
+	}
+	m := &message{typ: typ, size: typ.Size()}
+	c.messages[key] = m
+	c.open = append(c.open, m)
+	defer func() { c.open = c.open[:len(c.open)-1] }()
+	if typ == timeType || typ == microTimeType || typ == quantityType {
+		m.foreign = true
+		m.private = typ == quantityType
+		return m
+	}
+	if reason := c.fields(m, drop); reason != "" {
+		m.foreign, m.ops, m.index = true, nil, nil
+		nests, private := inspect(typ, nil)
+		m.private = private
+		if nests && generated(typ) && c.err == nil {
+			c.err = &TypeError{typ, "it contains itself, and " + reason}
+		}
+	}
+	return m
+}
+
+// maxFields is how many fields a planned message may have: one bit each of
+// what was seen.
+const maxFields = 64
+
+// fields fills in a message's ops, or says why it cannot have any.
+func (c *compiler) fields(m *message, drop []string) string {
+	if !generated(m.typ) {
+		return "its Unmarshal is its own"
+	}
+	for i := range m.typ.NumField() {
+		f := m.typ.Field(i)
+		if !f.IsExported() && !f.Anonymous {
+			return "it has unexported fields"
+		}
+		tag, ok := f.Tag.Lookup("protobuf")
+		if !ok && f.Anonymous && f.Type == reflect.TypeFor[metav1.TypeMeta]() {
+			continue
+		}
+		inner, gone := below(drop, f)
+		if gone {
+			continue
+		}
+		o, ok := c.op(f, tag, inner)
+		if !ok {
+			return "it has a field that is not supported: " + f.Name
+		}
+		if holdsQuantity(f.Type) {
+			m.quantities |= 1 << (len(m.ops) & 63)
+		}
+		m.ops = append(m.ops, o)
+		if len(m.ops) > maxFields {
+			return "it has more than 64 fields"
+		}
+		for len(m.index) <= int(o.number) {
+			m.index = append(m.index, 0)
+		}
+		if m.index[o.number] != 0 {
+			return "it has two fields of a number"
+		}
+		m.index[o.number] = uint8(len(m.ops))
+	}
+	return ""
+}
+
+// maxNumber is the highest field number that a planned message may have: the
+// index takes a byte for each.
+const maxNumber = 1 << 10
+
+// op returns how a field is decoded.
+func (c *compiler) op(f reflect.StructField, tag string, drop []string) (op, bool) {
+	parts := strings.Split(tag, ",")
+	if len(parts) < 3 {
+		return op{}, false
+	}
+	number, err := strconv.Atoi(parts[1])
+	// The first word is not to be relied on: it is "bytes" for numbers, too.
+	// What it cannot be taken for is a number of another encoding.
+	if err != nil || number < 1 || number > maxNumber ||
+		strings.HasPrefix(parts[0], "zigzag") || parts[0] == "fixed32" || parts[0] == "group" {
+		return op{}, false
+	}
+	fixed := parts[0] == "fixed64"
+	o := op{number: uint16(number), offset: f.Offset, size: f.Type.Size(), typ: f.Type, wire: wireBytes}
+	if !c.shape(&o, f.Type, drop) {
+		return op{}, false
+	}
+	if fixed && o.wire != wireFixed64 {
+		return op{}, false
+	}
+	v := uint64(number)<<3 | uint64(o.wire)
+	for ; v >= 0x80; v >>= 7 {
+		o.tag[o.tagLen] = byte(v) | 0x80
+		o.tagLen++
+	}
+	o.tag[o.tagLen] = byte(v)
+	o.tagLen++
+	if o.kind >= kindBoolPointer {
+		o.unit = share.UnitOf(f.Type, share.Protobuf, strings.Join(drop, " "))
+	}
+	return o, true
+}
+
+// shape finds an op's kind by the field's type.
+func (c *compiler) shape(o *op, typ reflect.Type, drop []string) bool {
+	switch typ {
+	case timeType:
+		o.kind = kindTime
+		return true
+	case microTimeType:
+		o.kind = kindMicroTime
+		return true
+	case quantityType:
+		o.kind = kindQuantity
+		return true
+	}
+	if canUnmarshal(typ) {
+		o.kind = kindMessage
+		o.elem = c.message(typ, drop)
+		return true
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		o.kind = kindString
+	case reflect.Bool:
+		o.kind, o.wire = kindBool, wireVarint
+	case reflect.Int32, reflect.Uint32:
+		o.kind, o.wire = kindInt32, wireVarint
+	case reflect.Int64, reflect.Uint64:
+		o.kind, o.wire = kindInt64, wireVarint
+	case reflect.Float64:
+		o.kind, o.wire = kindFloat64, wireFixed64
+	case reflect.Pointer:
+		return c.pointer(o, typ.Elem(), drop)
+	case reflect.Slice:
+		return c.slice(o, typ.Elem(), drop)
+	case reflect.Map:
+		return c.mapped(o, typ, drop)
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *compiler) pointer(o *op, elem reflect.Type, drop []string) bool {
+	switch elem {
+	case timeType:
+		o.kind = kindTimePointer
+		return true
+	case microTimeType:
+		o.kind = kindMicroTimePointer
+		return true
+	case quantityType:
+		o.kind = kindQuantityPointer
+		return true
+	}
+	if canUnmarshal(elem) {
+		o.kind = kindMessagePointer
+		o.elem = c.message(elem, drop)
+		return true
+	}
+	switch elem.Kind() {
+	case reflect.String:
+		o.kind = kindStringPointer
+	case reflect.Bool:
+		o.kind, o.wire = kindBoolPointer, wireVarint
+	case reflect.Int32, reflect.Uint32:
+		o.kind, o.wire = kindInt32Pointer, wireVarint
+	case reflect.Int64, reflect.Uint64:
+		o.kind, o.wire = kindInt64Pointer, wireVarint
+	case reflect.Float64:
+		o.kind, o.wire = kindFloat64Pointer, wireFixed64
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *compiler) slice(o *op, elem reflect.Type, drop []string) bool {
+	if canUnmarshal(elem) {
+		if elem.Kind() != reflect.Struct {
+			return false
+		}
+		o.kind = kindMessages
+		o.elem = c.message(elem, drop)
+		return true
+	}
+	switch elem.Kind() {
+	case reflect.Uint8:
+		o.kind = kindBytes
+	case reflect.String:
+		o.kind = kindStrings
+	case reflect.Bool:
+		o.kind, o.wire = kindBools, wireVarint
+	case reflect.Int32, reflect.Uint32:
+		o.kind, o.wire = kindInt32s, wireVarint
+	case reflect.Int64, reflect.Uint64:
+		o.kind, o.wire = kindInt64s, wireVarint
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *compiler) mapped(o *op, typ reflect.Type, drop []string) bool {
+	if typ.Key().Kind() != reflect.String {
+		return false
+	}
+	elem := typ.Elem()
+	switch {
+	case elem == quantityType:
+		o.kind = kindQuantityMap
+	case canUnmarshal(elem):
+		o.kind = kindMessageMap
+		o.elem = c.message(elem, drop)
+	case elem.Kind() == reflect.String:
+		o.kind = kindStringMap
+	case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Uint8:
+		o.kind = kindBytesMap
+	default:
+		return false
+	}
+	return true
+}
+
+// holdsQuantity reports that a Quantity is part of the type's own memory.
+func holdsQuantity(typ reflect.Type) bool {
+	if typ == quantityType {
+		return true
+	}
+	if typ.Kind() == reflect.Struct {
+		for i := range typ.NumField() {
+			if holdsQuantity(typ.Field(i).Type) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inspect reports whether a type contains itself, and whether quantities can be
+// addressed in it.
+func inspect(typ reflect.Type, above []reflect.Type) (nests, private bool) {
+	switch typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+		return inspect(typ.Elem(), above)
+	case reflect.Struct:
+	default:
+		return false, false
+	}
+	switch typ {
+	case quantityType:
+		return false, true
+	case reflect.TypeFor[time.Time]():
+		return false, false
+	}
+	for _, t := range above {
+		if t == typ {
+			return true, false
+		}
+	}
+	above = append(above, typ)
+	for i := range typ.NumField() {
+		n, p := inspect(typ.Field(i).Type, above)
+		nests, private = nests || n, private || p
+	}
+	return nests, private
+}

@@ -1,0 +1,205 @@
+package protobuf
+
+import (
+	"reflect"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// The maps of one shape are one type here, whatever their keys and values are
+// called: a map in memory refers to no type.
+
+// entries reads the entries of a run of a map's field, which run has measured.
+type entries struct {
+	run    []byte
+	tagLen int
+	at     int
+}
+
+// next returns the next entry. It is not ok unless it is a key and perhaps a
+// value, both with a length, as gogo writes them.
+func (e *entries) next() (key, value []byte, ok bool) {
+	begin, end := extent(e.run, e.at+e.tagLen)
+	e.at = end
+	b := e.run[begin:end]
+	if len(b) == 0 || b[0] != 1<<3|wireBytes {
+		return nil, nil, false
+	}
+	begin, end = extent(b, 1)
+	if end < 0 {
+		return nil, nil, false
+	}
+	key = b[begin:end]
+	if end == len(b) {
+		// A slice of bytes that is nil; it becomes an empty one.
+		return key, nil, true
+	}
+	if b[end] != 2<<3|wireBytes {
+		return nil, nil, false
+	}
+	begin, end = extent(b, end+1)
+	if end != len(b) {
+		return nil, nil, false
+	}
+	return key, b[begin:end], true
+}
+
+// hint is how many entries to make room for: not what is only claimed, as a key
+// may repeat.
+func hint(count int, run []byte) int { return min(count, len(run)/8) }
+
+// mapBytes is about what a map takes with n values of a size, and keys, which
+// are strings.
+func mapBytes(n int, value uintptr) int {
+	groups := max(1, (n+6)/7)
+	return 48 + groups*8*(1+16+int(value))
+}
+
+func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	e := entries{run: b, tagLen: int(o.tagLen)}
+	var old map[string]string
+	if last != nil {
+		old = *(*map[string]string)(unsafe.Pointer(&last))
+	}
+	if last != nil && count == len(old) && e.equal(old, count) {
+		return same
+	}
+	e.at = 0
+	m := make(map[string]string, hint(count, b))
+	d.session.Allocated += mapBytes(count, unsafe.Sizeof(""))
+	for range count {
+		key, value, ok := e.next()
+		if !ok {
+			return failed
+		}
+		v, ok := old[string(key)]
+		if !ok || v != string(value) {
+			v = d.string(value)
+		}
+		m[d.string(key)] = v
+	}
+	*(*map[string]string)(field) = m
+	return changed
+}
+
+// equal reports that the entries are those of m, which has as many, in
+// ascending order, so that none is there twice.
+func (e *entries) equal(m map[string]string, count int) bool {
+	var before []byte
+	for i := range count {
+		key, value, ok := e.next()
+		if !ok || i > 0 && string(key) <= string(before) {
+			return false
+		}
+		v, ok := m[string(key)]
+		if !ok || v != string(value) {
+			return false
+		}
+		before = key
+	}
+	return true
+}
+
+// bytesMap decodes the data of a Secret. A value that the last version has, too,
+// is taken from there.
+func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	var old map[string][]byte
+	if last != nil {
+		old = *(*map[string][]byte)(unsafe.Pointer(&last))
+	}
+	st := same
+	if last == nil || len(old) != count {
+		st = changed
+	}
+	e := entries{run: b, tagLen: int(o.tagLen)}
+	m := make(map[string][]byte, hint(count, b))
+	d.session.Allocated += mapBytes(count, unsafe.Sizeof(b)) + len(b)
+	for range count {
+		key, value, ok := e.next()
+		if !ok {
+			return failed
+		}
+		v, ok := old[string(key)]
+		if !ok || string(v) != string(value) {
+			st = changed
+			v = make([]byte, len(value))
+			copy(v, value)
+		}
+		m[d.string(key)] = v
+	}
+	if len(m) != count {
+		st = changed
+	}
+	if st != same {
+		*(*map[string][]byte)(field) = m
+	}
+	return st
+}
+
+// quantityMap decodes a ResourceList. Its quantities cannot be addressed, so
+// they may be shared and compared.
+func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	var old map[string]resource.Quantity
+	if last != nil {
+		old = *(*map[string]resource.Quantity)(unsafe.Pointer(&last))
+	}
+	st := same
+	if last == nil || len(old) != count {
+		st = changed
+	}
+	e := entries{run: b, tagLen: int(o.tagLen)}
+	m := make(map[string]resource.Quantity, hint(count, b))
+	d.session.Allocated += mapBytes(count, unsafe.Sizeof(resource.Quantity{})) + len(b)
+	var q resource.Quantity
+	for range count {
+		key, value, ok := e.next()
+		if !ok {
+			return failed
+		}
+		q = resource.Quantity{}
+		if !tryUnmarshal(&q, value) {
+			return failed
+		}
+		if v, ok := old[string(key)]; !ok || v != q {
+			st = changed
+		}
+		m[d.string(key)] = q
+	}
+	if len(m) != count {
+		st = changed
+	}
+	if st != same {
+		*(*map[string]resource.Quantity)(field) = m
+	}
+	return st
+}
+
+// messageMap decodes the maps that are rare, by reflection.
+func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	private := d.private
+	e := entries{run: b, tagLen: int(o.tagLen)}
+	m := reflect.MakeMapWithSize(o.typ, hint(count, b))
+	d.session.Allocated += mapBytes(count, o.elem.size)
+	key := reflect.New(o.typ.Key()).Elem()
+	for range count {
+		k, value, ok := e.next()
+		if !ok {
+			return failed
+		}
+		v := reflect.New(o.elem.typ)
+		if d.decode(o.elem, v.UnsafePointer(), value, nil, share.Cursor{}, false) == failed {
+			return failed
+		}
+		key.SetString(d.string(k))
+		m.SetMapIndex(key, v.Elem())
+	}
+	if last != nil && d.private == private &&
+		reflect.DeepEqual(m.Interface(), reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem().Interface()) {
+		return same
+	}
+	reflect.NewAt(o.typ, field).Elem().Set(m)
+	return changed
+}

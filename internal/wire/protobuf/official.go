@@ -1,0 +1,69 @@
+package protobuf
+
+import (
+	"reflect"
+	"runtime/debug"
+	"unsafe"
+)
+
+// unmarshaler is what gogo generates.
+type unmarshaler interface{ Unmarshal([]byte) error }
+
+// official decodes a whole object by its own Unmarshal.
+func (p *Plan) official(raw []byte) (Result, error) {
+	if p.whole != nil && !p.whole.fits(raw) {
+		return Result{}, &DepthError{p.root.typ}
+	}
+	v := reflect.New(p.root.typ)
+	if err := unmarshal(v.Interface().(unmarshaler), raw); err != nil {
+		return Result{}, err
+	}
+	for _, path := range p.drop {
+		path.clear(v.Elem())
+	}
+	return Result{Object: v.UnsafePointer()}, nil
+}
+
+// foreign decodes a part of an object by its type's own Unmarshal.
+func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte, last unsafe.Pointer) status {
+	v := reflect.NewAt(m.typ, dst)
+	// gogo's code begins with a composite literal.
+	switch m.typ.Kind() {
+	case reflect.Slice:
+		v.Elem().Set(reflect.MakeSlice(m.typ, 0, 0))
+	case reflect.Map:
+		v.Elem().Set(reflect.MakeMap(m.typ))
+	}
+	if !tryUnmarshal(v.Interface().(unmarshaler), b) {
+		return failed
+	}
+	d.session.Allocated += len(b)
+	if m.private {
+		d.private++
+		return changed
+	}
+	if last != nil && reflect.DeepEqual(v.Interface(), reflect.NewAt(m.typ, last).Interface()) {
+		return same
+	}
+	return changed
+}
+
+func unmarshal(u unmarshaler, raw []byte) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return u.Unmarshal(raw)
+}
+
+// tryUnmarshal reports whether u takes raw. If not, Unmarshal of the whole
+// object will say why.
+func tryUnmarshal(u unmarshaler, raw []byte) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	return u.Unmarshal(raw) == nil
+}

@@ -1,0 +1,195 @@
+package protobuf
+
+import (
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// Plan decodes objects of one Go type. It is immutable and safe for concurrent
+// use.
+type Plan struct {
+	root *message
+	// whole is root without anything dropped, if messages of the type can
+	// nest: it tells how deep.
+	whole *message
+	drop  []path
+	// quantityText is where a Quantity keeps what String returned, or -1.
+	quantityText int
+
+	decoders sync.Pool // of *decoder
+	roots    sync.Pool // of *root's type, zeroed: what Same left over
+}
+
+// message is the plan of one struct type with one set of fields dropped, or of
+// a type that decodes itself.
+type message struct {
+	typ  reflect.Type
+	size uintptr
+	// foreign says that the type's own Unmarshal decodes it; there are no ops.
+	foreign bool
+	// private says that a foreign type holds quantities that can be addressed.
+	private bool
+	ops     []op
+	// index finds the op of a field number: its place in ops and 1, or 0.
+	index []uint8
+	// quantities has the bits of the ops that hold a Quantity in place: where
+	// one is absent, the object has a zero Quantity, which String writes to.
+	quantities uint64
+	recursive  bool
+}
+
+// op decodes one field.
+type op struct {
+	kind   kind
+	wire   uint8
+	number uint16
+	offset uintptr
+	size   uintptr // of the field
+	// tag is how the field's tag is encoded, for repeated fields.
+	tag    [3]byte
+	tagLen uint8
+	// unit is set for pointers, slices and maps.
+	unit share.Unit
+	// elem is the message that a struct, pointer, slice or map is of.
+	elem *message
+	// typ is the field's type, for slices of messages and for maps.
+	typ reflect.Type
+}
+
+// kind is how a field is decoded.
+type kind uint8
+
+const (
+	kindString kind = iota
+	kindBool
+	kindInt32
+	kindInt64
+	kindFloat64
+	kindTime
+	kindMicroTime
+	kindQuantity
+	kindMessage
+	// From here on: what can be shared.
+	kindBoolPointer
+	kindInt32Pointer
+	kindInt64Pointer
+	kindFloat64Pointer
+	kindStringPointer
+	kindTimePointer
+	kindMicroTimePointer
+	kindQuantityPointer
+	kindMessagePointer
+	kindBytes
+	// From here on: repeated.
+	kindStrings
+	kindBools
+	kindInt32s
+	kindInt64s
+	kindMessages
+	kindStringMap
+	kindBytesMap
+	kindQuantityMap
+	kindMessageMap
+)
+
+func (k kind) repeated() bool { return k >= kindStrings }
+
+// slice reports that the field is a slice header.
+func (k kind) slice() bool { return k >= kindBytes && k <= kindMessages }
+
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+// sliceHeader is a slice in memory. Its pointer is one that the collector and
+// the write barrier know.
+type sliceHeader struct {
+	ptr      unsafe.Pointer
+	len, cap int
+}
+
+// make allocates one value of the message's type.
+func (m *message) make() unsafe.Pointer { return reflect.New(m.typ).UnsafePointer() }
+
+// copy copies one value of the message's type.
+func (m *message) copy(dst, src unsafe.Pointer) {
+	reflect.NewAt(m.typ, dst).Elem().Set(reflect.NewAt(m.typ, src).Elem())
+}
+
+// Result is what Decode makes of an object's bytes.
+type Result struct {
+	// Object is a pointer to the Go struct.
+	Object unsafe.Pointer
+	// Memo is to be kept beside the object, or nil.
+	Memo *share.Memo
+	// Same says that the object has not changed: Object and Memo are what
+	// Decode was given.
+	Same bool
+}
+
+// Decode decodes one object from its message. last is the object's last version
+// and memo what was returned with it by the same plan; both may be nil.
+//
+// If s has a table, the object shares memory with last and with other objects:
+// it must not be modified, and neither must they. Otherwise last and memo are
+// disregarded, and the object is the caller's own. Nothing refers to raw
+// afterwards. A message of n bytes costs O(n) time and memory.
+func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (Result, error) {
+	if s.Table == nil {
+		last, memo = nil, nil
+	}
+	if res, ok := p.planned(s, raw, last, memo); ok {
+		return res, nil
+	}
+	return p.official(raw)
+}
+
+// planned decodes by the plan. It is not ok if raw is not for it.
+func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (Result, bool) {
+	if p.root.foreign {
+		return Result{}, false
+	}
+	d, _ := p.decoders.Get().(*decoder)
+	if d == nil {
+		d = &decoder{quantityText: p.quantityText}
+	}
+	d.session, d.table, d.depth = s, s.Table, 0
+	s.Begin()
+	root := p.takeRoot()
+	st := d.message(p.root, root, raw, last, memo.In(share.Protobuf), s.Table != nil)
+	d.session, d.table = nil, nil
+	p.decoders.Put(d)
+	switch st {
+	case failed:
+		return Result{}, false
+	case same:
+		p.giveRoot(root)
+		return Result{Object: last, Memo: memo, Same: true}, true
+	}
+	res := Result{Object: root}
+	if s.Mark() > 0 {
+		res.Memo = s.Memo(share.Protobuf)
+	}
+	s.Allocated += int(p.root.size) + res.Memo.Bytes()
+	return res, true
+}
+
+func (p *Plan) takeRoot() unsafe.Pointer {
+	if v := p.roots.Get(); v != nil {
+		return reflect.ValueOf(v).UnsafePointer()
+	}
+	return p.root.make()
+}
+
+// giveRoot keeps an object that is not needed for the next one.
+func (p *Plan) giveRoot(root unsafe.Pointer) {
+	v := reflect.NewAt(p.root.typ, root)
+	v.Elem().SetZero()
+	p.roots.Put(v.Interface())
+}

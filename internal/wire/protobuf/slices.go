@@ -1,0 +1,116 @@
+package protobuf
+
+import (
+	"reflect"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// makeSlice allocates the array of a slice of n elements, by having an empty
+// slice grow: reflect.MakeSlice would allocate the slice's header, too.
+func (d *decoder) makeSlice(typ reflect.Type, n int) unsafe.Pointer {
+	reflect.NewAt(typ, unsafe.Pointer(&d.array)).Elem().Grow(n)
+	p := d.array.ptr
+	d.array = sliceHeader{}
+	return p
+}
+
+// messages decodes a run of messages. Each element is a unit with its place as
+// its number, and compared with the last version's at the same place.
+func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside share.Cursor, note bool) status {
+	m := o.elem
+	var array unsafe.Pointer
+	if count == 1 {
+		array = m.make()
+	} else {
+		array = d.makeSlice(o.typ, count)
+	}
+	d.session.Allocated += count * int(m.size)
+	st := same
+	if last.Len != count {
+		st = changed
+	}
+	i := 0
+	for at := range count {
+		begin, end := extent(b, i+int(o.tagLen))
+		offset := uintptr(at) * m.size
+		var old unsafe.Pointer
+		if at < last.Len {
+			old = unsafe.Add(last.Ptr, offset)
+		}
+		s := d.inPlace(m, at, unsafe.Add(array, offset), b[begin:end], old, &inside, note)
+		if s != same {
+			if s == failed {
+				return failed
+			}
+			st = changed
+		}
+		i = end
+	}
+	if st != same {
+		*(*sliceHeader)(field) = sliceHeader{array, count, count}
+	}
+	return st
+}
+
+func (d *decoder) strings(o *op, field unsafe.Pointer, b []byte, count int, last share.Value) status {
+	old := unsafe.Slice((*string)(last.Ptr), last.Len)
+	list := make([]string, count)
+	d.session.Allocated += count * int(unsafe.Sizeof(""))
+	st := same
+	if last.Len != count {
+		st = changed
+	}
+	i := 0
+	for at := range list {
+		begin, end := extent(b, i+int(o.tagLen))
+		if at < len(old) && old[at] == string(b[begin:end]) {
+			list[at] = old[at]
+		} else {
+			list[at] = d.string(b[begin:end])
+			st = changed
+		}
+		i = end
+	}
+	if st != same {
+		*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(list)), count, count}
+	}
+	return st
+}
+
+func (d *decoder) bytes(field unsafe.Pointer, b []byte, last share.Value) status {
+	if last.Ptr != nil && string(unsafe.Slice((*byte)(last.Ptr), last.Len)) == string(b) {
+		return same
+	}
+	// Empty, not nil, for no bytes.
+	v := make([]byte, len(b))
+	copy(v, b)
+	d.session.Allocated += len(b)
+	*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(v)), len(v), len(v)}
+	return changed
+}
+
+// numbers decodes a run of numbers that are not packed.
+func numbers[T bool | int32 | int64](d *decoder, o *op, field unsafe.Pointer, b []byte, count int, last share.Value) status {
+	old := unsafe.Slice((*T)(last.Ptr), last.Len)
+	list := make([]T, count)
+	d.session.Allocated += count * int(unsafe.Sizeof(list[0]))
+	st := same
+	if last.Len != count {
+		st = changed
+	}
+	i := 0
+	for at := range list {
+		var v uint64
+		v, i = uvarint(b, i+int(o.tagLen))
+		list[at] = number[T](v)
+		if at >= len(old) || old[at] != list[at] {
+			st = changed
+		}
+	}
+	if st != same {
+		*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(list)), count, count}
+	}
+	return st
+}

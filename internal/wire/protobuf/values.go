@@ -1,0 +1,154 @@
+package protobuf
+
+import (
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// number converts a varint as gogo does: what is too large is cut off.
+func number[T bool | int32 | int64](v uint64) T {
+	var res T
+	switch p := any(&res).(type) {
+	case *bool:
+		*p = v != 0
+	case *int32:
+		*p = int32(v)
+	case *int64:
+		*p = int64(v)
+	}
+	return res
+}
+
+// number sets a field to a number, or to a pointer to one.
+func (d *decoder) number(o *op, field unsafe.Pointer, v uint64, old unsafe.Pointer) status {
+	switch o.kind {
+	case kindBool:
+		return inField(field, v != 0, old)
+	case kindInt32:
+		return inField(field, int32(v), old)
+	case kindInt64:
+		return inField(field, int64(v), old)
+	case kindBoolPointer:
+		return byPointer(d, field, v != 0, old)
+	case kindInt32Pointer:
+		return byPointer(d, field, int32(v), old)
+	case kindInt64Pointer:
+		return byPointer(d, field, int64(v), old)
+	}
+	panic("BUG: no such kind of number")
+}
+
+func (d *decoder) float64(o *op, field unsafe.Pointer, v float64, old unsafe.Pointer) status {
+	if o.kind == kindFloat64 {
+		return inField(field, v, old)
+	}
+	return byPointer(d, field, v, old)
+}
+
+func inField[T bool | int32 | int64 | float64](field unsafe.Pointer, v T, old unsafe.Pointer) status {
+	*(*T)(field) = v
+	if old != nil && *(*T)(old) == v {
+		return same
+	}
+	return changed
+}
+
+func byPointer[T bool | int32 | int64 | float64](d *decoder, field unsafe.Pointer, v T, old unsafe.Pointer) status {
+	if old != nil {
+		if p := *(**T)(old); p != nil && *p == v {
+			*(**T)(field) = p
+			return same
+		}
+	}
+	p := new(T)
+	*p = v
+	d.session.Allocated += int(unsafe.Sizeof(v))
+	*(**T)(field) = p
+	return changed
+}
+
+// timestamp decodes a Time, or a MicroTime, as their Unmarshal does.
+func timestamp(b []byte, micro bool) (time.Time, bool) {
+	if len(b) == 0 {
+		return time.Time{}, true
+	}
+	// Seconds, then nanoseconds, as their own encoder writes them.
+	if b[0] != 1<<3|wireVarint {
+		return time.Time{}, false
+	}
+	seconds, i := uvarint(b, 1)
+	if i < 0 || i >= len(b) || b[i] != 2<<3|wireVarint {
+		return time.Time{}, false
+	}
+	nanos, i := uvarint(b, i+1)
+	if i != len(b) {
+		return time.Time{}, false
+	}
+	if !micro {
+		nanos = 0
+	}
+	d := time.Duration(int32(nanos)).Truncate(time.Microsecond)
+	return time.Unix(int64(seconds), int64(d)).Local(), true
+}
+
+func (d *decoder) timePointer(o *op, field unsafe.Pointer, b []byte, last unsafe.Pointer) status {
+	t, ok := timestamp(b, o.kind == kindMicroTimePointer)
+	if !ok {
+		return failed
+	}
+	if last != nil && *(*time.Time)(last) == t {
+		return same
+	}
+	p := new(time.Time)
+	*p = t
+	d.session.Allocated += int(unsafe.Sizeof(t))
+	*(**time.Time)(field) = p
+	return changed
+}
+
+// parse decodes a quantity. What stands in last is not looked at: its String
+// may be writing to it.
+func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
+	if !tryUnmarshal(q, b) {
+		return false
+	}
+	if d.quantityText < 0 || *(*string)(unsafe.Add(unsafe.Pointer(q), d.quantityText)) == "" {
+		d.private++
+	}
+	return true
+}
+
+// quantity decodes a quantity that stands inside of a message. It is noted, so
+// that the last version's is found again without looking at it.
+func (d *decoder) quantity(number int, field unsafe.Pointer, b []byte, old unsafe.Pointer, cur *share.Cursor, note bool) status {
+	if note && old != nil && !cur.Empty() {
+		rec, inside := cur.Find(number)
+		if rec != nil && rec.Size() == len(b) && rec.Hash() == d.table.Sum(b) {
+			*(*resource.Quantity)(field) = *(*resource.Quantity)(old)
+			d.session.Keep(rec, inside)
+			return same
+		}
+	}
+	private := d.private
+	if !d.parse((*resource.Quantity)(field), b) {
+		return failed
+	}
+	if note && d.private == private {
+		d.session.Note(d.session.Reserve(), number, len(b), d.table.Sum(b))
+	}
+	return changed
+}
+
+func (d *decoder) quantityPointer(field unsafe.Pointer, b []byte) status {
+	q := new(resource.Quantity)
+	if !d.parse(q, b) {
+		return failed
+	}
+	d.session.Allocated += int(unsafe.Sizeof(*q))
+	*(**resource.Quantity)(field) = q
+	return changed
+}
