@@ -16,7 +16,7 @@ func (t *template) managedFields(p *corev1.Pod, ip string, created, restarted in
 	entry := func(manager, subresource string, seconds int64, fields []byte) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{
 			Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", Time: new(at(seconds)),
-			FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: fields}, Subresource: subresource,
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)), Subresource: subresource,
 		}
 	}
 	return []metav1.ManagedFieldsEntry{

@@ -1,11 +1,11 @@
 package pods
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -41,8 +41,8 @@ func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
 			}
 			proto += len(b)
 			text += len(j)
-			created += len(p.ManagedFields[0].FieldsV1.Raw)
-			kubelet += len(p.ManagedFields[1].FieldsV1.Raw)
+			created += len(p.ManagedFields[0].FieldsV1.GetRawString())
+			kubelet += len(p.ManagedFields[1].FieldsV1.GetRawString())
 		}
 		for _, size := range []struct {
 			what      string
@@ -200,8 +200,8 @@ func contents(p *corev1.Pod) []string {
 		out = append(out, string(c.Type), string(c.Status))
 	}
 	for _, m := range p.ManagedFields {
-		for f := range bytes.SplitSeq(m.FieldsV1.Raw, []byte(`,`)) {
-			out = append(out, string(f))
+		for f := range strings.SplitSeq(m.FieldsV1.GetRawString(), ",") {
+			out = append(out, f)
 		}
 	}
 	return out

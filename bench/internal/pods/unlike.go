@@ -59,7 +59,7 @@ func (u *rewriter) value(v reflect.Value) {
 		return
 	case fieldsType:
 		f := v.Addr().Interface().(*metav1.FieldsV1)
-		f.Raw = u.fields(f.Raw)
+		f.SetRawString(u.fields(len(f.GetRawString())))
 		return
 	}
 	switch v.Kind() {
@@ -115,14 +115,14 @@ func (u *rewriter) string(s string) string {
 	return word(u.rnd, max(len(s), 6))
 }
 
-// fields returns a set of fields that is as long.
-func (u *rewriter) fields(old []byte) []byte {
+// fields returns a set of fields that takes about n bytes.
+func (u *rewriter) fields(n int) string {
 	b := []byte{'{'}
-	for len(b) < len(old)-40 {
+	for len(b) < n-40 {
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
 		b = append(b, `"f:`+word(u.rnd, 24)+`":{}`...)
 	}
-	return append(b, '}')
+	return string(append(b, '}'))
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAReportIsRatiosOfMediansAgainstTargets checks the arithmetic.
+func TestAReportIsRatiosOfMediansAgainstTargets(t *testing.T) {
+	m := &measured{
+		row: row{name: "some", targets: map[figure]target{
+			syncCPU: {atMost: 1.0 / 4}, burstRate: {atLeast: 5}, peakSettled: {own: 1.15}, heapObject: {atMost: 1.0 / 4, aim: 1.0 / 5},
+		}},
+		engines: map[string][]figures{
+			clientGo: {{syncCPU: 8, burstRate: 100, peakSettled: 2, heapObject: 100}, {syncCPU: 4, burstRate: 100, heapObject: 100}, {syncCPU: 9, burstRate: 10, heapObject: 100}},
+			kinglets: {{syncCPU: 2, burstRate: 499, peakSettled: 1.1, heapObject: 26}, {syncCPU: 1, burstRate: 600, peakSettled: 1.2, heapObject: 26}, {syncCPU: 7, burstRate: 499, peakSettled: 1.1, heapObject: 26}},
+			drain:    {{burstRate: 9000}},
+		},
+	}
+	r := newReport(&options{runs: 3}, []*measured{m, {row: row{name: "large"}, skipped: "no memory"}}, time.Minute)
+	got := map[figure]Result{}
+	for _, x := range r.Results {
+		got[x.Figure] = x
+	}
+	for f, want := range map[figure]struct {
+		clientGo, kinglet, ratio float64
+		met                      string
+	}{
+		syncCPU:     {8, 2, 0.25, "pass"},
+		burstRate:   {100, 499, 4.99, "SHORT"},
+		peakSettled: {2, 1.1, 0.55, "pass"},
+		heapObject:  {100, 26, 0.26, "SHORT"},
+	} {
+		x := got[f]
+		if x.ClientGo != want.clientGo || x.Kinglet != want.kinglet || x.Ratio != want.ratio || x.Met != want.met {
+			t.Errorf("%s: %+v", f, x)
+		}
+	}
+	if got[burstRate].Drain != 9000 || len(r.Results) != 4 {
+		t.Errorf("%+v", r.Results)
+	}
+	var out bytes.Buffer
+	r.print(&out)
+	for _, want := range []string{"2 targets short", "large was not measured: no memory", "≤ 1/4, aim 1/5", "≥ 5 ×", "own ≤ 1.15"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the report does not say %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestATargetIsNotMetByWhatWasNotMeasured tries zeros.
+func TestATargetIsNotMetByWhatWasNotMeasured(t *testing.T) {
+	for _, x := range []target{{atMost: 1}, {atLeast: 1}, {own: 1}} {
+		if x.met(0, 0) || x.met(0, 1) {
+			t.Errorf("%s is met by nothing", x)
+		}
+	}
+	if !(target{atMost: 1}).met(1, 1) || !(target{atLeast: 2}).met(4, 2) || !(target{own: 2}).met(2, 0) {
+		t.Error("a bound is not within itself")
+	}
+}
+
+// TestRowsAskForEveryFigureOfTheIssue holds the rows to the table that they
+// are there to fill.
+func TestRowsAskForEveryFigureOfTheIssue(t *testing.T) {
+	all := map[string]row{}
+	for _, r := range rows(sizes{main: 1000, small: 200, large: 4000, untyped: 400}) {
+		if _, twice := all[r.name]; twice {
+			t.Errorf("two rows are named %q", r.name)
+		}
+		all[r.name] = r
+		if err := r.setup.check(); err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		for f := range r.targets {
+			if units[f] == "" {
+				t.Errorf("%s: %s has no unit", r.name, f)
+			}
+		}
+	}
+	for _, e := range []string{"protobuf", "json"} {
+		for name, want := range map[string][]figure{
+			e:                            {heapObject, syncPeak, peakSettled, relistSame, relistAll, syncCPU, syncWall, burstCPU, burstRate},
+			e + " managedFields dropped": {heapObject},
+			e + " own templates":         {heapObject},
+			e + " TLS+HTTP/2":            {burstCPU},
+			e + " unique":                {heapObject, syncCPU, burstCPU},
+			"unstructured":               {heapObject, syncPeak, syncCPU, burstCPU},
+		} {
+			for _, f := range want {
+				if _, ok := all[name].targets[f]; !ok {
+					t.Errorf("row %q has no target for %s", name, f)
+				}
+			}
+		}
+	}
+}
