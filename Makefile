@@ -7,7 +7,7 @@ BIN := $(CURDIR)/bin
 
 # The modules of go.work, then the control plane's, which pins its own
 # Kubernetes and stays outside.
-MODULES := . cmd/kinglet bench
+MODULES := . cmd/kinglet bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
 # with the one, and to read it with the other, takes longer than CI may.

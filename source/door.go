@@ -42,17 +42,26 @@ import (
 // list, and fail. What they must not do is to look at the objects: a closure
 // that filters or changes what its client returns sees none, so its filter is
 // not applied. That cannot be detected, so give such a source no Door. (Filter
-// by selectors, or in Map.)
+// by selectors, or in Map.) One that is known: the closures of
+// controller-runtime's metadata-only informers set the kind of each object;
+// through a door it stays empty, as client-go's metadata client leaves it.
 //
 // What can be detected shuts the door for that source: a closure that cannot do
 // with an empty answer, changes the list's version, sends events of its own, or
 // asks for another kind than T. That call fails with a *DoorError, and all
 // later ones take what the closures return.
 //
+// # What is different
+//
+// The server is asked for what the Decoder likes best, protobuf for types that
+// can be read from it, also where the client would have asked for JSON. JSON
+// tells an empty list or map from none, protobuf does not.
+//
 // # Costs
 //
-// An open watch takes two goroutines more than one of FromREST. client-go's
-// metrics of response sizes count the empty answers.
+// An open watch takes two goroutines more than one of FromREST: the client's own
+// reader and one that waits for it. client-go's metrics of response sizes count
+// the empty answers.
 type Door struct {
 	mu    sync.Mutex
 	stats DoorStats // guarded by mu

@@ -141,12 +141,21 @@ func TestAFromClientListWatchGetsAListThatItCanDecode(t *testing.T) {
 func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
 	var accepts []string
 	handler := negotiated(&accepts, podList("3", "a"), pod("ns", "b", "4"))
-	noContext := podClosures(wrapped(serve(t, handler)))
-	contextless := closures{list: noContext.List, watch: noContext.Watch}
+	through := podClosures(wrapped(serve(t, handler)))
 	for name, lw := range map[string]ListerWatcher{
-		"not wrapped":          podClosures(serve(t, handler)),
-		"no context passed on": &cache.ListWatch{ListFunc: noContext.List, WatchFunc: noContext.Watch},
-		"no context taken":     contextless,
+		"not wrapped": podClosures(serve(t, handler)),
+		"no context passed on": &cache.ListWatch{
+			ListWithContextFunc: func(_ context.Context, o metav1.ListOptions) (runtime.Object, error) {
+				return through.ListWithContextFunc(t.Context(), o)
+			},
+			WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				return through.WatchFuncWithContext(t.Context(), o)
+			},
+		},
+		"no context taken": closures{
+			list:  func(o metav1.ListOptions) (runtime.Object, error) { return through.ListWithContext(t.Context(), o) },
+			watch: func(o metav1.ListOptions) (watch.Interface, error) { return through.WatchWithContext(t.Context(), o) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src, door := behindDoor(lw)

@@ -50,6 +50,12 @@ func readAccept(header http.Header) accepted {
 
 // readable reports whether an answer is one that a Decoder reads.
 func readable(header http.Header) bool {
+	media, ok := mediaType(header)
+	return ok && (media == runtime.ContentTypeJSON || media == runtime.ContentTypeProtobuf)
+}
+
+// mediaType is the type of an answer, without its parameters.
+func mediaType(header http.Header) (string, bool) {
 	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	return err == nil && (media == runtime.ContentTypeJSON || media == runtime.ContentTypeProtobuf)
+	return media, err == nil
 }

@@ -39,9 +39,7 @@ func (g *gate[T]) open(honours bool) bool {
 
 // visit begins a call.
 func (g *gate[T]) visit(watch bool, asked metav1.ListOptions) *visit {
-	var zero T
-	_, metadata := any(zero).(*metav1.PartialObjectMetadata)
-	return newVisit(watch, metadata, asked, func(gv schema.GroupVersion) (string, error) {
+	return newVisit(watch, isMetadata[T](), asked, func(gv schema.GroupVersion) (string, error) {
 		dec, _, err := g.decoder(gv)
 		if err != nil {
 			return "", err
@@ -103,6 +101,21 @@ func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind
 	}
 	first.Kind += "List"
 	return first
+}
+
+func isMetadata[T any]() bool {
+	var zero T
+	_, ok := any(zero).(*metav1.PartialObjectMetadata)
+	return ok
+}
+
+// withoutKind takes away the kind that our decoder gives to metadata: the
+// metadata client leaves it out. An object that is held already, and read by
+// others, has none, and is not written to.
+func withoutKind[T any](obj T) {
+	if p, ok := any(obj).(*metav1.PartialObjectMetadata); ok && p != nil && p.TypeMeta != (metav1.TypeMeta{}) {
+		p.TypeMeta = metav1.TypeMeta{}
+	}
 }
 
 // kindOf is the kind that obj says it is of.

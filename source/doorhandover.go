@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -17,8 +19,10 @@ var errCallOver = errors.New("the call that the request was made for is over")
 // the client's timeouts, its cancelling and its metrics last as long as they
 // would without a door, and its closing of the one ends the other.
 type handover struct {
-	gv    schema.GroupVersion
-	media string
+	gv schema.GroupVersion
+	// media is the type of the client's answer; protobuf says that ours is.
+	media    string
+	protobuf bool
 	// body is the server's, for the call to read.
 	body io.Reader
 	// ctx is the request's.
@@ -38,10 +42,12 @@ type handover struct {
 	closedOnce sync.Once
 }
 
-func newHandover(ctx context.Context, watch bool, p *passage, body io.ReadCloser) *handover {
+func newHandover(ctx context.Context, watch bool, p *passage, resp *http.Response) *handover {
+	media, _ := mediaType(resp.Header)
+
 	return &handover{
-		gv: p.gv, media: p.media, watch: watch, ctx: ctx,
-		body: body, closeBody: sync.OnceValue(body.Close),
+		gv: p.gv, media: p.media, protobuf: media == runtime.ContentTypeProtobuf, watch: watch, ctx: ctx,
+		body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
 		done: make(chan struct{}), closed: make(chan struct{}),
 	}
 }

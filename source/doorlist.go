@@ -69,6 +69,8 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 	}
 	var first schema.GroupVersionKind
 	var other *KindError
+	// The items of its JSON say their kind, and keep it.
+	bare := isMetadata[T]() && a.protobuf
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
 	err = dec.DecodeList(a.body, held, func(page Page[T]) error {
 		for i := range page.Items {
@@ -79,6 +81,9 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 				}
 			} else if first.Empty() {
 				first = kindOf(it.Object)
+			}
+			if bare {
+				withoutKind(it.Object)
 			}
 		}
 		if page.More {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -65,7 +64,7 @@ func (t *doorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		v.leave(fmt.Errorf("the answer is encoded as %q", encoding))
 		return resp, nil
 	}
-	a := newHandover(req.Context(), v.watch, p, resp.Body)
+	a := newHandover(req.Context(), v.watch, p, resp)
 	if !v.hand(a) {
 		a.end(nil, errCallOver)
 		return nil, errCallOver
@@ -87,8 +86,7 @@ const maxStatusBytes = 1 << 20
 // statusAsJSON rewrites a refusal for a client that did not ask for protobuf.
 // What cannot be rewritten stays as it is.
 func statusAsJSON(resp *http.Response) {
-	media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if err != nil || media != runtime.ContentTypeProtobuf {
+	if media, ok := mediaType(resp.Header); !ok || media != runtime.ContentTypeProtobuf {
 		return
 	}
 	body := resp.Body

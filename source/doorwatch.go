@@ -78,15 +78,20 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, held Held[T], yield func([]Event[T]) error) error {
 	m := monitor(w, a.abort)
 	var other *KindError
+	bare := isMetadata[T]()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
 	dec, _, err := s.gate.decoder(a.gv)
 	if err == nil {
 		err = dec.DecodeWatch(a.body, held, func(events []Event[T]) error {
 			for i := range events {
-				if it := &events[i].Item; it.Err != nil && events[i].Type.HasObject() {
+				it := &events[i].Item
+				if it.Err != nil && events[i].Type.HasObject() {
 					if other = otherKind(it.Err); other != nil {
 						return other
 					}
+				}
+				if bare {
+					withoutKind(it.Object)
 				}
 			}
 			return y.send(events)

@@ -1,0 +1,204 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+var (
+	podGVR    = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	widgetGVR = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
+)
+
+// listWatch has the closures that informers of a client with such methods
+// have.
+func listWatch[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error), watch func(context.Context, metav1.ListOptions) (watch.Interface, error)) source.ListerWatcher {
+	return &cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) },
+		WatchFuncWithContext: watch,
+	}
+}
+
+func typedPods(cfg *rest.Config) source.ListerWatcher {
+	pods := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns")
+	return listWatch(pods.List, pods.Watch)
+}
+
+func typedJSONPods(cfg *rest.Config) source.ListerWatcher {
+	cfg.AcceptContentTypes = runtime.ContentTypeJSON
+	return typedPods(cfg)
+}
+
+func dynamicOf(gvr schema.GroupVersionResource) func(*rest.Config) source.ListerWatcher {
+	return func(cfg *rest.Config) source.ListerWatcher {
+		r := must(dynamic.NewForConfig(cfg)).Resource(gvr).Namespace("ns")
+		return listWatch(r.List, r.Watch)
+	}
+}
+
+func metadataOf(gvr schema.GroupVersionResource) func(*rest.Config) source.ListerWatcher {
+	return func(cfg *rest.Config) source.ListerWatcher {
+		r := must(metadata.NewForConfig(cfg)).Resource(gvr).Namespace("ns")
+		return listWatch(r.List, r.Watch)
+	}
+}
+
+// fill gives the server n pods, as strange as apimachinery's round trip tests
+// make them, and n widgets.
+func fill(t *testing.T, s *apiServer, n int) {
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	fuzz := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.New(rand.NewSource(seed)), scheme.Codecs)
+	for i := range n {
+		p := &corev1.Pod{}
+		fuzz.Fill(p)
+		// What no server sends.
+		p.ManagedFields, p.ResourceVersion = nil, ""
+		p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+		p.Namespace, p.Name = "ns", fmt.Sprintf("pod-%03d", i)
+		s.put("pods", object{p})
+		s.put("widgets", object{widget("ns", fmt.Sprintf("widget-%03d", i))})
+	}
+}
+
+func TestThroughADoor(t *testing.T) {
+	t.Run("a generated client", func(t *testing.T) { testDoor[*corev1.Pod](t, typedPods, typedPods) })
+	// JSON and protobuf are not told apart to the last empty list.
+	t.Run("a generated client of JSON", func(t *testing.T) { testDoor[*corev1.Pod](t, typedJSONPods, typedPods) })
+	t.Run("a dynamic client, built-in kind", func(t *testing.T) { testDoor[*unstructured.Unstructured](t, dynamicOf(podGVR), dynamicOf(podGVR)) })
+	t.Run("a dynamic client, custom kind", func(t *testing.T) {
+		testDoor[*unstructured.Unstructured](t, dynamicOf(widgetGVR), dynamicOf(widgetGVR))
+	})
+	t.Run("a metadata client, built-in kind", func(t *testing.T) { testDoor[*metav1.PartialObjectMetadata](t, metadataOf(podGVR), metadataOf(podGVR)) })
+	t.Run("a metadata client, custom kind", func(t *testing.T) {
+		testDoor[*metav1.PartialObjectMetadata](t, metadataOf(widgetGVR), metadataOf(widgetGVR))
+	})
+}
+
+// testDoor holds what comes through a door against what the closures of a
+// client return, and sees that it is the client who is sent away and comes
+// again.
+func testDoor[T any](t *testing.T, lw, plainLW func(*rest.Config) source.ListerWatcher) {
+	s := newAPIServer(t)
+	fill(t, s, 50)
+	plain := must(source.FromListerWatcher[T](plainLW(s.config()), source.Options{}))
+	cfg := s.config()
+	cfg.Wrap(source.WrapTransport)
+	door := &source.Door{}
+	src := must(source.FromListerWatcher[T](lw(cfg), source.Options{Door: door}))
+	var read int64
+
+	// Paged, with a credential that ran out and a server that is busy.
+	s.rotate("the second")
+	_, err := list(t, src, source.ListRequest[T]{Limit: 20})
+	if err == nil {
+		// The plugin was not asked before, so it gave the second token.
+		read++
+		s.rotate("the third")
+		_, err = list(t, src, source.ListRequest[T]{Limit: 20})
+	}
+	if !apierrors.IsUnauthorized(err) {
+		t.Errorf("with an old token: %v", err)
+	}
+	if _, err := list(t, plain, source.ListRequest[T]{}); err != nil {
+		t.Errorf("without a door: %v", err)
+	}
+	var token string
+	for page := range 3 {
+		s.throttle(2)
+		s.forget()
+		req := source.ListRequest[T]{Limit: 20, Continue: token}
+		got, err := list(t, src, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read++
+		want, err := list(t, plain, req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("page %d: %s", page, diff)
+		}
+		for i, r := range s.forget() {
+			if r.proto != "HTTP/2.0" || (r.code == 429) != (i < 2) {
+				t.Errorf("page %d, request %d: %+v", page, i, r)
+			}
+		}
+		token = got.Continue
+	}
+	if token != "" {
+		t.Error("there is a fourth page")
+	}
+
+	// A watch from a version and a watch-list, sent away first.
+	for _, req := range []source.WatchRequest[T]{{ResourceVersion: "1030"}, {SendInitialEvents: true}} {
+		s.throttle(1)
+		got := watchN(t, src, req, 35)
+		want := watchN(t, plain, req, 35)
+		for i := range got {
+			got[i].Bytes = 0
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+		read++
+	}
+	if st := door.Stats(); st.Read != read || st.Left != 0 || st.Reason != nil {
+		t.Errorf("%+v, want %d read", st, read)
+	}
+}
+
+// list puts the pages of one answer together.
+func list[T any](t *testing.T, src source.Source[T], req source.ListRequest[T]) (source.Page[T], error) {
+	t.Helper()
+	var all source.Page[T]
+	err := src.List(t.Context(), req, func(p source.Page[T]) error {
+		p.Items = append(all.Items, p.Items...)
+		p.Bytes = 0
+		all = p
+		return nil
+	})
+	return all, err
+}
+
+var errEnough = errors.New("enough")
+
+// watchN returns the first n events.
+func watchN[T any](t *testing.T, src source.Source[T], req source.WatchRequest[T], n int) []source.Event[T] {
+	t.Helper()
+	var got []source.Event[T]
+	err := src.Watch(t.Context(), req, func(events []source.Event[T]) error {
+		if got = append(got, events...); len(got) >= n {
+			return errEnough
+		}
+		return nil
+	})
+	if err != errEnough {
+		t.Errorf("after %d events: %v", len(got), err)
+	}
+	return got[:min(n, len(got))]
+}
