@@ -114,6 +114,8 @@ func (v *Snapshot[T]) checkFront(f *findings, n *node) {
 			f.add("the text of %s is wrong", k)
 		case (lcp+len(text) < len(rest)) != (n.lens[i]&cut != 0):
 			f.add("the text of %s is cut, or is not, and should", k)
+		case n.lens[i]&cut != 0 && len(text) < textMin:
+			f.add("the text of %s is cut to %d bytes", k, len(text))
 		}
 	}
 }

@@ -59,34 +59,50 @@ type spot struct {
 //   - where it is the same, the texts are compared.
 func (f *front) locate(k []byte, keyAt func(i int) Key) spot {
 	m, off := int(f.base), 0
+	next := byteAt(k, m)
 	n := int(f.n)
 	lcps, lens := f.lcps[:n], f.lens[:n]
 	for i, l := range lcps {
-		size := int(lens[i] &^ cut)
-		switch {
-		case int(l) < m:
+		if int(l) < m {
 			return spot{i: i, off: off, prev: m, next: int(l)}
-		case int(l) == m:
-			text, rest := f.text[off:off+size], k[m:]
-			same := commonBytes(text, rest)
-			var c int // entry i against the key
-			switch {
-			case same < size && same < len(rest):
-				c = int(text[same]) - int(rest[same])
-			case same < size || lens[i]&cut == 0:
-				c = size - len(rest) // one begins with the other
-			default:
-				c, same = compareRest(keyAt(i), k, m)
+		}
+		size := int(lens[i] &^ cut)
+		if int(l) == m {
+			text := f.text[off : off+size]
+			// Mostly the first byte decides.
+			switch b := byteAt(text, 0); {
+			case b > next:
+				return spot{i: i, off: off, prev: m, next: m}
+			case b == next:
+				c, same := compareText(text, k[m:])
+				if same == size && lens[i]&cut != 0 {
+					c, same = compareRest(keyAt(i), k, m)
+				}
+				if c >= 0 {
+					return spot{i: i, off: off, prev: m, next: m + same, found: c == 0}
+				}
+				m += same
+				next = byteAt(k, m)
 			}
-			same += m
-			if c >= 0 {
-				return spot{i: i, off: off, prev: m, next: same, found: c == 0}
-			}
-			m = same
 		}
 		off += size
 	}
 	return spot{i: n, off: off, prev: m}
+}
+
+// byteAt returns a byte, or what is smaller than any behind the end.
+func byteAt(k []byte, i int) int {
+	if i < len(k) {
+		return int(k[i])
+	}
+	return -1
+}
+
+// compareText compares an entry's text with the rest of a key, and returns how
+// many bytes they have in common.
+func compareText(text, rest []byte) (c, same int) {
+	same = commonBytes(text, rest)
+	return byteAt(text, same) - byteAt(rest, same), same
 }
 
 // compareRest compares a key with the bytes of another from byte m on, and

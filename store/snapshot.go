@@ -138,7 +138,7 @@ func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		end := p.afterPrefix()
 		var buf keyBuf
-		lo := v.aim(&p, &buf)
+		lo := v.aim(&p, p.odd(), &buf)
 		v.walkRange(v.root, &lo, &target{Key: &end}, yield)
 	}
 }

@@ -23,14 +23,13 @@ func (v *Snapshot[T]) keysOf(n *node) func(i int) Key {
 	return func(i int) Key { return v.keyAt(n, i) }
 }
 
-// aim makes a target of a key. Its bytes are nil if they do not tell, because
-// of zeros in the key or in keys of the store.
-func (v *Snapshot[T]) aim(k *Key, buf *keyBuf) target {
-	t := target{Key: k}
-	if !v.odd && !k.odd() {
-		t.bytes = k.appendTo(buf[:0])
+// aim makes a target of a key. If it is odd, or one in the tree is, bytes do
+// not tell.
+func (v *Snapshot[T]) aim(k *Key, odd bool, buf *keyBuf) target {
+	if odd || v.odd {
+		return target{Key: k}
 	}
-	return t
+	return target{Key: k, bytes: k.appendTo(buf[:0])}
 }
 
 // locate returns where k is in a node.
@@ -66,7 +65,7 @@ func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 		return 0, false
 	}
 	var buf keyBuf
-	k := v.aim(&key, &buf)
+	k := v.aim(&key, key.odd(), &buf)
 	for n.in != nil {
 		n = n.in.kids[v.kid(n, &k)]
 	}
@@ -81,7 +80,7 @@ func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 func (v *Snapshot[T]) insert(key Key, slot uint32) {
 	v.odd = v.odd || key.odd()
 	var buf keyBuf
-	k := v.aim(&key, &buf)
+	k := v.aim(&key, false, &buf)
 	if v.root == nil {
 		v.root = &node{owner: v.epoch}
 	}
@@ -128,7 +127,7 @@ func (v *Snapshot[T]) insertIn(n *node, lo, hi *Key, k *target, slot uint32) (*n
 // has room.
 func (v *Snapshot[T]) insertKid(n *node, sep *Key, kid *node) {
 	var buf keyBuf
-	k := v.aim(sep, &buf)
+	k := v.aim(sep, false, &buf)
 	at := v.locate(n, &k)
 	copy(n.in.seps[at.i+1:n.n+1], n.in.seps[at.i:n.n])
 	copy(n.in.kids[at.i+2:n.n+2], n.in.kids[at.i+1:n.n+1])
@@ -197,7 +196,7 @@ func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
 // remove takes out a slot, whose object is still in its page, from under k.
 func (v *Snapshot[T]) remove(key Key, slot uint32) {
 	var buf keyBuf
-	k := v.aim(&key, &buf)
+	k := v.aim(&key, false, &buf)
 	root := v.root.own(v.epoch)
 	v.root = root
 	v.removeIn(root, nil, nil, &k, slot)
