@@ -27,7 +27,7 @@ import (
 )
 
 var (
-	objects  = flag.Int("objects", 2, "how many sequences of objects of each kind are compared with the official decoder")
+	objects  = flag.Int("objects", 1, "how many sequences of objects of each kind are compared with the official decoder")
 	seedFlag = flag.Int64("seed", 0, "seed of the random tests; 0: of the time")
 )
 
@@ -76,7 +76,7 @@ func newFiller(r *rand.Rand) *randfill.Filler {
 			func(v *metav1.ManagedFieldsEntry, c randfill.Continue) { c.FillNoCustom(v) },
 		}
 	})
-	return fuzzer.FuzzerFor(funcs, r, serializer.NewCodecFactory(scheme.Scheme)).NumElements(0, 4)
+	return fuzzer.FuzzerFor(funcs, r, serializer.NewCodecFactory(scheme.Scheme)).NumElements(0, 3)
 }
 
 // someJSON is an object as FieldsV1 has it.

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	stdjson "encoding/json"
 	"reflect"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -48,7 +49,8 @@ type node struct {
 	op op
 	// shared: the table of shared values is asked for it.
 	shared bool
-	// large: it takes 64 bytes and more where its encoding may take two.
+	// large: it takes 64 bytes and more where its encoding may take two, or has
+	// a map inside, which without a record would be built again.
 	large bool
 	// plain: it is one word or string, and has no unit inside.
 	plain bool
@@ -191,6 +193,7 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
 		c.unsure = true
 	}
+	n.large = hasMap(t, nil)
 	switch n.op {
 	case opStruct:
 		c.structure(n, d)
@@ -199,7 +202,7 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 		n.pointer()
 	case opSlice:
 		n.elem = c.node(t.Elem(), d)
-		n.shared, n.large = true, t.Elem().Size() >= largeSize
+		n.shared, n.large = true, n.large || t.Elem().Size() >= largeSize
 	case opMap:
 		c.dictionary(n, d)
 	case opBytes:
@@ -251,8 +254,7 @@ func (c *compiler) dictionary(n *node, d *drops) {
 	}
 	n.key, n.elem = c.node(n.typ.Key(), nil), c.node(n.typ.Elem(), d)
 	n.stringMap = key == opString && n.elem.op == opString
-	// An empty map takes 48 bytes, one with an entry 300 and more.
-	n.shared, n.large = true, true
+	n.shared = true
 }
 
 // pointer prepares a pointer's node. What it points to may not be compiled
@@ -277,8 +279,30 @@ func (n *node) pointer() {
 	case opString, opUint, opFloat, opTime, opMicroTime, opQuantity, opIntOrString:
 		n.plain = true
 	default:
-		n.shared, n.large = true, t.Size() >= largeSize
+		n.shared, n.large = true, n.large || t.Size() >= largeSize
 	}
+}
+
+// hasMap reports that a value of a type may have a map inside: an empty one
+// takes 48 bytes, one with an entry 300 and more.
+func hasMap(t reflect.Type, above []reflect.Type) bool {
+	switch kindOf(t) {
+	case opMap:
+		return true
+	case opPointer, opSlice:
+		return hasMap(t.Elem(), above)
+	case opStruct:
+		if slices.Contains(above, t) {
+			return false
+		}
+		above = append(above, t)
+		for i := range t.NumField() {
+			if hasMap(t.Field(i).Type, above) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // bits is the size of a number.
