@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
@@ -220,5 +222,42 @@ func replaceFirstKinglet(s sizes) Measure {
 	return best(3, func() Measure {
 		c := newKinglet(nil)
 		return timed(1, func() { c.Replace(list, nil) })
+	})
+}
+
+// renamed makes fresh pods under names that no other round has.
+func renamed(w *world, round int) []*corev1.Pod {
+	pods := w.pods(round, 0)
+	for _, p := range pods {
+		p.Name = fmt.Sprintf("%s%d", p.Name, round)
+	}
+	return pods
+}
+
+func replaceKeysClientGo(s sizes) Measure {
+	w := newWorld(s.small)
+	c := newClientGo(w.pods(0, 0))
+	r := 0
+	return best(replaceRounds, func() Measure {
+		r++
+		list := objects(renamed(w, r))
+		return timed(1, func() { check(c.Replace(list, "1")) })
+	})
+}
+
+func replaceKeysKinglet(s sizes) Measure {
+	w := newWorld(s.small)
+	c := newKinglet(w.pods(0, 0))
+	var changes []store.Change[*corev1.Pod]
+	r := 0
+	return best(replaceRounds, func() Measure {
+		r++
+		list := batch(renamed(w, r))
+		return timed(1, func() {
+			clear(changes)
+			if changes = c.Replace(list, changes[:0]); len(changes) != 2*w.n {
+				panic("changes are missing")
+			}
+		})
 	})
 }
