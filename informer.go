@@ -18,6 +18,7 @@ import (
 // of changes. Make one with New. All methods are safe for concurrent use.
 type Informer[T any] struct {
 	opts       Options[T]
+	source     source.Source[T]
 	store      *store.Store[T]
 	hub        *deliver.Hub[T]
 	reflector  *reflector.Reflector[T]
@@ -50,6 +51,7 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	}
 	i := &Informer[T]{
 		opts:       opts,
+		source:     src,
 		quarantine: &quarantine{},
 		synced:     make(chan struct{}),
 		stopped:    make(chan struct{}),
@@ -138,6 +140,14 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	// Nobody writes to the store any more, and no handler to its objects.
 	i.detector.Check()
 	return err
+}
+
+// shareWith has the informer's objects share with those of others, unless it
+// has been run already.
+func (i *Informer[T]) shareWith(with *source.Sharing) {
+	if s, ok := i.source.(source.Sharer); ok && !i.started.Load() {
+		s.ShareWith(with)
+	}
 }
 
 // named says which informer err is about.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // Runnable is what a Set runs: an Informer of any type.
@@ -15,8 +17,11 @@ type Runnable interface {
 }
 
 // Set starts, stops and waits for many informers. Each lives by itself: while
-// one is forbidden, the others work. All methods are safe for concurrent use.
+// one is forbidden, the others work. What their objects have in common is kept
+// once for all of them, unless a source was made with a Sharing of its own.
+// All methods are safe for concurrent use.
 type Set struct {
+	sharing *source.Sharing
 	mu      sync.Mutex
 	members []Runnable // guarded by mu
 	// guarded by mu; nil until Run.
@@ -28,7 +33,12 @@ type Set struct {
 }
 
 // NewSet returns a Set of the given informers. It starts nothing.
-func NewSet(informers ...Runnable) *Set { return &Set{members: informers} }
+func NewSet(informers ...Runnable) *Set {
+	return &Set{sharing: source.NewSharing(0), members: informers}
+}
+
+// sharer is an Informer of any type.
+type sharer interface{ shareWith(*source.Sharing) }
 
 // Add puts informers into the set, before Run or while it is running; then
 // they start at once. It fails with ErrStopped once the set has stopped.
@@ -73,6 +83,9 @@ func (s *Set) Run(ctx context.Context) error {
 func (s *Set) startLocked(informers []Runnable) {
 	ctx := s.ctx
 	for _, inf := range informers {
+		if i, ok := inf.(sharer); ok {
+			i.shareWith(s.sharing)
+		}
 		s.running.Go(func() {
 			if err := inf.Run(ctx); err != nil {
 				s.mu.Lock()

@@ -36,20 +36,24 @@ func NewDecoder[T any](gv schema.GroupVersion, opts Options) (Decoder[T], error)
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return newDecoder[T](gv, &opts)
-}
-
-func newDecoder[T any](gv schema.GroupVersion, opts *Options) (Decoder[T], error) {
-	k, err := newKind[T](gv, opts.Scheme)
+	d, err := newDecoder[T](gv, &opts)
 	if err != nil {
 		return nil, err
 	}
-	return &decoder[T]{kind: k, limit: opts.maxObjectBytes()}, nil
+	return d, nil
 }
 
-// decoder cuts the stream into objects and has apimachinery decode each.
+func newDecoder[T any](gv schema.GroupVersion, opts *Options) (*decoder[T], error) {
+	c, err := newCodec[T](gv, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &decoder[T]{codec: c, limit: opts.maxObjectBytes()}, nil
+}
+
+// decoder cuts the stream into objects and has its codec decode them.
 type decoder[T any] struct {
-	kind  *kind[T]
+	codec *codec[T]
 	limit int
 	// spare is the scratch of the last time something was busy. It is weak: a
 	// busy stream finds it again, an idle one leaves it to the next
@@ -59,30 +63,57 @@ type decoder[T any] struct {
 
 // scratch is what only a busy stream needs.
 type scratch[T any] struct {
-	buf    []byte
+	crew   crew[T]
+	bufs   [len(reads)][]byte
+	frames []frame
 	events []Event[T]
+	errs   []error
+}
+
+// buffer returns the one of the given size, one of reads.
+func (s *scratch[T]) buffer(size int) []byte {
+	for i, n := range reads {
+		if n >= size {
+			if s.bufs[i] == nil {
+				s.bufs[i] = make([]byte, n)
+			}
+			return s.bufs[i]
+		}
+	}
+	return make([]byte, size)
 }
 
 func (d *decoder[T]) takeScratch() *scratch[T] {
 	s := d.spare.Value()
 	d.spare = weak.Pointer[scratch[T]]{}
 	if s == nil {
-		s = &scratch[T]{buf: make([]byte, busyRead)}
+		s = &scratch[T]{}
 	}
 	return s
 }
 
-func (d *decoder[T]) giveScratch(s *scratch[T]) { d.spare = weak.Make(s) }
+func (d *decoder[T]) giveScratch(s *scratch[T]) {
+	s.crew.release()
+	d.spare = weak.Make(s)
+}
+
+// shareWith has the decoder share through with, if opts left that open.
+func (d *decoder[T]) shareWith(with *Sharing, opts *Options) {
+	if opts.Sharing == nil && d.codec.sharing != nil {
+		d.codec.sharing = with
+	}
+}
 
 // Accept implements Decoder.
-func (d *decoder[T]) Accept(watch bool) string { return d.kind.accept(watch) }
+func (d *decoder[T]) Accept(watch bool) string { return d.codec.kind.accept(watch) }
 
 // DecodeList implements Decoder.
-func (d *decoder[T]) DecodeList(body io.Reader, _ Held[T], yield func(Page[T]) error) error {
+func (d *decoder[T]) DecodeList(body io.Reader, held Held[T], yield func(Page[T]) error) error {
 	s := d.takeScratch()
 	defer d.giveScratch(s)
-	w := &window{r: body, buf: s.buf, limit: d.limit}
-	l := &listing[T]{kind: d.kind, w: w, yield: yield}
+	w := &window{r: body, buf: s.buffer(smallRead), limit: d.limit, large: s.buffer}
+	l := &listing[T]{codec: d.codec, w: w, held: held, crew: &s.crew, yield: yield}
+	w.unpin = l.decode
 	if err := w.need(1); err != nil {
 		return fmt.Errorf("the list has no content: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // jsonEvent decodes one frame of a JSON watch. An error means that the frame
 // is no JSON object; everything else is said by the event.
-func (d *decoder[T]) jsonEvent(frame []byte, e *Event[T]) error {
+func jsonEvent[T any](r *reader[T], frame []byte, e *Event[T]) error {
 	var typ, object []byte
 	var name string
 	err := members(frame, func(member, value []byte) bool {
@@ -48,17 +48,57 @@ func (d *decoder[T]) jsonEvent(frame []byte, e *Event[T]) error {
 			return jsonError(object, e)
 		}
 		if err == nil {
-			err = d.kind.check(at.GroupVersionKind())
+			err = r.kind.check(at.GroupVersionKind())
 		}
 		e.bookmark(&at.ObjectMeta, err)
 		return nil
 	}
-	obj, err := d.kind.fromJSON(object)
-	if isStatus(err) {
+	item := r.fromJSON(object)
+	if isStatus(item.Err) {
 		return jsonError(object, e)
 	}
-	e.Item = decodedItem(obj, err, object, jsonIdentity)
+	e.Item = item
 	return nil
+}
+
+// Events begin like this wherever they are written by Go's encoder. What
+// follows is the object, and a bracket.
+var plainEvents = [...]struct {
+	prefix string
+	typ    EventType
+}{
+	{`{"type":"ADDED","object":`, Added},
+	{`{"type":"MODIFIED","object":`, Modified},
+	{`{"type":"DELETED","object":`, Deleted},
+}
+
+// plainEvent decodes a frame as servers write them without looking for the
+// object's end first, and returns false if that does not work out.
+func (r *reader[T]) plainEvent(frame []byte, e *Event[T]) bool {
+	if r.wire == nil {
+		return false
+	}
+	for i := range plainEvents {
+		p := &plainEvents[i]
+		if len(frame) < len(p.prefix) || string(frame[:len(p.prefix)]) != p.prefix {
+			continue
+		}
+		object := frame[len(p.prefix):]
+		o, n, err := r.jsonPrefix(object)
+		if err != nil {
+			return false
+		}
+		if rest := object[n:]; len(rest) == 0 || rest[0] != '}' || 1+spaces(rest[1:]) != len(rest) {
+			return false
+		}
+		item := r.watched(o, r.kindOf(&o), nil, object[:n])
+		if item.Err != nil {
+			return false
+		}
+		e.Type, e.Item = p.typ, item
+		return true
+	}
+	return false
 }
 
 // jsonError makes e what the server sent in place of an object.

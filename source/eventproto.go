@@ -12,7 +12,7 @@ import (
 // protoEvent decodes one frame of a protobuf watch: a WatchEvent with the
 // type as field 1, and the object in a RawExtension as field 2. An error means
 // that it is none; everything else is said by the event.
-func (d *decoder[T]) protoEvent(frame []byte, e *Event[T]) error {
+func protoEvent[T any](r *reader[T], frame []byte, e *Event[T]) error {
 	if bytes.HasPrefix(frame, protoMagic) {
 		// A whole object where an event was due; only a Status means
 		// something.
@@ -59,14 +59,13 @@ func (d *decoder[T]) protoEvent(frame []byte, e *Event[T]) error {
 	case e.Type == Bookmark:
 		// The object's own metadata is its field 1, whatever its type.
 		var at metav1.PartialObjectMetadata
-		err := d.kind.check(o.kind())
+		err := r.kind.check(o.kind())
 		if err == nil {
 			err = at.Unmarshal(o.raw)
 		}
 		e.bookmark(&at.ObjectMeta, err)
 	default:
-		obj, err := d.kind.fromProto(o.raw, o.tm)
-		e.Item = decodedItem(obj, err, o.raw, protoIdentity)
+		e.Item = r.fromProto(o.raw, o.tm)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire"
 )
 
 // form is how a T relates to the kind that it stands for.
@@ -26,7 +27,7 @@ const (
 	metadataOnly
 )
 
-// kind knows how the bytes of one object become a T.
+// kind knows which objects are Ts, and how their bytes become one.
 type kind[T any] struct {
 	form form
 	// elem is what T points to.
@@ -45,8 +46,6 @@ type protoUnmarshaler interface{ Unmarshal([]byte) error }
 var (
 	statusKind  = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
 	partialKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
-
-	errNoProtobuf = errors.New("protobuf came, which this type cannot be read from")
 )
 
 func newKind[T any](gv schema.GroupVersion, scheme *runtime.Scheme) (*kind[T], error) {
@@ -117,52 +116,6 @@ const (
 		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// fromJSON decodes one object of a watch, whose kind must be said.
-func (k *kind[T]) fromJSON(raw []byte) (T, error) {
-	var zero T
-	obj, err := k.jsonObject(raw)
-	if err != nil {
-		// An object of another kind often does not even decode; that it is
-		// of another kind is what there is to say.
-		if kerr := k.check(jsonKind(raw)); kerr != nil {
-			return zero, kerr
-		}
-		return zero, err
-	}
-	gvk := any(obj).(runtime.Object).GetObjectKind()
-	if err := k.check(gvk.GroupVersionKind()); err != nil {
-		return zero, err
-	}
-	if k.form == typed {
-		// As client-go's typed clients do.
-		gvk.SetGroupVersionKind(schema.GroupVersionKind{})
-	}
-	return obj, nil
-}
-
-// itemFromJSON decodes one item of a list. Only items of custom resources say
-// their kind, and theirs stays, as client-go's clients leave it. An
-// unstructured item without one is of the list's; unsure reports that it is
-// missing and list is not known yet.
-func (k *kind[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (obj T, unsure bool, err error) {
-	var zero T
-	obj, err = k.jsonObject(raw)
-	if err != nil {
-		return zero, false, err
-	}
-	gvk := any(obj).(runtime.Object).GetObjectKind()
-	if got := gvk.GroupVersionKind(); !got.Empty() {
-		if err := k.check(got); err != nil {
-			return zero, false, err
-		}
-		return obj, false, nil
-	}
-	if k.form == typed {
-		return obj, false, nil
-	}
-	return obj, !k.setFromList(obj, list), nil
-}
-
 // setFromList gives obj the kind that its list is of, if that is known.
 func (k *kind[T]) setFromList(obj T, list schema.GroupVersionKind) bool {
 	if k.form == metadataOnly {
@@ -175,6 +128,7 @@ func (k *kind[T]) setFromList(obj T, list schema.GroupVersionKind) bool {
 	return true
 }
 
+// jsonObject decodes by apimachinery's own decoder.
 func (k *kind[T]) jsonObject(raw []byte) (T, error) {
 	return guard(func() (T, error) {
 		obj := k.new()
@@ -193,36 +147,14 @@ func (k *kind[T]) jsonObject(raw []byte) (T, error) {
 	})
 }
 
-// fromProto decodes one object of a watch, which comes with its kind.
-func (k *kind[T]) fromProto(raw []byte, tm runtime.TypeMeta) (T, error) {
-	var zero T
-	gvk := schema.FromAPIVersionAndKind(tm.APIVersion, tm.Kind)
-	if err := k.check(gvk); err != nil {
-		return zero, err
-	}
-	obj, err := k.protoObject(raw)
-	if err == nil && k.form == metadataOnly {
-		any(obj).(runtime.Object).GetObjectKind().SetGroupVersionKind(gvk)
-	}
-	return obj, err
-}
-
-// itemFromProto decodes one item of a list, which never says its kind.
-func (k *kind[T]) itemFromProto(raw []byte) (T, error) {
-	obj, err := k.protoObject(raw)
-	if err == nil && k.form == metadataOnly {
-		k.setFromList(obj, partialKind)
-	}
-	return obj, err
-}
-
+// protoObject decodes by the type's own decoder.
 func (k *kind[T]) protoObject(raw []byte) (T, error) {
 	return guard(func() (T, error) {
 		var zero T
 		obj := k.new()
 		msg, ok := any(obj).(protoUnmarshaler)
 		if !ok {
-			return zero, errNoProtobuf
+			return zero, wire.ErrNoProtobuf
 		}
 		if err := msg.Unmarshal(raw); err != nil {
 			return zero, err

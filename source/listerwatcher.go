@@ -68,6 +68,12 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
+	if len(opts.Drop) > 0 && opts.Door == nil {
+		errs = append(errs, errors.New("Drop: a ListerWatcher's objects are decoded already; use a transform, or a Door"))
+	}
+	if opts.OwnConnection {
+		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}

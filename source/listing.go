@@ -3,6 +3,8 @@ package source
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,11 +20,14 @@ const (
 
 var errUnsure = errors.New("neither the item nor its list says of what kind it is")
 
-// listing is one LIST answer being decoded: what json.go and protobuf.go have
-// in common.
+// listing is one LIST answer being decoded: what both encodings have in
+// common. Items are cut out of the stream on the caller's goroutine, and
+// decoded together once the buffer is full.
 type listing[T any] struct {
-	kind  *kind[T]
+	codec *codec[T]
 	w     *window
+	held  Held[T]
+	crew  *crew[T]
 	yield func(Page[T]) error
 
 	// gvk is the list's own kind, once it was read; tm what protobuf said of
@@ -30,6 +35,12 @@ type listing[T any] struct {
 	gvk  schema.GroupVersionKind
 	tm   runtime.TypeMeta
 	meta metav1.ListMeta
+
+	// cut are the items that were found in the window and not yet decoded.
+	// They alias its buffer, which is pinned while there are any.
+	cut [][]byte
+	// item decodes one of them; unsure as for reader.itemFromJSON.
+	item func(r *reader[T], raw []byte) (it Item[T], unsure bool)
 
 	items []Item[T]
 	// unsure are positions in items whose objects do not say their kind while
@@ -41,20 +52,45 @@ type listing[T any] struct {
 	pages int
 }
 
-// add takes one item in, and sends the page if it is full.
-func (l *listing[T]) add(it Item[T]) error {
-	if l.items == nil && l.pages > 0 {
-		// The page before was a full one, and this will be one as well.
-		l.items = make([]Item[T], 0, pageItems)
-	}
-	l.items = append(l.items, it)
-	if len(l.items) < pageItems && l.w.offset-l.sent < pageBytes {
+// add takes in the next n unread bytes, which are an item.
+func (l *listing[T]) add(n int) error {
+	l.w.pinned = true
+	l.cut = append(l.cut, l.w.unread()[:n:n])
+	l.w.take(n)
+	if len(l.items)+len(l.cut) < pageItems && l.w.offset-l.sent < pageBytes {
 		return nil
 	}
+	l.decode()
 	if len(l.unsure) > 0 {
 		return nil
 	}
 	return l.send(true)
+}
+
+// decode makes items of what was cut, on all cores and in order. The window's
+// buffer is free afterwards.
+func (l *listing[T]) decode() {
+	n := len(l.cut)
+	if l.items == nil && (l.pages > 0 || n > pageItems/2) {
+		// This will be a full one, as the page before was.
+		l.items = make([]Item[T], 0, pageItems)
+	}
+	first := len(l.items)
+	l.items = slices.Grow(l.items, n)[:first+n]
+	items := l.items[first:]
+	var doubt sync.Mutex
+	l.crew.each(l.codec, n, l.held, func(r *reader[T], i int) {
+		var unsure bool
+		items[i], unsure = l.item(r, l.cut[i])
+		if unsure {
+			doubt.Lock()
+			l.unsure = append(l.unsure, first+i)
+			doubt.Unlock()
+		}
+	})
+	clear(l.cut)
+	l.cut = l.cut[:0]
+	l.w.pinned = false
 }
 
 func (l *listing[T]) send(more bool) error {
@@ -78,25 +114,17 @@ func (l *listing[T]) send(more bool) error {
 
 // finish settles what had to wait for the list's end, and sends the rest.
 func (l *listing[T]) finish() error {
-	if err := l.kind.checkList(l.gvk); err != nil {
+	if err := l.codec.kind.checkList(l.gvk); err != nil {
 		return err
 	}
 	for _, i := range l.unsure {
 		it := &l.items[i]
-		if it.Err == nil && !l.kind.setFromList(it.Object, l.gvk) {
+		if it.Err == nil && !l.codec.kind.setFromList(it.Object, l.gvk) {
 			id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
 			*it = brokenItem[T](StageDecode, id, errUnsure)
 		}
 	}
 	return l.send(false)
-}
-
-// decodedItem makes the item of an object, or of the reason why there is none.
-func decodedItem[T any](obj T, err error, raw []byte, id func([]byte) identity) Item[T] {
-	if err != nil {
-		return brokenItem[T](StageDecode, id(raw), err)
-	}
-	return objectItem(obj)
 }
 
 // statusError is the error that the server meant by status, in place of what

@@ -24,7 +24,7 @@ func (l *listing[T]) json() error {
 		if name == "items" {
 			hasItems = true
 			if apiVersion != "" && kind != "" && l.gvk != statusKind {
-				if err := l.kind.checkList(l.gvk); err != nil {
+				if err := l.codec.kind.checkList(l.gvk); err != nil {
 					return err
 				}
 			}
@@ -135,6 +135,7 @@ func (l *listing[T]) jsonItems() error {
 		return nil
 	}
 	l.w.take(1)
+	l.item = l.jsonItem
 	for first := true; ; first = false {
 		c, err := l.jsonNext()
 		if err != nil {
@@ -142,6 +143,7 @@ func (l *listing[T]) jsonItems() error {
 		}
 		if c == ']' {
 			l.w.take(1)
+			l.decode()
 			return nil
 		}
 		if !first {
@@ -156,23 +158,18 @@ func (l *listing[T]) jsonItems() error {
 		if err != nil {
 			return err
 		}
-		it := l.jsonItem(raw)
-		l.w.take(len(raw))
-		if err := l.add(it); err != nil {
+		if err := l.add(len(raw)); err != nil {
 			return err
 		}
 	}
 }
 
-func (l *listing[T]) jsonItem(raw []byte) Item[T] {
+// jsonItem decodes one item. It may be called from any goroutine.
+func (l *listing[T]) jsonItem(r *reader[T], raw []byte) (Item[T], bool) {
 	if raw[0] != '{' {
-		return brokenItem[T](StageDecode, identity{}, fmt.Errorf("%w: %q", errNotJSONObject, excerpt(raw)))
+		return brokenItem[T](StageDecode, identity{}, fmt.Errorf("%w: %q", errNotJSONObject, excerpt(raw))), false
 	}
-	obj, unsure, err := l.kind.itemFromJSON(raw, l.gvk)
-	if unsure {
-		l.unsure = append(l.unsure, len(l.items))
-	}
-	return decodedItem(obj, err, raw, jsonIdentity)
+	return r.itemFromJSON(raw, l.gvk)
 }
 
 // jsonNext moves past white space and returns the byte behind it, untaken.

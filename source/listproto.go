@@ -86,7 +86,7 @@ func (l *listing[T]) protoKind(size uint64) error {
 	if l.gvk == statusKind {
 		return nil
 	}
-	return l.kind.checkList(l.gvk)
+	return l.codec.kind.checkList(l.gvk)
 }
 
 func (l *listing[T]) protoStatus(size uint64) error {
@@ -105,6 +105,7 @@ func (l *listing[T]) protoStatus(size uint64) error {
 func (l *listing[T]) protoList(size uint64) error {
 	w := l.w
 	end := w.offset + int64(size)
+	l.item = func(r *reader[T], raw []byte) (Item[T], bool) { return r.itemFromProto(raw), false }
 	for w.offset < end {
 		field, size, err := w.field()
 		if err != nil {
@@ -134,12 +135,10 @@ func (l *listing[T]) protoList(size uint64) error {
 			w.take(len(raw))
 			continue
 		}
-		obj, err := l.kind.itemFromProto(raw)
-		it := decodedItem(obj, err, raw, protoIdentity)
-		w.take(len(raw))
-		if err := l.add(it); err != nil {
+		if err := l.add(len(raw)); err != nil {
 			return err
 		}
 	}
+	l.decode()
 	return nil
 }

@@ -44,10 +44,33 @@ type Options struct {
 	// decompression; 0 means 64 MiB, and 128 MiB is the most. A source that is
 	// given objects, not bytes, does not look at it.
 	MaxObjectBytes int64
+	// Drop names fields that are left out of every object, by path:
+	// "metadata.managedFields", "spec.containers.env"; a path goes through
+	// lists. Their bytes are skipped and never become anything. A path that a
+	// typed T does not have is an error. A source that is given objects, not
+	// bytes, refuses it: a transform can do the same there.
+	Drop []string
+	// Sharing is what this source's objects share their parts through. If nil,
+	// it is the Set's that the informer runs in, or the source's own.
+	Sharing *Sharing
+	// DisableSharing has every object decoded afresh, by apimachinery's
+	// decoders where nothing is dropped: four to five times the memory, for
+	// programs that write to what they are given.
+	DisableSharing bool
+	// OwnConnection gives the source connections to itself, over HTTP/1.1 with
+	// large reads: a busy watch then costs several microseconds of CPU an
+	// event less than as one of many streams of an HTTP/2 connection. The
+	// price is a connection on the server, 128 KiB and two goroutines, so it
+	// is for the few collections that never rest. FromConfig only.
+	OwnConnection bool
 	// Door lets FromListerWatcher read the wire itself where its closures use
 	// a client with WrapTransport. Other sources do not look at it.
 	Door *Door
 }
+
+// DropManagedFields is a Drop that most programs can do with: who set which
+// field takes a third of a typical object's bytes.
+const DropManagedFields = "metadata.managedFields"
 
 // validate returns every problem at once.
 func (o *Options) validate() error {
@@ -65,6 +88,9 @@ func (o *Options) validate() error {
 	}
 	if o.MaxObjectBytes < 0 || o.MaxObjectBytes > maxMaxObjectBytes {
 		errs = append(errs, fmt.Errorf("MaxObjectBytes is %d, not from 0 to %d", o.MaxObjectBytes, maxMaxObjectBytes))
+	}
+	if o.DisableSharing && o.Sharing != nil {
+		errs = append(errs, errors.New("DisableSharing is set, and so is Sharing"))
 	}
 	return errors.Join(errs...)
 }

@@ -51,7 +51,7 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 	}
 	timeout := cfg.Timeout
 	cfg.Timeout = 0
-	client, err := rest.RESTClientFor(cfg)
+	client, err := clientFor(cfg, opts.OwnConnection)
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", gvr.GroupResource(), err)
 	}
@@ -69,10 +69,24 @@ func FromREST[T any](client rest.Interface, resource string, opts Options) (Sour
 		errs = append(errs, errors.New("no client"))
 	}
 	errs = append(errs, validResource(resource), opts.validate())
+	if opts.OwnConnection {
+		errs = append(errs, errors.New("OwnConnection: the client brings its connections; use FromConfig"))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", resource, err)
 	}
 	return fromREST[T](client, resource, 0, opts)
+}
+
+func clientFor(cfg *rest.Config, own bool) (*rest.RESTClient, error) {
+	if !own {
+		return rest.RESTClientFor(cfg)
+	}
+	hc, err := ownConnection(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return rest.RESTClientForConfigAndClient(cfg, hc)
 }
 
 func validResource(resource string) error {
@@ -104,8 +118,11 @@ type restSource[T any] struct {
 	timeout time.Duration
 	opts    Options
 	name    string
-	dec     Decoder[T]
+	dec     *decoder[T]
 }
+
+// ShareWith implements Sharer.
+func (s *restSource[T]) ShareWith(with *Sharing) { s.dec.shareWith(with, &s.opts) }
 
 // String implements Source.
 func (s *restSource[T]) String() string { return s.name }

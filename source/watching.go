@@ -1,9 +1,12 @@
 package source
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 )
 
 const (
@@ -12,31 +15,55 @@ const (
 	batchBytes  = 1 << 20
 )
 
-// watching is one WATCH answer being decoded.
+var errUncut = errors.New("a JSON event that does not end with its line")
+
+// watching is one WATCH answer being decoded. Frames are cut on the caller's
+// goroutine; those that are there together are decoded together.
 type watching[T any] struct {
 	dec   *decoder[T]
 	w     window
+	held  Held[T]
 	yield func([]Event[T]) error
-	// frame decodes the next frame if all of it is unread.
-	frame func(*Event[T]) (ok bool, err error)
-	// scan is how far the JSON frame at the window's start was searched.
-	scan jsonScan
+	// cut finds the frame that begins at from unread bytes, if all of it is
+	// unread.
+	cut func(from int) (f frame, ok bool, err error)
+	// event decodes a frame's event, on any goroutine. An error means that the
+	// frame is no event, and errUncut that its end was taken to be where it is
+	// not.
+	event func(r *reader[T], raw []byte, e *Event[T]) error
+	// scan is how far a JSON frame that did not end yet was searched, and
+	// scanned where in the stream that frame begins.
+	scan    jsonScan
+	scanned int64
+	// lines says that a JSON frame ends with its line, as everybody writes
+	// them, until one does not.
+	lines bool
 	// counted is where in the stream the last event ended. What separates
 	// two events is counted with the second.
 	counted int64
 
-	// idle is the buffer to wait with, one the event that then comes.
-	idle []byte
-	one  []Event[T]
+	// idle is the buffer to wait with, one the event that then comes, and
+	// alone what decodes it.
+	idle  []byte
+	one   []Event[T]
+	alone *reader[T]
 	// busy is nil while the watch is idle.
 	busy *scratch[T]
 }
 
+// frame is where one event stands: raw is its own bytes, end is where it ends
+// in what is unread.
+type frame struct {
+	raw []byte
+	end int
+}
+
 // DecodeWatch implements Decoder.
-func (d *decoder[T]) DecodeWatch(body io.Reader, _ Held[T], yield func([]Event[T]) error) error {
+func (d *decoder[T]) DecodeWatch(body io.Reader, held Held[T], yield func([]Event[T]) error) error {
 	idle := make([]byte, idleRead)
 	s := &watching[T]{
 		dec:   d,
+		held:  held,
 		yield: yield,
 		idle:  idle,
 		one:   make([]Event[T], 0, 1),
@@ -50,9 +77,9 @@ func (d *decoder[T]) DecodeWatch(body io.Reader, _ Held[T], yield func([]Event[T
 	}
 	switch encodingOf(s.w.unread()[0]) {
 	case encodingJSON:
-		s.frame = s.jsonFrame
+		s.cut, s.event, s.lines = s.jsonFrame, s.jsonEvent, true
 	case encodingProtobuf:
-		s.frame = s.protoFrame
+		s.cut, s.event = s.protoFrame, protoEvent[T]
 	default:
 		return s.w.malformed("watch", "neither JSON nor protobuf: %q", excerpt(s.w.unread()))
 	}
@@ -84,8 +111,8 @@ func (s *watching[T]) run() error {
 	}
 }
 
-// batch sends what can be decoded without reading. What was decoded before a
-// broken frame is sent before the error is returned.
+// batch sends what can be decoded without reading. Frames before a broken one
+// are sent as if it were not there; it is found again when it comes first.
 func (s *watching[T]) batch() (sent bool, err error) {
 	// Within its capacity: an array that append left behind would keep its
 	// objects.
@@ -93,46 +120,100 @@ func (s *watching[T]) batch() (sent bool, err error) {
 	if s.busy != nil {
 		events, most = s.busy.events[:0], batchEvents
 	}
-	start := s.w.offset
-	var bad error
-	for len(events) < most && s.w.offset-start < batchBytes {
-		var e Event[T]
-		ok, err := s.frame(&e)
-		if err != nil {
-			bad = err
-			break
-		}
-		if !ok {
-			break
-		}
-		e.Bytes = s.w.offset - s.counted
-		s.counted = s.w.offset
-		events = append(events, e)
+	frames, err := s.frames(most)
+	if len(frames) == 0 {
+		return false, err
 	}
-	if len(events) == 0 {
-		return false, bad
+	if s.busy != nil {
+		events = slices.Grow(events, len(frames))
+		s.busy.events = events
 	}
-	err = s.yield(events)
+	events = events[:len(frames)]
+	n, err := s.decode(frames, events)
+	switch {
+	case n > 0:
+	case err == errUncut:
+		s.lines = false
+		return s.batch()
+	default:
+		return false, s.w.malformed("watch event", "%w", err)
+	}
+	for i := range n {
+		end := s.w.offset + int64(frames[i].end)
+		events[i].Bytes = end - s.counted
+		s.counted = end
+	}
+	s.w.take(frames[n-1].end)
+	err = s.yield(events[:n])
 	// Nothing decoded may be kept alive by a watch that is waiting.
 	clear(events)
-	if s.busy != nil {
-		s.busy.events = events[:0]
-	}
-	if err == nil {
-		err = bad
-	}
 	return true, err
 }
 
-// wake gives the window the large buffer.
-func (s *watching[T]) wake() []byte {
-	if s.busy == nil {
-		s.busy = s.dec.takeScratch()
+// frames cuts up to most frames out of what is unread.
+func (s *watching[T]) frames(most int) ([]frame, error) {
+	var room [1]frame
+	frames := room[:0]
+	if s.busy != nil {
+		frames = s.busy.frames[:0]
 	}
-	return s.busy.buf
+	at := 0
+	for len(frames) < most && at < batchBytes {
+		f, ok, err := s.cut(at)
+		if err != nil || !ok {
+			if len(frames) > 0 {
+				err = nil
+			}
+			return s.keep(frames), err
+		}
+		frames = append(frames, f)
+		at = f.end
+	}
+	return s.keep(frames), nil
 }
 
-// rest gives the large buffer back. The window must be empty, or done with.
+func (s *watching[T]) keep(frames []frame) []frame {
+	if s.busy != nil {
+		s.busy.frames = frames
+	}
+	return frames
+}
+
+// decode makes events of frames, and returns how many it made before the first
+// that it could not.
+func (s *watching[T]) decode(frames []frame, events []Event[T]) (int, error) {
+	if s.busy == nil {
+		if s.alone == nil {
+			s.alone = s.dec.codec.reader(s.held)
+		}
+		if err := s.event(s.alone, frames[0].raw, &events[0]); err != nil {
+			return 0, err
+		}
+		return 1, nil
+	}
+	s.busy.errs = slices.Grow(s.busy.errs[:0], len(frames))[:len(frames)]
+	errs := s.busy.errs
+	s.busy.crew.each(s.dec.codec, len(frames), s.held, func(r *reader[T], i int) {
+		errs[i] = s.event(r, frames[i].raw, &events[i])
+	})
+	for i, err := range errs {
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(frames), nil
+}
+
+// wake gives the window a larger buffer.
+func (s *watching[T]) wake(size int) []byte {
+	if s.busy == nil {
+		s.busy = s.dec.takeScratch()
+		s.alone = nil
+	}
+	return s.busy.buffer(size)
+}
+
+// rest gives the larger buffers back. The window must be empty, or done with.
 func (s *watching[T]) rest() {
 	s.w.buf, s.w.lo, s.w.hi = s.idle, 0, 0
 	if s.busy != nil {
@@ -141,56 +222,70 @@ func (s *watching[T]) rest() {
 	}
 }
 
-// protoFrame takes one frame: four bytes of length, and a WatchEvent.
-func (s *watching[T]) protoFrame(e *Event[T]) (bool, error) {
+// protoFrame cuts out four bytes of length, and a WatchEvent.
+func (s *watching[T]) protoFrame(from int) (f frame, ok bool, err error) {
 	const header = 4
-	b := s.w.unread()
+	b := s.w.unread()[from:]
 	if len(b) < header {
-		return false, nil
+		return f, false, nil
 	}
 	size := binary.BigEndian.Uint32(b)
 	if err := s.w.fits(uint64(size)); err != nil {
-		return false, err
+		return f, false, err
 	}
-	frame := b[header:]
-	if uint64(len(frame)) < uint64(size) {
-		return false, nil
+	b = b[header:]
+	if uint64(len(b)) < uint64(size) {
+		return f, false, nil
 	}
-	frame = frame[:size]
-	if err := s.dec.protoEvent(frame, e); err != nil {
-		return false, s.w.malformed("watch event", "%w", err)
-	}
-	s.w.take(header + int(size))
-	return true, nil
+	return frame{raw: b[:size:size], end: from + header + int(size)}, true, nil
 }
 
-// jsonFrame takes one JSON object and the white space before it.
-func (s *watching[T]) jsonFrame(e *Event[T]) (bool, error) {
-	b := s.w.unread()
-	if s.scan == (jsonScan{}) {
-		if n := spaces(b); n > 0 {
+// jsonFrame cuts out one JSON object and the white space before it.
+func (s *watching[T]) jsonFrame(from int) (f frame, ok bool, err error) {
+	b := s.w.unread()[from:]
+	n := spaces(b)
+	if n == len(b) {
+		if from == 0 {
 			s.w.take(n)
-			b = b[n:]
 		}
-		if len(b) == 0 {
-			return false, nil
+		return f, false, nil
+	}
+	b, from = b[n:], from+n
+	if b[0] != '{' {
+		return f, false, s.w.malformed("watch", "an event was due: %q", excerpt(b))
+	}
+	at := s.w.offset + int64(from)
+	if s.scanned != at {
+		s.scan, s.scanned = jsonScan{}, at
+	}
+	size := 0
+	if s.lines && s.scan == (jsonScan{}) {
+		// No JSON has a line break in a string, so this is the end or else
+		// the text was laid out for people.
+		size = bytes.IndexByte(b, '\n')
+	}
+	if size <= 0 {
+		size = s.scan.end(b)
+	}
+	have := size
+	if size == 0 {
+		have = len(b)
+	}
+	if err := s.w.fits(uint64(have)); err != nil || size == 0 {
+		return f, false, err
+	}
+	return frame{raw: b[:size:size], end: from + size}, true, nil
+}
+
+// jsonEvent decodes a frame that may have been cut at the end of its line.
+func (s *watching[T]) jsonEvent(r *reader[T], raw []byte, e *Event[T]) error {
+	if r.plainEvent(raw, e) {
+		return nil
+	}
+	if s.lines {
+		if n := new(jsonScan).end(raw); n == 0 || n+spaces(raw[n:]) != len(raw) {
+			return errUncut
 		}
-		if b[0] != '{' {
-			return false, s.w.malformed("watch", "an event was due: %q", excerpt(b))
-		}
 	}
-	n := s.scan.end(b)
-	size := n
-	if n == 0 {
-		size = len(b)
-	}
-	if err := s.w.fits(uint64(size)); err != nil || n == 0 {
-		return false, err
-	}
-	s.scan = jsonScan{}
-	if err := s.dec.jsonEvent(b[:n], e); err != nil {
-		return false, s.w.malformed("watch event", "%w", err)
-	}
-	s.w.take(n)
-	return true, nil
+	return jsonEvent(r, raw, e)
 }

@@ -9,12 +9,18 @@ const (
 	// idleRead is what a watch waits with: a bookmark takes 100 to 1,000 bytes.
 	// Below 4 KiB a read costs no HTTP/2 window update.
 	idleRead = 1 << 10
-	// busyRead is the size of a read when there is more to come. Below about
-	// 100 KB each read's window update weighs more than its bytes.
-	busyRead = 128 << 10
+	// smallRead is the size of a read when there is more to come, busyRead
+	// when there is more than that. Below about 100 KB each read's window
+	// update weighs more than its bytes; what is decoded at once is shared out
+	// among cores, so twice as much.
+	smallRead = 16 << 10
+	busyRead  = 256 << 10
 	// maxEmptyReads in a row mean a reader that is broken.
 	maxEmptyReads = 100
 )
+
+// reads are the sizes of reads that need a buffer of their own.
+var reads = [...]int{smallRead, busyRead}
 
 // window is the part of a stream that was read and not yet taken. It grows
 // with what really arrives, never with what a length announces.
@@ -27,8 +33,12 @@ type window struct {
 	limit int
 	// offset is where buf[lo] stands in the stream.
 	offset int64
-	// large gives a buffer of at least busyRead bytes.
-	large func() []byte
+	// large gives a buffer of at least so many bytes.
+	large func(size int) []byte
+	// pinned says that taken bytes are still looked at; unpin ends that, and
+	// is called before they would be overwritten.
+	pinned bool
+	unpin  func()
 	// err is what ended reading; sticky.
 	err error
 }
@@ -39,7 +49,7 @@ func (w *window) unread() []byte { return w.buf[w.lo:w.hi] }
 func (w *window) take(n int) {
 	w.lo += n
 	w.offset += int64(n)
-	if w.lo == w.hi {
+	if w.lo == w.hi && !w.pinned {
 		w.lo, w.hi = 0, 0
 	}
 }
@@ -70,12 +80,27 @@ func (w *window) more() error {
 
 // makeRoom sees to it that there is room behind hi.
 func (w *window) makeRoom() {
+	if w.pinned && len(w.buf)-w.hi < len(w.buf)/4 {
+		w.pinned = false
+		w.unpin()
+		if w.lo == w.hi {
+			// All of it was used, so there is more to come.
+			w.lo, w.hi = 0, 0
+			if len(w.buf) < busyRead {
+				w.buf = w.large(busyRead)
+			}
+		}
+	}
 	size, n := len(w.buf), w.hi-w.lo
 	switch {
 	case w.hi == size && size < busyRead:
 		// It was filled, so there is more to come.
-		w.moveTo(w.large())
-	case size-w.hi >= size/2:
+		next := smallRead
+		if size >= smallRead {
+			next = busyRead
+		}
+		w.moveTo(w.large(next))
+	case w.pinned || size-w.hi >= size/2:
 	case w.lo > 0 && n <= size/2:
 		// Rather than a short read.
 		w.moveTo(w.buf)

@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/wire/json"
+	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/untyped"
+)
+
+// Decoder makes Ts of bytes; T is a pointer to a struct of an API type. It is
+// immutable and safe for concurrent use: what changes is in the Session.
+type Decoder[T any] struct {
+	protobuf *protobuf.Plan // nil if T cannot be read from protobuf
+	json     *json.Plan     // nil if T is unstructured
+	untyped  *untyped.Plan  // of unstructured Ts only
+}
+
+// Last is the version of an object that its decoder's caller holds, with the
+// memo that the decoder left beside it. Its zero value is none.
+type Last[T any] struct {
+	Object T
+	Memo   *share.Memo
+	Held   bool
+}
+
+// Object is a decoded object.
+type Object[T any] struct {
+	Value T
+	Memo  *share.Memo
+	// Same says that nothing has changed: Value and Memo are the last
+	// version's.
+	Same bool
+	// APIVersion and Kind are what JSON said, and are not in a typed Value:
+	// whether they belong there depends on where the object stood.
+	APIVersion, Kind string
+}
+
+// ErrNoProtobuf is returned for a type that protobuf has no encoding of.
+var ErrNoProtobuf = errors.New("protobuf came, which this type cannot be read from")
+
+// Compile returns the decoder of T that leaves out the fields with the given
+// paths. Decoders of one type share their plans.
+func Compile[T any](drop []string) (*Decoder[T], error) {
+	typ := reflect.TypeFor[T]().Elem()
+	if typ == reflect.TypeFor[unstructured.Unstructured]() {
+		plan, err := cached(typ, share.Untyped, drop, func() (*untyped.Plan, error) { return untyped.Compile(drop) })
+		return &Decoder[T]{untyped: plan}, err
+	}
+	d := &Decoder[T]{}
+	var err error
+	d.json, err = cached(typ, share.JSON, drop, func() (*json.Plan, error) { return json.Compile(typ, drop) })
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := reflect.New(typ).Interface().(interface{ Unmarshal([]byte) error }); ok {
+		d.protobuf, err = cached(typ, share.Protobuf, drop, func() (*protobuf.Plan, error) { return protobuf.Compile(typ, drop) })
+	}
+	return d, err
+}
+
+// plans are those compiled so far, as encoding/json keeps its own: a plan of a
+// Pod takes a millisecond and some hundred kilobytes, and depends on nothing
+// but the type and what is dropped. There are as many as a program has types.
+var plans sync.Map // of planKey
+
+type planKey struct {
+	typ    reflect.Type
+	format share.Format
+	drop   string
+}
+
+func cached[P any](typ reflect.Type, format share.Format, drop []string, compile func() (P, error)) (P, error) {
+	sorted := slices.Sorted(slices.Values(drop))
+	key := planKey{typ, format, strings.Join(sorted, "\n")}
+	if p, ok := plans.Load(key); ok {
+		return p.(P), nil
+	}
+	p, err := compile()
+	if err != nil {
+		return p, err
+	}
+	kept, _ := plans.LoadOrStore(key, p)
+	return kept.(P), nil
+}
+
+// Protobuf decodes an object's own message.
+func (d *Decoder[T]) Protobuf(s *share.Session, raw []byte, last Last[T]) (Object[T], error) {
+	if d.protobuf == nil {
+		return Object[T]{}, ErrNoProtobuf
+	}
+	r, err := d.protobuf.Decode(s, raw, pointer(last), last.Memo)
+	if err != nil {
+		return Object[T]{}, err
+	}
+	return Object[T]{Value: object[T](r.Object), Memo: r.Memo, Same: r.Same}, nil
+}
+
+// JSON decodes the object at the start of raw and says how many bytes it took;
+// io.ErrUnexpectedEOF if it does not end there.
+func (d *Decoder[T]) JSON(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
+	if d.untyped != nil {
+		return d.unstructured(s, raw, last)
+	}
+	r, n, err := d.json.Decode(s, raw, pointer(last), last.Memo)
+	if err != nil {
+		return Object[T]{}, n, err
+	}
+	return Object[T]{Value: object[T](r.Object), Memo: r.Memo, Same: r.Same, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
+}
+
+func (d *Decoder[T]) unstructured(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
+	var held map[string]any
+	if last.Held {
+		held = any(last.Object).(*unstructured.Unstructured).Object
+	}
+	r, n, err := d.untyped.Decode(s, raw, held, last.Memo)
+	if err != nil {
+		return Object[T]{}, n, err
+	}
+	if r.Same {
+		return Object[T]{Value: last.Object, Memo: last.Memo, Same: true}, n, nil
+	}
+	return Object[T]{Value: any(&unstructured.Unstructured{Object: r.Object}).(T), Memo: r.Memo}, n, nil
+}
+
+// pointer is the address of what a T points to.
+func pointer[T any](last Last[T]) unsafe.Pointer {
+	if !last.Held {
+		return nil
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&last.Object))
+}
+
+func object[T any](p unsafe.Pointer) T { return *(*T)(unsafe.Pointer(&p)) }
+
+// Panicked reports that err is a panic of a type's own decoder, with what it
+// panicked with and where.
+func Panicked(err error) (value any, stack []byte, ok bool) {
+	if p, ok := errors.AsType[*json.PanicError](err); ok {
+		return p.Value, p.Stack, true
+	}
+	if p, ok := errors.AsType[*protobuf.PanicError](err); ok {
+		return p.Value, p.Stack, true
+	}
+	return nil, nil, false
+}

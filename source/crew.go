@@ -1,0 +1,70 @@
+package source
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// minShare is the fewest objects that are worth another goroutine: its
+	// start takes about a microsecond, an object's decoding five or more.
+	minShare = 4
+	// stint is how many objects are taken at a time, so that goroutines do not
+	// meet at the counter.
+	stint = 2
+)
+
+// crew decodes what was cut out of a stream, on all cores.
+type crew[T any] struct {
+	readers []*reader[T]
+}
+
+// reader returns the i-th reader.
+func (c *crew[T]) reader(codec *codec[T], i int, held Held[T]) *reader[T] {
+	for i >= len(c.readers) {
+		c.readers = append(c.readers, &reader[T]{codec: codec})
+	}
+	r := c.readers[i]
+	r.begin(held)
+	return r
+}
+
+// each calls do once for every i below n, from several goroutines, the
+// caller's among them, and returns when all calls have.
+func (c *crew[T]) each(codec *codec[T], n int, held Held[T], do func(r *reader[T], i int)) {
+	hands := min(runtime.GOMAXPROCS(0), n/minShare)
+	if hands <= 1 {
+		r := c.reader(codec, 0, held)
+		for i := range n {
+			do(r, i)
+		}
+		return
+	}
+	var next atomic.Int64
+	work := func(r *reader[T]) {
+		for {
+			i := int(next.Add(stint)) - stint
+			if i >= n {
+				return
+			}
+			for j := i; j < min(i+stint, n); j++ {
+				do(r, j)
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for h := 1; h < hands; h++ {
+		r := c.reader(codec, h, held)
+		others.Go(func() { work(r) })
+	}
+	work(c.reader(codec, 0, held))
+	others.Wait()
+}
+
+// release lets go of what the readers refer to.
+func (c *crew[T]) release() {
+	for _, r := range c.readers {
+		r.held = nil
+	}
+}

@@ -1,0 +1,39 @@
+package source
+
+import "github.com/kinglet-go/kinglet/internal/wire/share"
+
+// Sharing is what decoders remember of the objects that they have decoded:
+// values that objects have in common, of which each is kept once. Sources that
+// have the same Sharing share with each other; without one in its Options, a
+// source has one to itself, or its Set's.
+//
+// It is bounded in bytes, and keeps no value from being collected for longer
+// than that; forgetting one affects no object. It takes next to no memory
+// until objects repeat themselves. Safe for concurrent use.
+type Sharing struct{ table *share.Table }
+
+// NewSharing returns a Sharing that keeps at most maxBytes of values; 64 MiB
+// if 0.
+func NewSharing(maxBytes int64) *Sharing {
+	return &Sharing{table: share.NewTable(int(max(maxBytes, 0)))}
+}
+
+// SharingStats says how much a Sharing keeps.
+type SharingStats struct {
+	Values          int
+	Bytes, MaxBytes int64
+}
+
+// Stats returns how much is kept now.
+func (s *Sharing) Stats() SharingStats {
+	st := s.table.Stats()
+	return SharingStats{Values: st.Entries, Bytes: int64(st.Bytes), MaxBytes: int64(st.MaxBytes)}
+}
+
+// Sharer is a source whose objects can share with those of other sources.
+type Sharer interface {
+	// ShareWith makes the source use s, unless its options said which to use,
+	// or that it shall share nothing. It must be called before the first List
+	// or Watch.
+	ShareWith(s *Sharing)
+}
