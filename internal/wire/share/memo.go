@@ -58,6 +58,8 @@ const (
 	Protobuf Format = iota + 1
 	JSON
 	Untyped
+	// Structure makes no memos, but units of its own.
+	Structure
 )
 
 const (

@@ -37,19 +37,51 @@ func (s *strings) get(h *hasher, b []byte) (string, *string) {
 		return string(b), nil
 	}
 	x := maphash.Bytes(h.a, b)
-	c := s.cache.Load()
-	if c != nil {
-		if p := c.place(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return *p, p
-		}
-		if p := c.other(x).Load(); p != nil && *p == unsafe.String(unsafe.SliceData(b), len(b)) {
-			return *p, p
-		}
+	if p := s.find(x, unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
+		return *p, p
 	}
 	v := string(b)
 	if !s.door.seen(x) {
 		return v, nil
 	}
+	return v, s.keep(h, x, v)
+}
+
+// known returns where the cache has a string that equals v, nil if it has
+// none: v is long, or this is its first sighting.
+func (s *strings) known(h *hasher, v string) *string {
+	if v == "" || len(v) > maxInterned {
+		return nil
+	}
+	x := maphash.String(h.a, v)
+	if p := s.find(x, v); p != nil {
+		return p
+	}
+	if !s.door.seen(x) {
+		return nil
+	}
+	// v may be a part of something larger, which must not stay for its sake.
+	return s.keep(h, x, string([]byte(v)))
+}
+
+// find returns where the cache has v.
+func (s *strings) find(x uint64, v string) *string {
+	c := s.cache.Load()
+	if c == nil {
+		return nil
+	}
+	if p := c.place(x).Load(); p != nil && *p == v {
+		return p
+	}
+	if p := c.other(x).Load(); p != nil && *p == v {
+		return p
+	}
+	return nil
+}
+
+// keep puts v into the cache and returns where it is.
+func (s *strings) keep(h *hasher, x uint64, v string) *string {
+	c := s.cache.Load()
 	if c == nil || int(c.n.Add(1)) > len(c.places)/2 && len(c.places) < maxPlaces {
 		c = s.grow(h, c)
 	}
@@ -62,7 +94,7 @@ func (s *strings) get(h *hasher, b []byte) (string, *string) {
 	cached := new(string)
 	*cached = v
 	place.Store(cached)
-	return v, cached
+	return cached
 }
 
 func (c *stringCache) place(x uint64) *atomic.Pointer[string] {

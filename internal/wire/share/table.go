@@ -216,3 +216,7 @@ func (t *Table) Boxed(b []byte) *string {
 	}
 	return cached
 }
+
+// Known is String for what is a string already, without making another: the
+// one equal to v that others have, in its box, or nil if none is known.
+func (t *Table) Known(v string) *string { return t.strings.known(&t.hasher, v) }
