@@ -1,0 +1,266 @@
+package structure
+
+import (
+	"encoding/binary"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// segment is the encoding of one unit: a pointer, slice, map or interface with
+// something behind it. The units inside it follow it.
+type segment struct {
+	start, end int
+	// next is the number of the first segment that is not inside this one.
+	next int
+	// bytes is what is alive with the value.
+	bytes int
+	// alone: something in it cannot be shared.
+	alone bool
+	// keys is where the keys of a map of interfaces begin.
+	keys int
+}
+
+// encoder writes values down so that those which differ, by reflect.DeepEqual,
+// have different encodings.
+type encoder struct {
+	buf  []byte
+	segs []segment
+	// keys are those of all maps of interfaces, each map's in order.
+	keys []string
+	// alone counts what cannot be shared, bytes what is alive, so that the
+	// difference tells what is inside a unit.
+	alone, bytes int
+	// inMap: what is encoded is a map's value, which has no address. What is
+	// inside it is no unit.
+	inMap int
+	depth int
+	// deep: something was left out, so that the encoding is of no use.
+	deep bool
+
+	entries []entry
+	sorted  []byte
+}
+
+// entry is where the encoding of a map's entry stands.
+type entry struct {
+	key        string
+	start, end int
+}
+
+// maxDepth is how deep values are followed. What contains something deeper is
+// not shared.
+const maxDepth = 500
+
+func (e *encoder) reset() {
+	clear(e.keys)
+	e.buf, e.segs, e.keys = e.buf[:0], e.segs[:0], e.keys[:0]
+	e.alone, e.bytes, e.inMap, e.depth, e.deep = 0, 0, 0, 0, false
+}
+
+// Lengths are shifted by one: 0 is nil.
+func (e *encoder) length(n int) { e.buf = binary.AppendUvarint(e.buf, uint64(n)+1) }
+
+func (e *encoder) string(s string) {
+	e.buf = binary.AppendUvarint(e.buf, uint64(len(s)))
+	e.buf = append(e.buf, s...)
+	e.bytes += len(s)
+}
+
+func (e *encoder) word(x uint64) { e.buf = binary.LittleEndian.AppendUint64(e.buf, x) }
+
+// begin opens a segment.
+func (e *encoder) begin(size int) (at, bytes, alone int) {
+	bytes, alone = e.bytes, e.alone
+	e.bytes += size
+	e.depth++
+	if e.inMap == 0 {
+		e.segs = append(e.segs, segment{start: len(e.buf), keys: len(e.keys)})
+	}
+	return len(e.segs) - 1, bytes, alone
+}
+
+func (e *encoder) end(at, bytes, alone int) {
+	e.depth--
+	if e.inMap > 0 {
+		return
+	}
+	s := &e.segs[at]
+	s.end, s.next, s.bytes, s.alone = len(e.buf), len(e.segs), e.bytes-bytes, e.alone > alone
+}
+
+// value appends the encoding of the value at p.
+func (e *encoder) value(n *node, p unsafe.Pointer) {
+	switch n.op {
+	case opPlain:
+		e.buf = append(e.buf, bytesAt(p, n.size)...)
+	case opFloat32:
+		e.float(float64(*(*float32)(p)))
+	case opFloat64:
+		e.float(*(*float64)(p))
+	case opString:
+		e.string(stringAt(p))
+	case opStruct:
+		for i := range n.fields {
+			f := &n.fields[i]
+			e.value(f.node, unsafe.Add(p, f.at))
+		}
+	case opTime:
+		// With the location's address: the value keeps that alive.
+		e.buf = append(e.buf, bytesAt(p, unsafe.Sizeof(time.Time{}))...)
+	case opQuantity:
+		text := stringAt(unsafe.Add(p, n.text))
+		if text == "" {
+			e.alone++
+		}
+		e.quantity((*resource.Quantity)(p), text)
+	case opPointer:
+		q := *(*unsafe.Pointer)(p)
+		if e.nothing(q == nil) {
+			return
+		}
+		at, bytes, alone := e.begin(int(n.elem.size))
+		e.length(0)
+		e.value(n.elem, q)
+		e.end(at, bytes, alone)
+	case opSlice, opBytes:
+		e.slice(n, (*slice)(p))
+	case opMapStrings, opMapQuantities, opMap:
+		e.mapping(n, p)
+	case opMapAny:
+		e.mapAny(mapAt[any](p))
+	case opAny:
+		e.any(*(*any)(p))
+	default:
+		if !zero(p, n.size) {
+			e.alone++
+		}
+	}
+}
+
+// nothing notes nil, or what is too deep, and reports that it did.
+func (e *encoder) nothing(null bool) bool {
+	if !null && e.depth > maxDepth {
+		e.deep, null = true, true
+	}
+	if null {
+		e.buf = append(e.buf, 0)
+	}
+	return null
+}
+
+func (e *encoder) float(x float64) {
+	if x != x {
+		e.alone++ // equals nothing
+	}
+	e.word(math.Float64bits(x))
+}
+
+// quantity encodes what a Quantity holds, and what it remembers of it.
+func (e *encoder) quantity(q *resource.Quantity, text string) {
+	e.string(text)
+	e.string(string(q.Format))
+	// Read without AsDec, which writes: one that is held as a big number is
+	// not shared.
+	head := (*quantityHead)(unsafe.Pointer(q))
+	if head.dec != nil {
+		e.alone++
+	}
+	e.word(uint64(head.value))
+	e.word(uint64(head.scale))
+}
+
+func (e *encoder) slice(n *node, s *slice) {
+	if e.nothing(s.data == nil) {
+		return
+	}
+	if s.len == 0 {
+		e.length(0)
+		return
+	}
+	at, bytes, alone := e.begin(s.len * int(n.elem.size))
+	e.length(s.len)
+	if n.op == opBytes {
+		e.buf = append(e.buf, bytesAt(s.data, uintptr(s.len)*n.elem.size)...)
+	} else {
+		for i := range s.len {
+			e.value(n.elem, unsafe.Add(s.data, uintptr(i)*n.elem.size))
+		}
+	}
+	e.end(at, bytes, alone)
+}
+
+// mapping encodes a map whose values are no units.
+func (e *encoder) mapping(n *node, p unsafe.Pointer) {
+	m := mapAt[struct{}](p) // its length alone is read
+	if e.nothing(m == nil) {
+		return
+	}
+	if len(m) == 0 {
+		e.length(0)
+		return
+	}
+	at, total, alone := e.begin(mapSize(n, len(m)))
+	e.length(len(m))
+	e.inMap++
+	first, from := len(e.entries), len(e.buf)
+	note := func(key string, start int) { e.entries = append(e.entries, entry{key, start, len(e.buf)}) }
+	switch n.op {
+	case opMapStrings:
+		for k, v := range mapAt[string](p) {
+			start := len(e.buf)
+			e.string(k)
+			e.string(v)
+			note(k, start)
+		}
+	case opMapQuantities:
+		for k, v := range mapAt[resource.Quantity](p) {
+			start := len(e.buf)
+			e.string(k)
+			// It has no address by which its text could be written.
+			e.quantity(&v, stringAt(unsafe.Add(unsafe.Pointer(&v), n.elem.text)))
+			note(k, start)
+		}
+	default:
+		key, value := reflect.New(n.typ.Key()), reflect.New(n.typ.Elem())
+		for it := reflect.NewAt(n.typ, p).Elem().MapRange(); it.Next(); {
+			key.Elem().SetIterKey(it)
+			value.Elem().SetIterValue(it)
+			start := len(e.buf)
+			k := key.Elem().String()
+			e.string(k)
+			e.value(n.elem, value.UnsafePointer())
+			note(k, start)
+		}
+	}
+	e.sort(first, from)
+	e.inMap--
+	e.end(at, total, alone)
+}
+
+// sort puts the entries from first on, whose encodings begin at from, in the
+// order of their keys.
+func (e *encoder) sort(first, from int) {
+	entries := e.entries[first:]
+	if byKey := func(a, b entry) int { return strings.Compare(a.key, b.key) }; !slices.IsSortedFunc(entries, byKey) {
+		slices.SortFunc(entries, byKey)
+		e.sorted = append(e.sorted[:0], e.buf[from:]...)
+		out := e.buf[:from]
+		for _, x := range entries {
+			out = append(out, e.sorted[x.start-from:x.end-from]...)
+		}
+	}
+	clear(entries)
+	e.entries = e.entries[:first]
+}
+
+// mapSize is about what a map takes: a header, and groups of eight entries of
+// which seven are used at most.
+func mapSize(n *node, entries int) int {
+	return 48 + (entries+6)/7*8*int(n.typ.Key().Size()+n.typ.Elem().Size()+1)
+}

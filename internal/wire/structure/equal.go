@@ -1,0 +1,129 @@
+package structure
+
+import (
+	"reflect"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// quantityHead is how a Quantity begins; Compile checks it.
+type quantityHead struct {
+	value int64
+	scale int32
+	dec   unsafe.Pointer
+}
+
+// equal reports whether two values are equal by reflect.DeepEqual and the
+// second may be taken for the first. It may say no where they are.
+func (n *node) equal(a, b unsafe.Pointer) bool {
+	switch n.op {
+	case opPlain:
+		return unsafe.String((*byte)(a), n.size) == unsafe.String((*byte)(b), n.size)
+	case opFloat32:
+		return *(*float32)(a) == *(*float32)(b) && *(*uint32)(a) == *(*uint32)(b)
+	case opFloat64:
+		return *(*float64)(a) == *(*float64)(b) && *(*uint64)(a) == *(*uint64)(b)
+	case opString:
+		return stringAt(a) == stringAt(b)
+	case opStruct:
+		for i := range n.fields {
+			f := &n.fields[i]
+			if !f.node.equal(unsafe.Add(a, f.at), unsafe.Add(b, f.at)) {
+				return false
+			}
+		}
+		return true
+	case opTime:
+		return *(*time.Time)(a) == *(*time.Time)(b)
+	case opPointer:
+		p, q := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
+		return p == q || p != nil && q != nil && n.elem.equal(p, q)
+	case opSlice, opBytes:
+		return n.equalSlices((*slice)(a), (*slice)(b))
+	case opMapStrings:
+		return equalMaps(mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
+	case opMapQuantities:
+		// By what they hold and remember, with the big number's address.
+		return equalMaps(mapAt[resource.Quantity](a), mapAt[resource.Quantity](b), func(v, w resource.Quantity) bool { return v == w })
+	case opMapAny:
+		return equalMaps(mapAt[any](a), mapAt[any](b), equalAny)
+	case opAny:
+		return equalAny(*(*any)(a), *(*any)(b))
+	case opOpaque:
+		return zero(a, n.size) && zero(b, n.size)
+	case opMap:
+		return mapAt[struct{}](a) == nil && mapAt[struct{}](b) == nil
+	}
+	// A Quantity that has an address may be written to by whoever asks it for
+	// its text, so that of the last version is not even looked at.
+	return false
+}
+
+func (n *node) equalSlices(a, b *slice) bool {
+	if a.len != b.len || (a.data == nil) != (b.data == nil) {
+		return false
+	}
+	if a.data == b.data {
+		return true
+	}
+	if n.op == opBytes {
+		return string(bytesAt(a.data, uintptr(a.len)*n.elem.size)) == string(bytesAt(b.data, uintptr(b.len)*n.elem.size))
+	}
+	for i := range a.len {
+		at := uintptr(i) * n.elem.size
+		if !n.elem.equal(unsafe.Add(a.data, at), unsafe.Add(b.data, at)) {
+			return false
+		}
+	}
+	return true
+}
+
+func zero(p unsafe.Pointer, size uintptr) bool {
+	for _, b := range bytesAt(p, size) {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func sameMap[V any](a, b map[string]V) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
+}
+
+// knowsQuantity reports whether a Quantity has the memory that quantityHead
+// says: where it has not, quantities are not shared.
+func knowsQuantity() bool {
+	want := []struct {
+		at   uintptr
+		kind reflect.Kind
+	}{
+		{unsafe.Offsetof(quantityHead{}.value), reflect.Int64},
+		{unsafe.Offsetof(quantityHead{}.scale), reflect.Int32},
+		{unsafe.Offsetof(quantityHead{}.dec), reflect.Pointer},
+	}
+	var got []reflect.StructField
+	t := reflect.TypeFor[resource.Quantity]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type.Kind() != reflect.Struct {
+			continue
+		}
+		for j := range f.Type.NumField() {
+			g := f.Type.Field(j)
+			g.Offset += f.Offset
+			got = append(got, g)
+		}
+	}
+	if len(got) != len(want) {
+		return false
+	}
+	for i, w := range want {
+		if got[i].Offset != w.at || got[i].Type.Kind() != w.kind {
+			return false
+		}
+	}
+	return true
+}

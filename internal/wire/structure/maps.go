@@ -1,0 +1,167 @@
+package structure
+
+import (
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// mapStrings returns m, or a map with the same entries of which some strings
+// are those that others have.
+func (x *Sharer) mapStrings(m map[string]string) unsafe.Pointer {
+	var out map[string]string
+	for k, v := range m {
+		key, value := x.known(k), x.known(v)
+		if out == nil {
+			if unsafe.StringData(key) == unsafe.StringData(k) && unsafe.StringData(value) == unsafe.StringData(v) {
+				continue
+			}
+			// What came before is known not to change.
+			out = make(map[string]string, len(m))
+			for k, v := range m {
+				out[x.known(k)] = x.known(v)
+			}
+			break
+		}
+	}
+	if out == nil {
+		out = m
+	}
+	return *(*unsafe.Pointer)(unsafe.Pointer(&out))
+}
+
+// known returns the string equal to s that others have, or s.
+func (x *Sharer) known(s string) string {
+	if k := x.table.Known(s); k != nil {
+		return *k
+	}
+	return s
+}
+
+// mapAny exchanges what is inside a map of interfaces, whose keys stand in
+// order from first on.
+func (x *Sharer) mapAny(p, lastp unsafe.Pointer, first int) unsafe.Pointer {
+	m := mapAt[any](p)
+	var last map[string]any
+	if lastp != nil {
+		last = mapAt[any](lastp)
+	}
+	keys := x.enc.keys[first : first+len(m)]
+	mine, slots := len(x.found), len(x.slots)
+	for i, k := range keys {
+		// The two are looked at where they cannot move; the slots may.
+		x.slots = append(x.slots, m[k], nil)
+		pair := x.slots[len(x.slots)-2:]
+		var q *any
+		if v, ok := last[k]; ok {
+			pair[1] = v
+			q = &pair[1]
+		}
+		x.any(&pair[0], q, uintptr(i))
+	}
+	changed := len(x.found) > mine
+	for i, k := range keys {
+		if known := x.known(k); unsafe.StringData(known) != unsafe.StringData(k) {
+			keys[i], changed = known, true
+		}
+	}
+	out := m
+	if changed {
+		out = make(map[string]any, len(m))
+		next := mine
+		for i, k := range keys {
+			v := x.slots[slots+2*i]
+			if next < len(x.found) && x.found[next].at == uintptr(i) {
+				v = x.found[next].any
+				next++
+			}
+			out[k] = v
+		}
+	}
+	x.found, x.slots = x.found[:mine], x.slots[:slots]
+	return *(*unsafe.Pointer)(unsafe.Pointer(&out))
+}
+
+// any exchanges what an interface holds.
+func (x *Sharer) any(p, last *any, at uintptr) {
+	var n *node
+	var from, was unsafe.Pointer
+	switch v := (*p).(type) {
+	case string:
+		if v == "" {
+			return
+		}
+		if last != nil && equalAny(*p, *last) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: *last})
+		} else if k := x.table.Known(v); k != nil && unsafe.Pointer(k) != data(p) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: box(stringType, unsafe.Pointer(k))})
+		}
+		return
+	case map[string]any:
+		if len(v) == 0 {
+			return
+		}
+		n = mapNode
+		from = unsafe.Pointer(&(*boxed)(unsafe.Pointer(p)).data)
+		if last != nil {
+			if _, ok := (*last).(map[string]any); ok {
+				was = unsafe.Pointer(&(*boxed)(unsafe.Pointer(last)).data)
+			}
+		}
+	case []any:
+		if len(v) == 0 {
+			return
+		}
+		n = listNode
+		from = data(p)
+		if last != nil {
+			if _, ok := (*last).([]any); ok {
+				was = data(last)
+			}
+		}
+	default:
+		return
+	}
+	if was != nil && n.equal(from, was) {
+		if data(p) != data(last) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: *last})
+		}
+		x.next = x.enc.segs[x.next].next
+		return
+	}
+	if n == mapNode {
+		if v := x.unit(n, from, was); v.Ptr != data(p) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: box(mapType, v.Ptr)})
+		}
+		return
+	}
+	if b := x.list(p, from, was); b != data(p) {
+		x.found = append(x.found, replacement{at: at, op: opAny, any: box(listType, b)})
+	}
+}
+
+// list is unit for a list in its box, and returns a box.
+func (x *Sharer) list(p *any, from, was unsafe.Pointer) unsafe.Pointer {
+	s := x.enc.segs[x.next]
+	worth := !s.alone && (s.end-s.start >= minEncoded || s.bytes >= minBytes)
+	var h share.Hash
+	if worth {
+		h = x.table.Sum(x.enc.buf[s.start:s.end])
+		if v, ok := x.table.Get(listNode.unit, h); ok {
+			x.next = s.next
+			return v.Ptr
+		}
+	}
+	x.next++
+	b := data(p)
+	own := (*slice)(from)
+	v := x.inside(listNode, from, was, s.keys)
+	x.next = s.next
+	if v.Ptr != own.data || own.cap != own.len {
+		b = unsafe.Pointer(&slice{v.Ptr, v.Len, v.Len})
+	}
+	if worth {
+		x.table.Offer(listNode.unit, h, share.Value{Ptr: b}, s.bytes)
+	}
+	return b
+}

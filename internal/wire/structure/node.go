@@ -1,0 +1,177 @@
+package structure
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+type op uint8
+
+const (
+	// opPlain is memory without pointers or padding: equal bytes, equal value.
+	opPlain op = iota
+	opFloat32
+	opFloat64
+	opString
+	opStruct
+	opQuantity
+	opTime
+	opPointer
+	opSlice
+	opBytes         // a slice of plain elements
+	opMapStrings    // from strings to strings
+	opMapQuantities // from strings to quantities
+	opMapAny        // from strings to interfaces
+	opMap           // from strings to anything else
+	opAny
+	opOpaque // shared only if it is zero
+)
+
+// node is what is to be known of a type.
+type node struct {
+	op   op
+	typ  reflect.Type
+	size uintptr
+	// unit is what the type's values are known by in the table.
+	unit share.Unit
+	// elem is what a pointer, a slice or a map leads to.
+	elem *node
+	// fields are all leaves of a struct, in order, with plain neighbours made
+	// one; refs are those of them that can be exchanged.
+	fields, refs []field
+	// text is where a Quantity keeps its text.
+	text uintptr
+}
+
+// field is a leaf of a struct, at its distance from the struct's beginning.
+type field struct {
+	at   uintptr
+	node *node
+}
+
+// Plan is how objects of one Go type are shared. It is immutable.
+type Plan struct{ root *node }
+
+// Compile makes the plan for a struct type, that which an object's pointer
+// points to. It is an error if typ is no struct.
+func Compile(typ reflect.Type) (*Plan, error) {
+	if typ.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("structure: %v is no struct", typ)
+	}
+	return &Plan{root: compiler{}.node(typ)}, nil
+}
+
+// compiler remembers the nodes of types, which may contain each other.
+type compiler map[reflect.Type]*node
+
+func (c compiler) node(t reflect.Type) *node {
+	if n := c[t]; n != nil {
+		return n
+	}
+	n := &node{op: opOpaque, typ: t, size: t.Size(), unit: share.UnitOf(t, share.Structure, "")}
+	c[t] = n
+	switch k := t.Kind(); k {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		n.op = opPlain
+	case reflect.Float32:
+		n.op = opFloat32
+	case reflect.Float64:
+		n.op = opFloat64
+	case reflect.String:
+		n.op = opString
+	case reflect.Struct:
+		c.structure(n)
+	case reflect.Pointer:
+		n.op, n.elem = opPointer, c.node(t.Elem())
+	case reflect.Slice:
+		n.op, n.elem = opSlice, c.node(t.Elem())
+		if n.elem.op == opPlain {
+			n.op = opBytes
+		}
+	case reflect.Array:
+		if c.node(t.Elem()).op == opPlain {
+			n.op = opPlain
+		}
+	case reflect.Map:
+		c.mapping(n)
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			n.op = opAny
+		}
+	}
+	return n
+}
+
+func (c compiler) mapping(n *node) {
+	if n.typ.Key().Kind() != reflect.String {
+		return
+	}
+	n.elem = c.node(n.typ.Elem())
+	switch elem := n.typ.Elem(); {
+	case elem.Kind() == reflect.String:
+		n.op = opMapStrings
+	case n.elem.op == opQuantity:
+		n.op = opMapQuantities
+	case n.elem.op == opAny:
+		n.op = opMapAny
+	default:
+		n.op = opMap
+	}
+}
+
+// structure fills the node of a struct.
+func (c compiler) structure(n *node) {
+	switch n.typ {
+	case reflect.TypeFor[time.Time]():
+		n.op = opTime
+		return
+	case reflect.TypeFor[resource.Quantity]():
+		n.op = opQuantity
+		if f, ok := n.typ.FieldByName("s"); ok && f.Type.Kind() == reflect.String && knowsQuantity() {
+			n.text = f.Offset
+		} else {
+			n.op = opOpaque
+		}
+		return
+	}
+	for i := range n.typ.NumField() {
+		if !n.typ.Field(i).IsExported() {
+			return // opaque
+		}
+	}
+	n.op = opStruct
+	for i := range n.typ.NumField() {
+		f := n.typ.Field(i)
+		inner := c.node(f.Type)
+		if inner.op != opStruct {
+			n.add(f.Offset, inner)
+			continue
+		}
+		for _, g := range inner.fields {
+			n.add(f.Offset+g.at, g.node)
+		}
+	}
+	for _, f := range n.fields {
+		switch f.node.op {
+		case opString, opPointer, opSlice, opBytes, opMapStrings, opMapQuantities, opMapAny, opMap, opAny:
+			n.refs = append(n.refs, f)
+		}
+	}
+}
+
+// add appends a leaf, to the one before it if both are plain and touch.
+func (n *node) add(at uintptr, leaf *node) {
+	if last := len(n.fields) - 1; leaf.op == opPlain && last >= 0 {
+		if f := &n.fields[last]; f.node.op == opPlain && f.at+f.node.size == at {
+			f.node = &node{op: opPlain, size: f.node.size + leaf.size}
+			return
+		}
+	}
+	n.fields = append(n.fields, field{at, leaf})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package structure
+
+const raceAllocs = 0

@@ -1,0 +1,278 @@
+package structure
+
+import (
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+const (
+	// minEncoded and minBytes are how large a unit must be, written down or in
+	// memory, to be looked for in the table: as for the decoders.
+	minEncoded = 32
+	minBytes   = 64
+	// keepBuffer is the largest scratch buffer that is kept between objects.
+	keepBuffer = 64 << 10
+)
+
+// Sharer shares the objects of one plan, one after the other. It belongs to
+// one goroutine. Make one with Plan.Sharer.
+type Sharer struct {
+	root  *node
+	table *share.Table
+	enc   encoder
+	// next is the segment of the unit that comes next.
+	next int
+	// found are the replacements for the values of the containers under way.
+	found []replacement
+	// slots hold the values of maps of interfaces while they are looked at.
+	slots []any
+}
+
+// replacement is an equal value for the one at a distance from the beginning
+// of its container, or the one with that number.
+type replacement struct {
+	at    uintptr
+	op    op
+	value share.Value
+	text  string
+	any   any
+}
+
+// Sharer returns a sharer by the session's table. With none, it shares
+// nothing.
+func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, table: s.Table} }
+
+// Share returns what is to be kept in place of the object at obj: an object
+// that equals it by reflect.DeepEqual and shares what it can with others. It
+// is last, the object's last version, if the two are equal; obj itself if there
+// is nothing to exchange; otherwise a copy. last may be nil.
+//
+// Nothing is written that obj or last lead to. obj must not be written to
+// afterwards, nor what it leads to: others may be given parts of it.
+//
+// It costs about as much as to compare the two, and twice as much as to encode
+// and hash what last does not have.
+func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
+	if x.table == nil || obj == last {
+		return obj
+	}
+	if last != nil && x.root.equal(obj, last) {
+		return last
+	}
+	for i := range x.root.refs {
+		f := &x.root.refs[i]
+		p, q := unsafe.Add(obj, f.at), unsafe.Pointer(nil)
+		if last != nil {
+			q = unsafe.Add(last, f.at)
+		}
+		if f.node.op == opString {
+			x.text(p, q, f.at)
+			continue
+		}
+		if x.kept(f.node, p, q, f.at) {
+			continue
+		}
+		x.enc.reset()
+		x.next = 0
+		if x.enc.value(f.node, p); !x.enc.deep {
+			x.differing(f.node, p, q, f.at)
+		}
+	}
+	if len(x.found) > 0 {
+		obj = copyOf(x.root.typ, obj)
+		x.apply(obj, 0)
+	}
+	x.forget()
+	return obj
+}
+
+// forget lets go of the object.
+func (x *Sharer) forget() {
+	clear(x.found[:cap(x.found)])
+	clear(x.slots[:cap(x.slots)])
+	x.enc.reset()
+	if cap(x.enc.buf) > keepBuffer {
+		x.enc = encoder{}
+	}
+}
+
+// refs looks at all that can be exchanged in a value.
+func (x *Sharer) refs(n *node, p, last unsafe.Pointer, at uintptr) {
+	if n.op != opStruct {
+		x.ref(n, p, last, at)
+		return
+	}
+	for i := range n.refs {
+		f := &n.refs[i]
+		q := last
+		if q != nil {
+			q = unsafe.Add(q, f.at)
+		}
+		x.ref(f.node, unsafe.Add(p, f.at), q, at+f.at)
+	}
+}
+
+// ref looks at one value that can be exchanged, of which last is what the last
+// version has in its place, or nil.
+func (x *Sharer) ref(n *node, p, last unsafe.Pointer, at uintptr) {
+	switch n.op {
+	case opString:
+		x.text(p, last, at)
+	case opAny:
+		x.any((*any)(p), (*any)(last), at)
+	case opPointer, opSlice, opBytes, opMapStrings, opMapQuantities, opMapAny, opMap:
+		if load(n, p).Len == 0 {
+			return // nothing behind it, and no segment
+		}
+		if x.kept(n, p, last, at) {
+			x.next = x.enc.segs[x.next].next
+			return
+		}
+		x.differing(n, p, last, at)
+	}
+}
+
+// differing is ref for a value that is not the last version's.
+func (x *Sharer) differing(n *node, p, last unsafe.Pointer, at uintptr) {
+	if n.op == opAny {
+		x.any((*any)(p), (*any)(last), at)
+		return
+	}
+	own := load(n, p)
+	if own.Len == 0 {
+		return
+	}
+	v := x.unit(n, p, last)
+	// Capacity beyond the length would let two who append meet.
+	long := (n.op == opSlice || n.op == opBytes) && (*slice)(p).cap > own.Len
+	if v != own || long {
+		x.found = append(x.found, replacement{at: at, op: n.op, value: v})
+	}
+}
+
+// kept takes what the last version has, if that is equal.
+func (x *Sharer) kept(n *node, p, last unsafe.Pointer, at uintptr) bool {
+	if last == nil || !n.equal(p, last) {
+		return false
+	}
+	if n.op == opAny {
+		if data((*any)(p)) != data((*any)(last)) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: *(*any)(last)})
+		}
+	} else if v := load(n, last); v.Ptr != nil && v != load(n, p) {
+		x.found = append(x.found, replacement{at: at, op: n.op, value: v})
+	}
+	return true
+}
+
+// load reads what a field holds as the table would. Len is 0 if there is
+// nothing behind it.
+func load(n *node, p unsafe.Pointer) share.Value {
+	switch n.op {
+	case opSlice, opBytes:
+		s := (*slice)(p)
+		return share.Value{Ptr: s.data, Len: s.len}
+	case opPointer:
+		if q := *(*unsafe.Pointer)(p); q != nil {
+			return share.Value{Ptr: q, Len: 1}
+		}
+		return share.Value{}
+	}
+	return share.Value{Ptr: *(*unsafe.Pointer)(p), Len: len(mapAt[struct{}](p))}
+}
+
+// unit returns what is to stand in place of the unit at p, whose segment is
+// the next: what the table has, or else itself with what is inside exchanged.
+// A list in its box is a unit of that.
+func (x *Sharer) unit(n *node, p, last unsafe.Pointer) share.Value {
+	s := x.enc.segs[x.next]
+	worth := !s.alone && (s.end-s.start >= minEncoded || s.bytes >= minBytes)
+	var h share.Hash
+	if worth {
+		h = x.table.Sum(x.enc.buf[s.start:s.end])
+		if v, ok := x.table.Get(n.unit, h); ok {
+			x.next = s.next
+			return v
+		}
+	}
+	x.next++
+	v := x.inside(n, p, last, s.keys)
+	x.next = s.next
+	if worth {
+		x.table.Offer(n.unit, h, v, s.bytes)
+	}
+	return v
+}
+
+// inside exchanges what is inside a unit, in a copy of it.
+func (x *Sharer) inside(n *node, p, last unsafe.Pointer, keys int) share.Value {
+	v := load(n, p)
+	mine := len(x.found)
+	switch n.op {
+	case opPointer:
+		var q unsafe.Pointer
+		if last != nil {
+			q = *(*unsafe.Pointer)(last)
+		}
+		if x.refs(n.elem, v.Ptr, q, 0); len(x.found) > mine {
+			v.Ptr = copyOf(n.elem.typ, v.Ptr)
+			x.apply(v.Ptr, mine)
+		}
+	case opSlice:
+		for i := range v.Len {
+			at := uintptr(i) * n.elem.size
+			var q unsafe.Pointer
+			if last != nil && i < (*slice)(last).len {
+				q = unsafe.Add((*slice)(last).data, at)
+			}
+			x.refs(n.elem, unsafe.Add(v.Ptr, at), q, at)
+		}
+		if len(x.found) > mine {
+			v.Ptr = copyOfSlice(n.typ, p)
+			x.apply(v.Ptr, mine)
+		}
+	case opMapStrings:
+		v.Ptr = x.mapStrings(mapAt[string](p))
+	case opMapAny:
+		v.Ptr = x.mapAny(p, last, keys)
+	}
+	return v
+}
+
+// apply writes the replacements from first on into a container that is still
+// nobody else's.
+func (x *Sharer) apply(p unsafe.Pointer, first int) {
+	for i := range x.found[first:] {
+		r := &x.found[first+i]
+		at := unsafe.Add(p, r.at)
+		switch r.op {
+		case opString:
+			*(*string)(at) = r.text
+		case opSlice, opBytes:
+			*(*slice)(at) = slice{r.value.Ptr, r.value.Len, r.value.Len}
+		case opAny:
+			*(*any)(at) = r.any
+		default:
+			*(*unsafe.Pointer)(at) = r.value.Ptr
+		}
+	}
+	x.found = x.found[:first]
+}
+
+// text exchanges a string.
+func (x *Sharer) text(p, last unsafe.Pointer, at uintptr) {
+	s := stringAt(p)
+	if s == "" {
+		return
+	}
+	known := s
+	if last != nil && stringAt(last) == s {
+		known = stringAt(last)
+	} else if k := x.table.Known(s); k != nil {
+		known = *k
+	}
+	if unsafe.StringData(known) != unsafe.StringData(s) {
+		x.found = append(x.found, replacement{at: at, op: opString, text: known})
+	}
+}
