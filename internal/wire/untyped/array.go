@@ -33,12 +33,14 @@ func (d *decoder) array(at int, boxed any, f *frame) (v any, end int, same, ok b
 	d.values = d.values[:base]
 	switch {
 	case same && len(all) == len(f.list):
+		clear(all)
 		return boxed, i, true, true
 	case len(all) == 0 && d.table != nil:
 		return d.plan.emptySlice, i, false, true
 	}
 	list := make([]any, len(all))
 	copy(list, all)
+	clear(all)
 	d.session.Allocated += sliceBytes + anyBytes*len(all)
 	return list, i, false, true
 }
@@ -56,7 +58,7 @@ func (d *decoder) element(at, n int, f *frame) (end int, old, ok bool) {
 	}
 	switch d.raw[at] {
 	case '{', '[':
-		u := unit{last: last, had: had, note: f.note, field: n, node: f.node, depth: f.depth + 1}
+		u := unit{last: last, had: had, note: f.note, field: n, node: f.node, path: f.path.element(), depth: f.depth + 1}
 		v, at, old, ok = d.unit(at, &u, &f.memo)
 	default:
 		v, at, old, ok = d.scalar(at, last, had)

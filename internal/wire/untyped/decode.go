@@ -38,7 +38,6 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last map[string]any, memo *s
 
 func (p *Plan) fast(s *share.Session, raw []byte, at int, last map[string]any, memo *share.Memo) (Result, int, bool) {
 	d := p.decoders.Get().(*decoder)
-	defer p.release(d)
 	d.raw, d.session, d.table = raw, s, s.Table
 	if d.table == nil {
 		last, memo = nil, nil
@@ -46,24 +45,15 @@ func (p *Plan) fast(s *share.Session, raw []byte, at int, last map[string]any, m
 	s.Begin()
 	f := frame{last: last, memo: memo.In(share.Untyped), note: d.table != nil, node: p.top, root: true}
 	m, end, same, ok := d.object(at, &f)
+	p.release(d, ok)
 	if !ok || same {
 		return Result{Object: m, Same: same}, end, ok
 	}
 	r := Result{Object: m}
-	if d.table != nil {
+	if s.Table != nil {
 		r.Memo = s.Memo(share.Untyped)
 	}
 	return r, end, true
-}
-
-// release puts a decoder back, with nothing of what it decoded.
-func (p *Plan) release(d *decoder) {
-	d.raw, d.session, d.table = nil, nil, nil
-	clear(d.members[:cap(d.members)])
-	clear(d.values[:cap(d.values)])
-	d.members, d.values = d.members[:0], d.values[:0]
-	d.recent.clear()
-	p.decoders.Put(d)
 }
 
 // slow decodes with the official decoder.

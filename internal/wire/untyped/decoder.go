@@ -15,6 +15,7 @@ type decoder struct {
 	scratch []byte // of an unescaped string
 	names   names
 	recent  recent
+	odds    odds
 }
 
 type member struct {
@@ -23,4 +24,23 @@ type member struct {
 	hash  uint64 // of the name, as names has it
 	// had: the last version has this name; old: with this value.
 	had, old bool
+}
+
+// maxKept is how many places a stack keeps for the next object: 200 KB.
+const maxKept = 1 << 12
+
+// release puts a decoder back, with nothing of what it decoded. done: all that
+// was on its stacks has been taken off, and cleared.
+func (p *Plan) release(d *decoder, done bool) {
+	d.raw, d.session, d.table = nil, nil, nil
+	d.recent.clear()
+	if !done {
+		clear(d.members[:cap(d.members)])
+		clear(d.values[:cap(d.values)])
+	}
+	d.members, d.values = d.members[:0], d.values[:0]
+	if cap(d.members) > maxKept || cap(d.values) > maxKept || cap(d.scratch) > 64*maxKept {
+		d.members, d.values, d.scratch = nil, nil, nil
+	}
+	p.decoders.Put(d)
 }

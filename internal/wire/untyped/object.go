@@ -20,6 +20,7 @@ type frame struct {
 	// root: the outermost.
 	root  bool
 	node  *node
+	path  path
 	depth int
 }
 
@@ -49,7 +50,9 @@ func (d *decoder) object(at int, f *frame) (m map[string]any, end int, same, ok 
 	}
 	all := d.members[base:]
 	d.members = d.members[:base]
-	if m, same, ok = d.build(all, f); !ok {
+	m, same, ok = d.build(all, f)
+	clear(all)
+	if !ok {
 		return nil, at, false, false
 	}
 	return m, i, same, true
@@ -89,7 +92,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	}
 	switch d.raw[i] {
 	case '{', '[':
-		u := unit{last: last, had: m.had, note: f.note, node: inside, depth: f.depth + 1}
+		u := unit{last: last, had: m.had, note: f.note, node: inside, path: f.path.member(m.hash), depth: f.depth + 1}
 		if f.note {
 			u.name = d.table.Sum(quoted)
 			u.field = int(u.name.B & share.MaxField)

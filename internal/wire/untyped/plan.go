@@ -44,3 +44,10 @@ func Compile(drop []string) (*Plan, error) {
 	p.decoders.New = func() any { return &decoder{plan: p} }
 	return p, nil
 }
+
+func (p *Plan) unit(n *node) share.Unit {
+	if n == nil {
+		return p.plain
+	}
+	return n.unit
+}

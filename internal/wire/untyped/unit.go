@@ -17,6 +17,7 @@ type unit struct {
 	field int
 	name  share.Hash
 	node  *node
+	path  path
 	depth int
 }
 
@@ -24,7 +25,7 @@ type unit struct {
 // of. It is the last version's if old.
 func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old, ok bool) {
 	object := d.raw[at] == '{'
-	f := frame{node: u.node, depth: u.depth}
+	f := frame{node: u.node, path: u.path, depth: u.depth}
 	if u.had {
 		if object {
 			f.last, u.had = u.last.(map[string]any)
@@ -76,46 +77,54 @@ func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old
 
 // unknown decodes a unit that is not known to be what the last version had.
 func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mark) (v any, end int, old, ok bool) {
-	if end, ok = scan.Value(d.raw, at); !ok {
-		return nil, at, false, false
-	}
-	hash := d.table.Sum(d.raw[at:end])
-	id := d.plan.plain
-	if u.node != nil {
-		id = u.node.unit
-	}
-	v, ok = d.known(id, hash, object)
-	if ok {
-		old = u.had && boxOf(v) == boxOf(u.last)
-	} else {
-		before, stop := d.session.Allocated, 0
-		if v, stop, old, ok = d.inside(at, object, u.last, f); !ok || stop != end {
+	var hash share.Hash
+	asked := d.odds.ask(f.path)
+	if asked {
+		if end, ok = scan.Value(d.raw, at); !ok {
 			return nil, at, false, false
 		}
-		if !old {
-			d.table.Offer(id, hash, shared(v), d.session.Allocated-before)
-			d.recent.add(id, hash, v)
+		hash = d.table.Sum(d.raw[at:end])
+		if v, ok = d.known(u.node, f.path, hash, object); ok {
+			if u.note {
+				d.session.Note(mark, u.field, end-at, xor(hash, u.name))
+			}
+			return v, end, u.had && boxOf(v) == boxOf(u.last), true
 		}
+	}
+	before, extent := d.session.Allocated, end
+	if v, end, old, ok = d.inside(at, object, u.last, f); !ok || asked && end != extent {
+		return nil, at, false, false
+	}
+	if asked && !old {
+		id := d.plan.unit(u.node)
+		d.table.Offer(id, hash, shared(v), d.session.Allocated-before)
+		d.recent.add(id, hash, v)
 	}
 	switch {
 	case !u.note:
-	case u.had && !old && f.note:
+	case u.had && !old:
 		d.session.NoteOpen(mark, u.field, u.name.A)
 	default:
+		if !asked {
+			hash = d.table.Sum(d.raw[at:end])
+		}
 		d.session.Note(mark, u.field, end-at, xor(hash, u.name))
 	}
 	return v, end, old, true
 }
 
 // known returns what equal bytes became before.
-func (d *decoder) known(id share.Unit, hash share.Hash, object bool) (any, bool) {
-	if v, ok := d.table.Get(id, hash); !ok {
+func (d *decoder) known(n *node, p path, hash share.Hash, object bool) (any, bool) {
+	id := d.plan.unit(n)
+	v, ok := d.table.Get(id, hash)
+	d.odds.learn(p, ok)
+	switch {
+	case !ok:
 		return d.recent.get(id, hash)
-	} else if object {
+	case object:
 		return mapOf(v), true
-	} else {
-		return sliceOf(v), true
 	}
+	return sliceOf(v), true
 }
 
 // inside decodes what is in the unit, whose last version is last.
