@@ -64,7 +64,7 @@ func measureDrain(ctx context.Context, j *job) (figures, error) {
 	if used, err = process.CPU(); err != nil {
 		return nil, err
 	}
-	b, err := control.Burst(ctx, j.Setup.Encoding, n)
+	b, err := control.Burst(ctx, j.Setup.Encoding, n, j.Setup.Gathered)
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,9 @@ type options struct {
 	rows    string
 	runs    int
 	quick   bool
-	sizes   sizes
+	pods    int
 	out     string
+	charts  string
 	profile string
 	// set in a process that this program has started
 	serve, measure bool
@@ -27,9 +28,10 @@ func main() {
 	var o options
 	flag.StringVar(&o.rows, "rows", "", "measure only the rows whose name matches this `regexp`")
 	flag.IntVar(&o.runs, "runs", 3, "runs of each row; medians are printed")
-	flag.BoolVar(&o.quick, "quick", false, "one run of a tenth of the pods: a look, no figures to be quoted")
-	flag.IntVar(&o.sizes.main, "pods", 50_000, "pods of most rows; the others' numbers follow in proportion")
+	flag.BoolVar(&o.quick, "quick", false, "one run of a fiftieth of the pods: a look, no figures to be quoted")
+	flag.IntVar(&o.pods, "pods", 50_000, "pods of most rows; the others' numbers follow in proportion")
 	flag.StringVar(&o.out, "out", "", "write the figures to `file` as JSON")
+	flag.StringVar(&o.charts, "charts", "", "draw charts of the figures, as SVG, into `folder`")
 	flag.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of each phase into `folder`; figures are then not to be quoted")
 	flag.BoolVar(&o.serve, "serve", false, "be the server (used by the program itself)")
 	flag.BoolVar(&o.measure, "measure", false, "do one job (used by the program itself)")
@@ -50,19 +52,17 @@ func run(ctx context.Context, o *options) error {
 		return measureStdio(ctx)
 	}
 	if o.quick {
-		o.runs = 1
-		o.sizes.main = min(o.sizes.main, 5_000)
+		o.runs, o.pods = 1, o.pods/50
 	}
-	if o.runs < 1 || o.sizes.main < 50 {
+	if o.runs < 1 || o.pods < 50 {
 		return fmt.Errorf("-runs must be at least 1, -pods at least 50")
 	}
-	o.sizes.small, o.sizes.large, o.sizes.untyped = o.sizes.main/5, o.sizes.main*4, o.sizes.main*2/5
 	wanted, err := regexp.Compile(o.rows)
 	if err != nil {
 		return err
 	}
 	var all []*measured
-	for _, r := range rows(o.sizes) {
+	for _, r := range rows(sizesOf(o.pods)) {
 		if wanted.MatchString(r.name) {
 			all = append(all, &measured{row: r, engines: map[string][]figures{}})
 		}
@@ -78,6 +78,16 @@ func run(ctx context.Context, o *options) error {
 	}
 	report := newReport(o, all, time.Since(start))
 	report.print(os.Stdout)
+	return o.keep(report)
+}
+
+// keep writes the files that the options ask for.
+func (o *options) keep(report *Report) error {
+	if o.charts != "" {
+		if err := report.draw(o.charts); err != nil {
+			return err
+		}
+	}
 	if o.out == "" {
 		return nil
 	}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 // line's options to the file of figures.
 func TestAQuickRunMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "figures.json")
-	o := &options{quick: true, rows: "^protobuf TLS", sizes: sizes{main: 200}, out: out}
+	o := &options{quick: true, rows: "^protobuf TLS", pods: 10_000, out: out}
 	if err := run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAQuickRunMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	if found != 3 || !r.Quick || r.Runs != 1 {
 		t.Errorf("figures are missing: %s", b)
 	}
-	if err := run(t.Context(), &options{rows: "no such row", runs: 1, sizes: sizes{main: 200}}); err == nil {
+	if err := run(t.Context(), &options{rows: "no such row", runs: 1, pods: 200}); err == nil {
 		t.Error("a row that does not exist is measured")
 	}
 }

@@ -149,7 +149,7 @@ func (m *measurement) burst(ctx context.Context) error {
 	}
 	var b replay.Burst
 	cost, err := m.phase("burst", func() (err error) {
-		if b, err = m.control.Burst(ctx, m.job.Setup.Encoding, n); err != nil {
+		if b, err = m.control.Burst(ctx, m.job.Setup.Encoding, n, m.job.Setup.Gathered); err != nil {
 			return err
 		}
 		return m.audience.wait(ctx, last)

@@ -39,7 +39,7 @@ func serveHere(t *testing.T, opts pods.Options) *replay.Server {
 // jobs of all rows, with few pods; in JSON with fewer, which takes client-go
 // five milliseconds each under the race detector.
 func TestEveryRowIsMeasuredWithBothEnginesAndTheStoresEqualTheServer(t *testing.T) {
-	all := rows(sizes{main: 200, small: 100, large: 300, untyped: 200})
+	all := rows(sizes{main: 200, middle: 150, small: 100, large: 300})
 	for i := range all {
 		if s := &all[i].setup; s.Encoding == replay.JSON {
 			s.Pods.Pods = 20
@@ -128,7 +128,7 @@ func TestAStoreThatIsNotAsTheServerHasItIsAnError(t *testing.T) {
 		}
 		inf.stop()
 		control := replay.Control{Endpoint: s.Endpoint()}
-		if _, err := control.Burst(t.Context(), replay.Protobuf, 1); err != nil {
+		if _, err := control.Burst(t.Context(), replay.Protobuf, 1, false); err != nil {
 			t.Fatal(err)
 		}
 		if n, err := compare(t.Context(), j, inf); err == nil || !strings.Contains(err.Error(), "not as the server has it") {

@@ -66,7 +66,7 @@ func TestATargetIsNotMetByWhatWasNotMeasured(t *testing.T) {
 // are there to fill.
 func TestRowsAskForEveryFigureOfTheIssue(t *testing.T) {
 	all := map[string]row{}
-	for _, r := range rows(sizes{main: 1000, small: 200, large: 4000, untyped: 400}) {
+	for _, r := range rows(sizesOf(1000)) {
 		if _, twice := all[r.name]; twice {
 			t.Errorf("two rows are named %q", r.name)
 		}
@@ -85,7 +85,7 @@ func TestRowsAskForEveryFigureOfTheIssue(t *testing.T) {
 			e:                            {heapObject, syncPeak, peakSettled, relistSame, relistAll, syncCPU, syncWall, burstCPU, burstRate},
 			e + " managedFields dropped": {heapObject},
 			e + " own templates":         {heapObject},
-			e + " TLS+HTTP/2":            {burstCPU},
+			e + " " + string(http2):      {burstCPU},
 			e + " unique":                {heapObject, syncCPU, burstCPU},
 			"unstructured":               {heapObject, syncPeak, syncCPU, burstCPU},
 		} {

@@ -105,8 +105,16 @@ var (
 
 // sizes are the numbers of pods that the rows are made for.
 type sizes struct {
-	main, small, large, untyped int
+	main, middle, small, large int
 }
+
+// sizesOf are in proportion to that of the main rows.
+func sizesOf(main int) sizes {
+	return sizes{main: main, middle: main * 2 / 5, small: main / 5, large: main * 4}
+}
+
+// growthRow names the row that differs from the first in its number of pods.
+func growthRow(pods int) string { return fmt.Sprintf("protobuf %d pods", pods) }
 
 // rows are all that there are, in the order in which they are measured: those
 // of one server and encoding together.
@@ -126,42 +134,52 @@ func rows(n sizes) []row {
 		add(string(e), s, true, heapTargets, syncTargets[e], burstTargets[e][http1], relistTargets)
 
 		s = base(e, http2, n.main)
-		add(string(e)+" TLS+HTTP/2", s, true, burstTargets[e][http2])
-
-		s = base(e, http1, n.main)
-		s.Handlers = 10
-		add(string(e)+" 10 handlers", s, false)
+		if e == replay.JSON {
+			s.Pods.Pods = n.middle
+		}
+		add(string(e)+" "+string(http2), s, true, burstTargets[e][http2])
 
 		s = base(e, http1, n.main)
 		s.Shape, s.Rounds = dropped, 0
 		add(string(e)+" managedFields dropped", s, false, droppedTargets)
 
-		s = base(e, http1, n.main)
+		s = base(e, http1, n.middle)
+		s.Pods.Templates, s.Rounds = n.middle, 0
+		add(string(e)+" own templates", s, false, ownTargets)
+
+		s = base(e, http1, n.small)
+		s.Pods.Unique = true
+		add(string(e)+" unique", s, false, uniqueTargets)
+
+		s = base(e, http1, n.middle)
+		s.Handlers = 10
+		add(string(e)+" 10 handlers", s, false)
+
+		s = base(e, http1, n.middle)
 		s.Shape = transformed
 		add(string(e)+" transform", s, false)
 	}
-	s := base(replay.Protobuf, http1, n.main)
-	s.Lists, s.Rounds = true, 0
-	add("protobuf LIST", s, false, syncTargets[replay.Protobuf])
-	s = base(replay.Protobuf, http1, n.main)
-	s.Folding = true
-	add("protobuf folding", s, false)
-	for _, e := range replay.Encodings {
-		s := base(e, http1, n.main)
-		s.Pods.Templates, s.Rounds = n.main, 0
-		add(string(e)+" own templates", s, false, ownTargets)
-	}
-	for _, e := range replay.Encodings {
-		s := base(e, http1, n.small)
-		s.Pods.Unique = true
-		add(string(e)+" unique", s, false, uniqueTargets)
-	}
-	s = base(replay.JSON, http1, n.untyped)
+	s := base(replay.JSON, http1, n.middle)
 	s.Form = unstructured
 	add("unstructured", s, false, untypedTargets)
+
+	s = base(replay.Protobuf, http1, n.main)
+	s.Lists, s.Rounds = true, 0
+	add("protobuf LIST", s, false, syncTargets[replay.Protobuf])
+
+	s = base(replay.Protobuf, http1, n.middle)
+	s.Folding = true
+	add("protobuf folding", s, false)
+
+	for _, t := range []transport{http1, http2} {
+		s := base(replay.Protobuf, t, n.middle)
+		s.Gathered = true
+		add("protobuf gathered "+string(t), s, true)
+	}
 	for _, count := range []int{n.small, n.large} {
 		s := base(replay.Protobuf, http1, count)
-		add(fmt.Sprintf("protobuf %d pods", count), s, false)
+		s.Rounds = 0
+		add(growthRow(count), s, false)
 	}
 	return out
 }

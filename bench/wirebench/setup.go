@@ -25,6 +25,10 @@ type setup struct {
 	// Rounds of MODIFIED events make the burst, each of one version of every
 	// key; 0 is no burst.
 	Rounds int
+	// Gathered has the server send the burst in writes of 64 KiB. As an API
+	// server sends it, event by event, an engine that needs less than 15 µs an
+	// event waits for each, and most of what it then uses is waking up.
+	Gathered bool
 	// Relist forces full relists after the burst.
 	Relist bool
 }

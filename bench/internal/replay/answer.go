@@ -155,7 +155,14 @@ func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error
 		if m.era != era {
 			return s.sendExpired(e, to)
 		}
-		if err := s.eachEvent(e, sent, m.head, to.send); err != nil {
+		send := to.send
+		if m.gather {
+			send = to.gather
+		}
+		if err := s.eachEvent(e, sent, m.head, send); err != nil {
+			return err
+		}
+		if err := to.rest(); err != nil {
 			return err
 		}
 		sent = m.head
@@ -192,10 +199,15 @@ func (s *Server) sendExpired(e Encoding, to *sender) error {
 	return to.send(e.appendFrame(nil, "ERROR", "Status", obj))
 }
 
+// gathered is how much a sender gathers.
+const gathered = 64 << 10
+
 // sender writes to one client.
 type sender struct {
 	w        http.ResponseWriter
 	counters *counters
+	// waiting is what gather has gathered.
+	waiting []byte
 }
 
 func (s *sender) write(b []byte) error {
@@ -210,6 +222,29 @@ func (s *sender) send(b []byte) error {
 		return err
 	}
 	s.counters.events.Add(1)
+	return s.flush()
+}
+
+// gather sends an event together with others, at the latest at rest.
+func (s *sender) gather(b []byte) error {
+	s.waiting = append(s.waiting, b...)
+	s.counters.events.Add(1)
+	if len(s.waiting) < gathered {
+		return nil
+	}
+	return s.rest()
+}
+
+// rest sends what was gathered.
+func (s *sender) rest() error {
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	err := s.write(s.waiting)
+	s.waiting = s.waiting[:0]
+	if err != nil {
+		return err
+	}
 	return s.flush()
 }
 

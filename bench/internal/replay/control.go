@@ -65,9 +65,10 @@ func (c *Control) Prepare(ctx context.Context, e Encoding, last int) (p Prepared
 func (c *Control) Reset(ctx context.Context) error { return c.post(ctx, "reset", nil) }
 
 // Burst lets n events happen and sends them to the watches as fast as they
-// take them. Its Bytes are those in e.
-func (c *Control) Burst(ctx context.Context, e Encoding, n int) (b Burst, err error) {
-	return b, c.post(ctx, fmt.Sprintf("burst?encoding=%s&events=%d", e, n), &b)
+// take them, one by one or, if gather is true, 64 KiB at a time. Its Bytes are
+// those in e.
+func (c *Control) Burst(ctx context.Context, e Encoding, n int, gather bool) (b Burst, err error) {
+	return b, c.post(ctx, fmt.Sprintf("burst?encoding=%s&events=%d&gather=%t", e, n, gather), &b)
 }
 
 // Relist ends all watches with 410 Expired, and answers others so until
@@ -149,7 +150,8 @@ func (s *Server) reset(*http.Request) (any, error) {
 func (s *Server) burst(r *http.Request) (any, error) {
 	e := Encoding(r.FormValue("encoding"))
 	n, err := strconv.Atoi(r.FormValue("events"))
-	if err := errors.Join(e.check(), err); err != nil {
+	gather, gatherErr := strconv.ParseBool(r.FormValue("gather"))
+	if err := errors.Join(e.check(), err, gatherErr); err != nil {
 		return nil, err
 	}
 	var b Burst
@@ -160,7 +162,7 @@ func (s *Server) burst(r *http.Request) (any, error) {
 		return nil, err
 	}
 	b.Began = time.Now()
-	if s.history.advance(n) != from {
+	if s.history.advance(n, gather) != from {
 		return nil, errors.New("two bursts at once")
 	}
 	b.Before, b.After = s.pods.VersionAfter(from), s.pods.VersionAfter(from+n)

@@ -6,8 +6,11 @@
 // The pods and their history are a pods.Collection's. Objects are encoded by
 // apimachinery, once for each round, and kept; the few bytes around them (the
 // envelope, the frame) are put there while sending. A watch gets each event of
-// a burst as one write and one flush; initial events are flushed at their end,
-// as kube-apiserver flushes when nothing more is waiting.
+// a burst as one write and one flush. kube-apiserver flushes only when nothing
+// more is waiting, which comes to the same: a pod is larger than the buffers
+// of net/http, so that what is flushed has left already. A burst may also be
+// asked for in large writes, which a server cannot do but which shows a client
+// that waits for nothing. Initial events are flushed at their end.
 //
 // The server speaks plain HTTP/1.1 and TLS with HTTP/2, at two addresses. The
 // path begins with the encoding: what is asked for under /json is answered in

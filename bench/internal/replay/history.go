@@ -15,6 +15,8 @@ type history struct {
 	// probe is true when one more event is to happen as soon as a watch is
 	// live after a forced relist: who has seen it has seen the whole list.
 	probe bool
+	// gather is true while events are to go out many at a time.
+	gather bool
 	// era grows when all watches are to end with what ended says.
 	era int
 	// moved is closed when any of this changes.
@@ -23,9 +25,9 @@ type history struct {
 
 // moment is the history at one time.
 type moment struct {
-	head, era int
-	mustList  bool
-	moved     <-chan struct{}
+	head, era        int
+	mustList, gather bool
+	moved            <-chan struct{}
 }
 
 func newHistory() *history { return &history{moved: make(chan struct{})} }
@@ -37,7 +39,7 @@ func (h *history) now() moment {
 }
 
 func (h *history) momentLocked() moment {
-	return moment{head: h.head, era: h.era, mustList: h.mustList, moved: h.moved}
+	return moment{head: h.head, era: h.era, mustList: h.mustList, gather: h.gather, moved: h.moved}
 }
 
 // list is now, for somebody who lists.
@@ -60,12 +62,13 @@ func (h *history) live() {
 	})
 }
 
-// advance lets n events happen, of which watches are told, and returns how
-// many had happened before.
-func (h *history) advance(n int) (from int) {
+// advance lets n events happen, of which watches are told, one by one or
+// many at a time, and returns how many had happened before.
+func (h *history) advance(n int, gather bool) (from int) {
 	h.change(func() bool {
 		from = h.head
 		h.head += n
+		h.gather = gather
 		return true
 	})
 	return from

@@ -129,12 +129,12 @@ func TestListsDecodeToTheGeneratorsPods(t *testing.T) {
 	each(t, pods.Options{Pods: 60}, func(w *world, e Encoding, client typedv1.PodInterface) {
 		ctx := w.Context()
 		for _, n := range []int{0, 60, 61, 130} {
-			if head := do[Burst](w)(w.control.Burst(ctx, e, 0)).After; n > 0 {
+			if head := do[Burst](w)(w.control.Burst(ctx, e, 0, false)).After; n > 0 {
 				behind, err := w.pods.EventsUntil(head)
 				if err != nil {
 					w.Fatal(err)
 				}
-				do[Burst](w)(w.control.Burst(ctx, e, n-behind))
+				do[Burst](w)(w.control.Burst(ctx, e, n-behind, false))
 			}
 			all := do[*corev1.PodList](w)(client.List(ctx, metav1.ListOptions{ResourceVersion: "0", Limit: 7}))
 			if len(all.Items) != 60 || all.Continue != "" || all.ResourceVersion != w.pods.VersionAfter(n) {
@@ -185,7 +185,7 @@ func TestAWatchSendsTheStateItsBookmarkAndEveryEvent(t *testing.T) {
 	each(t, pods.Options{Pods: 40}, func(w *world, e Encoding, client typedv1.PodInterface) {
 		ctx := w.Context()
 		do[Prepared](w)(w.control.Prepare(ctx, e, 1))
-		do[Burst](w)(w.control.Burst(ctx, e, 55))
+		do[Burst](w)(w.control.Burst(ctx, e, 55, false))
 		yes := true
 		first := do[watch.Interface](w)(client.Watch(ctx, metav1.ListOptions{SendInitialEvents: &yes, AllowWatchBookmarks: true}))
 		defer first.Stop()
@@ -195,7 +195,7 @@ func TestAWatchSendsTheStateItsBookmarkAndEveryEvent(t *testing.T) {
 		if b := w.take(first, watch.Bookmark); b.Annotations[metav1.InitialEventsAnnotationKey] != "true" || b.ResourceVersion != w.pods.VersionAfter(55) {
 			w.Fatalf("the bookmark says %+v", b.ObjectMeta)
 		}
-		do[Burst](w)(w.control.Burst(ctx, e, 50))
+		do[Burst](w)(w.control.Burst(ctx, e, 50, false))
 		second := do[watch.Interface](w)(client.Watch(ctx, metav1.ListOptions{ResourceVersion: w.pods.VersionAfter(80)}))
 		defer second.Stop()
 		for n := 55; n < 105; n++ {
@@ -250,7 +250,7 @@ func TestResetGoesBackToTheBeginning(t *testing.T) {
 	w := newWorld(t, pods.Options{Pods: 10})
 	ctx := w.Context()
 	client := w.client(Protobuf, false)
-	do[Burst](w)(w.control.Burst(ctx, Protobuf, 15))
+	do[Burst](w)(w.control.Burst(ctx, Protobuf, 15, false))
 	open := do[watch.Interface](w)(client.Watch(ctx, metav1.ListOptions{ResourceVersion: w.pods.VersionAfter(15)}))
 	defer open.Stop()
 	if err := w.control.Reset(ctx); err != nil {
@@ -283,7 +283,7 @@ func TestBytesAndRequestsAreCountedAndTheSecureSideSpeaksHTTP2(t *testing.T) {
 		if _, err := io.CopyN(io.Discard, resp.Body, p.Initial); err != nil {
 			t.Fatal(err)
 		}
-		b := do[Burst](w)(w.control.Burst(ctx, e, 30))
+		b := do[Burst](w)(w.control.Burst(ctx, e, 30, true))
 		if _, err := io.CopyN(io.Discard, resp.Body, b.Bytes); err != nil {
 			t.Fatal(err)
 		}
