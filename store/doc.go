@@ -17,9 +17,10 @@
 //	write.go, replace.go          what a write does
 //	read.go, snapshot.go          Reader, of the store and of one version
 //	handover.go                   how versions pass from writer to readers
-//	pages.go                      slot → object
+//	pages.go, freeslots.go        slot → object, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions
 //	node.go, tree.go              slots in key order, a B+tree
+//	front.go, keybytes.go         what a node keeps of keys, and their order
 //	indexer.go, valuetrie.go,     value → slots, and for the writer
 //	slotset.go                    slot → values
 //	check.go                      the consistency checker

@@ -3,6 +3,7 @@ package store
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
 )
 
 // indexRoot is an index as one version shows it.
@@ -27,6 +28,12 @@ type indexer[T any] struct {
 	// multi holds the ids of slots that have more than one.
 	multi map[uint32][]uint32
 }
+
+// When a value has so many slots, it becomes a string of its own. Until then
+// it is the one of its first object, which every look at the value would have
+// to visit: a cold cache line in a page that nothing else needs. Values of one
+// or two objects are not worth the memory.
+const shareValue = 3
 
 // A filing says what a slot is filed under in one index: nothing, one value's
 // id plus one, or that multi has the ids.
@@ -173,6 +180,10 @@ func (x *indexer[T]) enter(root *indexRoot[T], seed maphash.Seed, slot uint32, v
 		e.id = id
 	}
 	e.add(slot, epoch)
+	if e.n == shareValue {
+		e.value = strings.Clone(value)
+		*x.values.ptr(e.id) = e.value
+	}
 	return e.id
 }
 
