@@ -1,0 +1,122 @@
+package json
+
+import (
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+func podPlan(t testing.TB, drop ...string) *Plan {
+	t.Helper()
+	p, err := Compile(reflect.TypeFor[corev1.Pod](), drop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func benchOfficial(b *testing.B, raw [][]byte) {
+	b.Run("official", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if err := utiljson.Unmarshal(raw[i%len(raw)], new(corev1.Pod)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// life is the bytes of n versions of one pod.
+func life(t testing.TB, s *podSource, n int) [][]byte {
+	p := s.pod(1)
+	var raw [][]byte
+	for range n {
+		raw = append(raw, encodePod(t, p))
+		p = s.next(p)
+	}
+	return raw
+}
+
+func BenchmarkNextVersion(b *testing.B) {
+	raw := life(b, newPodSource(false), 64)
+	b.Logf("%d bytes", len(raw[0]))
+	b.Run("kinglet", func(b *testing.B) {
+		plan, s := podPlan(b), share.NewSession(share.NewTable(0))
+		var last Result
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+			if err != nil || r.Same {
+				b.Fatal(err, r.Same)
+			}
+			last = r
+		}
+		b.ReportMetric(float64(last.Memo.Bytes()), "memo-B")
+	})
+	benchOfficial(b, raw)
+}
+
+// BenchmarkRelist decodes the same version again.
+func BenchmarkRelist(b *testing.B) {
+	raw := life(b, newPodSource(false), 3)
+	plan, s := podPlan(b), share.NewSession(share.NewTable(0))
+	var last Result
+	for _, raw := range raw {
+		last, _, _ = plan.Decode(s, raw, last.Object, last.Memo)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r, _, err := plan.Decode(s, raw[2], last.Object, last.Memo); err != nil || !r.Same {
+			b.Fatal(err, r.Same)
+		}
+	}
+}
+
+func pods(t testing.TB, s *podSource, n int) [][]byte {
+	var raw [][]byte
+	for i := range n {
+		raw = append(raw, encodePod(t, s.pod(i%50)))
+	}
+	return raw
+}
+
+// benchNew decodes objects that are new. unknown: so is all that they are made
+// of.
+func benchNew(b *testing.B, raw [][]byte, unknown bool) {
+	b.Run("kinglet", func(b *testing.B) {
+		plan, s := podPlan(b), share.NewSession(share.NewTable(0))
+		for _, raw := range raw {
+			plan.Decode(s, raw, nil, nil)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if unknown && i%len(raw) == 0 {
+				s = share.NewSession(share.NewTable(0))
+			}
+			if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("shared with nobody", func(b *testing.B) {
+		plan, s := podPlan(b), share.NewSession(nil)
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	benchOfficial(b, raw)
+}
+
+func BenchmarkNewOfKnownTemplate(b *testing.B) {
+	benchNew(b, pods(b, newPodSource(false), 2000), false)
+}
+
+// BenchmarkUnique decodes pods that have no content in common.
+func BenchmarkUnique(b *testing.B) { benchNew(b, pods(b, newPodSource(true), 2000), true) }

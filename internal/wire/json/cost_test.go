@@ -1,0 +1,86 @@
+//go:build !race
+
+package json
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// allocations returns what one call of f allocates: how often, and bytes.
+func allocations(t *testing.T, n int, f func()) (times, size float64) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range n {
+		f()
+	}
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(n), float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+}
+
+func TestANextVersionAllocatesWhatChanged(t *testing.T) {
+	raw := life(t, newPodSource(false), 64)
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	var last Result
+	i := 0
+	next := func() {
+		r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, i = r, i+1
+	}
+	for range len(raw) {
+		next()
+	}
+	// The Pod 1.2 KB, its memo 0.5, slices of managedFields, conditions and
+	// container statuses 1.3, a version, a container ID, two times.
+	times, size := allocations(t, 1000, next)
+	t.Logf("%.1f allocations, %.0f bytes; the memo has %d", times, size, last.Memo.Bytes())
+	if times > 14 || size > 3800 {
+		t.Errorf("%.1f allocations, %.0f bytes, of at most 14 and 3800", times, size)
+	}
+}
+
+func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
+	raw := pods(t, newPodSource(false), 1000)
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	i := 0
+	next := func() {
+		if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		i++
+	}
+	for range 200 {
+		next()
+	}
+	times, size := allocations(t, 800, next)
+	t.Logf("%.1f allocations, %.0f bytes", times, size)
+	if times > 45 || size > 12000 {
+		t.Errorf("%.1f allocations, %.0f bytes, of at most 45 and 12000", times, size)
+	}
+}
+
+func TestWhatIsKnownAllocatesNothing(t *testing.T) {
+	raw := encodePod(t, newPodSource(false).pod(1))
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	held, _, err := plan.Decode(s, raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if r, _, err := plan.Decode(s, raw, held.Object, held.Memo); err != nil || !r.Same {
+			t.Fatal(err)
+		}
+		if _, ok := IdentityOf(raw); !ok {
+			t.Fatal("no identity")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
