@@ -102,7 +102,7 @@ func fullPod(name string) pod {
 			Namespace: "ns", Name: name,
 			Labels:          map[string]string{"app": "web", "example.com/tier": "front"},
 			OwnerReferences: []metav1.OwnerReference{{Name: "rs", Controller: &yes}},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", Time: &now, FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}},
+			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", Time: &now, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}},
 		},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{"disk": "ssd"},
