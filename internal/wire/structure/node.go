@@ -88,9 +88,12 @@ func (c compiler) node(t reflect.Type) *node {
 	case reflect.Struct:
 		c.structure(n)
 	case reflect.Pointer:
-		n.op, n.elem = opPointer, c.node(t.Elem())
+		// The op comes first: what is inside may contain this type again.
+		n.op = opPointer
+		n.elem = c.node(t.Elem())
 	case reflect.Slice:
-		n.op, n.elem = opSlice, c.node(t.Elem())
+		n.op = opSlice
+		n.elem = c.node(t.Elem())
 		if n.elem.op == opPlain {
 			n.op = opBytes
 		}
@@ -112,6 +115,7 @@ func (c compiler) mapping(n *node) {
 	if n.typ.Key().Kind() != reflect.String {
 		return
 	}
+	n.op = opMap // as in node
 	n.elem = c.node(n.typ.Elem())
 	switch elem := n.typ.Elem(); {
 	case elem.Kind() == reflect.String:
@@ -120,8 +124,6 @@ func (c compiler) mapping(n *node) {
 		n.op = opMapQuantities
 	case n.elem.op == opAny:
 		n.op = opMapAny
-	default:
-		n.op = opMap
 	}
 }
 

@@ -74,20 +74,24 @@ func TestAThousandEqualObjectsTakeLittleMoreThanOne(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int(m.HeapAlloc)
 	}
-	measure := func(table *share.Table) int {
+	measure := func(table *share.Table, replicas int) int {
 		s := newSharing[corev1.Pod](t, table)
 		pods := make([]*corev1.Pod, n)
 		before := heap()
 		for i := range pods {
-			pods[i] = s.share(newPod(1, 1, 1), nil)
+			pods[i] = s.share(newPod(1, i%replicas, 1), nil)
 		}
 		after := heap()
 		runtime.KeepAlive(pods)
 		runtime.KeepAlive(table)
 		return (after - before) / n
 	}
-	alone, shared := measure(nil), measure(share.NewTable(0))
-	t.Logf("%d B a pod alone, %d B shared; a Pod itself is %d B", alone, shared, unsafe.Sizeof(corev1.Pod{}))
+	alone, shared, replicas := measure(nil, 1), measure(share.NewTable(0), 1), measure(share.NewTable(0), n)
+	t.Logf("%d B a pod alone, %d B shared by equal ones, %d B by replicas; a Pod itself is %d B",
+		alone, shared, replicas, unsafe.Sizeof(corev1.Pod{}))
+	if replicas > alone/3 {
+		t.Errorf("%d B a replica, %d B alone", replicas, alone)
+	}
 	if own := int(unsafe.Sizeof(corev1.Pod{})); shared > own+own/4+200 {
 		t.Errorf("%d B a pod, of which %d are its own", shared, own)
 	}
@@ -224,6 +228,43 @@ func TestWhatCannotBeToldToBeEqualIsLeftAlone(t *testing.T) {
 	}
 }
 
+func TestTypesMayContainThemselves(t *testing.T) {
+	type tree struct {
+		Name   string
+		Kids   []tree
+		Next   *tree
+		ByName map[string]tree
+	}
+	type forest struct {
+		Trees []tree
+		First *tree
+		Named map[string]tree
+	}
+	var grow func(depth int) tree
+	grow = func(depth int) tree {
+		n := tree{Name: fmt.Sprint("a tree of some height: ", depth)}
+		if depth > 0 {
+			n.Kids = []tree{grow(depth - 1), grow(depth - 1)}
+			next := grow(depth - 1)
+			n.Next = &next
+			n.ByName = map[string]tree{"a": grow(depth - 1), "b": grow(0)}
+		}
+		return n
+	}
+	s := newSharing[forest](t, share.NewTable(0))
+	for i := range 6 {
+		first := grow(i % 4)
+		f := &forest{Trees: []tree{grow(3), grow(i)}, First: &first, Named: map[string]tree{"x": grow(2)}}
+		got := s.share(f, nil)
+		if !reflect.DeepEqual(got, f) {
+			t.Fatalf("got %+v", got)
+		}
+		if i > 4 && got.First.Next == first.Next {
+			t.Error("nothing is shared")
+		}
+	}
+}
+
 func TestNilEmptyAndFullAreToldApart(t *testing.T) {
 	type object struct {
 		A, B []string
@@ -337,7 +378,7 @@ func benchmark(b *testing.B, next func(i int, last *corev1.Pod) (pod, use *corev
 	held, made, use := make([]*corev1.Pod, n), make([]*corev1.Pod, n), make([]*corev1.Pod, n)
 	for round := range 2 {
 		for i := range held {
-			held[i] = s.share(newPod(i, -1-round, 0), nil)
+			held[i] = s.share(newPod(i, i+n*round-n, 0), nil)
 		}
 	}
 	b.ReportAllocs()
