@@ -173,7 +173,7 @@ func (c *compiler) op(f reflect.StructField, tag string, drop []string) (op, boo
 		return op{}, false
 	}
 	fixed := parts[0] == "fixed64"
-	o := op{number: uint16(number), offset: f.Offset, size: f.Type.Size(), typ: f.Type, wire: wireBytes}
+	o := op{number: uint16(number), offset: f.Offset, size: f.Type.Size(), typ: f.Type, wire: wireBytes, gauge: new(gauge)}
 	if !c.shape(&o, f.Type, drop) {
 		return op{}, false
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 	"unsafe"
+
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -144,7 +145,7 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 			if old != nil && *(*string)(old) == string(b) {
 				*(*string)(field) = *(*string)(old)
 			} else {
-				*(*string)(field) = d.string(b)
+				*(*string)(field) = d.string(o, b)
 				s = changed
 			}
 		case kindMessage:
@@ -238,12 +239,20 @@ func (o *op) at(raw []byte, i int) bool {
 }
 
 // string returns b as a string, which never aliases it.
-func (d *decoder) string(b []byte) string {
-	d.session.Allocated += len(b)
-	if d.table == nil {
+func (d *decoder) string(o *op, b []byte) string {
+	if d.table == nil || !o.gauge.text.ask(b, patienceText) {
+		d.session.Allocated += len(b)
 		return string(b)
 	}
-	return d.table.String(b)
+	if p := d.table.Known(unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
+		o.gauge.text.hit()
+		return *p
+	}
+	if len(b) > 0 {
+		o.gauge.text.miss(patienceText)
+	}
+	d.session.Allocated += len(b)
+	return string(b)
 }
 
 // inPlace decodes a message that stands inside of another, or of a slice, as

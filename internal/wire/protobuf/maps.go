@@ -77,9 +77,9 @@ func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, la
 		}
 		v, ok := old[string(key)]
 		if !ok || v != string(value) {
-			v = d.string(value)
+			v = d.string(o, value)
 		}
-		m[d.string(key)] = v
+		m[d.string(o, key)] = v
 	}
 	*(*map[string]string)(field) = m
 	return changed
@@ -128,7 +128,7 @@ func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, las
 			v = make([]byte, len(value))
 			copy(v, value)
 		}
-		m[d.string(key)] = v
+		m[d.string(o, key)] = v
 	}
 	if len(m) != count {
 		st = changed
@@ -166,7 +166,7 @@ func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, 
 		if v, ok := old[string(key)]; !ok || v != q {
 			st = changed
 		}
-		m[d.string(key)] = q
+		m[d.string(o, key)] = q
 	}
 	if len(m) != count {
 		st = changed
@@ -193,7 +193,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 		if d.decode(o.elem, v.UnsafePointer(), value, nil, share.Cursor{}, false) == failed {
 			return failed
 		}
-		key.SetString(d.string(k))
+		key.SetString(d.string(o, k))
 		m.SetMapIndex(key, v.Elem())
 	}
 	if last != nil && d.private == private &&

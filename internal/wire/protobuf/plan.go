@@ -8,8 +8,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// Plan decodes objects of one Go type. It is immutable and safe for concurrent
-// use.
+// Plan decodes objects of one Go type. It is immutable, but for what it learns
+// about which fields repeat, and safe for concurrent use.
 type Plan struct {
 	root *message
 	// whole is root without anything dropped, if messages of the type can
@@ -55,6 +55,8 @@ type op struct {
 	unit share.Unit
 	// elem is the message that a struct, pointer, slice or map is of.
 	elem *message
+	// gauge decides whether to look values up.
+	gauge *gauge
 	// typ is the field's type, for slices of messages and for maps.
 	typ reflect.Type
 }

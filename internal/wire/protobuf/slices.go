@@ -68,7 +68,7 @@ func (d *decoder) strings(o *op, field unsafe.Pointer, b []byte, count int, last
 		if at < len(old) && old[at] == string(b[begin:end]) {
 			list[at] = old[at]
 		} else {
-			list[at] = d.string(b[begin:end])
+			list[at] = d.string(o, b[begin:end])
 			st = changed
 		}
 		i = end

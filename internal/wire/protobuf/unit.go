@@ -34,12 +34,13 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 			}
 		}
 	}
-	ask := rec == nil || !rec.Open()
+	ask := (rec == nil || !rec.Open()) && o.gauge.units.ask(b, patienceUnits)
 	if ask {
 		if !hashed {
 			h, hashed = d.table.Sum(b), true
 		}
 		if v, ok := d.table.Get(o.unit, h); ok {
+			o.gauge.units.hit()
 			o.store(field, v)
 			if note {
 				d.session.Note(d.session.Reserve(), int(o.number), len(b), h)
@@ -49,6 +50,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 			}
 			return changed
 		}
+		o.gauge.units.miss(patienceUnits)
 	}
 	before, private := d.session.Allocated, d.private
 	if !note {
@@ -138,7 +140,7 @@ func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last s
 			break
 		}
 		p := new(string)
-		*p = d.string(b)
+		*p = d.string(o, b)
 		d.session.Allocated += int(unsafe.Sizeof(*p))
 		*(**string)(field) = p
 	case kindTimePointer, kindMicroTimePointer:

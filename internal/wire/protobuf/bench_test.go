@@ -1,0 +1,149 @@
+package protobuf
+
+import (
+	"runtime"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// BenchmarkNextVersion decodes versions of a held pod in which the status and
+// the time of one managedFields entry have changed.
+func BenchmarkNextVersion(b *testing.B) {
+	rounds := make([][]byte, 64)
+	for r := range rounds {
+		rounds[r] = podBytes(1, 1, r, false)
+	}
+	b.Run("kinglet", func(b *testing.B) {
+		p := compile(b, podType)
+		s := share.NewSession(share.NewTable(0))
+		var last Result
+		for _, raw := range rounds {
+			last = mustDecode(b, p, s, raw, last)
+		}
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			last = mustDecode(b, p, s, rounds[i%len(rounds)], last)
+		}
+	})
+	b.Run("official", func(b *testing.B) { benchmarkOfficial(b, rounds) })
+}
+
+// BenchmarkNewOfKnownTemplate decodes pods that are new, of templates of which
+// others are known. No pod is decoded twice with one table.
+func BenchmarkNewOfKnownTemplate(b *testing.B) {
+	raws := make([][]byte, 4096)
+	for i := range raws {
+		raws[i] = podBytes(i%8, i, 0, false)
+	}
+	b.Run("kinglet", func(b *testing.B) {
+		p := compile(b, podType)
+		var s *share.Session
+		b.ReportAllocs()
+		for i := 0; b.Loop(); i++ {
+			if i%len(raws) == 0 {
+				b.StopTimer()
+				s = share.NewSession(share.NewTable(0))
+				for k := range 256 {
+					mustDecode(b, p, s, podBytes(k%8, 10_000+k, 0, false), Result{})
+				}
+				b.StartTimer()
+			}
+			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+		}
+	})
+	b.Run("official", func(b *testing.B) { benchmarkOfficial(b, raws) })
+}
+
+// BenchmarkUnique decodes pods that have nothing in common.
+func BenchmarkUnique(b *testing.B) {
+	raws := make([][]byte, 2048)
+	for i := range raws {
+		raws[i] = podBytes(0, i, 0, true)
+	}
+	b.Run("kinglet", func(b *testing.B) {
+		p := compile(b, podType)
+		b.ReportAllocs()
+		var s *share.Session
+		for i := 0; b.Loop(); i++ {
+			if i%len(raws) == 0 {
+				s = share.NewSession(share.NewTable(0))
+			}
+			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+		}
+	})
+	b.Run("official", func(b *testing.B) { benchmarkOfficial(b, raws) })
+}
+
+// BenchmarkHeap tells what a pod of 500 templates takes, with its memo: when it
+// is new, and after three versions.
+func BenchmarkHeap(b *testing.B) {
+	const pods, templates = 5_000, 500
+	for _, unique := range []bool{false, true} {
+		name := "templates"
+		if unique {
+			name = "unique"
+		}
+		for _, rounds := range []int{1, 4} {
+			b.Run(name+"/"+[]string{1: "new", 4: "changed"}[rounds], func(b *testing.B) {
+				for b.Loop() {
+					p := compile(b, podType)
+					s := share.NewSession(share.NewTable(0))
+					held := make([]Result, pods)
+					before := heap()
+					for r := range rounds {
+						for i := range held {
+							held[i] = mustDecode(b, p, s, podBytes(i%templates, i, r, unique), held[i])
+						}
+					}
+					b.ReportMetric(float64(heap()-before)/pods, "B/pod")
+					b.ReportMetric(float64(held[0].Memo.Bytes()), "B/memo")
+					runtime.KeepAlive(held)
+					runtime.KeepAlive(s)
+				}
+			})
+		}
+		b.Run(name+"/official", func(b *testing.B) {
+			for b.Loop() {
+				held := make([]*corev1.Pod, pods)
+				before := heap()
+				for i := range held {
+					held[i] = &corev1.Pod{}
+					if err := held[i].Unmarshal(podBytes(i%templates, i, 0, unique)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(heap()-before)/pods, "B/pod")
+				runtime.KeepAlive(held)
+			}
+		})
+	}
+}
+
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func mustDecode(tb testing.TB, p *Plan, s *share.Session, raw []byte, last Result) Result {
+	res, err := p.Decode(s, raw, last.Object, last.Memo)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return res
+}
+
+func benchmarkOfficial(b *testing.B, raws [][]byte) {
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		var p corev1.Pod
+		if err := p.Unmarshal(raws[i%len(raws)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package protobuf
+
+import (
+	"fmt"
+	"math/rand"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// agrees compares Decode with the official decoder on bytes of any kind.
+func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result) {
+	t.Helper()
+	want := reflect.New(p.root.typ).Interface()
+	wantErr := unmarshal(want.(unmarshaler), raw)
+	res, err := p.Decode(s, raw, last.Object, last.Memo)
+	if (err == nil) != (wantErr == nil) {
+		t.Fatalf("%v: %v, the official decoder: %v\n%x", p.root.typ, err, wantErr, raw)
+	}
+	if err != nil {
+		return
+	}
+	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("%v: not what the official decoder makes of %x:\n%s", p.root.typ, raw, cmp.Diff(want, got))
+	}
+}
+
+// disturb changes raw as a broken connection or a broken writer might.
+func disturb(rnd *rand.Rand, raw, other []byte) []byte {
+	res := append([]byte(nil), raw...)
+	for range 1 + rnd.Intn(3) {
+		if len(res) == 0 {
+			return res
+		}
+		at := rnd.Intn(len(res))
+		switch rnd.Intn(7) {
+		case 0:
+			res[at] ^= 1 << rnd.Intn(8)
+		case 1:
+			res[at] = byte(rnd.Intn(256))
+		case 2:
+			res = res[:at]
+		case 3:
+			res = append(res[:at:at], append([]byte{byte(rnd.Intn(256))}, res[at:]...)...)
+		case 4:
+			end := at + rnd.Intn(min(len(res)-at, 40)+1)
+			res = append(res[:end:end], res[at:]...)
+		case 5:
+			end := at + rnd.Intn(min(len(res)-at, 40)+1)
+			res = append(res[:at:at], res[end:]...)
+		case 6:
+			if len(other) > 0 {
+				res = append(res[:at:at], other[rnd.Intn(len(other)):]...)
+			}
+		}
+	}
+	return res
+}
+
+func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
+	t.Logf("-seed %d", *seedFlag)
+	rnd := rand.New(rand.NewSource(*seedFlag))
+	s := share.NewSession(share.NewTable(0))
+	var other []byte
+	for _, typ := range kinds() {
+		p := compile(t, typ)
+		f := filler(rnd)
+		for range *objectsFlag {
+			v := reflect.New(typ)
+			f.Fill(v.Interface())
+			raw := encode(t, v)
+			last, err := p.Decode(s, raw, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				agrees(t, p, s, disturb(rnd, raw, other), last)
+			}
+			other = raw
+		}
+	}
+}
+
+func TestBytesThatNoEncoderOfKubernetesWritesAreLeftToTheOfficialDecoder(t *testing.T) {
+	p := compile(t, podType)
+	raw := podBytes(1, 1, 0, false)
+	long := func(b ...byte) []byte { return append(b, raw...) }
+	for name, raw := range map[string][]byte{
+		"metadata twice":               append(append([]byte(nil), raw...), raw...),
+		"a group":                      long(0x7b, 0x7c),
+		"a group that does not end":    long(0x7b),
+		"the end of no group":          long(0x7c),
+		"field number 0":               long(0x02, 0x00),
+		"a wrong wire type":            long(0x08, 0x01),
+		"an overlong tag":              long(0x8a, 0x80, 0x80, 0x00, 0x00),
+		"a tag beyond 32 bits":         long(0x82, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 0x00),
+		"an unknown number":            long(0xf8, 0x07, 0x01),
+		"a length beyond the data":     {0x0a, 0xff, 0xff, 0xff, 0xff, 0x07},
+		"a negative length":            {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+		"a varint of eleven bytes":     {0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01},
+		"a varint of 70 bits":          {0x0a, 0x02, 0x38, 0xff, 0x0a, 0x0c, 0x38, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f},
+		"labels in two runs":           {0x0a, 0x14, 0x5a, 0x06, 0x0a, 0x01, 'a', 0x12, 0x01, 'b', 0x0a, 0x02, 'n', 'm', 0x5a, 0x06, 0x0a, 0x01, 'c', 0x12, 0x01, 'd'},
+		"a label twice":                {0x0a, 0x10, 0x5a, 0x06, 0x0a, 0x01, 'a', 0x12, 0x01, 'b', 0x5a, 0x06, 0x0a, 0x01, 'a', 0x12, 0x01, 'c'},
+		"a label without value":        {0x0a, 0x05, 0x5a, 0x03, 0x0a, 0x01, 'a'},
+		"a label without anything":     {0x0a, 0x02, 0x5a, 0x00},
+		"a label, value first":         {0x0a, 0x08, 0x5a, 0x06, 0x12, 0x01, 'b', 0x0a, 0x01, 'a'},
+		"a label that outgrows itself": {0x0a, 0x08, 0x5a, 0x04, 0x0a, 0x01, 'a', 0x12, 0x01, 'b'},
+		"a boolean of 2":               {0x12, 0x02, 0x58, 0x02},
+		"nothing":                      {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := share.NewSession(share.NewTable(0))
+			agrees(t, p, s, raw, Result{})
+			agrees(t, p, s, raw, mustDecode(t, p, s, podBytes(1, 1, 0, false), Result{}))
+			agrees(t, p, share.NewSession(nil), raw, Result{})
+		})
+	}
+}
+
+func TestWhatIsOnlyClaimedIsNotAllocated(t *testing.T) {
+	p := compile(t, podType)
+	s := share.NewSession(share.NewTable(0))
+	// Labels: half a million times the same entry, with an empty key.
+	var labels []byte
+	for range 500_000 {
+		labels = append(labels, 0x5a, 0x02, 0x0a, 0x00)
+	}
+	for name, c := range map[string]struct {
+		raw   []byte
+		bytes uint64
+	}{
+		"a length beyond the data": {[]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x07}, 64 << 10},
+		"entries that repeat":      {wrap(1, labels), uint64(24 * len(labels))},
+	} {
+		if got := allocated(func() { p.Decode(s, c.raw, nil, nil) }); got > c.bytes {
+			t.Errorf("%s: %d bytes allocated for %d", name, got, len(c.raw))
+		}
+	}
+}
+
+// wrap makes b a field of a message.
+func wrap(number byte, b []byte) []byte {
+	res := []byte{number<<3 | wireBytes}
+	for n := len(b); ; n >>= 7 {
+		if n < 0x80 {
+			res = append(res, byte(n))
+			break
+		}
+		res = append(res, byte(n)|0x80)
+	}
+	return append(res, b...)
+}
+
+func TestADroppedFieldThatDoesNotExistIsAnErrorThatNamesTheNearest(t *testing.T) {
+	for path, want := range map[string]string{
+		"metadata.managedField":              `did you mean "metadata.managedFields"?`,
+		"spec.contaners.env":                 `did you mean "spec.containers"?`,
+		"spec.containers.enw":                `did you mean "spec.containers.env"?`,
+		"spec.nodeSelector.zone":             "cannot be named",
+		"metadata.creationTimestamp.seconds": "no fields that can be named",
+		"":                                   "there is no",
+	} {
+		_, err := Compile(podType, []string{"metadata.managedFields", path})
+		if e, ok := err.(*PathError); !ok || e.Path != path || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}
+
+func TestFieldsAreDroppedThroughSlicesPointersAndEmbeddedStructs(t *testing.T) {
+	p := compile(t, podType, "metadata.managedFields", "spec.containers.env", "spec.containers.livenessProbe.httpGet",
+		"spec.volumes.configMap", "spec.volumes.configMap.items", "status.conditions.lastTransitionTime")
+	s := share.NewSession(share.NewTable(0))
+	var last Result
+	for round := range 3 {
+		raw := podBytes(1, 1, round, false)
+		want := unmarshaled(t, podType, raw).(*podObject)
+		want.ManagedFields = nil
+		for i := range want.Spec.Containers {
+			want.Spec.Containers[i].Env = nil
+			want.Spec.Containers[i].LivenessProbe.HTTPGet = nil
+		}
+		for i := range want.Spec.Volumes {
+			want.Spec.Volumes[i].ConfigMap = nil
+		}
+		for i := range want.Status.Conditions {
+			want.Status.Conditions[i].LastTransitionTime = metav1.Time{}
+		}
+		res, ok := p.planned(s, raw, last.Object, last.Memo)
+		if !ok || !reflect.DeepEqual((*podObject)(res.Object), want) {
+			t.Fatalf("by the plan: %s", cmp.Diff(want, (*podObject)(res.Object)))
+		}
+		official, err := p.official(raw)
+		if err != nil || !reflect.DeepEqual((*podObject)(official.Object), want) {
+			t.Fatalf("by its own decoder: %v, %s", err, cmp.Diff(want, (*podObject)(official.Object)))
+		}
+		last = res
+	}
+}
+
+func TestIdentityIsFoundWithoutAllocating(t *testing.T) {
+	pod := pod(1, 1, 0, false)
+	raw := encode(t, reflect.ValueOf(pod))
+	var id Identity
+	var ok bool
+	if n := testing.AllocsPerRun(10, func() { id, ok = IdentityOf(raw) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	got := fmt.Sprintf("%s %s %s %s", id.Namespace, id.Name, id.UID, id.ResourceVersion)
+	if want := fmt.Sprintf("%s %s %s %s", pod.Namespace, pod.Name, pod.UID, pod.ResourceVersion); !ok || got != want {
+		t.Errorf("%v %s, not %s", ok, got, want)
+	}
+	for name, raw := range map[string][]byte{
+		"nothing": {}, "metadata twice": append(raw[:len(raw):len(raw)], raw...), "cut": raw[:len(raw)-1], "no metadata": {0x12, 0x00},
+		"a name of another type": {0x0a, 0x02, 0x08, 0x01}, "cut inside": {0x0a, 0x02, 0x0a, 0x05},
+	} {
+		if id, ok := IdentityOf(raw); ok {
+			t.Errorf("%s: %+v", name, id)
+		}
+	}
+}

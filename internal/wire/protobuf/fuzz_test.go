@@ -1,0 +1,46 @@
+package protobuf
+
+import (
+	"reflect"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// FuzzDecode compares Decode with the official decoder, alone and as the next
+// version of another object, for types that have every kind of field between
+// them.
+func FuzzDecode(f *testing.F) {
+	var plans []*Plan
+	for _, typ := range []reflect.Type{
+		podType, reflect.TypeFor[corev1.Secret](), reflect.TypeFor[corev1.Node](), reflect.TypeFor[appsv1.ControllerRevision](),
+		reflect.TypeFor[autoscalingv2.HorizontalPodAutoscaler](), treeType,
+	} {
+		plans = append(plans, compile(f, typ))
+	}
+	held := podBytes(1, 1, 0, false)
+	f.Add(uint8(0), held, podBytes(1, 1, 1, false))
+	f.Add(uint8(1), held, held)
+	f.Add(uint8(5), nested(3, 4), nested(102, 2))
+	f.Fuzz(func(t *testing.T, which uint8, first, raw []byte) {
+		p := plans[int(which)%len(plans)]
+		s := share.NewSession(share.NewTable(0))
+		last, err := p.Decode(s, first, nil, nil)
+		if err != nil {
+			last = Result{}
+		}
+		if p.whole != nil && !p.whole.fits(raw) {
+			if _, err := p.Decode(s, raw, last.Object, last.Memo); err == nil {
+				t.Fatal("nests too deep, without an error")
+			}
+			return
+		}
+		agrees(t, p, s, raw, last)
+		agrees(t, p, s, raw, last)
+		agrees(t, p, share.NewSession(nil), raw, Result{})
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package protobuf
+
+const raceDetector = false
