@@ -9,8 +9,8 @@ func (p path) member(nameHash uint64) path { return (p ^ path(nameHash)) * 0x9e3
 
 func (p path) element() path { return p*0x9e3779b97f4a7c15 + 1 }
 
-// odds remembers of each place how many of its units in a row the table did
-// not know. To ask takes the extent of the unit and its hash before it is
+// odds remembers of each place how much more often than not the table did not
+// know its units. To ask takes the extent of the unit and its hash before it is
 // decoded; where nothing has ever been known, as of metadata and status, which
 // hold what is an object's own, that is a third of all time.
 type odds [1 << oddsBits]uint16
@@ -22,6 +22,10 @@ const (
 	// and of each the table must see two before it knows the third.
 	hopeless = 1 << 13
 	oneIn    = 16
+	// A hit makes up for that many misses: who hits less often than that is
+	// hopeless, too. It must not make up for all: names that are an object's
+	// own, as in managedFields, are places of their own, and hit anywhere.
+	worth = 16
 )
 
 // ask reports whether to ask the table.
@@ -41,7 +45,7 @@ func (o *odds) ask(p path) bool {
 func (o *odds) learn(p path, known bool) {
 	n := &o[p>>(64-oddsBits)]
 	if known {
-		*n = 0
+		*n -= min(*n, worth)
 	} else if *n < hopeless {
 		*n++
 	}

@@ -1,0 +1,55 @@
+package untyped
+
+import (
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+func TestTheSameBytesAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		return // pools drop at random then
+	}
+	plan, session := compile(t), share.NewSession(share.NewTable(0))
+	raw := []byte(newPods(t, 1).template(0))
+	last, _, err := plan.Decode(session, raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if r, _, err := plan.Decode(session, raw, last.Object, last.Memo); err != nil || !r.Same {
+			t.Fatal(r.Same, err)
+		}
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+// 36: the root, metadata, status, two entries of managedFields and their
+// array, three conditions and theirs, a container's status, its state and
+// their array: 14 maps of two or more pieces, 3 arrays of two; of four strings
+// text and box; the memo.
+func TestTheNextVersionAllocatesWhatChanged(t *testing.T) {
+	if raceEnabled {
+		return
+	}
+	plan, session := compile(t), share.NewSession(share.NewTable(0))
+	p := newPods(t, 1).pod(0)
+	var last Result
+	n := 0
+	next := func() {
+		p.restart(n)
+		n++
+		r, _, err := plan.Decode(session, p.raw, last.Object, last.Memo)
+		if err != nil || r.Same || r.Memo == nil {
+			t.Fatal(r.Same, err)
+		}
+		last = r
+	}
+	for range 100 {
+		next()
+	}
+	if n := testing.AllocsPerRun(1000, next); n > 48 {
+		t.Fatalf("%v allocations", n)
+	}
+}

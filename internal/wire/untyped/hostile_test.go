@@ -1,0 +1,197 @@
+package untyped
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// checkBytes decodes raw, which may be anything, with a last version that has
+// much in common with it.
+func checkBytes(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result) {
+	t.Helper()
+	r, n, err := p.Decode(s, raw, last.Object, last.Memo)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, whole := scan.Value(raw, scan.Space(raw, 0)); n != 0 || whole {
+			t.Fatalf("%d bytes, %v: %q", n, err, raw)
+		}
+		return
+	}
+	if err == nil && n == 0 {
+		t.Fatalf("nothing taken of %q", raw)
+	}
+	extent := raw[:n]
+	if n == 0 {
+		extent = raw
+	}
+	want, failed := official(p, extent)
+	if (err != nil) != (failed != nil) {
+		t.Fatalf("%v; the official decoder: %v; of %q", err, failed, extent)
+	}
+	if r.Same {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if v, ok := last.Object[name]; ok && want[name] == nil {
+				want[name] = v
+			}
+		}
+	}
+	if !reflect.DeepEqual(r.Object, want) {
+		t.Fatalf("decoded\n%v, not\n%v, from\n%q", r.Object, want, extent)
+	}
+}
+
+func TestBytesChangedAtRandomAreWhatTheOfficialDecoderMakes(t *testing.T) {
+	r := &mutation{Rand: random(t)}
+	plan, session := compile(t), share.NewSession(share.NewTable(1<<18))
+	var pool [][]byte
+	eachObject(t, int64(r.Uint64()), func(raw []byte) {
+		last, _, err := plan.Decode(session, raw, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool = append(pool, raw)
+		other := pool[r.IntN(len(pool))]
+		for range 20 {
+			b := bytes.Clone(raw)
+			for range 1 + r.IntN(3) {
+				at := r.IntN(len(b))
+				to := min(at+1+r.IntN(12), len(b))
+				switch r.IntN(5) {
+				case 0:
+					b[at] = byte(r.Uint32())
+				case 1:
+					b = append(b[:at:at], b[to:]...)
+				case 2:
+					b = append(b[:to:to], b[at:]...)
+				case 3:
+					b = append(b[:at:at], append([]byte{`"{}[],:\0e-.`[r.IntN(12)]}, b[at:]...)...)
+				default:
+					from := r.IntN(len(other))
+					b = append(b[:at:at], other[from:min(from+r.IntN(40), len(other))]...)
+					b = append(b, raw[min(to, len(raw)):]...)
+				}
+				if len(b) == 0 {
+					b = []byte{' '}
+				}
+			}
+			checkBytes(t, plan, session, b, last)
+		}
+	})
+}
+
+func TestWhatIsUnusualIsLeftToTheOfficialDecoder(t *testing.T) {
+	nested := func(n int) string {
+		return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
+	}
+	for _, text := range []string{
+		``, ` `, `null`, `true`, `12`, `"x"`, `[]`, `[1]`, `}`, `,`, `nul`, `{}`, ` { } `, `{"a"}`, `{"a":}`, `{,}`, `{"a":1,}`, `{"a":[1,]}`, `{"a":[,1]}`,
+		`{"a":1,"a":2}`, `{"a":{"b":1},"a":{"c":2}}`, `{"a":1,"\u0061":2}`, `{"a":01}`, `{"a":-}`, `{"a":1.}`, `{"a":1e}`, `{"a":1e999}`,
+		`{"a":9223372036854775807,"b":9223372036854775808,"c":-9223372036854775808,"d":-9223372036854775809,"e":1e5,"f":-0,"g":-0.0,"h":1.0}`,
+		`{"a":"\ud83d"}`, `{"a":"\ud83d\ude00"}`, `{"a":"\x"}`, `{"a":"\'"}`, "{\"a\":\"\n\"}", "{\"a\":\"\xff\"}", "{\"\xff\":1,\"\xfe\":2}", `{"a":nulL}`, `{"a":[}`, `{"a":[}]}`, `{"a":{]}}`,
+		`{"a":{ },"b":[ ],"c":{},"d":[]}`, nested(99), nested(101), nested(9_999), nested(10_000), nested(100_000),
+		`{"a":` + strings.Repeat(`{"a":`, 200) + `1` + strings.Repeat(`}`, 201), `{"kind":1,"apiVersion":null}`,
+	} {
+		plan, session := compile(t), share.NewSession(share.NewTable(0))
+		checkBytes(t, plan, session, []byte(text), Result{})
+		checkBytes(t, plan, session, []byte(text), Result{Object: map[string]any{"a": []any{}, "kind": "x"}})
+		checkBytes(t, plan, new(share.Session), []byte(text), Result{})
+	}
+}
+
+func TestAnObjectThatDoesNotEndTakesNothing(t *testing.T) {
+	raw := []byte(newPods(t, 1).template(0))
+	plan, session := compile(t), share.NewSession(share.NewTable(0))
+	last, n, err := plan.Decode(session, raw, nil, nil)
+	if err != nil || n != len(raw) {
+		t.Fatal(n, err)
+	}
+	for end := range raw {
+		for _, last := range []Result{{}, last} {
+			r, n, err := plan.Decode(session, raw[:end:end], last.Object, last.Memo)
+			if !errors.Is(err, io.ErrUnexpectedEOF) || n != 0 || r.Object != nil || r.Memo != nil || r.Same {
+				t.Fatalf("of %d bytes: %v, %d, %v", end, r, n, err)
+			}
+		}
+	}
+}
+
+func TestManyMembersCostWhatTheyTake(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"data":{`)
+	for i := range 100_000 {
+		fmt.Fprintf(&b, `"name-%d":{"a":%d},`, i%99_999, i)
+	}
+	raw := []byte(strings.TrimSuffix(b.String(), ",") + `}}`)
+	plan, session := compile(t), share.NewSession(share.NewTable(0))
+	h := &history{plan: plan, session: session}
+	h.next(t, raw)
+	d := plan.decoders.Get().(*decoder)
+	if cap(d.members) > maxKept {
+		t.Fatalf("%d members kept", cap(d.members))
+	}
+}
+
+func TestTwoMembersAreNotTakenForEachOther(t *testing.T) {
+	// Enough for many pairs of equal numbers of 16 bits.
+	const n = 2000
+	text := func(shift int) []byte {
+		var b strings.Builder
+		b.WriteString(`{"data":{`)
+		for i := range n {
+			fmt.Fprintf(&b, `"name-%d":{"of":[%d,%d]},`, i, (i+shift)%n, shift/n)
+		}
+		return []byte(strings.TrimSuffix(b.String(), ",") + `}}`)
+	}
+	h := &history{plan: compile(t), session: share.NewSession(share.NewTable(0))}
+	for _, shift := range []int{0, 0, n, 1, 2, n + 2, 3, 0} {
+		h.next(t, text(shift))
+	}
+	h.unchanged(t)
+}
+
+func TestDecodersOfOnePlanAndTableDoNotDisturbEachOther(t *testing.T) {
+	plan, table := compile(t), share.NewTable(1<<20)
+	var wg sync.WaitGroup
+	for g := range 4 {
+		pods := newPods(t, 5)
+		wg.Go(func() {
+			h := &history{plan: plan, session: share.NewSession(table)}
+			p := pods.pod(g)
+			for n := range 50 {
+				p.restart(n)
+				if n%10 == 0 {
+					p.become(n)
+				}
+				h.next(t, bytes.Clone(p.raw))
+			}
+			h.unchanged(t)
+		})
+	}
+	wg.Wait()
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"kind":"Pod","metadata":{"name":"a","labels":{"b":"c"}},"status":{"conditions":[{"type":"Ready"}]}}`), []byte(`{"metadata":{"name":"a","labels":{"b":"d"}},"status":{"conditions":[{"type":"Ready"},{}]}}`))
+	f.Add([]byte(`{"a":[1,1.5,-0,1e3,9223372036854775808,true,false,null,"\u00e4\ud83d"]}`), []byte(`{"a":[1,1.5,0,1e3,9223372036854775807,false,null,"\u00e4\ud83d\ude00"]}`))
+	f.Add([]byte(`{"a":{"x":{"y":[{"z":{}}]}},"a":1}`), []byte(`{"a":{"x":{"y":[{"z":{"u":[]}}]}}}`))
+	f.Add([]byte(`{"managedFields":{"a":1},"metadata":{"managedFields":[{"f:x":{}}]}}`), []byte(`{"metadata":{"managedFields":[{"f:y":{}}]}} {`))
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		plan, session := compile(t), share.NewSession(share.NewTable(1<<16))
+		checkBytes(t, plan, new(share.Session), first, Result{})
+		var last Result
+		for _, raw := range [][]byte{first, first, second, second, first} {
+			checkBytes(t, plan, session, raw, last)
+			if r, _, err := plan.Decode(session, raw, last.Object, last.Memo); err == nil && !r.Same {
+				last = r
+			}
+		}
+	})
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package untyped
+
+const raceEnabled = false

@@ -1,0 +1,152 @@
+package untyped
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+func TestAPathWithAnEmptyNameIsRefused(t *testing.T) {
+	for _, path := range []string{"", ".", "a.", ".a", "a..b"} {
+		_, err := Compile([]string{"metadata.managedFields", path})
+		if e := new(PathError); !errors.As(err, &e) || e.Path != path {
+			t.Fatalf("%q: %v", path, err)
+		}
+	}
+}
+
+func TestWhatIsDroppedIsNamedByItsPath(t *testing.T) {
+	raw := []byte(`{"a":{"b":1,"c":{"b":2}},"b":3,"l":[{"b":4,"x":[{"b":5}]},[{"b":6}],7],"\u0064":8}`)
+	p := compile(t, "a.b", "l.b", "d", "a.c", "a.c.b", "none.at.all")
+	h := &history{plan: p, session: share.NewSession(share.NewTable(0))}
+	got := h.next(t, raw).Object
+	want := map[string]any{"a": map[string]any{}, "b": int64(3), "l": []any{map[string]any{"x": []any{map[string]any{"b": int64(5)}}}, []any{map[string]any{}}, int64(7)}}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatal(got)
+	}
+}
+
+func TestOnePlansValuesAreNotAnothers(t *testing.T) {
+	session := share.NewSession(share.NewTable(0))
+	raw := []byte(`{"spec":{"containers":[{"name":"a name that is long enough","env":[{"name":"x"}]}]}}`)
+	for _, drop := range [][]string{nil, {"spec.containers.env"}, {"spec.containers.name"}, nil} {
+		h := &history{plan: compile(t, drop...), session: session}
+		for range 5 {
+			h.last, h.memo = nil, nil
+			h.next(t, raw)
+		}
+	}
+}
+
+// A list's items are without kind and apiVersion, which whoever cuts them out
+// sets afterwards.
+func TestKindAndAPIVersionMayBeMissingFromAnItem(t *testing.T) {
+	item := []byte(`{"metadata":{"name":"a"},"spec":{"b":1}}`)
+	event := []byte(`{"kind":"K","apiVersion":"v1","metadata":{"name":"a"},"spec":{"b":1}}`)
+	other := []byte(`{"kind":"L","apiVersion":"v1","metadata":{"name":"a"},"spec":{"b":1}}`)
+	h := &history{plan: compile(t), session: share.NewSession(share.NewTable(0))}
+	h.next(t, item)
+	if h.next(t, event).Same {
+		t.Fatal("the last version has no kind, and is Same")
+	}
+	for _, raw := range [][]byte{item, event, item} {
+		if !h.next(t, raw).Same {
+			t.Fatalf("not Same: %s", raw)
+		}
+	}
+	if h.next(t, other).Same {
+		t.Fatal("of another kind, and Same")
+	}
+}
+
+func TestTheOutermostMapIsFresh(t *testing.T) {
+	session := share.NewSession(share.NewTable(0))
+	plan := compile(t)
+	raw := []byte(`{"metadata":{"name":"a name that is long enough"}}`)
+	seen := map[uintptr]bool{}
+	var keep []Result
+	for _, raw := range [][]byte{raw, raw, raw, raw, []byte(`{}`), []byte(`{}`)} {
+		r, _, err := plan.Decode(session, raw, nil, nil)
+		p := reflect.ValueOf(r.Object).Pointer()
+		if err != nil || seen[p] {
+			t.Fatal(err, "or a map twice")
+		}
+		r.Object["kind"] = "K"
+		seen[p] = true
+		keep = append(keep, r)
+	}
+	for _, r := range keep {
+		if r.Object["kind"] != "K" {
+			t.Fatal(r)
+		}
+	}
+}
+
+func TestWithoutATableNothingIsShared(t *testing.T) {
+	plan, session := compile(t), new(share.Session)
+	raw := []byte(newPods(t, 1).template(0))
+	first, _, err := plan.Decode(session, raw, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, _, err := plan.Decode(session, raw, first.Object, first.Memo)
+	if err != nil || second.Same || second.Memo != nil || first.Memo != nil {
+		t.Fatal(err, second.Same, "or a memo")
+	}
+	owned := map[uintptr]bool{}
+	collect(first.Object, func(p uintptr) {
+		if owned[p] {
+			t.Fatal("one map or array in two places")
+		}
+		owned[p] = true
+	})
+	collect(second.Object, func(p uintptr) {
+		if owned[p] {
+			t.Fatal("one map or array in two objects")
+		}
+	})
+}
+
+// collect visits all that can be written to in v.
+func collect(v any, visit func(p uintptr)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(reflect.ValueOf(v).Pointer())
+		for _, e := range v {
+			collect(e, visit)
+		}
+	case []any:
+		if len(v) > 0 {
+			visit(reflect.ValueOf(v).Pointer())
+		}
+		for _, e := range v {
+			collect(e, visit)
+		}
+	}
+}
+
+func TestArraysHaveNoRoomToAppendTo(t *testing.T) {
+	var check func(v any)
+	check = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, e := range v {
+				check(e)
+			}
+		case []any:
+			if len(v) != cap(v) {
+				t.Fatal(len(v), cap(v))
+			}
+			for _, e := range v {
+				check(e)
+			}
+		}
+	}
+	r, _, err := compile(t).Decode(share.NewSession(share.NewTable(0)), []byte(newPods(t, 1).template(0)), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(r.Object)
+}
