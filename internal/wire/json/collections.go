@@ -36,6 +36,7 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 		return -1
 	}
 	d.depth++
+	records.Rising()
 	size := n.elem.size
 	made := n.allocateSlice(count)
 	d.session.Allocated += count * int(size)

@@ -61,8 +61,8 @@ func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
 	}
 	times, size := allocations(t, 800, next)
 	t.Logf("%.1f allocations, %.0f bytes", times, size)
-	if times > 45 || size > 12000 {
-		t.Errorf("%.1f allocations, %.0f bytes, of at most 45 and 12000", times, size)
+	if times > 40 || size > 6000 {
+		t.Errorf("%.1f allocations, %.0f bytes, of at most 40 and 6000", times, size)
 	}
 }
 

@@ -53,16 +53,46 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 	if memo == nil || s.Table == nil {
 		last, memo = nil, nil
 	}
-	d := decoder{session: s, table: s.Table, raw: raw}
-	r, n = p.fast(&d, start, last, memo)
+	d := p.decoder(s, raw)
+	d.table = s.Table
+	r, n = p.fast(d, start, last, memo)
 	if n < 0 && d.lazy && d.table != nil {
-		d = decoder{session: s, raw: raw, tape: d.tape, scratch: d.scratch}
-		r, n = p.fast(&d, start, nil, nil)
+		d.reset(s, raw)
+		r, n = p.fast(d, start, nil, nil)
 	}
+	p.release(d)
 	if n < 0 {
 		return p.official(raw, start)
 	}
 	return r, n, nil
+}
+
+// maxKept is the largest tape, in entries of 12 bytes, and the longest scratch,
+// in bytes, that are kept for the next object.
+const maxKept = 1 << 14
+
+func (p *Plan) decoder(s *share.Session, raw []byte) *decoder {
+	d, ok := p.spare.Get().(*decoder)
+	if !ok {
+		d = &decoder{}
+	}
+	d.reset(s, raw)
+	return d
+}
+
+// release keeps a decoder's memory for another call. One that panicked is not
+// kept.
+func (p *Plan) release(d *decoder) {
+	if cap(d.tape.entries) > maxKept || cap(d.scratch) > maxKept {
+		return
+	}
+	d.reset(nil, nil)
+	p.spare.Put(d)
+}
+
+// reset keeps nothing but memory.
+func (d *decoder) reset(s *share.Session, raw []byte) {
+	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0]}
 }
 
 // official is the other road.

@@ -3,6 +3,7 @@ package json
 import (
 	"reflect"
 	"slices"
+	"sync"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,6 +20,8 @@ type Plan struct {
 	// typeMeta is where the type's TypeMeta stands, which Same does not
 	// depend on.
 	typeMeta struct{ from, to uintptr }
+	// spare are decoders that are not in use.
+	spare sync.Pool
 }
 
 // Compile returns the plan for a struct type. drop names fields that are not

@@ -108,7 +108,13 @@ func (m *Memo) In(format Format) Cursor {
 type Cursor struct {
 	records []Record
 	at      int
+	rising  bool
 }
+
+// Rising says that units will be looked for by rising numbers, as they were
+// noted, elements of a list for example: then one that has no record costs no
+// search, however many have.
+func (c *Cursor) Rising() { c.rising = true }
 
 // Find returns the record of a unit, and a cursor over what is inside it, or
 // nil. Looking for units in another order than they were noted is allowed, and
@@ -122,9 +128,16 @@ func (c *Cursor) Find(field int) (*Record, Cursor) {
 				c.at = next
 				return r, Cursor{records: c.records[at+1 : next]}
 			}
+			if c.rising && int(r.field) > field {
+				c.at = at
+				return nil, Cursor{}
+			}
 			at = next
 		}
-		if c.at == 0 {
+		if c.rising {
+			c.at = len(c.records)
+		}
+		if c.at == 0 || c.rising {
 			break
 		}
 		c.at = 0
