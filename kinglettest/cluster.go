@@ -102,6 +102,16 @@ func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
 	return c
 }
 
+// RunCluster is StartCluster for a program that is no test, a benchmark's for
+// instance. The control plane lasts until stop is called, which returns when it
+// has ended.
+func RunCluster(ctx context.Context, opts ClusterOptions) (c *Cluster, stop func() error, err error) {
+	if c, err = startCluster(ctx, opts); err != nil {
+		return nil, nil, fmt.Errorf("kinglettest: start cluster: %w", err)
+	}
+	return c, func() error { return c.program.quit(commandTimeout) }, nil
+}
+
 func startCluster(ctx context.Context, opts ClusterOptions) (*Cluster, error) {
 	program := opts.Program
 	if program == "" {

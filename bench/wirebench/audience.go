@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 type audience struct {
 	listeners []*listener
 	goal      atomic.Pointer[goal]
+	// deletes are expected, and count; otherwise one is an error.
+	deletes bool
 
 	mu sync.Mutex
 	// last is what went wrong last, by the engine's account. Guarded by mu.
@@ -36,6 +39,8 @@ type listener struct {
 	times    int
 	told     atomic.Int64
 }
+
+var errDeleted = errors.New("a handler was told of a delete, and nothing is ever deleted")
 
 func newAudience(n int) *audience {
 	a := &audience{}
@@ -68,6 +73,14 @@ func (l *listener) heard(version string) {
 	}
 }
 
+// deleted is called by a handler that is told of a delete.
+func (l *listener) deleted() {
+	l.told.Add(1)
+	if !l.audience.deletes {
+		l.audience.failed(errDeleted)
+	}
+}
+
 // told is how often all listeners have been called.
 func (a *audience) told() (n int64) {
 	for _, l := range a.listeners {
@@ -83,15 +96,20 @@ func (a *audience) failed(err error) {
 	a.last = err
 }
 
+// err is what went wrong last.
+func (a *audience) err() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last
+}
+
 // wait returns when the goal is reached.
 func (a *audience) wait(ctx context.Context, g *goal) error {
 	select {
 	case <-g.reached:
 		return nil
 	case <-ctx.Done():
-		a.mu.Lock()
-		defer a.mu.Unlock()
 		return fmt.Errorf("%d of %d handlers still wait, after %d calls: %w; the engine's last error: %v",
-			g.missing.Load(), len(a.listeners), a.told(), context.Cause(ctx), a.last)
+			g.missing.Load(), len(a.listeners), a.told(), context.Cause(ctx), a.err())
 	}
 }

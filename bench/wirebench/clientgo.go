@@ -58,7 +58,7 @@ func startClientGo(ctx context.Context, s *setup, cfg *rest.Config, a *audience)
 		_, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    heard,
 			UpdateFunc: func(_, obj any) { heard(obj) },
-			DeleteFunc: func(any) { a.failed(errDeleted) },
+			DeleteFunc: func(any) { l.deleted() },
 		})
 		if err != nil {
 			return nil, err

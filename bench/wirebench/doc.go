@@ -5,6 +5,7 @@
 //	go run ./wirebench                          # everything, three runs of each
 //	go run ./wirebench -quick -rows '^protobuf$'
 //	go run ./wirebench -out figures.json -charts DIR
+//	go run ./wirebench -cluster PATH            # a real control plane, see measureCluster
 //	go run ./wirebench -profile DIR -runs 1 -rows '^json$'
 //
 // The work is package pods': 50,000 realistic pods, see there. The server is a

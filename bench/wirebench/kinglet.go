@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -61,7 +60,7 @@ func runKinglet[T metav1.Object](ctx context.Context, s *setup, src source.Sourc
 		_, err := inf.AddHandler(kinglet.HandlerFuncs[T]{
 			OnAdd:    func(_ context.Context, obj T, _ bool) { l.heard(obj.GetResourceVersion()) },
 			OnUpdate: func(_ context.Context, _, obj T) { l.heard(obj.GetResourceVersion()) },
-			OnDelete: func(context.Context, kinglet.DeletedObject[T]) { a.failed(errDeleted) },
+			OnDelete: func(context.Context, kinglet.DeletedObject[T]) { l.deleted() },
 		}, opts)
 		if err != nil {
 			return nil, err
@@ -76,8 +75,6 @@ func runKinglet[T metav1.Object](ctx context.Context, s *setup, src source.Sourc
 	})
 	return k, nil
 }
-
-var errDeleted = errors.New("a handler was told of a delete, and nothing is ever deleted")
 
 func (k *kingletInformer[T]) get(namespace, name string) metav1.Object {
 	obj, ok := k.informer.Store().Get(kinglet.Key{Namespace: namespace, Name: name})

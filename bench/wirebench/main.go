@@ -19,6 +19,7 @@ type options struct {
 	pods    int
 	out     string
 	charts  string
+	cluster string
 	profile string
 	// set in a process that this program has started
 	serve, measure bool
@@ -32,6 +33,7 @@ func main() {
 	flag.IntVar(&o.pods, "pods", 50_000, "pods of most rows; the others' numbers follow in proportion")
 	flag.StringVar(&o.out, "out", "", "write the figures to `file` as JSON")
 	flag.StringVar(&o.charts, "charts", "", "draw charts of the figures, as SVG, into `folder`")
+	flag.StringVar(&o.cluster, "cluster", "", "watch a real control plane instead: that of the kinglet-cluster at this `path`")
 	flag.StringVar(&o.profile, "profile", "", "write CPU and heap profiles of each phase into `folder`; figures are then not to be quoted")
 	flag.BoolVar(&o.serve, "serve", false, "be the server (used by the program itself)")
 	flag.BoolVar(&o.measure, "measure", false, "do one job (used by the program itself)")
@@ -56,6 +58,9 @@ func run(ctx context.Context, o *options) error {
 	}
 	if o.runs < 1 || o.pods < 50 {
 		return fmt.Errorf("-runs must be at least 1, -pods at least 50")
+	}
+	if o.cluster != "" {
+		return measureCluster(ctx, o.cluster, o.runs, os.Stdout, os.Stderr)
 	}
 	wanted, err := regexp.Compile(o.rows)
 	if err != nil {

@@ -26,6 +26,8 @@ type job struct {
 	Prepared replay.Prepared
 	// Check compares the store with what the server says, at the end.
 	Check bool
+	// Live, if not nil, is a real server in place of Endpoint.
+	Live *live
 	// Profile is a folder for CPU and heap profiles, or empty.
 	Profile string
 }
@@ -37,7 +39,10 @@ func measureStdio(ctx context.Context) error {
 		return fmt.Errorf("what is the job: %w", err)
 	}
 	do := measure
-	if j.Engine == drain {
+	switch {
+	case j.Live != nil:
+		do = measureLive
+	case j.Engine == drain:
 		do = measureDrain
 	}
 	f, err := do(ctx, &j)
