@@ -56,14 +56,16 @@ func (s *sample[T]) end() []*watch[T] {
 	return all
 }
 
-// choose picks at most count of n objects.
+// choose picks at most count of n objects: all, if there are no more.
 func choose[T any](r *rand.Rand, count, n int, all iter.Seq[T]) []T {
 	if n == 0 || count == 0 {
 		return nil
 	}
-	at := make([]int, count)
+	at := make([]int, min(count, n))
 	for i := range at {
-		at[i] = r.IntN(n)
+		if at[i] = i; n > count {
+			at[i] = r.IntN(n)
+		}
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
