@@ -121,22 +121,21 @@ func TestASampleIsCheckedFromTimeToTimeAndWhenTheInformerStops(t *testing.T) {
 // What a deleted object or an old version shared lives on in others.
 func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true}}, newPod("a", "n1"))
+		// The only check is that at the end, when the handler has returned.
+		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true, Interval: time.Hour}}, newPod("a", "n1"))
 		r.add(kinglet.HandlerFuncs[pod]{
 			OnUpdate: func(_ context.Context, old, _ pod) { old.Spec.NodeName = "mine" },
 			OnDelete: func(_ context.Context, d kinglet.DeletedObject[pod]) { d.Object.Spec.Hostname = "mine" },
 		}, kinglet.HandlerOptions{})
 		r.run()
 		r.must(r.src.Update(newPod("a", "n2")))
-		r.publish("z")
-		pass(2 * time.Second)
-		expect(t, r.mutations(), "a spec.nodeName ")
+		synctest.Wait()
 		// Deleted while nobody watched: what the handler is given is what the
 		// store held, not what the server sends with the delete.
 		r.src.Disconnect(nil)
-		r.must(r.src.Delete(key("a")))
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
-		synctest.Wait()
+		r.must(r.src.Delete(key("a")))
+		pass(time.Minute)
 		r.end()
 		expect(t, r.mutations(), "a spec.nodeName ", "a spec.hostname ")
 	})
