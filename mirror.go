@@ -130,38 +130,35 @@ func (m *mirror[T]) reportItem(item *source.Item[T]) {
 }
 
 // Replace takes a list: the whole state of the scope at one version.
-func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version string, _ bool) {
-	m.quarantine.reset(scope)
-	ops := make([]store.Op[T], 0, len(items))
-	unreadable := false
-	for i := range items {
-		it := &items[i]
-		if it.Err == nil {
-			m.detector.Entering(it.Key, it.Object)
-			ops = append(ops, store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo})
-			continue
+func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, _ bool) {
+	// First what calls user code, which may be done under no lock.
+	kept := m.refuseAll(scope, pages)
+	ops := func(yield func(store.Op[T]) bool) {
+		for p, page := range pages {
+			for i := range page {
+				it := &page[i]
+				if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo}) {
+					return
+				}
+			}
+			pages[p] = nil
 		}
-		unreadable = unreadable || it.Key == (store.Key{})
-		obj, memo, held := m.store.Held(it.Key)
-		m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
-		m.reportItem(it)
-		if held && !m.remove {
-			ops = append(ops, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
+		for i := range kept {
+			if !yield(kept[i]) {
+				return
+			}
 		}
 	}
-	if unreadable {
-		// One of the objects held may be the one that could not be told: to
-		// sweep would send a delete for something alive. Those that the list
-		// does not name stay until a relist that can be read.
-		ops = m.keepUnnamed(scope, ops, items)
-	}
-	reason := store.Relist
-	if !m.listed {
-		reason = store.Initial
-	}
-	m.hub.Commit(func() ([]store.Change[T], string) {
-		batch := store.Batch[T]{Scope: scope, Ops: ops, Reason: reason, ResourceVersion: version}
-		return m.legal(m.store.Replace(batch, nil)), version
+	m.hub.Commit(func() (changes []store.Change[T], _ string) {
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version}
+		if !m.listed {
+			// Nobody is told of these one by one: see below.
+			batch.Reason = store.Initial
+			m.store.ReplaceSeq(batch, ops, nil)
+			return nil, version
+		}
+		m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
+		return m.legal(changes), version
 	})
 	m.detector.Settled()
 	m.flush()
@@ -173,21 +170,53 @@ func (m *mirror[T]) Replace(scope store.Scope, items []source.Item[T], version s
 	}
 }
 
-// keepUnnamed adds a put of every object of the scope that items do not name.
-func (m *mirror[T]) keepUnnamed(scope store.Scope, ops []store.Op[T], items []source.Item[T]) []store.Op[T] {
-	named := make(map[store.Key]struct{}, len(items))
-	for i := range items {
-		named[items[i].Key] = struct{}{}
+// refuseAll quarantines those items of a list that cannot be taken in, and
+// returns what is to stay in spite of the list: their last good versions.
+func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
+	m.quarantine.reset(scope)
+	unreadable := false
+	for _, page := range pages {
+		for i := range page {
+			it := &page[i]
+			if it.Err == nil {
+				m.detector.Entering(it.Key, it.Object)
+				continue
+			}
+			unreadable = unreadable || it.Key == (store.Key{})
+			obj, memo, held := m.store.Held(it.Key)
+			m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
+			m.reportItem(it)
+			if held && !m.remove {
+				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
+			}
+		}
+	}
+	if unreadable {
+		// One of the objects held may be the one that could not be told: to
+		// sweep would send a delete for something alive. Those that the list
+		// does not name stay until a relist that can be read.
+		kept = m.keepUnnamed(scope, kept, pages)
+	}
+	return kept
+}
+
+// keepUnnamed adds a put of every object of the scope that no item names.
+func (m *mirror[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][]source.Item[T]) []store.Op[T] {
+	named := make(map[store.Key]struct{})
+	for _, page := range pages {
+		for i := range page {
+			named[page[i].Key] = struct{}{}
+		}
 	}
 	for key := range m.store.Keys() {
 		if _, ok := named[key]; ok || !scope.Has(key) {
 			continue
 		}
 		if obj, memo, held := m.store.Held(key); held {
-			ops = append(ops, store.Op[T]{Key: key, Object: obj, Memo: memo})
+			kept = append(kept, store.Op[T]{Key: key, Object: obj, Memo: memo})
 		}
 	}
-	return ops
+	return kept
 }
 
 // Bookmark moves the version forward.

@@ -12,10 +12,10 @@ import (
 // blackHole is a sink that keeps nothing.
 type blackHole struct{}
 
-func (blackHole) Held(store.Key) (*thing, store.Memo, bool)                { return nil, nil, false }
-func (blackHole) Apply(store.Scope, []source.Event[*thing], string)        {}
-func (blackHole) Replace(store.Scope, []source.Item[*thing], string, bool) {}
-func (blackHole) Bookmark(store.Scope, string)                             {}
+func (blackHole) Held(store.Key) (*thing, store.Memo, bool)                  { return nil, nil, false }
+func (blackHole) Apply(store.Scope, []source.Event[*thing], string)          {}
+func (blackHole) Replace(store.Scope, [][]source.Item[*thing], string, bool) {}
+func (blackHole) Bookmark(store.Scope, string)                               {}
 
 // feed runs a reflector whose watch is f, which ends it with its context.
 func feed(tb testing.TB, f func(yield func([]source.Event[*thing]) error)) {

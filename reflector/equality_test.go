@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -69,7 +70,8 @@ func (s *mirror) Apply(_ store.Scope, events []source.Event[*thing], version str
 	s.moved(version, "apply")
 }
 
-func (s *mirror) Replace(_ store.Scope, items []source.Item[*thing], version string, epoch bool) {
+func (s *mirror) Replace(_ store.Scope, pages [][]source.Item[*thing], version string, epoch bool) {
+	items := slices.Concat(pages...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.held)

@@ -35,7 +35,7 @@ func (d *driver[T]) page(page source.Page[T]) error {
 	effects := d.machine.Step(in)
 	for i := range effects {
 		if effects[i].Kind == machine.Stage {
-			d.staged.page(page.Items, page.Remaining)
+			d.staged.page(page.Items)
 			continue
 		}
 		d.perform(&effects[i])

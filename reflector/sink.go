@@ -17,10 +17,10 @@ type Sink[T any] interface {
 	// The slice is the caller's again after the call.
 	Apply(scope store.Scope, events []source.Event[T], resourceVersion string)
 
-	// Replace takes the whole state of the scope, as of one version. What the
-	// sink holds in the scope and items do not name is gone. The slice passes
-	// to the sink.
-	Replace(scope store.Scope, items []source.Item[T], resourceVersion string, epoch bool)
+	// Replace takes the whole state of the scope, as of one version, in the
+	// pieces in which it came. What the sink holds in the scope and no item
+	// names is gone. The slices pass to the sink.
+	Replace(scope store.Scope, pages [][]source.Item[T], resourceVersion string, epoch bool)
 
 	// Bookmark moves the scope's version forward with nothing changed.
 	Bookmark(scope store.Scope, resourceVersion string)

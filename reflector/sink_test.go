@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,7 +94,8 @@ func (r *recorder) Apply(_ store.Scope, events []source.Event[*thing], version s
 	r.note("apply%s to be at %s", b.String(), version)
 }
 
-func (r *recorder) Replace(_ store.Scope, items []source.Item[*thing], version string, epoch bool) {
+func (r *recorder) Replace(_ store.Scope, pages [][]source.Item[*thing], version string, epoch bool) {
+	items := slices.Concat(pages...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.held)

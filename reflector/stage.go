@@ -5,38 +5,50 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// stage holds a list until it is whole.
+// stage holds a list until it is whole, in the pieces in which it came: to
+// join them would take their memory a second time, just when there is most of
+// everything else.
 type stage[T any] struct {
-	items []source.Item[T]
-	// at is where each key stands in items. It is made only once an item has
-	// to be found again, which a list never needs and a stream seldom.
+	pages [][]source.Item[T]
+	// at is where each key stands. It is made only once an item has to be
+	// found again, which a list never needs and a stream seldom.
 	// Invariant: if not nil, it has every item with a key.
-	at map[store.Key]int
+	at map[store.Key]*source.Item[T]
 }
 
-// page adds a page's items; remaining is how many more are to be expected.
-func (s *stage[T]) page(items []source.Item[T], remaining int64) {
-	// The estimate is the server's, so it is not trusted beyond reason: it
-	// buys room for at most maxExpected items at a time.
-	const maxExpected = 1 << 17
-	if s.items == nil {
-		s.items = make([]source.Item[T], 0, int64(len(items))+min(max(remaining, 0), maxExpected))
+// streamed is how many items of a stream are kept in one piece.
+const streamed = 512
+
+// page adds a page's items.
+func (s *stage[T]) page(items []source.Item[T]) {
+	if len(items) > 0 {
+		s.pages = append(s.pages, items)
 	}
-	s.items = append(s.items, items...)
 }
 
 // add adds one item, or replaces the one with its key if keys are known.
 func (s *stage[T]) add(item source.Item[T]) {
-	if s.at == nil || item.Key == (store.Key{}) {
-		s.items = append(s.items, item)
-		return
+	known := s.at != nil && item.Key != (store.Key{})
+	if known {
+		if p := s.at[item.Key]; p != nil {
+			*p = item
+			return
+		}
 	}
-	if i, ok := s.at[item.Key]; ok {
-		s.items[i] = item
-		return
+	last := len(s.pages) - 1
+	if last < 0 || len(s.pages[last]) == cap(s.pages[last]) {
+		// The first piece is small, as most collections are.
+		size := streamed
+		if last < 0 {
+			size = 8
+		}
+		s.pages = append(s.pages, make([]source.Item[T], 0, size))
+		last++
 	}
-	s.at[item.Key] = len(s.items)
-	s.items = append(s.items, item)
+	s.pages[last] = append(s.pages[last], item)
+	if known {
+		s.at[item.Key] = &s.pages[last][len(s.pages[last])-1]
+	}
 }
 
 // replace puts an item in the place of the one with its key.
@@ -45,40 +57,46 @@ func (s *stage[T]) replace(item source.Item[T]) {
 	s.add(item)
 }
 
-// remove takes out the item with the key.
+// remove takes out the item with the key, and puts the last one in its place.
 func (s *stage[T]) remove(key store.Key) {
 	s.index()
-	i, ok := s.at[key]
-	if !ok {
+	p := s.at[key]
+	if p == nil {
 		return
 	}
 	delete(s.at, key)
-	last := len(s.items) - 1
-	if i != last {
-		s.items[i] = s.items[last]
-		if moved := s.items[i].Key; moved != (store.Key{}) {
-			s.at[moved] = i
+	n := len(s.pages) - 1
+	page := s.pages[n]
+	last := &page[len(page)-1]
+	if p != last {
+		*p = *last
+		if p.Key != (store.Key{}) {
+			s.at[p.Key] = p
 		}
 	}
-	s.items[last] = source.Item[T]{}
-	s.items = s.items[:last]
+	*last = source.Item[T]{}
+	if s.pages[n] = page[:len(page)-1]; len(page) == 1 {
+		s.pages = s.pages[:n]
+	}
 }
 
 func (s *stage[T]) index() {
 	if s.at != nil {
 		return
 	}
-	s.at = make(map[store.Key]int, len(s.items))
-	for i := range s.items {
-		if key := s.items[i].Key; key != (store.Key{}) {
-			s.at[key] = i
+	s.at = make(map[store.Key]*source.Item[T])
+	for _, page := range s.pages {
+		for i := range page {
+			if key := page[i].Key; key != (store.Key{}) {
+				s.at[key] = &page[i]
+			}
 		}
 	}
 }
 
 // take empties the stage and returns what it held.
-func (s *stage[T]) take() []source.Item[T] {
-	items := s.items
+func (s *stage[T]) take() [][]source.Item[T] {
+	pages := s.pages
 	*s = stage[T]{}
-	return items
+	return pages
 }

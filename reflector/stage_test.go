@@ -3,6 +3,7 @@ package reflector
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestAStageHoldsWhatAMapWould(t *testing.T) {
 				delete(twin, i.Key)
 			}
 		}
-		items := s.take()
+		items := slices.Concat(s.take()...)
 		for _, i := range items {
 			if i.Err != nil {
 				nameless--
@@ -52,7 +53,7 @@ func TestAStageHoldsWhatAMapWould(t *testing.T) {
 		if len(twin) != 0 || nameless != 0 {
 			t.Fatalf("lacks %v, and %d without a name", twin, nameless)
 		}
-		if s.items != nil || s.at != nil {
+		if s.pages != nil || s.at != nil {
 			t.Fatal("not empty after it was taken")
 		}
 	}

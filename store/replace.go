@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Replace makes a scope equal to a list. Every operation of the batch is taken
 // as a put; what the store holds in the scope and no operation names is
@@ -19,13 +22,31 @@ import "slices"
 // store that the list does not have. What cannot be put is reported as by
 // Apply, and counts as not in the list.
 func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
+	s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
+		if changes == nil {
+			// As many as there are, if there is any: most lists of a store
+			// that has something change little.
+			changes = make([]Change[T], 0, max(8, len(b.Ops)-s.draft.n))
+		}
+		changes = append(changes, c)
+	})
+	return changes
+}
+
+// ReplaceSeq is Replace for operations that come one by one, in place of
+// b.Ops, so that a large list need not stand in memory twice. changed is
+// called with each change, and may be nil. Both are called while the store is
+// locked for writing: they may read it, which shows what was before, and must
+// not write to it.
+func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) {
+	if changed == nil {
+		changed = func(Change[T]) {}
+	}
 	s.mu.Lock()
 	defer s.unlock()
 	s.beginDraft()
-	changes = slices.Grow(changes, len(b.Ops))
-	named := make(slotBits, (s.slots+uint32(len(b.Ops))+63)/64)
-	for i := range b.Ops {
-		op := b.Ops[i]
+	named := make(slotBits, s.slots/64+1)
+	for op := range ops {
 		op.Delete, op.ResourceVersion = false, ""
 		if !s.admit(&b.Scope, &op) {
 			continue
@@ -42,19 +63,22 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 			}
 		}
 		if write {
-			named.set(s.put(at, op.Key, &op, b.Scope.ID))
+			slot := s.put(at, op.Key, &op, b.Scope.ID)
+			for slot/64 >= uint32(len(named)) {
+				named = append(named, 0)
+			}
+			named.set(slot)
 		}
-		changes = append(changes, c)
+		changed(c)
 	}
-	changes = s.sweep(&b, named, changes)
+	s.sweep(&b, named, changed)
 	if b.ResourceVersion != "" {
 		s.draft.setVersion(b.Scope.ID, b.ResourceVersion)
 	}
-	return changes
 }
 
 // sweep deletes what is in the scope and was not named.
-func (s *Store[T]) sweep(b *Batch[T], named slotBits, changes []Change[T]) []Change[T] {
+func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32
 	w.eachSlot(w.root, func(slot uint32) {
@@ -65,11 +89,11 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changes []Change[T]) []Cha
 	for _, slot := range missing {
 		key := w.keyOf(slot)
 		at := location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}
-		changes = append(changes, Change[T]{Type: Deleted, Key: key, Old: at.object(),
-			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
+		old := at.object()
 		s.erase(at, key, "", "")
+		changed(Change[T]{Type: Deleted, Key: key, Old: old,
+			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 	}
-	return changes
 }
 
 // eachSlot visits the slots below n in key order.
@@ -90,5 +114,8 @@ func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32)) {
 // slotBits is a set of slots.
 type slotBits []uint64
 
-func (b slotBits) set(slot uint32)      { b[slot/64] |= 1 << (slot % 64) }
-func (b slotBits) has(slot uint32) bool { return b[slot/64]>>(slot%64)&1 != 0 }
+func (b slotBits) set(slot uint32) { b[slot/64] |= 1 << (slot % 64) }
+
+func (b slotBits) has(slot uint32) bool {
+	return slot/64 < uint32(len(b)) && b[slot/64]>>(slot%64)&1 != 0
+}
