@@ -15,15 +15,17 @@ type gauge struct {
 type counter struct{ misses atomic.Uint32 }
 
 const (
-	// Of 1,024 values out of 10,000 some will have come three times, which is
-	// when a unit is found; of 256, some will have come twice, when a string
-	// is.
-	patienceUnits = 1024
-	patienceText  = 256
+	// A unit is found from its third sighting on, a string from its second.
+	// Objects that come in no order have shown one of n values three times
+	// after some 2·n^(2/3) of them, twice after some √n; in turn, as a test
+	// may send them, after 2·n and n. So 4,000 templates are noticed in any
+	// order, and many more in that of a list, where they stand together.
+	patienceUnits = 8192
+	patienceText  = 4096
 )
 
 // ask reports whether to ask the table for what b is. Beyond the patience it
-// asks for one in eight, always for the same ones: if values begin to repeat,
+// asks for one in sixteen, always for the same ones: if values begin to repeat,
 // some of these do.
 func (c *counter) ask(b []byte, patience uint32) bool {
 	if c.misses.Load() < patience {
@@ -37,7 +39,7 @@ func (c *counter) ask(b []byte, patience uint32) bool {
 			x = x<<8 | uint64(v)
 		}
 	}
-	return (x+uint64(len(b)))*0x9e3779b97f4a7c15>>61 == 0
+	return (x+uint64(len(b)))*0x9e3779b97f4a7c15>>60 == 0
 }
 
 func (c *counter) hit() {

@@ -55,7 +55,7 @@ func filler(rnd *rand.Rand) *randfill.Filler {
 			},
 			func(j *metav1.ManagedFieldsEntry, c randfill.Continue) {
 				c.FillNoCustom(j)
-				j.FieldsV1 = &metav1.FieldsV1{Raw: []byte(`{"f:` + c.String(0) + `":{}}`)}
+				j.FieldsV1 = metav1.NewFieldsV1(`{"f:` + c.String(0) + `":{}}`)
 			},
 		}
 	}

@@ -38,7 +38,6 @@ type message struct {
 	// quantities has the bits of the ops that hold a Quantity in place: where
 	// one is absent, the object has a zero Quantity, which String writes to.
 	quantities uint64
-	recursive  bool
 }
 
 // op decodes one field.

@@ -45,7 +45,7 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 		for len(s) < n {
 			s += fmt.Sprintf(`"f:%s":{"f:%s":{},"f:name":{}},`, key("annotations"), word(t, 6))
 		}
-		return &metav1.FieldsV1{Raw: []byte(s + `"f:x":{}}}`)}
+		return metav1.NewFieldsV1(s + `"f:x":{}}}`)
 	}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
