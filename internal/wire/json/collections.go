@@ -36,6 +36,8 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 		return -1
 	}
 	d.depth++
+	inMap := d.inMap
+	d.inMap = false
 	records.Rising()
 	size := n.elem.size
 	made := n.allocateSlice(count)
@@ -59,8 +61,8 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 		if at = d.value(n.elem, elem, lastElem, records, i, at); at < 0 {
 			return -1
 		}
-		if n.elem.op == opQuantity && d.lazyQuantity(n.elem, elem) {
-			return -1
+		if n.elem.op == opQuantity {
+			d.countLazy(n.elem, elem)
 		}
 		if at = scan.Space(raw, at); at >= len(raw) {
 			return -1
@@ -74,6 +76,7 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 			return -1
 		}
 		d.depth--
+		d.inMap = inMap
 		if i+1 < count {
 			count = i + 1
 			made = n.resize(made, count, count)
@@ -203,8 +206,8 @@ func (d *decoder) dictionary(n *node, p unsafe.Pointer, at int) int {
 		return -1
 	}
 	d.depth++
-	noting := d.noting
-	d.noting = false
+	noting, inMap := d.noting, d.inMap
+	d.noting, d.inMap = false, true
 	count := d.counted(at)
 	made := reflect.MakeMapWithSize(n.typ, count)
 	d.session.Allocated += mapSize(count, n.key.size+n.elem.size)
@@ -234,7 +237,7 @@ func (d *decoder) dictionary(n *node, p unsafe.Pointer, at int) int {
 	if at < 0 {
 		return -1
 	}
-	d.noting = noting
+	d.noting, d.inMap = noting, inMap
 	d.depth--
 	reflect.NewAt(n.typ, p).Elem().Set(made)
 	return at

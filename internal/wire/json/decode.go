@@ -20,9 +20,12 @@ type decoder struct {
 	raw   []byte
 	// noting: the units that are met now are to be remembered.
 	noting bool
-	// lazy: the object has a Quantity that will be written when somebody asks
-	// for its string.
-	lazy  bool
+	// lazy counts the quantities that will be written when somebody asks for
+	// their string.
+	lazy int
+	// inMap: what is decoded now is a map's value, which has no address to be
+	// written at.
+	inMap bool
 	depth int
 	tape  tape
 	// scratch is for strings with escapes.
@@ -56,10 +59,6 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 	d := p.decoder(s, raw)
 	d.table = s.Table
 	r, n = p.fast(d, start, last, memo)
-	if n < 0 && d.lazy && d.table != nil {
-		d.reset(s, raw)
-		r, n = p.fast(d, start, nil, nil)
-	}
 	p.release(d)
 	if n < 0 {
 		return p.official(raw, start)

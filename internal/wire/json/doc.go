@@ -40,9 +40,11 @@
 //
 // resource.Quantity caches its string when String is called, which writes. One
 // that came in canonical form has the string from the beginning and is never
-// written; one that did not is not shared: an object with such a quantity in
-// a place that has an address (map values have none) is decoded for itself
-// alone, and gets no memo.
+// written. One that did not ("512Mi" is one: a number that 8 divides) is not
+// shared, nor is what it is a part of: pointer, slice or struct are decoded
+// anew for each version, which is then never the Same; what stands beside it
+// is shared as ever. This concerns quantities that have an address, the size
+// limit of a volume for example; those in a map, as resources are, have none.
 //
 // Plans are immutable and safe for concurrent use.
 package json

@@ -20,7 +20,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		if want, _, _, err := k.plan.reference(one); err == nil && last.Memo != nil {
-			if r, ok := k.plan.mustAgree(t, s, one, last.Object, last.Memo); ok && !r.Same {
+			if r, ok := k.plan.mustAgree(t, s, one, last.Object, last.Memo); ok && !r.Same && !k.plan.lazyInside(r) {
 				t.Fatalf("%v: the same bytes are not the same object: %q, %s", k.gvk, one, spell(want))
 			}
 		}

@@ -33,7 +33,7 @@ func (d *decoder) time(n *node, p unsafe.Pointer, at int) int {
 }
 
 // quantity decodes a Quantity, from a string or from a number.
-func (d *decoder) quantity(n *node, p, last unsafe.Pointer, at int) int {
+func (d *decoder) quantity(n *node, p unsafe.Pointer, at int) int {
 	var text []byte
 	end := at
 	if d.raw[at] == '"' {
@@ -49,14 +49,6 @@ func (d *decoder) quantity(n *node, p, last unsafe.Pointer, at int) int {
 		}
 		text, end = d.raw[at:e], e
 	}
-	q := (*resource.Quantity)(p)
-	if last != nil && d.table != nil {
-		// What remembers a text is what came of it.
-		if s := n.cachedText(last); s != "" && s == string(text) {
-			*q = *(*resource.Quantity)(last)
-			return end
-		}
-	}
 	if len(bytes.TrimSpace(text)) != len(text) {
 		return -1
 	}
@@ -64,13 +56,9 @@ func (d *decoder) quantity(n *node, p, last unsafe.Pointer, at int) int {
 	if err != nil {
 		return -1
 	}
-	*q = parsed
+	*(*resource.Quantity)(p) = parsed
+	d.countLazy(n, p)
 	return end
-}
-
-// cachedText is the text that the Quantity at p remembers of itself.
-func (n *node) cachedText(p unsafe.Pointer) string {
-	return *(*string)(unsafe.Add(p, n.text))
 }
 
 // quantityText is where a Quantity keeps its text.
@@ -82,23 +70,12 @@ func quantityText() uintptr {
 	return f.Offset
 }
 
-// lazyQuantity reports that a struct's own quantities, or the quantity itself,
-// will be written when somebody asks for its string. Such a one must not be
-// shared; where nothing is, it does not matter.
-func (d *decoder) lazyQuantity(n *node, p unsafe.Pointer) bool {
-	if d.table == nil {
-		return false
+// countLazy counts the Quantity at p if it keeps no text: then it will be
+// written when somebody asks for its string. n is its node or its struct's.
+func (d *decoder) countLazy(n *node, p unsafe.Pointer) {
+	if !d.inMap && *(*string)(unsafe.Add(p, n.text)) == "" {
+		d.lazy++
 	}
-	if n.op == opQuantity {
-		d.lazy = d.lazy || n.cachedText(p) == ""
-		return d.lazy
-	}
-	for _, at := range n.quantities {
-		if n.cachedText(unsafe.Add(p, at)) == "" {
-			d.lazy = true
-		}
-	}
-	return d.lazy
 }
 
 func (d *decoder) intOrString(p, last unsafe.Pointer, at int) int {

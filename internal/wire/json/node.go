@@ -50,8 +50,10 @@ type node struct {
 	// shared: the table of shared values is asked for it.
 	shared bool
 	// large: it takes 64 bytes and more where its encoding may take two, or has
-	// a map inside, which without a record would be built again.
+	// something inside that without a record would be built again.
 	large bool
+	// holds: a Quantity is part of its memory.
+	holds bool
 	// plain: it is one word or string, and has no unit inside.
 	plain bool
 	// stringMap: both keys and elements are strings.
@@ -193,7 +195,7 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
 		c.unsure = true
 	}
-	n.large = hasMap(t, nil)
+	n.large = rebuilt(t, nil)
 	switch n.op {
 	case opStruct:
 		c.structure(n, d)
@@ -213,7 +215,7 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 	case opString, opBool, opInt, opUint, opFloat, opTime, opMicroTime, opIntOrString:
 		n.plain = true
 	case opQuantity:
-		n.plain, n.text = true, quantityText()
+		n.holds, n.text = true, quantityText()
 	}
 	return n
 }
@@ -238,6 +240,7 @@ func (c *compiler) structure(n *node, d *drops) {
 		} else {
 			f.node = c.node(m.typ, inside)
 		}
+		n.holds = n.holds || f.node.holds && (f.node.op == opStruct || f.node.op == opQuantity)
 		if f.node.op == opQuantity {
 			n.quantities, n.text = append(n.quantities, f.offset), f.node.text
 		}
@@ -276,28 +279,30 @@ func (n *node) pointer() {
 			array.Index(i).SetInt(int64(i))
 			n.constants = append(n.constants, array.Index(i).Addr().UnsafePointer())
 		}
-	case opString, opUint, opFloat, opTime, opMicroTime, opQuantity, opIntOrString:
+	case opString, opUint, opFloat, opTime, opMicroTime, opIntOrString:
 		n.plain = true
 	default:
 		n.shared, n.large = true, n.large || t.Size() >= largeSize
 	}
 }
 
-// hasMap reports that a value of a type may have a map inside: an empty one
-// takes 48 bytes, one with an entry 300 and more.
-func hasMap(t reflect.Type, above []reflect.Type) bool {
+// rebuilt reports that a value of a type may have something inside that is not
+// compared with the last version's: a map, of which an empty one takes 48
+// bytes and one with an entry 300 and more, or a Quantity, which somebody may
+// be writing.
+func rebuilt(t reflect.Type, above []reflect.Type) bool {
 	switch kindOf(t) {
-	case opMap:
+	case opMap, opQuantity:
 		return true
 	case opPointer, opSlice:
-		return hasMap(t.Elem(), above)
+		return rebuilt(t.Elem(), above)
 	case opStruct:
 		if slices.Contains(above, t) {
 			return false
 		}
 		above = append(above, t)
 		for i := range t.NumField() {
-			if hasMap(t.Field(i).Type, above) {
+			if rebuilt(t.Field(i).Type, above) {
 				return true
 			}
 		}

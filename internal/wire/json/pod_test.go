@@ -83,7 +83,7 @@ func (s *podSource) managed(manager, subresource string, at metav1.Time, about s
 	b.WriteString("}}")
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: "Update", APIVersion: "v1", Time: &at, FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{Raw: []byte(b.String())}, Subresource: subresource,
+		FieldsV1: metav1.NewFieldsV1(b.String()), Subresource: subresource,
 	}
 }
 

@@ -72,9 +72,6 @@ func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (
 		return r, at
 	}
 	o.make(d)
-	if d.lazyQuantity(p.root, o.made) {
-		return r, -1
-	}
 	r.Object = o.made
 	if d.table != nil {
 		r.Memo = d.session.Memo(share.JSON)
@@ -85,7 +82,7 @@ func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (
 // same reports that the object is the last version, but for its TypeMeta.
 func (p *Plan) same(o *object) bool {
 	if o.made != nil {
-		return sameBytes(o.made, o.last, p.typeMeta.from) &&
+		return !p.root.holds && sameBytes(o.made, o.last, p.typeMeta.from) &&
 			sameBytes(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
 	}
 	// What was not met must be zero.

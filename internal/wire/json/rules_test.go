@@ -32,9 +32,10 @@ type (
 		metav1.TypeMeta `json:",inline"`
 		Inlined         `json:",inline"`
 		Other
-		Hidden     string             `json:"hidden,omitempty"`
-		Untagged   string             //
-		Ignored    string             `json:"-"`
+		Hidden   string `json:"hidden,omitempty"`
+		Untagged string //
+		Ignored  string `json:"-"`
+		//lint:ignore SA5008 that this tag names a field is part of the rules
 		Dash       string             `json:"-,"`
 		unexported string             //
 		Text       text               `json:"text"`
@@ -93,6 +94,9 @@ func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 	p, err := Compile(reflect.TypeFor[ruled](), nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if (ruled{}).unexported != "" {
+		t.Fatal("a field that must not be decoded is set")
 	}
 	s := share.NewSession(share.NewTable(0))
 	long := strings.Repeat("long ", 10)

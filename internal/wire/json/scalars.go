@@ -177,7 +177,7 @@ func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
 	made := elem.allocate()
 	d.session.Allocated += int(elem.size)
 	end := d.value(elem, made, old, nil, 0, at)
-	if end < 0 || elem.op == opQuantity && d.lazyQuantity(elem, made) {
+	if end < 0 {
 		return -1
 	}
 	if old != nil && elem.same(made, old) {

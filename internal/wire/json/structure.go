@@ -109,8 +109,8 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 		f := &n.fields[i]
 		at = d.value(f.node, unsafe.Add(p, f.offset), offset(last, f.offset), records, i, at)
 	}
-	if at >= 0 && d.lazyQuantity(n, p) {
-		return -1
+	for _, q := range n.quantities {
+		d.countLazy(n, unsafe.Add(p, q))
 	}
 	return at
 }

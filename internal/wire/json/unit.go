@@ -32,8 +32,6 @@ func (d *decoder) value(n *node, p, last unsafe.Pointer, records *share.Cursor, 
 		return d.float(n, p, at)
 	case opTime, opMicroTime:
 		return d.time(n, p, at)
-	case opQuantity:
-		return d.quantity(n, p, last, at)
 	case opIntOrString:
 		return d.intOrString(p, last, at)
 	case opPointer:
@@ -95,17 +93,21 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 		mark = s.Reserve()
 	}
 	d.noting = outer && n.remembers(last)
-	before := s.Allocated
+	before, lazy := s.Allocated, d.lazy
 	end := d.build(n, p, last, &inside, at)
 	remembered := d.noting
 	d.noting = outer
 	if end < 0 {
 		return -1
 	}
-	equal := n.equal(p, last)
+	// What will be written must be this object's alone: neither the last
+	// version's nor, by the table, another's; and that of the last version is
+	// not even looked at.
+	own := d.lazy > lazy
+	equal := !own && n.equal(p, last)
 	if equal {
 		n.move(p, last)
-	} else if hashed {
+	} else if hashed && !own {
 		d.table.Offer(n.unit, h, n.give(p), s.Allocated-before)
 	}
 	if !outer {
@@ -113,7 +115,7 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	}
 	size := end - at
 	switch {
-	case size < minUnit && !n.large || !delimited(d.raw[at]):
+	case size < minUnit && !n.large || !delimited(d.raw[at]) || own && !remembered:
 		s.Drop(mark)
 	case remembered && !equal:
 		s.NoteOpen(mark, number, 0)
@@ -141,7 +143,11 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 		if last != nil {
 			last = *(*unsafe.Pointer)(last)
 		}
-		return d.build(n.elem, made, last, inside, at)
+		inMap := d.inMap
+		d.inMap = false
+		at = d.build(n.elem, made, last, inside, at)
+		d.inMap = inMap
+		return at
 	case opSlice:
 		return d.slice(n, (*header)(p), (*header)(last), inside, at)
 	case opMap:
@@ -157,13 +163,12 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 		return d.skip(at)
 	case opOther:
 		return d.other(n, p, at)
+	case opQuantity:
+		return d.quantity(n, p, at)
 	}
 	// What is left is plain, and stands behind two pointers.
 	var none share.Cursor
-	if at = d.value(n, p, last, &none, 0, at); at >= 0 && n.op == opQuantity && d.lazyQuantity(n, p) {
-		return -1
-	}
-	return at
+	return d.value(n, p, last, &none, 0, at)
 }
 
 // extent returns where the value at raw[at] ends, without proving that it is
@@ -190,7 +195,7 @@ func (d *decoder) indexed(at int) bool {
 // remembers reports that the last version has a value with parts, so that what
 // is inside may change and is worth a record.
 func (n *node) remembers(last unsafe.Pointer) bool {
-	if last == nil {
+	if last == nil || n.untold() {
 		return false
 	}
 	switch n.op {
@@ -204,9 +209,15 @@ func (n *node) remembers(last unsafe.Pointer) bool {
 	return false
 }
 
+// untold: it cannot be told whether two values are equal, since the memory has
+// a Quantity in it that somebody may be writing.
+func (n *node) untold() bool {
+	return n.holds || (n.op == opPointer || n.op == opSlice) && n.elem.holds
+}
+
 // equal reports that a value that was built is the last version's.
 func (n *node) equal(p, last unsafe.Pointer) bool {
-	if last == nil {
+	if last == nil || n.untold() {
 		return false
 	}
 	switch n.op {

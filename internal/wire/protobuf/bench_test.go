@@ -59,7 +59,7 @@ func BenchmarkNewOfKnownTemplate(b *testing.B) {
 
 // BenchmarkUnique decodes pods that have nothing in common.
 func BenchmarkUnique(b *testing.B) {
-	raws := make([][]byte, 2048)
+	raws := make([][]byte, 8192)
 	for i := range raws {
 		raws[i] = podBytes(0, i, 0, true)
 	}
@@ -71,6 +71,14 @@ func BenchmarkUnique(b *testing.B) {
 			if i%len(raws) == 0 {
 				s = share.NewSession(share.NewTable(0))
 			}
+			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+		}
+	})
+	b.Run("kinglet without a table", func(b *testing.B) {
+		p := compile(b, podType)
+		b.ReportAllocs()
+		s := share.NewSession(nil)
+		for i := 0; b.Loop(); i++ {
 			mustDecode(b, p, s, raws[i%len(raws)], Result{})
 		}
 	})

@@ -173,7 +173,10 @@ func (c *compiler) op(f reflect.StructField, tag string, drop []string) (op, boo
 		return op{}, false
 	}
 	fixed := parts[0] == "fixed64"
-	o := op{number: uint16(number), offset: f.Offset, size: f.Type.Size(), typ: f.Type, wire: wireBytes, gauge: new(gauge)}
+	o := op{
+		number: uint16(number), offset: uint32(f.Offset), size: uint32(f.Type.Size()), wire: wireBytes,
+		source: &source{typ: f.Type},
+	}
 	if !c.shape(&o, f.Type, drop) {
 		return op{}, false
 	}

@@ -18,6 +18,8 @@ type decoder struct {
 	private int
 	// quantityText is where a Quantity keeps what String returned, or -1.
 	quantityText int
+	// none is a cursor over no records.
+	none share.Cursor
 	// array is where allocated slices come from; see makeSlice.
 	array sliceHeader
 }
@@ -49,7 +51,7 @@ const (
 // message decodes raw into dst, which is zero. last is the last version's
 // value, or nil, inside are the records about it. If note is set, units are
 // noted. Where the outcome is same, dst may be used all the same.
-func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsafe.Pointer, inside share.Cursor, note bool) status {
+func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsafe.Pointer, inside *share.Cursor, note bool) status {
 	if d.depth++; d.depth > maxPlanned {
 		return failed
 	}
@@ -87,10 +89,10 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 			return failed
 		}
 		seen |= bit
-		field := unsafe.Add(dst, o.offset)
+		field := unsafe.Add(dst, uintptr(o.offset))
 		var old unsafe.Pointer
 		if last != nil {
-			old = unsafe.Add(last, o.offset)
+			old = unsafe.Add(last, uintptr(o.offset))
 		}
 
 		switch o.wire {
@@ -123,7 +125,7 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 			if end < 0 {
 				return failed
 			}
-			if s := d.unit(o, field, raw[start:end], count, old, &inside, note); s != same {
+			if s := d.unit(o, field, raw[start:end], count, old, inside, note); s != same {
 				if s == failed {
 					return failed
 				}
@@ -149,7 +151,7 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 				s = changed
 			}
 		case kindMessage:
-			s = d.inPlace(o.elem, int(o.number), field, b, old, &inside, note)
+			s = d.inPlace(o.elem, int(o.number), field, b, old, inside, note)
 		case kindTime, kindMicroTime:
 			t, ok := timestamp(b, o.kind == kindMicroTime)
 			if !ok {
@@ -162,9 +164,9 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 			}
 			*(*time.Time)(field) = t
 		case kindQuantity:
-			s = d.quantity(int(o.number), field, b, old, &inside, note)
+			s = d.quantity(int(o.number), field, b, old, inside, note)
 		default:
-			s = d.unit(o, field, b, 1, old, &inside, note)
+			s = d.unit(o, field, b, 1, old, inside, note)
 		}
 		if s != same {
 			if s == failed {
@@ -188,14 +190,14 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 func (m *message) absent(seen uint64, last unsafe.Pointer) bool {
 	for i := range m.ops {
 		o := &m.ops[i]
-		if seen>>i&1 == 0 && !zero(unsafe.Add(last, o.offset), o.size) {
+		if seen>>i&1 == 0 && !zero(unsafe.Add(last, uintptr(o.offset)), o.size) {
 			return false
 		}
 	}
 	return true
 }
 
-func zero(p unsafe.Pointer, size uintptr) bool {
+func zero(p unsafe.Pointer, size uint32) bool {
 	for _, b := range unsafe.Slice((*byte)(p), size) {
 		if b != 0 {
 			return false
@@ -245,7 +247,7 @@ func (d *decoder) string(o *op, b []byte) string {
 		return string(b)
 	}
 	if p := d.table.Known(unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
-		o.gauge.text.hit()
+		o.gauge.text.hit(worthText)
 		return *p
 	}
 	if len(b) > 0 {
@@ -259,7 +261,7 @@ func (d *decoder) string(o *op, b []byte) string {
 // its unit of a number.
 func (d *decoder) inPlace(m *message, number int, dst unsafe.Pointer, b []byte, last unsafe.Pointer, cur *share.Cursor, note bool) status {
 	if len(b) < minUnit || !note {
-		return d.decode(m, dst, b, last, share.Cursor{}, false)
+		return d.decode(m, dst, b, last, &d.none, false)
 	}
 	var h share.Hash
 	hashed := false
@@ -277,7 +279,7 @@ func (d *decoder) inPlace(m *message, number int, dst unsafe.Pointer, b []byte, 
 		}
 	}
 	n := d.begin(number, len(b), rec)
-	st := d.decode(m, dst, b, last, inside, last != nil)
+	st := d.decode(m, dst, b, last, &inside, last != nil)
 	if st == failed {
 		return failed
 	}
@@ -292,7 +294,7 @@ func (d *decoder) inPlace(m *message, number int, dst unsafe.Pointer, b []byte, 
 }
 
 // decode decodes a message, by its plan or by its own Unmarshal.
-func (d *decoder) decode(m *message, dst unsafe.Pointer, b []byte, last unsafe.Pointer, inside share.Cursor, note bool) status {
+func (d *decoder) decode(m *message, dst unsafe.Pointer, b []byte, last unsafe.Pointer, inside *share.Cursor, note bool) status {
 	if m.foreign {
 		return d.foreign(m, dst, b, last)
 	}

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// gauge counts how often in a row the values of one field were not known by the
-// table: where they never are, as those of an object's UID, asking costs more
+// gauge counts how often the values of one field were not known by the table:
+// where they hardly ever are, as those of an object's UID, asking costs more
 // than it can give. It decides about speed alone.
 type gauge struct {
 	units, text counter
@@ -22,6 +22,10 @@ const (
 	// order, and many more in that of a list, where they stand together.
 	patienceUnits = 8192
 	patienceText  = 4096
+	// To ask for a string is worth it if one in nine is known: what is saved
+	// is an allocation of some 32 bytes. To know a unit is worth any number.
+	worthUnit = patienceUnits
+	worthText = 8
 )
 
 // ask reports whether to ask the table for what b is. Beyond the patience it
@@ -42,9 +46,11 @@ func (c *counter) ask(b []byte, patience uint32) bool {
 	return (x+uint64(len(b)))*0x9e3779b97f4a7c15>>60 == 0
 }
 
-func (c *counter) hit() {
-	if c.misses.Load() != 0 {
-		c.misses.Store(0)
+// hit makes up for some misses. To lose an update to another decoder does no
+// harm.
+func (c *counter) hit(worth uint32) {
+	if n := c.misses.Load(); n != 0 {
+		c.misses.Store(n - min(n, worth))
 	}
 }
 

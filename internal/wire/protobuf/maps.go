@@ -5,8 +5,6 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // The maps of one shape are one type here, whatever their keys and values are
@@ -190,7 +188,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 			return failed
 		}
 		v := reflect.New(o.elem.typ)
-		if d.decode(o.elem, v.UnsafePointer(), value, nil, share.Cursor{}, false) == failed {
+		if d.decode(o.elem, v.UnsafePointer(), value, nil, &d.none, false) == failed {
 			return failed
 		}
 		key.SetString(d.string(o, k))

@@ -40,23 +40,28 @@ type message struct {
 	quantities uint64
 }
 
-// op decodes one field.
+// op decodes one field. It takes half a cache line: ops are what a decoder
+// reads most, besides the bytes.
 type op struct {
-	kind   kind
-	wire   uint8
-	number uint16
-	offset uintptr
-	size   uintptr // of the field
+	kind         kind
+	wire         uint8
+	number       uint16
+	offset, size uint32 // of the field
 	// tag is how the field's tag is encoded, for repeated fields.
 	tag    [3]byte
 	tagLen uint8
-	// unit is set for pointers, slices and maps.
-	unit share.Unit
 	// elem is the message that a struct, pointer, slice or map is of.
 	elem *message
+	*source
+}
+
+// source is what an op needs to look a value up, or to make it.
+type source struct {
+	// unit is set for pointers, slices and maps.
+	unit share.Unit
 	// gauge decides whether to look values up.
-	gauge *gauge
-	// typ is the field's type, for slices of messages and for maps.
+	gauge gauge
+	// typ is the field's type.
 	typ reflect.Type
 }
 
@@ -163,7 +168,8 @@ func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *
 	d.session, d.table, d.depth = s, s.Table, 0
 	s.Begin()
 	root := p.takeRoot()
-	st := d.message(p.root, root, raw, last, memo.In(share.Protobuf), s.Table != nil)
+	inside := memo.In(share.Protobuf)
+	st := d.message(p.root, root, raw, last, &inside, s.Table != nil)
 	d.session, d.table = nil, nil
 	p.decoders.Put(d)
 	switch st {

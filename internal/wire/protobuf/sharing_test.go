@@ -36,14 +36,17 @@ func TestANextVersionSharesWhatDidNotChangeWithTheLast(t *testing.T) {
 	}
 }
 
-func TestPodsOfATemplateShareItFromTheThirdOn(t *testing.T) {
+// The table may forget that it has seen a value once: two values that take the
+// same place push each other out until there is more room. So it gets more pods
+// than three.
+func TestPodsOfATemplateShareIt(t *testing.T) {
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))
 	var pods []*corev1.Pod
-	for i := range 4 {
+	for i := range 100 {
 		pods = append(pods, (*corev1.Pod)(mustDecode(t, p, s, podBytes(1, i, 0, false), Result{}).Object))
 	}
-	a, b := pods[2], pods[3]
+	a, b := pods[98], pods[99]
 	if &a.Spec.Containers[0] != &b.Spec.Containers[0] || &a.Spec.Volumes[0] != &b.Spec.Volumes[0] ||
 		&a.OwnerReferences[0] != &b.OwnerReferences[0] || reflect.ValueOf(a.Labels).Pointer() != reflect.ValueOf(b.Labels).Pointer() {
 		t.Error("what the template says is not shared")
@@ -100,7 +103,7 @@ func TestAQuantityThatStringWritesToIsSharedWithNobody(t *testing.T) {
 		p := compile(t, podType)
 		s := share.NewSession(share.NewTable(0))
 		var all []*corev1.Pod
-		for i := range 4 {
+		for i := range 12 {
 			pod := limit(text)
 			raw := encode(t, reflect.ValueOf(pod))
 			first := mustDecode(t, p, s, raw, Result{})
@@ -155,7 +158,7 @@ func TestDecodersOfOneTableMayRunAtTheSameTime(t *testing.T) {
 func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))
-	for i := range 4 {
+	for i := range 100 {
 		mustDecode(t, p, s, podBytes(1, 100+i, 0, false), Result{})
 	}
 	var last Result
@@ -190,6 +193,8 @@ func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 	// The pod, the memo, three slices that changed, with a string or a pointer
 	// of one element each, the resource version. What changed last time is
 	// decoded before it can be found to be the same.
+	// Of a new one besides: slices, maps and strings of its own, and what gauges
+	// say is not worth asking for.
 	if next > 12 || again > 8 || known > 36 {
 		t.Errorf("next version %v, the same again %v, new of a known template %v", next, again, known)
 	}

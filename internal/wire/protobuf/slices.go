@@ -18,7 +18,7 @@ func (d *decoder) makeSlice(typ reflect.Type, n int) unsafe.Pointer {
 
 // messages decodes a run of messages. Each element is a unit with its place as
 // its number, and compared with the last version's at the same place.
-func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside share.Cursor, note bool) status {
+func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside *share.Cursor, note bool) status {
 	m := o.elem
 	var array unsafe.Pointer
 	if count == 1 {
@@ -39,7 +39,7 @@ func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, las
 		if at < last.Len {
 			old = unsafe.Add(last.Ptr, offset)
 		}
-		s := d.inPlace(m, at, unsafe.Add(array, offset), b[begin:end], old, &inside, note)
+		s := d.inPlace(m, at, unsafe.Add(array, offset), b[begin:end], old, inside, note)
 		if s != same {
 			if s == failed {
 				return failed

@@ -15,7 +15,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 		last = o.load(old)
 	}
 	if d.table == nil || !o.large(len(b), count) {
-		return d.build(o, field, b, count, last, share.Cursor{}, false)
+		return d.build(o, field, b, count, last, &d.none, false)
 	}
 	var h share.Hash
 	hashed := false
@@ -40,7 +40,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 			h, hashed = d.table.Sum(b), true
 		}
 		if v, ok := d.table.Get(o.unit, h); ok {
-			o.gauge.units.hit()
+			o.gauge.units.hit(worthUnit)
 			o.store(field, v)
 			if note {
 				d.session.Note(d.session.Reserve(), int(o.number), len(b), h)
@@ -54,14 +54,14 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 	}
 	before, private := d.session.Allocated, d.private
 	if !note {
-		st := d.build(o, field, b, count, last, inside, false)
+		st := d.build(o, field, b, count, last, &inside, false)
 		if ask && st == changed && d.private == private {
 			d.table.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
 		}
 		return st
 	}
 	n := d.begin(int(o.number), len(b), rec)
-	st := d.build(o, field, b, count, last, inside, last.Ptr != nil)
+	st := d.build(o, field, b, count, last, &inside, last.Ptr != nil)
 	if st == failed {
 		return failed
 	}
@@ -126,7 +126,7 @@ func (o *op) store(field unsafe.Pointer, v share.Value) {
 }
 
 // build decodes what unit could not find.
-func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside share.Cursor, note bool) status {
+func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside *share.Cursor, note bool) status {
 	st := changed
 	switch o.kind {
 	case kindMessagePointer:

@@ -1,0 +1,189 @@
+package json
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+func decodePod(t *testing.T, s *share.Session, p *Plan, raw string, last Result) (*corev1.Pod, Result) {
+	t.Helper()
+	r := p.mustEqual(t, s, []byte(raw), last.Object, last.Memo)
+	return (*corev1.Pod)(r.Object), r
+}
+
+func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
+	plan, source := podPlan(t), newPodSource(false)
+	s := share.NewSession(share.NewTable(0))
+	var pods []*corev1.Pod
+	for range 20 {
+		p, _ := decodePod(t, s, plan, string(encodePod(t, source.pod(3))), Result{})
+		pods = append(pods, p)
+	}
+	// What is seen a second time is shared from then on; the first few pods
+	// fill the doorkeeper.
+	a, b := pods[18], pods[19]
+	for what, same := range map[string]bool{
+		"containers":  &a.Spec.Containers[0] == &b.Spec.Containers[0],
+		"volumes":     &a.Spec.Volumes[0] == &b.Spec.Volumes[0],
+		"labels":      reflect.ValueOf(a.Labels).UnsafePointer() == reflect.ValueOf(b.Labels).UnsafePointer(),
+		"owners":      &a.OwnerReferences[0] == &b.OwnerReferences[0],
+		"fields":      a.ManagedFields[0].FieldsV1 == b.ManagedFields[0].FieldsV1,
+		"a namespace": unsafe.StringData(a.Namespace) == unsafe.StringData(b.Namespace),
+		"a number":    a.Spec.TerminationGracePeriodSeconds == b.Spec.TerminationGracePeriodSeconds,
+	} {
+		if !same {
+			t.Errorf("%s are not shared", what)
+		}
+	}
+	if &a.Status.Conditions[0] == &b.Status.Conditions[0] {
+		t.Error("unlike conditions are shared")
+	}
+}
+
+func TestANextVersionSharesWhatDidNotChange(t *testing.T) {
+	plan, source := podPlan(t), newPodSource(false)
+	s := share.NewSession(share.NewTable(0))
+	pod := source.pod(1)
+	old, held := decodePod(t, s, plan, string(encodePod(t, pod)), Result{})
+	for range 3 {
+		pod = source.next(pod)
+		now, r := decodePod(t, s, plan, string(encodePod(t, pod)), held)
+		if &now.Spec.Containers[0] != &old.Spec.Containers[0] || &now.Status.PodIPs[0] != &old.Status.PodIPs[0] ||
+			now.ManagedFields[1].FieldsV1 != old.ManagedFields[1].FieldsV1 || now.Status.StartTime != old.Status.StartTime ||
+			unsafe.StringData(string(now.UID)) != unsafe.StringData(string(old.UID)) {
+			t.Error("something was decoded again that had not changed")
+		}
+		old, held = now, r
+	}
+}
+
+func TestNothingIsSharedWithoutATable(t *testing.T) {
+	plan, source := podPlan(t), newPodSource(false)
+	raw := string(encodePod(t, source.pod(1)))
+	s := share.NewSession(nil)
+	_, held := decodePod(t, share.NewSession(share.NewTable(0)), plan, raw, Result{})
+	a, r := decodePod(t, s, plan, raw, held)
+	b, _ := decodePod(t, s, plan, raw, held)
+	if r.Memo != nil || r.Same {
+		t.Errorf("%+v", r)
+	}
+	seen := map[unsafe.Pointer]bool{}
+	reach(reflect.ValueOf(a), func(p unsafe.Pointer) { seen[p] = true })
+	reach(reflect.ValueOf(b), func(p unsafe.Pointer) {
+		if seen[p] {
+			t.Error("two objects share memory")
+		}
+	})
+	reach(reflect.ValueOf((*corev1.Pod)(held.Object)), func(p unsafe.Pointer) {
+		if seen[p] {
+			t.Error("an object shares memory with the last version")
+		}
+	})
+}
+
+// reach calls f with every pointer in v, but for those of strings that are
+// constants of the program.
+func reach(v reflect.Value, f func(unsafe.Pointer)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() && v.Type().Elem().PkgPath() != "time" {
+			f(v.UnsafePointer())
+			reach(v.Elem(), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				reach(v.Field(i), f)
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			f(v.Index(i).Addr().UnsafePointer())
+			reach(v.Index(i), f)
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			f(v.UnsafePointer())
+		}
+		for _, k := range v.MapKeys() {
+			reach(k, f)
+			reach(v.MapIndex(k), f)
+		}
+	case reflect.String:
+		if s := v.String(); s != "" && v.Type().Name() != "Format" {
+			f(unsafe.Pointer(unsafe.StringData(s)))
+		}
+	}
+}
+
+func TestAQuantityThatItsOwnStringWouldWriteIsNotShared(t *testing.T) {
+	plan := podPlan(t)
+	s := share.NewSession(share.NewTable(0))
+	const pod = `{"metadata":{"labels":{"app":"something of some length"}},"spec":{"volumes":[{"name":"scratch space","emptyDir":{"sizeLimit":"511Mi"}}],` +
+		`"containers":[{"name":"a name of some length","resources":{"limits":{"memory":"512Mi"}},"env":[{"name":"A","valueFrom":{"resourceFieldRef":{"resource":"cpu","divisor":"0"}}}]}]}}`
+	lazy := strings.Replace(pod, "511Mi", "512Mi", 1)
+	absent := strings.Replace(pod, `,"divisor":"0"`, "", 1)
+	var held Result
+	for i, c := range []struct {
+		raw                 string
+		volumes, containers bool
+	}{
+		{pod, false, false}, {pod, true, true}, {pod, true, true},
+		// What is inside the containers is remembered from the first change on.
+		{lazy, false, false}, {lazy, false, true}, {lazy, false, true},
+		{pod, false, true}, {pod, true, true},
+		{absent, true, false}, {absent, true, false}, {pod, true, false}, {pod, true, true},
+	} {
+		now, r := decodePod(t, s, plan, c.raw, held)
+		if r.Memo == nil {
+			t.Errorf("%d: no memo", i)
+		}
+		if held.Object != nil {
+			was := (*corev1.Pod)(held.Object)
+			if same := now.Spec.Volumes[0].EmptyDir == was.Spec.Volumes[0].EmptyDir; same != c.volumes {
+				t.Errorf("%d: volumes shared: %v", i, same)
+			}
+			if same := now.Spec.Containers[0].Env[0].ValueFrom == was.Spec.Containers[0].Env[0].ValueFrom; same != c.containers {
+				t.Errorf("%d: containers shared: %v", i, same)
+			}
+			if reflect.ValueOf(now.Labels).UnsafePointer() != reflect.ValueOf(was.Labels).UnsafePointer() {
+				t.Errorf("%d: labels not shared", i)
+			}
+		}
+		held = r
+	}
+}
+
+func TestManyMayDecodeWithOneTable(t *testing.T) {
+	plan, source := podPlan(t), newPodSource(false)
+	raw := pods(t, source, 200)
+	table := share.NewTable(1 << 20)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			s := share.NewSession(table)
+			var last Result
+			for i := range 3 * len(raw) {
+				r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, c := range (*corev1.Pod)(r.Object).Spec.Containers {
+					_ = c.Resources.Limits.Cpu().String()
+				}
+				if last = r; i%3 == 0 {
+					last = Result{}
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
