@@ -1,8 +1,10 @@
 package protobuf
 
 import (
+	"math/rand/v2"
 	"runtime"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -152,6 +154,30 @@ func benchmarkOfficial(b *testing.B, raws [][]byte) {
 		var p corev1.Pod
 		if err := p.Unmarshal(raws[i%len(raws)]); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkBurst decodes new versions of many pods in random order, so that
+// what is held is cold, as it is in a burst: the first change of each, and
+// later ones, before which it is known what changes.
+func BenchmarkBurst(b *testing.B) {
+	const pods, templates, rounds = 20_000, 200, 3
+	raws := make([][]byte, pods*rounds)
+	for i := range raws {
+		raws[i] = podBytes(i/rounds%templates, i/rounds, i%rounds, false)
+	}
+	order := rand.Perm(pods)
+	for b.Loop() {
+		p := compile(b, podType)
+		s := share.NewSession(share.NewTable(0))
+		held := make([]Result, pods)
+		for r := range rounds {
+			start := time.Now()
+			for _, i := range order {
+				held[i] = mustDecode(b, p, s, raws[i*rounds+r], held[i])
+			}
+			b.ReportMetric(float64(time.Since(start).Nanoseconds())/pods, []string{"new-ns", "first-ns", "later-ns"}[r])
 		}
 	}
 }
