@@ -15,6 +15,8 @@ type gate[T any] struct {
 	door *Door
 	opts *Options
 	name string
+	// sharing is what ShareWith said, or nil.
+	sharing *Sharing
 
 	mu sync.Mutex
 	// kind and dec are for objects of gv: the group and version that the last
@@ -61,6 +63,9 @@ func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) 
 	dec, err := newDecoder[T](gv, g.opts)
 	if err != nil {
 		return nil, nil, err
+	}
+	if g.sharing != nil {
+		dec.shareWith(g.sharing, g.opts)
 	}
 	g.gv, g.kind, g.dec = gv, k, dec
 	return dec, k, nil

@@ -89,6 +89,9 @@ func (r *rekeyed[T]) String() string { return r.src.String() }
 // WatchListUnsupported passes on what the source says.
 func (r *rekeyed[T]) WatchListUnsupported() bool { return watchListUnsupported(r.src) }
 
+// SharingPolicy passes on what the source says.
+func (r *rekeyed[T]) SharingPolicy() (with *Sharing, disabled bool) { return sharingPolicy(r.src) }
+
 func (r *rekeyed[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	req.Held = nil
 	return r.src.List(ctx, req, func(page Page[T]) error {

@@ -98,6 +98,16 @@ func (s *lwSource[T]) WatchListUnsupported() bool {
 	return ok && n.IsWatchListSemanticsUnSupported()
 }
 
+// ShareWith implements Sharer. Only what is read through a door is shared.
+func (s *lwSource[T]) ShareWith(with *Sharing) {
+	if s.opts.Sharing == nil && !s.opts.DisableSharing {
+		s.gate.sharing = with
+	}
+}
+
+// SharingPolicy implements the interface of that name.
+func (s *lwSource[T]) SharingPolicy() (with *Sharing, disabled bool) { return s.opts.sharing() }
+
 // List implements Source. It yields one page, or through a door as many as the
 // decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {

@@ -124,6 +124,9 @@ type restSource[T any] struct {
 // ShareWith implements Sharer.
 func (s *restSource[T]) ShareWith(with *Sharing) { s.dec.shareWith(with, &s.opts) }
 
+// SharingPolicy implements the interface of that name.
+func (s *restSource[T]) SharingPolicy() (with *Sharing, disabled bool) { return s.opts.sharing() }
+
 // String implements Source.
 func (s *restSource[T]) String() string { return s.name }
 

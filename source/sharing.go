@@ -37,3 +37,19 @@ type Sharer interface {
 	// or Watch.
 	ShareWith(s *Sharing)
 }
+
+// SharingPolicy is implemented by a source that knows what was said of sharing
+// when it was made, as those with Options do, so that stages on top of it can
+// follow. A source without it leaves everything open.
+type SharingPolicy interface {
+	// SharingPolicy returns what to share through, nil if that was left open,
+	// and whether nothing shall be shared. It is fixed.
+	SharingPolicy() (with *Sharing, disabled bool)
+}
+
+func sharingPolicy[T any](src Source[T]) (with *Sharing, disabled bool) {
+	if p, ok := src.(SharingPolicy); ok {
+		return p.SharingPolicy()
+	}
+	return nil, false
+}

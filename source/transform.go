@@ -4,21 +4,48 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"weak"
+
+	"github.com/kinglet-go/kinglet/internal/wire"
 )
 
 // Map returns a source of T made from a source of W by transform, which is
 // called once for each object, on the goroutine that lists or watches, before
-// anybody else sees it. It may modify and return what it is given.
+// anybody else sees it. It may modify and return what it is given, which
+// shares no memory with any other object: src is asked without Held.
 //
 // A transform that fails, panics or returns nil makes the item an *ItemError
 // of StageTransform with the object's identity; for a Deleted event the key
 // still says what is gone. The key is W's: T must be kept under the same one.
 //
-// src is asked without Held. What a sink holds are Ts, of which a decoder of
-// Ws can make nothing; and since a transform may modify what it gets, that
-// must share nothing with anything.
+// # Sharing
+//
+// What transform returns is shared by structure if T is a pointer to a struct
+// (to an unstructured.Unstructured as well): its slices, maps, pointers and
+// strings are exchanged for equal ones of the object's last version or of
+// other objects, in a copy of what contains them, and an object that equals
+// the one that is held is that one. So nothing that was returned may be
+// written to afterwards, by transform neither; the same slice or object may be
+// returned many times. Fields that are not exported, functions, channels and
+// interfaces with methods are taken as they are, with all that contains them.
+//
+// It costs about what it costs to compare the object with its last version,
+// and twice what it costs to encode and hash what is new, on the goroutine
+// that calls transform.
+//
+// Sharing follows src's Options: through Options.Sharing if that is set, and
+// not at all with DisableSharing. A source of your own says the same by
+// SharingPolicy. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
-	return &mapped[W, T]{src: src, transform: transform}
+	m := &mapped[W, T]{src: src, transform: transform}
+	with, disabled := sharingPolicy(src)
+	if m.open = with == nil && !disabled; m.open {
+		with = NewSharing(0)
+	}
+	if !disabled {
+		m.sharing = with
+	}
+	return m
 }
 
 var errNilObject = errors.New("the transform returned nil and no error")
@@ -26,9 +53,43 @@ var errNilObject = errors.New("the transform returned nil and no error")
 type mapped[W, T any] struct {
 	src       Source[W]
 	transform func(W) (T, error)
+	// sharing is nil if nothing is to be shared.
+	sharing *Sharing
+	// open: src did not say through what to share.
+	open bool
+	// spare is what shared the last batch. It is weak, so that a watch that
+	// waits has no buffers.
+	spare weak.Pointer[wire.Structure[T]]
 }
 
 func (m *mapped[W, T]) String() string { return m.src.String() }
+
+// ShareWith implements Sharer. The source below is asked without Held, so it
+// has nothing to share.
+func (m *mapped[W, T]) ShareWith(with *Sharing) {
+	if m.open {
+		m.sharing = with
+		m.spare = weak.Pointer[wire.Structure[T]]{}
+	}
+}
+
+// SharingPolicy implements the interface of that name.
+func (m *mapped[W, T]) SharingPolicy() (with *Sharing, disabled bool) {
+	return sharingPolicy(m.src)
+}
+
+// structure returns what shares a batch, or nil if nothing is to be shared.
+func (m *mapped[W, T]) structure(held Held[T]) *wire.Structure[T] {
+	if held == nil || m.sharing == nil {
+		return nil
+	}
+	s := m.spare.Value()
+	if s == nil {
+		s = wire.NewStructure[T](m.sharing.table)
+		m.spare = weak.Make(s)
+	}
+	return s
+}
 
 // WatchListUnsupported passes on what the source says.
 func (m *mapped[W, T]) WatchListUnsupported() bool { return watchListUnsupported(m.src) }
@@ -42,8 +103,9 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 	}
 	return m.src.List(ctx, wreq, func(page Page[W]) error {
 		items := make([]Item[T], len(page.Items))
+		by := m.structure(req.Held)
 		for i := range page.Items {
-			items[i] = m.item(&page.Items[i])
+			items[i] = m.item(&page.Items[i], req.Held, by)
 		}
 		return yield(Page[T]{
 			Items:           items,
@@ -64,11 +126,12 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	}
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {
+		by := m.structure(req.Held)
 		for i := range events {
 			e := &events[i]
 			out := Event[T]{Type: e.Type, InitialEventsEnd: e.InitialEventsEnd, Bytes: e.Bytes}
 			if e.Type.HasObject() {
-				out.Item = m.item(&e.Item)
+				out.Item = m.item(&e.Item, req.Held, by)
 			} else {
 				out.Item = withoutObject[T](&e.Item)
 			}
@@ -80,7 +143,9 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	})
 }
 
-func (m *mapped[W, T]) item(it *Item[W]) Item[T] {
+// item transforms what it holds, and shares the result by the last argument,
+// unless that is nil.
+func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) Item[T] {
 	out := withoutObject[T](it)
 	if it.Err != nil {
 		return out
@@ -91,6 +156,11 @@ func (m *mapped[W, T]) item(it *Item[W]) Item[T] {
 	}
 	if err != nil {
 		return brokenItem[T](StageTransform, identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}, err)
+	}
+	if by != nil {
+		var last wire.Last[T]
+		last.Object, _, last.Held = held(it.Key)
+		obj = by.Share(obj, last)
 	}
 	out.Object = obj
 	return out

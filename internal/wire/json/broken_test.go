@@ -93,7 +93,7 @@ func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
 			one, two := k.fresh(f), k.fresh(f)
 			raw, other := encode(t, one), encode(t, two)
 			held := k.plan.mustEqual(t, s, raw, nil, nil)
-			for range 20 {
+			for range 12 {
 				b := disturb(r, raw, other)
 				next, ok := k.plan.mustAgree(t, s, b, held.Object, held.Memo)
 				k.plan.mustAgree(t, share.NewSession(nil), b, nil, nil)

@@ -46,8 +46,8 @@ func TestManyElementsTakeTheMemoryOfTheElements(t *testing.T) {
 	p := podPlan(t)
 	s := share.NewSession(share.NewTable(0))
 	for _, raw := range [][]byte{
-		[]byte(`{"spec":{"containers":[` + strings.Repeat("{},", 20_000) + `{}]}}`),
-		[]byte(`{"spec":{"containers":[` + strings.Repeat(`{"name":"of many"},`, 70_000) + `{}]}}`),
+		[]byte(`{"spec":{"containers":[` + strings.Repeat("{},", 2_000) + `{}]}}`),
+		[]byte(`{"spec":{"tolerations":[` + strings.Repeat(`{"key":"of more than have numbers"},`, share.MaxField+2) + `{}]}}`),
 		[]byte(`{"metadata":{"finalizers":[` + strings.Repeat(`"a",`, 100_000) + `"b"]}}`),
 		manyLabels(20_000),
 	} {

@@ -143,9 +143,11 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 	}
 }
 
-// nothing notes nil, or what is too deep, and reports that it did.
+// nothing notes nil, or what is too deep, and reports that it did. Behind
+// something too deep it follows nothing any more: the encoding is of no use,
+// and a value that leads back to itself on two ways would double at each step.
 func (e *encoder) nothing(null bool) bool {
-	if !null && e.depth > maxDepth {
+	if e.deep || !null && e.depth > maxDepth {
 		e.deep, null = true, true
 	}
 	if null {

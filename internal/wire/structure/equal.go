@@ -17,7 +17,14 @@ type quantityHead struct {
 
 // equal reports whether two values are equal by reflect.DeepEqual and the
 // second may be taken for the first. It may say no where they are.
-func (n *node) equal(a, b unsafe.Pointer) bool {
+func (n *node) equal(a, b unsafe.Pointer) bool { return n.equalAbove(maxDepth, a, b) }
+
+// equalAbove is equal for values that are not followed deeper than depth: one
+// that leads back to itself has no end.
+func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
+	if depth < 0 {
+		return false
+	}
 	switch n.op {
 	case opPlain:
 		return unsafe.String((*byte)(a), n.size) == unsafe.String((*byte)(b), n.size)
@@ -30,7 +37,7 @@ func (n *node) equal(a, b unsafe.Pointer) bool {
 	case opStruct:
 		for i := range n.fields {
 			f := &n.fields[i]
-			if !f.node.equal(unsafe.Add(a, f.at), unsafe.Add(b, f.at)) {
+			if !f.node.equalAbove(depth, unsafe.Add(a, f.at), unsafe.Add(b, f.at)) {
 				return false
 			}
 		}
@@ -39,9 +46,9 @@ func (n *node) equal(a, b unsafe.Pointer) bool {
 		return *(*time.Time)(a) == *(*time.Time)(b)
 	case opPointer:
 		p, q := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
-		return p == q || p != nil && q != nil && n.elem.equal(p, q)
+		return p == q || p != nil && q != nil && n.elem.equalAbove(depth-1, p, q)
 	case opSlice, opBytes:
-		return n.equalSlices((*slice)(a), (*slice)(b))
+		return n.equalSlices(depth-1, (*slice)(a), (*slice)(b))
 	case opMapStrings:
 		return equalMaps(mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
 	case opMapQuantities:
@@ -61,7 +68,7 @@ func (n *node) equal(a, b unsafe.Pointer) bool {
 	return false
 }
 
-func (n *node) equalSlices(a, b *slice) bool {
+func (n *node) equalSlices(depth int, a, b *slice) bool {
 	if a.len != b.len || (a.data == nil) != (b.data == nil) {
 		return false
 	}
@@ -73,7 +80,7 @@ func (n *node) equalSlices(a, b *slice) bool {
 	}
 	for i := range a.len {
 		at := uintptr(i) * n.elem.size
-		if !n.elem.equal(unsafe.Add(a.data, at), unsafe.Add(b.data, at)) {
+		if !n.elem.equalAbove(depth, unsafe.Add(a.data, at), unsafe.Add(b.data, at)) {
 			return false
 		}
 	}

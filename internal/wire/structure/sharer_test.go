@@ -356,6 +356,35 @@ func TestObjectsTooDeepToFollowAreLeftAlone(t *testing.T) {
 	}
 }
 
+func TestAValueThatLeadsBackToItselfIsLeftAlone(t *testing.T) {
+	type node struct {
+		Name   string
+		Parent *node
+		Kids   []*node
+		Labels []string
+	}
+	family := func() *node {
+		top := &node{Name: "a parent with a name", Labels: []string{"a label that is long enough to be shared"}}
+		for range 3 {
+			top.Kids = append(top.Kids, &node{Name: "a child with a name", Parent: top})
+		}
+		return top
+	}
+	s := newSharing[node](t, share.NewTable(0))
+	var last *node
+	for range 3 {
+		f := family()
+		got := s.share(f, last)
+		if !reflect.DeepEqual(got, f) || got.Kids[2].Parent != got.Kids[1].Parent {
+			t.Errorf("it became %+v", got)
+		}
+		last = got
+	}
+	if p := s.share(family(), last); &p.Labels[0] != &last.Labels[0] {
+		t.Error("what stands beside it is not shared")
+	}
+}
+
 func TestKnownPartsCostNoAllocationButTheObject(t *testing.T) {
 	table := share.NewTable(0)
 	s := newSharing[corev1.Pod](t, table)

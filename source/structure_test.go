@@ -1,0 +1,254 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// bytesSource decodes the bodies that it is given, one a call.
+type bytesSource[T any] struct {
+	Source[T]
+	opts   Options
+	dec    *decoder[T]
+	bodies [][]byte
+}
+
+func newBytesSource[T any](opts Options) *bytesSource[T] {
+	return &bytesSource[T]{opts: opts, dec: must(newDecoder[T](podGVR.GroupVersion(), &opts))}
+}
+
+func (s *bytesSource[T]) next() *bytes.Reader {
+	body := s.bodies[0]
+	s.bodies = s.bodies[1:]
+	return bytes.NewReader(body)
+}
+
+func (s *bytesSource[T]) List(_ context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	return s.dec.DecodeList(s.next(), req.Held, yield)
+}
+
+func (s *bytesSource[T]) Watch(_ context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	return s.dec.DecodeWatch(s.next(), req.Held, yield)
+}
+
+func (s *bytesSource[T]) SharingPolicy() (*Sharing, bool) { return s.opts.sharing() }
+
+// slim writes to what it is given, deep inside.
+func slim(p *corev1.Pod) (*corev1.Pod, error) {
+	p.ManagedFields = nil
+	for i := range p.Spec.Containers {
+		for k := range p.Spec.Containers[i].Env {
+			p.Spec.Containers[i].Env[k].Value = "slim"
+		}
+	}
+	if p.Annotations != nil {
+		p.Annotations["slim"] = "yes"
+	}
+	return p, nil
+}
+
+func slimUntyped(u *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	unstructured.RemoveNestedField(u.Object, "metadata", "managedFields")
+	return u, unstructured.SetNestedField(u.Object, "yes", "metadata", "annotations", "slim")
+}
+
+// TestWhatATransformReturnsIsSharedAndEqualsWhatItReturned follows a
+// collection by list, watch and list again, twice: with what is held, and
+// without. In the end the objects of all versions are compared, so that one
+// that was written to after it had been handed out shows.
+func TestWhatATransformReturnsIsSharedAndEqualsWhatItReturned(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) { followTransformed(t, c, slim) })
+	}
+	t.Run("unstructured", func(t *testing.T) { followTransformed(t, codecs()[1], slimUntyped) })
+}
+
+func followTransformed[T any](t *testing.T, c codecFor, transform func(T) (T, error)) {
+	rs := newReplicas(t, 40)
+	src, ref := newBytesSource[T](Options{}), newBytesSource[T](Options{DisableSharing: true})
+	shared, alone := Map[T](src, transform), Map[T](ref, transform)
+	s := newSink[T]()
+	var all, want []T
+	take := func(got, alone []Item[T]) {
+		t.Helper()
+		if len(got) != len(alone) {
+			t.Fatalf("%d items, want %d", len(got), len(alone))
+		}
+		for i, it := range got {
+			sameItem(t, it, alone[i])
+			s.put(it)
+			all, want = append(all, it.Object), append(want, alone[i].Object)
+		}
+	}
+	for range 4 {
+		body := c.object(rs.list)
+		src.bodies, ref.bodies = [][]byte{body}, [][]byte{body}
+		got, err := list(t, shared, ListRequest[T]{Held: s.get})
+		exp, refErr := list(t, alone, ListRequest[T]{})
+		if err != nil || refErr != nil {
+			t.Fatal(err, refErr)
+		}
+		take(got.items, exp.items)
+		var stream []byte
+		for range 30 {
+			stream = append(stream, c.frame("MODIFIED", rs.change(rs.rand.Intn(len(rs.list.Items))))...)
+		}
+		src.bodies, ref.bodies = [][]byte{stream}, [][]byte{stream}
+		seen, err := watchAll(t, shared, WatchRequest[T]{Held: s.get})
+		expected, refErr := watchAll(t, alone, WatchRequest[T]{})
+		if err != nil || refErr != nil {
+			t.Fatal(err, refErr)
+		}
+		take(itemsOf(seen.events), itemsOf(expected.events))
+	}
+	for i := range all {
+		if !reflect.DeepEqual(all[i], want[i]) {
+			t.Fatalf("object %d of %d is not what it was", i, len(all))
+		}
+	}
+	if st := shared.(*mapped[T, T]).sharing.Stats(); st.Values == 0 {
+		t.Error("nothing was shared")
+	}
+}
+
+func itemsOf[T any](events []Event[T]) []Item[T] {
+	var items []Item[T]
+	for _, e := range events {
+		items = append(items, e.Item)
+	}
+	return items
+}
+
+// replicasOf are pods that have everything but their names in common.
+func replicasOf(n int) *corev1.PodList {
+	var l corev1.PodList
+	for i := range n {
+		p := pod("ns", fmt.Sprint("p", i), fmt.Sprint(i+1))
+		p.Spec.Containers[0].Args = []string{"an argument that is long enough", "to be worth sharing"}
+		l.Items = append(l.Items, *p)
+	}
+	return &l
+}
+
+// args are where the arguments of each pod are in memory: how many arrays.
+func args(items []Item[*corev1.Pod]) int {
+	seen := map[*string]bool{}
+	for _, it := range items {
+		seen[&it.Object.Spec.Containers[0].Args[0]] = true
+	}
+	return len(seen)
+}
+
+func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
+	nothing := func(store.Key) (p *corev1.Pod, m store.Memo, ok bool) { return nil, nil, false }
+	given := NewSharing(0)
+	for _, tc := range []struct {
+		name string
+		opts Options
+		held Held[*corev1.Pod]
+		// A value is taken in at its second sighting, and found at its third.
+		arrays int
+	}{
+		{"as it is", Options{}, nothing, 2},
+		{"through what the source was given", Options{Sharing: given}, nothing, 2},
+		{"with sharing off", Options{DisableSharing: true}, nothing, 20},
+		{"asked without Held", Options{}, nil, 20},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			src := newBytesSource[*corev1.Pod](tc.opts)
+			m := Map[*corev1.Pod](src, slim)
+			set := NewSharing(0)
+			m.(Sharer).ShareWith(set)
+			src.bodies = [][]byte{protoBytes(replicasOf(20))}
+			got, err := list(t, m, ListRequest[*corev1.Pod]{Held: tc.held})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := args(got.items); n != tc.arrays {
+				t.Errorf("%d arrays of arguments, want %d", n, tc.arrays)
+			}
+			shares := tc.arrays < 20
+			if (set.Stats().Values > 0) != (shares && tc.opts.Sharing == nil) {
+				t.Errorf("the Set's sharing has %+v", set.Stats())
+			}
+			if (given.Stats().Values > 0) != (tc.opts.Sharing != nil) && tc.opts.Sharing != nil {
+				t.Errorf("the source's sharing has %+v", given.Stats())
+			}
+		})
+	}
+}
+
+func TestStagesAboveATransformKnowWhatWasSaidOfSharing(t *testing.T) {
+	lw := &closures{}
+	given := NewSharing(0)
+	for _, opts := range []Options{{}, {DisableSharing: true}, {Sharing: given}} {
+		src := must(FromListerWatcher[*corev1.Pod](lw, opts))
+		top := Map[*corev1.Pod](WithKeyFunc[*corev1.Pod](Map[*corev1.Pod](src, slim), ObjectKey), slim)
+		if with, disabled := sharingPolicy(top); with != opts.Sharing || disabled != opts.DisableSharing {
+			t.Errorf("%+v became %v, %v", opts, with, disabled)
+		}
+		if m := top.(*mapped[*corev1.Pod, *corev1.Pod]); (m.sharing == nil) != opts.DisableSharing || opts.Sharing != nil && m.sharing != given {
+			t.Errorf("%+v: it shares through %v", opts, m.sharing)
+		}
+	}
+	rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{DisableSharing: true}))
+	if _, disabled := sharingPolicy(rest); !disabled {
+		t.Error("a REST source forgot what it was told")
+	}
+}
+
+func TestATransformsEqualObjectIsTheOneThatIsHeld(t *testing.T) {
+	type where struct{ Node string }
+	src := newBytesSource[*corev1.Pod](Options{})
+	m := Map(src, func(p *corev1.Pod) (*where, error) { return &where{p.Spec.NodeName}, nil })
+	s := newSink[*where]()
+	for i := range 2 {
+		p := pod("ns", "a", fmt.Sprint(i+1))
+		src.bodies = [][]byte{protoFrame("MODIFIED", p)}
+		got, err := watchAll(t, m, WatchRequest[*where]{Held: s.get})
+		if err != nil {
+			t.Fatal(err)
+		}
+		it := got.events[0].Item
+		if old, _, held := s.get(it.Key); held && old != it.Object {
+			t.Error("an equal object took the place of the one that is held")
+		}
+		if it.ResourceVersion != p.ResourceVersion {
+			t.Errorf("its version is %s", it.ResourceVersion)
+		}
+		s.put(it)
+	}
+}
+
+func TestATransformToSomethingElseThanAPointerIsLeftAlone(t *testing.T) {
+	src := newBytesSource[*corev1.Pod](Options{})
+	m := Map(src, func(p *corev1.Pod) (map[string]string, error) { return p.Labels, nil })
+	src.bodies = [][]byte{jsonBytes(replicasOf(3))}
+	got, err := list(t, m, ListRequest[map[string]string]{Held: newSink[map[string]string]().get})
+	if err != nil || len(got.items) != 3 || got.items[2].Object["app"] == "" {
+		t.Errorf("%+v: %v", got.items, err)
+	}
+}
+
+func TestWhatIsReadThroughADoorIsSharedThroughItsSet(t *testing.T) {
+	var accepts []string
+	src, door := behindDoor(podClosures(wrapped(serve(t, negotiated(&accepts, replicasOf(20))))))
+	set := NewSharing(0)
+	src.(Sharer).ShareWith(set)
+	got, err := list(t, src, ListRequest[*corev1.Pod]{Held: newSink[*corev1.Pod]().get})
+	if err != nil || len(got.items) != 20 {
+		t.Fatalf("%d items: %v", len(got.items), err)
+	}
+	checkStats(t, door, 1, 0, nil)
+	if set.Stats().Values == 0 {
+		t.Error("nothing was shared")
+	}
+}
