@@ -4,78 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
-
-// jsonScan finds where a JSON value ends, over bytes that may arrive piece by
-// piece. It knows strings and brackets and checks nothing else: the value is
-// decoded afterwards by somebody who checks everything.
-type jsonScan struct {
-	// at is how far it has come in the bytes given to end.
-	at       int
-	depth    int
-	inString bool
-	// escaped: the next byte of the string stands behind a backslash.
-	escaped bool
-	// scalar: inside a number, true, false or null, which has no end of its
-	// own.
-	scalar bool
-}
-
-// end returns the length of the value at the start of b, which has no space
-// before it, or 0 if it ends beyond b. Called again, b must begin with the
-// same bytes and be longer.
-func (s *jsonScan) end(b []byte) int {
-	i := s.at
-	for i < len(b) {
-		c := b[i]
-		if s.inString {
-			i++
-			switch {
-			case s.escaped:
-				s.escaped = false
-			case c == '\\':
-				s.escaped = true
-			case c == '"':
-				s.inString = false
-				if s.depth == 0 {
-					return i
-				}
-			}
-			continue
-		}
-		switch c {
-		case '"':
-			if s.scalar {
-				return i
-			}
-			s.inString = true
-		case '{', '[':
-			if s.scalar {
-				return i
-			}
-			s.depth++
-		case '}', ']':
-			if s.depth == 0 {
-				// The end of what this value stands in.
-				return i
-			}
-			s.depth--
-			if s.depth == 0 {
-				return i + 1
-			}
-		default:
-			if s.depth == 0 {
-				if c == ',' || c == ':' || isSpace(c) {
-					return i
-				}
-				s.scalar = true
-			}
-		}
-		i++
-	}
-	s.at = i
-	return 0
-}
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
@@ -116,7 +47,7 @@ func members(raw []byte, visit func(name, value []byte) bool) error {
 		case raw[0] != '"':
 			return errNotJSONObject
 		}
-		n := new(jsonScan).end(raw)
+		n := new(scan.Extent).End(raw)
 		if n == 0 {
 			return errCutShort
 		}
@@ -131,7 +62,7 @@ func members(raw []byte, visit func(name, value []byte) bool) error {
 		}
 		raw = raw[1:]
 		raw = raw[spaces(raw):]
-		n = new(jsonScan).end(raw)
+		n = new(scan.Extent).End(raw)
 		if n == 0 {
 			return errCutShort
 		}

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
 // maxOtherBytes bounds what is kept of a list's members other than its items:
@@ -211,10 +213,10 @@ func (l *listing[T]) jsonValue() ([]byte, error) {
 	case ',', ':', '}', ']':
 		return nil, l.w.malformed("list", "%q where a value was due", c)
 	}
-	var scan jsonScan
+	var extent scan.Extent
 	for {
 		b := l.w.unread()
-		if n := scan.end(b); n > 0 {
+		if n := extent.End(b); n > 0 {
 			if err := l.w.fits(uint64(n)); err != nil {
 				return nil, err
 			}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
 const (
@@ -31,10 +33,12 @@ type watching[T any] struct {
 	// frame is no event, and errUncut that its end was taken to be where it is
 	// not.
 	event func(r *reader[T], raw []byte, e *Event[T]) error
-	// scan is how far a JSON frame that did not end yet was searched, and
-	// scanned where in the stream that frame begins.
-	scan    jsonScan
-	scanned int64
+	// extent is how far a JSON frame that did not end yet was followed, and
+	// searched how far for the end of its line; frameAt is where in the stream
+	// the frame begins.
+	extent   scan.Extent
+	searched int
+	frameAt  int64
 	// lines says that a JSON frame ends with its line, as everybody writes
 	// them, until one does not.
 	lines bool
@@ -254,19 +258,10 @@ func (s *watching[T]) jsonFrame(from int) (f frame, ok bool, err error) {
 	if b[0] != '{' {
 		return f, false, s.w.malformed("watch", "an event was due: %q", excerpt(b))
 	}
-	at := s.w.offset + int64(from)
-	if s.scanned != at {
-		s.scan, s.scanned = jsonScan{}, at
+	if at := s.w.offset + int64(from); s.frameAt != at {
+		s.extent, s.searched, s.frameAt = scan.Extent{}, 0, at
 	}
-	size := 0
-	if s.lines && s.scan == (jsonScan{}) {
-		// No JSON has a line break in a string, so this is the end or else
-		// the text was laid out for people.
-		size = bytes.IndexByte(b, '\n')
-	}
-	if size <= 0 {
-		size = s.scan.end(b)
-	}
+	size := s.jsonEnd(b)
 	have := size
 	if size == 0 {
 		have = len(b)
@@ -277,13 +272,31 @@ func (s *watching[T]) jsonFrame(from int) (f frame, ok bool, err error) {
 	return frame{raw: b[:size:size], end: from + size}, true, nil
 }
 
+// jsonEnd returns where the frame at the start of b ends, or 0 if not in b.
+func (s *watching[T]) jsonEnd(b []byte) int {
+	if s.lines {
+		// No JSON has a line break in a string, so this is the end or else
+		// the text was laid out for people.
+		if n := bytes.IndexByte(b[s.searched:], '\n'); n >= 0 {
+			return s.searched + n
+		}
+		s.searched = len(b)
+		// Whoever ends an event with no line break ends it with a bracket: in
+		// the middle of an event that is rare enough to follow all brackets.
+		if last := b[len(b)-1]; last != '}' && !isSpace(last) {
+			return 0
+		}
+	}
+	return s.extent.End(b)
+}
+
 // jsonEvent decodes a frame that may have been cut at the end of its line.
 func (s *watching[T]) jsonEvent(r *reader[T], raw []byte, e *Event[T]) error {
 	if r.plainEvent(raw, e) {
 		return nil
 	}
 	if s.lines {
-		if n := new(jsonScan).end(raw); n == 0 || n+spaces(raw[n:]) != len(raw) {
+		if n := new(scan.Extent).End(raw); n == 0 || n+spaces(raw[n:]) != len(raw) {
 			return errUncut
 		}
 	}
