@@ -62,7 +62,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e Encoding) error 
 func (s *Server) sendItems(to *sender, e Encoding, meta metav1.ListMeta, head, start, end int) error {
 	shelf := s.shelf(e)
 	size := 0
-	for i := start; i < end && e == Protobuf; i++ {
+	for i := start; i < end && e != JSON; i++ {
 		obj, err := shelf.object(i, s.pods.RoundAfter(head, i))
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func (s *Server) eachInitial(e Encoding, head int, each func([]byte) error) erro
 		if err != nil {
 			return err
 		}
-		frame = e.appendFrame(frame[:0], "ADDED", "Pod", obj)
+		frame = e.appendFrame(frame[:0], "ADDED", e.item(), obj)
 		if err := each(frame); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *Server) eachInitial(e Encoding, head int, each func([]byte) error) erro
 	if err != nil {
 		return err
 	}
-	return each(e.appendFrame(frame[:0], "BOOKMARK", "Pod", obj))
+	return each(e.appendFrame(frame[:0], "BOOKMARK", e.item(), obj))
 }
 
 // watchFrom sends what happens after a version.
@@ -183,7 +183,7 @@ func (s *Server) eachEvent(e Encoding, from, to int, each func([]byte) error) er
 		if err != nil {
 			return err
 		}
-		frame = e.appendFrame(frame[:0], "MODIFIED", "Pod", obj)
+		frame = e.appendFrame(frame[:0], "MODIFIED", e.item(), obj)
 		if err := each(frame); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (s *Server) sendExpired(e Encoding, to *sender) error {
 	if err != nil {
 		return err
 	}
-	return to.send(e.appendFrame(nil, "ERROR", "Status", obj))
+	return to.send(e.appendFrame(nil, "ERROR", statusKind, obj))
 }
 
 // gathered is how much a sender gathers.

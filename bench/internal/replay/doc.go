@@ -17,6 +17,9 @@
 // JSON whatever else the client would take. Nothing is compressed, as the
 // network that compression is for is not there.
 //
+// Under /metadata everybody gets PartialObjectMetadata in protobuf, as a real
+// server's clients get it who ask for that.
+//
 // Answers that a real server would not give: it allows any client, and knows
 // no other resource, selector or timeout.
 //

@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,29 +19,49 @@ type Encoding string
 const (
 	Protobuf Encoding = "protobuf"
 	JSON     Encoding = "json"
+	// Metadata is the pods' metadata alone, as PartialObjectMetadata, in
+	// protobuf.
+	Metadata Encoding = "metadata"
 )
 
 // Encodings are all of them.
-var Encodings = [...]Encoding{Protobuf, JSON}
+var Encodings = [...]Encoding{Protobuf, JSON, Metadata}
 
 func (e Encoding) check() error {
-	if e != Protobuf && e != JSON {
+	if !slices.Contains(Encodings[:], e) {
 		return fmt.Errorf("replay: no encoding %q", e)
 	}
 	return nil
 }
 
+// item is the kind of what is encoded.
+func (e Encoding) item() metav1.TypeMeta {
+	if e == Metadata {
+		return metav1.TypeMeta{APIVersion: metav1.SchemeGroupVersion.String(), Kind: "PartialObjectMetadata"}
+	}
+	return metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+}
+
+// list is the kind of a list of it.
+func (e Encoding) list() metav1.TypeMeta {
+	of := e.item()
+	of.Kind += "List"
+	return of
+}
+
+var statusKind = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+
 // MediaType is what a client asks for.
 func (e Encoding) MediaType() string {
-	if e == Protobuf {
-		return runtime.ContentTypeProtobuf
+	if e == JSON {
+		return runtime.ContentTypeJSON
 	}
-	return runtime.ContentTypeJSON
+	return runtime.ContentTypeProtobuf
 }
 
 // contentType of an answer.
 func (e Encoding) contentType(watch bool) string {
-	if e == Protobuf && watch {
+	if e != JSON && watch {
 		return runtime.ContentTypeProtobuf + ";stream=watch"
 	}
 	return e.MediaType()
@@ -52,9 +73,12 @@ const kindJSON = `"kind":"Pod","apiVersion":"v1",`
 
 // pod encodes one pod without what goes around it.
 func (e Encoding) pod(p *corev1.Pod) ([]byte, error) {
-	p.APIVersion, p.Kind = "v1", "Pod"
-	if e == Protobuf {
+	p.TypeMeta = e.item()
+	switch e {
+	case Protobuf:
 		return p.Marshal()
+	case Metadata:
+		return (&metav1.PartialObjectMetadata{ObjectMeta: p.ObjectMeta}).Marshal()
 	}
 	b, err := text(p)
 	if err == nil && !bytes.HasPrefix(b, []byte("{"+kindJSON)) {
@@ -76,14 +100,14 @@ func (e Encoding) bookmark(version string, end bool) ([]byte, error) {
 // expired encodes the status by which a server says that a version is gone.
 func (e Encoding) expired() ([]byte, error) {
 	st := &metav1.Status{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"},
+		TypeMeta: statusKind,
 		Status:   metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired,
 		Message: "too old resource version",
 	}
-	if e == Protobuf {
-		return st.Marshal()
+	if e == JSON {
+		return text(st)
 	}
-	return text(st)
+	return st.Marshal()
 }
 
 func text(obj runtime.Object) ([]byte, error) {

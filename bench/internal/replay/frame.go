@@ -14,8 +14,9 @@ const magic = "k8s\x00"
 // empty, which are always written.
 const unknownEnd = "\x1a\x00\x22\x00"
 
-// appendFrame appends one watch event, obj being an encoded object of kind.
-func (e Encoding) appendFrame(b []byte, eventType, kind string, obj []byte) []byte {
+// appendFrame appends one watch event, obj being an encoded object of
+// the kind that of says.
+func (e Encoding) appendFrame(b []byte, eventType string, of metav1.TypeMeta, obj []byte) []byte {
 	if e == JSON {
 		b = append(b, `{"type":"`...)
 		b = append(b, eventType...)
@@ -23,7 +24,7 @@ func (e Encoding) appendFrame(b []byte, eventType, kind string, obj []byte) []by
 		b = append(b, obj...)
 		return append(b, "}\n"...)
 	}
-	unknown := unknownSize(kind, len(obj))
+	unknown := unknownSize(of, len(obj))
 	raw := len(magic) + unknown
 	extension := 1 + varintSize(raw) + raw
 	event := 2 + len(eventType) + 1 + varintSize(extension) + extension
@@ -32,23 +33,23 @@ func (e Encoding) appendFrame(b []byte, eventType, kind string, obj []byte) []by
 	b = appendTag(b, 2, extension)
 	b = appendTag(b, 1, raw)
 	b = append(b, magic...)
-	b = appendUnknownHead(b, kind, len(obj))
+	b = appendUnknownHead(b, of, len(obj))
 	b = append(b, obj...)
 	return append(b, unknownEnd...)
 }
 
-// unknownSize is that of a runtime.Unknown around n bytes of kind.
-func unknownSize(kind string, n int) int {
-	return 2 + typeMetaSize(kind) + 1 + varintSize(n) + n + len(unknownEnd)
+// unknownSize is that of a runtime.Unknown around n bytes.
+func unknownSize(of metav1.TypeMeta, n int) int {
+	return 2 + typeMetaSize(of) + 1 + varintSize(n) + n + len(unknownEnd)
 }
 
-func typeMetaSize(kind string) int { return 2 + len("v1") + 2 + len(kind) }
+func typeMetaSize(of metav1.TypeMeta) int { return 2 + len(of.APIVersion) + 2 + len(of.Kind) }
 
 // appendUnknownHead appends what stands before the n bytes.
-func appendUnknownHead(b []byte, kind string, n int) []byte {
-	b = appendTag(b, 1, typeMetaSize(kind))
-	b = appendBytes(b, 1, "v1")
-	b = appendBytes(b, 2, kind)
+func appendUnknownHead(b []byte, of metav1.TypeMeta, n int) []byte {
+	b = appendTag(b, 1, typeMetaSize(of))
+	b = appendBytes(b, 1, of.APIVersion)
+	b = appendBytes(b, 2, of.Kind)
 	return appendTag(b, 2, n)
 }
 
@@ -72,7 +73,7 @@ func (e Encoding) listHead(meta metav1.ListMeta, items int) ([]byte, error) {
 		list := struct {
 			metav1.TypeMeta `json:",inline"`
 			metav1.ListMeta `json:"metadata"`
-		}{metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, meta}
+		}{e.list(), meta}
 		b, err := marshalJSON(list)
 		if err != nil {
 			return nil, err
@@ -84,7 +85,7 @@ func (e Encoding) listHead(meta metav1.ListMeta, items int) ([]byte, error) {
 		return nil, err
 	}
 	n := 1 + varintSize(len(m)) + len(m) + items
-	b := appendUnknownHead([]byte(magic), "PodList", n)
+	b := appendUnknownHead([]byte(magic), e.list(), n)
 	return append(appendTag(b, 1, len(m)), m...), nil
 }
 

@@ -60,7 +60,7 @@ func TestFramesAreWhatApimachineryWrites(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := o.frame(t, "MODIFIED", p)
-			if got := e.appendFrame(nil, "MODIFIED", "Pod", obj); !bytes.Equal(got, want) {
+			if got := e.appendFrame(nil, "MODIFIED", e.item(), obj); !bytes.Equal(got, want) {
 				t.Fatalf("%s, %d bytes:\n%q\n%q", e, size, got[:min(200, len(got))], want[:min(200, len(want))])
 			}
 		}
@@ -70,7 +70,7 @@ func TestFramesAreWhatApimachineryWrites(t *testing.T) {
 		}
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "12", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}
 		p.APIVersion, p.Kind = "v1", "Pod"
-		if got, want := e.appendFrame(nil, "BOOKMARK", "Pod", b), o.frame(t, "BOOKMARK", p); !bytes.Equal(got, want) {
+		if got, want := e.appendFrame(nil, "BOOKMARK", e.item(), b), o.frame(t, "BOOKMARK", p); !bytes.Equal(got, want) {
 			t.Fatalf("%s: %q\n%q", e, got, want)
 		}
 	}
@@ -105,6 +105,40 @@ func TestListsAreWhatApimachineryWrites(t *testing.T) {
 				t.Fatalf("%s, %d items:\n%q\n%q", e, n, got, want.Bytes())
 			}
 		}
+	}
+}
+
+// TestMetadataIsFramedAndListedAsApimachineryWritesIt compares the bytes of
+// an event and of a list.
+func TestMetadataIsFramedAndListedAsApimachineryWritesIt(t *testing.T) {
+	o := officials()[Protobuf]
+	p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", ResourceVersion: "7", Labels: map[string]string{"a": "b"}}}
+	p.Spec.NodeName = "not to be seen"
+	obj, err := Metadata.pod(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	partial := metav1.PartialObjectMetadata{ObjectMeta: p.ObjectMeta}
+	list := &metav1.PartialObjectMetadataList{
+		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
+		ListMeta: metav1.ListMeta{ResourceVersion: "99"}, Items: []metav1.PartialObjectMetadata{partial, partial},
+	}
+	var want bytes.Buffer
+	if err := o.object.Encode(list, &want); err != nil {
+		t.Fatal(err)
+	}
+	items := Metadata.appendItem(Metadata.appendItem(nil, true, obj), false, obj)
+	got, err := Metadata.listHead(list.ListMeta, len(items))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = append(append(got, items...), Metadata.listTail()...)
+	if !bytes.Equal(got, want.Bytes()) {
+		t.Errorf("%q\n%q", got, want.Bytes())
+	}
+	partial.TypeMeta = metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}
+	if got, want := Metadata.appendFrame(nil, "ADDED", Metadata.item(), obj), o.frame(t, "ADDED", &partial); !bytes.Equal(got, want) {
+		t.Errorf("%q\n%q", got, want)
 	}
 }
 
