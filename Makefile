@@ -55,10 +55,11 @@ long-cluster: $(BIN)/staticcheck
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 
-# About 45 minutes in all. BENCH=-quick for a look.
+# About 45 minutes in all. BENCH=-quick for a look. What wirebench finds is
+# also in bin/bench, as JSON and as charts.
 bench:
 	$(GO) run -C bench ./storebench $(BENCH)
-	$(GO) run -C bench ./wirebench $(BENCH)
+	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
 	$(GO) run -C bench ./idlebench
 	$(GO) run -C bench ./stallbench
 

@@ -19,9 +19,9 @@ const lessIsBetter, moreIsBetter = "less is better", "more is better"
 func (r *Report) charts() []barChart {
 	byForm := func(f figure) []bar {
 		return []bar{
-			{"protobuf", "protobuf", f}, {"protobuf, TLS+HTTP/2", "protobuf " + string(http2), f},
-			{"JSON", "json", f}, {"JSON, TLS+HTTP/2", "json " + string(http2), f},
-			{"JSON, unstructured", "unstructured", f},
+			{"protobuf", "protobuf", f}, {"protobuf, TLS+HTTP/2", http2.row("protobuf"), f},
+			{"JSON", "json", f}, {"JSON, TLS+HTTP/2", http2.row("json"), f},
+			{"JSON, unstructured", unstructuredRow, f},
 		}
 	}
 	list := []struct {
@@ -29,14 +29,18 @@ func (r *Report) charts() []barChart {
 		bars  []bar
 	}{
 		{barChart{File: "event-cpu", Title: "CPU of one watch event, wire to handler", Unit: "µs", Better: lessIsBetter}, byForm(burstCPU)},
-		{barChart{File: "event-rate", Title: "Events handled in a burst", Unit: "events a second", Better: moreIsBetter}, byForm(burstRate)},
+		{barChart{File: "event-rate", Title: "Events handled in a burst", Unit: "events a second", Better: moreIsBetter}, []bar{
+			{"protobuf", "protobuf" + gatheredRow, burstRate}, {"protobuf, TLS+HTTP/2", http2.row("protobuf" + gatheredRow), burstRate},
+			{"JSON", "json" + gatheredRow, burstRate}, {"JSON, TLS+HTTP/2", http2.row("json" + gatheredRow), burstRate},
+			{"JSON, unstructured", unstructuredRow, burstRate},
+		}},
 		{barChart{File: "sync-cpu", Title: "CPU of the initial sync", Unit: "s", Better: lessIsBetter}, byForm(syncCPU)},
 		{barChart{File: "heap", Title: "Live heap for one pod, store and two indexes included", Unit: "bytes", Better: lessIsBetter}, []bar{
 			{"100 pods a template", "protobuf", heapObject},
-			{"no managedFields", "protobuf managedFields dropped", heapObject},
-			{"1 pod a template", "protobuf own templates", heapObject},
-			{"nothing in common", "protobuf unique", heapObject},
-			{"unstructured", "unstructured", heapObject},
+			{"no managedFields", "protobuf" + droppedRow, heapObject},
+			{"1 pod a template", "protobuf" + ownRow, heapObject},
+			{"nothing in common", "protobuf" + uniqueRow, heapObject},
+			{"unstructured", unstructuredRow, heapObject},
 		}},
 		{barChart{File: "rss", Title: "Resident memory", Unit: "MB", Better: lessIsBetter}, []bar{
 			{"settled", "protobuf", settledRSS}, {"initial sync, peak", "protobuf", syncPeak}, {"burst, peak", "protobuf", burstPeak},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
@@ -29,9 +30,12 @@ func startClientGo(ctx context.Context, s *setup, cfg *rest.Config, a *audience)
 	}
 	inf := cache.NewSharedIndexInformer(lw, example, 0, cache.Indexers{
 		byNamespace: cache.MetaNamespaceIndexFunc,
-		byNode: func(obj any) ([]string, error) {
-			if p, ok := obj.(*corev1.Pod); ok {
-				return nodeOf(p), nil
+		secondIndex: func(obj any) ([]string, error) {
+			switch obj := obj.(type) {
+			case *corev1.Pod:
+				return nodeOf(obj), nil
+			case *metav1.PartialObjectMetadata:
+				return appOf(obj), nil
 			}
 			return nodeOfUnstructured(obj.(*uns.Unstructured)), nil
 		},
@@ -48,13 +52,7 @@ func startClientGo(ctx context.Context, s *setup, cfg *rest.Config, a *audience)
 		}
 	}
 	for _, l := range a.listeners {
-		heard := func(obj any) {
-			if p, ok := obj.(*corev1.Pod); ok {
-				l.heard(p.ResourceVersion)
-				return
-			}
-			l.heard(obj.(*uns.Unstructured).GetResourceVersion())
-		}
+		heard := func(obj any) { l.heard(obj.(metav1.Object).GetResourceVersion()) }
 		_, err := inf.AddEventHandler(cache.ResourceEventHandlerFuncs{
 			AddFunc:    heard,
 			UpdateFunc: func(_, obj any) { heard(obj) },
@@ -70,13 +68,23 @@ func startClientGo(ctx context.Context, s *setup, cfg *rest.Config, a *audience)
 	return c, nil
 }
 
-// clientGoSource lists and watches through a generated client, or through a
-// dynamic one, as generated and dynamic informers do.
+// clientGoSource lists and watches through a generated client, a dynamic or
+// a metadata one, as the informers of the same names do.
 func clientGoSource(s *setup, cfg *rest.Config) (cache.ListerWatcher, runtime.Object, error) {
 	lw := &cache.ListWatch{}
 	var client any
 	var example runtime.Object
-	if s.Form == unstructured {
+	switch s.Form {
+	case metadataOnly:
+		c, err := metadata.NewForConfig(cfg)
+		if err != nil {
+			return nil, nil, err
+		}
+		client, example = c, &metav1.PartialObjectMetadata{}
+		of := c.Resource(podsResource)
+		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return of.List(ctx, o) }
+		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return of.Watch(ctx, o) }
+	case unstructured:
 		c, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, nil, err
@@ -85,7 +93,7 @@ func clientGoSource(s *setup, cfg *rest.Config) (cache.ListerWatcher, runtime.Ob
 		of := c.Resource(podsResource)
 		lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return of.List(ctx, o) }
 		lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return of.Watch(ctx, o) }
-	} else {
+	default:
 		c, err := typedv1.NewForConfig(cfg)
 		if err != nil {
 			return nil, nil, err

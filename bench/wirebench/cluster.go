@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/bench/internal/process"
+	"github.com/kinglet-go/kinglet/bench/internal/replay"
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
@@ -49,6 +50,7 @@ func measureCluster(ctx context.Context, program string, runs int, w, log io.Wri
 	if err != nil {
 		return err
 	}
+	s := rowOf("", replay.Protobuf, 0, func(r *row) { r.setup.Transport = http2 }).setup
 	got := map[string][]figures{}
 	for run := range runs {
 		order := []string{clientGo, kinglets}
@@ -57,7 +59,7 @@ func measureCluster(ctx context.Context, program string, runs int, w, log io.Wri
 		}
 		for _, engine := range order {
 			fmt.Fprintf(log, "run %d of %d: real control plane: %s …\n", run+1, runs, engine)
-			j := &job{Engine: engine, Setup: rows(sizesOf(1))[0].setup, Live: &live{c.Kubeconfig, clusterWarm, clusterWindow}}
+			j := &job{Engine: engine, Setup: s, Live: &live{c.Kubeconfig, clusterWarm, clusterWindow}}
 			f, err := measureApart(ctx, j)
 			if err != nil {
 				// That it failed says more than how the cluster ended.

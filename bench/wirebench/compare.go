@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 )
 
 // comparePage is small, so that checking takes no memory to speak of.
@@ -30,6 +31,7 @@ func compare(ctx context.Context, j *job, store running) (n int, err error) {
 		}
 		for _, want := range items {
 			got := store.get(want.GetNamespace(), want.GetName())
+			sameKind(want, got)
 			if !reflect.DeepEqual(got, want) {
 				return n, fmt.Errorf("%s/%s is not as the server has it:\n%+v\n%+v", want.GetNamespace(), want.GetName(), got, want)
 			}
@@ -46,10 +48,35 @@ func compare(ctx context.Context, j *job, store running) (n int, err error) {
 	return n, nil
 }
 
+// sameKind gives metadata the kind that got says: client-go's codec for it
+// clears that, kinglet does not.
+func sameKind(want, got metav1.Object) {
+	w, ok := want.(*metav1.PartialObjectMetadata)
+	if g, both := got.(*metav1.PartialObjectMetadata); ok && both {
+		w.TypeMeta = g.TypeMeta
+	}
+}
+
 // lister returns one page and the token of the next.
 func lister(j *job) (func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error), error) {
 	cfg := config(&j.Setup, j.Endpoint)
-	if j.Setup.Form == unstructured {
+	switch j.Setup.Form {
+	case metadataOnly:
+		c, err := metadata.NewForConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+			l, err := c.Resource(podsResource).List(ctx, opts)
+			if err != nil {
+				return nil, "", err
+			}
+			for i := range l.Items {
+				out = append(out, &l.Items[i])
+			}
+			return out, l.GetContinue(), nil
+		}, nil
+	case unstructured:
 		c, err := dynamic.NewForConfig(cfg)
 		if err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ func measureDrain(ctx context.Context, j *job) (figures, error) {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()
 	cfg := config(&j.Setup, j.Endpoint)
-	client, err := rest.HTTPClientFor(cfg)
+	client, err := drainClient(j.Setup.Transport, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +80,15 @@ func measureDrain(ctx context.Context, j *job) (figures, error) {
 	}
 	f[serverCPU] = (after.CPU - before.CPU).Seconds() * 1e6 / float64(n)
 	return f, nil
+}
+
+// drainClient is client-go's, with large reads where there is a way to have
+// them.
+func drainClient(t transport, cfg *rest.Config) (*http.Client, error) {
+	if t == http1 {
+		return &http.Client{Transport: &http.Transport{ReadBufferSize: drainRead, DisableCompression: true}}, nil
+	}
+	return rest.HTTPClientFor(cfg)
 }
 
 type drainer struct {

@@ -33,10 +33,11 @@ type running interface {
 	stop()
 }
 
-// The indexes that every informer has.
+// The indexes that every informer has: by namespace, and by node, or by
+// application where the node is not known.
 const (
 	byNamespace = "namespace"
-	byNode      = "node"
+	secondIndex = "node or application"
 )
 
 func nodeOf(p *corev1.Pod) []string { return []string{p.Spec.NodeName} }
@@ -44,6 +45,10 @@ func nodeOf(p *corev1.Pod) []string { return []string{p.Spec.NodeName} }
 func nodeOfUnstructured(u *uns.Unstructured) []string {
 	node, _, _ := uns.NestedString(u.Object, "spec", "nodeName")
 	return []string{node}
+}
+
+func appOf(m *metav1.PartialObjectMetadata) []string {
+	return []string{m.Labels["app.kubernetes.io/name"]}
 }
 
 // config is that of a client of at, for a setup.

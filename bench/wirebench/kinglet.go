@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	uns "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
@@ -16,20 +15,40 @@ import (
 var podsResource = corev1.SchemeGroupVersion.WithResource("pods")
 
 func startKinglet(ctx context.Context, s *setup, cfg *rest.Config, a *audience) (running, error) {
-	if s.Form == unstructured {
-		src, err := source.FromConfig[*uns.Unstructured](cfg, podsResource, source.Options{})
-		if err != nil {
-			return nil, err
-		}
-		return runKinglet(ctx, s, src, a, nodeOfUnstructured)
+	switch s.Form {
+	case unstructured:
+		return kingletOf(ctx, s, cfg, a, nil, nodeOfUnstructured)
+	case metadataOnly:
+		return kingletOf(ctx, s, cfg, a, nil, appOf)
 	}
-	src, err := kingletSource(s.Shape, func(opts source.Options) (source.Source[*corev1.Pod], error) {
-		return source.FromConfig[*corev1.Pod](cfg, podsResource, opts)
-	})
+	// What an option of the source can do is not left to a transform.
+	if s.Shape == dropped {
+		return kingletOf(ctx, s, cfg, a, nil, nodeOf)
+	}
+	return kingletOf(ctx, s, cfg, a, transforms[s.Shape], nodeOf)
+}
+
+// kingletOptions are the source's.
+func kingletOptions(s *setup) source.Options {
+	opts := source.Options{OwnConnection: s.Transport == http1 && !s.SharedConnection}
+	if s.Shape == dropped {
+		opts.Drop = []string{source.DropManagedFields}
+	}
+	return opts
+}
+
+// kingletOf is one of Ts, that fn makes what they are to be unless it is nil.
+func kingletOf[T metav1.Object](
+	ctx context.Context, s *setup, cfg *rest.Config, a *audience, fn func(T) (T, error), second func(T) []string,
+) (running, error) {
+	src, err := source.FromConfig[T](cfg, podsResource, kingletOptions(s))
 	if err != nil {
 		return nil, err
 	}
-	return runKinglet(ctx, s, src, a, nodeOf)
+	if fn != nil {
+		src = source.Map(src, fn)
+	}
+	return runKinglet(ctx, s, src, a, second)
 }
 
 // kingletInformer is one at work.
@@ -39,11 +58,11 @@ type kingletInformer[T metav1.Object] struct {
 	done     sync.WaitGroup
 }
 
-func runKinglet[T metav1.Object](ctx context.Context, s *setup, src source.Source[T], a *audience, node func(T) []string) (running, error) {
+func runKinglet[T metav1.Object](ctx context.Context, s *setup, src source.Source[T], a *audience, second func(T) []string) (running, error) {
 	inf, err := kinglet.New(src, kinglet.Options[T]{
 		Indexers: map[string]kinglet.IndexFunc[T]{
 			byNamespace: func(obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil },
-			byNode:      func(obj T) ([]string, error) { return node(obj), nil },
+			secondIndex: func(obj T) ([]string, error) { return second(obj), nil },
 		},
 		OnError:          a.failed,
 		DisableWatchList: s.Lists,

@@ -89,6 +89,9 @@ func measureGroup(ctx context.Context, g *group, runs int, profile string, log i
 	}
 	for run := range runs {
 		for _, m := range g.rows {
+			if run > 0 && m.row.once {
+				continue
+			}
 			order := []string{clientGo, kinglets}
 			if run%2 == 1 {
 				slices.Reverse(order)
@@ -103,7 +106,7 @@ func measureGroup(ctx context.Context, g *group, runs int, profile string, log i
 				}
 				j := &job{
 					Setup: m.row.setup, Engine: engine, Endpoint: server.endpoint, Prepared: prepared,
-					Check: run == 0 && engine != drain, Profile: profile,
+					Check: run == 0 && engine == kinglets, Profile: profile,
 				}
 				f, err := measureApart(ctx, j)
 				if err != nil {

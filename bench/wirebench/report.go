@@ -11,10 +11,12 @@ import (
 
 // Report is what -out writes.
 type Report struct {
-	Go      string
-	CPUs    int
-	Runs    int
-	Quick   bool
+	Go    string
+	CPUs  int
+	Runs  int
+	Quick bool
+	// Partial says that there are rows which nobody asked for.
+	Partial bool
 	Seconds float64
 	Results []Result
 	// Skipped says of rows that were not measured why.
@@ -31,52 +33,79 @@ type Result struct {
 	ClientGo, Kinglet, Drain float64
 	// Ratio is Kinglet over ClientGo.
 	Ratio float64
-	// Target is in words, Met "pass" or "SHORT"; both empty where there is
-	// none.
+	// Target is in words, Met "pass" or "SHORT"; Target is empty where there
+	// is none, Met also where client-go's figure was not measured.
 	Target, Met string
+	// Base is client-go's figure that Target is held against, which is that of
+	// the row Against if that is not empty.
+	Base    float64
+	Against string
 	// All holds each run's figure, by engine.
 	All map[string][]float64
 }
 
 func newReport(o *options, all []*measured, took time.Duration) *Report {
 	r := &Report{
-		Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick, Seconds: took.Seconds(),
+		Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick, Partial: o.rows != "", Seconds: took.Seconds(),
 		Skipped: map[string]string{},
+	}
+	byName := map[string]*measured{}
+	for _, m := range all {
+		byName[m.row.name] = m
 	}
 	for _, m := range all {
 		if m.skipped != "" {
 			r.Skipped[m.row.name] = m.skipped
 			continue
 		}
-		r.Results = append(r.Results, m.results()...)
+		r.Results = append(r.Results, m.results(byName)...)
 	}
 	return r
 }
 
-// results are the figures that any engine has.
-func (m *measured) results() []Result {
+// of is the median of a figure of an engine; 0 of no row, or one without it.
+func (m *measured) of(engine string, f figure) float64 {
+	if m == nil {
+		return 0
+	}
+	return median(m.values(engine, f))
+}
+
+func (m *measured) values(engine string, f figure) (out []float64) {
+	for _, one := range m.engines[engine] {
+		if v, ok := one[f]; ok {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// results are the figures that any engine has. What another row is held
+// against is found by name.
+func (m *measured) results(byName map[string]*measured) []Result {
 	var out []Result
 	for _, f := range printed {
 		x := Result{Row: m.row.name, Pods: m.row.setup.Pods.Pods, Figure: f, Unit: units[f], All: map[string][]float64{}}
-		for engine, runs := range m.engines {
-			for _, one := range runs {
-				if v, ok := one[f]; ok {
-					x.All[engine] = append(x.All[engine], v)
-				}
+		for engine := range m.engines {
+			if v := m.values(engine, f); len(v) > 0 {
+				x.All[engine] = v
 			}
 		}
 		if len(x.All) == 0 {
 			continue
 		}
-		x.ClientGo, x.Kinglet, x.Drain = median(x.All[clientGo]), median(x.All[kinglets]), median(x.All[drain])
+		x.ClientGo, x.Kinglet, x.Drain = m.of(clientGo, f), m.of(kinglets, f), m.of(drain, f)
+		x.Base = x.ClientGo
 		if x.ClientGo > 0 {
 			x.Ratio = x.Kinglet / x.ClientGo
 		}
 		if t, ok := m.row.targets[f]; ok {
-			x.Target, x.Met = t.String(), "SHORT"
-			if t.met(x.Kinglet, x.ClientGo) {
-				x.Met = "pass"
+			x.Target = t.String()
+			if m.row.against != "" {
+				x.Against, x.Base = m.row.against, byName[m.row.against].of(clientGo, f)
+				x.Target += " of row " + x.Against
 			}
+			x.Met = t.verdict(x.Kinglet, x.Base)
 		}
 		out = append(out, x)
 	}
@@ -92,17 +121,17 @@ func median(xs []float64) float64 {
 }
 
 func (r *Report) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d CPUs; two indexes; median of %d; %.0f s in all\n\n", r.Go, r.CPUs, r.Runs, r.Seconds)
+	fmt.Fprintf(w, "%s, %d CPUs; two indexes; medians of so many runs; %.0f s in all\n\n", r.Go, r.CPUs, r.Seconds)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "row\tpods\tfigure\tclient-go\tkinglet\tunit\tratio\ttarget\t\treading only\t")
+	fmt.Fprintln(t, "row\tpods\truns\tfigure\tclient-go\tkinglet\tunit\tratio\ttarget\t\treading only\t")
 	short, last := 0, ""
 	for _, x := range r.Results {
-		name, pods := "", ""
+		name, pods, runs := "", "", ""
 		if x.Row != last {
-			name, pods = x.Row, fmt.Sprint(x.Pods)
+			name, pods, runs = x.Row, fmt.Sprint(x.Pods), fmt.Sprint(len(x.All[kinglets]))
 		}
 		last = x.Row
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, pods, x.Figure, number(x.ClientGo), number(x.Kinglet), x.Unit,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", name, pods, runs, x.Figure, number(x.ClientGo), number(x.Kinglet), x.Unit,
 			number(x.Ratio), x.Target, x.Met, number(x.Drain))
 		if x.Met == "SHORT" {
 			short++
@@ -110,6 +139,7 @@ func (r *Report) print(w io.Writer) {
 	}
 	t.Flush()
 	fmt.Fprintf(w, "\n%d targets short\n", short)
+	r.summary(w)
 	for name, why := range r.Skipped {
 		fmt.Fprintf(w, "%s was not measured: %s\n", name, why)
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/replay"
 )
 
 // TestAReportIsRatiosOfMediansAgainstTargets checks the arithmetic.
@@ -50,6 +53,81 @@ func TestAReportIsRatiosOfMediansAgainstTargets(t *testing.T) {
 	}
 }
 
+// TestDroppedFieldsAreHeldAgainstClientGoAsItIs has a row that is held against
+// another, with the other measured and without.
+func TestDroppedFieldsAreHeldAgainstClientGoAsItIs(t *testing.T) {
+	of := func(clients, kinglet float64) map[string][]figures {
+		return map[string][]figures{clientGo: {{heapObject: clients}}, kinglets: {{heapObject: kinglet}}}
+	}
+	name := "protobuf" + droppedRow
+	whole := &measured{row: row{name: "protobuf"}, engines: of(1000, 250)}
+	without := &measured{row: row{name: name, against: "protobuf", targets: droppedTargets}, engines: of(600, 190)}
+	for _, c := range []struct {
+		all       []*measured
+		base      float64
+		met, line string
+	}{
+		{[]*measured{whole, without}, 1000, "pass", "1/5.26"},
+		{[]*measured{without}, 0, "", "not measured"},
+	} {
+		r := newReport(&options{}, c.all, time.Minute)
+		x := r.find(name, heapObject)
+		if x.Base != c.base || x.Met != c.met || x.ClientGo != 600 {
+			t.Errorf("%+v", x)
+		}
+		var out bytes.Buffer
+		r.summary(&out)
+		for line := range strings.Lines(out.String()) {
+			if strings.Contains(line, "client-go as it is  "+name) && !strings.Contains(line, c.line) {
+				t.Errorf("%q does not say %q", line, c.line)
+			}
+		}
+		if !strings.Contains(out.String(), "with a SetTransform beside it") || !strings.Contains(out.String(), "1/3.16") {
+			t.Errorf("the summary does not tell of client-go's transform:\n%s", out.String())
+		}
+	}
+}
+
+// TestASummaryTellsOfEveryTarget finds the row of each line, with a target, in
+// the rows that there are, and names those that were not measured.
+func TestASummaryTellsOfEveryTarget(t *testing.T) {
+	all := map[string]row{}
+	for _, r := range rows(sizesOf(1000)) {
+		all[r.name] = r
+	}
+	told := map[promise]bool{}
+	for _, p := range slices.Concat(promisesOf(replay.Protobuf), promisesOf(replay.JSON), promisesOfUnstructured) {
+		if _, ok := all[p.row].targets[p.figure]; !ok {
+			t.Errorf("%q: row %q has no target for %s", p.words, p.row, p.figure)
+		}
+		told[promise{row: p.row, figure: p.figure}] = true
+	}
+	for _, p := range notPromised() {
+		if _, ok := all[p.row]; !ok {
+			t.Errorf("%q: there is no row %q", p.words, p.row)
+		}
+	}
+	for name, r := range all {
+		if r.setup.Lists {
+			continue // a second way to what is told of the first
+		}
+		for f := range r.targets {
+			if !told[promise{row: name, figure: f}] {
+				t.Errorf("the summary leaves out %s of row %q", f, name)
+			}
+		}
+	}
+	var none, out bytes.Buffer
+	if (&Report{Partial: true}).summary(&none); none.Len() > 0 {
+		t.Errorf("%q is told of nothing", none.String())
+	}
+	(&Report{}).summary(&out)
+	lines := 2*len(promisesOf(replay.JSON)) + len(promisesOfUnstructured) + len(notPromised())
+	if got := strings.Count(out.String(), "not measured"); got != lines {
+		t.Errorf("%d of %d lines say that nothing was measured:\n%s", got, lines, out.String())
+	}
+}
+
 // TestATargetIsNotMetByWhatWasNotMeasured tries zeros.
 func TestATargetIsNotMetByWhatWasNotMeasured(t *testing.T) {
 	for _, x := range []target{{atMost: 1}, {atLeast: 1}, {own: 1}} {
@@ -82,7 +160,8 @@ func TestRowsAskForEveryFigureOfTheIssue(t *testing.T) {
 	}
 	for _, e := range []string{"protobuf", "json"} {
 		for name, want := range map[string][]figure{
-			e:                            {heapObject, syncPeak, peakSettled, relistSame, relistAll, syncCPU, syncWall, burstCPU, burstRate},
+			e:                            {heapObject, syncPeak, peakSettled, relistSame, relistAll, syncCPU, syncWall, burstCPU},
+			e + " gathered":              {burstCPU, burstRate},
 			e + " managedFields dropped": {heapObject},
 			e + " own templates":         {heapObject},
 			e + " " + string(http2):      {burstCPU},

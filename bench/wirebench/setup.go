@@ -13,9 +13,13 @@ type setup struct {
 	Pods      pods.Options
 	Encoding  replay.Encoding
 	Transport transport
-	Form      form
-	Shape     shape
-	Handlers  int
+	// SharedConnection leaves kinglet's source with what it has by default:
+	// connections out of the process's pool. Otherwise it has one of its own
+	// over HTTP/1.1; over HTTP/2 never.
+	SharedConnection bool
+	Form             form
+	Shape            shape
+	Handlers         int
 	// Lists asks for LIST in place of a watch with initial events, which both
 	// engines ask for by default.
 	Lists bool
@@ -47,6 +51,7 @@ type form string
 const (
 	typed        form = "typed"
 	unstructured form = "unstructured"
+	metadataOnly form = "metadata only"
 )
 
 // shape is what becomes of an object before it is stored.
@@ -65,11 +70,17 @@ func (s *setup) check() error {
 	if s.Transport != http1 && s.Transport != http2 {
 		errs = append(errs, fmt.Errorf("no transport %q", s.Transport))
 	}
-	if s.Form != typed && s.Form != unstructured {
+	if s.Form != typed && s.Form != unstructured && s.Form != metadataOnly {
 		errs = append(errs, fmt.Errorf("no form %q", s.Form))
 	}
-	if s.Form == unstructured && (s.Encoding != replay.JSON || s.Shape != whole) {
-		errs = append(errs, errors.New("unstructured objects come as JSON and stay whole"))
+	if s.Form == unstructured && s.Encoding != replay.JSON {
+		errs = append(errs, errors.New("unstructured objects come as JSON"))
+	}
+	if (s.Form == metadataOnly) != (s.Encoding == replay.Metadata) {
+		errs = append(errs, errors.New("metadata only is a form, and an encoding"))
+	}
+	if s.Form != typed && s.Shape != whole {
+		errs = append(errs, errors.New("what is not typed stays whole"))
 	}
 	if s.Handlers < 1 {
 		errs = append(errs, errors.New("at least one handler is needed"))

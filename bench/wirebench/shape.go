@@ -1,10 +1,6 @@
 package main
 
-import (
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kinglet-go/kinglet/source"
-)
+import corev1 "k8s.io/api/core/v1"
 
 // The functions here may write into what they are given, as transforms do.
 
@@ -27,18 +23,9 @@ func transform(p *corev1.Pod) (*corev1.Pod, error) {
 	return p, nil
 }
 
-// transforms are what any engine may be given, by shape; none for whole.
+// transforms make a pod what it is to be in the store, by shape; none for
+// whole. kinglet has an option for dropped.
 var transforms = map[shape]func(*corev1.Pod) (*corev1.Pod, error){
 	dropped:     withoutManagedFields,
 	transformed: transform,
-}
-
-// kingletSource is where kinglet's pods come from. What an option of the
-// source can do is not left to a transform.
-func kingletSource(sh shape, from func(source.Options) (source.Source[*corev1.Pod], error)) (source.Source[*corev1.Pod], error) {
-	src, err := from(source.Options{})
-	if fn := transforms[sh]; fn != nil && err == nil {
-		src = source.Map(src, fn)
-	}
-	return src, err
 }

@@ -18,7 +18,7 @@ func TestChartsAreDrawnOfWhatWasMeasured(t *testing.T) {
 		{Row: "json " + string(http2), Pods: 50_000, Figure: burstCPU, ClientGo: 470},
 		{Row: "protobuf", Pods: 50_000, Figure: syncPeak, ClientGo: 1300, Kinglet: 230},
 		{Row: growthRow(10_000), Pods: 10_000, Figure: syncPeak, ClientGo: 300, Kinglet: 70},
-		{Row: "protobuf", Pods: 50_000, Figure: burstRate, ClientGo: 11_000, Kinglet: 62_000},
+		{Row: "protobuf" + gatheredRow, Pods: 50_000, Figure: burstRate, ClientGo: 11_000, Kinglet: 62_000},
 	}}
 	dir := t.TempDir()
 	if err := r.draw(dir); err != nil {
