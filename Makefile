@@ -55,7 +55,7 @@ long-cluster: $(BIN)/staticcheck
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 
-# About 45 minutes in all. BENCH=-quick for a look. What wirebench finds is
+# About 50 minutes in all. BENCH=-quick for a look. What wirebench finds is
 # also in bin/bench, as JSON and as charts.
 bench:
 	$(GO) run -C bench ./storebench $(BENCH)

@@ -83,6 +83,6 @@
 // The report ends with a summary: each line of what is promised of the wire
 // path, its figure, its target, and whether it was met.
 //
-// All of it takes half an hour on two cores, most of which is client-go
+// All of it takes 35 minutes on two cores, most of which is client-go
 // reading JSON; -quick less than a minute.
 package main
