@@ -110,8 +110,8 @@ func (r *reader[T]) fromProto(raw []byte, tm runtime.TypeMeta) Item[T] {
 		return brokenItem[T](StageDecode, protoIdentity(raw), err)
 	}
 	o, err := r.protoObject(raw)
-	if err == nil && !o.Same && r.kind.form == metadataOnly {
-		setKind(o.Value, gvk)
+	if err == nil && r.kind.form == metadataOnly {
+		r.kind.mark(&o, gvk)
 	}
 	return decodedItem(o, err, raw, protoIdentity)
 }
@@ -119,21 +119,21 @@ func (r *reader[T]) fromProto(raw []byte, tm runtime.TypeMeta) Item[T] {
 // itemFromProto makes the item of a list's object, which never says its kind.
 func (r *reader[T]) itemFromProto(raw []byte) Item[T] {
 	o, err := r.protoObject(raw)
-	if err == nil && !o.Same && r.kind.form == metadataOnly {
-		r.kind.setFromList(o.Value, partialKind)
+	if err == nil && r.kind.form == metadataOnly {
+		r.kind.mark(&o, partialKind)
 	}
 	return decodedItem(o, err, raw, protoIdentity)
 }
 
 // jsonObject decodes one JSON object, which raw has to be the whole of, and
-// says of what kind it says it is. A typed object that was decoded here does
-// not have its kind in it.
-func (r *reader[T]) jsonObject(raw []byte) (o wire.Object[T], gvk schema.GroupVersionKind, err error) {
+// says of what kind it says it is, where likely only saves time. A typed object
+// that was decoded here does not have its kind in it.
+func (r *reader[T]) jsonObject(raw []byte, likely schema.GroupVersionKind) (o wire.Object[T], gvk schema.GroupVersionKind, err error) {
 	if r.wire != nil {
 		var n int
 		o, n, err = r.jsonPrefix(raw)
 		if err == nil && n+spaces(raw[n:]) == len(raw) {
-			return o, r.kindOf(&o), nil
+			return o, r.kindOf(&o, raw, likely), nil
 		}
 		if err != nil && err != io.ErrUnexpectedEOF {
 			return o, gvk, err
@@ -173,17 +173,22 @@ func panicked(err error) error {
 	return err
 }
 
-// kindOf is what JSON said of an object's kind.
-func (r *reader[T]) kindOf(o *wire.Object[T]) schema.GroupVersionKind {
-	if r.kind.form == untyped {
-		return objectKind(o.Value)
+// kindOf is what raw, the JSON of o, said of its kind. An unstructured object
+// that is still the last version may have a kind that raw does not say: if that
+// is the likely one, it is returned.
+func (r *reader[T]) kindOf(o *wire.Object[T], raw []byte, likely schema.GroupVersionKind) schema.GroupVersionKind {
+	if r.kind.form != untyped {
+		return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
 	}
-	return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+	if gvk := objectKind(o.Value); !o.Same || gvk == likely {
+		return gvk
+	}
+	return firstKind(raw)
 }
 
 // fromJSON makes the item of a watch's object, whose kind must be said.
 func (r *reader[T]) fromJSON(raw []byte) Item[T] {
-	o, gvk, err := r.jsonObject(raw)
+	o, gvk, err := r.jsonObject(raw, schema.GroupVersionKind{})
 	if err != nil {
 		// An object of another kind often does not even decode; that it is
 		// of another kind is what there is to say.
@@ -198,8 +203,8 @@ func (r *reader[T]) watched(o wire.Object[T], gvk schema.GroupVersionKind, err e
 	if bad := r.kind.check(gvk); bad != nil {
 		err = bad
 	}
-	if err == nil && !o.Same && r.kind.form == metadataOnly {
-		setKind(o.Value, gvk)
+	if err == nil && r.kind.form == metadataOnly {
+		r.kind.mark(&o, gvk)
 	}
 	return decodedItem(o, err, raw, jsonIdentity)
 }
@@ -209,18 +214,26 @@ func (r *reader[T]) watched(o wire.Object[T], gvk schema.GroupVersionKind, err e
 // unstructured item without one is of the list's; unsure reports that it is
 // missing and list is not known yet.
 func (r *reader[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (it Item[T], unsure bool) {
-	o, gvk, err := r.jsonObject(raw)
+	listed, known := r.kind.listed(list)
+	o, gvk, err := r.jsonObject(raw, listed)
 	if err == nil && !gvk.Empty() {
 		err = r.kind.check(gvk)
 	}
 	switch {
-	case err != nil || o.Same:
-	case !gvk.Empty():
-		if r.kind.form != untyped {
+	case err != nil:
+	case r.kind.form == typed:
+		// One that is held stays as it is: it came from a list, or else from a
+		// watch without its kind, which is no reason to call it another.
+		if !o.Same && !gvk.Empty() {
 			setKind(o.Value, gvk)
 		}
-	case r.kind.form != typed:
-		unsure = !r.kind.setFromList(o.Value, list)
+	case !gvk.Empty():
+		r.kind.mark(&o, gvk)
+	case known:
+		r.kind.mark(&o, listed)
+	default:
+		unsure = true
+		r.kind.own(&o)
 	}
 	return decodedItem(o, err, raw, jsonIdentity), unsure
 }

@@ -3,6 +3,8 @@ package source
 import (
 	"bytes"
 	gojson "encoding/json"
+	"fmt"
+	goruntime "runtime"
 	"testing"
 	"testing/iotest"
 
@@ -19,13 +21,21 @@ import (
 
 const fuzzLimit = 1 << 16
 
+// onFourCores has decoders use more than one, whatever there are.
+func onFourCores(f *testing.F) {
+	was := goruntime.GOMAXPROCS(4)
+	f.Cleanup(func() { goruntime.GOMAXPROCS(was) })
+}
+
 func fuzzDecoder[T any]() Decoder[T] {
 	return must(NewDecoder[T](podGVR.GroupVersion(), Options{MaxObjectBytes: fuzzLimit}))
 }
 
 // FuzzFrames holds that no stream of bytes panics a watch, that every event
-// keeps the contract, and that how the stream is cut changes nothing.
+// keeps the contract, that how the stream is cut changes nothing, and neither
+// does what is held.
 func FuzzFrames(f *testing.F) {
+	onFourCores(f)
 	for _, c := range codecs() {
 		good := c.frame("ADDED", pod("ns", "a", "1"))
 		f.Add(good)
@@ -33,6 +43,13 @@ func FuzzFrames(f *testing.F) {
 		f.Add(c.frame("ERROR", &apierrors.NewResourceExpired("x").ErrStatus))
 		f.Add(c.frame("X", &corev1.Node{}))
 		f.Add(good[:len(good)-3])
+		// A burst of versions, and a deletion.
+		var burst []byte
+		for i, p := range replicasOf(9).Items {
+			p.Name = fmt.Sprint("p", i%3)
+			burst = append(burst, c.frame("MODIFIED", &p)...)
+		}
+		f.Add(append(burst, c.frame("DELETED", pod("ns", "p1", "99"))...))
 		for _, o := range oddFrames(c) {
 			f.Add(append(bytes.Clone(o.frame), good...))
 		}
@@ -70,6 +87,7 @@ func fuzzFrames[T any](t *testing.T, stream []byte) {
 		t.Errorf("%d bytes counted of %d", n, len(stream))
 	}
 	sameEvents(t, whole.events, cut.events)
+	heldWatches[T](t, stream)
 }
 
 func sameEvents[T any](t *testing.T, a, b []Event[T]) {
@@ -96,9 +114,11 @@ func sameItem[T any](t *testing.T, a, b Item[T]) {
 // FuzzList is FuzzFrames for lists. Where apimachinery takes the bytes for a
 // list, kinglet has to find the same items in it.
 func FuzzList(f *testing.F) {
+	onFourCores(f)
 	for _, c := range codecs() {
 		f.Add(c.object(podList("7", "a", "b")))
 		f.Add(c.object(&corev1.PodList{}))
+		f.Add(c.object(replicasOf(9)))
 		f.Add(c.object(pod("ns", "a", "1")))
 		f.Add(c.object(&apierrors.NewResourceExpired("x").ErrStatus))
 	}
@@ -150,6 +170,7 @@ func fuzzList[T any](t *testing.T, body []byte) (listed[T], error) {
 			sameItem(t, whole.items[i], cut.items[i])
 		}
 	}
+	heldLists[T](t, body)
 	return whole, err
 }
 

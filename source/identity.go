@@ -94,3 +94,19 @@ func jsonKind(raw []byte) schema.GroupVersionKind {
 	})
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
+
+// firstKind is jsonKind for an object that has no name twice: it stops when it
+// has both.
+func firstKind(raw []byte) schema.GroupVersionKind {
+	var apiVersion, kind string
+	_ = members(raw, func(name, value []byte) bool {
+		switch string(name) {
+		case "apiVersion":
+			apiVersion, _ = unquote(value)
+		case "kind":
+			kind, _ = unquote(value)
+		}
+		return apiVersion == "" || kind == ""
+	})
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}

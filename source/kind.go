@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -116,16 +117,43 @@ const (
 		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// setFromList gives obj the kind that its list is of, if that is known.
-func (k *kind[T]) setFromList(obj T, list schema.GroupVersionKind) bool {
+// listed is the kind of a list's items that do not say it, if it is known.
+func (k *kind[T]) listed(list schema.GroupVersionKind) (gvk schema.GroupVersionKind, known bool) {
 	if k.form == metadataOnly {
-		list = partialKind
-	} else if list.Kind == "" {
-		return false
+		return partialKind, true
 	}
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
-	any(obj).(runtime.Object).GetObjectKind().SetGroupVersionKind(list)
-	return true
+	return list, list.Kind != ""
+}
+
+// mark gives an object its kind. Metadata that is held without one came
+// through a door, and stays so.
+func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
+	had := objectKind(o.Value)
+	if had == gvk || o.Same && had.Empty() && k.form == metadataOnly {
+		return
+	}
+	k.own(o)
+	setKind(o.Value, gvk)
+}
+
+// own has the object's kind in memory that nobody else has, if T has a kind.
+// The rest of it may still be that of the last version, which is held.
+func (k *kind[T]) own(o *wire.Object[T]) {
+	if !o.Same {
+		return
+	}
+	var c runtime.Object
+	switch obj := any(o.Value).(type) {
+	case *unstructured.Unstructured:
+		c = &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
+	case *metav1.PartialObjectMetadata:
+		p := *obj
+		c = &p
+	default:
+		return
+	}
+	o.Value, o.Same = c.(T), false
 }
 
 // jsonObject decodes by apimachinery's own decoder.

@@ -62,6 +62,9 @@ func (l *listing[T]) add(n int) error {
 	}
 	l.decode()
 	if len(l.unsure) > 0 {
+		if held := l.w.offset - l.sent; l.w.fits(uint64(held)) != nil {
+			return l.w.malformed("list", "%w, for %d bytes", errUnsure, held)
+		}
 		return nil
 	}
 	return l.send(true)
@@ -117,9 +120,14 @@ func (l *listing[T]) finish() error {
 	if err := l.codec.kind.checkList(l.gvk); err != nil {
 		return err
 	}
+	gvk, known := l.codec.kind.listed(l.gvk)
 	for _, i := range l.unsure {
 		it := &l.items[i]
-		if it.Err == nil && !l.codec.kind.setFromList(it.Object, l.gvk) {
+		switch {
+		case it.Err != nil:
+		case known:
+			setKind(it.Object, gvk)
+		default:
 			id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
 			*it = brokenItem[T](StageDecode, id, errUnsure)
 		}
