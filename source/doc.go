@@ -8,39 +8,81 @@
 //   - FromConfig and FromREST read an API server's bytes themselves.
 //   - FromListerWatcher takes whatever has client-go's List and Watch:
 //     cache.ListWatch, the closures of generated informers, dynamic and
-//     metadata clients, fakes.
+//     metadata clients, fakes. Through a Door it reads the bytes that these ask
+//     for.
 //   - NewStatic is a small honest server in memory, for tests.
 //   - Map turns objects into others; WithKeyFunc gives them other keys.
+//   - Sharing is what objects share their parts through; Options.Drop names
+//     fields that never become anything; Options.OwnConnection gives a busy
+//     collection a connection to itself.
 //
 // # The seam where bytes become objects
 //
 // There is one: Decoder. Everything to its left is HTTP (rest.go: which
-// request, which headers, whose context), everything to its right is objects.
-// A Decoder is handed the response body, the Held of the request and the
-// caller's yield; it reads as it likes, and yields what it has as soon as it
-// has it. The decoder here finds the extent of each object in the stream
-// (protobuf.go, json.go, over the window of window.go) and hands those bytes
-// to apimachinery's own decoders (kind.go). It does not consult Held yet. A
-// decoder that keeps what did not change replaces it in newDecoder and
-// nowhere else.
+// request, which headers, whose context; door*.go: the same by somebody else's
+// client), everything to its right is objects. A Decoder is handed the response
+// body, the Held of the request and the caller's yield; it reads as it likes,
+// and yields what it has as soon as it has it. It has these parts:
 //
-// One request's answer is decoded in a single pass on the caller's goroutine.
-// Nothing holds a whole response body: at most one object and what was read
-// ahead of it. An idle watch keeps a buffer of 2 KiB and no goroutine.
+//   - window: what was read and not yet taken. It grows with what really
+//     arrives, never with what a length announces.
+//   - listing and watching cut items and frames out of it, for JSON
+//     (listjson.go, eventjson.go) and protobuf (listproto.go, eventproto.go),
+//     on the caller's goroutine.
+//   - crew: what was cut is decoded together, in order, on as many goroutines
+//     as there are cores and work for.
+//   - codec, and its reader in each goroutine's hands: the bytes of one object
+//     become an Item, through internal/wire with what is held, or through
+//     apimachinery's own decoder (kind.go).
+//
+// Nothing holds a whole response body: at most one page or batch, what was read
+// ahead of it, and one object. An idle watch keeps a buffer of 1 KiB and no
+// goroutine; what a busy one needs beside that is left to the collector.
+//
+// # What is shared, and what that rests on
+//
+// A decoder asks what is held under an object's key. If its bytes have not
+// changed, the answer is the object that is held; otherwise the parts that have
+// not changed are that object's, and others that somebody else had are theirs,
+// through the Sharing. All of this is decided by hashes of the bytes: 96 bits,
+// keyed with secrets of this process (internal/wire/share has the arithmetic).
+// Nothing else is taken on trust: not the resource version, not the UID, and
+// the answer of Held may be a version old.
+//
+// What a transform returns has no bytes, and is shared by structure: see Map.
+//
+// A request without Held is a promise: its objects share no memory with any
+// other, so a transform may write to them. Map and WithKeyFunc ask in that way.
+//
+// # Fallbacks
+//
+// internal/wire decodes what it is certain of, and leaves the whole object to
+// apimachinery's decoder for anything else, an error included; so errors have
+// apimachinery's words. A T with a decoder of its own, DisableSharing without
+// Drop, and a T that protobuf or JSON plans cannot be made for go there at once.
+// A Door that cannot be used leaves the call to the closures.
 //
 // # Who may call what
 //
 // List and Watch run on the caller's goroutine and call yield from it; a
 // Source serves one caller at a time, except Static, which serves any number.
-// The only goroutine started here is FromListerWatcher's, around a List or
-// Watch call that has yet to return, since not every one of them honours a
-// context. Only Static has a lock, and calls nobody while holding it.
+// Held is called from several goroutines at once; nothing else is, but for
+// Unmarshal methods of T and what it is made of. Goroutines are started here in
+// two places. A crew's live while one batch is decoded, and have ended when it
+// is yielded. FromListerWatcher has one around a List or Watch call that has
+// yet to return, since not every one of them honours a context, and two behind
+// a Door.
+//
+// A Sharing may be used by any number of sources at once. Static, a Door and a
+// source's side of it have a lock each, and call nobody of yours while holding
+// it.
 //
 // # What happens to what is broken
 //
 // An object that cannot be decoded, is of another type or has no name becomes
 // an Item whose Err is an *ItemError with its identity, as far as that can be
-// read; the stream goes on. A stream whose framing is broken (*MalformedError,
-// *TooLargeError, io.ErrUnexpectedEOF) ends with that error: going on from the
-// last version loses nothing, guessing where the next object begins might.
+// read; the stream goes on. So does one that nests too deep. A stream whose
+// framing is broken (*MalformedError, *TooLargeError, io.ErrUnexpectedEOF) ends
+// with that error: going on from the last version loses nothing, guessing where
+// the next object begins might.
 package source

@@ -4,7 +4,8 @@
 // # What lives here
 //
 //   - Decoder (here): one Go type, in protobuf and in JSON, typed or
-//     unstructured. It is what source uses.
+//     unstructured. Structure (here): one Go type, made by somebody's code.
+//     They are what source uses, and nobody else.
 //   - share: what decoders remember: memos, hashes, the table of shared values.
 //   - protobuf, json: plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: JSON text, without knowing what it means.
@@ -17,10 +18,21 @@
 // what kinglet decodes is what apimachinery decodes, and what apimachinery
 // refuses kinglet refuses in the same words.
 //
+// # Who may call what
+//
+// A Decoder is safe for concurrent use, with a share.Session for each goroutine;
+// a Structure belongs to one goroutine. Plans are compiled once a type and kept
+// for the life of the process, as encoding/json keeps its own.
+//
+// What is returned may share memory with the last version and, through the
+// session's table, with any other object, and must not be written to. Without a
+// table it shares nothing. Nothing returned aliases the bytes that were given,
+// but for the keys of ProtobufKey and JSONKey.
+//
 // # Unsafe
 //
-// This folder is the only one of the module that imports unsafe. Three things
-// need it: fields are written at offsets, without reflection; memos are laid
+// This folder writes through unsafe, and no other of the module does
+// (internal/mutation compares memory). Three things need it: fields are written at offsets, without reflection; memos are laid
 // out by hand, so that the collector need not look at them; and keys that are
 // only looked up alias the bytes that they are read from.
 package wire
