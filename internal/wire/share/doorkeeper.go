@@ -5,26 +5,44 @@ import (
 	"sync/atomic"
 )
 
-// doorkeeper remembers what was seen lately, in a fixed number of bytes, so
+// doorkeeper remembers what was seen lately, in a bounded number of bytes, so
 // that only what comes a second time is let in. It forgets by generations: a
-// new one begins when the current one has as many sightings as half of its
-// places, larger as long as there is much to see.
+// new one begins when the current one has as many sightings as sets, larger as
+// long as there is much to see.
+//
+// Its answers are hints. Goroutines that race lose a sighting at worst, and 1
+// value in 4,096 is let in at its first sighting, since its mark is that of
+// another: 8 marks of 15 bits are compared with, where both generations are
+// full.
 type doorkeeper struct {
 	now  atomic.Pointer[generation]
 	past atomic.Pointer[generation]
 	mu   sync.Mutex // taken by who begins a generation
 }
 
+// generation holds sets of four marks in a word. With one place a value, two
+// values on the same place would push each other out at every sighting, and
+// both be unknown until a generation ends. A set holds 1 mark on average at a
+// generation's end, so 1 value in 230 does not fit into its.
 type generation struct {
-	n     atomic.Int32
-	marks []atomic.Uint32
+	n    atomic.Uint32
+	sets []atomic.Uint64
 }
 
 const (
-	minMarks = 1 << 8
-	// maxMarks is 512 KiB a generation. It remembers 65,536 to 131,072
+	markBits  = 16
+	marksASet = 64 / markBits
+	setBytes  = 8
+	// everyMark repeats a mark in each place, topBits is the highest of each.
+	everyMark = 1<<48 | 1<<32 | 1<<16 | 1
+	topBits   = everyMark << (markBits - 1)
+
+	minSets = 1 << 6
+	// maxSets is 512 KiB a generation. It remembers 65,536 to 131,072
 	// sightings, which are those of some thousand unlike pods.
-	maxMarks = 1 << 17
+	maxSets = 1 << 16
+	// maxDoorBytes is what two generations of it take.
+	maxDoorBytes = 2 * maxSets * setBytes
 )
 
 // seen reports whether x was seen lately, and from now on it was.
@@ -34,22 +52,38 @@ func (d *doorkeeper) seen(x uint64) bool {
 		g = d.begin(nil)
 	}
 	// Never 0, which is an empty place.
-	mark := uint32(x>>32) | 1
-	if g.has(x, mark) {
+	mark := x>>(64-markBits) | 1
+	set := g.set(x)
+	marks := set.Load()
+	if has(marks, mark) {
 		return true
 	}
-	if p := d.past.Load(); p != nil && p.has(x, mark) {
+	if p := d.past.Load(); p != nil && has(p.set(x).Load(), mark) {
 		return true
 	}
-	g.marks[x&uint64(len(g.marks)-1)].Store(mark)
-	if int(g.n.Add(1)) > len(g.marks)/2 {
+	n := g.n.Add(1)
+	if marks>>(64-markBits) == 0 {
+		marks = marks<<markBits | mark
+	} else {
+		// Whose place it takes differs from time to time, or the same ones
+		// would meet again.
+		at := n % marksASet * markBits
+		marks = marks&^(1<<markBits-1<<at) | mark<<at
+	}
+	set.Store(marks)
+	if int(n) >= len(g.sets) {
 		d.begin(g)
 	}
 	return false
 }
 
-func (g *generation) has(x uint64, mark uint32) bool {
-	return g.marks[x&uint64(len(g.marks)-1)].Load() == mark
+func (g *generation) set(x uint64) *atomic.Uint64 { return &g.sets[x&uint64(len(g.sets)-1)] }
+
+// has reports that a mark is among those of a set: whether one of the places
+// is 0 after the mark was taken off each.
+func has(marks, mark uint64) bool {
+	m := marks ^ mark*everyMark
+	return (m-everyMark)&^m&topBits != 0
 }
 
 // begin starts the generation after old.
@@ -59,12 +93,23 @@ func (d *doorkeeper) begin(old *generation) *generation {
 	if g := d.now.Load(); g != old {
 		return g
 	}
-	size := minMarks
+	sets := minSets
 	if old != nil {
-		size = min(2*len(old.marks), maxMarks)
+		sets = min(2*len(old.sets), maxSets)
 	}
-	g := &generation{marks: make([]atomic.Uint32, size)}
+	g := &generation{sets: make([]atomic.Uint64, sets)}
 	d.past.Store(old)
 	d.now.Store(g)
 	return g
+}
+
+// bytes is the memory that it takes, at most maxDoorBytes.
+func (d *doorkeeper) bytes() int {
+	n := 0
+	for _, p := range []*atomic.Pointer[generation]{&d.past, &d.now} {
+		if g := p.Load(); g != nil {
+			n += len(g.sets) * setBytes
+		}
+	}
+	return n
 }

@@ -1,0 +1,144 @@
+package share
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// seeded returns random numbers that a failure can be repeated with.
+func seeded(t testing.TB) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+func TestAllButFewUnitsAreAdmittedByTheirThirdSighting(t *testing.T) {
+	// Of 200 in 256 marks each pair that shares a place would once keep each
+	// other out for dozens of sightings. Many collections, since one is luck.
+	const units, sightings, collections = 200, 12, 50
+	r := seeded(t)
+	early, late, never := 0, 0, 0
+	for range collections {
+		var d doorkeeper
+		var xs [units]uint64
+		var admitted [units]int
+		for i := range xs {
+			xs[i] = r.Uint64()
+		}
+		for round := 1; round <= sightings; round++ {
+			for i, x := range xs {
+				if d.seen(x) && admitted[i] == 0 {
+					admitted[i] = round
+				}
+			}
+		}
+		for _, round := range admitted {
+			switch {
+			case round == 0:
+				never++
+			case round == 1:
+				early++
+			case round > 3:
+				late++
+			}
+		}
+	}
+	limit := collections * units / 500
+	if early > limit || late > limit || never > 0 {
+		t.Fatalf("of %d units %d were admitted at their first sighting and %d after their third, at most %d are expected; %d never", collections*units, early, late, limit, never)
+	}
+}
+
+func TestWhatWasSeenAmongTheLatestSightingsIsRemembered(t *testing.T) {
+	r := seeded(t)
+	var d doorkeeper
+	for range 3 * maxSets {
+		d.seen(r.Uint64())
+	}
+	// As many as a generation has are what the past one alone still knows.
+	const n = maxSets
+	xs := make([]uint64, n)
+	for i := range xs {
+		xs[i] = r.Uint64()
+		d.seen(xs[i])
+	}
+	forgotten := 0
+	for _, x := range xs {
+		if !d.seen(x) {
+			forgotten++
+		}
+	}
+	if limit := n / 100; forgotten > limit {
+		t.Fatalf("%d of the %d latest sightings were forgotten, at most %d are expected", forgotten, n, limit)
+	}
+}
+
+func TestTheDoorkeeperStaysWithinItsBytesAndLetsInNothingUnseen(t *testing.T) {
+	r := seeded(t)
+	var d doorkeeper
+	if d.bytes() != 0 {
+		t.Fatal("it takes memory before it has seen anything")
+	}
+	admitted := 0
+	for range 8 * maxSets {
+		if d.seen(r.Uint64()) {
+			admitted++
+		}
+	}
+	if limit := 8 * maxSets / 2048; admitted > limit {
+		t.Errorf("%d values were admitted at their first sighting, at most %d are expected", admitted, limit)
+	}
+	if got := d.bytes(); got != maxDoorBytes {
+		t.Errorf("it takes %d bytes; %d is what is promised", got, maxDoorBytes)
+	}
+}
+
+func TestAForgottenValueIsUnseenAgain(t *testing.T) {
+	r := seeded(t)
+	var d doorkeeper
+	xs := make([]uint64, 1_000)
+	for i := range xs {
+		xs[i] = r.Uint64()
+		d.seen(xs[i])
+	}
+	for range 4 * maxSets {
+		d.seen(r.Uint64())
+	}
+	remembered := 0
+	for _, x := range xs {
+		if d.seen(x) {
+			remembered++
+		}
+	}
+	if remembered > 10 {
+		t.Fatalf("%d of %d values are remembered that were seen long ago", remembered, len(xs))
+	}
+}
+
+func TestGoroutinesThatRaceLoseFewSightings(t *testing.T) {
+	r := seeded(t)
+	var d doorkeeper
+	xs := make([]uint64, 20_000)
+	for i := range xs {
+		xs[i] = r.Uint64()
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for _, x := range xs {
+				d.seen(x)
+			}
+		})
+	}
+	wg.Wait()
+	lost := 0
+	for _, x := range xs[len(xs)/2:] {
+		if !d.seen(x) {
+			lost++
+		}
+	}
+	if limit := len(xs) / 100; lost > limit {
+		t.Fatalf("%d of %d values that four goroutines saw are unseen, at most %d are expected", lost, len(xs)/2, limit)
+	}
+}
