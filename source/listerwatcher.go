@@ -69,7 +69,7 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
 	if len(opts.Drop) > 0 && opts.Door == nil {
-		errs = append(errs, errors.New("Drop: a ListerWatcher's objects are decoded already; use a transform, or a Door"))
+		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs a Door; a transform does without"))
 	}
 	if opts.OwnConnection {
 		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))

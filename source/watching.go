@@ -104,6 +104,9 @@ func (s *watching[T]) run() error {
 		}
 		if err := s.w.more(); err != nil {
 			switch {
+			case s.lines && len(s.w.unread()) > 0:
+				// Events that no line break follows may be among it.
+				s.lines = false
 			case err != io.EOF:
 				return err
 			case len(s.w.unread()) > 0:
