@@ -14,9 +14,9 @@ MODULES := . cmd/kinglet bench interop
 # `make long-cluster` does both.
 CLUSTER_LIGHT := ./nodes/... ./churn/...
 
-.PHONY: test lint vet staticcheck unit unit-cluster long-cluster e2e bench demo build clean
+.PHONY: test lint vet staticcheck unit fuzz unit-cluster long-cluster e2e bench demo build clean
 
-test: lint unit unit-cluster e2e
+test: lint unit fuzz unit-cluster e2e
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -43,6 +43,15 @@ staticcheck: $(BIN)/staticcheck
 
 unit:
 	@for m in $(MODULES); do echo "test $$m"; $(GO) test -C $$m -race -timeout 10m ./... || exit 1; done
+
+# Each fuzz target in turn, by a number of inputs: a run by the clock may end
+# in the midst of one, which counts as a failure. FUZZ=1000000x for a long one.
+FUZZ ?= 1000x
+fuzz:
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | sort | while IFS=: read -r file func; do \
+		echo "fuzz $${func#func } in $$(dirname "$$file")"; \
+		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null || exit 1; \
+	done
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)

@@ -31,8 +31,8 @@
 //
 // # Unsafe
 //
-// This folder writes through unsafe, and no other of the module does
-// (internal/mutation compares memory). Three things need it: fields are written at offsets, without reflection; memos are laid
-// out by hand, so that the collector need not look at them; and keys that are
-// only looked up alias the bytes that they are read from.
+// Of the module's folders only this one and internal/mutation import unsafe.
+// Three things need it here: fields are written at offsets, without reflection;
+// memos are laid out by hand, so that the collector need not look at them; and
+// keys that are only looked up alias the bytes that they are read from.
 package wire
