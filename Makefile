@@ -64,6 +64,13 @@ long-cluster: $(BIN)/staticcheck
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 
+# Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
+# decoders. make test takes a few of each.
+OBJECTS ?= 1000
+.PHONY: long-decoders
+long-decoders:
+	@for p in protobuf json untyped structure; do echo "decoders: $$p"; $(GO) test -timeout 90m -run 'Kind|Disturbed' ./internal/wire/$$p -args -objects $(OBJECTS) || exit 1; done
+
 # About 50 minutes in all. BENCH=-quick for a look. What wirebench finds is
 # also in bin/bench, as JSON and as charts.
 bench:
