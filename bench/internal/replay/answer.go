@@ -148,7 +148,7 @@ func (s *Server) watchFrom(w http.ResponseWriter, r *http.Request, e Encoding) e
 
 // follow sends what happens after m until the client goes or the era ends.
 func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error {
-	s.history.live()
+	s.history.live(m.era)
 	sent, era := m.head, m.era
 	for {
 		m = s.history.now()

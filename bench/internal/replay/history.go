@@ -50,10 +50,11 @@ func (h *history) list() moment {
 	return h.momentLocked()
 }
 
-// live is told that a watch has begun that has everything up to now.
-func (h *history) live() {
+// live is told that a watch of an era has begun that has everything up to now.
+// One that began before the era ended is about to end as well.
+func (h *history) live(era int) {
 	h.change(func() bool {
-		if !h.probe {
+		if !h.probe || h.era != era {
 			return false
 		}
 		h.probe = false
