@@ -120,8 +120,9 @@ func (c *Cursor) Rising() { c.rising = true }
 // nil. Looking for units in another order than they were noted is allowed, and
 // takes a search.
 func (c *Cursor) Find(field int) (*Record, Cursor) {
-	for range 2 {
-		for at := c.at; at < len(c.records); {
+	from, to := c.at, len(c.records)
+	for {
+		for at := from; at < to; {
 			r := &c.records[at]
 			next := at + 1 + r.len()
 			if int(r.field) == field {
@@ -135,14 +136,16 @@ func (c *Cursor) Find(field int) (*Record, Cursor) {
 			at = next
 		}
 		if c.rising {
-			c.at = len(c.records)
+			c.at = to
+			return nil, Cursor{}
 		}
-		if c.at == 0 || c.rising {
-			break
+		if from == 0 {
+			return nil, Cursor{}
 		}
-		c.at = 0
+		// What comes before; a unit that has no record does not move the
+		// cursor, so that the next one is found at once.
+		from, to = 0, from
 	}
-	return nil, Cursor{}
 }
 
 // Empty reports that there is nothing to find.
