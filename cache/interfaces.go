@@ -1,0 +1,118 @@
+package cache
+
+import kc "k8s.io/client-go/tools/cache"
+
+// Stores.
+type (
+	// Store holds objects by key.
+	Store = kc.Store
+	// Indexer is a Store that also finds objects by the values of index
+	// functions.
+	Indexer = kc.Indexer
+	// TypedIndexer is an Indexer with typed variants of its methods.
+	TypedIndexer[T any] = kc.TypedIndexer[T]
+	// ThreadSafeStore is an Indexer for who knows the keys already.
+	ThreadSafeStore = kc.ThreadSafeStore
+	// ThreadSafeStoreWithTransaction makes several writes as one.
+	ThreadSafeStoreWithTransaction = kc.ThreadSafeStoreWithTransaction
+	// TransactionStore is a Store that makes several writes as one.
+	TransactionStore = kc.TransactionStore
+	// MutationCache shows the results of one's own writes before the watch
+	// brings them.
+	MutationCache = kc.MutationCache
+	// ResourceVersionComparator says which of two objects is the newer.
+	ResourceVersionComparator = kc.ResourceVersionComparator
+	// ExpirationPolicy says which entries have had their time.
+	ExpirationPolicy = kc.ExpirationPolicy
+	// MutationDetector finds out who writes to objects of a cache.
+	MutationDetector = kc.MutationDetector
+	// GenericLister lists objects of any type from an Indexer.
+	GenericLister = kc.GenericLister
+	// GenericNamespaceLister is a GenericLister of one namespace.
+	GenericNamespaceLister = kc.GenericNamespaceLister
+	// Object is what the typed handlers and informers work with.
+	Object = kc.Object
+)
+
+// Queues.
+type (
+	// Queue is a store of what is still to be done, popped key by key.
+	Queue = kc.Queue
+	// QueueWithBatch is a Queue that can be popped in batches.
+	QueueWithBatch = kc.QueueWithBatch
+	// KeyListerGetter is what a queue asks for the objects known already.
+	KeyListerGetter = kc.KeyListerGetter
+	// KeyLister lists keys.
+	KeyLister = kc.KeyLister
+	// KeyGetter finds the object of a key.
+	KeyGetter = kc.KeyGetter
+)
+
+// List and watch.
+type (
+	// Lister lists a collection.
+	Lister = kc.Lister
+	// ListerWithContext lists a collection until its context ends.
+	ListerWithContext = kc.ListerWithContext
+	// Watcher begins a watch of a collection.
+	Watcher = kc.Watcher
+	// WatcherWithContext begins a watch that ends with its context.
+	WatcherWithContext = kc.WatcherWithContext
+	// ListerWatcher lists and watches a collection.
+	ListerWatcher = kc.ListerWatcher
+	// ListerWatcherWithContext lists and watches until its context ends.
+	ListerWatcherWithContext = kc.ListerWatcherWithContext
+	// Getter begins a GET request, as REST clients do.
+	Getter = kc.Getter
+)
+
+// Reflectors.
+type (
+	// ReflectorStore is what a Reflector keeps equal to a collection.
+	ReflectorStore = kc.ReflectorStore
+	// ReflectorBookmarkStore is a ReflectorStore that is told of bookmarks.
+	ReflectorBookmarkStore = kc.ReflectorBookmarkStore
+	// TransformingStore is a ReflectorStore that transforms objects itself.
+	TransformingStore = kc.TransformingStore
+	// ResourceVersionUpdater is told of the version that a Reflector is at.
+	ResourceVersionUpdater = kc.ResourceVersionUpdater
+	// RetryWithDeadline says whether an error is worth another try.
+	RetryWithDeadline = kc.RetryWithDeadline
+)
+
+// Controllers and informers.
+type (
+	// Controller runs a reflector and works off its queue.
+	Controller = kc.Controller
+	// SharedInformer keeps a copy of a collection and tells its handlers.
+	SharedInformer = kc.SharedInformer
+	// SharedIndexInformer is a SharedInformer with indexes.
+	SharedIndexInformer = kc.SharedIndexInformer
+	// TypedSharedIndexInformer is a SharedIndexInformer with typed variants of
+	// its methods.
+	TypedSharedIndexInformer[T Object] = kc.TypedSharedIndexInformer[T]
+	// ResourceEventHandler is told of changes.
+	ResourceEventHandler = kc.ResourceEventHandler
+	// TypedResourceEventHandler is told of changes of objects of one type.
+	TypedResourceEventHandler[T Object] = kc.TypedResourceEventHandler[T]
+	// ResourceEventHandlerRegistration is one handler of an informer.
+	ResourceEventHandlerRegistration = kc.ResourceEventHandlerRegistration
+	// DoneChecker is something that can be waited for.
+	DoneChecker = kc.DoneChecker
+)
+
+// Metrics.
+type (
+	// CounterMetric only grows.
+	CounterMetric = kc.CounterMetric
+	// GaugeMetric goes up and down.
+	GaugeMetric = kc.GaugeMetric
+	// HistogramMetric counts observations in buckets.
+	HistogramMetric = kc.HistogramMetric
+	// SummaryMetric sums observations up.
+	SummaryMetric = kc.SummaryMetric
+	// MetricsProvider makes the metrics of reflectors.
+	MetricsProvider = kc.MetricsProvider
+	// InformerMetricsProvider makes the metrics of informers.
+	InformerMetricsProvider = kc.InformerMetricsProvider
+)
