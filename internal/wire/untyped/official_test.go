@@ -11,10 +11,16 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var objects = flag.Int("objects", 3, "how many objects of each kind are decoded")
+var (
+	objects  = flag.Int("objects", 3, "how many objects of each kind are decoded")
+	seedFlag = flag.Uint64("seed", 0, "of what is random; 0: another each time")
+)
 
 func random(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
 	t.Logf("seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
 }
