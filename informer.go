@@ -100,6 +100,8 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Name:             i.opts.Name,
 		PageSize:         i.opts.PageSize,
 		DisableWatchList: i.opts.DisableWatchList,
+		WatchTimeoutMin:  i.opts.MinWatchTimeout,
+		WatchTimeoutMax:  2 * i.opts.MinWatchTimeout,
 		OnError:          i.opts.OnError,
 	})
 	return err
@@ -157,6 +159,14 @@ func (i *Informer[T]) named(err error) error {
 
 // Store reads the latest state, at any time, also before Run and after it.
 func (i *Informer[T]) Store() store.Reader[T] { return i.store }
+
+// WritableStore is the store itself, for programs that put objects into it by
+// their own hand, at any time: before Run, as unit tests do, or ahead of the
+// watch. Handlers are told of no such write. A handler that begins later has
+// it in its initial state, and the next change of the key has it as Old. What
+// the source says always wins: the first list, and each later one, removes
+// what it does not name. Indexes belong to the informer: see AddIndex.
+func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes
 // and resource version agree, and stay. Taking it costs the same for any size.

@@ -236,7 +236,7 @@ func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 		switch {
 		case c.Type == store.Deleted && c.Reason == store.Relist:
 			c.FinalStateUnknown = true
-		case c.Type == store.Updated && m.uid(c.Old) != m.uid(c.New):
+		case m.takesPlace(c):
 			replaced++
 		}
 	}
@@ -246,10 +246,21 @@ func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 	return changes
 }
 
+// takesPlace reports whether c is an object that took the place of another. An
+// object without a UID, such as one that was written to the store directly,
+// cannot be told from the next one.
+func (m *mirror[T]) takesPlace(c *store.Change[T]) bool {
+	if c.Type != store.Updated {
+		return false
+	}
+	was, is := m.uid(c.Old), m.uid(c.New)
+	return was != is && was != "" && is != ""
+}
+
 func (m *mirror[T]) splitReplaced(changes []store.Change[T], replaced int) []store.Change[T] {
 	out := make([]store.Change[T], 0, len(changes)+replaced)
 	for _, c := range changes {
-		if c.Type != store.Updated || m.uid(c.Old) == m.uid(c.New) {
+		if !m.takesPlace(&c) {
 			out = append(out, c)
 			continue
 		}

@@ -43,6 +43,10 @@ type Options[T any] struct {
 	DisableWatchList bool
 	// PageSize is the limit of a paged list; 500 if 0.
 	PageSize int64
+	// MinWatchTimeout is the least time after which the server is asked to end
+	// a watch; each asks for between once and twice that, so that watches of
+	// many clients do not end together. 5 minutes if 0.
+	MinWatchTimeout time.Duration
 	// RecoverPanics reports a handler's panic to OnError, as a
 	// *HandlerPanicError, and goes on with the next change. Otherwise a panic
 	// ends the process, as Go has it, naming the handler and the key.
@@ -84,6 +88,9 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	}
 	if o.PageSize < 0 {
 		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
+	}
+	if o.MinWatchTimeout < 0 {
+		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
 	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))

@@ -118,6 +118,11 @@ func (r *Registration[T]) WaitSynced(ctx context.Context) error {
 // times.
 func (r *Registration[T]) Remove() { r.r.Remove() }
 
+// SetResync changes the period of HandlerOptions.Resync; 0 or less ends
+// resyncs. A new period begins when the handler returns from the call under
+// way, or has synced if that is later.
+func (r *Registration[T]) SetResync(period time.Duration) { r.r.SetResync(period) }
+
 // Done returns a channel that is closed once the handler has been called for
 // the last time and has returned.
 func (r *Registration[T]) Done() <-chan struct{} { return r.r.Done() }

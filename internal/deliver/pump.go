@@ -27,13 +27,10 @@ func (r *Registration[T]) run(ctx context.Context) {
 	if !r.runReplay(ctx) {
 		return
 	}
-	var ticks <-chan time.Time
-	if r.opts.Resync > 0 {
-		ticker := time.NewTicker(r.opts.Resync)
-		defer ticker.Stop()
-		ticks = ticker.C
-	}
+	var clock resyncClock
+	defer clock.stop()
 	for {
+		ticks := clock.every(time.Duration(r.period.Load()))
 		due := false
 		select {
 		case <-ticks:

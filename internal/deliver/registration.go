@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -29,6 +30,11 @@ type Registration[T any] struct {
 	batch []store.Change[T]
 	// keep, once made, tells the goroutine when to give memory back.
 	keep *time.Timer
+
+	// period is that of resyncs in nanoseconds, 0 for none. The wake
+	// after a store makes an idle goroutine look at it; a busy one does so
+	// after each call.
+	period atomic.Int64
 
 	mu sync.Mutex
 
@@ -61,11 +67,13 @@ type flight struct {
 }
 
 func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) *Registration[T] {
-	return &Registration[T]{
+	r := &Registration[T]{
 		hub: h, handler: handler, opts: opts,
 		synced: make(chan struct{}), done: make(chan struct{}), wake: make(chan struct{}, 1),
 		queue: newQueue[T](opts),
 	}
+	r.period.Store(int64(opts.Resync))
+	return r
 }
 
 // Name returns the name that the handler goes by in errors.
@@ -232,7 +240,14 @@ func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, befo
 // wakeLocked wakes the goroutine if it waits and has something to do. Where a
 // token is left over from an earlier time, that does.
 func (r *Registration[T]) wakeLocked() {
-	if !r.idle || r.queue.len() == 0 && r.replay.snapshot == nil {
+	if r.queue.len() > 0 || r.replay.snapshot != nil {
+		r.rouseLocked()
+	}
+}
+
+// rouseLocked wakes the goroutine if it waits.
+func (r *Registration[T]) rouseLocked() {
+	if !r.idle {
 		return
 	}
 	r.idle = false

@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -10,6 +11,45 @@ import (
 // resyncChunk is how many objects a resync looks at in one step. Looking 128
 // keys up in the queue is what a commit may have to wait for.
 const resyncChunk = 128
+
+// resyncClock ticks at a period that may change.
+type resyncClock struct {
+	period time.Duration
+	ticker *time.Ticker // nil while period is 0
+}
+
+// every returns the channel of a clock with the given period, which begins
+// when it is another than before.
+func (c *resyncClock) every(period time.Duration) <-chan time.Time {
+	if period != c.period {
+		c.stop()
+		c.period = period
+		if period > 0 {
+			c.ticker = time.NewTicker(period)
+		}
+	}
+	if c.ticker == nil {
+		return nil
+	}
+	return c.ticker.C
+}
+
+func (c *resyncClock) stop() {
+	if c.ticker != nil {
+		c.ticker.Stop()
+		c.ticker = nil
+	}
+}
+
+// SetResync changes the period of HandlerOptions.Resync, at any time; 0 or
+// less ends resyncs. A new period begins when the handler returns from the
+// call under way, or has synced if that is later.
+func (r *Registration[T]) SetResync(period time.Duration) {
+	r.period.Store(int64(max(period, 0)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rouseLocked()
+}
 
 // runResync tells the handler of every object again. It returns false if the
 // handler's context has ended.

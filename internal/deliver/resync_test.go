@@ -192,3 +192,37 @@ func TestRemoveDuringAResyncEndsIt(t *testing.T) {
 		}
 	})
 }
+
+func TestAResyncPeriodCanBeChangedAtAnyTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 3
+		w := newWorld(t, Options[*object]{})
+		w.putAll(n)
+		l := newListener(w, HandlerOptions{})
+		r := w.add(t, l)
+		r.SetResync(time.Minute) // before it runs
+		w.hub.Synced()
+		stop := running(t, w)
+		<-r.Synced()
+		expect := func(after time.Duration, want int) {
+			t.Helper()
+			pause(after)
+			synctest.Wait()
+			if got := l.count(store.Resync); got != want {
+				t.Errorf("%d objects resynced, want %d", got, want)
+			}
+		}
+		expect(time.Minute, n)
+		r.SetResync(time.Second) // while it is idle
+		expect(time.Second, 2*n)
+		r.SetResync(0)
+		expect(time.Hour, 2*n)
+		r.SetResync(time.Hour)
+		expect(time.Hour-1, 2*n)
+		expect(1, 3*n)
+		stop()
+		if err := l.settled(); err != nil {
+			t.Error(err)
+		}
+	})
+}
