@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"sync"
+
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// informerMetrics is where the process-wide provider is kept. It is a global
+// because SetInformerMetricsProvider has no other place to put it.
+var informerMetrics struct {
+	once     sync.Once
+	mu       sync.RWMutex
+	provider InformerMetricsProvider // guarded by mu; nil until set
+}
+
+// SetInformerMetricsProvider sets the provider of metrics for all queues and
+// stores that are made after it and name none of their own. Only the first call
+// counts. Client-go's own informers, which another part of the program may
+// still use, get the same provider. It does not block and is safe for
+// concurrent use.
+func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
+	informerMetrics.once.Do(func() {
+		kc.SetInformerMetricsProvider(metricsProvider)
+		informerMetrics.mu.Lock()
+		defer informerMetrics.mu.Unlock()
+		informerMetrics.provider = metricsProvider
+	})
+}
+
+// informerMetricsProvider is the process-wide provider, or one that does
+// nothing.
+func informerMetricsProvider() InformerMetricsProvider {
+	informerMetrics.mu.RLock()
+	defer informerMetrics.mu.RUnlock()
+	if informerMetrics.provider == nil {
+		return noInformerMetrics{}
+	}
+	return informerMetrics.provider
+}
+
+// queueMetrics are the metrics of one queue.
+type queueMetrics struct {
+	queued  GaugeMetric
+	latency HistogramMetric
+}
+
+// newQueueMetrics asks provider, or the process-wide one if it is nil, for the
+// metrics of a queue. One whose name is not reserved has none.
+func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvider) queueMetrics {
+	if !id.Reserved() {
+		return queueMetrics{queued: noopMetric{}, latency: noopMetric{}}
+	}
+	if provider == nil {
+		provider = informerMetricsProvider()
+	}
+	return queueMetrics{
+		queued:  provider.NewQueuedItemMetric(id),
+		latency: provider.NewProcessingLatencyMetric(id),
+	}
+}
+
+// noopMetric is every metric, and does nothing.
+type noopMetric struct{}
+
+func (noopMetric) Inc()            {}
+func (noopMetric) Set(float64)     {}
+func (noopMetric) Observe(float64) {}
+
+// noInformerMetrics provides noopMetric.
+type noInformerMetrics struct{}
+
+func (noInformerMetrics) NewQueuedItemMetric(InformerNameAndResource) GaugeMetric {
+	return noopMetric{}
+}
+
+func (noInformerMetrics) NewProcessingLatencyMetric(InformerNameAndResource) HistogramMetric {
+	return noopMetric{}
+}
+
+func (noInformerMetrics) NewStoreResourceVersionMetric(InformerNameAndResource) GaugeMetric {
+	return noopMetric{}
+}
