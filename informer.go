@@ -65,10 +65,11 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 // assemble makes the stages, from the last to the first.
 func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	i.store, err = store.New(store.Options[T]{
-		KeyFunc:  i.opts.KeyFunc,
-		Indexers: i.opts.Indexers,
-		Equal:    i.sameVersion,
-		OnError:  i.deferred.add,
+		KeyFunc:      i.opts.KeyFunc,
+		RememberKeys: i.opts.RememberKeys,
+		Indexers:     i.opts.Indexers,
+		Equal:        i.sameVersion,
+		OnError:      i.deferred.add,
 	})
 	if err != nil {
 		return err

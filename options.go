@@ -21,6 +21,10 @@ type Options[T any] struct {
 	// KeyFunc reads an object's key: namespace and name if nil. It must agree
 	// with the keys that the source gives.
 	KeyFunc store.KeyFunc[T]
+	// RememberKeys has the store keep each key beside its object, for 48 bytes
+	// an object, and not read it from the object again: for a KeyFunc that is
+	// slow, or objects that somebody might rename.
+	RememberKeys bool
 	// UID reads what tells an object from a later one under the same key:
 	// metadata.uid if nil, for objects that have it.
 	UID func(T) types.UID

@@ -27,6 +27,9 @@ func (s *Store[T]) keyOf(obj T) (Key, error) {
 }
 
 func (s *Store[T]) callKey(obj T) (key Key, err error) {
+	if s.opts.KeyFunc == nil {
+		return Key{}, ErrNoKeyFunc
+	}
 	defer catch(&err)
 	return s.opts.KeyFunc(obj)
 }

@@ -80,7 +80,7 @@ type Memo any
 // Op is one write of a Batch.
 type Op[T any] struct {
 	// Key names the object. Invariant: for a put it equals the store's
-	// KeyFunc of Object.
+	// KeyFunc of Object, if the store has one.
 	Key Key
 	// Delete removes the key; Object, if the deleter knew it, is the final
 	// state and becomes Change.Old.
@@ -103,4 +103,11 @@ type Batch[T any] struct {
 	// ResourceVersion is the scope's version once the whole batch is
 	// applied; empty keeps the version there is.
 	ResourceVersion string
+	// AtOnce has readers see all of an applied batch or nothing, at the price
+	// of a copy of every page and node that it changes.
+	AtOnce bool
+	// Rewrite has Replace write every object, also one that is the very object
+	// that is held: its index values may have changed, where somebody modified
+	// it against the rules.
+	Rewrite bool
 }

@@ -133,10 +133,16 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, slot uint32, 
 	if v.pages.page(slot).owner > v.epoch {
 		f.add("a page belongs to a later version")
 	}
-	k, err := v.store.opts.KeyFunc(e.obj)
-	if err != nil {
-		f.add("slot %d: no key: %w", slot, err)
-		return last
+	k := v.keyOf(slot)
+	if fn := v.store.opts.KeyFunc; fn != nil {
+		now, err := fn(e.obj)
+		if err != nil {
+			f.add("slot %d: no key: %w", slot, err)
+			return last
+		}
+		if now != k {
+			f.add("%s was modified: its key is %s now", k, now)
+		}
 	}
 	if last != nil && last.Compare(k) >= 0 {
 		f.add("%s stands behind %s", k, last)
@@ -229,10 +235,11 @@ func (s *Store[T]) Check() error {
 	if free != int(s.free.n) || free+v.n != int(s.slots) || wrong > 0 {
 		f.add("%d slots: %d free (counted %d), %d objects; %d pages with free slots are listed wrongly", s.slots, free, s.free.n, v.n, wrong)
 	}
-	v.eachSlot(v.root, func(slot uint32) {
+	v.eachSlot(v.root, func(slot uint32) bool {
 		if s.free.has(slot) {
 			f.add("slot %d is in use and free", slot)
 		}
+		return true
 	})
 	s.checkHints(&f, v.n)
 	for i, x := range s.indexers {
@@ -283,13 +290,14 @@ func (s *Store[T]) checkFilings(f *findings, v *Snapshot[T], x *indexer[T], r *i
 		e.eachSlot(func(slot uint32) { filed[slot] = append(filed[slot], e.value) })
 		return true
 	})
-	v.eachSlot(v.root, func(slot uint32) {
+	v.eachSlot(v.root, func(slot uint32) bool {
 		values := filed[slot]
 		slices.Sort(values)
 		if !x.filedUnder(*s.filings.at(slot, x.col), slot, values) {
 			f.add("index %q has slot %d under %q, the books do not", x.name, slot, values)
 		}
 		delete(filed, slot)
+		return true
 	})
 	for _, slot := range slices.Sorted(maps.Keys(filed)) {
 		f.add("index %q has slot %d, which is not in use", x.name, slot)

@@ -11,6 +11,10 @@ var ErrNoIndex = errors.New("no such index")
 // ErrIndexExists is wrapped when an index is added under a name in use.
 var ErrIndexExists = errors.New("index exists already")
 
+// ErrNoKeyFunc is wrapped by the error of a write that names no key, to a store
+// that cannot read keys from objects.
+var ErrNoKeyFunc = errors.New("the store has no key function")
+
 // KeyError says that an object has no usable key. Nothing was written.
 type KeyError struct {
 	// Object describes what it was (its type, and name where known).

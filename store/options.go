@@ -6,11 +6,19 @@ import (
 	"slices"
 )
 
-// Options says what a store keeps. KeyFunc is required.
+// Options says what a store keeps. KeyFunc or RememberKeys is required.
 type Options[T any] struct {
 	// KeyFunc reads an object's key. An object for which it fails or panics
-	// is not stored, and reported as a *KeyError.
+	// is not stored, and reported as a *KeyError. Nil: objects are stored
+	// under whatever key Write, Apply and Replace are given, and RememberKeys
+	// must be set.
 	KeyFunc KeyFunc[T]
+
+	// RememberKeys keeps each key beside its object, 48 bytes an object, and
+	// does not read it from the object again. Then KeyFunc is called once a
+	// write, may be slow, and an object that somebody renames after storing
+	// it, against the rules, stays under the key that it was stored under.
+	RememberKeys bool
 
 	// Indexers are the indexes that the store begins with, by name. A function
 	// that fails or panics for an object leaves it out of that index alone,
@@ -31,8 +39,8 @@ type Options[T any] struct {
 
 func (o *Options[T]) validate() error {
 	var errs []error
-	if o.KeyFunc == nil {
-		errs = append(errs, errors.New("store: Options.KeyFunc is missing"))
+	if o.KeyFunc == nil && !o.RememberKeys {
+		errs = append(errs, errors.New("store: Options.KeyFunc is missing, and RememberKeys not set"))
 	}
 	for name, fn := range o.Indexers {
 		if fn == nil {

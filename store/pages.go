@@ -32,7 +32,16 @@ type page[T any] struct {
 	used  int // slots in use
 	// memos is nil until one of these slots is given a memo.
 	memos *[pageLen]Memo
+	// keys is nil unless the store remembers keys.
+	keys  *keyPage
 	slots [pageLen]entry[T]
+}
+
+// keyPage holds the keys of a page's slots. A key stays as long as its slot is
+// in use, so the versions of a page share one until a slot comes or goes.
+type keyPage struct {
+	owner uint64
+	slots [pageLen]Key
 }
 
 type dir[T any] struct {
@@ -130,6 +139,19 @@ func (p *page[T]) put(slot uint32, print uint64, obj T, memo Memo) {
 	}
 }
 
+// setKey remembers the key of a slot of an owned page, or forgets it.
+func (p *page[T]) setKey(slot uint32, key Key) {
+	switch {
+	case p.keys == nil:
+		p.keys = &keyPage{owner: p.owner}
+	case p.keys.owner != p.owner:
+		c := *p.keys
+		c.owner = p.owner
+		p.keys = &c
+	}
+	p.keys.slots[slot%pageLen] = key
+}
+
 // clear empties a slot of the version's pages, and lets go of a page that has
 // become empty.
 func (t *pageTable[T]) clear(slot uint32, epoch uint64) {
@@ -138,6 +160,9 @@ func (t *pageTable[T]) clear(slot uint32, epoch uint64) {
 	p.slots[i] = entry[T]{}
 	if p.memos != nil {
 		p.memos[i] = nil
+	}
+	if p.keys != nil {
+		p.setKey(slot, Key{})
 	}
 	if p.used--; p.used == 0 {
 		t.dirs[slot>>(pageBits+dirBits)].pages[slot>>pageBits%dirLen] = nil

@@ -14,8 +14,8 @@ import (
 // Changes are appended in the order of the operations, the deletes after them
 // in the order of keys, all with the batch's ResourceVersion. A Deleted change
 // has FinalStateUnknown set, for the delete itself was missed. An object that
-// is the very one that is held (the same pointer) is not written again; nor is
-// one of which Options.Equal says that it equals it, and that one is reported
+// is the very one that is held (the same pointer) is not written again, unless
+// b.Rewrite says so; nor is one of which Options.Equal says that it equals it, and that one is reported
 // as no change either.
 //
 // It costs a look at every object of the list, and at every object of the
@@ -57,7 +57,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 		if at.found() {
 			named.set(at.slot)
 			c.Type, c.Old = Updated, at.object()
-			write = s.identical == nil || !s.identical(c.Old, op.Object)
+			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
 			if s.opts.Equal != nil && (!write || s.equal(op.Key, c.Old, op.Object)) {
 				continue
 			}
@@ -81,10 +81,11 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32
-	w.eachSlot(w.root, func(slot uint32) {
+	w.eachSlot(w.root, func(slot uint32) bool {
 		if !named.has(slot) && s.inScope(&b.Scope, w.keyOf(slot)) {
 			missing = append(missing, slot)
 		}
+		return true
 	})
 	for _, slot := range missing {
 		key := w.keyOf(slot)
@@ -96,19 +97,24 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	}
 }
 
-// eachSlot visits the slots below n in key order.
-func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32)) {
+// eachSlot visits the slots below n in key order until visit returns false.
+func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32) bool) bool {
 	switch {
 	case n == nil:
 	case n.in == nil:
 		for _, slot := range n.slots[:n.n] {
-			visit(slot)
+			if !visit(slot) {
+				return false
+			}
 		}
 	default:
 		for _, kid := range n.in.kids[:n.n+1] {
-			v.eachSlot(kid, visit)
+			if !v.eachSlot(kid, visit) {
+				return false
+			}
 		}
 	}
+	return true
 }
 
 // slotBits is a set of slots.

@@ -28,6 +28,19 @@ func (s *slotSet) max() int {
 	return setLeafMax
 }
 
+// walk yields the slots, a leaf at a time, until yield returns false.
+func (s *slotSet) walk(yield func([]uint32) bool) bool {
+	if s.kids == nil {
+		return yield(s.low)
+	}
+	for _, kid := range s.kids {
+		if !kid.walk(yield) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *slotSet) own(epoch uint64) *slotSet {
 	if s.owner == epoch {
 		return s

@@ -99,10 +99,7 @@ func (v *Snapshot[T]) All() iter.Seq[T] {
 // Keys iterates over all keys in order.
 func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
-		v.walk(v.root, func(obj T) bool {
-			k, _ := v.store.opts.KeyFunc(obj)
-			return yield(k)
-		})
+		v.eachSlot(v.root, func(slot uint32) bool { return yield(v.keyOf(slot)) })
 	}
 }
 
@@ -231,26 +228,38 @@ func (v *Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 }
 
 func (v *Snapshot[T]) walkValue(root *valueNode, value string, yield func(T) bool) {
+	v.walkSlots(root, value, func(slots []uint32) bool { return v.visit(slots, yield) })
+}
+
+// IndexKeys iterates over the keys of the objects that ByIndex would yield, in
+// the same order. The error wraps ErrNoIndex if there is no such index.
+func (v *Snapshot[T]) IndexKeys(index, value string) (iter.Seq[Key], error) {
+	root, err := v.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Key) bool) {
+		v.walkSlots(root, value, func(slots []uint32) bool {
+			for _, slot := range slots {
+				if !yield(v.keyOf(slot)) {
+					return false
+				}
+			}
+			return true
+		})
+	}, nil
+}
+
+// walkSlots yields the slots that an index has under a value, some at a time.
+func (v *Snapshot[T]) walkSlots(root *valueNode, value string, yield func([]uint32) bool) {
 	e := root.find(v.store.hints.hashValue(value), value)
 	switch {
 	case e == nil:
 	case e.set == nil:
-		v.visit(e.few[:e.n], yield)
+		yield(e.few[:e.n])
 	default:
-		v.walkSet(e.set, yield)
+		e.set.walk(yield)
 	}
-}
-
-func (v *Snapshot[T]) walkSet(s *slotSet, yield func(T) bool) bool {
-	if s.kids == nil {
-		return v.visit(s.low, yield)
-	}
-	for _, kid := range s.kids {
-		if !v.walkSet(kid, yield) {
-			return false
-		}
-	}
-	return true
 }
 
 // IndexCount returns how many objects ByIndex would yield, without visiting

@@ -4,9 +4,13 @@ package store
 // numbers and read keys from the objects where that cannot be avoided. Its
 // methods are the snapshot's, since a slot means something only in a version.
 
-// keyOf reads the key of the object in a slot in use.
+// keyOf returns the key of the object in a slot in use.
 func (v *Snapshot[T]) keyOf(slot uint32) Key {
-	k, _ := v.store.opts.KeyFunc(v.pages.page(slot).slots[slot%pageLen].obj)
+	p := v.pages.page(slot)
+	if p.keys != nil {
+		return p.keys.slots[slot%pageLen]
+	}
+	k, _ := v.store.opts.KeyFunc(p.slots[slot%pageLen].obj)
 	return k
 }
 

@@ -86,7 +86,7 @@ type keptSnapshot struct {
 
 func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
 	p := &pair{t: t, dice: d, names: names, model: storetest.New[*item]()}
-	opts := store.Options[*item]{KeyFunc: itemKey, Indexers: map[string]store.IndexFunc[*item]{}}
+	opts := store.Options[*item]{KeyFunc: itemKey, Indexers: map[string]store.IndexFunc[*item]{}, RememberKeys: d.IntN(2) == 1}
 	opts.OnError = func(err error) {
 		if ie := (*store.IndexError)(nil); !errors.As(err, &ie) || ie.Index != "node" {
 			t.Errorf("reported: %v", err)

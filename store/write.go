@@ -31,6 +31,29 @@ func (s *Store[T]) Put(obj T) error {
 	return nil
 }
 
+// Write makes one operation, in the scope of everything: it puts op.Object
+// under op.Key, or deletes what is under it. Deleting a key that is absent
+// changes no more than the resource version. The error is a *KeyError, if the
+// object's key is not the one that op names, and then nothing has changed. It
+// allocates as little as Put.
+func (s *Store[T]) Write(op Op[T]) error {
+	if err := s.checkKey(&op); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.unlock()
+	at := s.locate(op.Key)
+	switch {
+	case !op.Delete:
+		s.put(at, op.Key, &op, "")
+	case at.found():
+		s.erase(at, op.Key, "", op.ResourceVersion)
+	case op.ResourceVersion != "":
+		s.begin().setVersion("", op.ResourceVersion)
+	}
+	return nil
+}
+
 // Delete removes a key and returns the object that was there.
 func (s *Store[T]) Delete(key Key) (T, bool) {
 	s.mu.Lock()
@@ -45,8 +68,9 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 
 // Apply makes the operations of a batch, in their order, and appends to
 // changes what each changed; deleting a key that is absent changes nothing.
-// Readers may see the batch in parts: every operation as a whole, and no later
-// one without the earlier. All of it is seen once Apply has returned.
+// Readers may see the batch in parts, unless b.AtOnce is set: every operation
+// as a whole, and no later one without the earlier. All of it is seen once
+// Apply has returned.
 //
 // A put whose object has no key, not the one that the operation names, or one
 // outside the batch's scope, and a delete outside it, change nothing and are
@@ -56,6 +80,9 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 	s.mu.Lock()
 	defer s.unlock()
 	changes = slices.Grow(changes, len(b.Ops))
+	if b.AtOnce && len(b.Ops) > 0 {
+		s.beginDraft()
+	}
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if !s.admit(&b.Scope, op) {
@@ -85,7 +112,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 			s.put(at, op.Key, op, b.Scope.ID)
 		}
 		changes = append(changes, c)
-		if s.draft != nil {
+		if s.draft != nil && !b.AtOnce {
 			if s.drafted++; s.drafted >= maxDraft {
 				s.publish()
 			}
@@ -100,21 +127,28 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 
 // admit reports whether an operation can be made; if not, that is noted.
 func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
-	if !op.Delete {
-		key, err := s.keyOf(op.Object)
-		if err == nil && key != op.Key {
-			err = &KeyError{Object: describe(op.Object), Err: fmt.Errorf("it is %s, and arrived as %s", key, op.Key)}
-		}
-		if err != nil {
-			s.errs = append(s.errs, err)
-			return false
-		}
+	if err := s.checkKey(op); err != nil {
+		s.errs = append(s.errs, err)
+		return false
 	}
 	if !s.inScope(scope, op.Key) {
 		s.errs = append(s.errs, &KeyError{Object: op.Key.String(), Err: fmt.Errorf("not in scope %q", scope.ID)})
 		return false
 	}
 	return true
+}
+
+// checkKey returns a *KeyError if an operation puts an object under a key that
+// is not its own.
+func (s *Store[T]) checkKey(op *Op[T]) error {
+	if op.Delete || s.opts.KeyFunc == nil {
+		return nil
+	}
+	key, err := s.keyOf(op.Object)
+	if err == nil && key != op.Key {
+		err = &KeyError{Object: describe(op.Object), Err: fmt.Errorf("it is %s, and arrived as %s", key, op.Key)}
+	}
+	return err
 }
 
 // location is where the writer found a key, or did not.
@@ -162,8 +196,12 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 	}
 
 	w := s.begin()
-	w.pages.own(slot, w.epoch).put(slot, at.print, op.Object, op.Memo)
+	p := w.pages.own(slot, w.epoch)
+	p.put(slot, at.print, op.Object, op.Memo)
 	if !at.found() {
+		if s.opts.RememberKeys {
+			p.setKey(slot, key)
+		}
 		w.insert(key, slot)
 		w.n++
 	}
