@@ -9,17 +9,20 @@ import "github.com/kinglet-go/kinglet/internal/wire/share"
 //
 // It is bounded in bytes, and keeps no value from being collected for longer
 // than that; forgetting one affects no object. It takes next to no memory
-// until objects repeat themselves. Safe for concurrent use.
+// until objects repeat themselves. Beyond the bound it remembers, in 2 MiB at
+// most, hashes of what it has seen once. Safe for concurrent use.
 type Sharing struct{ table *share.Table }
 
-// NewSharing returns a Sharing that keeps at most maxBytes of values; 64 MiB
-// if 0.
+// NewSharing returns a Sharing that keeps at most maxBytes of values and
+// strings, what it takes to find them included; 64 MiB if 0.
 func NewSharing(maxBytes int64) *Sharing {
 	return &Sharing{table: share.NewTable(int(max(maxBytes, 0)))}
 }
 
 // SharingStats says how much a Sharing keeps.
 type SharingStats struct {
+	// Values is how many values are shared. Bytes is what they and the shared
+	// strings take, at most MaxBytes.
 	Values          int
 	Bytes, MaxBytes int64
 }

@@ -14,6 +14,17 @@
 //     entry, and the table is bounded in bytes. An entry that is evicted
 //     affects no object.
 //
+// Strings outside of shared values, names for example, are made one by their
+// bytes: Table.String. They count in the same bound.
+//
+// # What it takes
+//
+// Values, strings, and what finds them stay within the table's bytes, exactly;
+// strings have a quarter at most, so 16 MiB of a table of the default size, a
+// single value an eighth. The two doorkeepers, which know what was sighted
+// once, grow to 1 MiB each beside it. A table that nobody has used takes less
+// than 200 bytes, one with a hundred small objects less than 16 KiB.
+//
 // # Why a hash is enough
 //
 // Nothing is compared but hashes, since the bytes are gone. A Hash is 96 bits
@@ -26,6 +37,8 @@
 //
 // # Who may call what
 //
-// Table is safe for concurrent use and takes no lock to read. A Session
-// belongs to one goroutine. A Memo is immutable.
+// Table is safe for concurrent use and takes no lock to read. Two kinds of
+// mutexes, never held together, order what changes it: the table's, which who
+// adds a value or a string takes, and a doorkeeper's, for a new generation. A
+// Session belongs to one goroutine. A Memo is immutable.
 package share

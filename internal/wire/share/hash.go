@@ -13,7 +13,8 @@ type hasher struct{ a, b maphash.Seed }
 
 func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
 
-// Sum returns the hash of raw. It reads raw twice, at some 12 GB/s.
+// Sum returns the hash of raw. It reads raw twice, at 6 to 8 GB/s
+// together; a short one takes 13 ns.
 func (h *hasher) Sum(raw []byte) Hash {
 	return Hash{A: maphash.Bytes(h.a, raw), B: uint32(maphash.Bytes(h.b, raw))}
 }

@@ -2,67 +2,48 @@ package share
 
 import (
 	"hash/maphash"
-	"sync"
+	"math/bits"
 	"sync/atomic"
-	"unsafe"
 )
 
-// strings makes one string of equal ones. It is a cache: each string has two
-// places, and comparing bytes decides, so a hash of 64 bits is plenty.
+// strings makes one string of equal ones. It is a cache, and comparing bytes
+// decides, so a hash of 64 bits is plenty. To read it takes no lock; what
+// changes it is guarded by the table's mu.
 type strings struct {
 	cache atomic.Pointer[stringCache]
 	door  doorkeeper
-	mu    sync.Mutex // taken by who grows the cache
+	n     int // strings; guarded by the table's mu
+	bytes int // of boxes and buckets; guarded by the table's mu
 }
 
 type stringCache struct {
-	n      atomic.Int32
-	places []atomic.Pointer[string]
+	buckets []bucket
+}
+
+// bucket is a cache line, which is all that a miss reads: of the strings that
+// are not there 1 in 37 has a tag that is (7 of 256), and is compared.
+type bucket struct {
+	// tags has in byte i eight bits of the hash of what boxes[i] points to, and
+	// in its last byte which of them is replaced next. It is written after the
+	// box: a reader who comes between misses a string, and never takes one for
+	// another.
+	tags  atomic.Uint64
+	boxes [bucketBoxes]atomic.Pointer[string]
 }
 
 const (
-	// maxInterned is the longest string that is looked for: images and label
-	// values are shorter, messages and unique identifiers may be longer.
-	maxInterned = 256
-	minPlaces   = 1 << 6
-	maxPlaces   = 1 << 16
+	bucketBoxes = 7
+	bucketBytes = 64
+	handShift   = 8 * bucketBoxes
+	everyByte   = 0x0101010101010101
+	// boxTops is the top bit of the tag of each box.
+	boxTops = 0x0080808080808080
+
+	minBuckets = 1 << 2
+	// maxBuckets is 57,344 strings. They take 17 MB if each has 256 bytes,
+	// and 3 MB if they are as long as most are.
+	maxBuckets = 1 << 13
 )
-
-// get returns b as a string, and where the cache has it, nil if it has not.
-func (s *strings) get(h *hasher, b []byte) (string, *string) {
-	if len(b) == 0 {
-		return "", nil
-	}
-	if len(b) > maxInterned {
-		return string(b), nil
-	}
-	x := maphash.Bytes(h.a, b)
-	if p := s.find(x, unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
-		return *p, p
-	}
-	v := string(b)
-	if !s.door.seen(x) {
-		return v, nil
-	}
-	return v, s.keep(h, x, v)
-}
-
-// known returns where the cache has a string that equals v, nil if it has
-// none: v is long, or this is its first sighting.
-func (s *strings) known(h *hasher, v string) *string {
-	if v == "" || len(v) > maxInterned {
-		return nil
-	}
-	x := maphash.String(h.a, v)
-	if p := s.find(x, v); p != nil {
-		return p
-	}
-	if !s.door.seen(x) {
-		return nil
-	}
-	// v may be a part of something larger, which must not stay for its sake.
-	return s.keep(h, x, string([]byte(v)))
-}
 
 // find returns where the cache has v.
 func (s *strings) find(x uint64, v string) *string {
@@ -70,63 +51,107 @@ func (s *strings) find(x uint64, v string) *string {
 	if c == nil {
 		return nil
 	}
-	if p := c.place(x).Load(); p != nil && *p == v {
-		return p
-	}
-	if p := c.other(x).Load(); p != nil && *p == v {
-		return p
+	b := c.bucket(x)
+	m := b.tags.Load() ^ x>>56*everyByte
+	// A byte above one that is 0 may be taken for 0, which costs a comparison.
+	for zero := (m - everyByte) &^ m & boxTops; zero != 0; zero &= zero - 1 {
+		if p := b.boxes[bits.TrailingZeros64(zero)/8].Load(); p != nil && *p == v {
+			return p
+		}
 	}
 	return nil
 }
 
-// keep puts v into the cache and returns where it is.
-func (s *strings) keep(h *hasher, x uint64, v string) *string {
-	c := s.cache.Load()
-	if c == nil || int(c.n.Add(1)) > len(c.places)/2 && len(c.places) < maxPlaces {
-		c = s.grow(h, c)
+func (c *stringCache) bucket(x uint64) *bucket { return &c.buckets[x&uint64(len(c.buckets)-1)] }
+
+// keepLocked puts a copy of v into the cache and returns where it is, nil if
+// it cannot be had within limit bytes.
+func (s *strings) keepLocked(seed maphash.Seed, x uint64, v string, limit int) *string {
+	if p := s.find(x, v); p != nil {
+		return p
 	}
-	place := c.place(x)
-	if place.Load() != nil {
-		if other := c.other(x); other.Load() == nil || x>>63 != 0 {
-			place = other
+	c := s.cache.Load()
+	if c == nil || len(c.buckets) < maxBuckets && c.bucket(x).full() && 2*s.n >= bucketBoxes*len(c.buckets) {
+		c = s.growLocked(seed, c, limit)
+		if c == nil {
+			return nil
 		}
 	}
-	cached := new(string)
-	*cached = v
-	place.Store(cached)
-	return cached
-}
-
-func (c *stringCache) place(x uint64) *atomic.Pointer[string] {
-	return &c.places[x&uint64(len(c.places)-1)]
-}
-
-func (c *stringCache) other(x uint64) *atomic.Pointer[string] {
-	return &c.places[x>>32&uint64(len(c.places)-1)]
-}
-
-func (s *strings) grow(h *hasher, old *stringCache) *stringCache {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c := s.cache.Load(); c != old {
-		return c
+	b := c.bucket(x)
+	at := b.place()
+	if s.bytes+boxBytes(v) > limit {
+		at = b.oldest()
 	}
-	size := minPlaces
-	if old != nil {
-		size = 2 * len(old.places)
+	freed := 0
+	if old := b.boxes[at].Load(); old != nil {
+		freed = boxBytes(*old)
 	}
-	c := &stringCache{places: make([]atomic.Pointer[string], size)}
+	if s.bytes-freed+boxBytes(v) > limit {
+		return nil
+	}
+	p, bytes := newBox(v)
+	if freed == 0 {
+		s.n++
+	}
+	s.bytes += bytes - freed
+	b.put(at, x, p)
+	return p
+}
+
+// full reports that each place is taken.
+func (b *bucket) full() bool { return b.boxes[bucketBoxes-1].Load() != nil }
+
+// place returns where the next string goes: the first empty place, or the
+// oldest's.
+func (b *bucket) place() int {
+	for i := range b.boxes {
+		if b.boxes[i].Load() == nil {
+			return i
+		}
+	}
+	return b.oldest()
+}
+
+// oldest returns the place of the string that has been there for longest.
+func (b *bucket) oldest() int {
+	if at := int(b.tags.Load() >> handShift); b.boxes[at].Load() != nil {
+		return at
+	}
+	// The places behind were never taken.
+	return 0
+}
+
+func (b *bucket) put(at int, x uint64, p *string) {
+	tags := b.tags.Load()
+	if b.boxes[at].Load() != nil {
+		tags = tags&(1<<handShift-1) | uint64(at+1)%bucketBoxes<<handShift
+	}
+	b.boxes[at].Store(p)
+	b.tags.Store(tags&^(0xff<<(8*at)) | x>>56<<(8*at))
+}
+
+// growLocked moves the strings to a cache of twice the size, and returns it;
+// the old one if there is no room for more. Readers go on with the old one
+// meanwhile.
+func (s *strings) growLocked(seed maphash.Seed, old *stringCache, limit int) *stringCache {
+	n, more := minBuckets, minBuckets
 	if old != nil {
-		for i := range old.places {
-			p := old.places[i].Load()
-			if p == nil {
-				continue
-			}
-			x := maphash.String(h.a, *p)
-			if place := c.place(x); place.Load() == nil {
-				place.Store(p)
-			} else {
-				c.other(x).Store(p)
+		n, more = 2*len(old.buckets), len(old.buckets)
+	}
+	if s.bytes+more*bucketBytes > limit {
+		return old
+	}
+	c := &stringCache{buckets: make([]bucket, n)}
+	s.bytes += more * bucketBytes
+	if old != nil {
+		for i := range old.buckets {
+			for j := range old.buckets[i].boxes {
+				if p := old.buckets[i].boxes[j].Load(); p != nil {
+					// There is room: a bucket's strings go to two.
+					x := maphash.String(seed, *p)
+					b := c.bucket(x)
+					b.put(b.place(), x, p)
+				}
 			}
 		}
 	}

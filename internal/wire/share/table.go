@@ -1,6 +1,7 @@
 package share
 
 import (
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -27,10 +28,12 @@ type Table struct {
 	strings strings
 	door    doorkeeper
 
-	slots atomic.Pointer[slots]
-	mu    sync.Mutex
 	max   int
-	bytes int // of all entries; guarded by mu
+	slots atomic.Pointer[slots]
+	// mu is taken by who changes what is kept, values or strings. Neither
+	// happens once what a cluster has in common is known.
+	mu    sync.Mutex
+	bytes int // of entries, their values and slots; guarded by mu
 	n     int // entries; guarded by mu
 	hand  int // where the clock stands; guarded by mu
 }
@@ -47,27 +50,41 @@ type slots struct {
 type entry struct {
 	unit  Unit
 	hash  Hash
-	bytes int32
+	bytes uint32
 	// used is set by whoever finds it and taken back by the clock's hand.
 	used  atomic.Bool
 	value Value
 }
 
-// entryOverhead is the entry itself (56 bytes in a class of 64) and its place
-// in slots, at most half of which are taken.
-const entryOverhead = 64 + 16
+const (
+	// entryBytes is the entry itself: 8 bytes of unit, 16 of hash, 8 of size
+	// and used, 16 of value.
+	entryBytes = 48
+	slotBytes  = 8
+	minSlots   = 1 << 4
+	// maxValue is the largest share of a table that one value may take, so
+	// that a few large ones do not push out all others.
+	maxValue = 8
+	// maxSlots and stringsShare are the largest shares of the slots, and of
+	// strings with their places.
+	maxSlots     = 4
+	stringsShare = 4
+)
 
 // DefaultBytes bounds a table if nothing else is said. 500 pod templates take
 // about 6 MB.
 const DefaultBytes = 64 << 20
 
-// NewTable returns a table that keeps at most maxBytes of values alive;
-// DefaultBytes if it is 0. It takes next to no memory until it is used.
+// NewTable returns a table that keeps at most maxBytes of values and strings
+// alive, what it takes to find them included; DefaultBytes if it is 0, nothing
+// if it is negative. Beyond are two doorkeepers, which grow with what is
+// sighted to 1 MiB each, and, while it grows, the slots that it grows out of.
+// It takes next to no memory until it is used.
 func NewTable(maxBytes int) *Table {
 	if maxBytes == 0 {
 		maxBytes = DefaultBytes
 	}
-	return &Table{hasher: newHasher(), max: maxBytes}
+	return &Table{hasher: newHasher(), max: max(maxBytes, 0)}
 }
 
 // Get returns the value that a unit's bytes became before.
@@ -98,9 +115,13 @@ func (s *slots) home(unit Unit, h Hash) int {
 
 // Offer says that a unit's bytes became this value, of which others may be
 // given a share from now on. It is taken in at its second sighting. bytes is
-// what is alive with it.
+// what is alive with it; what takes more than an eighth of the table is not
+// taken in. The second sighting takes a lock, the first does not.
 func (t *Table) Offer(unit Unit, h Hash, v Value, bytes int) {
-	if bytes+entryOverhead > t.max/8 || !t.door.seen(h.A^uint64(unit)) {
+	if bytes < 0 || bytes > math.MaxInt32 || bytes > t.max/maxValue-entryBytes {
+		return
+	}
+	if !t.door.seen(h.A ^ uint64(unit)) {
 		return
 	}
 	t.mu.Lock()
@@ -108,16 +129,25 @@ func (t *Table) Offer(unit Unit, h Hash, v Value, bytes int) {
 	if _, ok := t.Get(unit, h); ok {
 		return
 	}
-	for t.n > 0 && t.bytes+bytes+entryOverhead > t.max {
-		t.evict()
-	}
 	s := t.slots.Load()
 	if s == nil || 2*(t.n+1) > len(s.entries) {
-		s = t.grow(s)
+		if s = t.growLocked(s); s == nil {
+			return
+		}
 	}
-	s.put(&entry{unit: unit, hash: h, bytes: int32(bytes), value: v})
+	t.makeRoomLocked(bytes + entryBytes)
+	s.put(&entry{unit: unit, hash: h, bytes: uint32(bytes), value: v})
 	t.n++
-	t.bytes += bytes + entryOverhead
+	t.bytes += bytes + entryBytes
+}
+
+// makeRoomLocked evicts until there is room for so many bytes. Without entries
+// there always is: strings and slots take a quarter each at most, a value an
+// eighth.
+func (t *Table) makeRoomLocked(bytes int) {
+	for t.n > 0 && t.bytes+t.strings.bytes+bytes > t.max {
+		t.evictLocked()
+	}
 }
 
 func (s *slots) put(e *entry) {
@@ -128,12 +158,19 @@ func (s *slots) put(e *entry) {
 	s.entries[i].Store(e)
 }
 
-// grow moves the entries to a table of twice the size. Readers go on with the
-// old one meanwhile.
-func (t *Table) grow(old *slots) *slots {
-	n := 64
+// growLocked moves the entries to a table of twice the size, and returns it.
+// Readers go on with the old one meanwhile. A table that is too small for more
+// slots keeps those it has, and loses an entry instead; nil if it has none.
+func (t *Table) growLocked(old *slots) *slots {
+	n, more := minSlots, minSlots
 	if old != nil {
-		n = 2 * len(old.entries)
+		n, more = 2*len(old.entries), len(old.entries)
+	}
+	if n*slotBytes > t.max/maxSlots {
+		if old != nil {
+			t.evictLocked()
+		}
+		return old
 	}
 	s := &slots{entries: make([]atomic.Pointer[entry], n), shift: uint(64 - bits.TrailingZeros(uint(n)))}
 	if old != nil {
@@ -144,26 +181,24 @@ func (t *Table) grow(old *slots) *slots {
 		}
 	}
 	t.hand = 0
+	t.bytes += more * slotBytes
 	t.slots.Store(s)
 	return s
 }
 
-// evict removes the next entry that nobody has found since the hand last came
-// by.
-func (t *Table) evict() {
+// evictLocked removes the next entry that nobody has found since the hand last
+// came by. There must be one. It looks at each slot twice at most: entries that
+// readers mark faster than the hand takes the marks back must not hold it up.
+func (t *Table) evictLocked() {
 	s := t.slots.Load()
-	mask := len(s.entries) - 1
-	for {
-		i := t.hand & mask
+	for left := 2 * len(s.entries); ; left-- {
+		i := t.hand & (len(s.entries) - 1)
 		t.hand++
 		e := s.entries[i].Load()
-		if e == nil {
+		if e == nil || left > 0 && e.used.Swap(false) {
 			continue
 		}
-		if e.used.Swap(false) {
-			continue
-		}
-		t.bytes -= int(e.bytes) + entryOverhead
+		t.bytes -= int(e.bytes) + entryBytes
 		t.n--
 		s.remove(i)
 		return
@@ -188,35 +223,14 @@ func (s *slots) remove(i int) {
 
 // Stats says how full a table is.
 type Stats struct {
-	// Entries and Bytes are of the shared values; Bytes is bounded by MaxBytes.
-	Entries, Bytes, MaxBytes int
+	// Entries is how many values are shared, Strings how many strings. Bytes
+	// is of both, and is bounded by MaxBytes.
+	Entries, Strings, Bytes, MaxBytes int
 }
 
 // Stats returns how full the table is.
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Stats{Entries: t.n, Bytes: t.bytes, MaxBytes: t.max}
+	return Stats{Entries: t.n, Strings: t.strings.n, Bytes: t.bytes + t.strings.bytes, MaxBytes: t.max}
 }
-
-// String returns b as a string, the same one for equal bytes where they
-// repeat. It never aliases b.
-func (t *Table) String(b []byte) string {
-	s, _ := t.strings.get(&t.hasher, b)
-	return s
-}
-
-// Boxed is String for interfaces: what it points to, which is never written
-// to, is the same for equal bytes too.
-func (t *Table) Boxed(b []byte) *string {
-	s, cached := t.strings.get(&t.hasher, b)
-	if cached == nil {
-		cached = new(string)
-		*cached = s
-	}
-	return cached
-}
-
-// Known is String for what is a string already, without making another: the
-// one equal to v that others have, in its box, or nil if none is known.
-func (t *Table) Known(v string) *string { return t.strings.known(&t.hasher, v) }
