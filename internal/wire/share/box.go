@@ -18,9 +18,9 @@ const (
 	maxBoxBytes = 288
 )
 
-// newBox copies v, of at most maxInterned bytes, and says what that takes. The
-// sizes are classes of the allocator less the 16 bytes of the header.
-func newBox(v string) (*string, int) {
+// newBox copies v, of at most maxInterned bytes. The sizes are classes of the
+// allocator less the 16 bytes of the header.
+func newBox(v string) *string {
 	switch n := len(v); {
 	case n <= 16:
 		return box[[16]byte](v)
@@ -40,15 +40,15 @@ func newBox(v string) (*string, int) {
 	return box[[maxBoxBytes - 16]byte](v)
 }
 
-func box[D any](v string) (*string, int) {
+func box[D any](v string) *string {
 	b := new(boxed[D])
 	data := unsafe.Slice((*byte)(unsafe.Pointer(&b.data)), len(v))
 	copy(data, v)
 	b.text = unsafe.String(unsafe.SliceData(data), len(v))
-	return &b.text, int(unsafe.Sizeof(*b))
+	return &b.text
 }
 
-// boxBytes is what newBox says.
+// boxBytes is what the box of v takes.
 func boxBytes(v string) int {
 	switch n := len(v); {
 	case n <= 64:

@@ -33,6 +33,7 @@ const (
 	markBits  = 16
 	marksASet = 64 / markBits
 	setBytes  = 8
+	onePlace  = 1<<markBits - 1
 	// everyMark repeats a mark in each place, topBits is the highest of each.
 	everyMark = 1<<48 | 1<<32 | 1<<16 | 1
 	topBits   = everyMark << (markBits - 1)
@@ -65,10 +66,11 @@ func (d *doorkeeper) seen(x uint64) bool {
 	if marks>>(64-markBits) == 0 {
 		marks = marks<<markBits | mark
 	} else {
-		// Whose place it takes differs from time to time, or the same ones
-		// would meet again.
-		at := n % marksASet * markBits
-		marks = marks&^(1<<markBits-1<<at) | mark<<at
+		// Whose place it takes is as good as random: by turns, five values in
+		// one set would push each other out for ever.
+		y := (uint64(n) ^ x) * 0x9e3779b97f4a7c15
+		at := (y ^ y>>32) * 0xd6e8feb86659fd93 >> 62 * markBits
+		marks = marks&^(onePlace<<at) | mark<<at
 	}
 	set.Store(marks)
 	if int(n) >= len(g.sets) {

@@ -32,8 +32,7 @@ func (t *Table) Boxed(b []byte) *string {
 	if p := t.Known(v); p != nil {
 		return p
 	}
-	p, _ := newBox(v)
-	return p
+	return newBox(v)
 }
 
 // Known is String for what is a string already, without making another: the

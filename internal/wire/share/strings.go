@@ -12,8 +12,9 @@ import (
 type strings struct {
 	cache atomic.Pointer[stringCache]
 	door  doorkeeper
-	n     int // strings; guarded by the table's mu
-	bytes int // of boxes and buckets; guarded by the table's mu
+	n     int    // strings; guarded by the table's mu
+	turn  uint64 // which bucket another string may go from next; guarded by the table's mu
+	bytes int    // of boxes and buckets; guarded by the table's mu
 }
 
 type stringCache struct {
@@ -24,10 +25,11 @@ type stringCache struct {
 // are not there 1 in 37 has a tag that is (7 of 256), and is compared.
 type bucket struct {
 	// tags has in byte i eight bits of the hash of what boxes[i] points to, and
-	// in its last byte which of them is replaced next. It is written after the
+	// in its last byte which of them is the oldest. It is written after the
 	// box: a reader who comes between misses a string, and never takes one for
 	// another.
-	tags  atomic.Uint64
+	tags atomic.Uint64
+	// Invariant: those that are there follow the oldest in a ring, by age.
 	boxes [bucketBoxes]atomic.Pointer[string]
 }
 
@@ -65,67 +67,74 @@ func (s *strings) find(x uint64, v string) *string {
 func (c *stringCache) bucket(x uint64) *bucket { return &c.buckets[x&uint64(len(c.buckets)-1)] }
 
 // keepLocked puts a copy of v into the cache and returns where it is, nil if
-// it cannot be had within limit bytes.
+// it cannot be had within limit bytes. Others go for it: the oldest of the
+// fuller of two buckets, its own and one by turns. Its own alone would leave
+// buckets as uneven as they were when the bytes ran out, and those with few
+// places would forget at once.
 func (s *strings) keepLocked(seed maphash.Seed, x uint64, v string, limit int) *string {
 	if p := s.find(x, v); p != nil {
 		return p
 	}
 	c := s.cache.Load()
-	if c == nil || len(c.buckets) < maxBuckets && c.bucket(x).full() && 2*s.n >= bucketBoxes*len(c.buckets) {
+	if c == nil || len(c.buckets) < maxBuckets && c.bucket(x).count() == bucketBoxes && 2*s.n >= bucketBoxes*len(c.buckets) {
 		c = s.growLocked(seed, c, limit)
 		if c == nil {
 			return nil
 		}
 	}
-	b := c.bucket(x)
-	at := b.place()
-	if s.bytes+boxBytes(v) > limit {
-		at = b.oldest()
+	size := boxBytes(v)
+	for s.n > 0 && s.bytes+size > limit {
+		s.turn++
+		own, other := c.bucket(x), c.bucket(s.turn)
+		if own.count() < other.count() {
+			own = other
+		}
+		s.dropLocked(own)
 	}
-	freed := 0
-	if old := b.boxes[at].Load(); old != nil {
-		freed = boxBytes(*old)
-	}
-	if s.bytes-freed+boxBytes(v) > limit {
+	if s.bytes+size > limit {
 		return nil
 	}
-	p, bytes := newBox(v)
-	if freed == 0 {
-		s.n++
+	b := c.bucket(x)
+	if b.count() == bucketBoxes {
+		s.dropLocked(b)
 	}
-	s.bytes += bytes - freed
-	b.put(at, x, p)
+	p := newBox(v)
+	b.put(x, p)
+	s.n++
+	s.bytes += size
 	return p
 }
 
-// full reports that each place is taken.
-func (b *bucket) full() bool { return b.boxes[bucketBoxes-1].Load() != nil }
+// dropLocked removes the string that has been in a bucket for longest, if there
+// is one.
+func (s *strings) dropLocked(b *bucket) {
+	tags := b.tags.Load()
+	at := tags >> handShift
+	p := b.boxes[at].Load()
+	if p == nil {
+		return
+	}
+	b.boxes[at].Store(nil)
+	b.tags.Store(tags&(1<<handShift-1) | (at+1)%bucketBoxes<<handShift)
+	s.n--
+	s.bytes -= boxBytes(*p)
+}
 
-// place returns where the next string goes: the first empty place, or the
-// oldest's.
-func (b *bucket) place() int {
+// count returns how many places are taken.
+func (b *bucket) count() int {
+	n := 0
 	for i := range b.boxes {
-		if b.boxes[i].Load() == nil {
-			return i
+		if b.boxes[i].Load() != nil {
+			n++
 		}
 	}
-	return b.oldest()
+	return n
 }
 
-// oldest returns the place of the string that has been there for longest.
-func (b *bucket) oldest() int {
-	if at := int(b.tags.Load() >> handShift); b.boxes[at].Load() != nil {
-		return at
-	}
-	// The places behind were never taken.
-	return 0
-}
-
-func (b *bucket) put(at int, x uint64, p *string) {
+// put takes a string in. There must be an empty place.
+func (b *bucket) put(x uint64, p *string) {
 	tags := b.tags.Load()
-	if b.boxes[at].Load() != nil {
-		tags = tags&(1<<handShift-1) | uint64(at+1)%bucketBoxes<<handShift
-	}
+	at := (int(tags>>handShift) + b.count()) % bucketBoxes
 	b.boxes[at].Store(p)
 	b.tags.Store(tags&^(0xff<<(8*at)) | x>>56<<(8*at))
 }
@@ -149,8 +158,7 @@ func (s *strings) growLocked(seed maphash.Seed, old *stringCache, limit int) *st
 				if p := old.buckets[i].boxes[j].Load(); p != nil {
 					// There is room: a bucket's strings go to two.
 					x := maphash.String(seed, *p)
-					b := c.bucket(x)
-					b.put(b.place(), x, p)
+					c.bucket(x).put(x, p)
 				}
 			}
 		}

@@ -2,7 +2,9 @@ package share
 
 import (
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 	"unsafe"
 )
@@ -114,22 +116,37 @@ func TestStringsTakeAQuarterOfTheTableAtMost(t *testing.T) {
 	}
 }
 
-func TestAFullTableStillLearnsNewStrings(t *testing.T) {
-	table := NewTable(20_000)
-	learnt := 0
-	for i := range 5_000 {
-		b := fmt.Appendf(nil, "name-%020d", i)
-		table.String(b)
-		table.String(b)
-		if table.Known(string(b)) != nil {
-			learnt++
+func TestAFullTableLearnsNewStringsAndForgetsTheOldest(t *testing.T) {
+	for _, width := range []int{1, 150} {
+		table := NewTable(200_000)
+		const n = 5_000
+		text := func(i int) string { return fmt.Sprintf("name-%0*d", width, i) }
+		for i := range n {
+			table.String([]byte(text(i)))
+			table.String([]byte(text(i)))
+			if p := table.strings.find(hashOf(table, text(i)), text(i)); p == nil {
+				t.Fatalf("string %d is not known after two sightings", i)
+			}
+			if i == n/2 {
+				check(t, table)
+			}
+		}
+		check(t, table)
+		// A cache that gives the same place again and again knows the first
+		// ones and one a bucket of the latest.
+		kept, known := table.Stats().Strings, 0
+		for i := n - kept/2; i < n; i++ {
+			if p := table.strings.find(hashOf(table, text(i)), text(i)); p != nil {
+				known++
+			}
+		}
+		if known < kept/2*4/5 {
+			t.Errorf("%d strings are kept, but of the latest %d only %d", kept, kept/2, known)
 		}
 	}
-	if learnt < 4_500 {
-		t.Errorf("%d of 5,000 strings were known after two sightings", learnt)
-	}
-	check(t, table)
 }
+
+func hashOf(t *Table, v string) uint64 { return maphash.String(t.a, v) }
 
 func TestTheStringsOfALargeClusterFit(t *testing.T) {
 	table := NewTable(0)
@@ -158,12 +175,27 @@ func TestABoxTakesWhatIsSaidOfIt(t *testing.T) {
 		b[i] = byte(rand.Int())
 	}
 	for n := range len(b) + 1 {
-		p, bytes := newBox(string(b[:n]))
+		p := newBox(string(b[:n]))
 		if *p != string(b[:n]) {
 			t.Errorf("a box of %d bytes has another text", n)
 		}
-		if bytes != boxBytes(*p) || bytes > maxBoxBytes || bytes < 16+n {
-			t.Errorf("a box of %d bytes takes %d, said to be %d", n, bytes, boxBytes(*p))
+		if size := boxBytes(*p); size > maxBoxBytes || size < 16+n || size != allocated(*p) {
+			t.Errorf("a box of %d bytes takes %d, said to be %d", n, allocated(*p), size)
 		}
 	}
+}
+
+// allocated measures what a thousand boxes take.
+func allocated(v string) int {
+	const n = 1_000
+	var before, after runtime.MemStats
+	boxes := make([]*string, n)
+	runtime.ReadMemStats(&before)
+	for i := range boxes {
+		boxes[i] = newBox(v)
+	}
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(boxes)
+	// Whatever else runs allocates less than a byte a box.
+	return int(after.TotalAlloc-before.TotalAlloc) / n
 }
