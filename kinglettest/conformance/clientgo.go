@@ -1,0 +1,117 @@
+package conformance
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// ClientGo is k8s.io/client-go/tools/cache, the reference.
+func ClientGo() Implementation {
+	return Implementation{
+		Name: "client-go",
+
+		MetaNamespaceKeyFunc:                 kc.MetaNamespaceKeyFunc,
+		DeletionHandlingMetaNamespaceKeyFunc: kc.DeletionHandlingMetaNamespaceKeyFunc,
+		SplitMetaNamespaceKey:                kc.SplitMetaNamespaceKey,
+		MetaNamespaceIndexFunc:               kc.MetaNamespaceIndexFunc,
+		IndexFuncToKeyFuncAdapter:            kc.IndexFuncToKeyFuncAdapter,
+		ObjectToName:                         kc.ObjectToName,
+		MetaObjectToName:                     kc.MetaObjectToName,
+		DeletionHandlingObjectToName:         kc.DeletionHandlingObjectToName,
+		ParseObjectName:                      kc.ParseObjectName,
+
+		NewStore: func(key kc.KeyFunc) kc.Store { return kc.NewStore(key) },
+		NewTransformingStore: func(key kc.KeyFunc, transform kc.TransformFunc) kc.Store {
+			return kc.NewStore(key, kc.WithTransformer(transform))
+		},
+		NewIndexer: func(key kc.KeyFunc, indexers kc.Indexers) kc.Indexer { return kc.NewIndexer(key, indexers) },
+		NewThreadSafeStore: func(indexers kc.Indexers, indices kc.Indices) kc.ThreadSafeStore {
+			return kc.NewThreadSafeStore(indexers, indices)
+		},
+		NewTTLStore:        kc.NewTTLStore,
+		NewExpirationStore: kc.NewExpirationStore,
+		NewUndeltaStore:    func(push func([]any), key kc.KeyFunc) kc.Store { return kc.NewUndeltaStore(push, key) },
+		NewHeap:            func(key kc.KeyFunc, less kc.LessFunc) Heap { return kc.NewHeap(key, less) },
+		NewMutationCache: func(s kc.Store, o kc.MutationCacheOptions) MutationCache {
+			return kc.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
+		},
+
+		NewFIFO:                 func(key kc.KeyFunc) Queue { return kc.NewFIFO(key) },
+		NewDeltaFIFO:            func(key kc.KeyFunc, known kc.KeyListerGetter) DeltaFIFO { return kc.NewDeltaFIFO(key, known) },
+		NewDeltaFIFOWithOptions: func(o kc.DeltaFIFOOptions) DeltaFIFO { return kc.NewDeltaFIFOWithOptions(o) },
+		NewRealFIFO: func(key kc.KeyFunc, known kc.KeyListerGetter, transform kc.TransformFunc) RealFIFO {
+			return kc.NewRealFIFO(key, known, transform)
+		},
+		NewRealFIFOWithOptions: func(o kc.RealFIFOOptions) RealFIFO { return kc.NewRealFIFOWithOptions(o) },
+
+		NewListWatch: func(lw ListWatch) kc.ListerWatcher { return clientGoListWatch(lw) },
+		NewListWatchFromClient: func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher {
+			return kc.NewListWatchFromClient(c, resource, namespace, selector)
+		},
+		NewFilteredListWatchFromClient: func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher {
+			return kc.NewFilteredListWatchFromClient(c, resource, namespace, modify)
+		},
+		ToListerWatcherWithContext: kc.ToListerWatcherWithContext,
+		ToListWatcherWithWatchListSemantics: func(lw ListWatch, client any) kc.ListerWatcher {
+			return kc.ToListWatcherWithWatchListSemantics(clientGoListWatch(lw), client)
+		},
+
+		NewReflector:                         kc.NewReflector,
+		NewNamedReflector:                    kc.NewNamedReflector,
+		NewReflectorWithOptions:              kc.NewReflectorWithOptions,
+		NewNamespaceKeyedIndexerAndReflector: kc.NewNamespaceKeyedIndexerAndReflector,
+		DefaultWatchErrorHandler:             kc.DefaultWatchErrorHandler,
+
+		NewController:                  clientGoController,
+		NewInformer:                    kc.NewInformer,
+		NewIndexerInformer:             kc.NewIndexerInformer,
+		NewTransformingInformer:        kc.NewTransformingInformer,
+		NewTransformingIndexerInformer: kc.NewTransformingIndexerInformer,
+		NewInformerWithOptions:         kc.NewInformerWithOptions,
+
+		NewSharedInformer:                 kc.NewSharedInformer,
+		NewSharedIndexInformer:            kc.NewSharedIndexInformer,
+		NewSharedIndexInformerWithOptions: kc.NewSharedIndexInformerWithOptions,
+		ShutDownEventHandler:              kc.ShutDownEventHandler,
+
+		WaitForCacheSync:      kc.WaitForCacheSync,
+		WaitForNamedCacheSync: kc.WaitForNamedCacheSync,
+		WaitFor:               kc.WaitFor,
+		IsDone:                kc.IsDone,
+
+		ListAll:            kc.ListAll,
+		ListAllByNamespace: kc.ListAllByNamespace,
+		NewGenericLister:   kc.NewGenericLister,
+
+		NewCacheMutationDetector: kc.NewCacheMutationDetector,
+	}
+}
+
+func clientGoListWatch(lw ListWatch) *kc.ListWatch {
+	return &kc.ListWatch{
+		ListFunc:             lw.ListFunc,
+		WatchFunc:            lw.WatchFunc,
+		ListWithContextFunc:  lw.ListWithContextFunc,
+		WatchFuncWithContext: lw.WatchFuncWithContext,
+		DisableChunking:      lw.DisableChunking,
+	}
+}
+
+func clientGoController(c ControllerConfig) kc.Controller {
+	return kc.New(&kc.Config{
+		Queue:                        c.Queue,
+		ListerWatcher:                c.ListerWatcher,
+		Process:                      c.Process,
+		ProcessBatch:                 c.ProcessBatch,
+		ObjectType:                   c.ObjectType,
+		ObjectDescription:            c.ObjectDescription,
+		FullResyncPeriod:             c.FullResyncPeriod,
+		MinWatchTimeout:              c.MinWatchTimeout,
+		ShouldResync:                 c.ShouldResync,
+		WatchErrorHandler:            c.WatchErrorHandler,
+		WatchErrorHandlerWithContext: c.WatchErrorHandlerWithContext,
+		WatchListPageSize:            c.WatchListPageSize,
+	})
+}

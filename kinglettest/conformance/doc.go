@@ -1,0 +1,45 @@
+// Package conformance is the contract of k8s.io/client-go/tools/cache as a
+// test suite. It takes the constructors under test as parameters, so that one
+// suite runs over client-go, over kinglet's drop-in package cache, and over
+// anything else that wants to be used in their place:
+//
+//	func TestConformance(t *testing.T) {
+//		conformance.Run(t, conformance.ClientGo(), conformance.Options{Expect: conformance.ClientGoBehaviour})
+//	}
+//
+// # Rows
+//
+// The suite has rows, one for each group of names of the surface ([Rows]); a
+// row has tests, whose names are sentences that state what holds. Where the
+// documentation of client-go says something, that is what is asserted; where
+// it is silent, what client-go v0.37.2 does.
+//
+// # Differences
+//
+// Where client-go is known to be wrong or weak, an implementation need not
+// follow it. [Differences] lists those places. Each has a scenario, what it
+// comes to on client-go, and what it should come to. [Options] says which of
+// the two is expected, so that the suite also notices when client-go has been
+// mended and the list is out of date. [DifferencesTable] renders the list for
+// documentation.
+//
+// # What it needs
+//
+// Tests in which time passes run in testing/synctest bubbles, against a
+// collection in memory that answers list, watch and watch-list as an API
+// server does and fails when told to. Nothing sleeps in real time, and every
+// goroutine has ended when a test returns: a goleak.VerifyTestMain in the
+// caller's package is a good idea.
+//
+// While [Run] runs it replaces the process-wide error handlers of
+// k8s.io/apimachinery/pkg/util/runtime, because those of a program wait in the
+// time of whoever called them last, and time in a bubble is not that of the
+// next. So nothing else that reports errors there should run beside it.
+//
+// # Files
+//
+// implementation.go says what is tested, clientgo.go is client-go's. run.go
+// runs rows and differences. Each row has the file of its name. origin.go is
+// the collection, recorder.go the handler that remembers, fixture.go makes
+// objects.
+package conformance

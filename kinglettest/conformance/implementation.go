@@ -1,0 +1,219 @@
+package conformance
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// Implementation is what is tested: the functions of a package cache, under
+// their own names. Where a type may be an implementation's own, an interface
+// of this package stands for it, or a function that makes the value.
+//
+// A row of the suite whose functions are not all there fails and names those
+// that are missing; the other rows run all the same. Fields marked optional
+// stand for what client-go v0.37.2 no longer has: where they are nil, the
+// tests of them are left out.
+type Implementation struct {
+	// Name names the implementation in failures.
+	Name string
+
+	// Keys and names.
+	MetaNamespaceKeyFunc                 kc.KeyFunc
+	DeletionHandlingMetaNamespaceKeyFunc kc.KeyFunc
+	SplitMetaNamespaceKey                func(key string) (namespace, name string, err error)
+	MetaNamespaceIndexFunc               kc.IndexFunc
+	IndexFuncToKeyFuncAdapter            func(kc.IndexFunc) kc.KeyFunc
+	ObjectToName                         func(obj any) (kc.ObjectName, error)
+	MetaObjectToName                     func(metav1.Object) kc.ObjectName
+	DeletionHandlingObjectToName         func(obj any) (kc.ObjectName, error)
+	ParseObjectName                      func(string) (kc.ObjectName, error)
+
+	// Stores.
+	NewStore func(kc.KeyFunc) kc.Store
+	// NewTransformingStore is NewStore with the option WithTransformer.
+	NewTransformingStore func(kc.KeyFunc, kc.TransformFunc) kc.Store
+	NewIndexer           func(kc.KeyFunc, kc.Indexers) kc.Indexer
+	NewThreadSafeStore   func(kc.Indexers, kc.Indices) kc.ThreadSafeStore
+	NewTTLStore          func(kc.KeyFunc, time.Duration) kc.Store
+	NewExpirationStore   func(kc.KeyFunc, kc.ExpirationPolicy) kc.Store
+	NewUndeltaStore      func(push func([]any), keyFunc kc.KeyFunc) kc.Store
+	NewHeap              func(kc.KeyFunc, kc.LessFunc) Heap
+	// NewMutationCache is NewIntegerResourceVersionMutationCacheWithOptions.
+	NewMutationCache func(kc.Store, kc.MutationCacheOptions) MutationCache
+
+	// Queues.
+	NewFIFO                 func(kc.KeyFunc) Queue
+	NewDeltaFIFO            func(kc.KeyFunc, kc.KeyListerGetter) DeltaFIFO
+	NewDeltaFIFOWithOptions func(kc.DeltaFIFOOptions) DeltaFIFO
+	NewRealFIFO             func(kc.KeyFunc, kc.KeyListerGetter, kc.TransformFunc) RealFIFO
+	NewRealFIFOWithOptions  func(kc.RealFIFOOptions) RealFIFO
+	// NewReadableFIFO makes the same as NewFIFO, with the reads and the
+	// AddIfNotPresent of the older contract. Optional.
+	NewReadableFIFO func(kc.KeyFunc) ReadableQueue `conformance:"optional"`
+	// NewReadableDeltaFIFO makes the same as NewDeltaFIFOWithOptions. Optional.
+	NewReadableDeltaFIFO func(kc.DeltaFIFOOptions) ReadableQueue `conformance:"optional"`
+	// Requeue wraps an error in an ErrRequeue. Optional.
+	Requeue func(error) error `conformance:"optional"`
+
+	// List and watch.
+	NewListWatch                        func(ListWatch) kc.ListerWatcher
+	NewListWatchFromClient              func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher
+	NewFilteredListWatchFromClient      func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher
+	ToListerWatcherWithContext          func(kc.ListerWatcher) kc.ListerWatcherWithContext
+	ToListWatcherWithWatchListSemantics func(lw ListWatch, client any) kc.ListerWatcher
+
+	// Reflectors.
+	NewReflector                         func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, resync time.Duration) *kc.Reflector
+	NewNamedReflector                    func(name string, lw kc.ListerWatcher, expected any, store kc.ReflectorStore, resync time.Duration) *kc.Reflector
+	NewReflectorWithOptions              func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, options kc.ReflectorOptions) *kc.Reflector
+	NewNamespaceKeyedIndexerAndReflector func(lw kc.ListerWatcher, expected any, resync time.Duration) (kc.Indexer, *kc.Reflector)
+	DefaultWatchErrorHandler             kc.WatchErrorHandlerWithContext
+
+	// Controllers.
+	NewController                  func(ControllerConfig) kc.Controller
+	NewInformer                    func(kc.ListerWatcher, runtime.Object, time.Duration, kc.ResourceEventHandler) (kc.Store, kc.Controller)
+	NewIndexerInformer             func(kc.ListerWatcher, runtime.Object, time.Duration, kc.ResourceEventHandler, kc.Indexers) (kc.Indexer, kc.Controller)
+	NewTransformingInformer        func(kc.ListerWatcher, runtime.Object, time.Duration, kc.ResourceEventHandler, kc.TransformFunc) (kc.Store, kc.Controller)
+	NewTransformingIndexerInformer func(kc.ListerWatcher, runtime.Object, time.Duration, kc.ResourceEventHandler, kc.Indexers, kc.TransformFunc) (kc.Indexer, kc.Controller)
+	NewInformerWithOptions         func(kc.InformerOptions) (kc.Store, kc.Controller)
+
+	// Shared informers.
+	NewSharedInformer                 func(kc.ListerWatcher, runtime.Object, time.Duration) kc.SharedInformer
+	NewSharedIndexInformer            func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
+	NewSharedIndexInformerWithOptions func(kc.ListerWatcher, runtime.Object, kc.SharedIndexInformerOptions) kc.SharedIndexInformer
+	ShutDownEventHandler              func(kc.SharedInformer, kc.ResourceEventHandlerRegistration) error
+	// HandlerBound is the number of changes that may wait for one handler of
+	// a shared informer before Updates of a key fold into one. Zero says that
+	// there is no bound.
+	HandlerBound int
+
+	// Waits.
+	WaitForCacheSync      func(stop <-chan struct{}, synced ...kc.InformerSynced) bool
+	WaitForNamedCacheSync func(name string, stop <-chan struct{}, synced ...kc.InformerSynced) bool
+	WaitFor               func(ctx context.Context, what string, checkers ...kc.DoneChecker) bool
+	IsDone                func(kc.DoneChecker) bool
+
+	// Lists.
+	ListAll            func(kc.Store, labels.Selector, kc.AppendFunc) error
+	ListAllByNamespace func(kc.Indexer, string, labels.Selector, kc.AppendFunc) error
+	NewGenericLister   func(kc.Indexer, schema.GroupResource) kc.GenericLister
+
+	// NewCacheMutationDetector makes a detector that does what the variable
+	// KUBE_CACHE_MUTATION_DETECTOR of the process says.
+	NewCacheMutationDetector func(name string) kc.MutationDetector
+}
+
+// Queue is a queue that says whether it is closed.
+type Queue interface {
+	kc.Queue
+	IsClosed() bool
+}
+
+// ReadableQueue is a Queue in the form that older client-go had: it is a store
+// as well, and takes back what could not be processed.
+type ReadableQueue interface {
+	Queue
+	AddIfNotPresent(obj any) error
+	List() []any
+	ListKeys() []string
+	Get(obj any) (item any, exists bool, err error)
+	GetByKey(key string) (item any, exists bool, err error)
+}
+
+// DeltaFIFO is a queue of Deltas.
+type DeltaFIFO interface {
+	Queue
+	KeyOf(obj any) (string, error)
+}
+
+// RealFIFO is a queue of single deltas, which can be popped in batches.
+type RealFIFO interface {
+	kc.QueueWithBatch
+	IsClosed() bool
+	Bookmark(version string) error
+	Transformer() kc.TransformFunc
+}
+
+// Heap is a queue that hands out the least object first.
+type Heap interface {
+	Add(obj any) error
+	BulkAdd(list []any) error
+	AddIfNotPresent(obj any) error
+	Update(obj any) error
+	Delete(obj any) error
+	Pop() (any, error)
+	List() []any
+	ListKeys() []string
+	Get(obj any) (any, bool, error)
+	GetByKey(key string) (any, bool, error)
+	Close()
+	IsClosed() bool
+}
+
+// MutationCache is client-go's, without the method that keeps others from
+// implementing it.
+type MutationCache interface {
+	GetByKey(key string) (any, bool, error)
+	ByIndex(name, value string) ([]any, error)
+	Mutation(obj any)
+	OnAddOrUpdate(obj runtime.Object)
+	OnDelete(obj runtime.Object)
+}
+
+// ListWatch has the fields of the ListWatch struct.
+type ListWatch struct {
+	ListFunc             kc.ListFunc
+	WatchFunc            kc.WatchFunc
+	ListWithContextFunc  kc.ListWithContextFunc
+	WatchFuncWithContext kc.WatchFuncWithContext
+	DisableChunking      bool
+}
+
+// ControllerConfig has the fields of Config. RetryOnError is of the older
+// contract: an implementation without it ignores it, and the tests of it run
+// only where Requeue is there as well.
+type ControllerConfig struct {
+	Queue                        kc.Queue
+	ListerWatcher                kc.ListerWatcher
+	Process                      kc.ProcessFunc
+	ProcessBatch                 kc.ProcessBatchFunc
+	ObjectType                   runtime.Object
+	ObjectDescription            string
+	FullResyncPeriod             time.Duration
+	MinWatchTimeout              time.Duration
+	ShouldResync                 kc.ShouldResyncFunc
+	WatchErrorHandler            kc.WatchErrorHandler
+	WatchErrorHandlerWithContext kc.WatchErrorHandlerWithContext
+	WatchListPageSize            int64
+	RetryOnError                 bool
+}
+
+// missing names those of the wanted functions that are nil. A name that ends
+// in a star stands for every field that begins so.
+func (im Implementation) missing(wanted []string) []string {
+	var names []string
+	v := reflect.ValueOf(im)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if v.Field(i).Kind() != reflect.Func || !v.Field(i).IsNil() || field.Tag.Get("conformance") == "optional" {
+			continue
+		}
+		for _, w := range wanted {
+			prefix, all := strings.CutSuffix(w, "*")
+			if field.Name == w || all && strings.HasPrefix(field.Name, prefix) {
+				names = append(names, field.Name)
+				break
+			}
+		}
+	}
+	return names
+}

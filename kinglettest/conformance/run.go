@@ -1,0 +1,128 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+// Behaviour says which side of the [Differences] is expected.
+type Behaviour int
+
+const (
+	// RightBehaviour expects what should be, which is what kinglet does.
+	RightBehaviour Behaviour = iota
+	// ClientGoBehaviour expects what client-go v0.37.2 does.
+	ClientGoBehaviour
+)
+
+// Options say what Run expects. The zero value expects what is right.
+type Options struct {
+	// Expect is the side of the differences.
+	Expect Behaviour
+}
+
+// Run runs the suite: a subtest for each row of the contract, one for the
+// differences, and in each of them one for each sentence. It replaces the
+// process-wide error handlers while it runs, so it must not run in parallel
+// with other tests that report errors there.
+func Run(t *testing.T, im Implementation, opts Options) {
+	restore := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{reports.take}
+	t.Cleanup(func() { utilruntime.ErrorHandlers = restore })
+	for _, r := range rows() {
+		t.Run(r.id, func(t *testing.T) {
+			if missing := im.missing(r.needs); len(missing) > 0 {
+				t.Fatalf("%s lacks what row %q is about: %s", im.Name, r.id, strings.Join(missing, ", "))
+			}
+			for _, test := range r.tests {
+				t.Run(test.sentence, func(t *testing.T) { test.start(t, im) })
+			}
+		})
+	}
+	t.Run("differences", func(t *testing.T) {
+		for _, d := range differences() {
+			t.Run(d.ID, func(t *testing.T) { d.check(t, im, opts.Expect) })
+		}
+	})
+}
+
+// Row is a group of names of the surface, and what is tested about them.
+type Row struct {
+	// ID is the row's name in the contract.
+	ID string
+	// Sentences are the names of its tests.
+	Sentences []string
+}
+
+// Rows lists the rows in the order in which Run runs them.
+func Rows() []Row {
+	var list []Row
+	for _, r := range rows() {
+		row := Row{ID: r.id}
+		for _, test := range r.tests {
+			row.Sentences = append(row.Sentences, test.sentence)
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// row is a Row with its tests, and the fields of Implementation that it needs;
+// see Implementation.missing.
+type row struct {
+	id    string
+	needs []string
+	tests []test
+}
+
+func rows() []row {
+	return []row{
+		storeRow(),
+		threadSafeRow(),
+	}
+}
+
+// test is one sentence of the contract. A real test runs in real time, the
+// others in a bubble.
+type test struct {
+	sentence string
+	run      func(*testing.T, Implementation)
+	real     bool
+}
+
+func (c test) start(t *testing.T, im Implementation) {
+	if c.real {
+		c.run(t, im)
+		return
+	}
+	synctest.Test(t, func(t *testing.T) { c.run(t, im) })
+}
+
+// reports collects what is reported to the process-wide error handlers.
+var reports reporter
+
+type reporter struct {
+	mu   sync.Mutex
+	list []string // guarded by mu
+}
+
+func (r *reporter) take(_ context.Context, err error, msg string, keysAndValues ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, fmt.Sprint(msg, ": ", err, " ", keysAndValues))
+}
+
+// drain returns what was reported since the last call.
+func (r *reporter) drain() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.list
+	r.list = nil
+	return list
+}
