@@ -50,6 +50,12 @@ func TestAllocationCeilings(t *testing.T) {
 		{"Snapshot", 0, func() { s.Snapshot() }},
 		{"Update", 0, func() { put(t, s, fresh) }},
 		{"Update after a Get", 0, func() { s.Get(key); put(t, s, fresh) }},
+		{"Update after as many Helds as a batch brings", 0, func() {
+			for range 256 {
+				s.Held(key)
+			}
+			put(t, s, fresh)
+		}},
 		{"Update that moves an index", 0, func() { i++; put(t, s, moved[i%2]) }},
 		{"Update after a Snapshot", 4, func() { s.Snapshot(); put(t, s, fresh) }},
 		{"All", 5, func() { count(s.All()) }},

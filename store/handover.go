@@ -5,36 +5,44 @@ import "slices"
 // How versions pass from the writer to readers
 //
 // Store.latest points to the version that reads see. Its state says who may
-// touch it:
+// touch it. What it is in is its phase:
 //
-//	open    nobody holds it: the writer may make it busy and change it in
-//	        place, a reader may take it
-//	leased  one reader looks something up in it, and nobody holds it
+//	open    the writer may make it busy and change it in place, a reader may
+//	        take or borrow it
 //	busy    the writer is changing it in place, for the time of one operation
 //	wanted  busy, and readers wait for it
 //	taken   somebody holds it: it never changes again
 //
-//	open ──reader──▶ taken          open ──writer──▶ busy ──writer──▶ open
-//	open ──reader──▶ leased ──reader──▶ open
-//	leased ──another reader, or the writer──▶ taken
+//	open ──reader──▶ taken
+//	open, lent n times ──reader──▶ open, lent n+1 times ──reader──▶ open, lent n times
+//	open, lent to nobody ──writer──▶ busy ──writer──▶ open
+//	open, lent ──writer──▶ taken
 //	busy ──reader──▶ wanted ──writer──▶ taken, and readers are woken
 //
-// A writer that finds the version taken or leased derives a new one, changes
+// A writer that finds the version taken or lent derives a new one, changes
 // that with copies of what both share, and publishes it by one store to
 // latest; meanwhile readers have the old one. So the writer never waits, and
 // a reader waits only for the one operation that is being done in place.
 // User functions are called before the version becomes busy.
 //
 // What orders memory: the writer's changes happen before its store to state
-// (open, taken) or to latest, which happens before the reader's load of it. A
-// lessee's reads happen before its compare-and-swap from leased to open, which
-// happens before the writer's from open to busy.
+// (open, taken) or to latest, which happens before the reader's load of it.
+// What is read of a version that is lent happens before the compare-and-swap
+// that gives it back, which happens before the writer's from open to busy.
 const (
 	open uint32 = iota
-	leased
 	busy
 	wanted
 	taken
+
+	// phase is the bits of a state that say which of these it is. Of an open
+	// version the next 14 count how often it is lent, and the rest how many
+	// leases there were since it was last written.
+	phase     = 1<<2 - 1
+	oneLent   = 1 << 2
+	lent      = 1<<16 - oneLent
+	oneLease  = 1 << 16
+	allLeases = maxLeases << 16
 )
 
 const (
@@ -45,7 +53,7 @@ const (
 
 	// After so many leased reads without a write between, the version is
 	// taken for good: then reads change nothing and do not contend, at the
-	// price of one copied page for the next write.
+	// price of a copy of each page that is written after it.
 	maxLeases = 8
 )
 
@@ -61,10 +69,10 @@ func (s *Store[T]) current() *Snapshot[T] {
 // take makes a version immutable. It waits if the writer is changing it.
 func (v *Snapshot[T]) take() {
 	for i := 0; ; i++ {
-		switch st := v.state.Load(); st {
+		switch st := v.state.Load(); st & phase {
 		case taken:
 			return
-		case open, leased:
+		case open:
 			if v.state.CompareAndSwap(st, taken) {
 				return
 			}
@@ -87,22 +95,46 @@ func (v *Snapshot[T]) take() {
 // be given back. Unlike taking it, that does not make the next write copy.
 func (s *Store[T]) lease() (*Snapshot[T], bool) {
 	v := s.latest.Load()
-	if v.state.Load() == taken {
+	st := v.state.Load()
+	if st == taken {
 		return v, false
 	}
-	if v.state.CompareAndSwap(open, leased) {
-		v.leases++
-		if v.leases < maxLeases {
-			return v, true
-		}
+	if st&phase == open && st&lent != lent && st < allLeases-oneLease &&
+		v.state.CompareAndSwap(st, st+oneLease+oneLent) {
+		return v, true
 	}
 	v.take()
 	return v, false
 }
 
-// release gives a lease back. If somebody has taken the version meanwhile,
-// there is nothing to give back.
-func (v *Snapshot[T]) release() { v.state.CompareAndSwap(leased, open) }
+// borrow is lease for reads that are followed by a write of what was read, as
+// a decoder's are: however many there are, and from several goroutines, the
+// version is not taken. To take it would have each of these writes copy a
+// page.
+func (s *Store[T]) borrow() (*Snapshot[T], bool) {
+	v := s.latest.Load()
+	for {
+		st := v.state.Load()
+		if st&phase != open || st&lent == lent {
+			v.take()
+			return v, false
+		}
+		if v.state.CompareAndSwap(st, st+oneLent) {
+			return v, true
+		}
+	}
+}
+
+// release gives back what was lent. If somebody has taken the version
+// meanwhile, there is nothing to give back.
+func (v *Snapshot[T]) release() {
+	for {
+		st := v.state.Load()
+		if st&phase != open || v.state.CompareAndSwap(st, st-oneLent) {
+			return
+		}
+	}
+}
 
 // view returns the version that the writer is at, for reading.
 func (s *Store[T]) view() *Snapshot[T] {
@@ -119,8 +151,7 @@ func (s *Store[T]) begin() *Snapshot[T] {
 		return s.draft
 	}
 	v := s.latest.Load()
-	if v.state.CompareAndSwap(open, busy) {
-		v.leases = 0
+	if st := v.state.Load(); st&(phase|lent) == open && v.state.CompareAndSwap(st, busy) {
 		s.inPlace = v
 		return v
 	}

@@ -20,9 +20,6 @@ type Snapshot[T any] struct {
 	// fixed for ever once it is taken.
 	state atomic.Uint32
 	ready atomic.Pointer[chan struct{}]
-	// leases counts reads under a lease since the last write; it belongs to
-	// whoever has the lease.
-	leases uint8
 
 	// epoch is what the owner mark of a page or node must equal for the
 	// version to change it in place.
