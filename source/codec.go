@@ -22,7 +22,7 @@ type codec[T any] struct {
 }
 
 func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
-	k, err := newKind[T](gv, opts.Scheme)
+	k, err := newKind[T](gv, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	if opts.DisableSharing && len(opts.Drop) == 0 {
 		return c, nil
 	}
-	c.wire, err = wire.Compile[T](opts.Drop)
+	c.wire, err = wire.Compile[T](k.elem, opts.Drop)
 	if err != nil {
 		if len(opts.Drop) > 0 {
 			return nil, err
@@ -230,7 +230,9 @@ func (r *reader[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (it I
 	case !gvk.Empty():
 		r.kind.mark(&o, gvk)
 	case known:
-		r.kind.mark(&o, listed)
+		if err = r.kind.check(listed); err == nil {
+			r.kind.mark(&o, listed)
+		}
 	default:
 		unsure = true
 		r.kind.own(&o)

@@ -124,7 +124,7 @@ func (d *decoder[T]) DecodeList(body io.Reader, held Held[T], yield func(Page[T]
 	case encodingProtobuf:
 		err = l.protobuf()
 	default:
-		err = w.malformed("list", "neither JSON nor protobuf: %q", excerpt(w.unread()))
+		err = w.malformed("list", "%w: %q", ErrEncoding, excerpt(w.unread()))
 	}
 	return err
 }

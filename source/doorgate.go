@@ -15,6 +15,7 @@ type gate[T any] struct {
 	door *Door
 	opts *Options
 	name string
+	want expected
 	// sharing is what ShareWith said, or nil.
 	sharing *Sharing
 
@@ -41,7 +42,7 @@ func (g *gate[T]) open(honours bool) bool {
 
 // visit begins a call.
 func (g *gate[T]) visit(watch bool, asked metav1.ListOptions) *visit {
-	return newVisit(watch, isMetadata[T](), asked, func(gv schema.GroupVersion) (string, error) {
+	return newVisit(watch, g.want.metadata(), asked, func(gv schema.GroupVersion) (string, error) {
 		dec, _, err := g.decoder(gv)
 		if err != nil {
 			return "", err
@@ -56,7 +57,7 @@ func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) 
 	if g.dec != nil && g.gv == gv {
 		return g.dec, g.kind, nil
 	}
-	k, err := newKind[T](gv, g.opts.Scheme)
+	k, err := newKind[T](gv, g.opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,12 +107,6 @@ func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind
 	}
 	first.Kind += "List"
 	return first
-}
-
-func isMetadata[T any]() bool {
-	var zero T
-	_, ok := any(zero).(*metav1.PartialObjectMetadata)
-	return ok
 }
 
 // withoutKind takes away the kind that our decoder gives to metadata: the

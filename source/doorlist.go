@@ -70,7 +70,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 	var first schema.GroupVersionKind
 	var other *KindError
 	// The items of its JSON say their kind, and keep it.
-	bare := isMetadata[T]() && a.protobuf
+	bare := s.gate.want.metadata() && a.protobuf
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
 	err = dec.DecodeList(a.body, held, func(page Page[T]) error {
 		for i := range page.Items {

@@ -78,7 +78,7 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, held Held[T], yield func([]Event[T]) error) error {
 	m := monitor(w, a.abort)
 	var other *KindError
-	bare := isMetadata[T]()
+	bare := s.gate.want.metadata()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
 	dec, _, err := s.gate.decoder(a.gv)
 	if err == nil {

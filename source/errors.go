@@ -1,7 +1,9 @@
 package source
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -41,17 +43,36 @@ func (e *ItemError) Error() string {
 // Unwrap returns what went wrong.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// KindError says that an object of one kind came where another was due.
+// ErrEncoding: an answer, or an object, is in an encoding that this source
+// does not read.
+var ErrEncoding = errors.New("neither JSON nor protobuf")
+
+// KindError says that an object of one kind came where another was due, or an
+// object of another Go type.
 type KindError struct {
 	Want, Got schema.GroupVersionKind
+	// WantType and GotType are set where Go types were compared. Then Want and
+	// Got are what else is known, and are mostly empty for typed objects.
+	WantType, GotType reflect.Type
 }
 
 func (e *KindError) Error() string {
+	if e.WantType != nil {
+		return fmt.Sprintf("got %v where %v was due", described(e.GotType, e.Got), described(e.WantType, e.Want))
+	}
 	got := e.Got.String()
 	if e.Got.Kind == "" {
 		got = "an object that does not say its kind"
 	}
 	return fmt.Sprintf("got %s where %s was due", got, e.Want)
+}
+
+// described is a Go type, and the kind if it is known.
+func described(typ reflect.Type, gvk schema.GroupVersionKind) string {
+	if gvk.Empty() {
+		return fmt.Sprint(typ)
+	}
+	return fmt.Sprintf("%v (%s)", typ, gvk)
 }
 
 // MalformedError says that bytes were not what the format asks for, so that

@@ -16,28 +16,29 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire"
 )
 
-// form is how a T relates to the kind that it stands for.
+// form is how objects relate to the kind that they are of.
 type form uint8
 
 const (
-	// typed: T is the kind's own Go type.
+	// typed: they have the kind's own Go type.
 	typed form = iota
-	// untyped: T is *unstructured.Unstructured, any kind.
+	// untyped: they are *unstructured.Unstructured, of any kind.
 	untyped
-	// metadataOnly: T is *metav1.PartialObjectMetadata, any kind.
+	// metadataOnly: they are *metav1.PartialObjectMetadata, of any kind.
 	metadataOnly
 )
 
-// kind knows which objects are Ts, and how their bytes become one.
+// kind knows which objects are wanted, and how bytes become one. T is a
+// pointer to their type, or an interface that holds such.
 type kind[T any] struct {
 	form form
-	// elem is what T points to.
+	// elem is the objects' type.
 	elem reflect.Type
-	// want is the kind that a typed T stands for; of the others only the
+	// want is the kind that typed objects are of; of the others only the
 	// group and version, by which a CRD's objects still can be told from
-	// another's. An empty version is not compared.
+	// another's, unless an example said more. What is empty is not compared.
 	want schema.GroupVersionKind
-	// proto says that T can be read from protobuf.
+	// proto says that they can be read from protobuf.
 	proto  bool
 	scheme *runtime.Scheme
 }
@@ -47,14 +48,22 @@ type protoUnmarshaler interface{ Unmarshal([]byte) error }
 var (
 	statusKind  = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
 	partialKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
+	partialType = reflect.TypeFor[*metav1.PartialObjectMetadata]()
 )
 
-func newKind[T any](gv schema.GroupVersion, scheme *runtime.Scheme) (*kind[T], error) {
-	typ := reflect.TypeFor[T]()
+func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
+	e, err := expect[T](opts.Example)
+	if err != nil {
+		return nil, err
+	}
+	typ := e.typ
+	if typ == nil {
+		return nil, fmt.Errorf("%s: %w", reflect.TypeFor[T](), ErrNoExample)
+	}
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("%s is not a pointer to a struct, as an API type is", typ)
 	}
-	k := &kind[T]{elem: typ.Elem(), want: gv.WithKind(""), scheme: scheme}
+	k := &kind[T]{elem: typ.Elem(), want: gv.WithKind(""), scheme: opts.Scheme}
 	obj := k.new()
 	ro, ok := any(obj).(runtime.Object)
 	if !ok {
@@ -67,16 +76,16 @@ func newKind[T any](gv schema.GroupVersion, scheme *runtime.Scheme) (*kind[T], e
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
-		return k, nil
+		return k, k.narrow(e.gvk)
 	case *metav1.PartialObjectMetadata:
 		k.form = metadataOnly
 		return k, nil
 	}
 	k.want.Kind = typ.Elem().Name()
-	if scheme == nil {
+	if k.scheme == nil {
 		return k, nil
 	}
-	registered, _, err := scheme.ObjectKinds(ro)
+	registered, _, err := k.scheme.ObjectKinds(ro)
 	if runtime.IsNotRegisteredError(err) {
 		return k, nil
 	}
@@ -90,6 +99,18 @@ func newKind[T any](gv schema.GroupVersion, scheme *runtime.Scheme) (*kind[T], e
 		}
 	}
 	return nil, fmt.Errorf("%s is registered as %s, and the resource is of %s", typ, registered[0], gv)
+}
+
+// narrow wants only objects of the kind gvk, unless that is empty.
+func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
+	if gvk.Empty() {
+		return nil
+	}
+	if !k.sameVersion(gvk) {
+		return fmt.Errorf("the Example is of %s, and the resource of %s", gvk.GroupVersion(), k.want.GroupVersion())
+	}
+	k.want = gvk
+	return nil
 }
 
 func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
@@ -191,14 +212,14 @@ func (k *kind[T]) protoObject(raw []byte) (T, error) {
 	})
 }
 
-// check returns a *KindError if got is not what T stands for.
+// check returns a *KindError if got is not what is wanted.
 func (k *kind[T]) check(got schema.GroupVersionKind) error {
 	ok := got.Kind != "" && got != statusKind
 	switch k.form {
 	case typed:
 		ok = ok && got.Kind == k.want.Kind && k.sameVersion(got)
 	case untyped:
-		ok = ok && k.sameVersion(got)
+		ok = ok && k.sameVersion(got) && (k.want.Kind == "" || got.Kind == k.want.Kind)
 	}
 	if ok {
 		return nil
@@ -210,7 +231,7 @@ func (k *kind[T]) sameVersion(got schema.GroupVersionKind) bool {
 	return k.want.Version == "" || got.GroupVersion() == k.want.GroupVersion()
 }
 
-// checkList returns a *KindError if got is no list of what T stands for. A
+// checkList returns a *KindError if got is no list of what is wanted. A
 // list that does not say its kind is taken for what was asked for.
 func (k *kind[T]) checkList(got schema.GroupVersionKind) error {
 	if got.Empty() {

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,8 +50,10 @@ const (
 // of each request; the namespace is lw's own, so Options.Namespace is refused.
 //
 // Objects are those that lw returns, unchanged, and must not be modified by
-// lw afterwards. An object that is no T becomes an item with an *ItemError.
-// How many bytes came is not known. With Options.Door the source reads the
+// lw afterwards. An object that is no T, or not of the type and kind of
+// Options.Example, becomes an item with an *ItemError of a *KindError, and the
+// stream goes on; an interface T without an Example takes every object that
+// there is metadata of. How many bytes came is not known. With Options.Door the source reads the
 // answers itself where it can; Door says when.
 //
 // When ctx ends, List and Watch return at once, or if lw took that context,
@@ -65,6 +66,8 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 		errs = append(errs, errors.New("no ListerWatcher"))
 	}
 	errs = append(errs, opts.validate())
+	want, err := expect[T](opts.Example)
+	errs = append(errs, err)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
@@ -77,14 +80,15 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}
-	s := &lwSource[T]{lw: lw, opts: opts, name: opts.describe(reflect.TypeFor[T]().String())}
-	s.gate = gate[T]{door: opts.Door, opts: &s.opts, name: s.name}
+	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
+	s.gate = gate[T]{door: opts.Door, opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
 
 type lwSource[T any] struct {
 	lw   ListerWatcher
 	opts Options
+	want expected
 	name string
 	gate gate[T]
 }
@@ -158,7 +162,7 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 	// With an allocation each, so that one object that is kept does not keep
 	// the whole list.
 	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
-		page.Items = append(page.Items, objectOf[T](obj))
+		page.Items = append(page.Items, objectOf[T](obj, &s.want))
 		return nil
 	})
 	if err != nil {
@@ -203,7 +207,7 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 			if !ok {
 				return ctx.Err()
 			}
-			batch = append(batch, eventOf[T](e))
+			batch = append(batch, eventOf[T](e, &s.want))
 		}
 		open := true
 		for open && len(batch) < drainEvents {
@@ -211,7 +215,7 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 			select {
 			case e, open = <-w.ResultChan():
 				if open {
-					batch = append(batch, eventOf[T](e))
+					batch = append(batch, eventOf[T](e, &s.want))
 				}
 				continue
 			default:
@@ -228,75 +232,6 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 		if !open {
 			return nil
 		}
-	}
-}
-
-// await calls call on a goroutine of its own and waits for it, or for the end
-// of ctx and, if call honours ctx, for grace. What call returns after that is
-// given to late.
-func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
-	var zero R
-	if err := ctx.Err(); err != nil {
-		return zero, err
-	}
-	p := begin(call, late)
-	defer p.leave()
-	select {
-	case res := <-p.results:
-		return res.value, res.err
-	case <-ctx.Done():
-	}
-	if honours {
-		p.settle()
-	}
-	return zero, ctx.Err()
-}
-
-// pending is a call that has yet to return.
-type pending[R any] struct {
-	results chan result[R]
-	left    chan struct{}
-	late    func(R)
-}
-
-type result[R any] struct {
-	value R
-	err   error
-}
-
-// begin calls call on a goroutine of its own. What it returns once nobody
-// waits for it is given to late.
-func begin[R any](call func() (R, error), late func(R)) *pending[R] {
-	p := &pending[R]{results: make(chan result[R]), left: make(chan struct{}), late: late}
-	go func() {
-		var res result[R]
-		res.value, res.err = call()
-		select {
-		case p.results <- res:
-		case <-p.left:
-			p.drop(res)
-		}
-	}()
-	return p
-}
-
-// leave waits no longer.
-func (p *pending[R]) leave() { close(p.left) }
-
-// settle waits for a call that was told to end, for as long as grace.
-func (p *pending[R]) settle() {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
-	select {
-	case res := <-p.results:
-		p.drop(res)
-	case <-timer.C:
-	}
-}
-
-func (p *pending[R]) drop(res result[R]) {
-	if res.err == nil {
-		p.late(res.value)
 	}
 }
 
@@ -320,54 +255,4 @@ func stopWatch(w watch.Interface) {
 			return
 		}
 	}
-}
-
-// objectOf makes the item of what lw returned.
-func objectOf[T any](obj runtime.Object) Item[T] {
-	t, ok := obj.(T)
-	if ok && !isNil(t) {
-		return objectItem(t)
-	}
-	var id identity
-	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
-		id.key, _ = metaKey(m)
-		id.uid, id.version = m.GetUID(), m.GetResourceVersion()
-	}
-	return brokenItem[T](StageDecode, id, fmt.Errorf("got %T where %s was due", obj, reflect.TypeFor[T]()))
-}
-
-// eventOf makes the event of what lw's watch sent.
-func eventOf[T any](in watch.Event) Event[T] {
-	e := Event[T]{Type: eventType(string(in.Type))}
-	status, _ := in.Object.(*metav1.Status)
-	switch {
-	case e.Type == Unknown:
-		if m, err := meta.Accessor(in.Object); err == nil && !isNil(in.Object) {
-			e.Key, _ = metaKey(m)
-			e.ResourceVersion = m.GetResourceVersion()
-		}
-		e.Err = unknownType(string(in.Type))
-	case in.Object == nil || isNil(in.Object):
-		e.noObject(nil)
-	case e.Type == Error && status == nil:
-		e.Err = otherError(in.Object)
-	case e.Type == Error || status != nil:
-		e.Type = Error
-		e.Err = apierrors.FromObject(in.Object)
-	case e.Type == Bookmark:
-		t, ok := in.Object.(T)
-		if !ok {
-			e.Type = Unknown
-			e.Err = fmt.Errorf("%s: got %T where %s was due", Bookmark, in.Object, reflect.TypeFor[T]())
-			break
-		}
-		m, err := accessor(t)
-		if err != nil {
-			m = &metav1.ObjectMeta{}
-		}
-		e.bookmark(m, err)
-	default:
-		e.Item = objectOf[T](in.Object)
-	}
-	return e
 }

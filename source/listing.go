@@ -123,14 +123,19 @@ func (l *listing[T]) finish() error {
 	gvk, known := l.codec.kind.listed(l.gvk)
 	for _, i := range l.unsure {
 		it := &l.items[i]
-		switch {
-		case it.Err != nil:
-		case known:
-			setKind(it.Object, gvk)
-		default:
-			id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
-			*it = brokenItem[T](StageDecode, id, errUnsure)
+		if it.Err != nil {
+			continue
 		}
+		err := errUnsure
+		if known {
+			err = l.codec.kind.check(gvk)
+		}
+		if err != nil {
+			id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
+			*it = brokenItem[T](StageDecode, id, err)
+			continue
+		}
+		setKind(it.Object, gvk)
 	}
 	return l.send(false)
 }

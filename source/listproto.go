@@ -21,7 +21,7 @@ func (l *listing[T]) protobuf() error {
 		return err
 	}
 	if !bytes.HasPrefix(w.unread(), protoMagic) {
-		return w.malformed("list", "neither JSON nor protobuf: %q", excerpt(w.unread()))
+		return w.malformed("list", "%w: %q", ErrEncoding, excerpt(w.unread()))
 	}
 	w.take(len(protoMagic))
 	seen := false

@@ -37,8 +37,20 @@ type Options struct {
 	// Modify is called last on the options of every request, on the goroutine
 	// that makes it. It must leave resource version, limit and continue alone.
 	Modify func(*metav1.ListOptions)
-	// Scheme is asked for the kind of T. Without it, or if T is not in it, the
-	// kind is the name of the Go type, as it is for every generated type.
+	// Example is an object of the type that objects are decoded into, for a T
+	// that is an interface (any, runtime.Object, metav1.Object): &corev1.Pod{},
+	// for example. Only its type is looked at, and of an
+	// *unstructured.Unstructured that has an apiVersion or a kind also these:
+	// objects of any other kind are then items with a *KindError, which
+	// client-go's informers skip as well.
+	//
+	// A T that is no interface needs none, and one of another type is an
+	// error. An interface T without an Example is ErrNoExample, but for
+	// FromListerWatcher, which takes what comes, and not through a Door.
+	Example runtime.Object
+	// Scheme is asked for the kind of T, or of the Example. Without it, or if
+	// the type is not in it, the kind is the name of the Go type, as it is for
+	// every generated type.
 	Scheme *runtime.Scheme
 	// MaxObjectBytes is the most that one object may take on the wire, after
 	// decompression; 0 means 64 MiB, and 128 MiB is the most. A source that is

@@ -85,7 +85,7 @@ func (d *decoder[T]) DecodeWatch(body io.Reader, held Held[T], yield func([]Even
 	case encodingProtobuf:
 		s.cut, s.event = s.protoFrame, protoEvent[T]
 	default:
-		return s.w.malformed("watch", "neither JSON nor protobuf: %q", excerpt(s.w.unread()))
+		return s.w.malformed("watch", "%w: %q", ErrEncoding, excerpt(s.w.unread()))
 	}
 	return s.run()
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -16,9 +15,11 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/untyped"
 )
 
-// Decoder makes Ts of bytes; T is a pointer to a struct of an API type. It is
-// immutable and safe for concurrent use: what changes is in the Session.
+// Decoder makes Ts of bytes; T is a pointer to a struct of an API type, or an
+// interface that such a pointer is kept in. It is immutable and safe for
+// concurrent use: what changes is in the Session.
 type Decoder[T any] struct {
+	cell[T]
 	protobuf *protobuf.Plan // nil if T cannot be read from protobuf
 	json     *json.Plan     // nil if T is unstructured
 	untyped  *untyped.Plan  // of unstructured Ts only
@@ -47,16 +48,16 @@ type Object[T any] struct {
 // ErrNoProtobuf is returned for a type that protobuf has no encoding of.
 var ErrNoProtobuf = errors.New("protobuf came, which this type cannot be read from")
 
-// Compile returns the decoder of T that leaves out the fields with the given
-// paths. Decoders of one type share their plans.
-func Compile[T any](drop []string) (*Decoder[T], error) {
-	typ := reflect.TypeFor[T]().Elem()
-	if typ == reflect.TypeFor[unstructured.Unstructured]() {
-		plan, err := cached(typ, share.Untyped, drop, func() (*untyped.Plan, error) { return untyped.Compile(drop) })
-		return &Decoder[T]{untyped: plan}, err
-	}
-	d := &Decoder[T]{}
+// Compile returns the decoder of Ts that are pointers to typ, or hold such, and
+// leaves out the fields with the given paths. Decoders of one type share their
+// plans.
+func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
+	d := &Decoder[T]{cell: cellOf[T](typ)}
 	var err error
+	if typ == reflect.TypeFor[unstructured.Unstructured]() {
+		d.untyped, err = cached(typ, share.Untyped, drop, func() (*untyped.Plan, error) { return untyped.Compile(drop) })
+		return d, err
+	}
 	d.json, err = cached(typ, share.JSON, drop, func() (*json.Plan, error) { return json.Compile(typ, drop) })
 	if err != nil {
 		return nil, err
@@ -97,11 +98,12 @@ func (d *Decoder[T]) Protobuf(s *share.Session, raw []byte, last Last[T]) (Objec
 	if d.protobuf == nil {
 		return Object[T]{}, ErrNoProtobuf
 	}
-	r, err := d.protobuf.Decode(s, raw, pointer(last), last.Memo)
+	held, memo := d.held(last)
+	r, err := d.protobuf.Decode(s, raw, held, memo)
 	if err != nil {
 		return Object[T]{}, err
 	}
-	return Object[T]{Value: object[T](r.Object), Memo: r.Memo, Same: r.Same}, nil
+	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, Same: r.Same}, nil
 }
 
 // JSON decodes the object at the start of raw and says how many bytes it took;
@@ -110,19 +112,21 @@ func (d *Decoder[T]) JSON(s *share.Session, raw []byte, last Last[T]) (Object[T]
 	if d.untyped != nil {
 		return d.unstructured(s, raw, last)
 	}
-	r, n, err := d.json.Decode(s, raw, pointer(last), last.Memo)
+	held, memo := d.held(last)
+	r, n, err := d.json.Decode(s, raw, held, memo)
 	if err != nil {
 		return Object[T]{}, n, err
 	}
-	return Object[T]{Value: object[T](r.Object), Memo: r.Memo, Same: r.Same, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
+	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, Same: r.Same, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
 }
 
 func (d *Decoder[T]) unstructured(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
 	var held map[string]any
-	if last.Held {
-		held = any(last.Object).(*unstructured.Unstructured).Object
+	at, memo := d.held(last)
+	if at != nil {
+		held = (*unstructured.Unstructured)(at).Object
 	}
-	r, n, err := d.untyped.Decode(s, raw, held, last.Memo)
+	r, n, err := d.untyped.Decode(s, raw, held, memo)
 	if err != nil {
 		return Object[T]{}, n, err
 	}
@@ -131,16 +135,6 @@ func (d *Decoder[T]) unstructured(s *share.Session, raw []byte, last Last[T]) (O
 	}
 	return Object[T]{Value: any(&unstructured.Unstructured{Object: r.Object}).(T), Memo: r.Memo}, n, nil
 }
-
-// pointer is the address of what a T points to.
-func pointer[T any](last Last[T]) unsafe.Pointer {
-	if !last.Held {
-		return nil
-	}
-	return *(*unsafe.Pointer)(unsafe.Pointer(&last.Object))
-}
-
-func object[T any](p unsafe.Pointer) T { return *(*T)(unsafe.Pointer(&p)) }
 
 // Panicked reports that err is a panic of a type's own decoder, with what it
 // panicked with and where.

@@ -9,26 +9,66 @@ import (
 
 // Structure shares the parts of Ts that were not decoded here, but made by
 // somebody's code. It belongs to one goroutine.
-type Structure[T any] struct{ sharer *structure.Sharer }
+type Structure[T any] struct {
+	table *share.Table
+	// only shares all there is, if T is no interface.
+	only *shape[T]
+	// shapes are those of the types that came in an interface, nil for one
+	// that is shared by none.
+	shapes map[reflect.Type]*shape[T]
+}
 
-// NewStructure returns one that shares through table, or nil if T is no
-// pointer to a struct.
+// shape shares the objects of one type.
+type shape[T any] struct {
+	cell[T]
+	sharer *structure.Sharer
+}
+
+// NewStructure returns one that shares through table. It returns nil if T is
+// neither a pointer to a struct nor an interface; of what comes in an interface
+// pointers to structs are shared.
 func NewStructure[T any](table *share.Table) *Structure[T] {
+	s := &Structure[T]{table: table}
 	typ := reflect.TypeFor[T]()
+	if typ.Kind() == reflect.Interface {
+		s.shapes = map[reflect.Type]*shape[T]{}
+		return s
+	}
+	if s.only = s.shape(typ); s.only == nil {
+		return nil
+	}
+	return s
+}
+
+// shape returns the shape of a type of pointers, or nil if it is no such type.
+func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil
 	}
-	plan, err := cached(typ.Elem(), share.Structure, nil, func() (*structure.Plan, error) { return structure.Compile(typ.Elem()) })
+	typ = typ.Elem()
+	plan, err := cached(typ, share.Structure, nil, func() (*structure.Plan, error) { return structure.Compile(typ) })
 	if err != nil {
 		return nil // no struct, which was asked
 	}
-	return &Structure[T]{sharer: plan.Sharer(share.NewSession(table))}
+	return &shape[T]{cell: cellOf[T](typ), sharer: plan.Sharer(share.NewSession(s.table))}
 }
 
 // Share returns what is to be kept in place of obj, which equals it: last's
 // object, obj, or a copy that has parts of others. obj must not be nil, and
 // nothing that it leads to may be written afterwards. See structure.Sharer.
 func (s *Structure[T]) Share(obj T, last Last[T]) T {
-	was := pointer(last)
-	return object[T](s.sharer.Share(pointer(Last[T]{Object: obj, Held: true}), was))
+	by := s.only
+	if by == nil {
+		typ := reflect.TypeOf(any(obj))
+		var known bool
+		if by, known = s.shapes[typ]; !known {
+			by = s.shape(typ)
+			s.shapes[typ] = by
+		}
+		if by == nil {
+			return obj
+		}
+	}
+	was, _ := by.held(last)
+	return by.object(by.sharer.Share(by.at(obj), was))
 }

@@ -1,0 +1,75 @@
+package source
+
+import (
+	"context"
+	"time"
+)
+
+// await calls call on a goroutine of its own and waits for it, or for the end
+// of ctx and, if call honours ctx, for grace. What call returns after that is
+// given to late.
+func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
+	var zero R
+	if err := ctx.Err(); err != nil {
+		return zero, err
+	}
+	p := begin(call, late)
+	defer p.leave()
+	select {
+	case res := <-p.results:
+		return res.value, res.err
+	case <-ctx.Done():
+	}
+	if honours {
+		p.settle()
+	}
+	return zero, ctx.Err()
+}
+
+// pending is a call that has yet to return.
+type pending[R any] struct {
+	results chan result[R]
+	left    chan struct{}
+	late    func(R)
+}
+
+type result[R any] struct {
+	value R
+	err   error
+}
+
+// begin calls call on a goroutine of its own. What it returns once nobody
+// waits for it is given to late.
+func begin[R any](call func() (R, error), late func(R)) *pending[R] {
+	p := &pending[R]{results: make(chan result[R]), left: make(chan struct{}), late: late}
+	go func() {
+		var res result[R]
+		res.value, res.err = call()
+		select {
+		case p.results <- res:
+		case <-p.left:
+			p.drop(res)
+		}
+	}()
+	return p
+}
+
+// leave waits no longer.
+func (p *pending[R]) leave() { close(p.left) }
+
+// settle waits for a call that was told to end, for as long as grace.
+func (p *pending[R]) settle() {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case res := <-p.results:
+		p.drop(res)
+	case <-timer.C:
+	}
+}
+
+func (p *pending[R]) drop(res result[R]) {
+	if res.err == nil {
+		p.late(res.value)
+	}
+}
