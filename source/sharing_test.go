@@ -15,6 +15,7 @@ import (
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -91,19 +92,23 @@ func (rs *replicas) change(i int) *corev1.Pod {
 // that was written to after it had been handed out shows.
 func TestObjectsThatShareEqualThoseThatAreDecodedAlone(t *testing.T) {
 	for _, c := range codecs() {
-		t.Run(c.name+", typed", func(t *testing.T) { followTwice[*corev1.Pod](t, c) })
-		t.Run(c.name+", metadata", func(t *testing.T) { followTwice[*metav1.PartialObjectMetadata](t, c) })
+		t.Run(c.name+", typed", func(t *testing.T) { followTwice[*corev1.Pod](t, c, nil) })
+		t.Run(c.name+", typed, in an interface", func(t *testing.T) { followTwice[metav1.Object](t, c, &corev1.Pod{}) })
+		t.Run(c.name+", metadata", func(t *testing.T) { followTwice[*metav1.PartialObjectMetadata](t, c, nil) })
+		t.Run(c.name+", metadata, in an interface", func(t *testing.T) { followTwice[any](t, c, &metav1.PartialObjectMetadata{}) })
 	}
-	t.Run("JSON, unstructured", func(t *testing.T) { followTwice[*unstructured.Unstructured](t, codecs()[1]) })
+	t.Run("JSON, unstructured", func(t *testing.T) { followTwice[*unstructured.Unstructured](t, codecs()[1], nil) })
+	t.Run("JSON, unstructured, in an interface", func(t *testing.T) { followTwice[any](t, codecs()[1], unstructuredPod()) })
 }
 
-func followTwice[T any](t *testing.T, c codecFor) {
+func followTwice[T any](t *testing.T, c codecFor, example runtime.Object) {
 	// More than one core has to be at it.
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(4))
 	rs := newReplicas(t, 60)
-	partial := reflect.TypeFor[T]() == reflect.TypeFor[*metav1.PartialObjectMetadata]()
-	shared := must(NewDecoder[T](podGVR.GroupVersion(), Options{}))
-	alone := must(NewDecoder[T](podGVR.GroupVersion(), Options{DisableSharing: true}))
+	kind := must(expect[T](example))
+	partial := kind.metadata()
+	shared := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	alone := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example, DisableSharing: true}))
 	s := newSink[T]()
 	var all, want []T
 	relist := func() {
@@ -168,14 +173,16 @@ func withoutMemo[T any](it Item[T]) Item[T] {
 // JSON says the kind where a list's does not.
 func TestARelistKeepsThePointersOfWhatDidNotChange(t *testing.T) {
 	for _, c := range codecs() {
-		t.Run(c.name+", typed", func(t *testing.T) { relistTwice[*corev1.Pod](t, c) })
+		t.Run(c.name+", typed", func(t *testing.T) { relistTwice[*corev1.Pod](t, c, nil) })
+		t.Run(c.name+", typed, in an interface", func(t *testing.T) { relistTwice[any](t, c, &corev1.Pod{}) })
 	}
-	t.Run("JSON, unstructured", func(t *testing.T) { relistTwice[*unstructured.Unstructured](t, codecs()[1]) })
+	t.Run("JSON, unstructured", func(t *testing.T) { relistTwice[*unstructured.Unstructured](t, codecs()[1], nil) })
+	t.Run("JSON, unstructured, in an interface", func(t *testing.T) { relistTwice[any](t, codecs()[1], unstructuredPod()) })
 }
 
-func relistTwice[T comparable](t *testing.T, c codecFor) {
+func relistTwice[T comparable](t *testing.T, c codecFor, example runtime.Object) {
 	rs := newReplicas(t, 40)
-	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{}))
+	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
 	s := newSink[T]()
 	remembered := 0
 	relist := func() (same int) {

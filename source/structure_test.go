@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -66,14 +67,23 @@ func slimUntyped(u *unstructured.Unstructured) (*unstructured.Unstructured, erro
 // that was written to after it had been handed out shows.
 func TestWhatATransformReturnsIsSharedAndEqualsWhatItReturned(t *testing.T) {
 	for _, c := range codecs() {
-		t.Run(c.name, func(t *testing.T) { followTransformed(t, c, slim) })
+		t.Run(c.name, func(t *testing.T) { followTransformed(t, c, nil, slim) })
+		t.Run(c.name+", in an interface", func(t *testing.T) { followTransformed(t, c, &corev1.Pod{}, boxed(slim)) })
 	}
-	t.Run("unstructured", func(t *testing.T) { followTransformed(t, codecs()[1], slimUntyped) })
+	t.Run("unstructured", func(t *testing.T) { followTransformed(t, codecs()[1], nil, slimUntyped) })
+	t.Run("unstructured, in an interface", func(t *testing.T) {
+		followTransformed(t, codecs()[1], unstructuredPod(), boxed(slimUntyped))
+	})
 }
 
-func followTransformed[T any](t *testing.T, c codecFor, transform func(T) (T, error)) {
+// boxed is a transform of one type as one of any.
+func boxed[T any](transform func(T) (T, error)) func(any) (any, error) {
+	return func(obj any) (any, error) { return transform(obj.(T)) }
+}
+
+func followTransformed[T any](t *testing.T, c codecFor, example runtime.Object, transform func(T) (T, error)) {
 	rs := newReplicas(t, 40)
-	src, ref := newBytesSource[T](Options{}), newBytesSource[T](Options{DisableSharing: true})
+	src, ref := newBytesSource[T](Options{Example: example}), newBytesSource[T](Options{Example: example, DisableSharing: true})
 	shared, alone := Map[T](src, transform), Map[T](ref, transform)
 	s := newSink[T]()
 	var all, want []T
