@@ -137,6 +137,34 @@ func (f *DeltaFIFO[K, T]) GetByKey(key K) (Deltas[T], bool) {
 	return nil, false
 }
 
+// Items returns copies of all entries that wait, the next to be popped first. It
+// costs O(deltas).
+func (f *DeltaFIFO[K, T]) Items() []Item[K, T] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	items := make([]Item[K, T], 0, f.line.waiting)
+	for e := f.line.head; e != nil; e = e.next {
+		items = append(items, Item[K, T]{Key: e.key, Deltas: slices.Clone(e.waiting.value)})
+	}
+	return items
+}
+
+// Latest returns the newest delta of what waits under key or, if nothing does,
+// is in flight.
+func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.line.entries[key]
+	switch {
+	case e == nil:
+		return Delta[T]{}, false
+	case e.waiting.held:
+		return e.waiting.value.Newest()
+	default:
+		return e.flight.value.Newest()
+	}
+}
+
 // Pop waits until a key can be taken, takes it out of the queue, calls process
 // with its deltas and returns them and process's error; an ErrRequeue puts them
 // back, see there. Any other error drops them, as does a panic, which is not

@@ -7,8 +7,8 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// ErrRunTwice is returned by a second Run of one reflector.
-var ErrRunTwice = errors.New("reflector: Run was called before")
+// ErrRunning is returned by a Run that is called before another has returned.
+var ErrRunning = errors.New("reflector: it is running already")
 
 // Fault is what a reflector finds wrong with what a server does, in contrast
 // to an error that the server or the network reported. It is found inside an

@@ -108,8 +108,46 @@ func TestRunReturnsWhateverItIsDoing(t *testing.T) {
 		if err := r.Run(ctx); err != nil || s.heard() != "" {
 			t.Errorf("Run returned %v, and asked %q", err, s.heard())
 		}
-		if err := r.Run(ctx); !errors.Is(err, ErrRunTwice) {
+		if err := r.Run(ctx); err != nil {
 			t.Errorf("the second Run returned %v", err)
 		}
+	})
+}
+
+func TestRunIsRefusedWhileAnotherIsUnderWay(t *testing.T) {
+	play(t, Options{DisableWatchList: true}, []answer{lists("5")}, func(t *testing.T, p *playing) {
+		if err := p.Run(t.Context()); !errors.Is(err, ErrRunning) {
+			t.Errorf("a second Run returned %v", err)
+		}
+	})
+}
+
+func TestRunGoesOnWhereTheLastOneWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(fails(errReset), lists("5"))
+		s.noStream = true
+		r, err := New[*thing](s, newRecorder(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(want ...string) {
+			t.Helper()
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() { done <- r.Run(ctx) }()
+			synctest.Wait()
+			cancel()
+			if err := <-done; err != nil {
+				t.Errorf("Run returned %v", err)
+			}
+			expect(t, "asked", s.heard(), want...)
+		}
+		list := `0s list "0" limit=500 continue=""`
+		run(list)                 // fails, and is stopped in the wait
+		run(list, `0s watch "5"`) // lists at once, and is stopped while it watches
+		if at := r.Status(); at.ResourceVersion != "5" || at.Phase != Stopped {
+			t.Errorf("%+v", at)
+		}
+		run(`0s watch "5"`)
 	})
 }

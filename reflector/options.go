@@ -55,6 +55,11 @@ type Options struct {
 	// to 16 times, each time that this was not enough.
 	ListProgress time.Duration
 
+	// RefusalPatience is for how long a watch that the server answers with a
+	// 5xx of its own is asked for again at one version before everything is
+	// listed anew; 0 leaves it at three times in a row.
+	RefusalPatience time.Duration
+
 	// WatchTimeoutMin and WatchTimeoutMax bound for how long a watch is asked
 	// for; each is drawn from between.
 	WatchTimeoutMin, WatchTimeoutMax time.Duration
@@ -105,6 +110,7 @@ func (o Options) withDefaults() (Options, error) {
 	pair("WatchTimeoutMin", "WatchTimeoutMax", &o.WatchTimeoutMin, &o.WatchTimeoutMax,
 		DefaultWatchTimeoutMin, DefaultWatchTimeoutMax)
 	positive("BackoffReset", &o.BackoffReset, DefaultBackoffReset)
+	positive("RefusalPatience", &o.RefusalPatience, 0)
 	positive("InitialEventsProgress", &o.InitialEventsProgress, DefaultInitialEventsProgress)
 	positive("ListProgress", &o.ListProgress, DefaultListProgress)
 	if o.Rand == nil {
@@ -128,6 +134,7 @@ func (o *Options) config() machine.Config {
 		HealthAfter:           machine.Nanos(o.BackoffReset),
 		InitialEventsProgress: machine.Nanos(o.InitialEventsProgress),
 		ListProgress:          machine.Nanos(o.ListProgress),
+		RefusalPatience:       machine.Nanos(o.RefusalPatience),
 		WatchTimeoutMin:       machine.Nanos(o.WatchTimeoutMin),
 		WatchTimeoutMax:       machine.Nanos(o.WatchTimeoutMax),
 	}

@@ -18,8 +18,9 @@ type Reflector[T any] struct {
 	sink    Sink[T]
 	options Options
 	// origin is the zero of the machine's time.
-	origin time.Time
-	ran    atomic.Bool
+	origin  time.Time
+	running atomic.Bool
+	driver  *driver[T] // of the one Run that set running
 
 	mu    sync.Mutex
 	state machine.State // guarded by mu; a copy of the driver's
@@ -44,18 +45,24 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 	if probe, ok := src.(interface{ WatchListUnsupported() bool }); ok && probe.WatchListUnsupported() {
 		opts.DisableWatchList = true
 	}
-	return &Reflector[T]{source: src, sink: sink, options: opts, origin: time.Now()}, nil
+	r := &Reflector[T]{source: src, sink: sink, options: opts, origin: time.Now()}
+	r.driver = &driver[T]{reflector: r, machine: machine.New(opts.config())}
+	return r, nil
 }
 
 // Run keeps the sink equal to the source until ctx ends, and then returns nil.
 // It blocks, starts no goroutine, and returns as soon as the source and the
 // sink do. Nothing that a source does ends it earlier; the only error is
-// ErrRunTwice.
+// ErrRunning.
+//
+// After it has returned it may be called again, and goes on where it was: with
+// a watch from the sink's version, or with the list that was due or under way.
+// What was left of a wait is skipped.
 func (r *Reflector[T]) Run(ctx context.Context) error {
-	if r.ran.Swap(true) {
-		return ErrRunTwice
+	if r.running.Swap(true) {
+		return ErrRunning
 	}
-	d := &driver[T]{reflector: r, machine: machine.New(r.options.config())}
-	d.run(ctx)
+	defer r.running.Store(false)
+	r.driver.run(ctx)
 	return nil
 }

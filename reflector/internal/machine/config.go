@@ -12,7 +12,8 @@ const (
 	Hour              = 60 * Minute
 )
 
-// Config is what a driver may choose. Every field must be set.
+// Config is what a driver may choose. Every field must be set, but for
+// RefusalPatience.
 type Config struct {
 	// WatchList is whether initial events are asked for at all.
 	WatchList bool
@@ -35,6 +36,11 @@ type Config struct {
 	InitialEventsProgress Nanos
 	// ListProgress is how long a list may send nothing before it is given up.
 	ListProgress Nanos
+
+	// RefusalPatience is for how long a watch that the server answers with its
+	// own trouble (5xx) is asked for again at one version, before that version
+	// is given up; 0 leaves it at refusalsBeforeRelist.
+	RefusalPatience Nanos
 
 	// WatchTimeoutMin and WatchTimeoutMax bound what is drawn for each watch.
 	// Invariant: 0 < WatchTimeoutMin <= WatchTimeoutMax.

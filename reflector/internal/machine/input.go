@@ -4,7 +4,8 @@ package machine
 type InputKind uint8
 
 const (
-	// Start begins; the first input.
+	// Start begins; the first input. After a Stop it goes on where that was,
+	// without what was left of a wait.
 	Start InputKind = iota + 1
 	// Page is a piece of the list under way.
 	Page
@@ -23,7 +24,7 @@ const (
 	Timer
 	// Verdict answers an Ask effect.
 	Verdict
-	// Stop ends everything; the last input.
+	// Stop ends everything; only a Start may follow.
 	Stop
 )
 

@@ -145,6 +145,10 @@ func (w *world) invent() Input {
 // fitting is a kind of input that the driver could have.
 func (w *world) fitting() InputKind {
 	switch {
+	case w.m.Phase == Stopped:
+		return Start
+	case w.chance(200):
+		return Stop
 	case w.waiting:
 		return Timer
 	case w.chance(40):
@@ -169,7 +173,7 @@ func (w *world) step(in Input) error {
 	if w.requested && (in.Kind == Ended || in.Kind == Silence || in.Kind == Alarm && before.Phase == Watching) {
 		w.requested = false
 	}
-	if in.Kind == Timer {
+	if in.Kind == Timer || in.Kind == Stop {
 		w.waiting = false
 	}
 	if in.Kind == Alarm {

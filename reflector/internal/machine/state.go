@@ -149,7 +149,8 @@ type State struct {
 
 	// List is about the list under way, and zero otherwise.
 	List Progress
-	// Resync is whether the wait under way leads to a list, not a watch.
+	// Resync is whether the wait under way leads to a list, not a watch; when
+	// stopped, what a new start begins with.
 	Resync bool
 
 	// VersionGone is whether the next list must not ask for Version.
@@ -173,8 +174,9 @@ type State struct {
 	SyncFailures int
 
 	// Refusals counts watches in a row that the server refused or broke off
-	// at Version.
-	Refusals int
+	// at Version, RefusedSince is when the first of them was.
+	Refusals     int
+	RefusedSince Nanos
 
 	Backoff Backoff
 	Heal    Heal
@@ -202,14 +204,17 @@ func New(config Config) *Machine { return &Machine{config: config} }
 // has no effect.
 func (m *Machine) Step(in Input) []Effect {
 	m.effects = m.effects[:0]
-	if m.Phase == Stopped {
+	if m.Phase == Stopped && in.Kind != Start {
 		return nil
 	}
 	m.now = max(m.now, in.At)
 	switch in.Kind {
 	case Start:
-		if m.Phase == Starting {
+		switch m.Phase {
+		case Starting:
 			m.sync()
+		case Stopped:
+			m.resume()
 		}
 	case Page:
 		if m.Phase == Listing {
@@ -238,9 +243,7 @@ func (m *Machine) Step(in Input) []Effect {
 	case Verdict:
 		m.verdict(in.Confirmed)
 	case Stop:
-		m.leave()
-		m.enter(Stopped)
-		m.emit(Effect{Kind: End})
+		m.stop()
 	}
 	return m.effects
 }
@@ -342,7 +345,17 @@ func (m *Machine) silence() {
 	}
 }
 
-// resume goes on after a wait.
+// stop ends everything, and notes where a new start goes on.
+func (m *Machine) stop() {
+	if m.Phase != BackingOff {
+		m.Resync = m.Phase != Watching
+	}
+	m.leave()
+	m.enter(Stopped)
+	m.emit(Effect{Kind: End})
+}
+
+// resume goes on after a wait, or after a stop.
 func (m *Machine) resume() {
 	if m.Resync {
 		m.sync()

@@ -27,6 +27,10 @@ func TestTheProtocolIsAsTheTranscriptsSay(t *testing.T) {
 				config := testConfig()
 				config.WatchList = !d.HasArg("no-watch-list")
 				config.AlwaysPage = d.HasArg("always-page")
+				var patience string
+				if d.MaybeScanArgs(t, "patience", &patience) {
+					config.RefusalPatience = nanos(t, patience)
+				}
 				m, at = New(config), 0
 				return ""
 			}

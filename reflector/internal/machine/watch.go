@@ -178,6 +178,10 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 
 // refused counts watches that the server turns down at the store's version.
 func (m *Machine) refused(f Failure) {
+	if m.Refusals == 0 {
+		m.RefusedSince = m.now
+	}
 	m.Refusals++
-	m.wait(f, m.Refusals >= refusalsBeforeRelist)
+	patient := f.Class == Server && m.now-m.RefusedSince < m.config.RefusalPatience
+	m.wait(f, m.Refusals >= refusalsBeforeRelist && !patient)
 }

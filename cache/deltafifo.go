@@ -1,0 +1,184 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+
+	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/fifo"
+)
+
+// DeltaFIFOOptions say how a DeltaFIFO works. All are optional. Logger has no
+// effect: what goes wrong with KnownObjects is reported as other errors are.
+type DeltaFIFOOptions = kc.DeltaFIFOOptions
+
+// DeltaFIFO is a Queue that holds all that happened to each key since it was
+// last popped, and hands out keys in the order in which they came to wait:
+// fifo.DeltaFIFO, whose documentation says what is guaranteed and where
+// client-go differs. What it hands out is of type Deltas. All methods are safe
+// for concurrent use, and only Pop blocks.
+type DeltaFIFO struct {
+	queueBase
+	queue       *fifo.DeltaFIFO[string, any]
+	keyFunc     KeyFunc
+	known       KeyListerGetter
+	transformer TransformFunc
+}
+
+var (
+	_ Queue             = (*DeltaFIFO)(nil)
+	_ TransformingStore = (*DeltaFIFO)(nil)
+	_ DoneChecker       = (*DeltaFIFO)(nil)
+)
+
+// NewDeltaFIFO returns an empty DeltaFIFO that tells replaced objects as Sync.
+//
+// Deprecated: NewDeltaFIFOWithOptions can tell the two apart.
+func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
+	return NewDeltaFIFOWithOptions(DeltaFIFOOptions{KeyFunction: keyFunc, KnownObjects: knownObjects})
+}
+
+// NewDeltaFIFOWithOptions returns an empty DeltaFIFO. It starts no goroutine.
+func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
+	f := &DeltaFIFO{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer}
+	if f.keyFunc == nil {
+		f.keyFunc = kc.MetaNamespaceKeyFunc
+	}
+	f.queue = fifo.NewDeltaFIFO(f.KeyOf, fifo.Options[string, any]{
+		Known:         knownIn(opts.KnownObjects),
+		Transform:     transformOf(opts.Transformer),
+		ReplaceAsSync: !opts.EmitDeltaTypeReplaced,
+		OnError:       lookupFailed,
+	})
+	f.typed, f.name = f.queue, opts.Name
+	if f.name == "" {
+		f.name = "DeltaFIFO"
+	}
+	return f
+}
+
+// KeyOf returns the key of an object, of a DeletedFinalStateUnknown or of
+// Deltas. The error is the key function's, or a KeyError for empty Deltas.
+func (f *DeltaFIFO) KeyOf(obj any) (string, error) { return keyOf(f.keyFunc, obj) }
+
+// Transformer returns the function that objects go through before they are
+// queued, or nil.
+func (f *DeltaFIFO) Transformer() TransformFunc { return f.transformer }
+
+// Add queues an Added delta. The error is a KeyError or the transformer's.
+func (f *DeltaFIFO) Add(obj any) error { return f.write(func() error { return f.queue.Add(obj) }) }
+
+// Update queues an Updated delta. The error is a KeyError or the transformer's.
+func (f *DeltaFIFO) Update(obj any) error {
+	return f.write(func() error { return f.queue.Update(obj) })
+}
+
+// Delete queues a Deleted delta, unless there is nothing under the key: not in
+// the queue, not in flight, and not among the known objects. The error is a
+// KeyError or the transformer's.
+func (f *DeltaFIFO) Delete(obj any) error {
+	return f.write(func() error {
+		switch gone, unknown := obj.(DeletedFinalStateUnknown); {
+		case !unknown:
+			return f.queue.Delete(obj)
+		case gone.Obj == nil:
+			f.queue.DeleteKey(gone.Key)
+		default:
+			f.queue.DeleteUnknown(gone.Key, gone.Obj)
+		}
+		return nil
+	})
+}
+
+// AddIfNotPresent queues Deltas that were popped, unless something waits under
+// their key. To have Pop put back what it popped, return ErrRequeue instead,
+// which loses nothing in that case.
+func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
+	deltas, ok := obj.(Deltas)
+	if !ok {
+		return fmt.Errorf("only Deltas can be put back into a DeltaFIFO, not %T", obj)
+	}
+	key, err := f.KeyOf(deltas)
+	if err != nil {
+		return KeyError{Obj: obj, Err: err}
+	}
+	typed, err := typedDeltas(deltas)
+	if err != nil {
+		return err
+	}
+	return f.write(func() error {
+		return f.queue.AddIfNotPresent(fifo.Item[string, any]{Key: key, Deltas: typed})
+	})
+}
+
+// Replace queues a Replaced or Sync delta for each of list, and a Deleted one
+// with a DeletedFinalStateUnknown for every other key that is in the queue, in
+// flight or known. The error is a KeyError or the transformer's, and then
+// nothing was queued.
+func (f *DeltaFIFO) Replace(list []any, _ string) error {
+	return f.write(func() error { return f.queue.Replace(list) })
+}
+
+// Resync queues a Sync delta for every known object that has nothing queued.
+func (f *DeltaFIFO) Resync() error {
+	return f.write(func() error {
+		f.queue.Resync()
+		return nil
+	})
+}
+
+// List returns the newest object of every key that waits, the next one first.
+func (f *DeltaFIFO) List() []any {
+	items := f.queue.Items()
+	list := make([]any, len(items))
+	for i, item := range items {
+		newest, _ := item.Deltas.Newest()
+		list[i] = deltaOf(item.Key, newest).Object
+	}
+	return list
+}
+
+// ListKeys returns the keys that wait, the next one first.
+func (f *DeltaFIFO) ListKeys() []string { return f.queue.ListKeys() }
+
+// Get returns the Deltas that wait under obj's key, a copy. The error is a
+// KeyError.
+func (f *DeltaFIFO) Get(obj any) (item any, exists bool, err error) {
+	key, err := f.KeyOf(obj)
+	if err != nil {
+		return nil, false, KeyError{Obj: obj, Err: err}
+	}
+	return f.GetByKey(key)
+}
+
+// GetByKey returns the Deltas that wait under key, a copy. There is no error.
+func (f *DeltaFIFO) GetByKey(key string) (item any, exists bool, err error) {
+	typed, exists := f.queue.GetByKey(key)
+	if !exists {
+		return nil, false, nil
+	}
+	return deltasOf(key, typed), true, nil
+}
+
+// Pop waits for a key, takes it out of the queue and calls process with its
+// Deltas, while no one can write to the queue. It returns the Deltas and
+// process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once the
+// queue is closed and empty.
+func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {
+	var popped any
+	_, err := f.queue.Pop(context.Background(), locked(&f.queueBase, func(item fifo.Item[string, any], initial bool) error {
+		deltas := deltasOf(item.Key, item.Deltas)
+		popped = deltas
+		return process(deltas, initial)
+	}))
+	return popped, popError(err)
+}
+
+// latest is the newest state that the queue or its consumers have under key.
+func (f *DeltaFIFO) latest(key string) (any, bool) {
+	if newest, ok := f.queue.Latest(key); ok {
+		return newest.Object, newest.Type != fifo.Deleted
+	}
+	return latestIn(f.known, key)
+}

@@ -1,0 +1,97 @@
+package cache
+
+import (
+	"context"
+
+	"github.com/kinglet-go/kinglet/fifo"
+)
+
+// FIFO is a Queue that holds the newest object of each key, and hands out keys
+// in the order in which they came to wait: fifo.FIFO, whose documentation says
+// what is guaranteed and where client-go differs. A deleted object leaves the
+// queue, and nobody hears of it. All methods are safe for concurrent use, and
+// only Pop blocks.
+type FIFO struct {
+	queueBase
+	queue *fifo.FIFO[string, any]
+}
+
+var (
+	_ Queue       = (*FIFO)(nil)
+	_ DoneChecker = (*FIFO)(nil)
+)
+
+// NewFIFO returns an empty FIFO whose keys are made by keyFunc. It starts no
+// goroutine.
+func NewFIFO(keyFunc KeyFunc) *FIFO {
+	f := &FIFO{queue: fifo.NewFIFO[string, any](keyFunc)}
+	f.typed, f.name = f.queue, "FIFO"
+	return f
+}
+
+// Add makes obj what waits under its key. The error is a KeyError.
+func (f *FIFO) Add(obj any) error { return f.write(func() error { return f.queue.Add(obj) }) }
+
+// Update is Add.
+func (f *FIFO) Update(obj any) error { return f.Add(obj) }
+
+// AddIfNotPresent queues obj unless something waits under its key. The error
+// is a KeyError.
+func (f *FIFO) AddIfNotPresent(obj any) error {
+	return f.write(func() error { return f.queue.AddIfNotPresent(obj) })
+}
+
+// Delete takes what waits under obj's key out of the queue. The error is a
+// KeyError.
+func (f *FIFO) Delete(obj any) error { return f.write(func() error { return f.queue.Delete(obj) }) }
+
+// Replace makes the queue hold list and nothing else, in its order. The error
+// is a KeyError, and then nothing has changed.
+func (f *FIFO) Replace(list []any, _ string) error {
+	return f.write(func() error { return f.queue.Replace(list) })
+}
+
+// Resync has nothing to do: all that is here is queued.
+func (f *FIFO) Resync() error { return nil }
+
+// List returns the objects that wait, the next one first.
+func (f *FIFO) List() []any { return f.queue.List() }
+
+// ListKeys returns the keys that wait, the next one first.
+func (f *FIFO) ListKeys() []string { return f.queue.ListKeys() }
+
+// Get returns the object that waits under obj's key. The error is a KeyError.
+func (f *FIFO) Get(obj any) (item any, exists bool, err error) {
+	key, err := f.queue.Key(obj)
+	if err != nil {
+		return nil, false, keyError(err)
+	}
+	return f.GetByKey(key)
+}
+
+// GetByKey returns the object that waits under key. There is no error.
+func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
+	item, exists = f.queue.GetByKey(key)
+	return item, exists, nil
+}
+
+// Pop waits for an object, takes it out of the queue and calls process with it,
+// while no one can write to the queue. It returns the object and process's
+// error; ErrRequeue puts the object back. It returns ErrFIFOClosed once the
+// queue is closed and empty.
+func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
+	item, err := f.queue.Pop(context.Background(), locked(&f.queueBase, process))
+	return item, popError(err)
+}
+
+// Pop takes the next object out of queue and returns it, or nil once the queue
+// is closed and empty. It blocks until there is one. It is for tests: whoever
+// pops in this way has not processed the object when the queue believes so.
+func Pop(queue Queue) any {
+	var popped any
+	_, _ = queue.Pop(func(obj any, _ bool) error {
+		popped = obj
+		return nil
+	})
+	return popped
+}
