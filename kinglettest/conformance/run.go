@@ -41,7 +41,9 @@ func Run(t *testing.T, im Implementation, opts Options) {
 				t.Fatalf("%s lacks what row %q is about: %s", im.Name, r.id, strings.Join(missing, ", "))
 			}
 			for _, test := range r.tests {
-				t.Run(test.sentence, func(t *testing.T) { test.start(t, im) })
+				if test.only == nil || test.only(im) {
+					t.Run(test.sentence, func(t *testing.T) { test.start(t, im) })
+				}
 			}
 		})
 	}
@@ -85,15 +87,19 @@ func rows() []row {
 	return []row{
 		storeRow(),
 		threadSafeRow(),
+		queueRow(),
+		deltasRow(),
 	}
 }
 
 // test is one sentence of the contract. A real test runs in real time, the
-// others in a bubble.
+// others in a bubble. Where only is set, the test is of those implementations
+// alone.
 type test struct {
 	sentence string
 	run      func(*testing.T, Implementation)
 	real     bool
+	only     func(Implementation) bool
 }
 
 func (c test) start(t *testing.T, im Implementation) {
