@@ -1,0 +1,155 @@
+package cache
+
+import (
+	"fmt"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// indexer is an Indexer over a store.
+type indexer struct {
+	*table
+	keys      keying
+	transform TransformFunc // may be nil
+}
+
+var (
+	_ Indexer          = (*indexer)(nil)
+	_ TransactionStore = (*indexer)(nil)
+)
+
+// newIndexerOver returns an Indexer over a store that exists: with remembered
+// keys, the indexes storeIndexers(indexers), and no key function or
+// storeKeyFunc(keyFunc).
+func newIndexerOver(s *store.Store[any], keyFunc KeyFunc, indexers Indexers) *indexer {
+	return &indexer{table: tableOver(s, indexers, nil), keys: keyingBy(keyFunc)}
+}
+
+// NewStore returns an empty Store. All of its methods are safe for concurrent
+// use; reads take no lock, and neither wait for writes nor hold them up. An
+// object whose key function fails is not stored, and the error is a KeyError.
+// The Store is a TransactionStore too.
+func NewStore(keyFunc KeyFunc, opts ...StoreOption) Store {
+	return NewIndexer(keyFunc, nil, opts...)
+}
+
+// NewIndexer returns an empty Indexer: a Store, see NewStore, with indexes.
+// If an index function fails for an object, or panics, the object is stored
+// and absent from that index, and the error is handed to the error handlers of
+// k8s.io/apimachinery/pkg/util/runtime.
+//
+// The objects are not to be modified once stored. A modified one is still
+// found under the key and the index values that it was stored with.
+func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer {
+	var c storeConfig
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return &indexer{table: newTable(indexers, c.gauge()), keys: keyingBy(keyFunc), transform: c.transform}
+}
+
+// Add stores an object in place of any that has its key.
+func (i *indexer) Add(obj any) error { return i.write(obj) }
+
+// Update is Add.
+func (i *indexer) Update(obj any) error { return i.write(obj) }
+
+func (i *indexer) write(obj any) error {
+	key, err := i.keys.key(obj)
+	if err != nil {
+		return err
+	}
+	if obj, err = i.transformed(obj); err != nil {
+		return err
+	}
+	return i.put(key, obj)
+}
+
+func (i *indexer) transformed(obj any) (any, error) {
+	if i.transform == nil {
+		return obj, nil
+	}
+	obj, err := i.transform(obj)
+	if err != nil {
+		return nil, fmt.Errorf("transforming: %w", err)
+	}
+	return obj, nil
+}
+
+// Delete removes the object that has obj's key, if there is one.
+func (i *indexer) Delete(obj any) error {
+	key, err := i.keys.key(obj)
+	if err != nil {
+		return err
+	}
+	return i.remove(key, obj)
+}
+
+// Get returns the object that has obj's key.
+func (i *indexer) Get(obj any) (item any, exists bool, err error) {
+	key, err := i.keys.key(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	item, exists = i.store.Get(key)
+	return item, exists, nil
+}
+
+// GetByKey returns the object under a key. The error is always nil.
+func (i *indexer) GetByKey(key string) (item any, exists bool, err error) {
+	item, exists = i.get(key)
+	return item, exists, nil
+}
+
+// Replace stores this and nothing else. Readers see all of it or nothing. If
+// one object has no key or cannot be transformed, nothing changes. Of several
+// objects with one key the last is stored.
+func (i *indexer) Replace(list []any, resourceVersion string) error {
+	keys := make([]store.Key, len(list))
+	objs := list
+	if i.transform != nil {
+		objs = make([]any, len(list))
+	}
+	for n, obj := range list {
+		var err error
+		if keys[n], err = i.keys.key(obj); err != nil {
+			return err
+		}
+		if objs[n], err = i.transformed(obj); err != nil {
+			return err
+		}
+	}
+	i.replace(func(yield func(store.Key, any) bool) {
+		for n, key := range keys {
+			if !yield(key, objs[n]) {
+				return
+			}
+		}
+	}, resourceVersion)
+	return nil
+}
+
+// Transaction makes several writes, which readers see all of or nothing. Those
+// whose object has no key are left out, and told in the error. Objects are
+// stored as they are, not transformed.
+func (i *indexer) Transaction(txns ...Transaction) *TransactionError {
+	ops := make([]store.Op[any], 0, len(txns))
+	done := make([]int, 0, len(txns))
+	var errs []error
+	for n, txn := range txns {
+		key, err := i.keys.key(txn.Object)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		done = append(done, n)
+		if op, ok := operation(key, txn); ok {
+			ops = append(ops, op)
+		}
+	}
+	i.transact(ops)
+	if len(errs) == 0 {
+		return nil
+	}
+	return &TransactionError{SuccessfulIndices: done, TotalTransactions: len(txns), Errors: errs}
+}

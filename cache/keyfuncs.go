@@ -1,0 +1,112 @@
+package cache
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// MetaNamespaceKeyFunc makes the key that nearly every store uses:
+// "namespace/name", or "name" for an object without a namespace. An
+// ExplicitKey is its own key. It fails for what has no metadata.
+//
+// A store that is given this very function, not one that calls it, reads keys
+// from the objects without building a string.
+func MetaNamespaceKeyFunc(obj any) (string, error) {
+	if key, ok := obj.(ExplicitKey); ok {
+		return string(key), nil
+	}
+	name, err := ObjectToName(obj)
+	if err != nil {
+		return "", err
+	}
+	return name.String(), nil
+}
+
+// DeletionHandlingMetaNamespaceKeyFunc is MetaNamespaceKeyFunc, and answers
+// for a DeletedFinalStateUnknown with the key that it carries.
+func DeletionHandlingMetaNamespaceKeyFunc(obj any) (string, error) {
+	if d, ok := obj.(DeletedFinalStateUnknown); ok {
+		return d.Key, nil
+	}
+	return MetaNamespaceKeyFunc(obj)
+}
+
+// ObjectToName returns the namespace and name of an object with metadata.
+func ObjectToName(obj any) (ObjectName, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return ObjectName{}, fmt.Errorf("%T has no metadata: %w", obj, err)
+	}
+	return MetaObjectToName(m), nil
+}
+
+// DeletionHandlingObjectToName is ObjectToName, and answers for a
+// DeletedFinalStateUnknown with the name in the key that it carries.
+func DeletionHandlingObjectToName(obj any) (ObjectName, error) {
+	if d, ok := obj.(DeletedFinalStateUnknown); ok {
+		return ParseObjectName(d.Key)
+	}
+	return ObjectToName(obj)
+}
+
+// MetaObjectToName returns the namespace and name of an object.
+func MetaObjectToName(obj metav1.Object) ObjectName {
+	return ObjectName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+}
+
+// NewObjectName makes an ObjectName of its parts.
+func NewObjectName(namespace, name string) ObjectName {
+	return ObjectName{Namespace: namespace, Name: name}
+}
+
+// NamespacedNameAsObjectName turns the one into the other.
+func NamespacedNameAsObjectName(nn types.NamespacedName) ObjectName { return ObjectName(nn) }
+
+// ParseObjectName undoes ObjectName.String.
+func ParseObjectName(str string) (ObjectName, error) {
+	namespace, name, err := SplitMetaNamespaceKey(str)
+	return ObjectName{Namespace: namespace, Name: name}, err
+}
+
+// SplitMetaNamespaceKey returns the namespace and name in a key that
+// MetaNamespaceKeyFunc made. A key with two slashes is an error.
+func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
+	before, after, found := strings.Cut(key, "/")
+	switch {
+	case !found:
+		return "", before, nil
+	case strings.Contains(after, "/"):
+		return "", "", fmt.Errorf("unexpected key format: %q", key)
+	}
+	return before, after, nil
+}
+
+// MetaNamespaceIndexFunc indexes objects by their namespace; see
+// NamespaceIndex.
+func MetaNamespaceIndexFunc(obj any) ([]string, error) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return []string{""}, fmt.Errorf("%T has no metadata: %w", obj, err)
+	}
+	return []string{m.GetNamespace()}, nil
+}
+
+// IndexFuncToKeyFuncAdapter makes a key function of an index function that
+// has exactly one value for every object. The key function fails for an
+// object with none or several.
+func IndexFuncToKeyFuncAdapter(indexFunc IndexFunc) KeyFunc {
+	return func(obj any) (string, error) {
+		values, err := indexFunc(obj)
+		if err != nil {
+			return "", err
+		}
+		if len(values) != 1 {
+			return "", fmt.Errorf("an index function makes a key only of one value, not of %q", values)
+		}
+		return values[0], nil
+	}
+}

@@ -1,0 +1,198 @@
+package cache
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// table is what an Indexer and a ThreadSafeStore have in common: a store, with
+// strings for keys and slices for results. The keys that it is given are the
+// store's. Reads of one method see one version of the store; they take no lock
+// and no write waits for them.
+type table struct {
+	store   *store.Store[any]
+	version GaugeMetric
+
+	mu       sync.Mutex
+	indexers Indexers // guarded by mu; never changed, but replaced
+}
+
+// newTable returns a table of a store of its own, which has these indexes.
+func newTable(indexers Indexers, version GaugeMetric) *table {
+	s, err := store.New(store.Options[any]{
+		RememberKeys: true,
+		Indexers:     storeIndexers(indexers),
+		OnError:      reportError,
+	})
+	if err != nil {
+		panic("BUG: cache: " + err.Error())
+	}
+	return tableOver(s, indexers, version)
+}
+
+// tableOver returns a table of a store that has the indexes.
+func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric) *table {
+	own := make(Indexers, len(indexers))
+	maps.Copy(own, indexers)
+	return &table{store: s, version: version, indexers: own}
+}
+
+// put writes an object, whose version becomes the table's.
+func (t *table) put(key store.Key, obj any) error {
+	version := versionOf(obj)
+	err := t.store.Write(store.Op[any]{Key: key, Object: obj, ResourceVersion: version})
+	t.saw(version)
+	return err
+}
+
+// remove deletes what is under key. obj may be what was deleted, and then its
+// version becomes the table's.
+func (t *table) remove(key store.Key, obj any) error {
+	version := versionOf(obj)
+	err := t.store.Write(store.Op[any]{Key: key, Delete: true, ResourceVersion: version})
+	t.saw(version)
+	return err
+}
+
+// replace makes the table hold this and nothing else. Readers see all of it or
+// nothing.
+func (t *table) replace(objs iter.Seq2[store.Key, any], version string) {
+	t.store.ReplaceSeq(store.Batch[any]{ResourceVersion: version, Reason: store.Relist, Rewrite: true},
+		func(yield func(store.Op[any]) bool) {
+			for key, obj := range objs {
+				if !yield(store.Op[any]{Key: key, Object: obj}) {
+					return
+				}
+			}
+		}, nil)
+	if version == "" {
+		t.store.SetResourceVersion("", "")
+	}
+	t.saw(version)
+}
+
+// transact makes several writes. Readers see all of them or nothing.
+func (t *table) transact(ops []store.Op[any]) {
+	if len(ops) == 0 {
+		return
+	}
+	t.store.Apply(store.Batch[any]{Ops: ops, AtOnce: true}, nil)
+	t.saw(ops[len(ops)-1].ResourceVersion)
+}
+
+// operation is one write of several. ok is false if it is of no known type.
+func operation(key store.Key, txn Transaction) (op store.Op[any], ok bool) {
+	op = store.Op[any]{Key: key, Object: txn.Object, ResourceVersion: versionOf(txn.Object)}
+	switch txn.Type {
+	case TransactionTypeAdd, TransactionTypeUpdate:
+	case TransactionTypeDelete:
+		op.Delete, op.HasObject = true, true
+	default:
+		return op, false
+	}
+	return op, true
+}
+
+// versionOf is an object's resource version; empty if it has none.
+func versionOf(obj any) string {
+	switch o := obj.(type) {
+	case metav1.Object:
+		return o.GetResourceVersion()
+	case metav1.ObjectMetaAccessor:
+		if m := o.GetObjectMeta(); m != nil {
+			return m.GetResourceVersion()
+		}
+	}
+	return ""
+}
+
+// saw shows the version in the metric, if there is one. Its last 15 digits are
+// what a float64 holds exactly.
+func (t *table) saw(version string) {
+	if t.version == nil || version == "" {
+		return
+	}
+	if n, err := strconv.ParseInt(version[max(0, len(version)-15):], 10, 64); err == nil {
+		t.version.Set(float64(n))
+	}
+}
+
+func (t *table) get(key string) (any, bool) { return t.store.Get(storeKey(key)) }
+
+// List returns all objects, ordered by key.
+func (t *table) List() []any {
+	snap := t.store.Snapshot()
+	return collect(make([]any, 0, snap.Len()), snap.All())
+}
+
+func collect(list []any, objs iter.Seq[any]) []any {
+	for obj := range objs {
+		list = append(list, obj)
+	}
+	return list
+}
+
+// ListKeys returns all keys, ordered by namespace and name. One that is kept
+// keeps a kilobyte of them.
+func (t *table) ListKeys() []string {
+	snap := t.store.Snapshot()
+	keys := make([]string, 0, snap.Len())
+	var strs keyStrings
+	for key := range snap.Keys() {
+		keys = append(keys, strs.of(key))
+	}
+	return keys
+}
+
+// Bookmark sets the version that LastStoreSyncResourceVersion returns.
+func (t *table) Bookmark(rv string) {
+	t.store.SetResourceVersion("", rv)
+	t.saw(rv)
+}
+
+// LastStoreSyncResourceVersion returns the version of the latest write, list
+// or bookmark that had one.
+func (t *table) LastStoreSyncResourceVersion() string { return t.store.ResourceVersion("") }
+
+// Resync does nothing.
+func (t *table) Resync() error { return nil }
+
+// GetIndexers returns a copy of the index functions.
+func (t *table) GetIndexers() Indexers { return maps.Clone(t.current()) }
+
+// current returns the index functions, which must not be changed.
+func (t *table) current() Indexers {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.indexers
+}
+
+// AddIndexers adds indexes, filled with what is there, or none of them if one
+// of the names is in use. Reads go on meanwhile.
+func (t *table) AddIndexers(newIndexers Indexers) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make(Indexers, len(t.indexers)+len(newIndexers))
+	maps.Copy(all, t.indexers)
+	for _, name := range slices.Sorted(maps.Keys(newIndexers)) {
+		if _, ok := all[name]; ok {
+			return fmt.Errorf("indexer conflict: %w: %q", store.ErrIndexExists, name)
+		}
+		all[name] = newIndexers[name]
+	}
+	for name, fn := range storeIndexers(newIndexers) {
+		if err := t.store.AddIndex(name, fn); err != nil {
+			return fmt.Errorf("indexer conflict: %w", err)
+		}
+	}
+	t.indexers = all
+	return nil
+}
