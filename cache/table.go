@@ -84,8 +84,9 @@ func (t *table) transact(ops []store.Op[any]) {
 	if len(ops) == 0 {
 		return
 	}
-	t.store.Apply(store.Batch[any]{Ops: ops, AtOnce: true}, nil)
-	t.saw(ops[len(ops)-1].ResourceVersion)
+	version := ops[len(ops)-1].ResourceVersion
+	t.store.Apply(store.Batch[any]{Ops: ops, AtOnce: true, ResourceVersion: version}, nil)
+	t.saw(version)
 }
 
 // operation is one write of several. ok is false if it is of no known type.
