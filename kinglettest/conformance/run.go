@@ -89,6 +89,7 @@ func rows() []row {
 		threadSafeRow(),
 		queueRow(),
 		deltasRow(),
+		sharedInformerRow(),
 	}
 }
 

@@ -1,0 +1,266 @@
+package conformance
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// handlerLifeTests are the part of the row "shared informer" that is about how
+// handlers come and go.
+func handlerLifeTests() []test {
+	return []test{
+		{sentence: "a handler that comes late gets the current state as initial adds, then what follows", run: handlerLate},
+		{sentence: "a handler has synced when it has returned from the last of the initial list", run: handlerSynced},
+		{sentence: "a handler that comes late has synced when it has returned from the last of them", run: handlerLateSynced},
+		{sentence: "a handler that stands still delays nobody and loses nothing", run: handlerStandsStill},
+		{sentence: "a removed handler is told nothing more", run: handlerRemoved},
+		{sentence: "removal is idempotent, before Run, while it runs and after", run: handlerRemovedTwice},
+		{sentence: "a handler may remove itself, and others", run: handlerRemovesItself},
+		{sentence: "a handler may add a handler", run: handlerAddsHandler},
+		{sentence: "what is no registration of the informer's is refused or does nothing", run: handlerRemovesNonsense},
+		{sentence: "ShutDownEventHandler waits until the handler has returned", run: handlerShutDown},
+		{sentence: "handlers that come and go lose nothing for those that stay", run: handlersComeAndGo},
+		{sentence: "one handler may be added twice", run: handlerTwice},
+	}
+}
+
+func handlerLate(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	o.put(pod("ns", "b"))
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	r, reg := handle(t, informer)
+	synctest.Wait()
+	r.toldInAnyOrder(t, "add ns/a@103 initial", "add ns/b@102 initial")
+	equal(t, "synced", reg.HasSynced() && isDone(reg.HasSyncedChecker()), true)
+	o.remove("ns", "a")
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	r.told(t, "delete ns/a@104", "add ns/a@105")
+}
+
+func handlerSynced(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"), pod("ns", "b"))
+	informer := podInformer(im, o)
+	steps := make(chan struct{})
+	reg := value(informer.AddEventHandler(&recorder{before: func(string) { <-steps }}))(t)
+	running(t, informer.RunWithContext)
+	equal(t, "the informer has synced", informer.HasSynced(), true)
+	for range 2 {
+		equal(t, "the handler has synced while it is told", reg.HasSynced() || isDone(reg.HasSyncedChecker()), false)
+		steps <- struct{}{}
+		synctest.Wait()
+	}
+	equal(t, "the handler has synced", reg.HasSynced() && isDone(reg.HasSyncedChecker()), true)
+	close(steps)
+}
+
+func handlerLateSynced(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"), pod("ns", "b"))
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	steps := make(chan struct{})
+	reg := value(informer.AddEventHandler(&recorder{before: func(string) { <-steps }}))(t)
+	o.put(pod("ns", "c"))
+	for range 2 {
+		synctest.Wait()
+		equal(t, "the handler has synced while it is told", reg.HasSynced() || isDone(reg.HasSyncedChecker()), false)
+		steps <- struct{}{}
+	}
+	synctest.Wait()
+	equal(t, "the handler has synced", reg.HasSynced() && isDone(reg.HasSyncedChecker()), true)
+	close(steps)
+}
+
+func handlerStandsStill(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	g := newGate()
+	slow := &recorder{before: g.wait}
+	value(informer.AddEventHandler(slow))(t)
+	quick, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	var want []string
+	for i := range 100 {
+		o.put(pod("ns", "a"))
+		want = append(want, fmt.Sprintf("update ns/a@%d to ns/a@%d", 101+i, 102+i))
+	}
+	synctest.Wait()
+	want = append([]string{"add ns/a@101 initial"}, want...)
+	quick.told(t, want...)
+	slow.told(t)
+	g.open()
+	synctest.Wait()
+	slow.told(t, want...)
+}
+
+func handlerRemoved(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	gone, reg := handle(t, informer)
+	stays, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	must(t, informer.RemoveEventHandler(reg))
+	gone.take()
+	stays.take()
+	o.put(pod("ns", "b"))
+	synctest.Wait()
+	gone.told(t)
+	stays.told(t, "add ns/b@102")
+}
+
+func handlerRemovedTwice(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	early, reg := handle(t, informer)
+	must(t, informer.RemoveEventHandler(reg))
+	must(t, informer.RemoveEventHandler(reg))
+	_, runs := handle(t, informer)
+	_, ends := handle(t, informer)
+	stop := running(t, informer.RunWithContext)
+	early.told(t)
+	must(t, informer.RemoveEventHandler(runs))
+	must(t, informer.RemoveEventHandler(runs))
+	must(t, informer.RemoveEventHandler(reg))
+	stop()
+	must(t, informer.RemoveEventHandler(ends))
+	must(t, informer.RemoveEventHandler(ends))
+	must(t, informer.RemoveEventHandler(runs))
+}
+
+func handlerRemovesItself(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	other, otherReg := handle(t, informer)
+	var self kc.ResourceEventHandlerRegistration
+	r := &recorder{}
+	r.before = func(string) {
+		if err := informer.RemoveEventHandler(self); err != nil {
+			t.Error(err)
+		}
+		if err := informer.RemoveEventHandler(otherReg); err != nil {
+			t.Error(err)
+		}
+	}
+	self = value(informer.AddEventHandler(r))(t)
+	running(t, informer.RunWithContext)
+	other.take()
+	equal(t, "calls", len(r.take()), 1)
+	o.put(pod("ns", "b"))
+	synctest.Wait()
+	r.told(t)
+	other.told(t)
+}
+
+func handlerAddsHandler(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	late := &recorder{}
+	var once sync.Once
+	value(informer.AddEventHandler(&recorder{before: func(string) {
+		once.Do(func() {
+			if _, err := informer.AddEventHandler(late); err != nil {
+				t.Error(err)
+			}
+		})
+	}}))(t)
+	running(t, informer.RunWithContext)
+	late.told(t, "add ns/a@101 initial")
+}
+
+// foreign is a registration of nobody's.
+type foreign struct {
+	kc.ResourceEventHandlerRegistration
+}
+
+func handlerRemovesNonsense(t *testing.T, im Implementation) {
+	informer, other := podInformer(im, newOrigin()), podInformer(im, newOrigin())
+	_, reg := handle(t, other)
+	must(t, informer.RemoveEventHandler(reg))
+	if informer.RemoveEventHandler(nil) == nil || informer.RemoveEventHandler(foreign{}) == nil {
+		t.Error("a registration that is none is taken")
+	}
+	running(t, other.RunWithContext)
+	equal(t, "the handler of the other informer has synced", reg.HasSynced(), true)
+}
+
+func handlerShutDown(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	g := newGate()
+	r := &recorder{before: g.wait}
+	reg := value(informer.AddEventHandler(r))(t)
+	running(t, informer.RunWithContext)
+	down := make(chan error, 1)
+	go func() { down <- im.ShutDownEventHandler(informer, reg) }()
+	synctest.Wait()
+	equal(t, "it returned while the handler was called", len(down), 0)
+	g.open()
+	synctest.Wait()
+	equal(t, "it returned", len(down), 1)
+	must(t, <-down)
+	r.take()
+	o.put(pod("ns", "b"))
+	synctest.Wait()
+	r.told(t)
+	must(t, im.ShutDownEventHandler(informer, reg))
+
+	early := podInformer(im, newOrigin())
+	_, reg = handle(t, early)
+	must(t, im.ShutDownEventHandler(early, reg))
+	if err := im.ShutDownEventHandler(informer, foreign{}); err == nil {
+		t.Error("a registration that is none is taken")
+	}
+}
+
+func handlersComeAndGo(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	first := &story{state: map[string]string{}}
+	value(informer.AddEventHandler(first))(t)
+	running(t, informer.RunWithContext)
+	stays := []*story{first}
+	for i := range 300 {
+		s := &story{state: map[string]string{}}
+		reg := value(informer.AddEventHandler(s))(t)
+		o.put(pod("ns", fmt.Sprint("p", i%5)))
+		if i%7 == 0 {
+			o.remove("ns", fmt.Sprint("p", i%5))
+		}
+		if i%50 == 0 {
+			stays = append(stays, s)
+		} else {
+			must(t, informer.RemoveEventHandler(reg))
+		}
+		if i%20 == 0 {
+			pass(time.Millisecond)
+		}
+	}
+	synctest.Wait()
+	want := names(informer.GetStore().List())
+	for i, s := range stays {
+		s.check(t, fmt.Sprint("handler ", i), want)
+	}
+}
+
+func handlerTwice(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
+	r := &recorder{}
+	first := value(informer.AddEventHandler(r))(t)
+	value(informer.AddEventHandler(r))(t)
+	running(t, informer.RunWithContext)
+	r.told(t, "add ns/a@101 initial", "add ns/a@101 initial")
+	must(t, informer.RemoveEventHandler(first))
+	o.put(pod("ns", "b"))
+	synctest.Wait()
+	r.told(t, "add ns/b@102")
+}

@@ -1,0 +1,396 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+func sharedInformerRow() row {
+	return row{
+		id:    "shared informer",
+		needs: []string{"NewShared*", "ShutDownEventHandler", "MetaNamespaceIndexFunc"},
+		tests: slices.Concat(
+			bothWays("the store, its indexes and the handlers follow the origin", informerFollows),
+			bothWays("what was missed is told by the next list", informerRelists),
+			bothWays("a relist tells handlers of every object, changed or not", informerTellsRelist),
+			bothWays("random changes and failures end in the origin's state", informerEndsEqual),
+			[]test{
+				{sentence: "the store takes direct writes before Run, and tells nobody", run: informerDirectWrites},
+				{sentence: "an informer of nothing has synced", run: informerOfNothing},
+				{sentence: "when a handler is called the store and its indexes show the change", run: informerStoreFirst},
+				{sentence: "keys of cluster-scoped objects are their names", run: informerClusterScoped},
+				{sentence: "indexers may be added before Run and while it runs", run: informerAddIndexers},
+				{sentence: "a bookmark moves the version and tells nobody", run: informerBookmark},
+				{sentence: "a watch that ends goes on from where it was", run: informerRewatches},
+				{sentence: "a wrong type is reported and left out, and the stream goes on", run: informerWrongType},
+				{sentence: "what a transform returns is stored and told", run: informerTransform},
+				{sentence: "the watch error handler is told of errors, and by whom", run: informerWatchErrorHandler},
+				{sentence: "setters are refused after the start", run: informerSetters},
+				{sentence: "running twice is refused", run: informerRunsOnce},
+				{sentence: "Run returns when everything has ended, the handlers included", run: informerRunWaits},
+				{sentence: "a stopped informer takes no handler, no indexer and does not start again", run: informerStopped},
+				{sentence: "one that was stopped before it synced has not synced", run: informerStoppedEarly},
+				{sentence: "the controller says what the informer says, and does not run", run: informerController},
+				{sentence: "a shared informer without indexes has a store", run: informerPlain},
+			},
+			handlerLifeTests(),
+			resyncTests(),
+		),
+	}
+}
+
+func informerFollows(t *testing.T, im Implementation, o *origin) {
+	o.put(pod("ns", "a", on("n1")))
+	o.put(pod("ns", "b", on("n1")))
+	informer := podInformer(im, o)
+	r, reg := handle(t, informer)
+	equal(t, "synced before Run", informer.HasSynced() || reg.HasSynced(), false)
+	equal(t, "version before Run", informer.LastSyncResourceVersion(), "")
+	running(t, informer.RunWithContext)
+
+	equal(t, "synced", informer.HasSynced(), true)
+	equal(t, "done", isDone(informer.HasSyncedChecker()), true)
+	equal(t, "the handler has synced", reg.HasSynced(), true)
+	equal(t, "the handler is done", isDone(reg.HasSyncedChecker()), true)
+	if informer.HasSyncedChecker().Name() == "" || reg.HasSyncedChecker().Name() == "" {
+		t.Error("what is waited for has no name")
+	}
+	equal(t, "version", informer.LastSyncResourceVersion(), "102")
+	r.toldInAnyOrder(t, "add ns/a@101 initial", "add ns/b@102 initial")
+	same(t, "objects", names(informer.GetStore().List()), "ns/a@101", "ns/b@102")
+
+	o.put(pod("ns", "c", on("n2")))
+	o.put(pod("ns", "a", on("n2")))
+	o.remove("ns", "b")
+	o.put(pod("ns", "b", on("n3")))
+	synctest.Wait()
+	r.told(t, "add ns/c@103", "update ns/a@101 to ns/a@104", "delete ns/b@105", "add ns/b@106")
+	same(t, "objects", names(informer.GetIndexer().List()), "ns/a@104", "ns/b@106", "ns/c@103")
+	same(t, "on n2", names(value(informer.GetIndexer().ByIndex("node", "n2"))(t)), "ns/a@104", "ns/c@103")
+	same(t, "nodes", sorted(informer.GetIndexer().ListIndexFuncValues("node")), "n2", "n3")
+	equal(t, "version", informer.LastSyncResourceVersion(), "106")
+	equal(t, "version of the store", informer.GetStore().LastStoreSyncResourceVersion(), "106")
+}
+
+func informerRelists(t *testing.T, im Implementation, o *origin) {
+	o.put(pod("ns", "gone"))
+	o.put(pod("ns", "changed"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	o.behindItsBack(func() {
+		o.put(pod("ns", "changed", on("n1")))
+		o.remove("ns", "gone")
+		o.put(pod("ns", "new"))
+	})
+	pass(time.Minute)
+	r.toldInAnyOrder(t,
+		"update ns/changed@102 to ns/changed@103", "delete ns/gone@101, final state unknown", "add ns/new@105")
+	same(t, "objects", names(informer.GetStore().List()), "ns/changed@103", "ns/new@105")
+	equal(t, "version", informer.LastSyncResourceVersion(), "105")
+	o.put(pod("ns", "live"))
+	synctest.Wait()
+	r.told(t, "add ns/live@106")
+}
+
+// informerTellsRelist is what the documentation of OnUpdate promises.
+func informerTellsRelist(t *testing.T, im Implementation, o *origin) {
+	o.put(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	pass(time.Minute)
+	r.toldInAnyOrder(t, "update ns/a@101 to ns/a@101", "add ns/b@102")
+}
+
+func informerDirectWrites(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	must(t, informer.GetIndexer().Add(pod("ns", "x", on("n1"))))
+	must(t, informer.GetStore().Add(pod("ns", "y", on("n1"))))
+	must(t, informer.GetStore().Update(pod("ns", "y", on("n2"))))
+	must(t, informer.GetStore().Add(pod("ns", "z")))
+	must(t, informer.GetStore().Delete(pod("ns", "z")))
+	synctest.Wait()
+	r.told(t)
+	same(t, "objects", names(informer.GetStore().List()), "ns/x", "ns/y")
+	same(t, "on n2", names(value(informer.GetIndexer().ByIndex("node", "n2"))(t)), "ns/y")
+	item, exists, err := informer.GetIndexer().GetByKey("ns/x")
+	if err != nil || !exists || item.(*corev1.Pod).Name != "x" {
+		t.Errorf("ns/x is %v, %v, %v", item, exists, err)
+	}
+	must(t, informer.GetIndexer().Replace([]any{pod("ns", "r")}, "1"))
+	same(t, "objects after Replace", names(informer.GetStore().List()), "ns/r")
+	equal(t, "synced", informer.HasSynced(), false)
+	equal(t, "requests", len(o.asked()), 0)
+	running(t, informer.RunWithContext)
+	same(t, "objects after Run", names(informer.GetStore().List()), "ns/a@101")
+}
+
+func informerOfNothing(t *testing.T, im Implementation) {
+	o := newOrigin()
+	informer := podInformer(im, o)
+	r, reg := handle(t, informer)
+	running(t, informer.RunWithContext)
+	equal(t, "synced", informer.HasSynced(), true)
+	equal(t, "the handler has synced", reg.HasSynced(), true)
+	r.told(t)
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	r.told(t, "add ns/a@101")
+}
+
+func informerStoreFirst(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a", on("n1")))
+	informer := podInformer(im, o)
+	check := func(obj any, there bool) {
+		p := obj.(*corev1.Pod)
+		_, exists, _ := informer.GetIndexer().GetByKey("ns/" + p.Name)
+		keys, _ := informer.GetIndexer().IndexKeys("node", p.Spec.NodeName)
+		if exists != there || slices.Contains(keys, "ns/"+p.Name) != there {
+			t.Errorf("at %s: in the store %v, in the index %v", describe(obj), exists, keys)
+		}
+	}
+	calls := 0
+	value(informer.AddEventHandler(kc.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { calls++; check(obj, true) },
+		UpdateFunc: func(_, obj any) { calls++; check(obj, true) },
+		DeleteFunc: func(obj any) { calls++; check(obj, false) },
+	}))(t)
+	running(t, informer.RunWithContext)
+	o.put(pod("ns", "b", on("n2")))
+	synctest.Wait()
+	o.put(pod("ns", "b", on("n3")))
+	synctest.Wait()
+	o.remove("ns", "b")
+	synctest.Wait()
+	equal(t, "calls", calls, 4)
+}
+
+func informerClusterScoped(t *testing.T, im Implementation) {
+	o := newOrigin(pod("", "a"))
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	same(t, "keys", informer.GetStore().ListKeys(), "a")
+	o.remove("", "a")
+	synctest.Wait()
+	same(t, "keys", informer.GetStore().ListKeys())
+}
+
+func informerAddIndexers(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a", on("n1")))
+	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
+	must(t, informer.AddIndexers(kc.Indexers{"early": byNode}))
+	running(t, informer.RunWithContext)
+	must(t, informer.AddIndexers(kc.Indexers{"late": byNode}))
+	if err := informer.AddIndexers(kc.Indexers{"late": byNode}); err == nil {
+		t.Error("an indexer is taken twice")
+	}
+	o.put(pod("ns", "b", on("n1")))
+	synctest.Wait()
+	for _, name := range []string{"early", "late"} {
+		same(t, name, names(value(informer.GetIndexer().ByIndex(name, "n1"))(t)), "ns/a@101", "ns/b@102")
+	}
+}
+
+func informerBookmark(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	o.asked()
+	o.bookmark()
+	synctest.Wait()
+	r.told(t)
+	equal(t, "version", informer.LastSyncResourceVersion(), "102")
+	equal(t, "version of the store", informer.GetStore().LastStoreSyncResourceVersion(), "102")
+	o.end()
+	pass(time.Minute)
+	same(t, "requests", o.verbs(), `watch from "102"`)
+}
+
+func informerRewatches(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	for range 5 {
+		r.take()
+		o.asked()
+		o.put(pod("ns", "a"))
+		pass(10 * time.Second)
+		o.end()
+		o.put(pod("ns", "a"))
+		pass(time.Minute)
+		equal(t, "changes told", len(r.take()), 2)
+		requests := o.asked()
+		if len(requests) != 1 || requests[0].verb != "watch" {
+			t.Fatalf("after the end of a watch: %v", requests)
+		}
+		options := requests[0].options
+		if !options.AllowWatchBookmarks || options.TimeoutSeconds == nil {
+			t.Errorf("a watch asks for bookmarks: %v, and a timeout: %v", options.AllowWatchBookmarks, options.TimeoutSeconds)
+		}
+	}
+}
+
+func informerWatchErrorHandler(t *testing.T, im Implementation) {
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errBad)
+	for _, withContext := range []bool{false, true} {
+		o := newOrigin(pod("ns", "a"))
+		o.noWatchList = true
+		o.failLists(forbidden, forbidden)
+		informer := im.NewSharedIndexInformerWithOptions(o, &corev1.Pod{}, kc.SharedIndexInformerOptions{ObjectDescription: "my pods"})
+		var errs []error
+		var descriptions []string
+		plain := func(r *kc.Reflector, err error) {
+			errs = append(errs, err)
+			descriptions = append(descriptions, r.TypeDescription())
+		}
+		if withContext {
+			must(t, informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, r *kc.Reflector, err error) {
+				if ctx.Value(contextKey{}) != "a value" {
+					t.Error("the context is not that of Run")
+				}
+				plain(r, err)
+			}))
+		} else {
+			must(t, informer.SetWatchErrorHandler(func(*kc.Reflector, error) { t.Error("the first handler is called") }))
+			must(t, informer.SetWatchErrorHandler(plain))
+		}
+		stop := running(t, func(ctx context.Context) {
+			informer.RunWithContext(context.WithValue(ctx, contextKey{}, "a value"))
+		})
+		pass(time.Minute)
+		if len(errs) != 2 || !apierrors.IsForbidden(errs[0]) {
+			t.Errorf("errors: %v", errs)
+		}
+		same(t, "descriptions", descriptions, "my pods", "my pods")
+		equal(t, "synced", informer.HasSynced(), true)
+		stop()
+	}
+}
+
+type contextKey struct{}
+
+func informerSetters(t *testing.T, im Implementation) {
+	informer := podInformer(im, newOrigin())
+	must(t, informer.SetTransform(func(obj any) (any, error) { return obj, nil }))
+	stop := running(t, informer.RunWithContext)
+	for range 2 {
+		if informer.SetTransform(nil) == nil || informer.SetWatchErrorHandler(func(*kc.Reflector, error) {}) == nil ||
+			informer.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {}) == nil {
+			t.Error("a setter is taken after the start")
+		}
+		stop()
+	}
+}
+
+func informerRunsOnce(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	o.asked()
+	second := make(chan struct{})
+	go func() { informer.Run(t.Context().Done()); close(second) }()
+	equal(t, "a second Run returns", ended(second), true)
+	equal(t, "stopped", informer.IsStopped(), false)
+	equal(t, "requests of a second Run", len(o.asked()), 0)
+	o.put(pod("ns", "b"))
+	synctest.Wait()
+	same(t, "objects", names(informer.GetStore().List()), "ns/a@101", "ns/b@102")
+}
+
+func informerRunWaits(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	g := newGate()
+	value(informer.AddEventHandler(&recorder{before: g.wait}))(t)
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { informer.Run(stop); close(done) }()
+	pass(time.Minute)
+	equal(t, "stopped while it runs", informer.IsStopped(), false)
+	equal(t, "open watches", o.open(), 1)
+	close(stop)
+	equal(t, "Run returns while a handler stands still", ended(done), false)
+	g.open()
+	equal(t, "Run returns", ended(done), true)
+	equal(t, "stopped", informer.IsStopped(), true)
+	equal(t, "open watches", o.open(), 0)
+}
+
+func informerStopped(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, reg := handle(t, informer)
+	stop := running(t, informer.RunWithContext)
+	stop()
+	equal(t, "stopped", informer.IsStopped(), true)
+	r.take()
+	if _, err := informer.AddEventHandler(&recorder{}); err == nil {
+		t.Error("a handler is taken")
+	}
+	if err := informer.AddIndexers(kc.Indexers{"late": byNode}); err == nil {
+		t.Error("an indexer is taken")
+	}
+	must(t, informer.RemoveEventHandler(reg))
+	must(t, informer.RemoveEventHandler(reg))
+	o.asked()
+	again := make(chan struct{})
+	go func() { informer.RunWithContext(t.Context()); close(again) }()
+	equal(t, "Run returns", ended(again), true)
+	equal(t, "requests", len(o.asked()), 0)
+	same(t, "objects", names(informer.GetStore().List()), "ns/a@101")
+	equal(t, "version", informer.LastSyncResourceVersion(), "101")
+	equal(t, "synced", informer.HasSynced() && reg.HasSynced(), true)
+	r.told(t)
+}
+
+func informerStoppedEarly(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	o.noWatchList = true
+	o.failLists(slices.Repeat([]error{errBad}, 100)...)
+	informer := podInformer(im, o)
+	_, reg := handle(t, informer)
+	stop := running(t, informer.RunWithContext)
+	pass(5 * time.Second)
+	stop()
+	equal(t, "synced", informer.HasSynced() || reg.HasSynced(), false)
+	equal(t, "stopped", informer.IsStopped(), true)
+	same(t, "objects", informer.GetStore().List())
+}
+
+func informerController(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	c := informer.GetController()
+	equal(t, "synced", c.HasSynced(), false)
+	c.Run(nil)
+	c.RunWithContext(t.Context())
+	equal(t, "requests", len(o.asked()), 0)
+	running(t, informer.RunWithContext)
+	equal(t, "synced", c.HasSynced() && isDone(c.HasSyncedChecker()), true)
+	equal(t, "version", c.LastSyncResourceVersion(), "101")
+}
+
+func informerPlain(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := im.NewSharedInformer(o, &corev1.Pod{}, 0)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	same(t, "objects", names(informer.GetStore().List()), "ns/a@101")
+	r.told(t, "add ns/a@101 initial")
+}
