@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -18,9 +19,13 @@ import (
 // benchPod is about 6 KB in protobuf.
 func benchPod(i int) *corev1.Pod {
 	p := pod("namespace", fmt.Sprint("web-6d4cf56db6-", i), fmt.Sprint(1000+i))
+	var set strings.Builder
+	for f := range 60 {
+		fmt.Fprintf(&set, `"f:condition-%02d":{".":{}},`, f)
+	}
 	p.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{".":{}},`, 60) + `"f:a":{}}}`),
+		FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + set.String() + `"f:a":{}}}`),
 	}}
 	for c := range 2 {
 		ctr := corev1.Container{Name: fmt.Sprint("c", c), Image: "registry.example.com/team/image:v1.2.3"}
@@ -121,4 +126,79 @@ func (r *repeat) Read(p []byte) (int, error) {
 	n := copy(p, r.data[r.at:])
 	r.at = (r.at + n) % len(r.data)
 	return n, nil
+}
+
+// BenchmarkRelist decodes a list of 1,000 pods that are all held already, into
+// a T that is their type and into one that is an interface.
+func BenchmarkRelist(b *testing.B) {
+	for _, c := range codecs() {
+		b.Run(c.name+"/typed", func(b *testing.B) { relist[*corev1.Pod](b, c, nil) })
+		b.Run(c.name+"/any", func(b *testing.B) { relist[any](b, c, &corev1.Pod{}) })
+	}
+	b.Run("JSON/unstructured", func(b *testing.B) { relist[*unstructured.Unstructured](b, codecs()[1], nil) })
+	b.Run("JSON/unstructured as any", func(b *testing.B) { relist[any](b, codecs()[1], &unstructured.Unstructured{}) })
+}
+
+func relist[T any](b *testing.B, c codecFor, example runtime.Object) {
+	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+	for i := range 1000 {
+		pods.Items = append(pods.Items, *benchPod(i))
+	}
+	body := c.object(pods)
+	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	s := newSink[T]()
+	keep := func(p Page[T]) error {
+		for _, it := range p.Items {
+			s.put(it)
+		}
+		return nil
+	}
+	if err := dec.DecodeList(bytes.NewReader(body), s.get, keep); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.SetBytes(int64(len(body)))
+	for b.Loop() {
+		if err := dec.DecodeList(bytes.NewReader(body), s.get, keep); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWatchHeld decodes the next versions of pods that are held.
+func BenchmarkWatchHeld(b *testing.B) {
+	for _, c := range codecs() {
+		b.Run(c.name+"/typed", func(b *testing.B) { watchHeld[*corev1.Pod](b, c, nil) })
+		b.Run(c.name+"/any", func(b *testing.B) { watchHeld[any](b, c, &corev1.Pod{}) })
+	}
+}
+
+func watchHeld[T any](b *testing.B, c codecFor, example runtime.Object) {
+	var stream []byte
+	const distinct = 256
+	for version := range 2 {
+		for i := range distinct {
+			p := benchPod(i)
+			p.ResourceVersion = fmt.Sprint(1000*(version+2) + i)
+			p.Status.Message = p.ResourceVersion
+			stream = append(stream, c.frame("MODIFIED", p)...)
+		}
+	}
+	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	s := newSink[T]()
+	b.ReportAllocs()
+	b.SetBytes(int64(len(stream) / distinct / 2))
+	left := b.N
+	err := dec.DecodeWatch(&repeat{data: stream}, s.get, func(events []Event[T]) error {
+		for _, e := range events {
+			s.put(e.Item)
+		}
+		if left -= len(events); left <= 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != errEnough {
+		b.Fatal(err)
+	}
 }
