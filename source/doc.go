@@ -10,11 +10,21 @@
 //     cache.ListWatch, the closures of generated informers, dynamic and
 //     metadata clients, fakes. Through a Door it reads the bytes that these ask
 //     for.
+//   - Prefer asks one source until that meets what it cannot read, and another
+//     one of the same collection from then on.
 //   - NewStatic is a small honest server in memory, for tests.
 //   - Map turns objects into others; WithKeyFunc gives them other keys.
 //   - Sharing is what objects share their parts through; Options.Drop names
 //     fields that never become anything; Options.OwnConnection gives a busy
 //     collection a connection to itself.
+//
+// # What T is
+//
+// T is the type that objects are decoded into: a pointer to a struct. It may
+// also be an interface (any, for programs that have no types until they run);
+// then Options.Example says which type to decode into, and all else is the
+// same: an interface holds that pointer, and costs no allocation. An object of
+// another type is an item with an error, whichever way it came.
 //
 // # The seam where bytes become objects
 //
@@ -60,7 +70,8 @@
 // apimachinery's decoder for anything else, an error included; so errors have
 // apimachinery's words. A T with a decoder of its own, DisableSharing without
 // Drop, and a T that protobuf or JSON plans cannot be made for go there at once.
-// A Door that cannot be used leaves the call to the closures.
+// A Door that cannot be used leaves the call to the closures. Prefer leaves the
+// wire altogether where what comes there is not what T is, or cannot be read.
 //
 // # Who may call what
 //

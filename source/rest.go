@@ -65,7 +65,8 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 // client ends watches too.
 func FromREST[T any](client rest.Interface, resource string, opts Options) (Source[T], error) {
 	var errs []error
-	if client == nil {
+	if isNil(client) {
+		// A fake clientset returns a nil pointer.
 		errs = append(errs, errors.New("no client"))
 	}
 	errs = append(errs, validResource(resource), opts.validate())
