@@ -69,7 +69,7 @@ func TestAnExampleThatContradictsIsRefused(t *testing.T) {
 }
 
 func TestASourceOfAnInterfaceSendsWhatOneOfItsExampleSends(t *testing.T) {
-	pods, _ := randomPods(t, 1200)
+	pods, _ := randomPods(t, 40)
 	events := []kruntime.Object{&pods.Items[0], &pods.Items[1], &pods.Items[2]}
 	var accepts []string
 	handler := negotiated(&accepts, pods, events...)

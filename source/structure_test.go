@@ -82,7 +82,11 @@ func boxed[T any](transform func(T) (T, error)) func(any) (any, error) {
 }
 
 func followTransformed[T any](t *testing.T, c codecFor, example runtime.Object, transform func(T) (T, error)) {
-	rs := newReplicas(t, 40)
+	pods := 40
+	if example != nil {
+		pods = 12
+	}
+	rs := newReplicas(t, pods)
 	src, ref := newBytesSource[T](Options{Example: example}), newBytesSource[T](Options{Example: example, DisableSharing: true})
 	shared, alone := Map[T](src, transform), Map[T](ref, transform)
 	s := newSink[T]()
