@@ -160,6 +160,8 @@ type (
 	FakeExpirationPolicy = kc.FakeExpirationPolicy
 	// MutationCacheOptions say how a MutationCache works.
 	MutationCacheOptions = kc.MutationCacheOptions
+	// FakeCustomStore is a Store made of functions.
+	FakeCustomStore = kc.FakeCustomStore
 )
 
 // Errors that are compared by value, and so must be client-go's.

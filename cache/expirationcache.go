@@ -1,0 +1,184 @@
+package cache
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// ExpirationCache is a Store whose objects expire: its policy says which. An
+// expired object is removed when somebody asks for it, by Get, GetByKey or
+// List; until then it is among ListKeys, and takes memory.
+//
+// All methods are safe for concurrent use. A read takes a lock only where it
+// removes something.
+type ExpirationCache struct {
+	// entries holds a *TimestampedEntry under each key.
+	entries *table
+	keys    keying
+	clock   clock.Clock
+	policy  ExpirationPolicy
+	// expired is told of each key that expired, under no lock. May be nil.
+	expired func(key string)
+
+	// mu is held by writes, and while what has expired is removed, so that
+	// nothing newer is removed in its place.
+	mu sync.Mutex
+}
+
+var _ Store = (*ExpirationCache)(nil)
+
+// NewTTLStore returns an ExpirationCache whose objects expire when they have
+// not been written for ttl; never, if ttl is not positive.
+func NewTTLStore(keyFunc KeyFunc, ttl time.Duration) Store {
+	return NewExpirationStore(keyFunc, &TTLPolicy{TTL: ttl, Clock: clock.RealClock{}})
+}
+
+// NewExpirationStore returns an ExpirationCache with a policy. The policy is
+// asked by each read, from its goroutine, under no lock.
+func NewExpirationStore(keyFunc KeyFunc, expirationPolicy ExpirationPolicy) Store {
+	return newExpirationCache(keyFunc, expirationPolicy, clock.RealClock{}, nil)
+}
+
+// NewFakeExpirationStore returns an ExpirationCache with a clock for tests. If
+// deletedKeys is not nil, it is sent the key of each object that expires, by
+// the read that removes it, which blocks until somebody receives.
+func NewFakeExpirationStore(keyFunc KeyFunc, deletedKeys chan<- string, expirationPolicy ExpirationPolicy, cacheClock clock.Clock) Store {
+	var expired func(string)
+	if deletedKeys != nil {
+		expired = func(key string) { deletedKeys <- key }
+	}
+	return newExpirationCache(keyFunc, expirationPolicy, cacheClock, expired)
+}
+
+func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, c clock.Clock, expired func(string)) *ExpirationCache {
+	return &ExpirationCache{
+		entries: newTable(nil, nil),
+		keys:    keyingBy(keyFunc),
+		clock:   c,
+		policy:  policy,
+		expired: expired,
+	}
+}
+
+// Add stores an object, and its time begins anew.
+func (c *ExpirationCache) Add(obj any) error {
+	key, err := c.keys.key(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries.put(key, &TimestampedEntry{Obj: obj, Timestamp: c.clock.Now()})
+}
+
+// Update is Add.
+func (c *ExpirationCache) Update(obj any) error { return c.Add(obj) }
+
+// Delete removes the object that has obj's key, if there is one.
+func (c *ExpirationCache) Delete(obj any) error {
+	key, err := c.keys.key(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.entries.remove(key, obj)
+}
+
+// Replace stores this and nothing else, and the time of all of it begins. If
+// one object has no key nothing changes.
+func (c *ExpirationCache) Replace(list []any, resourceVersion string) error {
+	keys := make([]store.Key, len(list))
+	for i, obj := range list {
+		var err error
+		if keys[i], err = c.keys.key(obj); err != nil {
+			return err
+		}
+	}
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries.replace(func(yield func(store.Key, any) bool) {
+		for i, key := range keys {
+			if !yield(key, &TimestampedEntry{Obj: list[i], Timestamp: now}) {
+				return
+			}
+		}
+	}, resourceVersion)
+	return nil
+}
+
+// Get returns the object that has obj's key, unless it has expired.
+func (c *ExpirationCache) Get(obj any) (item any, exists bool, err error) {
+	key, err := c.keys.key(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	item, exists = c.live(key)
+	return item, exists, nil
+}
+
+// GetByKey returns the object under a key, unless it has expired.
+func (c *ExpirationCache) GetByKey(key string) (item any, exists bool, err error) {
+	item, exists = c.live(storeKey(key))
+	return item, exists, nil
+}
+
+// live returns the object under a key, or removes it if it has expired.
+func (c *ExpirationCache) live(key store.Key) (any, bool) {
+	found, ok := c.entries.store.Get(key)
+	if !ok {
+		return nil, false
+	}
+	e := found.(*TimestampedEntry)
+	if !c.policy.IsExpired(e) {
+		return e.Obj, true
+	}
+	if c.drop(key, e) && c.expired != nil {
+		c.expired(keyString(key))
+	}
+	return nil, false
+}
+
+// drop removes an entry, unless another has taken its place.
+func (c *ExpirationCache) drop(key store.Key, e *TimestampedEntry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now, ok := c.entries.store.Get(key); !ok || now != any(e) {
+		return false
+	}
+	c.entries.store.Delete(key)
+	return true
+}
+
+// List returns the objects that have not expired, ordered by key, and removes
+// those that have.
+func (c *ExpirationCache) List() []any {
+	snap := c.entries.store.Snapshot()
+	list := make([]any, 0, snap.Len())
+	for key := range snap.Keys() {
+		if obj, ok := c.live(key); ok {
+			list = append(list, obj)
+		}
+	}
+	return list
+}
+
+// ListKeys returns all keys, also of objects that have expired.
+func (c *ExpirationCache) ListKeys() []string { return c.entries.ListKeys() }
+
+// LastStoreSyncResourceVersion returns the version of the latest list, delete
+// or bookmark.
+func (c *ExpirationCache) LastStoreSyncResourceVersion() string {
+	return c.entries.LastStoreSyncResourceVersion()
+}
+
+// Bookmark sets the version that LastStoreSyncResourceVersion returns.
+func (c *ExpirationCache) Bookmark(rv string) { c.entries.Bookmark(rv) }
+
+// Resync does nothing.
+func (c *ExpirationCache) Resync() error { return nil }

@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/utils/clock"
+)
+
+func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewTTLStore(MetaNamespaceKeyFunc, time.Minute)
+		add(t, s, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
+		time.Sleep(time.Minute)
+		if len(s.List()) != 3 {
+			t.Fatal("something has expired at its time, not after it")
+		}
+		if err := s.Update(configMap("a", "2", 4)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, ok, _ := s.GetByKey("a/1"); ok {
+			t.Error("GetByKey finds what has expired")
+		}
+		if keys := s.ListKeys(); !slices.Equal(keys, []string{"a/2", "a/3"}) {
+			t.Errorf("keys are %q: one was asked for and has expired, one has expired", keys)
+		}
+		if _, ok, _ := s.Get(configMap("a", "3", 0)); ok {
+			t.Error("Get finds what has expired")
+		}
+		if objs := s.List(); len(objs) != 1 || len(s.ListKeys()) != 1 {
+			t.Errorf("%d objects", len(objs))
+		}
+		if err := s.Replace([]any{configMap("b", "1", 5), configMap("b", "2", 5)}, "7"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Second)
+		if err := s.Delete(configMap("b", "2", 8)); err != nil {
+			t.Fatal(err)
+		}
+		if keys := s.ListKeys(); !slices.Equal(keys, []string{"b/1"}) || s.LastStoreSyncResourceVersion() != "8" {
+			t.Errorf("keys are %q at %s", keys, s.LastStoreSyncResourceVersion())
+		}
+		s.Bookmark("9")
+		if err := s.Resync(); err != nil || s.LastStoreSyncResourceVersion() != "9" {
+			t.Errorf("at %s: %v", s.LastStoreSyncResourceVersion(), err)
+		}
+		time.Sleep(2 * time.Second)
+		if len(s.List()) != 0 {
+			t.Error("what a Replace brought does not expire")
+		}
+	})
+}
+
+func TestNothingExpiresWithoutATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewTTLStore(MetaNamespaceKeyFunc, 0)
+		add(t, s, configMap("a", "1", 1))
+		time.Sleep(1000 * time.Hour)
+		if len(s.List()) != 1 {
+			t.Error("an object has expired")
+		}
+	})
+}
+
+func TestTheKeysThatExpireAreTold(t *testing.T) {
+	deleted := make(chan string, 9)
+	policy := &FakeExpirationPolicy{
+		NeverExpire:     sets.New("a/2"),
+		RetrieveKeyFunc: func(obj any) (string, error) { return MetaNamespaceKeyFunc(obj.(*TimestampedEntry).Obj) },
+	}
+	s := NewFakeExpirationStore(MetaNamespaceKeyFunc, deleted, policy, clock.RealClock{})
+	add(t, s, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
+	if objs := s.List(); len(objs) != 1 {
+		t.Errorf("%d objects", len(objs))
+	}
+	close(deleted)
+	if keys := slices.Collect(received(deleted)); !slices.Equal(keys, []string{"a/1", "a/3"}) {
+		t.Errorf("told are %q", keys)
+	}
+}
+
+func received[E any](c <-chan E) func(func(E) bool) {
+	return func(yield func(E) bool) {
+		for e := range c {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// rewriting stores a new object under the key while it is asked whether the
+// old one has expired.
+type rewriting struct{ s Store }
+
+func (p *rewriting) IsExpired(e *TimestampedEntry) bool {
+	if e.Obj.(interface{ GetResourceVersion() string }).GetResourceVersion() != "1" {
+		return false
+	}
+	_ = p.s.Add(configMap("a", "1", 2))
+	return true
+}
+
+func TestAnObjectThatComesWhileTheOldOneExpiresStays(t *testing.T) {
+	p := &rewriting{}
+	p.s = NewExpirationStore(MetaNamespaceKeyFunc, p)
+	add(t, p.s, configMap("a", "1", 1))
+	if _, ok, _ := p.s.GetByKey("a/1"); ok {
+		t.Error("the old object is found")
+	}
+	if _, ok, _ := p.s.GetByKey("a/1"); !ok {
+		t.Error("the new object was removed in place of the old one")
+	}
+}
+
+func TestAnUndeltaStoreTellsItsContentsAfterEachWriteThatSucceeded(t *testing.T) {
+	var told []int
+	s := NewUndeltaStore(func(objs []any) { told = append(told, len(objs)) }, MetaNamespaceKeyFunc)
+	add(t, s, configMap("a", "1", 1), configMap("a", "2", 2))
+	for _, err := range []error{
+		s.Update(configMap("a", "2", 3)), s.Delete(configMap("a", "1", 4)), s.Replace(nil, "5"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, err := range []error{s.Add("x"), s.Update("x"), s.Delete("x"), s.Replace([]any{"x"}, "")} {
+		if err == nil {
+			t.Error("an object without a key is accepted")
+		}
+	}
+	if !slices.Equal(told, []int{1, 2, 2, 1, 0}) {
+		t.Errorf("told of %d objects", told)
+	}
+}

@@ -1,0 +1,245 @@
+package cache
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	lru "k8s.io/apimachinery/pkg/util/cache"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+)
+
+// NewIntegerResourceVersionMutationCache is
+// NewIntegerResourceVersionMutationCacheWithOptions with these options.
+func NewIntegerResourceVersionMutationCache(logger klog.Logger, backingCache Store, indexer Indexer, ttl time.Duration, includeAdds bool) MutationCache {
+	return NewIntegerResourceVersionMutationCacheWithOptions(logger, backingCache, MutationCacheOptions{
+		Indexer: indexer, TTL: ttl, IncludeAdds: includeAdds,
+	})
+}
+
+// NewIntegerResourceVersionMutationCacheWithOptions returns a view of a store
+// in which a program sees what it has written itself, as told by Mutation,
+// before the store does. It shows the newer of the two, by resource version;
+// of two versions that are not both numbers the store's.
+//
+// What was told is remembered for TTL (5 minutes if 0), and of MaxCacheSize
+// keys (100 if 0), so it is no promise. Objects that the store does not have
+// are shown only with IncludeAdds; they may then be shown after they were
+// deleted, which OnAddOrUpdate and OnDelete, called by an informer's handlers,
+// keep short. ByIndex needs an Indexer.
+//
+// All methods are safe for concurrent use.
+func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backingCache Store, options MutationCacheOptions) MutationCache {
+	if options.TTL == 0 {
+		options.TTL = 5 * time.Minute
+	}
+	if options.MaxCacheSize == 0 {
+		options.MaxCacheSize = 100
+	}
+	return &mutationCache{
+		logger:  logger,
+		store:   backingCache,
+		opts:    options,
+		mutated: lru.NewLRUExpireCache(options.MaxCacheSize),
+	}
+}
+
+// mutationCache embeds the interface for its method that is not exported; the
+// embedded value is nil and never called.
+type mutationCache struct {
+	MutationCache
+	logger klog.Logger
+	store  Store
+	opts   MutationCacheOptions
+
+	// mu makes a look at mutated and what follows from it one step.
+	mu      sync.Mutex
+	mutated *lru.LRUExpireCache // of *ownWrite, by key
+}
+
+// ownWrite is what the program told of a key.
+type ownWrite struct {
+	// obj is nil if the object was deleted.
+	obj     any
+	uid     types.UID
+	version string
+	// versioned is false for what has no metadata: it is shown only if the
+	// store has nothing.
+	versioned bool
+}
+
+func ownWriteOf(obj any) *ownWrite {
+	m := &ownWrite{obj: obj}
+	if o, err := meta.Accessor(obj); err == nil {
+		m.uid, m.version, m.versioned = o.GetUID(), o.GetResourceVersion(), true
+	}
+	return m
+}
+
+func (c *mutationCache) told(key string) *ownWrite {
+	if m, ok := c.mutated.Get(key); ok {
+		return m.(*ownWrite)
+	}
+	return nil
+}
+
+// GetByKey returns the newer of what the store has and what was told.
+func (c *mutationCache) GetByKey(key string) (any, bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	obj, exists, err := c.store.GetByKey(key)
+	if err != nil {
+		return nil, false, err
+	}
+	if exists {
+		return c.newer(key, obj), true, nil
+	}
+	if m := c.told(key); c.opts.IncludeAdds && m != nil && m.obj != nil {
+		return m.obj, true, nil
+	}
+	return nil, false, nil
+}
+
+// newer returns the newer of what the store has and what was told, which is
+// forgotten if it is not newer.
+func (c *mutationCache) newer(key string, stored any) any {
+	m, s := c.told(key), ownWriteOf(stored)
+	if m == nil || !m.versioned || !s.versioned {
+		return stored
+	}
+	switch order, ok := compareVersions(s.version, m.version); {
+	case ok && order >= 0:
+		c.mutated.Remove(key)
+	case ok && m.obj != nil:
+		return m.obj
+	}
+	return stored
+}
+
+var errNoIndexer = errors.New("the mutation cache was given no indexer")
+
+// ByIndex returns what the index has under the value, the newer version of
+// each; with IncludeAdds also what was told and is under the value itself.
+func (c *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opts.Indexer == nil {
+		return nil, errNoIndexer
+	}
+	keys, err := c.opts.Indexer.IndexKeys(indexName, indexKey)
+	if err != nil {
+		return nil, err
+	}
+	var objs []any
+	stored := make(map[string]bool, len(keys))
+	for _, key := range keys {
+		stored[key] = true
+		obj, exists, err := c.opts.Indexer.GetByKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if exists {
+			objs = append(objs, c.newer(key, obj))
+		}
+	}
+	if !c.opts.IncludeAdds {
+		return objs, nil
+	}
+	values := c.opts.Indexer.GetIndexers()[indexName]
+	// The oldest comes first, so visiting all does not change their order.
+	for _, k := range c.mutated.Keys() {
+		key := k.(string)
+		if m := c.told(key); m != nil && m.obj != nil && !stored[key] && c.under(values, m.obj, key, indexKey) {
+			objs = append(objs, m.obj)
+		}
+	}
+	return objs, nil
+}
+
+// under reports whether an index would have an object under a value.
+func (c *mutationCache) under(values IndexFunc, obj any, key, value string) bool {
+	got, err := values(obj)
+	if err != nil {
+		c.logger.V(4).Info("An index function failed for an object of the mutation cache", "key", key, "err", err)
+		return false
+	}
+	for _, v := range got {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// Mutation tells of an object that was written, unless something newer was
+// told, or that it was deleted.
+func (c *mutationCache) Mutation(obj any) {
+	key, ok := c.key(obj)
+	if !ok {
+		return
+	}
+	m := ownWriteOf(obj)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.told(key); old != nil && old.versioned && m.versioned {
+		order, ok := compareVersions(m.version, old.version)
+		if ok && order < 0 {
+			return
+		}
+		if old.obj == nil && (ok && order == 0 || m.uid != "" && m.uid == old.uid) {
+			return // this very object is known to be gone
+		}
+	}
+	c.mutated.Add(key, m, c.opts.TTL)
+}
+
+// OnAddOrUpdate tells that the store has an object now: what was told before
+// and is not newer is forgotten.
+func (c *mutationCache) OnAddOrUpdate(obj runtime.Object) {
+	key, ok := c.key(obj)
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, m := c.told(key), ownWriteOf(obj); old != nil && old.versioned && m.versioned {
+		if order, ok := compareVersions(m.version, old.version); !ok || order >= 0 {
+			c.mutated.Remove(key)
+		}
+	}
+}
+
+// OnDelete tells that an object was deleted from the store: what was told of
+// it before, or is told later, is not shown any more.
+func (c *mutationCache) OnDelete(obj runtime.Object) {
+	key, ok := c.key(obj)
+	if !ok {
+		return
+	}
+	m := ownWriteOf(obj)
+	if !m.versioned {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.told(key); old != nil && old.versioned {
+		order, ok := compareVersions(m.version, old.version)
+		if !(ok && order >= 0) && old.uid != m.uid {
+			return // a later object under the same key
+		}
+	}
+	m.obj = nil
+	c.mutated.Add(key, m, c.opts.TTL)
+}
+
+func (c *mutationCache) key(obj any) (string, bool) {
+	key, err := DeletionHandlingMetaNamespaceKeyFunc(obj)
+	if err != nil {
+		utilruntime.HandleErrorWithLogger(c.logger, err, "The mutation cache was told of an object without a key")
+	}
+	return key, err == nil
+}

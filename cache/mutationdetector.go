@@ -1,0 +1,124 @@
+package cache
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/internal/mutation"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// mutationDetectionWanted says whether the variable
+// KUBE_CACHE_MUTATION_DETECTOR of the process, client-go's own, asks for
+// detection.
+func mutationDetectionWanted() bool {
+	wanted, err := strconv.ParseBool(os.Getenv("KUBE_CACHE_MUTATION_DETECTOR"))
+	return err == nil && wanted
+}
+
+// NewCacheMutationDetector returns what finds writes into the objects that it
+// is shown, if the environment variable KUBE_CACHE_MUTATION_DETECTOR is true,
+// and something that does nothing if not. A write that is found ends the
+// process by a panic that names the object, the place in it, and what was
+// written there: who asks for detection is in a test.
+//
+// It keeps a deep copy of the latest version of each key, for the two minutes
+// after it was added, and compares them every second while Run runs, and when
+// it ends.
+func NewCacheMutationDetector(name string) MutationDetector {
+	if !mutationDetectionWanted() {
+		return noMutationDetector{}
+	}
+	return newMutationDetector(name, func(msg string) { panic(msg) })
+}
+
+type noMutationDetector struct{}
+
+func (noMutationDetector) AddObject(any)       {}
+func (noMutationDetector) Run(<-chan struct{}) {}
+
+const (
+	mutationInterval = mutation.DefaultInterval
+	// mutationWindow is how long an object is looked after.
+	mutationWindow = 2 * time.Minute
+)
+
+// mutationDetector shows a detector the objects of a store of its own, in
+// which each stays for the window.
+type mutationDetector struct {
+	detector *mutation.Detector[any]
+	objects  *store.Store[any]
+	keys     keying
+
+	mu    sync.Mutex
+	added map[store.Key]time.Time // guarded by mu
+}
+
+func newMutationDetector(name string, fail func(msg string)) *mutationDetector {
+	d := &mutationDetector{keys: keyingBy(MetaNamespaceKeyFunc), added: map[store.Key]time.Time{}}
+	var err error
+	d.objects, err = store.New(store.Options[any]{RememberKeys: true})
+	if err == nil {
+		d.detector, err = mutation.New(mutation.Options[any]{
+			All:      true,
+			Interval: mutationInterval,
+			KeyFunc:  d.keys.read,
+			Snapshot: func() store.Reader[any] { return d.objects.Snapshot() },
+			Report:   func(err error) { fail(fmt.Sprintf("BUG: cache %s modified: %v", name, err)) },
+		})
+	}
+	if err != nil {
+		panic("BUG: cache: " + err.Error())
+	}
+	return d
+}
+
+// AddObject begins to look after an object. Something that is none, or has no
+// key, is not looked after.
+func (d *mutationDetector) AddObject(obj any) {
+	if _, ok := obj.(runtime.Object); !ok {
+		return
+	}
+	key, err := d.keys.key(obj)
+	if err != nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.detector.Entering(key, obj)
+	_ = d.objects.Write(store.Op[any]{Key: key, Object: obj}) // refuses nothing
+	d.added[key] = time.Now()
+}
+
+// Run compares every second until stopCh is closed, and then once more.
+func (d *mutationDetector) Run(stopCh <-chan struct{}) {
+	tick := time.NewTicker(mutationInterval)
+	defer tick.Stop()
+	for {
+		d.check()
+		select {
+		case <-stopCh:
+			d.check()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (d *mutationDetector) check() {
+	d.mu.Lock()
+	for key, added := range d.added {
+		if time.Since(added) > mutationWindow {
+			delete(d.added, key)
+			d.objects.Delete(key)
+		}
+	}
+	d.detector.Settled()
+	d.mu.Unlock()
+	d.detector.Check()
+}
