@@ -80,9 +80,10 @@ long-decoders:
 
 # About 50 minutes in all. BENCH=-quick for a look. What wirebench finds is
 # also in bin/bench, as JSON and as charts.
-bench:
+bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
 	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
+	$(GO) run -C bench ./wirebench -cluster $(BIN)/kinglet-cluster $(BENCH)
 	$(GO) run -C bench ./idlebench
 	$(GO) run -C bench ./stallbench
 
