@@ -1,0 +1,42 @@
+// Package apiserver is a Kubernetes API server in memory, for tests of
+// informers, kinglet's or anybody's: what they see over the wire is what a real
+// one sends, and whatever goes wrong in real life can be made to go wrong here.
+//
+//	storage := apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps)
+//	server := apiserver.New(storage, apiserver.Options{})
+//	defer server.Close()
+//	client := kubernetes.NewForConfigOrDie(server.Config())
+//	storage.Create(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
+//
+// # What lives here
+//
+// A [Storage] is what etcd is to a real one: objects, one revision for all of
+// them, and the history, until it is compacted. A [Server] answers requests
+// from a Storage, and may know less of it than there is ([Server.Hold]); several
+// may share one and one address, as replicas of a control plane do
+// ([Options.Replicas]). A [Fault] is what goes wrong with one answer; what
+// decides is a function ([Options.Inject]): a [Script], a random [Plan], or
+// one's own.
+//
+// # What is real
+//
+// JSON and protobuf, lists and frames of watches, encoded by apimachinery's own
+// serializers and never by kinglet's; gzip; lists in pages with continue tokens
+// and remaining counts; every meaning of resourceVersion and
+// resourceVersionMatch that the API documents; watches from a version, from
+// "0", from nothing, and watch-lists (KEP-3157) with the bookmark that ends the
+// initial events; label and field selectors, also where an object comes into
+// one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get,
+// update with conflicts, delete with preconditions and finalizers; Status
+// objects with the reasons, codes and causes of the real one.
+//
+// What is not there: admission, validation, defaulting, graceful deletion,
+// patch, subresources but status, authorization.
+//
+// # Time
+//
+// Connections are pipes in memory unless [Server.Listen] is used, and all
+// waiting is done with package time, so server, client and informer live in a
+// testing/synctest bubble. [Server.Hold] and [Server.Advance] let a test decide
+// which event arrives when.
+package apiserver

@@ -1,0 +1,164 @@
+package apiserver
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// form is how answers to one request are encoded.
+type form struct {
+	info runtime.SerializerInfo
+	gv   schema.GroupVersion
+	// partial is set where metadata only was asked for.
+	partial bool
+}
+
+// metaCodecs know what does not belong to any group: Status, watch events,
+// PartialObjectMetadata.
+func metaCodecs() serializer.CodecFactory {
+	s := runtime.NewScheme()
+	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
+	if err := metav1.AddMetaToScheme(s); err != nil {
+		panic(fmt.Sprintf("BUG: apimachinery's scheme: %v", err))
+	}
+	return serializer.NewCodecFactory(s)
+}
+
+// formOf takes the first of an Accept header that there is.
+func formOf(accept string, r *Resource) (form, error) {
+	f := form{gv: r.GroupVersion()}
+	if accept == "" {
+		accept = runtime.ContentTypeJSON
+	}
+	for clause := range strings.SplitSeq(accept, ",") {
+		media, params, err := mime.ParseMediaType(strings.TrimSpace(clause))
+		if err != nil {
+			continue
+		}
+		if media == "*/*" || media == "application/*" {
+			media = runtime.ContentTypeJSON
+		}
+		partial := false
+		switch params["as"] {
+		case "":
+		case "PartialObjectMetadata", "PartialObjectMetadataList":
+			if params["g"] != metav1.GroupName || params["v"] != "v1" {
+				continue
+			}
+			partial = true
+		default:
+			continue
+		}
+		if r.custom() && !partial && media != runtime.ContentTypeJSON {
+			continue
+		}
+		codecs := scheme.Codecs
+		if partial {
+			codecs = metaCodecs()
+		}
+		for _, info := range codecs.SupportedMediaTypes() {
+			if info.MediaType == media && info.StreamSerializer != nil && media != "application/cbor" {
+				f.info, f.partial = info, partial
+				return f, nil
+			}
+		}
+	}
+	err := apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "", "", 0, true)
+	err.ErrStatus.Reason = metav1.StatusReasonNotAcceptable
+	err.ErrStatus.Message = "only the following media types are accepted: application/json, application/vnd.kubernetes.protobuf"
+	return f, err
+}
+
+// statusForm is that of answers about nothing that exists.
+func statusForm(accept string) form {
+	for _, info := range metaCodecs().SupportedMediaTypes() {
+		if info.MediaType == runtime.ContentTypeProtobuf && strings.Contains(accept, runtime.ContentTypeProtobuf) {
+			return form{info: info, gv: schema.GroupVersion{Version: "v1"}}
+		}
+	}
+	return form{info: metaCodecs().SupportedMediaTypes()[0], gv: schema.GroupVersion{Version: "v1"}}
+}
+
+// encode writes an object, or a list, or a Status.
+func (f *form) encode(w io.Writer, obj runtime.Object) error {
+	switch o := obj.(type) {
+	case *metav1.Status:
+		gv := schema.GroupVersion{Version: "v1"}
+		return metaCodecs().EncoderForVersion(f.info.Serializer, gv).Encode(o, w)
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		return metaCodecs().EncoderForVersion(f.info.Serializer, metav1.SchemeGroupVersion).Encode(o, w)
+	case *unstructured.Unstructured, *unstructured.UnstructuredList:
+		return unstructured.UnstructuredJSONScheme.Encode(o, w)
+	}
+	// The encoder writes the kind into what it encodes, which others read.
+	return scheme.Codecs.EncoderForVersion(f.info.Serializer, f.gv).Encode(obj.DeepCopyObject(), w)
+}
+
+// shape makes an object into what was asked for.
+func (f *form) shape(obj runtime.Object) runtime.Object {
+	if !f.partial {
+		return obj
+	}
+	p := meta.AsPartialObjectMetadata(metaOf(obj))
+	p.SetGroupVersionKind(metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata"))
+	return p
+}
+
+// list makes a list of objects in the shape that was asked for.
+func (f *form) list(r *Resource, items []runtime.Object, lm metav1.ListMeta) (runtime.Object, error) {
+	if !f.partial {
+		return r.newList(items, lm)
+	}
+	list := &metav1.PartialObjectMetadataList{ListMeta: lm}
+	list.Items = make([]metav1.PartialObjectMetadata, len(items))
+	for i, it := range items {
+		list.Items[i] = *f.shape(it).(*metav1.PartialObjectMetadata)
+	}
+	return list, nil
+}
+
+// streamType is the content type of a watch.
+func (f *form) streamType() string {
+	if f.info.EncodesAsText {
+		return f.info.MediaType
+	}
+	return f.info.MediaType + ";stream=watch"
+}
+
+// frames returns a function that writes one watch event.
+func (f *form) frames(w io.Writer) func(typ watch.EventType, obj runtime.Object, damaged bool) error {
+	enc := streaming.NewEncoder(f.info.StreamSerializer.Framer.NewFrameWriter(w),
+		metaCodecs().EncoderForVersion(f.info.StreamSerializer.Serializer, schema.GroupVersion{Version: "v1"}))
+	return func(typ watch.EventType, obj runtime.Object, damaged bool) error {
+		var b bytes.Buffer
+		if err := f.encode(&b, obj); err != nil {
+			return err
+		}
+		raw := b.Bytes()
+		if damaged {
+			var err error
+			if raw, err = f.damage(raw, obj); err != nil {
+				return err
+			}
+		}
+		e := &metav1.WatchEvent{Type: string(typ)}
+		e.Object.Raw = raw
+		return enc.Encode(e)
+	}
+}

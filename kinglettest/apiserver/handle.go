@@ -1,0 +1,222 @@
+package apiserver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// maxBody is as large as a request of a client may be, as with a real server.
+const maxBody = 3 << 20
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.next().handle(w, r)
+}
+
+func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.closing, cancel)()
+	accept := r.Header.Get("Accept")
+	c, err := s.parse(r)
+	if err == nil && !s.authorized(r) {
+		err = apierrors.NewUnauthorized("Unauthorized")
+	}
+	if err != nil {
+		s.answerError(ctx, w, statusForm(accept), &Fault{}, err)
+		return
+	}
+	c.fault = s.inject(&c.Request)
+	if c.fault.Delay > 0 {
+		t := time.NewTimer(c.fault.Delay)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+	switch {
+	case c.fault.Refuse:
+		s.conns.cut(ctx)
+		return
+	case c.fault.Answer != nil:
+		err = c.fault.Answer
+	case c.Verb == "watch":
+		err = s.serveWatch(ctx, w, c)
+	default:
+		err = s.serveOnce(ctx, w, r, c)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.answerError(ctx, w, statusForm(accept), c.fault, err)
+	}
+}
+
+// serveOnce answers everything but a watch.
+func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call) error {
+	code := http.StatusOK
+	var obj runtime.Object
+	var err error
+	switch c.Verb {
+	case "list":
+		obj, err = s.listObject(ctx, c)
+	case "get":
+		obj, err = s.get(c)
+	case "create":
+		code = http.StatusCreated
+		obj, err = s.write(r, c, s.storage.Create)
+	case "update":
+		obj, err = s.write(r, c, s.storage.Update)
+	case "delete":
+		obj, err = s.remove(r, c)
+	}
+	if err != nil {
+		return err
+	}
+	if c.Verb != "list" {
+		obj = c.form.shape(obj)
+	}
+	return s.answer(ctx, w, r, c.form, c.fault, code, obj)
+}
+
+func (s *Server) listObject(ctx context.Context, c *call) (runtime.Object, error) {
+	p, err := s.list(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	items := p.items
+	if c.fault.Replace != nil {
+		for i, it := range items {
+			if r := c.fault.Replace(it); r != nil {
+				items[i] = r
+			}
+		}
+	}
+	return c.form.list(&c.resource, items, metav1.ListMeta{
+		ResourceVersion: strconv.FormatInt(p.revision, 10), Continue: p.next, RemainingItemCount: p.left,
+	})
+}
+
+func (s *Server) get(c *call) (runtime.Object, error) {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	if col := s.storage.resources[c.Resource]; col != nil {
+		if obj := col.current[c.key()]; obj != nil {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(c.Resource, c.Name)
+}
+
+// write reads the object of a request and has it stored.
+func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+	}
+	gvk := c.resource.gvk()
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(b, &gvk, c.resource.newObject())
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	m := metaOf(obj)
+	if m.GetNamespace() == "" {
+		m.SetNamespace(c.Namespace)
+	}
+	if m.GetNamespace() != c.Namespace || c.Name != "" && m.GetName() != c.Name {
+		return nil, apierrors.NewBadRequest("the name or namespace of the object does not match that of the request")
+	}
+	return store(obj)
+}
+
+func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
+	var opts metav1.DeleteOptions
+	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+	}
+	if len(b) > 0 {
+		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+		if _, _, err := metaCodecs().UniversalDeserializer().Decode(b, &gvk, &opts); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	return s.storage.Delete(c.Resource, c.key(), opts.Preconditions)
+}
+
+// answer sends one object.
+func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, f form, fault *Fault, code int, obj runtime.Object) error {
+	var b bytes.Buffer
+	if err := f.encode(&b, obj); err != nil {
+		return err
+	}
+	raw := b.Bytes()
+	if fault.Damage != nil {
+		var err error
+		if raw, err = f.damageList(raw, obj, fault.Damage); err != nil {
+			return err
+		}
+	}
+	w.Header().Set("Content-Type", f.info.MediaType)
+	if len(raw) >= s.opts.GzipAbove && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		var z bytes.Buffer
+		zw := gzip.NewWriter(&z)
+		if _, err := zw.Write(raw); err != nil {
+			return err
+		}
+		if err := zw.Close(); err != nil {
+			return err
+		}
+		raw = z.Bytes()
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Add("Vary", "Accept-Encoding")
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
+	w.WriteHeader(code)
+	out := s.body(ctx, w, fault)
+	if _, err := out.Write(raw); err == nil {
+		_ = out.flush() // an error means that the other side has left
+	}
+	return nil
+}
+
+// answerError sends a Status.
+func (s *Server) answerError(ctx context.Context, w http.ResponseWriter, f form, fault *Fault, err error) {
+	st := statusOf(err)
+	if d := st.Details; d != nil && d.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(d.RetryAfterSeconds)))
+	}
+	var b bytes.Buffer
+	if err := f.encode(&b, st); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", f.info.MediaType)
+	w.WriteHeader(int(st.Code))
+	_, _ = s.body(ctx, w, &Fault{Trickle: fault.Trickle, TrickleEvery: fault.TrickleEvery}).Write(b.Bytes())
+}
+
+// statusOf is an error as API servers send it.
+func statusOf(err error) *metav1.Status {
+	var api apierrors.APIStatus
+	st := metav1.Status{}
+	if errors.As(err, &api) {
+		st = api.Status()
+	} else {
+		st = apierrors.NewInternalError(err).ErrStatus
+	}
+	st.Kind, st.APIVersion, st.Status = "Status", "v1", metav1.StatusFailure
+	return &st
+}

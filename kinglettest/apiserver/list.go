@@ -1,0 +1,222 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// freshness is how long a server that is behind waits for the revision that a
+// request asks for, before it says that it does not have it.
+const freshness = 3 * time.Second
+
+// token is where a list goes on, in the format of real servers.
+type token struct {
+	APIVersion      string `json:"v"`
+	ResourceVersion int64  `json:"rv"`
+	StartKey        string `json:"start"`
+}
+
+func (t token) String() string {
+	b, err := json.Marshal(&t)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: a continue token: %v", err))
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+func parseToken(s string) (t token, err error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err == nil {
+		err = json.Unmarshal(b, &t)
+	}
+	if err != nil || t.APIVersion != "meta.k8s.io/v1" || t.ResourceVersion == 0 || t.StartKey == "" {
+		return t, apierrors.NewBadRequest("continue key is not valid: " + s)
+	}
+	return t, nil
+}
+
+// startKey is the first key after one, as tokens name it.
+func startKey(key types.NamespacedName) string {
+	if key.Namespace == "" {
+		return key.Name + "\x00"
+	}
+	return key.Namespace + "/" + key.Name + "\x00"
+}
+
+// page is what a list finds.
+type page struct {
+	items    []runtime.Object
+	revision int64
+	next     string
+	left     *int64
+}
+
+// list answers a list as far as the Storage goes.
+func (s *Server) list(ctx context.Context, c *call) (*page, error) {
+	if c.Options.Continue != "" {
+		t, err := parseToken(c.Options.Continue)
+		if err != nil {
+			return nil, err
+		}
+		if t.ResourceVersion < 0 {
+			// An inconsistent continuation: what there is now, from there on.
+			t.ResourceVersion = s.storage.Revision()
+		}
+		return s.listAt(c, t.ResourceVersion, t.StartKey)
+	}
+	at, err := s.listRevision(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return s.listAt(c, at, "")
+}
+
+// listRevision is the revision that a list is to be answered at, by the table
+// in "Resource versions" of Kubernetes' API concepts.
+func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
+	rv, err := revision(c.Options.ResourceVersion)
+	if err != nil {
+		return 0, err
+	}
+	visible, _, _ := s.visible()
+	visible -= c.fault.Behind
+	exact := c.Options.ResourceVersionMatch == metav1.ResourceVersionMatchExact ||
+		c.Options.ResourceVersionMatch == "" && c.Options.Limit > 0 && rv > 0
+	switch {
+	case c.Options.ResourceVersion == "":
+		// A consistent read is answered by a server that is behind as well: it
+		// asks the storage.
+		return s.storage.Revision() - c.fault.Behind, nil
+	case exact:
+		if latest := s.storage.Revision(); rv > latest {
+			return 0, tooLarge(rv, latest)
+		}
+		return rv, nil
+	case rv > visible:
+		return s.waitFor(ctx, rv)
+	}
+	return visible, nil
+}
+
+// waitFor waits a little for a server that is behind.
+func (s *Server) waitFor(ctx context.Context, rv int64) (int64, error) {
+	late := time.NewTimer(freshness)
+	defer late.Stop()
+	for {
+		changed := s.storage.changes()
+		visible, _, moved := s.visible()
+		if visible >= rv {
+			return visible, nil
+		}
+		select {
+		case <-changed:
+		case <-moved:
+		case <-late.C:
+			return 0, tooLarge(rv, visible)
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+func tooLarge(rv, current int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version: %d, current: %d", rv, current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
+	}}
+	return err
+}
+
+// revision reads a resource version; none is 0.
+func revision(rv string) (int64, error) {
+	if rv == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseUint(rv, 10, 63)
+	if err != nil {
+		return 0, apierrors.NewBadRequest(fmt.Sprintf("Invalid value: %q: %v", rv, err))
+	}
+	return int64(n), nil
+}
+
+// The texts of a real server.
+const (
+	continueTooOld = "The provided continue parameter is too old to display a consistent list result. " +
+		"You can start a new list without the continue parameter, or use the continue token in this response to " +
+		"retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - " +
+		"objects that were created, modified, or deleted between the time the first chunk was returned and now may " +
+		"show up in the list."
+	versionTooOld = "The resourceVersion for the provided list is too old."
+)
+
+// listAt is what there was at a revision, from a key on.
+func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	col := s.storage.resources[c.Resource]
+	if col == nil {
+		return nil, unknownPath()
+	}
+	if at < s.storage.compacted {
+		err := apierrors.NewResourceExpired(versionTooOld)
+		if start != "" {
+			err.ErrStatus.Message = continueTooOld
+			err.ErrStatus.Continue = token{"meta.k8s.io/v1", -1, start}.String()
+		}
+		return nil, err
+	}
+	all := inOrder(col.atLocked(at))
+	p := &page{revision: at}
+	if start != "" {
+		i, _ := slices.BinarySearchFunc(all, start, func(obj runtime.Object, start string) int {
+			return strings.Compare(strings.TrimSuffix(startKey(keyOf(obj)), "\x00"), c.absolute(start))
+		})
+		all = all[i:]
+	}
+	limit := c.Options.Limit
+	if c.Options.ResourceVersion == "0" {
+		limit = 0 // as the watch cache of a real server has it
+	}
+	matching := 0
+	for _, obj := range all {
+		if !c.selects(obj) {
+			continue
+		}
+		if limit > 0 && int64(len(p.items)) == limit {
+			if p.next == "" {
+				p.next = token{"meta.k8s.io/v1", at, c.relative(startKey(keyOf(p.items[limit-1])))}.String()
+			}
+			matching++
+			continue
+		}
+		p.items = append(p.items, obj)
+	}
+	if n := int64(matching); p.next != "" && c.labels.Empty() && c.fields.Empty() {
+		p.left = &n
+	}
+	return p, nil
+}
+
+// relative and absolute take the namespace of a list off its token and put it
+// back: real tokens name keys relative to what was listed.
+func (c *call) relative(key string) string {
+	return strings.TrimPrefix(key, c.Namespace+"/")
+}
+
+func (c *call) absolute(key string) string {
+	if c.Namespace == "" {
+		return key
+	}
+	return c.Namespace + "/" + key
+}

@@ -1,0 +1,148 @@
+package apiserver
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// call is a request with all that its answer needs.
+type call struct {
+	Request
+	// resource is what the Storage knows of it.
+	resource Resource
+	// status is set for /status, of which an update changes no more than that.
+	status bool
+	labels labels.Selector
+	fields fields.Selector
+	form   form
+	fault  *Fault
+}
+
+// parse reads method, path and query of r. What it finds wrong is an answer.
+func (s *Server) parse(r *http.Request) (*call, error) {
+	c := &call{}
+	gv, err := c.path(r.URL.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.options(r.URL.Query()); err != nil {
+		return nil, err
+	}
+	if c.Verb, err = verb(r.Method, c.Name != "", c.Options.Watch); err != nil {
+		return nil, err
+	}
+	s.storage.mu.Lock()
+	found := s.storage.resources[c.Resource]
+	s.storage.mu.Unlock()
+	if found == nil || found.GroupVersion() != gv {
+		return nil, unknownPath()
+	}
+	c.resource = found.Resource
+	c.form, err = formOf(r.Header.Get("Accept"), &c.resource)
+	return c, err
+}
+
+// path reads /api/v1/namespaces/NS/pods/NAME and its likes.
+func (c *call) path(path string) (gv schema.GroupVersion, err error) {
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	switch {
+	case len(parts) >= 3 && parts[0] == "api":
+		gv, parts = schema.GroupVersion{Version: parts[1]}, parts[2:]
+	case len(parts) >= 4 && parts[0] == "apis":
+		gv, parts = schema.GroupVersion{Group: parts[1], Version: parts[2]}, parts[3:]
+	default:
+		return gv, unknownPath()
+	}
+	if len(parts) >= 3 && parts[0] == "namespaces" {
+		c.Namespace, parts = parts[1], parts[2:]
+	}
+	c.Resource = schema.GroupResource{Group: gv.Group, Resource: parts[0]}
+	if len(parts) > 1 {
+		c.Name = parts[1]
+	}
+	c.status = len(parts) == 3 && parts[2] == "status"
+	if len(parts) > 3 || len(parts) == 3 && !c.status {
+		return gv, unknownPath()
+	}
+	return gv, nil
+}
+
+// unknownPath is what is answered for a resource that nobody serves.
+func unknownPath() error {
+	err := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "404 page not found", 0, true)
+	err.ErrStatus.Message = "the server could not find the requested resource"
+	err.ErrStatus.Details = &metav1.StatusDetails{}
+	return err
+}
+
+func verb(method string, named, watch bool) (string, error) {
+	switch {
+	case method == http.MethodGet && watch:
+		return "watch", nil
+	case method == http.MethodGet && named:
+		return "get", nil
+	case method == http.MethodGet:
+		return "list", nil
+	case method == http.MethodPost && !named:
+		return "create", nil
+	case method == http.MethodPut && named:
+		return "update", nil
+	case method == http.MethodDelete && named:
+		return "delete", nil
+	}
+	return "", apierrors.NewMethodNotSupported(schema.GroupResource{}, strings.ToLower(method))
+}
+
+// options reads the query, and checks what a real server checks of it.
+func (c *call) options(query url.Values) (err error) {
+	if err := metav1.Convert_url_Values_To_v1_ListOptions(&query, &c.Options, nil); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if c.labels, err = labels.Parse(c.Options.LabelSelector); err != nil {
+		return apierrors.NewBadRequest(fmt.Sprintf("unable to parse requirement: %v", err))
+	}
+	if c.fields, err = fields.ParseSelector(c.Options.FieldSelector); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	return c.validate()
+}
+
+// validate checks the options by apimachinery's own rules.
+func (c *call) validate() error {
+	var opts internalversion.ListOptions
+	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&c.Options, &opts, nil); err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if errs := validation.ValidateListOptions(&opts, true); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	return nil
+}
+
+// selects reports whether the request is about obj.
+func (c *call) selects(obj runtime.Object) bool {
+	m := metaOf(obj)
+	if c.Namespace != "" && m.GetNamespace() != c.Namespace {
+		return false
+	}
+	if !c.labels.Empty() && !c.labels.Matches(labels.Set(m.GetLabels())) {
+		return false
+	}
+	return c.fields.Empty() || c.fields.Matches(c.resource.fieldsOf(obj))
+}
+
+func (c *call) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: c.Namespace, Name: c.Name}
+}

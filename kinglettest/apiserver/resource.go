@@ -1,0 +1,114 @@
+package apiserver
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Resource is one kind of object that a Storage has.
+type Resource struct {
+	// GroupVersionResource is where it is served.
+	schema.GroupVersionResource
+	// Kind is that of its objects. If client-go's scheme does not know it, the
+	// resource is served as one of a CustomResourceDefinition is: in JSON only.
+	Kind string
+	// ClusterScoped resources have no namespace.
+	ClusterScoped bool
+	// Fields are those by which objects can be selected beside
+	// metadata.name and metadata.namespace.
+	Fields func(obj runtime.Object) fields.Set
+}
+
+// Resources that most tests need.
+var (
+	// ConfigMaps are small and have no rules of their own.
+	ConfigMaps = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("configmaps"), Kind: "ConfigMap"}
+	// Nodes have no namespace.
+	Nodes = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("nodes"), Kind: "Node", ClusterScoped: true}
+	// Pods can be selected by the node that they are on and by their phase.
+	Pods = Resource{GroupVersionResource: corev1.SchemeGroupVersion.WithResource("pods"), Kind: "Pod", Fields: podFields}
+)
+
+func podFields(obj runtime.Object) fields.Set {
+	p, ok := obj.(*corev1.Pod)
+	if !ok {
+		return nil
+	}
+	return fields.Set{"spec.nodeName": p.Spec.NodeName, "status.phase": string(p.Status.Phase)}
+}
+
+// gvk is that of an object.
+func (r *Resource) gvk() schema.GroupVersionKind { return r.GroupVersion().WithKind(r.Kind) }
+
+// custom says that no Go type is known.
+func (r *Resource) custom() bool { return !scheme.Scheme.Recognizes(r.gvk()) }
+
+// newObject returns an empty object.
+func (r *Resource) newObject() runtime.Object {
+	if obj, err := scheme.Scheme.New(r.gvk()); err == nil {
+		return obj
+	}
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(r.gvk())
+	return u
+}
+
+// newList returns a list of items, which are shared with it.
+func (r *Resource) newList(items []runtime.Object, lm metav1.ListMeta) (runtime.Object, error) {
+	gvk := r.GroupVersion().WithKind(r.Kind + "List")
+	var list runtime.Object
+	if r.custom() {
+		u := &unstructured.UnstructuredList{}
+		u.SetGroupVersionKind(gvk)
+		list = u
+	} else {
+		var err error
+		if list, err = scheme.Scheme.New(gvk); err != nil {
+			return nil, fmt.Errorf("list of %s: %w", r.GroupResource(), err)
+		}
+	}
+	if err := meta.SetList(list, items); err != nil {
+		return nil, fmt.Errorf("list of %s: %w", r.GroupResource(), err)
+	}
+	m, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, fmt.Errorf("list of %s: %w", r.GroupResource(), err)
+	}
+	m.SetResourceVersion(lm.ResourceVersion)
+	m.SetContinue(lm.Continue)
+	m.SetRemainingItemCount(lm.RemainingItemCount)
+	return list, nil
+}
+
+// fieldsOf are all by which obj can be selected.
+func (r *Resource) fieldsOf(obj runtime.Object) fields.Set {
+	set := fields.Set{}
+	if r.Fields != nil {
+		for k, v := range r.Fields(obj) {
+			set[k] = v
+		}
+	}
+	m := metaOf(obj)
+	set["metadata.name"] = m.GetName()
+	if !r.ClusterScoped {
+		set["metadata.namespace"] = m.GetNamespace()
+	}
+	return set
+}
+
+// metaOf is the metadata of an object of a Storage, which all have it.
+func metaOf(obj runtime.Object) metav1.Object {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: %T was let into a Storage: %v", obj, err))
+	}
+	return m
+}

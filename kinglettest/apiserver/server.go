@@ -1,0 +1,222 @@
+package apiserver
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Options of a Server. The zero value is one without faults.
+type Options struct {
+	// Inject decides what goes wrong.
+	Inject Inject
+	// BookmarkInterval is how often a watch that asked for bookmarks gets one;
+	// a minute if 0, as from a real server. Below 0 there are none.
+	BookmarkInterval time.Duration
+	// WithoutWatchList refuses watch-lists, as servers before 1.32 and many
+	// aggregated ones do.
+	WithoutWatchList bool
+	// Token, if not empty, is asked of every request; see also
+	// [Server.SetToken].
+	Token string
+	// Replicas answer in turn with this server, as those of a control plane
+	// behind one address do. They should have the same Storage; Hold one to
+	// have it lag behind the others. They are not closed with this one.
+	Replicas []*Server
+	// GzipAbove is the size of an answer, in bytes, from which on it is
+	// compressed for who accepts that; 128 KiB if 0, as a real server does.
+	GzipAbove int
+}
+
+// Server answers requests from a Storage. It is an http.Handler; Config and
+// Listen make it reachable. All methods are safe for concurrent use.
+type Server struct {
+	opts    Options
+	storage *Storage
+	http    *http.Server
+	pipes   *pipes
+	// closing ends with Close, and with it everything that is being answered.
+	closing context.Context
+	close   context.CancelFunc
+	serving sync.WaitGroup
+	// conns are all connections, so that they can be broken off.
+	conns *connections
+
+	mu sync.Mutex
+	// token is asked of every request. Guarded by mu, as all below.
+	token string
+	// held is set while the server knows no more than the revision seen.
+	held bool
+	seen int64
+	// moved is closed and replaced when held or seen change.
+	moved    chan struct{}
+	requests int
+	// turn counts what came to this address.
+	turn int
+}
+
+// New returns a Server of what storage has. It starts nothing before Config or
+// Listen.
+func New(storage *Storage, opts Options) *Server {
+	if opts.BookmarkInterval == 0 {
+		opts.BookmarkInterval = time.Minute
+	}
+	if opts.GzipAbove == 0 {
+		opts.GzipAbove = 128 << 10
+	}
+	s := &Server{opts: opts, storage: storage, token: opts.Token, moved: make(chan struct{}), conns: newConnections()}
+	s.closing, s.close = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s,
+		ConnContext:       s.conns.remember,
+		ConnState:         s.conns.state,
+		ReadHeaderTimeout: time.Minute,
+	}
+	return s
+}
+
+// Config returns how to reach the server over connections that exist in memory
+// only. It begins to serve.
+func (s *Server) Config() *rest.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pipes == nil {
+		s.pipes = newPipes()
+		s.serve(s.pipes)
+	}
+	return &rest.Config{Host: "http://apiserver.test", Dial: s.pipes.dial, BearerToken: s.token, QPS: -1}
+}
+
+// Listen begins to serve on a TCP address, such as "127.0.0.1:0", and returns
+// how to reach it.
+func (s *Server) Listen(address string) (*rest.Config, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serve(l)
+	return &rest.Config{Host: "http://" + l.Addr().String(), BearerToken: s.token, QPS: -1}, nil
+}
+
+// serve starts the one goroutine of a listener.
+func (s *Server) serve(l net.Listener) {
+	s.serving.Go(func() {
+		// It always ends with an error: that of having been closed.
+		_ = s.http.Serve(l)
+	})
+}
+
+// Close stops serving, breaks all connections off, and returns when nothing of
+// the server runs any more.
+func (s *Server) Close() {
+	s.close()
+	_ = s.http.Close()
+	s.conns.cutAll()
+	s.serving.Wait()
+	s.conns.wait()
+}
+
+// Disconnect breaks all connections off, as a restart or a load balancer does.
+// The server goes on.
+func (s *Server) Disconnect() { s.conns.cutAll() }
+
+// Storage is what the server answers from.
+func (s *Server) Storage() *Storage { return s.storage }
+
+// SetToken changes the token that requests must bear from now on. Watches that
+// run go on, as with a real server.
+func (s *Server) SetToken(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.token = token
+}
+
+// Hold lets the server learn of nothing that is written from now on: lists of
+// "any" version and watches stand still at the present revision, and it does
+// not have a newer one if asked for it.
+func (s *Server) Hold() {
+	s.move(func(latest int64) { s.held, s.seen = true, s.visibleLocked(latest) })
+}
+
+// Advance lets a server that is held learn of the next n revisions, and
+// returns that which it knows then.
+func (s *Server) Advance(n int64) int64 {
+	return s.move(func(latest int64) {
+		s.held, s.seen = true, min(s.visibleLocked(latest)+n, latest)
+	})
+}
+
+// Release ends Hold.
+func (s *Server) Release() { s.move(func(int64) { s.held = false }) }
+
+func (s *Server) move(change func(latest int64)) int64 {
+	latest := s.storage.Revision()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(latest)
+	close(s.moved)
+	s.moved = make(chan struct{})
+	return s.visibleLocked(latest)
+}
+
+func (s *Server) visibleLocked(latest int64) int64 {
+	if s.held {
+		return min(s.seen, latest)
+	}
+	return latest
+}
+
+// visible is the revision that the server knows, and a channel that is closed
+// when that may have changed.
+func (s *Server) visible() (revision int64, held bool, moved <-chan struct{}) {
+	latest := s.storage.Revision()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.visibleLocked(latest), s.held, s.moved
+}
+
+// Requests is how many requests there were.
+func (s *Server) Requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.requests
+}
+
+// next is whose turn it is.
+func (s *Server) next() *Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.turn++
+	if i := s.turn % (len(s.opts.Replicas) + 1); i > 0 {
+		return s.opts.Replicas[i-1]
+	}
+	return s
+}
+
+// inject numbers a request and asks for its fault.
+func (s *Server) inject(r *Request) *Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	r.Number = s.requests
+	if s.opts.Inject == nil {
+		return &Fault{}
+	}
+	if f := s.opts.Inject(r); f != nil {
+		return f
+	}
+	return &Fault{}
+}
+
+// authorized reports whether a request bears the token.
+func (s *Server) authorized(r *http.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token == "" || r.Header.Get("Authorization") == "Bearer "+s.token
+}

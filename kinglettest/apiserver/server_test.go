@@ -1,0 +1,277 @@
+package apiserver_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+const contentProtobuf = runtime.ContentTypeProtobuf
+
+// world is a server with a client of it, in a bubble.
+type world struct {
+	*testing.T
+	storage *apiserver.Storage
+	server  *apiserver.Server
+	client  kubernetes.Interface
+}
+
+// in runs test in a bubble, once for each encoding.
+func in(t *testing.T, opts apiserver.Options, test func(*world)) {
+	t.Helper()
+	inScripted(t, opts, nil, test)
+}
+
+// inScripted does so with a script that begins anew each time.
+func inScripted(t *testing.T, opts apiserver.Options, script apiserver.Script, test func(*world)) {
+	t.Helper()
+	for _, content := range []string{runtime.ContentTypeJSON, contentProtobuf} {
+		t.Run(content, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				storage := apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, apiserver.Nodes)
+				if script != nil {
+					opts.Inject = script.Inject()
+				}
+				server := apiserver.New(storage, opts)
+				defer server.Close()
+				test(&world{t, storage, server, clientOf(t, server.Config(), content)})
+			})
+		})
+	}
+}
+
+func clientOf(t *testing.T, cfg *rest.Config, content string) kubernetes.Interface {
+	t.Helper()
+	cfg.ContentType = content
+	c, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) create(name string, labels map[string]string) *corev1.ConfigMap {
+	w.Helper()
+	obj, err := w.storage.Create(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: labels}, Data: map[string]string{"v": "0"},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return obj.(*corev1.ConfigMap)
+}
+
+func (w *world) update(name, value string) *corev1.ConfigMap {
+	w.Helper()
+	obj, err := w.client.CoreV1().ConfigMaps("default").Get(w.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	obj.Data = map[string]string{"v": value}
+	obj, err = w.client.CoreV1().ConfigMaps("default").Update(w.Context(), obj, metav1.UpdateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return obj
+}
+
+func (w *world) list(o metav1.ListOptions) *corev1.ConfigMapList {
+	w.Helper()
+	l, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return l
+}
+
+func (w *world) watch(o metav1.ListOptions) watch.Interface {
+	w.Helper()
+	i, err := w.client.CoreV1().ConfigMaps("default").Watch(w.Context(), o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(i.Stop)
+	return i
+}
+
+// seen is what a watch has sent so far, as one line; it ends with "end" if the
+// watch has.
+func (w *world) seen(i watch.Interface) string {
+	synctest.Wait()
+	var out []string
+	for {
+		select {
+		case e, ok := <-i.ResultChan():
+			if !ok {
+				return strings.Join(append(out, "end"), " ")
+			}
+			switch obj := e.Object.(type) {
+			case *corev1.ConfigMap:
+				out = append(out, fmt.Sprintf("%s:%s%s", e.Type, obj.Name, obj.Data["v"]))
+				if obj.Annotations[metav1.InitialEventsAnnotationKey] == "true" {
+					out[len(out)-1] += "initial-events-end"
+				}
+			case *metav1.Status:
+				out = append(out, fmt.Sprintf("%s:%d", e.Type, obj.Code))
+			default:
+				out = append(out, fmt.Sprintf("%s:%T", e.Type, obj))
+			}
+		default:
+			return strings.Join(out, " ")
+		}
+		synctest.Wait()
+	}
+}
+
+func (w *world) sees(i watch.Interface, want string) {
+	w.Helper()
+	if got := w.seen(i); got != want {
+		w.Errorf("seen  %s\nwanted %s", got, want)
+	}
+}
+
+func yes() *bool { b := true; return &b }
+
+func TestAListHasWhatWasCreatedAndAWatchFromThereWhatHappenedSince(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		w.create("a", nil)
+		l := w.list(metav1.ListOptions{})
+		if len(l.Items) != 1 || l.Items[0].Name != "a" || l.Items[0].UID == "" || l.ResourceVersion != strconv.FormatInt(w.storage.Revision(), 10) {
+			w.Fatalf("the list is %+v", l)
+		}
+		i := w.watch(metav1.ListOptions{ResourceVersion: l.ResourceVersion})
+		w.create("b", nil)
+		w.update("a", "1")
+		if err := w.client.CoreV1().ConfigMaps("default").Delete(w.Context(), "b", metav1.DeleteOptions{}); err != nil {
+			w.Fatal(err)
+		}
+		w.sees(i, "ADDED:b0 MODIFIED:a1 DELETED:b0")
+	})
+}
+
+func TestAWatchListSendsEverythingAndThenTheBookmark(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		w.create("a", nil)
+		w.create("b", nil)
+		i := w.watch(metav1.ListOptions{
+			SendInitialEvents: yes(), AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		})
+		w.create("c", nil)
+		got := w.seen(i)
+		if want := "ADDED:a0 ADDED:b0 BOOKMARK:initial-events-end ADDED:c0"; got != want && got != "ADDED:a0 ADDED:b0 ADDED:c0 BOOKMARK:initial-events-end" {
+			w.Errorf("seen %s, wanted %s", got, want)
+		}
+		time.Sleep(61 * time.Second)
+		w.sees(i, "BOOKMARK:")
+	})
+}
+
+func TestAListInPagesIsOfOneRevisionAndExpiresWhenThatIsCompacted(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		for _, n := range []string{"a", "b", "c", "d", "e"} {
+			w.create(n, nil)
+		}
+		first := w.list(metav1.ListOptions{Limit: 2})
+		if first.RemainingItemCount == nil || *first.RemainingItemCount != 3 {
+			w.Errorf("3 are left, the list says %v", first.RemainingItemCount)
+		}
+		w.update("c", "1")
+		second := w.list(metav1.ListOptions{Limit: 2, Continue: first.Continue})
+		if second.ResourceVersion != first.ResourceVersion || second.Items[0].Name != "c" || second.Items[0].Data["v"] != "0" {
+			w.Errorf("the second page is not of the first's revision: %+v", second)
+		}
+		w.storage.Compact(w.storage.Revision())
+		_, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{Limit: 2, Continue: second.Continue})
+		if !apierrors.IsResourceExpired(err) {
+			w.Fatalf("the third page is answered with %v", err)
+		}
+		// What the error offers in its place: the rest as it is now.
+		rest := w.list(metav1.ListOptions{Continue: err.(apierrors.APIStatus).Status().Continue})
+		if len(rest.Items) != 1 || rest.Items[0].Name != "e" {
+			w.Errorf("the rest is %+v", rest.Items)
+		}
+	})
+}
+
+func TestAWatchFromBeforeACompactionEndsWithExpired(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		rv := w.create("a", nil).ResourceVersion
+		w.update("a", "1")
+		w.storage.Compact(w.storage.Revision())
+		w.sees(w.watch(metav1.ListOptions{ResourceVersion: rv}), "ERROR:410 end")
+	})
+}
+
+func TestWhatEntersOrLeavesASelectorIsAddedOrDeleted(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		a := w.create("a", map[string]string{"app": "x"})
+		i := w.watch(metav1.ListOptions{LabelSelector: "app=x", ResourceVersion: a.ResourceVersion})
+		for _, app := range []string{"y", "x"} {
+			b := a.DeepCopy()
+			b.ResourceVersion, b.Labels = "", map[string]string{"app": app}
+			if _, err := w.storage.Update(b); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.sees(i, "DELETED:a0 ADDED:a0")
+		if l := w.list(metav1.ListOptions{FieldSelector: "metadata.name=b"}); len(l.Items) != 0 {
+			w.Errorf("%d objects have another name", len(l.Items))
+		}
+	})
+}
+
+func TestAnUpdateOfAnOldVersionIsAConflict(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		old := w.create("a", nil)
+		w.update("a", "1")
+		old = old.DeepCopy()
+		old.Data["v"] = "2"
+		_, err := w.client.CoreV1().ConfigMaps("default").Update(w.Context(), old, metav1.UpdateOptions{})
+		if !apierrors.IsConflict(err) {
+			w.Errorf("answered with %v", err)
+		}
+		before := w.storage.Revision()
+		w.update("a", "1")
+		if w.storage.Revision() != before {
+			w.Error("an update that changes nothing is a write")
+		}
+	})
+}
+
+func TestAServerThatIsHeldKnowsNothingNewerUntilItIsLetGo(t *testing.T) {
+	in(t, apiserver.Options{}, func(w *world) {
+		rv := w.create("a", nil).ResourceVersion
+		i := w.watch(metav1.ListOptions{ResourceVersion: rv})
+		w.server.Hold()
+		newer := w.create("b", nil).ResourceVersion
+		w.create("c", nil)
+		w.sees(i, "")
+		if l := w.list(metav1.ListOptions{ResourceVersion: "0"}); len(l.Items) != 1 {
+			w.Errorf("any version has %d objects", len(l.Items))
+		}
+		if l := w.list(metav1.ListOptions{}); len(l.Items) != 3 {
+			w.Errorf("a consistent list has %d objects", len(l.Items))
+		}
+		_, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{ResourceVersion: newer})
+		if !apierrors.IsTimeout(err) || !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+			w.Errorf("a version that it does not have: %v", err)
+		}
+		w.server.Advance(1)
+		w.sees(i, "ADDED:b0")
+		w.server.Release()
+		w.sees(i, "ADDED:c0")
+	})
+}

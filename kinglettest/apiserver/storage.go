@@ -1,0 +1,354 @@
+package apiserver
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// firstRevision is that of an empty Storage. A real one has written a few
+// things of its own by the time anybody asks.
+const firstRevision = 100
+
+// Storage holds the objects of a cluster and what has happened to them. All
+// methods are safe for concurrent use, and none blocks. Objects are copied on
+// their way in; what is returned is shared and read-only.
+type Storage struct {
+	mu sync.Mutex
+	// revision is that of the last write. Guarded by mu, as all below.
+	revision  int64
+	compacted int64
+	resources map[schema.GroupResource]*collection
+	changed   chan struct{} // closed and replaced with each write
+}
+
+// collection is one resource of a Storage, guarded by its mu.
+type collection struct {
+	Resource
+	current map[types.NamespacedName]runtime.Object
+	history []Change
+}
+
+// Change is one write, as a Storage remembers it.
+type Change struct {
+	Revision int64
+	// Type is Added, Modified or Deleted.
+	Type watch.EventType
+	// Object is the new state; for a delete the last one, at the revision of
+	// the delete. Old is the state before, nil for what was added.
+	Object, Old runtime.Object
+}
+
+// Key is that of the object that changed.
+func (c *Change) Key() types.NamespacedName { return keyOf(c.Object) }
+
+func keyOf(obj runtime.Object) types.NamespacedName {
+	m := metaOf(obj)
+	return types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}
+}
+
+// NewStorage returns an empty Storage of the given resources.
+func NewStorage(resources ...Resource) *Storage {
+	s := &Storage{
+		revision: firstRevision, resources: map[schema.GroupResource]*collection{}, changed: make(chan struct{}),
+	}
+	for _, r := range resources {
+		s.Define(r)
+	}
+	return s
+}
+
+// Define adds a resource, as the creation of a CustomResourceDefinition does.
+func (s *Storage) Define(r Resource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resources[r.GroupResource()] = &collection{Resource: r, current: map[types.NamespacedName]runtime.Object{}}
+	s.wakeLocked()
+}
+
+// Undefine removes a resource with all its objects: requests for it are
+// answered with 404 from now on, and watches of it end.
+func (s *Storage) Undefine(gr schema.GroupResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.resources, gr)
+	s.wakeLocked()
+}
+
+// changes returns a channel that is closed at the next write.
+func (s *Storage) changes() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// Revision is that of the last write.
+func (s *Storage) Revision() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// Compact forgets what happened up to revision, which must not be in the
+// future: a watch from before it, or a list at it, has expired.
+func (s *Storage) Compact(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compacted = max(s.compacted, min(revision, s.revision))
+	for _, c := range s.resources {
+		i, _ := slices.BinarySearchFunc(c.history, s.compacted+1, func(ch Change, rev int64) int { return cmp.Compare(ch.Revision, rev) })
+		c.history = slices.Clone(c.history[i:])
+	}
+}
+
+// Skip lets the revision grow by n without a write to any resource, as writes
+// to resources that nobody here watches do.
+func (s *Storage) Skip(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.revision += n
+	s.wakeLocked()
+}
+
+// Restore takes the Storage back to what it was at revision, as an operator
+// does with a backup: objects, and the revision itself. The revision must not
+// have been compacted.
+func (s *Storage) Restore(revision int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if revision < s.compacted || revision > s.revision {
+		return fmt.Errorf("restore to revision %d: there are %d to %d", revision, s.compacted, s.revision)
+	}
+	for _, c := range s.resources {
+		c.current = c.atLocked(revision)
+		i, _ := slices.BinarySearchFunc(c.history, revision+1, func(ch Change, rev int64) int { return cmp.Compare(ch.Revision, rev) })
+		c.history = slices.Clone(c.history[:i])
+	}
+	s.revision = revision
+	s.wakeLocked()
+	return nil
+}
+
+// History returns what happened to a resource since it was compacted, the
+// oldest first.
+func (s *Storage) History(gr schema.GroupResource) []Change {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.resources[gr]; c != nil {
+		return slices.Clone(c.history)
+	}
+	return nil
+}
+
+// List returns the objects of a resource in the order of their keys, and the
+// revision at which these were all.
+func (s *Storage) List(gr schema.GroupResource) ([]runtime.Object, int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.resources[gr]
+	if c == nil {
+		return nil, s.revision
+	}
+	return inOrder(c.current), s.revision
+}
+
+// atLocked is what there was at a revision that is not compacted.
+func (c *collection) atLocked(revision int64) map[types.NamespacedName]runtime.Object {
+	at := maps.Clone(c.current)
+	for i := len(c.history) - 1; i >= 0 && c.history[i].Revision > revision; i-- {
+		if ch := &c.history[i]; ch.Old == nil {
+			delete(at, ch.Key())
+		} else {
+			at[ch.Key()] = ch.Old
+		}
+	}
+	return at
+}
+
+// inOrder sorts objects as etcd has them, by namespace and name.
+func inOrder(objs map[types.NamespacedName]runtime.Object) []runtime.Object {
+	keys := slices.SortedFunc(maps.Keys(objs), compareKeys)
+	out := make([]runtime.Object, len(keys))
+	for i, k := range keys {
+		out[i] = objs[k]
+	}
+	return out
+}
+
+func compareKeys(a, b types.NamespacedName) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+}
+
+func (s *Storage) wakeLocked() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// resourceOf finds the resource of an object by its Go type or its kind.
+func (s *Storage) resourceOfLocked(obj runtime.Object) (*collection, error) {
+	kind := obj.GetObjectKind().GroupVersionKind()
+	for _, c := range s.resources {
+		if c.gvk() == kind || fmt.Sprintf("%T", c.newObject()) == fmt.Sprintf("%T", obj) && !c.custom() {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("%T of kind %q: the storage has no such resource", obj, kind)
+}
+
+// Create adds an object. The error is AlreadyExists if there is one, Invalid if
+// the object has no name; generateName is honoured.
+func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, err := s.resourceOfLocked(obj)
+	if err != nil {
+		return nil, err
+	}
+	obj, m, err := c.taken(obj)
+	if err != nil {
+		return nil, err
+	}
+	if m.GetName() == "" && m.GetGenerateName() != "" {
+		m.SetName(m.GetGenerateName() + strconv.FormatInt(s.revision+1, 36))
+	}
+	switch {
+	case m.GetName() == "":
+		return nil, apierrors.NewInvalid(c.gvk().GroupKind(), "", nil)
+	case m.GetResourceVersion() != "":
+		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+	case c.current[keyOf(obj)] != nil:
+		return nil, apierrors.NewAlreadyExists(c.GroupResource(), m.GetName())
+	}
+	m.SetUID(uuid.NewUUID())
+	m.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
+	m.SetDeletionTimestamp(nil)
+	m.SetDeletionGracePeriodSeconds(nil)
+	return s.writeLocked(c, watch.Added, obj, nil), nil
+}
+
+// Update takes the place of an object. The error is NotFound if there is none,
+// Conflict if obj has a resource version or UID that is not the present one's.
+// An update that changes nothing is no write.
+func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, err := s.resourceOfLocked(obj)
+	if err != nil {
+		return nil, err
+	}
+	obj, m, err := c.taken(obj)
+	if err != nil {
+		return nil, err
+	}
+	old := c.current[keyOf(obj)]
+	if old == nil {
+		return nil, apierrors.NewNotFound(c.GroupResource(), m.GetName())
+	}
+	was := metaOf(old)
+	if uid := m.GetUID(); uid != "" && uid != was.GetUID() {
+		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(),
+			precondition("UID", uid, was.GetUID()))
+	}
+	if rv := m.GetResourceVersion(); rv != "" && rv != was.GetResourceVersion() {
+		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
+	}
+	m.SetUID(was.GetUID())
+	m.SetCreationTimestamp(was.GetCreationTimestamp())
+	m.SetDeletionTimestamp(was.GetDeletionTimestamp())
+	m.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
+	m.SetResourceVersion(was.GetResourceVersion())
+	if m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
+		return s.writeLocked(c, watch.Deleted, obj, old), nil
+	}
+	if equality.Semantic.DeepEqual(obj, old) {
+		return old, nil
+	}
+	return s.writeLocked(c, watch.Modified, obj, old), nil
+}
+
+// text is an error in the words of a real server.
+type text string
+
+// Error implements error.
+func (t text) Error() string { return string(t) }
+
+func precondition(what string, want, have any) error {
+	return text(fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, have))
+}
+
+var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// Delete removes an object, or marks it where it has finalizers. The error is
+// NotFound, or Conflict if the preconditions do not hold.
+func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre *metav1.Preconditions) (runtime.Object, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.resources[gr]
+	if c == nil {
+		return nil, apierrors.NewNotFound(gr, key.Name)
+	}
+	old := c.current[key]
+	if old == nil {
+		return nil, apierrors.NewNotFound(gr, key.Name)
+	}
+	was := metaOf(old)
+	if pre != nil {
+		if pre.UID != nil && *pre.UID != was.GetUID() {
+			return nil, apierrors.NewConflict(gr, key.Name, precondition("UID", *pre.UID, was.GetUID()))
+		}
+		if pre.ResourceVersion != nil && *pre.ResourceVersion != was.GetResourceVersion() {
+			return nil, apierrors.NewConflict(gr, key.Name, precondition("ResourceVersion", *pre.ResourceVersion, was.GetResourceVersion()))
+		}
+	}
+	obj := old.DeepCopyObject()
+	m := metaOf(obj)
+	if len(m.GetFinalizers()) == 0 {
+		return s.writeLocked(c, watch.Deleted, obj, old), nil
+	}
+	if m.GetDeletionTimestamp() != nil {
+		return old, nil
+	}
+	now, grace := metav1.Now().Rfc3339Copy(), int64(0)
+	m.SetDeletionTimestamp(&now)
+	m.SetDeletionGracePeriodSeconds(&grace)
+	return s.writeLocked(c, watch.Modified, obj, old), nil
+}
+
+// taken is a copy of an object as it is to be kept. As with a real server, what
+// a typed object says of its kind is not.
+func (r *Resource) taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
+	obj = obj.DeepCopyObject()
+	m, err := meta.Accessor(obj)
+	if err == nil && !r.custom() {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	return obj, m, err
+}
+
+// writeLocked makes the write and returns obj at its new version.
+func (s *Storage) writeLocked(c *collection, typ watch.EventType, obj, old runtime.Object) runtime.Object {
+	s.revision++
+	metaOf(obj).SetResourceVersion(strconv.FormatInt(s.revision, 10))
+	if typ == watch.Deleted {
+		delete(c.current, keyOf(obj))
+	} else {
+		c.current[keyOf(obj)] = obj
+	}
+	c.history = append(c.history, Change{Revision: s.revision, Type: typ, Object: obj, Old: old})
+	s.wakeLocked()
+	return obj
+}

@@ -1,0 +1,262 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// watching is one watch that is being answered.
+type watching struct {
+	*call
+	server *Server
+	send   func(typ watch.EventType, obj runtime.Object, damaged bool) error
+	flush  func() error
+	// at is the revision up to which everything has been sent.
+	at int64
+	// sent counts events.
+	sent int
+}
+
+// serveWatch answers a watch until it ends. What it returns is nothing to be
+// answered with: the answer has begun.
+func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call) error {
+	if s.opts.WithoutWatchList && c.WatchList() {
+		return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil)
+	}
+	rv, err := revision(c.Options.ResourceVersion)
+	if err != nil {
+		return err
+	}
+	if c.WatchList() && rv > 0 {
+		if _, err := s.waitFor(ctx, rv); err != nil {
+			return err
+		}
+	}
+	if c.Options.TimeoutSeconds != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(*c.Options.TimeoutSeconds)*time.Second)
+		defer cancel()
+	}
+	w.Header().Set("Content-Type", c.form.streamType())
+	w.WriteHeader(http.StatusOK)
+	out := s.body(ctx, w, c.fault)
+	t := &watching{call: c, server: s, send: c.form.frames(out), flush: out.flush, at: rv}
+	if err := t.flush(); err != nil {
+		return nil // the other side is gone, or is to believe so
+	}
+	_ = t.run(ctx)
+	return nil
+}
+
+// run sends events until the watch ends; the error says why, for nobody.
+func (t *watching) run(ctx context.Context) error {
+	if t.fault.EndAfter < 0 {
+		return t.end()
+	}
+	if err := t.begin(); err != nil {
+		return err
+	}
+	var bookmark <-chan time.Time
+	if t.Options.AllowWatchBookmarks && t.server.opts.BookmarkInterval > 0 {
+		tick := time.NewTicker(t.server.opts.BookmarkInterval)
+		defer tick.Stop()
+		bookmark = tick.C
+	}
+	for {
+		changed := t.server.storage.changes()
+		visible, _, moved := t.server.visible()
+		if err := t.catchUp(visible - t.fault.Behind); err != nil {
+			return err
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-moved:
+		case <-bookmark:
+			if err := t.bookmark(false); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// begin sends what comes before changes.
+func (t *watching) begin() error {
+	visible, _, _ := t.server.visible()
+	initial := t.Options.ResourceVersion == "" || t.Options.ResourceVersion == "0"
+	if t.Options.SendInitialEvents != nil {
+		initial = *t.Options.SendInitialEvents
+		if !initial && t.at == 0 {
+			t.at = visible
+		}
+	}
+	if !initial {
+		return nil
+	}
+	if t.Options.ResourceVersion == "" {
+		visible = t.server.storage.Revision()
+	}
+	t.at = visible - t.fault.Behind
+	// A page of everything: what a list at this revision has.
+	all := *t.call
+	all.Options.Limit, all.Options.ResourceVersion = 0, ""
+	p, err := t.server.listAt(&all, t.at, "")
+	if err != nil {
+		return t.fail(err)
+	}
+	for _, obj := range p.items {
+		if err := t.event(watch.Added, obj); err != nil {
+			return err
+		}
+	}
+	if t.WatchList() && t.Options.AllowWatchBookmarks {
+		return t.bookmark(true)
+	}
+	return nil
+}
+
+// catchUp sends what happened up to a revision.
+func (t *watching) catchUp(to int64) error {
+	s := t.server.storage
+	s.mu.Lock()
+	col := s.resources[t.Resource]
+	expired := t.at < s.compacted
+	restored := t.at > s.revision
+	var changes []Change
+	if col != nil {
+		changes = col.history
+	}
+	s.mu.Unlock()
+	switch {
+	case col == nil:
+		return errGone
+	case expired:
+		return t.fail(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", t.at, s.Revision())))
+	case restored:
+		return nil // a real server keeps silent, too
+	}
+	for i := range changes {
+		ch := &changes[i]
+		if ch.Revision <= t.at || ch.Revision > to {
+			continue
+		}
+		t.at = ch.Revision
+		if typ, obj := t.seen(ch); obj != nil {
+			if err := t.event(typ, obj); err != nil {
+				return err
+			}
+		}
+	}
+	t.at = max(t.at, to)
+	return nil
+}
+
+var errGone = fmt.Errorf("the resource is served no more")
+
+// seen is a change as it looks through the selectors: what leaves them is
+// deleted, in its last state that was within, at the version of the change.
+func (t *watching) seen(ch *Change) (watch.EventType, runtime.Object) {
+	was := ch.Old != nil && t.selects(ch.Old)
+	is := ch.Type != watch.Deleted && t.selects(ch.Object)
+	switch {
+	case is && was:
+		return watch.Modified, ch.Object
+	case is:
+		return watch.Added, ch.Object
+	case was:
+		last := ch.Old.DeepCopyObject()
+		if ch.Type == watch.Deleted {
+			last = ch.Object
+		}
+		if m := metaOf(last); m.GetResourceVersion() != strconv.FormatInt(ch.Revision, 10) {
+			m.SetResourceVersion(strconv.FormatInt(ch.Revision, 10))
+		}
+		return watch.Deleted, last
+	}
+	return "", nil
+}
+
+// event sends one event, with what is to go wrong with it.
+func (t *watching) event(typ watch.EventType, obj runtime.Object) error {
+	times := 1
+	if t.fault.Duplicate {
+		times = 2
+	}
+	if t.fault.Replace != nil {
+		if r := t.fault.Replace(obj); r != nil {
+			obj = r
+		}
+	}
+	damaged := t.fault.Damage != nil && t.fault.Damage(keyOf(obj))
+	for range times {
+		if err := t.send(typ, t.form.shape(obj), damaged); err != nil {
+			return err
+		}
+		if err := t.counted(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bookmark says how far the watch has come, and whether that ends the initial
+// events.
+func (t *watching) bookmark(initial bool) error {
+	if t.fault.NoBookmarks {
+		return nil
+	}
+	obj := t.resource.newObject()
+	m := metaOf(obj)
+	m.SetResourceVersion(strconv.FormatInt(t.at, 10))
+	if initial {
+		m.SetAnnotations(map[string]string{metav1.InitialEventsAnnotationKey: "true"})
+	}
+	if err := t.send(watch.Bookmark, t.form.shape(obj), false); err != nil {
+		return err
+	}
+	return t.counted()
+}
+
+// counted ends the watch when it has had its events.
+func (t *watching) counted() error {
+	t.sent++
+	if t.fault.EndAfter > 0 && t.sent >= t.fault.EndAfter {
+		return t.end()
+	}
+	return nil
+}
+
+func (t *watching) end() error {
+	if t.fault.End != nil {
+		return t.fail(t.fault.End)
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return errEnded
+}
+
+var errEnded = fmt.Errorf("the watch has had its events")
+
+// fail ends the watch with a Status.
+func (t *watching) fail(err error) error {
+	if serr := t.send(watch.Error, statusOf(err), false); serr != nil {
+		return serr
+	}
+	if ferr := t.flush(); ferr != nil {
+		return ferr
+	}
+	return err
+}
