@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet/reflector"
 )
 
 // Client-go's interfaces name the concrete type Reflector in the watch error
@@ -106,7 +108,18 @@ func describeType(example any) string {
 	return reflect.TypeOf(example).String()
 }
 
-// listFailed is how a failed list of objects so described reads.
-func listFailed(description string, err error) error {
-	return fmt.Errorf("failed to list %v: %w", description, err)
+// watchError is what client-go would hand its watch error handlers for an error
+// of kinglet's reflector of objects so described: what the server said, and of
+// a list that it was one.
+func watchError(name, description string, err error) error {
+	failed, ok := errors.AsType[*reflector.Error](err)
+	switch {
+	case !ok:
+		return err
+	case errors.Is(failed, reflector.ErrShortWatch):
+		return &VeryShortWatchError{Name: name}
+	case failed.Verb == "watch":
+		return failed.Err
+	}
+	return fmt.Errorf("failed to list %v: %w", description, failed.Err)
 }

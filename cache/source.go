@@ -3,6 +3,8 @@ package cache
 import (
 	"errors"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -15,6 +17,9 @@ var errNoListerWatcher = errors.New("no ListerWatcher")
 func newSource(lw ListerWatcher, example any, opts source.Options) (source.Source[any], error) {
 	if lw == nil {
 		return nil, errNoListerWatcher
+	}
+	if obj, ok := example.(runtime.Object); ok {
+		opts.Example = obj
 	}
 	return source.FromListerWatcher[any](lw, opts)
 }

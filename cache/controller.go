@@ -1,0 +1,208 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// Config says what a Controller does. It is a type of its own because
+// client-go's has RetryOnError no more.
+type Config struct {
+	// Queue is filled from ListerWatcher and emptied by Process. Any Queue
+	// will do; Process is given what it pops.
+	Queue
+
+	// ListerWatcher is where the objects come from.
+	ListerWatcher
+
+	// Process works on what was popped. It is called from one goroutine.
+	Process ProcessFunc
+
+	// ProcessBatch works on several changes of different keys at once. It is
+	// used if Queue is a QueueWithBatch; what cannot be batched goes to
+	// Process, which has to do the same.
+	ProcessBatch ProcessBatchFunc
+
+	// ObjectType is an object of the expected type; objects of another are
+	// reported and left out. Of an *unstructured.Unstructured the kind counts
+	// too. Nil takes all.
+	ObjectType runtime.Object
+
+	// ObjectDescription is how the type is called in messages; it is made
+	// from ObjectType if it is empty.
+	ObjectDescription string
+
+	// FullResyncPeriod is how often Queue.Resync is called, if ShouldResync
+	// agrees; 0 is never.
+	FullResyncPeriod time.Duration
+
+	// MinWatchTimeout is the least time that a watch is asked to last, if it
+	// is more than 5 minutes.
+	MinWatchTimeout time.Duration
+
+	// ShouldResync says whether to resync now; nil says yes.
+	ShouldResync ShouldResyncFunc
+
+	// RetryOnError has what Process failed on put back into Queue, as if
+	// Process had returned ErrRequeue. A Queue that is none of this package's
+	// must have a method AddIfNotPresent(any) error for it.
+	RetryOnError bool
+
+	// WatchErrorHandler is told why a list or watch failed. The Reflector that
+	// it gets tells only name, type description and last version.
+	WatchErrorHandler WatchErrorHandler
+
+	// WatchErrorHandlerWithContext is the same, if there is no
+	// WatchErrorHandler. Without either, DefaultWatchErrorHandler logs.
+	WatchErrorHandlerWithContext WatchErrorHandlerWithContext
+
+	// WatchListPageSize is how many objects a page of a list may have; 0
+	// leaves that to the reflector.
+	WatchListPageSize int64
+}
+
+// New returns a Controller that does what c says, as c is now. It starts
+// nothing.
+func New(c *Config) Controller { return &controller{config: *c, name: callerName()} }
+
+type controller struct {
+	config Config
+	name   string
+	engine atomic.Pointer[engine] // nil until it runs
+}
+
+// Run is RunWithContext until stopCh is closed.
+func (c *controller) Run(stopCh <-chan struct{}) {
+	c.RunWithContext(wait.ContextForChannel(stopCh))
+}
+
+// RunWithContext fills the queue from the ListerWatcher and empties it through
+// Process until ctx ends. It then closes the queue, leaves in it what is there,
+// and returns once all that it started has ended. It may be called once.
+func (c *controller) RunWithContext(ctx context.Context) {
+	logger := klog.FromContext(ctx)
+	e, err := c.newEngine(ctx, logger)
+	if err != nil {
+		logger.Error(err, "A controller cannot run")
+	} else if !c.engine.CompareAndSwap(nil, e) {
+		logger.Error(nil, "A controller was run twice, which is refused", "type", e.config.description)
+		return
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		<-ctx.Done()
+		c.config.Queue.Close()
+	})
+	if err == nil {
+		running.Go(func() { _ = e.run(ctx) }) // it runs nowhere else
+	}
+	c.drain(ctx)
+	<-ctx.Done()
+	// Not deferred: a panic of Process must not wait for ctx.
+	running.Wait()
+}
+
+func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine, error) {
+	description := c.config.ObjectDescription
+	if description == "" {
+		description = describeType(example(c.config.ObjectType))
+	}
+	from, to := watchTimeouts(c.config.MinWatchTimeout)
+	var e *engine
+	face := newShell(c.name, description, func() string { return e.sink.at() })
+	e, err := newEngine(engineConfig{
+		lw:           c.config.ListerWatcher,
+		example:      example(c.config.ObjectType),
+		store:        c.config.Queue,
+		name:         c.name,
+		description:  description,
+		logger:       logger,
+		clock:        clock.RealClock{},
+		resyncPeriod: c.config.FullResyncPeriod,
+		shouldResync: c.config.ShouldResync,
+		reflector: reflector.Options{
+			PageSize:        c.config.WatchListPageSize,
+			WatchTimeoutMin: from, WatchTimeoutMax: to,
+			OnError: func(err error) {
+				face.handle(ctx, c.config.WatchErrorHandler, c.config.WatchErrorHandlerWithContext,
+					watchError(c.name, description, err))
+			},
+		},
+	})
+	return e, err
+}
+
+// example is obj as an example of a type, which nil is none of.
+func example(obj runtime.Object) any {
+	if obj == nil {
+		return nil
+	}
+	return obj
+}
+
+// HasSynced is the queue's.
+func (c *controller) HasSynced() bool { return c.config.Queue.HasSynced() }
+
+// HasSyncedChecker is the queue's.
+func (c *controller) HasSyncedChecker() DoneChecker { return c.config.Queue.HasSyncedChecker() }
+
+// LastSyncResourceVersion is the version that the queue was told; "" before
+// there is one.
+func (c *controller) LastSyncResourceVersion() string {
+	if e := c.engine.Load(); e != nil {
+		return e.sink.at()
+	}
+	return ""
+}
+
+// drain empties the queue until ctx ends or the queue is closed.
+func (c *controller) drain(ctx context.Context) {
+	pop := c.popper()
+	for ctx.Err() == nil {
+		if err := pop(); errors.Is(err, ErrFIFOClosed) {
+			return
+		}
+	}
+}
+
+// popper is how the queue is to be popped.
+func (c *controller) popper() func() error {
+	single, batch := PopProcessFunc(c.config.Process), c.config.ProcessBatch
+	_, ours := c.config.Queue.(interface{ honoursErrRequeue() })
+	if c.config.RetryOnError && ours {
+		single, batch = requeueing(single), requeueing(batch)
+	}
+	if batched, ok := c.config.Queue.(QueueWithBatch); ok && c.config.ProcessBatch != nil {
+		return func() error { return batched.PopBatch(batch, single) }
+	}
+	putBack, can := c.config.Queue.(interface{ AddIfNotPresent(obj any) error })
+	retry := c.config.RetryOnError && !ours && can
+	return func() error {
+		obj, err := c.config.Pop(single)
+		if err != nil && retry && !errors.Is(err, ErrFIFOClosed) {
+			return putBack.AddIfNotPresent(obj)
+		}
+		return err
+	}
+}
+
+// requeueing returns process with its errors made into ErrRequeue.
+func requeueing[I any, F ~func(I, bool) error](process F) F {
+	return func(item I, initial bool) error {
+		err := process(item, initial)
+		if err == nil || errors.As(err, new(ErrRequeue)) {
+			return err
+		}
+		return ErrRequeue{Err: err}
+	}
+}

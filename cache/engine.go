@@ -1,0 +1,112 @@
+package cache
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/features"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// engine keeps a ReflectorStore equal to what a ListerWatcher has: kinglet's
+// reflector between newSource and a storeSink, and resyncs beside it. It is
+// what runs under a Reflector and under a Controller.
+type engine struct {
+	config    engineConfig
+	sink      *storeSink
+	source    *storeSource
+	reflector *reflector.Reflector[any]
+}
+
+type engineConfig struct {
+	lw          ListerWatcher
+	example     any
+	store       ReflectorStore
+	name        string
+	description string
+	logger      klog.Logger
+	clock       clock.Clock // of resyncs
+	// resyncPeriod is 0 for none; shouldResync may be nil.
+	resyncPeriod time.Duration
+	shouldResync func() bool
+	// reflector has page size, timeouts and callbacks.
+	reflector reflector.Options
+}
+
+func newEngine(c engineConfig) (*engine, error) {
+	e := &engine{config: c}
+	e.sink = newStoreSink(c.store, e.report)
+	src, err := newSource(c.lw, c.example, source.Options{Name: c.description})
+	if err != nil {
+		return nil, err
+	}
+	metrics := newReflectorMetrics(c.name)
+	e.sink.moved = metrics.moved
+	e.source = &storeSource{Source: metered(src, metrics), sink: e.sink}
+	c.reflector.Name = c.name
+	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()
+	e.reflector, err = reflector.New(e.source, e.sink, c.reflector)
+	return e, err
+}
+
+// watchListEnabled is whether the program has left client-go's feature gate for
+// streamed lists as it is.
+func watchListEnabled() bool { return features.FeatureGates().Enabled(features.WatchListClient) }
+
+// run keeps the store equal until ctx ends. All that it started has then ended.
+// It may be called again, and goes on where it was.
+func (e *engine) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	var resyncs sync.WaitGroup
+	defer resyncs.Wait()
+	defer stop()
+	if e.config.resyncPeriod > 0 {
+		resyncs.Go(func() { e.resync(ctx) })
+	}
+	return e.reflector.Run(ctx)
+}
+
+// resync has the store resync from time to time, once it holds a list.
+func (e *engine) resync(ctx context.Context) {
+	select {
+	case <-e.sink.listed:
+	case <-ctx.Done():
+		return
+	}
+	timer := e.config.clock.NewTimer(e.config.resyncPeriod)
+	defer func() { timer.Stop() }()
+	for {
+		select {
+		case <-timer.C():
+		case <-ctx.Done():
+			return
+		}
+		if due := e.config.shouldResync; due == nil || due() {
+			if err := e.config.store.Resync(); err != nil {
+				e.report(err)
+			}
+		}
+		timer = e.config.clock.NewTimer(e.config.resyncPeriod)
+	}
+}
+
+// report tells of an error that stops nothing.
+func (e *engine) report(err error) {
+	utilruntime.HandleErrorWithLogger(e.config.logger, err, "Reflector goes on without an object, bookmark or resync",
+		"reflector", e.config.name, "type", e.config.description)
+}
+
+// watchTimeouts are the bounds of a watch's length for a MinWatchTimeout: less
+// than the default would only load the server, as client-go has it too.
+func watchTimeouts(least time.Duration) (from, to time.Duration) {
+	if least <= reflector.DefaultWatchTimeoutMin {
+		return 0, 0
+	}
+	return least, 2 * least
+}

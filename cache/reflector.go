@@ -1,0 +1,65 @@
+package cache
+
+import (
+	"time"
+
+	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+)
+
+// NewReflector returns a Reflector that keeps store equal to what lw has, named
+// after the file and line of its caller. See NewReflectorWithOptions.
+func NewReflector(lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *Reflector {
+	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{ResyncPeriod: resyncPeriod})
+}
+
+// NewNamedReflector is NewReflector with a name. See NewReflectorWithOptions.
+func NewNamedReflector(name string, lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *Reflector {
+	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{Name: name, ResyncPeriod: resyncPeriod})
+}
+
+// NewNamespaceKeyedIndexerAndReflector returns an Indexer by namespace, and a
+// Reflector that keeps it equal to what lw has.
+func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, resyncPeriod time.Duration) (indexer Indexer, reflector *Reflector) {
+	indexer = NewIndexer(kc.MetaNamespaceKeyFunc, Indexers{NamespaceIndex: kc.MetaNamespaceIndexFunc})
+	return indexer, NewReflector(lw, expectedType, indexer, resyncPeriod)
+}
+
+// NewReflectorWithOptions returns a Reflector that keeps store equal to what lw
+// has, once it is run: package reflector says what is guaranteed. It starts
+// nothing. Objects of another type than expectedType are reported and left out;
+// of an *unstructured.Unstructured its kind counts too, and nil takes all.
+//
+// The Reflector is client-go's type, since its interfaces name it, with
+// kinglet's engine in it. Run, RunWithContext and ListAndWatch return once
+// everything that they started has ended. ListAndWatch returns the error of a
+// failed list, and nil when a watch ends in a way that a new list or a wait has
+// to follow; called again, it goes on where it was. Throttled and refused
+// requests are tried again without an end of it. ShouldResync may be set at
+// any time before it is run; WatchListPageSize and
+// MaxInternalErrorRetryDuration count as they are when it is first run.
+//
+// Of the options, Clock is for resyncs and for the waits between two calls of
+// ListAndWatch, and Backoff for these waits; of others, which are made for
+// throttled and refused watches, it gives the bounds, Duration and Cap.
+func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *Reflector {
+	if options.Name == "" {
+		options.Name = callerName()
+	}
+	if options.TypeDescription == "" {
+		options.TypeDescription = describeType(expectedType)
+	}
+	r := &reflection{lw: lw, example: expectedType, store: store, options: options}
+	r.logger = klog.Background()
+	if options.Logger != nil {
+		r.logger = *options.Logger
+	}
+	if r.options.Clock == nil {
+		r.options.Clock = clock.RealClock{}
+	}
+	// The engine resyncs itself, and looks at types, so the shell does not.
+	options.ResyncPeriod = 0
+	r.shell = kc.NewReflectorWithOptions(r, nil, inertStore{}, options)
+	return r.shell
+}

@@ -1,0 +1,223 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// storeSink keeps a ReflectorStore equal to a collection: whatever has Add,
+// Update, Delete, Replace and Resync, such as a queue or an Indexer. Its
+// methods are called from the reflector's goroutine, but for Held and at.
+type storeSink struct {
+	store  ReflectorStore
+	report func(error)
+	// moved is told each version that the store has come to; may be nil.
+	moved func(version string)
+
+	version atomic.Pointer[string]
+	// listed is closed once the store holds the first list.
+	listed chan struct{}
+	// notTaken is why the store could not take the last list; the source then
+	// has the reflector list again.
+	notTaken error
+}
+
+func newStoreSink(store ReflectorStore, report func(error)) *storeSink {
+	return &storeSink{store: store, report: report, listed: make(chan struct{})}
+}
+
+// at is the version that the store has come to.
+func (s *storeSink) at() string {
+	if v := s.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// latestStore is a queue that can say what it or its consumers have of a key.
+type latestStore interface {
+	latest(key string) (any, bool)
+}
+
+// held is what the store has under key, as far as it can be asked.
+func (s *storeSink) held(key store.Key) (any, bool) {
+	switch asked := s.store.(type) {
+	case latestStore:
+		return asked.latest(keyString(key))
+	case KeyGetter:
+		return latestIn(asked, keyString(key))
+	}
+	return nil, false
+}
+
+// Held is asked whether an event is old. A store that has nothing under the key
+// may have been asked for the wrong one, since its key function is its own, so
+// the answer is then that there is something and nobody knows what: such an
+// event is taken, as client-go takes it.
+func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
+	obj, _ := s.held(key)
+	return obj, nil, true
+}
+
+// Apply takes live events.
+func (s *storeSink) Apply(_ store.Scope, events []source.Event[any], version string) {
+	for i := range events {
+		if err := s.apply(&events[i]); err != nil {
+			s.report(err)
+		}
+	}
+	s.move(version)
+}
+
+func (s *storeSink) apply(event *source.Event[any]) error {
+	switch {
+	case event.Err != nil && event.Type == source.Deleted:
+		// It is gone, whether or not its last state can be read.
+		if obj, ok := s.held(event.Key); ok {
+			return errors.Join(event.Err, s.store.Delete(obj))
+		}
+		return event.Err
+	case event.Err != nil:
+		return event.Err
+	case event.Type == source.Added:
+		return s.named(event, s.store.Add(event.Object))
+	case event.Type == source.Modified:
+		return s.named(event, s.store.Update(event.Object))
+	default:
+		return s.named(event, s.store.Delete(event.Object))
+	}
+}
+
+// named says which object err is about.
+func (s *storeSink) named(event *source.Event[any], err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the store did not take %s of %s: %w", event.Type, event.Key, err)
+}
+
+// Replace takes a list. Of an object that cannot be read the last state stays,
+// where the store can be asked for it.
+func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
+	total := 0
+	for _, page := range pages {
+		total += len(page)
+	}
+	list := make([]any, 0, total)
+	for p, page := range pages {
+		for i := range page {
+			item := &page[i]
+			if item.Err == nil {
+				list = append(list, item.Object)
+				continue
+			}
+			s.report(item.Err)
+			if obj, ok := s.held(item.Key); ok {
+				list = append(list, obj)
+			}
+		}
+		pages[p] = nil
+	}
+	if err := s.store.Replace(slices.Clip(list), version); err != nil {
+		s.notTaken = &notTakenError{err}
+		return
+	}
+	s.move(version)
+	select {
+	case <-s.listed:
+	default:
+		close(s.listed)
+	}
+}
+
+// Bookmark takes that nothing has changed up to version.
+func (s *storeSink) Bookmark(_ store.Scope, version string) {
+	if told, ok := s.store.(ReflectorBookmarkStore); ok {
+		if err := told.Bookmark(version); err != nil {
+			s.report(fmt.Errorf("the store did not take a bookmark: %w", err))
+		}
+	}
+	s.move(version)
+}
+
+// move tells that the store has come to version.
+func (s *storeSink) move(version string) {
+	if version == s.at() {
+		return
+	}
+	s.version.Store(&version)
+	if told, ok := s.store.(ResourceVersionUpdater); ok {
+		told.UpdateResourceVersion(version)
+	}
+	if s.moved != nil {
+		s.moved(version)
+	}
+}
+
+// notTakenError says that a store could not take a list. To the reflector it
+// says that the version is gone, since only another list can mend that.
+type notTakenError struct{ err error }
+
+func (e *notTakenError) Error() string { return "unable to sync list result: " + e.err.Error() }
+
+// Unwrap returns what the store said.
+func (e *notTakenError) Unwrap() error { return e.err }
+
+// Status implements apierrors.APIStatus.
+func (e *notTakenError) Status() metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Message: e.Error(),
+		Reason: metav1.StatusReasonExpired, Code: http.StatusGone,
+	}
+}
+
+// storeSource is the source of a storeSink. It asks for objects that share
+// memory with nobody, since what is behind a ReflectorStore may change them, as
+// transformers do; and it has a list that the store did not take come again.
+type storeSource struct {
+	source.Source[any]
+	sink *storeSink
+	// opened is whether the last watch sent anything.
+	opened bool
+}
+
+// WatchListUnsupported passes on what the source says.
+func (s *storeSource) WatchListUnsupported() bool {
+	asked, ok := s.Source.(source.WatchListUnsupported)
+	return ok && asked.WatchListUnsupported()
+}
+
+// List implements source.Source.
+func (s *storeSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	req.Held = nil
+	s.sink.notTaken = nil
+	return s.Source.List(ctx, req, yield)
+}
+
+// Watch implements source.Source.
+func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	req.Held = nil
+	s.opened = false
+	if req.SendInitialEvents {
+		s.sink.notTaken = nil
+	} else if err := s.sink.notTaken; err != nil {
+		return err
+	}
+	return s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+		s.opened = true
+		err := yield(events)
+		if s.sink.notTaken != nil {
+			return s.sink.notTaken
+		}
+		return err
+	})
+}
