@@ -2,6 +2,7 @@ package cache
 
 import (
 	"sync"
+	"time"
 
 	kc "k8s.io/client-go/tools/cache"
 )
@@ -39,17 +40,34 @@ func informerMetricsProvider() InformerMetricsProvider {
 	return informerMetrics.provider
 }
 
-// queueMetrics are the metrics of one queue.
+// queueMetrics are the metrics of one queue; zero if nobody wants any.
 type queueMetrics struct {
 	queued  GaugeMetric
 	latency HistogramMetric
+}
+
+// waiting shows how much waits in a queue.
+func (m queueMetrics) waiting(queue interface{ Len() int }) {
+	if m.queued != nil {
+		m.queued.Set(float64(queue.Len()))
+	}
+}
+
+// processed returns what is to be called when something has been processed that
+// begins to be processed now.
+func (m queueMetrics) processed() func() {
+	if m.latency == nil {
+		return func() {}
+	}
+	began := time.Now()
+	return func() { m.latency.Observe(time.Since(began).Seconds()) }
 }
 
 // newQueueMetrics asks provider, or the process-wide one if it is nil, for the
 // metrics of a queue. One whose name is not reserved has none.
 func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvider) queueMetrics {
 	if !id.Reserved() {
-		return queueMetrics{queued: noopMetric{}, latency: noopMetric{}}
+		return queueMetrics{}
 	}
 	if provider == nil {
 		provider = informerMetricsProvider()

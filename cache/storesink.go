@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -127,7 +128,7 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 		}
 		pages[p] = nil
 	}
-	if err := s.store.Replace(slices.Clip(list), version); err != nil {
+	if err := s.replace(list, version); err != nil {
 		s.notTaken = &notTakenError{err}
 		return
 	}
@@ -137,6 +138,30 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 	default:
 		close(s.listed)
 	}
+}
+
+// replace has the store take a list. Objects that it has no key for are left
+// out and reported: one of them must not keep out all others.
+func (s *storeSink) replace(list []any, version string) error {
+	for {
+		err := s.store.Replace(slices.Clone(list), version)
+		keyless, ok := errors.AsType[KeyError](err)
+		if !ok {
+			return err
+		}
+		i := slices.IndexFunc(list, func(obj any) bool { return identical(obj, keyless.Obj) })
+		if i < 0 {
+			return err
+		}
+		s.report(err)
+		list = slices.Delete(list, i, i+1)
+	}
+}
+
+// identical is a == b for what can be compared.
+func identical(a, b any) bool {
+	t := reflect.TypeOf(a)
+	return t != nil && t == reflect.TypeOf(b) && t.Comparable() && a == b
 }
 
 // Bookmark takes that nothing has changed up to version.

@@ -16,9 +16,17 @@ const (
 	// Sync: nothing happened; the object was queued by Resync (or by Replace,
 	// if Options.ReplaceAsSync is set).
 	Sync
+
+	// ReplacedAll, SyncAll and Bookmark are about all keys, and only in a
+	// Journal. ReplacedAll: a list is all there is.
+	ReplacedAll
+	// SyncAll: nothing happened; all that is known is to be looked at again.
+	SyncAll
+	// Bookmark: nothing happened up to a resource version.
+	Bookmark
 )
 
-// String returns "Added", "Updated", "Deleted", "Replaced" or "Sync".
+// String returns the constant's name.
 func (t DeltaType) String() string {
 	switch t {
 	case Added:
@@ -31,6 +39,12 @@ func (t DeltaType) String() string {
 		return "Replaced"
 	case Sync:
 		return "Sync"
+	case ReplacedAll:
+		return "ReplacedAll"
+	case SyncAll:
+		return "SyncAll"
+	case Bookmark:
+		return "Bookmark"
 	}
 	return "Unknown"
 }

@@ -18,7 +18,7 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 		if !f.present(key) {
 			return nil
 		}
-		if obj, err = f.transform(key, obj); err != nil {
+		if obj, err = f.opts.transform(key, obj); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
 	if err != nil {
 		return err
 	}
-	if obj, err = f.transform(key, obj); err != nil {
+	if obj, err = f.opts.transform(key, obj); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -58,17 +58,6 @@ func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
 	e := f.line.hold(key)
 	f.line.put(e, e.waiting.value.with(d))
 	return e
-}
-
-func (f *DeltaFIFO[K, T]) transform(key K, obj T) (T, error) {
-	if f.opts.Transform == nil {
-		return obj, nil
-	}
-	out, err := f.opts.Transform(obj)
-	if err != nil {
-		return out, &TransformError[K]{Key: key, Err: err}
-	}
-	return out, nil
 }
 
 // AddIfNotPresent queues an item that was popped, if nothing waits under its

@@ -17,14 +17,8 @@ func (f *DeltaFIFO[K, T]) Replace(list []T) error {
 	if err != nil {
 		return err
 	}
-	if f.opts.Transform != nil {
-		transformed := make([]T, len(list))
-		for i, obj := range list {
-			if transformed[i], err = f.transform(keys[i], obj); err != nil {
-				return err
-			}
-		}
-		list = transformed
+	if list, err = f.opts.transformAll(keys, list); err != nil {
+		return err
 	}
 	errs := f.replaceAndPublish(keys, list)
 	f.opts.report(errs)
@@ -34,13 +28,9 @@ func (f *DeltaFIFO[K, T]) Replace(list []T) error {
 func (f *DeltaFIFO[K, T]) replaceAndPublish(keys []K, list []T) []error {
 	f.mu.Lock()
 	defer f.publish()
-	t := Replaced
-	if f.opts.ReplaceAsSync {
-		t = Sync
-	}
 	f.line.stamp++
 	for i, key := range keys {
-		f.append(key, Delta[T]{Type: t, Object: list[i]}).mark = f.line.stamp
+		f.append(key, Delta[T]{Type: f.opts.replaced(), Object: list[i]}).mark = f.line.stamp
 	}
 	f.deleteUnlistedHeld()
 	errs := f.deleteUnlistedKnown()

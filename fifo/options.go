@@ -2,11 +2,11 @@ package fifo
 
 import "log/slog"
 
-// Options of a DeltaFIFO. The zero value works, and there is no wrong one.
+// Options of a DeltaFIFO or a Journal. The zero value works, and there is no wrong one.
 type Options[K comparable, T any] struct {
 	// Known is what the consumers have. Without it Replace finds only those
 	// deletions whose objects are in the queue, Delete is ignored for objects
-	// that are not in the queue, and Resync does nothing.
+	// that are not in the queue (a Journal queues it), and Resync does nothing.
 	Known Known[K, T]
 
 	// Transform is given every object once, before it is queued; what it
@@ -36,4 +36,39 @@ func (o *Options[K, T]) report(errs []error) {
 		}
 		slog.Default().Warn("a known object could not be looked up", "error", err)
 	}
+}
+
+// transform returns what is to be queued for obj.
+func (o *Options[K, T]) transform(key K, obj T) (T, error) {
+	if o.Transform == nil {
+		return obj, nil
+	}
+	out, err := o.Transform(obj)
+	if err != nil {
+		return out, &TransformError[K]{Key: key, Err: err}
+	}
+	return out, nil
+}
+
+// transformAll is transform for a list, which it leaves as it is.
+func (o *Options[K, T]) transformAll(keys []K, list []T) ([]T, error) {
+	if o.Transform == nil {
+		return list, nil
+	}
+	transformed := make([]T, len(list))
+	for i, obj := range list {
+		var err error
+		if transformed[i], err = o.transform(keys[i], obj); err != nil {
+			return nil, err
+		}
+	}
+	return transformed, nil
+}
+
+// replaced is the type of a delta of a listed object.
+func (o *Options[K, T]) replaced() DeltaType {
+	if o.ReplaceAsSync {
+		return Sync
+	}
+	return Replaced
 }

@@ -3,73 +3,20 @@ package fifo
 import (
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 )
 
 // queue drives a line: it locks, waits and wakes. FIFO and DeltaFIFO embed it.
-//
-// Wake-ups are a token in a channel of one. Invariant: if an entry can be
-// taken and no consumer is between receiving the token and taking, then the
-// token is in the channel. Every unlock after a change restores it, a
-// consumer's own take included, so one token reaches all that wait.
 type queue[K comparable, V any] struct {
-	mu     sync.Mutex
-	line   line[K, V] // guarded by mu
-	closed bool       // guarded by mu
-
-	wake    chan struct{}
-	closing chan struct{} // closed with closed
-	synced  chan struct{} // closed once line.synced() holds
+	gate
+	line line[K, V] // guarded by mu
 	// merge makes the value that is to wait of one that comes back and a
 	// newer one, if there is one. It has to be pure: the lock is held.
 	merge func(older V, newer slot[V]) V
 }
 
 func (q *queue[K, V]) init(merge func(older V, newer slot[V]) V) {
-	q.wake = make(chan struct{}, 1)
-	q.closing = make(chan struct{})
-	q.synced = make(chan struct{})
+	q.gate = newGate()
 	q.merge = merge
-}
-
-// Close closes the queue and wakes everybody who waits. What waits in the
-// queue, or is written to it later, can still be popped; when nothing does,
-// the Pop methods return ErrClosed. Closing again does nothing. It does not
-// block.
-func (q *queue[K, V]) Close() {
-	q.mu.Lock()
-	defer q.publish()
-	if !q.closed {
-		q.closed = true
-		close(q.closing)
-	}
-}
-
-// IsClosed reports whether Close was called.
-func (q *queue[K, V]) IsClosed() bool {
-	select {
-	case <-q.closing:
-		return true
-	default:
-		return false
-	}
-}
-
-// Synced returns a channel that is closed once HasSynced is true.
-func (q *queue[K, V]) Synced() <-chan struct{} { return q.synced }
-
-// HasSynced reports whether the first batch has been popped and its process
-// functions have returned, whatever they returned. The first batch is what the
-// first Replace queued; it is empty if any other successful write came before.
-// Resync is no write in this sense.
-func (q *queue[K, V]) HasSynced() bool {
-	select {
-	case <-q.synced:
-		return true
-	default:
-		return false
-	}
 }
 
 // Len returns the number of keys that wait. What is in flight does not count.
@@ -92,19 +39,7 @@ func (q *queue[K, V]) ListKeys() []K {
 }
 
 // publish ends a change: it unlocks, and makes known what the change brought.
-func (q *queue[K, V]) publish() {
-	wake := q.line.waiting > 0 || q.closed
-	if q.line.synced() && !q.HasSynced() {
-		close(q.synced)
-	}
-	q.mu.Unlock()
-	if wake {
-		select {
-		case q.wake <- struct{}{}:
-		default:
-		}
-	}
-}
+func (q *queue[K, V]) publish() { q.release(q.line.waiting > 0, q.line.synced()) }
 
 // take waits until at least one entry can be taken and takes up to limit, or
 // all that wait if limit is below 1. Each must be settled by a call of run.
@@ -113,7 +48,6 @@ func (q *queue[K, V]) take(ctx context.Context, limit int, into []*entry[K, V]) 
 		return nil, waitError(ctx)
 	}
 	for {
-		closing := q.closing
 		q.mu.Lock()
 		n := limit
 		if n < 1 {
@@ -124,30 +58,10 @@ func (q *queue[K, V]) take(ctx context.Context, limit int, into []*entry[K, V]) 
 			q.publish()
 			return into, nil
 		}
-		if q.closed {
-			if q.line.waiting == 0 {
-				q.publish() // the next one who waits returns as well
-				return nil, ErrClosed
-			}
-			// All that waits is also in flight. The end of that flight
-			// wakes; the closed channel has nothing more to say.
-			closing = nil
-		}
-		// Not publish: waking others for what cannot be taken would make
-		// them wake this one in turn.
-		q.mu.Unlock()
-
-		select {
-		case <-q.wake:
-		case <-closing:
-		case <-ctx.Done():
-			return nil, waitError(ctx)
+		if err := q.wait(ctx, q.line.waiting == 0); err != nil {
+			return nil, err
 		}
 	}
-}
-
-func waitError(ctx context.Context) error {
-	return fmt.Errorf("fifo: waiting for an item: %w", context.Cause(ctx))
 }
 
 // run calls process and settles what was taken, also if process panics or

@@ -1,0 +1,226 @@
+package cache
+
+import (
+	"context"
+
+	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/fifo"
+)
+
+// RealFIFOOptions say how a RealFIFO works. KnownObjects is required unless
+// AtomicEvents is set, and must be nil if it is. Logger has no effect: what
+// goes wrong with KnownObjects is reported as other errors are.
+type RealFIFOOptions = kc.RealFIFOOptions
+
+// realFIFOBatch is how many changes PopBatch hands out at most, as in
+// client-go. A process function keeps writers out until two such batches wait.
+const realFIFOBatch = 1000
+
+// RealFIFO is a Queue of every change, in the order of the writes over all
+// keys: fifo.Journal, whose documentation says what is guaranteed. What it hands
+// out is Deltas of one element, or a batch of deltas of different keys. All
+// methods are safe for concurrent use, and only Pop and PopBatch block.
+type RealFIFO struct {
+	queueBase
+	queue       *fifo.Journal[string, any]
+	keyFunc     KeyFunc
+	known       KeyListerGetter
+	transformer TransformFunc
+	// atomic tells a list or resync in one delta, bookmarks tells these too,
+	// and unlocked lets writers in while changes are processed.
+	atomic, bookmarks, unlocked bool
+	metrics                     queueMetrics
+}
+
+var (
+	_ QueueWithBatch         = (*RealFIFO)(nil)
+	_ TransformingStore      = (*RealFIFO)(nil)
+	_ ReflectorBookmarkStore = (*RealFIFO)(nil)
+	_ DoneChecker            = (*RealFIFO)(nil)
+)
+
+// NewRealFIFO returns an empty RealFIFO.
+//
+// Deprecated: NewRealFIFOWithOptions has more to choose from.
+func NewRealFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter, transformer TransformFunc) *RealFIFO {
+	return NewRealFIFOWithOptions(RealFIFOOptions{KeyFunction: keyFunc, KnownObjects: knownObjects, Transformer: transformer})
+}
+
+// NewRealFIFOWithOptions returns an empty RealFIFO. It starts no goroutine. It
+// panics if the options contradict each other, as client-go does.
+func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
+	switch {
+	case opts.AtomicEvents && opts.KnownObjects != nil:
+		panic("RealFIFO: with AtomicEvents nobody asks KnownObjects")
+	case opts.AtomicEvents:
+	case opts.KnownObjects == nil:
+		panic("RealFIFO: without AtomicEvents it needs KnownObjects")
+	case opts.UnlockWhileProcessing:
+		panic("RealFIFO: UnlockWhileProcessing needs AtomicEvents")
+	case opts.EmitDeltaTypeBookmark:
+		panic("RealFIFO: EmitDeltaTypeBookmark needs AtomicEvents")
+	}
+	f := &RealFIFO{
+		keyFunc:     opts.KeyFunction,
+		known:       opts.KnownObjects,
+		transformer: opts.Transformer,
+		atomic:      opts.AtomicEvents,
+		bookmarks:   opts.EmitDeltaTypeBookmark,
+		unlocked:    opts.UnlockWhileProcessing,
+		metrics:     newQueueMetrics(opts.Identifier, opts.MetricsProvider),
+	}
+	if f.keyFunc == nil {
+		f.keyFunc = kc.MetaNamespaceKeyFunc
+	}
+	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, fifo.Options[string, any]{
+		Known:     knownIn(opts.KnownObjects),
+		Transform: transformOf(opts.Transformer),
+		OnError:   lookupFailed,
+	})
+	f.typed, f.name = f.queue, "RealFIFO"
+	for _, name := range []string{opts.Name, opts.Identifier.Name()} {
+		if name != "" {
+			f.name = name
+		}
+	}
+	return f
+}
+
+// Transformer returns the function that objects go through before they are
+// queued, or nil.
+func (f *RealFIFO) Transformer() TransformFunc { return f.transformer }
+
+// change makes one write, and shows how much waits after it.
+func (f *RealFIFO) change(do func() error) error {
+	err := f.write(do)
+	f.metrics.waiting(f.queue)
+	return err
+}
+
+// Add queues an Added delta. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Add(obj any) error { return f.change(func() error { return f.queue.Add(obj) }) }
+
+// Update queues an Updated delta. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Update(obj any) error {
+	return f.change(func() error { return f.queue.Update(obj) })
+}
+
+// Delete queues a Deleted delta, whether or not there is anything under the
+// key. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Delete(obj any) error {
+	return f.change(func() error {
+		switch gone, unknown := obj.(DeletedFinalStateUnknown); {
+		case !unknown:
+			return f.queue.Delete(obj)
+		case gone.Obj == nil:
+			f.queue.DeleteKey(gone.Key)
+		default:
+			f.queue.DeleteUnknown(gone.Key, gone.Obj)
+		}
+		return nil
+	})
+}
+
+// Replace queues a Deleted delta with a DeletedFinalStateUnknown for what is
+// queued or known and not in list, and a Replaced one for each of list; or one
+// ReplacedAll delta, if AtomicEvents is set. The error is a KeyError or the
+// transformer's, and then nothing was queued.
+func (f *RealFIFO) Replace(list []any, resourceVersion string) error {
+	return f.change(func() error {
+		if f.atomic {
+			return f.queue.ReplaceAll(list, resourceVersion)
+		}
+		return f.queue.Replace(list)
+	})
+}
+
+// Resync queues a Sync delta for every known object with nothing queued; or one
+// SyncAll delta, if AtomicEvents is set.
+func (f *RealFIFO) Resync() error {
+	return f.change(func() error {
+		if f.atomic {
+			f.queue.SyncAll()
+		} else {
+			f.queue.Resync()
+		}
+		return nil
+	})
+}
+
+// Bookmark queues a Bookmark delta, if EmitDeltaTypeBookmark is set.
+func (f *RealFIFO) Bookmark(resourceVersion string) error {
+	if !f.bookmarks {
+		return nil
+	}
+	return f.change(func() error {
+		f.queue.Bookmark(resourceVersion)
+		return nil
+	})
+}
+
+// Pop waits for a change, takes it out of the queue and calls process with it,
+// as Deltas of one element; no one can write to the queue meanwhile, unless
+// UnlockWhileProcessing is set and little waits. It returns the Deltas and
+// process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once the
+// queue is closed and empty.
+func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
+	var popped any
+	_, err := f.queue.Pop(context.Background(), func(r fifo.Record[string, any], initial bool) error {
+		deltas := Deltas{recordDelta(r)}
+		popped = deltas
+		return f.processing(func() error { return process(deltas, initial) })
+	})
+	return popped, popError(err)
+}
+
+// PopBatch is Pop for as many changes of different keys as wait, a thousand at
+// most, with processBatch; a change that is alone goes to processSingle. What
+// one of them returns counts for the whole batch.
+func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProcessFunc) error {
+	_, err := f.queue.PopBatch(context.Background(), realFIFOBatch, func(records []fifo.Record[string, any], initial bool) error {
+		deltas := make(Deltas, len(records))
+		for i, r := range records {
+			deltas[i] = recordDelta(r)
+		}
+		return f.processing(func() error {
+			if len(deltas) == 1 {
+				return processSingle(deltas, initial)
+			}
+			return processBatch(deltas, initial)
+		})
+	})
+	return popError(err)
+}
+
+// processing calls process, with writers kept out unless they may come in.
+func (f *RealFIFO) processing(process func() error) error {
+	f.metrics.waiting(f.queue)
+	defer f.metrics.processed()()
+	if !f.unlocked || f.queue.Len() >= 2*realFIFOBatch {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+	}
+	return process()
+}
+
+// recordDelta is a record as client-go has it.
+func recordDelta(r fifo.Record[string, any]) Delta {
+	switch r.Type {
+	case fifo.ReplacedAll:
+		return Delta{Type: ReplacedAll, Object: ReplacedAllInfo{ResourceVersion: r.ResourceVersion, Objects: r.List}}
+	case fifo.SyncAll:
+		return Delta{Type: SyncAll, Object: SyncAllInfo{}}
+	case fifo.Bookmark:
+		return Delta{Type: Bookmark, Object: BookmarkInfo{ResourceVersion: r.ResourceVersion}}
+	}
+	return deltaOf(r.Key, r.Delta)
+}
+
+// latest is the newest state that the queue or its consumers have under key.
+func (f *RealFIFO) latest(key string) (any, bool) {
+	if newest, ok := f.queue.Latest(key); ok {
+		return newest.Object, newest.Type != fifo.Deleted
+	}
+	return latestIn(f.known, key)
+}
