@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	kc "k8s.io/client-go/tools/cache"
@@ -75,6 +76,7 @@ func ClientGo() Implementation {
 		NewSharedIndexInformer:            kc.NewSharedIndexInformer,
 		NewSharedIndexInformerWithOptions: kc.NewSharedIndexInformerWithOptions,
 		ShutDownEventHandler:              kc.ShutDownEventHandler,
+		NewTypedSharedPodInformer:         kc.NewTypedSharedIndexInformer[*corev1.Pod],
 
 		WaitForCacheSync:      kc.WaitForCacheSync,
 		WaitForNamedCacheSync: kc.WaitForNamedCacheSync,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -91,6 +92,8 @@ type Implementation struct {
 	NewSharedIndexInformer            func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
 	NewSharedIndexInformerWithOptions func(kc.ListerWatcher, runtime.Object, kc.SharedIndexInformerOptions) kc.SharedIndexInformer
 	ShutDownEventHandler              func(kc.SharedInformer, kc.ResourceEventHandlerRegistration) error
+	// NewTypedSharedPodInformer is NewTypedSharedIndexInformer for pods.
+	NewTypedSharedPodInformer func(kc.SharedIndexInformer) kc.TypedSharedIndexInformer[*corev1.Pod]
 	// HandlerBound is the number of changes that may wait for one handler of
 	// a shared informer before Updates of a key fold into one. Zero says that
 	// there is no bound.

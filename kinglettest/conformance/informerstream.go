@@ -91,7 +91,6 @@ func informerTransform(t *testing.T, im Implementation) {
 				t.Errorf("%s has labels %v and is on %s", describe(p), p.Labels, p.Spec.NodeName)
 			}
 		}
-		r.take()
 	}
 	running(t, informer.RunWithContext)
 	check(2)
@@ -105,7 +104,7 @@ func informerTransform(t *testing.T, im Implementation) {
 	check(2)
 	o.behindItsBack(func() { o.put(pod("ns", "c", label("secret", "4"))) })
 	pass(time.Minute)
-	r.take()
+	r.objects()
 	check(2)
 }
 

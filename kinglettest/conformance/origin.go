@@ -30,8 +30,8 @@ type origin struct {
 	newBookmark func() runtime.Object
 	// noWatchList refuses watch-list as a server without the feature does.
 	noWatchList bool
-	// pages honours limits, of lists that are consistent. Those from version
-	// "0" come from the watch cache, which has none.
+	// pages honours limits, as a server without watch cache does for every
+	// list.
 	pages bool
 	// room is how many events may wait in a watch; 0 stands for 1024.
 	room int
@@ -48,7 +48,9 @@ type origin struct {
 	requests    []request
 	listFaults  []error // answer the next lists, one each
 	watchFaults []error // answer the next watches, one each
-	override    []func() runtime.Object
+	// listAnswers and watchAnswers are given instead of the real ones, one each.
+	listAnswers  []func() runtime.Object
+	watchAnswers []watch.Interface
 }
 
 type event struct {
@@ -207,7 +209,14 @@ func (o *origin) failWatches(errs ...error) {
 func (o *origin) answerLists(lists ...func() runtime.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.override = append(o.override, lists...)
+	o.listAnswers = append(o.listAnswers, lists...)
+}
+
+// answerWatches lets the next watches be these.
+func (o *origin) answerWatches(watches ...watch.Interface) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.watchAnswers = append(o.watchAnswers, watches...)
 }
 
 // asked returns the requests since the last call.
@@ -261,9 +270,9 @@ func (o *origin) ListWithContext(ctx context.Context, options metav1.ListOptions
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.override) > 0 {
-		list := o.override[0]
-		o.override = o.override[1:]
+	if len(o.listAnswers) > 0 {
+		list := o.listAnswers[0]
+		o.listAnswers = o.listAnswers[1:]
 		return list(), nil
 	}
 	if err := o.tooLargeLocked(options.ResourceVersion); err != nil {
@@ -285,7 +294,7 @@ func (o *origin) ListWithContext(ctx context.Context, options metav1.ListOptions
 		}
 		objects = objects[start:]
 	}
-	if o.pages && options.Limit > 0 && int64(len(objects)) > options.Limit && options.ResourceVersion != "0" {
+	if o.pages && options.Limit > 0 && int64(len(objects)) > options.Limit {
 		done := len(o.objects) - len(objects) + int(options.Limit)
 		m.SetContinue(m.GetResourceVersion() + ":" + strconv.Itoa(done))
 		objects = objects[:options.Limit]
@@ -336,6 +345,11 @@ func (o *origin) WatchWithContext(ctx context.Context, options metav1.ListOption
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.watchAnswers) > 0 {
+		w := o.watchAnswers[0]
+		o.watchAnswers = o.watchAnswers[1:]
+		return w, nil
+	}
 	if err := o.tooLargeLocked(options.ResourceVersion); err != nil {
 		return nil, err
 	}

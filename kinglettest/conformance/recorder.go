@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"slices"
 	"sync"
-	"testing"
 
 	kc "k8s.io/client-go/tools/cache"
 )
@@ -18,18 +16,18 @@ type recorder struct {
 	// before, where set, is called at the beginning of each call, without lock.
 	before func(what string)
 
+	logbook
 	mu   sync.Mutex
-	log  []string // guarded by mu
-	objs []any    // what was added, and the new side of updates; guarded by mu
+	objs []any // what was added, and the new side of updates; guarded by mu
 }
 
 func (r *recorder) record(obj any, what string) {
 	if r.before != nil {
 		r.before(what)
 	}
+	r.write(what)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.log = append(r.log, what)
 	r.objs = append(r.objs, obj)
 }
 
@@ -53,30 +51,12 @@ func (r *recorder) OnDelete(obj any) {
 	r.record(obj, "delete "+describe(obj))
 }
 
-// take returns what was recorded since the last call.
-func (r *recorder) take() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	log := r.log
-	r.log, r.objs = nil, nil
-	return log
-}
-
-// objects returns the objects of what take would return.
+// objects returns the objects that came in adds and updates, since the last
+// call.
 func (r *recorder) objects() []any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.objs)
-}
-
-// told checks what was recorded since the last look, in order.
-func (r *recorder) told(t *testing.T, want ...string) {
-	t.Helper()
-	same(t, "the handler was told", r.take(), want...)
-}
-
-// toldInAnyOrder checks what was recorded since the last look.
-func (r *recorder) toldInAnyOrder(t *testing.T, want ...string) {
-	t.Helper()
-	same(t, "the handler was told", sorted(r.take()), sorted(want)...)
+	list := r.objs
+	r.objs = nil
+	return list
 }

@@ -89,7 +89,10 @@ func rows() []row {
 		threadSafeRow(),
 		queueRow(),
 		deltasRow(),
+		reflectorRow(),
+		controllerRow(),
 		sharedInformerRow(),
+		handlersRow(),
 	}
 }
 
