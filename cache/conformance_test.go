@@ -1,0 +1,55 @@
+package cache_test
+
+import (
+	"testing"
+
+	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/kinglettest/conformance"
+)
+
+func TestTheDropInKeepsTheContract(t *testing.T) {
+	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{"store", "thread-safe store"}})
+}
+
+// kinglet is this package.
+func kinglet() conformance.Implementation {
+	return conformance.Implementation{
+		Name: "kinglet",
+
+		MetaNamespaceKeyFunc:                 cache.MetaNamespaceKeyFunc,
+		DeletionHandlingMetaNamespaceKeyFunc: cache.DeletionHandlingMetaNamespaceKeyFunc,
+		SplitMetaNamespaceKey:                cache.SplitMetaNamespaceKey,
+		MetaNamespaceIndexFunc:               cache.MetaNamespaceIndexFunc,
+		IndexFuncToKeyFuncAdapter:            cache.IndexFuncToKeyFuncAdapter,
+		ObjectToName:                         cache.ObjectToName,
+		MetaObjectToName:                     cache.MetaObjectToName,
+		DeletionHandlingObjectToName:         cache.DeletionHandlingObjectToName,
+		ParseObjectName:                      cache.ParseObjectName,
+
+		NewStore: func(key kc.KeyFunc) kc.Store { return cache.NewStore(key) },
+		NewTransformingStore: func(key kc.KeyFunc, transform kc.TransformFunc) kc.Store {
+			return cache.NewStore(key, cache.WithTransformer(transform))
+		},
+		NewIndexer: func(key kc.KeyFunc, indexers kc.Indexers) kc.Indexer { return cache.NewIndexer(key, indexers) },
+		NewThreadSafeStore: func(indexers kc.Indexers, indices kc.Indices) kc.ThreadSafeStore {
+			return cache.NewThreadSafeStore(indexers, indices)
+		},
+		NewTTLStore:        cache.NewTTLStore,
+		NewExpirationStore: cache.NewExpirationStore,
+		NewUndeltaStore: func(push func([]any), key kc.KeyFunc) kc.Store {
+			return cache.NewUndeltaStore(push, key)
+		},
+		NewHeap: func(key kc.KeyFunc, less kc.LessFunc) conformance.Heap { return cache.NewHeap(key, less) },
+		NewMutationCache: func(s kc.Store, o kc.MutationCacheOptions) conformance.MutationCache {
+			return cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
+		},
+
+		ListAll:                  cache.ListAll,
+		ListAllByNamespace:       cache.ListAllByNamespace,
+		NewGenericLister:         cache.NewGenericLister,
+		NewCacheMutationDetector: cache.NewCacheMutationDetector,
+	}
+}
