@@ -202,3 +202,38 @@ func watchHeld[T any](b *testing.B, c codecFor, example runtime.Object) {
 		b.Fatal(err)
 	}
 }
+
+// BenchmarkTransform shares by structure what a transform returns of events
+// whose pods are held.
+func BenchmarkTransform(b *testing.B) {
+	b.Run("typed", func(b *testing.B) { transformHeld(b, nil, slim) })
+	b.Run("any", func(b *testing.B) { transformHeld(b, &corev1.Pod{}, boxed(slim)) })
+}
+
+func transformHeld[T any](b *testing.B, example runtime.Object, transform func(T) (T, error)) {
+	src := newBytesSource[T](Options{Example: example})
+	var stream []byte
+	const distinct = 256
+	for i := range distinct {
+		stream = append(stream, protoFrame("MODIFIED", benchPod(i))...)
+	}
+	m, s := Map[T](src, transform), newSink[T]()
+	follow := func() {
+		src.bodies = [][]byte{stream}
+		err := m.Watch(b.Context(), WatchRequest[T]{Held: s.get}, func(events []Event[T]) error {
+			for _, e := range events {
+				s.put(e.Item)
+			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	follow()
+	b.ReportAllocs()
+	b.SetBytes(int64(len(stream)))
+	for b.Loop() {
+		follow()
+	}
+}

@@ -348,6 +348,25 @@ func TestAPreferredReturnsYieldsErrorUnchanged(t *testing.T) {
 	}
 }
 
+func TestWhatTheServerSendsAsAnErrorIsPassedOn(t *testing.T) {
+	state := NewStatic[*corev1.Pod]()
+	p := must(Prefer[*corev1.Pod](state, NewStatic[*corev1.Pod](), PreferOptions{}))
+	bookmark := Event[*corev1.Pod]{Type: Bookmark, Item: Item[*corev1.Pod]{ResourceVersion: "1"}}
+	var got []Event[*corev1.Pod]
+	err := p.Watch(t.Context(), WatchRequest[*corev1.Pod]{SendInitialEvents: true}, func(events []Event[*corev1.Pod]) error {
+		if got = append(got, events...); len(got) > 1 {
+			return errEnough
+		}
+		for _, err := range unreadables() {
+			state.Send(Event[*corev1.Pod]{Type: Error, Item: Item[*corev1.Pod]{Err: err}}, bookmark)
+		}
+		return nil
+	})
+	if err != errEnough || p.Stats().Reason != nil || len(got) != 1+2*len(unreadables()) || got[1].Type != Error {
+		t.Errorf("%+v: %v, %v", got, err, p.Stats().Reason)
+	}
+}
+
 func TestAPreferredWhoseContextHasEndedSaysSo(t *testing.T) {
 	state := NewStatic(pod("ns", "a", ""))
 	ctx, cancel := context.WithCancel(t.Context())
