@@ -123,18 +123,6 @@ func equalInside[T any](t *testing.T, got Item[any], want Item[T]) {
 	}
 }
 
-func TestADoorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
-	var accepts []string
-	door := &Door{}
-	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("7", "a")))))
-	src := must(FromListerWatcher[any](lw, Options{Door: door}))
-	got, err := list(t, src, ListRequest[any]{})
-	if err != nil || len(got.items) != 1 {
-		t.Fatalf("%+v: %v", got.items, err)
-	}
-	checkStats(t, door, 0, 1, ErrNoExample)
-}
-
 func TestWhatIsHeldOfAnotherTypeIsNoLastVersion(t *testing.T) {
 	p := pod("ns", "a", "1")
 	for name, held := range map[string]any{
