@@ -28,7 +28,9 @@
 // initial events; label and field selectors, also where an object comes into
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get,
 // update with conflicts, delete with preconditions and finalizers; Status
-// objects with the reasons, codes and causes of the real one.
+// objects with the reasons, codes and causes of the real one. A test of package
+// e2e sends a hundred requests to this server and to a real control plane, and
+// compares the answers.
 //
 // What is not there: admission, validation, defaulting, graceful deletion,
 // patch, subresources but status, authorization.

@@ -79,11 +79,14 @@ func formOf(accept string, r *Resource) (form, error) {
 			}
 		}
 	}
-	err := apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "", schema.GroupResource{}, "", "", 0, true)
-	err.ErrStatus.Reason = metav1.StatusReasonNotAcceptable
-	err.ErrStatus.Message = "only the following media types are accepted: application/json, application/vnd.kubernetes.protobuf"
-	return f, err
+	return f, &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: http.StatusNotAcceptable, Reason: metav1.StatusReasonNotAcceptable, Details: &metav1.StatusDetails{}, Message: notAcceptable,
+	}}
 }
+
+// notAcceptable is what a real server says.
+const notAcceptable = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
+	"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
 // statusForm is that of answers about nothing that exists.
 func statusForm(accept string) form {

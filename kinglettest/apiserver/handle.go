@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -129,17 +131,23 @@ func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (run
 	gvk := c.resource.gvk()
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(b, &gvk, c.resource.newObject())
 	if err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", c.resource.Kind, err, head(b)))
 	}
 	m := metaOf(obj)
 	if m.GetNamespace() == "" {
 		m.SetNamespace(c.Namespace)
 	}
-	if m.GetNamespace() != c.Namespace || c.Name != "" && m.GetName() != c.Name {
-		return nil, apierrors.NewBadRequest("the name or namespace of the object does not match that of the request")
+	switch {
+	case c.Name != "" && m.GetName() != c.Name:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
+	case m.GetNamespace() != c.Namespace:
+		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 	}
 	return store(obj)
 }
+
+// head is as much of a body as a message shows.
+func head(b []byte) []byte { return b[:min(len(b), 1024)] }
 
 func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 	var opts metav1.DeleteOptions
@@ -148,7 +156,7 @@ func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
 		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
 	}
 	if len(b) > 0 {
-		gvk := metav1.SchemeGroupVersion.WithKind("DeleteOptions")
+		gvk := schema.GroupVersion{Version: "v1"}.WithKind("DeleteOptions")
 		if _, _, err := metaCodecs().UniversalDeserializer().Decode(b, &gvk, &opts); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
@@ -215,7 +223,7 @@ func statusOf(err error) *metav1.Status {
 	if errors.As(err, &api) {
 		st = api.Status()
 	} else {
-		st = apierrors.NewInternalError(err).ErrStatus
+		st.Code, st.Message = http.StatusInternalServerError, err.Error()
 	}
 	st.Kind, st.APIVersion, st.Status = "Status", "v1", metav1.StatusFailure
 	return &st

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,8 +41,15 @@ func parseToken(s string) (t token, err error) {
 	if err == nil {
 		err = json.Unmarshal(b, &t)
 	}
-	if err != nil || t.APIVersion != "meta.k8s.io/v1" || t.ResourceVersion == 0 || t.StartKey == "" {
-		return t, apierrors.NewBadRequest("continue key is not valid: " + s)
+	switch {
+	case err != nil:
+	case t.APIVersion != "meta.k8s.io/v1":
+		err = fmt.Errorf("server encoded version is not recognized: %s", t.APIVersion)
+	case t.ResourceVersion == 0 || t.StartKey == "":
+		err = errors.New("incorrect start resourceVersion or key")
+	}
+	if err != nil {
+		return t, apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: continue key is not valid: %v", err))
 	}
 	return t, nil
 }
@@ -87,7 +95,7 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
 	rv, err := revision(c.Options.ResourceVersion)
 	if err != nil {
-		return 0, err
+		return 0, apierrors.NewBadRequest("invalid resource version: " + err.Error())
 	}
 	visible, _, _ := s.visible()
 	visible -= c.fault.Behind
@@ -145,7 +153,7 @@ func revision(rv string) (int64, error) {
 	}
 	n, err := strconv.ParseUint(rv, 10, 63)
 	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("Invalid value: %q: %v", rv, err))
+		return 0, text(fmt.Sprintf("resourceVersion: Invalid value: %q: %v", rv, err))
 	}
 	return int64(n), nil
 }

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -111,7 +110,7 @@ func (c *call) options(query url.Values) (err error) {
 		return apierrors.NewBadRequest(err.Error())
 	}
 	if c.labels, err = labels.Parse(c.Options.LabelSelector); err != nil {
-		return apierrors.NewBadRequest(fmt.Sprintf("unable to parse requirement: %v", err))
+		return apierrors.NewBadRequest(err.Error())
 	}
 	if c.fields, err = fields.ParseSelector(c.Options.FieldSelector); err != nil {
 		return apierrors.NewBadRequest(err.Error())

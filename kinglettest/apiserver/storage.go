@@ -229,7 +229,7 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 	case m.GetName() == "":
 		return nil, apierrors.NewInvalid(c.gvk().GroupKind(), "", nil)
 	case m.GetResourceVersion() != "":
-		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
+		return nil, text("resourceVersion should not be set on objects to be created")
 	case c.current[keyOf(obj)] != nil:
 		return nil, apierrors.NewAlreadyExists(c.GroupResource(), m.GetName())
 	}
@@ -261,7 +261,7 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 	was := metaOf(old)
 	if uid := m.GetUID(); uid != "" && uid != was.GetUID() {
 		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(),
-			precondition("UID", uid, was.GetUID()))
+			text(fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, was.GetUID())))
 	}
 	if rv := m.GetResourceVersion(); rv != "" && rv != was.GetResourceVersion() {
 		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
@@ -280,17 +280,29 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 	return s.writeLocked(c, watch.Modified, obj, old), nil
 }
 
-// text is an error in the words of a real server.
+// text is an error in the words of a real server, answered with 500 and no
+// reason.
 type text string
 
 // Error implements error.
 func (t text) Error() string { return string(t) }
 
-func precondition(what string, want, have any) error {
-	return text(fmt.Sprintf("Precondition failed: %s in precondition: %v, %[1]s in object meta: %[3]v", what, want, have))
-}
-
 var errModified = errors.New("the object has been modified; please apply your changes to the latest version and try again")
+
+// check compares preconditions, with a real server's words.
+func (r *Resource) check(pre *metav1.Preconditions, is metav1.Object) error {
+	conflict := func(format string, want, have any) error {
+		return apierrors.NewConflict(schema.GroupResource{Group: r.Group, Resource: r.Kind}, is.GetName(), fmt.Errorf(format, want, have))
+	}
+	switch {
+	case pre == nil:
+	case pre.UID != nil && *pre.UID != is.GetUID():
+		return conflict("the UID in the precondition (%s) does not match the UID in record (%s). The object might have been deleted and then recreated", *pre.UID, is.GetUID())
+	case pre.ResourceVersion != nil && *pre.ResourceVersion != is.GetResourceVersion():
+		return conflict("the ResourceVersion in the precondition (%s) does not match the ResourceVersion in record (%s). The object might have been modified", *pre.ResourceVersion, is.GetResourceVersion())
+	}
+	return nil
+}
 
 // Delete removes an object, or marks it where it has finalizers. The error is
 // NotFound, or Conflict if the preconditions do not hold.
@@ -306,13 +318,8 @@ func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre 
 		return nil, apierrors.NewNotFound(gr, key.Name)
 	}
 	was := metaOf(old)
-	if pre != nil {
-		if pre.UID != nil && *pre.UID != was.GetUID() {
-			return nil, apierrors.NewConflict(gr, key.Name, precondition("UID", *pre.UID, was.GetUID()))
-		}
-		if pre.ResourceVersion != nil && *pre.ResourceVersion != was.GetResourceVersion() {
-			return nil, apierrors.NewConflict(gr, key.Name, precondition("ResourceVersion", *pre.ResourceVersion, was.GetResourceVersion()))
-		}
+	if err := c.check(pre, was); err != nil {
+		return nil, err
 	}
 	obj := old.DeepCopyObject()
 	m := metaOf(obj)
