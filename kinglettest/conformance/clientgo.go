@@ -1,5 +1,7 @@
 package conformance
 
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
 import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,7 +31,7 @@ type Difference struct {
 func Differences() []Difference { return differences() }
 
 func differences() []Difference {
-	return []Difference{}
+	return slices.Concat(informerDifferences(), storeDifferences(), queueDifferences())
 }
 
 func (d Difference) check(t *testing.T, im Implementation, expect Behaviour) {
@@ -50,13 +51,35 @@ func (d Difference) check(t *testing.T, im Implementation, expect Behaviour) {
 	synctest.Test(t, run)
 }
 
-// DifferencesTable renders the differences as a table of Markdown that godoc
-// shows as preformatted text: one line each, prefixed with prefix.
-func DifferencesTable(prefix string) string {
+// DifferencesTable renders the differences as a table in Markdown, under a
+// heading of its columns.
+func DifferencesTable() string {
+	var b strings.Builder
+	b.WriteString("| when | client-go | here | source |\n| --- | --- | --- | --- |\n")
+	for _, d := range differences() {
+		b.WriteString("| " + d.Situation + " | " + d.ClientGo + " | " + d.Right + " | " + d.Source + " |\n")
+	}
+	return b.String()
+}
+
+// DifferencesDoc renders the differences for a doc comment: a list, of which
+// godoc makes one, with lines of at most 80 columns that begin with "//".
+func DifferencesDoc() string {
 	var b strings.Builder
 	for _, d := range differences() {
-		b.WriteString(prefix)
-		b.WriteString("| " + d.Situation + " | " + d.ClientGo + " | " + d.Right + " | " + d.Source + " |\n")
+		text := "When " + d.Situation + ": " + d.ClientGo + ". Here: " + d.Right + "."
+		if d.Source != "" {
+			text += " (" + d.Source + ")"
+		}
+		line := "//   -"
+		for _, word := range strings.Fields(text) {
+			if len(line)+1+len(word) > 80 {
+				b.WriteString(line + "\n")
+				line = "//    "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }

@@ -199,7 +199,7 @@ func reflectorNamespaceKeyed(t *testing.T, im Implementation) {
 func reflectorDefaultErrorHandler(t *testing.T, im Implementation) {
 	r := im.NewReflector(newOrigin(), &corev1.Pod{}, &sink{}, 0)
 	reports.drain()
-	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, apierrors.NewResourceExpired("too old"), apierrors.NewGone("gone")} {
+	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, apierrors.NewResourceExpired("too old"), gone()} {
 		im.DefaultWatchErrorHandler(t.Context(), r, err)
 		same(t, fmt.Sprint("reports of ", err), reports.drain())
 	}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
@@ -176,7 +177,7 @@ func protocolExpiredWatch(t *testing.T, im Implementation) {
 }
 
 func protocolExpiredList(t *testing.T, im Implementation) {
-	for _, err := range []error{apierrors.NewResourceExpired("too old"), apierrors.NewGone("gone")} {
+	for _, err := range []error{apierrors.NewResourceExpired("too old"), gone()} {
 		o := listOnly(pod("ns", "a"))
 		_, s := reflecting(t, im, o)
 		pass(10 * time.Second)
@@ -189,6 +190,11 @@ func protocolExpiredList(t *testing.T, im Implementation) {
 			`watch from "101"`, `list from "101"`, `list from ""`, `watch from "102"`)
 		s.told(t, "replace [ns/a@101 ns/b@102] at 102")
 	}
+}
+
+// gone is how servers before Kubernetes 1.18 said that a version has expired.
+func gone() error {
+	return apierrors.NewGenericServerResponse(http.StatusGone, "watch", corev1.Resource("pods"), "", "gone", 0, false)
 }
 
 func protocolTooLarge(t *testing.T, im Implementation) {

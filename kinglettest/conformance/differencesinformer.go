@@ -1,0 +1,306 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// informerDifferences are those of informers and reflectors.
+func informerDifferences() []Difference {
+	return []Difference{
+		{
+			ID:        "recreated-unseen",
+			Situation: "an object is deleted and created again while the watch is away",
+			ClientGo:  "handlers get an Update from one object to the other",
+			Right:     "handlers get a Delete, then an Add",
+			Source:    "https://github.com/kubernetes/kubernetes/issues/133565",
+			outcome:   recreatedUnseen,
+			weak:      "update ns/a@101 to ns/a@103",
+			right:     "delete ns/a@101, final state unknown; add ns/a@103",
+		},
+		{
+			ID:        "version-backwards",
+			Situation: "a list is served by a server that lags behind",
+			ClientGo:  "the published version and the objects go backwards",
+			Right:     "they never do",
+			Source:    "https://github.com/kubernetes/kubernetes/issues/59848",
+			outcome:   versionBackwards,
+			weak:      "went backwards",
+			right:     "never went backwards",
+		},
+		{
+			ID:        "bad-object-first",
+			Situation: "the transform fails for one object of a list",
+			ClientGo:  "nothing is stored and the informer never syncs",
+			Right:     "the others are stored, the informer syncs, and the one is reported and quarantined",
+			outcome:   badObjectFirst,
+			weak:      "synced false, store [], reported true",
+			right:     "synced true, store [ns/good@102], reported true",
+		},
+		{
+			ID:        "bad-object-later",
+			Situation: "the transform fails for a new version of an object and there is another watch-list",
+			ClientGo:  "handlers are told that the object, which lives, was deleted",
+			Right:     "its last good version stays, marked stale",
+			outcome:   badObjectLater,
+			weak:      "store [ns/good@104], told of a delete true",
+			right:     "store [ns/good@104 ns/worse@101], told of a delete false",
+		},
+		{
+			ID:        "unbounded-buffer",
+			Situation: "a handler stands still while one object changes for ever",
+			ClientGo:  "every update waits in memory, without bound",
+			Right:     "up to a stated bound all wait, beyond it the updates of a key fold; adds and deletes never do",
+			Source:    "https://github.com/kubernetes/kubernetes/issues/137314, https://github.com/kubernetes/client-go/issues/1326",
+			outcome:   unboundedBuffer,
+			weak:      "every update was kept; adds and deletes told: 10, 10; ends with the newest",
+			right:     "updates folded; adds and deletes told: 10, 10; ends with the newest",
+		},
+		{
+			ID:        "watch-fails",
+			Situation: "a watch cannot be started because of a 5xx or a reset connection",
+			ClientGo:  "everything is listed again",
+			Right:     "it watches again from where it was; it lists only when the version is gone",
+			Source:    "https://github.com/kubernetes/kubernetes/issues/119646, https://github.com/kubernetes/kubernetes/issues/129683",
+			outcome:   watchFails,
+			weak:      "500: listed; 503: listed; reset: listed",
+			right:     "500: watched; 503: watched; reset: watched",
+		},
+		{
+			ID:        "backoff-starts-anew",
+			Situation: "a server fails for an hour",
+			ClientGo:  "waits grow, but begin anew at 0.8 s every two minutes",
+			Right:     "waits grow to 30 to 60 s and stay there",
+			outcome:   backoffStartsAnew,
+			weak:      "more than 120 lists in an hour",
+			right:     "at most 120 lists in an hour",
+		},
+		{
+			ID:        "handler-panic",
+			Situation: "a handler panics",
+			ClientGo:  "the process ends without a word of which object",
+			Right:     "the process ends, and the panic names handler and key",
+			outcome:   handlerPanic,
+			weak:      "the process ended, without the key",
+			right:     "the process ended, with handler and key",
+			real:      true,
+		},
+	}
+}
+
+func recreatedUnseen(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a", identity("first")))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	o.behindItsBack(func() {
+		o.remove("ns", "a")
+		o.put(pod("ns", "a", identity("second")))
+	})
+	pass(time.Minute)
+	return strings.Join(r.take(), "; ")
+}
+
+func versionBackwards(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a"))
+	o.noWatchList = true
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	for range 9 {
+		o.put(pod("ns", "a"))
+	}
+	pass(10 * time.Second)
+	highest, back := 0, false
+	see := func(version string) {
+		v, err := strconv.Atoi(version)
+		if err != nil || v < highest {
+			back = true
+		}
+		highest = max(highest, v)
+	}
+	look := func() {
+		see(informer.LastSyncResourceVersion())
+		for _, obj := range informer.GetStore().List() {
+			see(obj.(*corev1.Pod).ResourceVersion)
+		}
+		highest = 0
+		see(informer.LastSyncResourceVersion())
+	}
+	look()
+	before := highest
+	o.answerLists(func() runtime.Object {
+		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "105"}, Items: []corev1.Pod{*pod("ns", "a", at("105"), identity("uid-101"))}}
+	})
+	status := apierrors.NewResourceExpired("too old").Status()
+	o.send(watch.Event{Type: watch.Error, Object: &status})
+	o.end()
+	// What is asked next begins at what was published, which so comes to light
+	// however short it was.
+	for range 600 {
+		pass(100 * time.Millisecond)
+		item, exists, _ := informer.GetStore().GetByKey("ns/a")
+		if version := informer.LastSyncResourceVersion(); version < strconv.Itoa(before) || !exists || item.(*corev1.Pod).ResourceVersion < "110" {
+			back = true
+		}
+	}
+	for _, r := range o.asked() {
+		if r.verb == "watch" && r.options.ResourceVersion == "105" {
+			back = true
+		}
+	}
+	if back {
+		return "went backwards"
+	}
+	return "never went backwards"
+}
+
+// failingFor is a transform that fails for one pod, with a certain label.
+func failingFor(obj any) (any, error) {
+	if p := obj.(*corev1.Pod); p.Labels["bad"] != "" {
+		return nil, errBad
+	}
+	return obj, nil
+}
+
+func badObjectFirst(t *testing.T, im Implementation) string {
+	o := listOnly(pod("ns", "bad", label("bad", "yes")), pod("ns", "good"))
+	informer := podInformer(im, o)
+	must(t, informer.SetTransform(failingFor))
+	reports.drain()
+	running(t, informer.RunWithContext)
+	pass(5 * time.Minute)
+	return fmt.Sprintf("synced %v, store %v, reported %v",
+		informer.HasSynced(), names(informer.GetStore().List()), len(reports.drain()) > 0)
+}
+
+func badObjectLater(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "worse"), pod("ns", "good"))
+	informer := podInformer(im, o)
+	must(t, informer.SetTransform(failingFor))
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	o.put(pod("ns", "worse", label("bad", "yes")))
+	pass(10 * time.Second)
+	o.behindItsBack(func() { o.put(pod("ns", "good")) })
+	pass(5 * time.Minute)
+	deleted := strings.Contains(strings.Join(r.take(), "; "), "delete ns/worse")
+	return fmt.Sprintf("store %v, told of a delete %v", names(informer.GetStore().List()), deleted)
+}
+
+func unboundedBuffer(t *testing.T, im Implementation) string {
+	n := im.HandlerBound + 10_000
+	o := newOrigin(pod("ns", "a"))
+	o.room = 2000
+	informer := podInformer(im, o)
+	g := newGate()
+	r := &recorder{before: g.wait}
+	value(informer.AddEventHandler(r))(t)
+	running(t, informer.RunWithContext)
+	for i := range n {
+		o.put(pod("ns", "a"))
+		if i%(n/10) == 0 {
+			o.put(pod("ns", fmt.Sprint("other", i)))
+			o.remove("ns", fmt.Sprint("other", i))
+		}
+		if i%500 == 0 {
+			synctest.Wait()
+		}
+	}
+	synctest.Wait()
+	g.open()
+	synctest.Wait()
+	log := r.take()
+	updates, adds, deletes := 0, 0, 0
+	for _, what := range log {
+		switch {
+		case strings.HasPrefix(what, "update"):
+			updates++
+		case strings.HasPrefix(what, "add ns/other"):
+			adds++
+		case strings.HasPrefix(what, "delete ns/other"):
+			deletes++
+		}
+	}
+	what := "every update was kept"
+	if updates < n {
+		what = "updates folded"
+	}
+	end := "ends with the newest"
+	item, _, _ := informer.GetStore().GetByKey("ns/a")
+	last := ""
+	for _, l := range log {
+		if strings.HasPrefix(l, "update ns/a@") {
+			last = l
+		}
+	}
+	if !strings.HasSuffix(last, " to "+describe(item)) {
+		end = "ends with " + last
+	}
+	return fmt.Sprintf("%s; adds and deletes told: %d, %d; %s", what, adds, deletes, end)
+}
+
+func watchFails(t *testing.T, im Implementation) string {
+	var outcomes []string
+	for _, c := range []struct {
+		name string
+		err  error
+	}{
+		{"500", apierrors.NewInternalError(errBad)},
+		{"503", apierrors.NewServiceUnavailable("starting")},
+		{"reset", errors.New("read: connection reset by peer")},
+	} {
+		o := newOrigin(pod("ns", "a"))
+		informer := podInformer(im, o)
+		stop := running(t, informer.RunWithContext)
+		pass(10 * time.Second)
+		o.asked()
+		o.failWatches(c.err, c.err)
+		o.end()
+		pass(5 * time.Minute)
+		outcome := "watched"
+		for _, r := range o.asked() {
+			if r.verb != "watch" {
+				outcome = "listed"
+			}
+		}
+		outcomes = append(outcomes, c.name+": "+outcome)
+		stop()
+	}
+	return strings.Join(outcomes, "; ")
+}
+
+func backoffStartsAnew(t *testing.T, im Implementation) string {
+	o := newOrigin()
+	o.noWatchList = true
+	for range 1000 {
+		o.failLists(errBad)
+	}
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	pass(10 * time.Minute)
+	o.asked()
+	pass(time.Hour)
+	lists := 0
+	for _, r := range o.asked() {
+		if r.verb == "list" {
+			lists++
+		}
+	}
+	// An hour has 120 waits of 30 s, and 60 of a minute.
+	if lists > 120 {
+		return "more than 120 lists in an hour"
+	}
+	return "at most 120 lists in an hour"
+}

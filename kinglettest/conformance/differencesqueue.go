@@ -1,0 +1,262 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// storeDifferences are those of stores.
+func storeDifferences() []Difference {
+	return []Difference{
+		{
+			ID:        "index-function-fails",
+			Situation: "an index function gives an error",
+			ClientGo:  "the write panics",
+			Right:     "the object is stored, absent from that index, and the error is reported",
+			outcome:   indexFunctionFails,
+			weak:      "panics",
+			right:     "stored, in the other index, not in that one, reported true",
+		},
+		{
+			ID:        "live-indexers",
+			Situation: "somebody writes into what GetIndexers returned",
+			ClientGo:  "it is the live map, without its lock",
+			Right:     "it is a copy",
+			outcome:   liveIndexers,
+			weak:      "the store has the indexer",
+			right:     "the store does not have the indexer",
+		},
+		{
+			ID:        "reads-wait",
+			Situation: "a store is read while a write is at work",
+			ClientGo:  "the read waits for the write",
+			Right:     "reads wait for no index function",
+			outcome:   readsWait,
+			weak:      "waits",
+			right:     "does not wait",
+			real:      true,
+		},
+	}
+}
+
+// queueDifferences are those of queues.
+func queueDifferences() []Difference {
+	return []Difference{
+		{
+			ID:        "requeue",
+			Situation: "a process function cannot process an item now",
+			ClientGo:  "ErrRequeue and AddIfNotPresent are gone: the item is lost",
+			Right:     "ErrRequeue puts it back",
+			outcome:   requeueGone,
+			weak:      "lost",
+			right:     "popped again",
+		},
+		{
+			ID:        "fifo-keeps-place",
+			Situation: "a key is deleted from a FIFO and added again",
+			ClientGo:  "it has its old place, and the queue grows with every Add and Delete",
+			Right:     "it goes to the end",
+			outcome:   fifoKeepsPlace,
+			weak:      "a, b",
+			right:     "b, a",
+		},
+		{
+			ID:        "fifo-never-synced",
+			Situation: "what is left of a FIFO's first batch is deleted",
+			ClientGo:  "it has not synced until something else is popped",
+			Right:     "it has synced",
+			outcome:   fifoNeverSynced,
+			weak:      "synced false",
+			right:     "synced true",
+		},
+		{
+			ID:        "deltas-synced-early",
+			Situation: "the last deltas of the first batch are being processed",
+			ClientGo:  "a DeltaFIFO says that it has synced",
+			Right:     "it says so when they have been",
+			outcome:   deltasSyncedEarly,
+			weak:      "synced before the end",
+			right:     "synced at the end",
+		},
+		{
+			ID:        "deltas-half-replaced",
+			Situation: "a DeltaFIFO's Replace fails in the middle",
+			ClientGo:  "what came before is queued",
+			Right:     "all or nothing",
+			outcome:   deltasHalfReplaced,
+			weak:      "queued [Sync {a 1}]",
+			right:     "queued []",
+		},
+		{
+			ID:        "deltas-failed-first",
+			Situation: "the first write to a DeltaFIFO has a key error",
+			ClientGo:  "it counts as the first write, so that the queue has synced",
+			Right:     "it changes nothing",
+			outcome:   deltasFailedFirst,
+			weak:      "synced true",
+			right:     "synced false",
+		},
+	}
+}
+
+func indexFunctionFails(t *testing.T, im Implementation) (outcome string) {
+	defer func() {
+		if recover() != nil {
+			outcome = "panics"
+		}
+	}()
+	s := im.NewIndexer(keyOfKeyed, kc.Indexers{
+		"failing": func(any) ([]string, error) { return nil, errBad },
+		"value":   valueOfKeyed,
+	})
+	reports.drain()
+	must(t, s.Add(keyed{"a", 1}))
+	must(t, s.Update(keyed{"a", 2}))
+	if len(s.List()) != 1 {
+		return "not stored"
+	}
+	outcome = "stored"
+	if list, err := s.ByIndex("value", "2"); err == nil && len(list) == 1 {
+		outcome += ", in the other index"
+	}
+	if len(s.ListIndexFuncValues("failing")) == 0 {
+		outcome += ", not in that one"
+	}
+	outcome += fmt.Sprint(", reported ", len(reports.drain()) > 0)
+	must(t, s.Delete(keyed{"a", 3}))
+	return outcome
+}
+
+func liveIndexers(t *testing.T, im Implementation) string {
+	s := im.NewIndexer(keyOfKeyed, kc.Indexers{"value": valueOfKeyed})
+	s.GetIndexers()["smuggled"] = valueOfKeyed
+	if _, ok := s.GetIndexers()["smuggled"]; ok {
+		return "the store has the indexer"
+	}
+	if _, err := s.ByIndex("smuggled", "1"); err == nil {
+		return "the store answers for the indexer"
+	}
+	return "the store does not have the indexer"
+}
+
+// readsWait has a write stand still in an index function. Whether a read waits
+// for it cannot be seen, only that it has not come back: after a tenth of a
+// second it is taken to wait.
+func readsWait(t *testing.T, im Implementation) string {
+	inside, release := make(chan struct{}), make(chan struct{})
+	s := im.NewIndexer(keyOfKeyed, kc.Indexers{"slow": func(obj any) ([]string, error) {
+		if obj.(keyed).value == 2 {
+			select {
+			case inside <- struct{}{}:
+			case <-release:
+			}
+			<-release
+		}
+		return []string{"x"}, nil
+	}})
+	must(t, s.Add(keyed{"a", 1}))
+	written, read := make(chan error, 1), make(chan string, 1)
+	go func() { written <- s.Add(keyed{"b", 2}) }()
+	<-inside
+	go func() {
+		item, exists, err := s.GetByKey("a")
+		_ = s.List()
+		_, _ = s.ByIndex("slow", "x")
+		read <- fmt.Sprint(item, exists, err)
+	}()
+	outcome := "does not wait"
+	timeout := time.NewTimer(100 * time.Millisecond)
+	defer timeout.Stop()
+	select {
+	case <-read:
+		close(release)
+	case <-timeout.C:
+		outcome = "waits"
+		close(release)
+		<-read
+	}
+	must(t, <-written)
+	return outcome
+}
+
+func requeueGone(t *testing.T, im Implementation) string {
+	q := im.NewFIFO(keyOfKeyed)
+	if im.Requeue != nil && im.NewReadableFIFO != nil {
+		q = im.NewReadableFIFO(keyOfKeyed)
+	}
+	must(t, q.Add(keyed{"a", 1}))
+	_, err := q.Pop(func(any, bool) error {
+		if im.Requeue == nil {
+			return errBad
+		}
+		return im.Requeue(errBad)
+	})
+	if !errors.Is(err, errBad) {
+		t.Errorf("Pop: %v", err)
+	}
+	if len(drained(t, q)) == 0 {
+		return "lost"
+	}
+	return "popped again"
+}
+
+func fifoKeepsPlace(t *testing.T, im Implementation) string {
+	q := im.NewFIFO(keyOfKeyed)
+	must(t, q.Add(keyed{"a", 1}))
+	must(t, q.Add(keyed{"b", 2}))
+	must(t, q.Delete(keyed{"a", 1}))
+	must(t, q.Add(keyed{"a", 3}))
+	var keys []string
+	for _, item := range drained(t, q) {
+		keys = append(keys, item.(keyed).key)
+	}
+	return strings.Join(slices.Compact(keys), ", ")
+}
+
+func fifoNeverSynced(t *testing.T, im Implementation) string {
+	q := im.NewFIFO(keyOfKeyed)
+	must(t, q.Replace([]any{keyed{"a", 1}}, "1"))
+	must(t, q.Delete(keyed{"a", 1}))
+	return fmt.Sprint("synced ", q.HasSynced())
+}
+
+func deltasSyncedEarly(t *testing.T, im Implementation) string {
+	q := im.NewDeltaFIFO(keyOfKeyed, nil)
+	must(t, q.Replace([]any{keyed{"a", 1}}, "1"))
+	outcome := ""
+	_, err := q.Pop(func(any, bool) error {
+		outcome = "synced at the end"
+		// The channel, since the process function may hold the queue's lock.
+		if isDone(q.HasSyncedChecker()) {
+			outcome = "synced before the end"
+		}
+		return nil
+	})
+	must(t, err)
+	if !q.HasSynced() {
+		return "never synced"
+	}
+	return outcome
+}
+
+func deltasHalfReplaced(t *testing.T, im Implementation) string {
+	q := im.NewDeltaFIFO(keyOfKeyed, nil)
+	if err := q.Replace([]any{keyed{"a", 1}, keyed{"bad", 2}}, "1"); err == nil {
+		t.Error("Replace with a bad object succeeded")
+	}
+	return fmt.Sprintf("queued %v", left(t, q))
+}
+
+func deltasFailedFirst(t *testing.T, im Implementation) string {
+	q := im.NewDeltaFIFO(keyOfKeyed, nil)
+	if err := q.Add(keyed{"bad", 1}); err == nil {
+		t.Error("Add of a bad object succeeded")
+	}
+	return fmt.Sprint("synced ", q.HasSynced())
+}
