@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 const (
@@ -19,6 +21,8 @@ const (
 // crew decodes what was cut out of a stream, on all cores.
 type crew[T any] struct {
 	readers []*reader[T]
+	// recent is what they have in common beside the table.
+	recent *share.Recent
 }
 
 // reader returns the i-th reader.
@@ -28,6 +32,10 @@ func (c *crew[T]) reader(codec *codec[T], i int, held Held[T]) *reader[T] {
 	}
 	r := c.readers[i]
 	r.begin(held)
+	if c.recent == nil && r.remembers() {
+		c.recent = &share.Recent{}
+	}
+	r.session.Recent = c.recent
 	return r
 }
 

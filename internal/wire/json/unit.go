@@ -74,7 +74,7 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 		}
 		if size := end - at; size >= minUnit || n.large && (n.op != opSlice || size > 2) {
 			h, hashed = d.table.Sum(d.raw[at:end]), true
-			if v, ok := d.table.Get(n.unit, h); ok {
+			if v, ok := s.Get(n.unit, h); ok {
 				n.take(p, v)
 				if d.noting {
 					s.Note(s.Reserve(), number, size, h)
@@ -108,7 +108,7 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	if equal {
 		n.move(p, last)
 	} else if hashed && !own {
-		d.table.Offer(n.unit, h, n.give(p), s.Allocated-before)
+		s.Offer(n.unit, h, n.give(p), s.Allocated-before)
 	}
 	if !outer {
 		return end

@@ -39,7 +39,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 		if !hashed {
 			h, hashed = d.table.Sum(b), true
 		}
-		if v, ok := d.table.Get(o.unit, h); ok {
+		if v, ok := d.session.Get(o.unit, h); ok {
 			o.gauge.units.hit(worthUnit)
 			o.store(field, v)
 			if note {
@@ -56,7 +56,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 	if !note {
 		st := d.build(o, field, b, count, last, &inside, false)
 		if ask && st == changed && d.private == private {
-			d.table.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
+			d.session.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
 		}
 		return st
 	}
@@ -66,7 +66,7 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old uns
 		return failed
 	}
 	if ask && st == changed && d.private == private {
-		d.table.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
+		d.session.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
 	}
 	if n.open(d, st, last.Ptr != nil && !o.opaque()) {
 		return st

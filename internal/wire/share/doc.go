@@ -12,7 +12,9 @@
 //   - Has some other object had it? Table maps the hash of a unit to its value.
 //     A value enters at its second sighting, so that what is unique costs no
 //     entry, and the table is bounded in bytes. An entry that is evicted
-//     affects no object.
+//     affects no object. Those who decode a busy stream have a Recent beside
+//     it, so that the first sighting's value is the one that enters, if the
+//     second follows soon.
 //
 // Strings outside of shared values, names for example, are made one by their
 // bytes: Table.String. They count in the same bound.
@@ -40,5 +42,6 @@
 // Table is safe for concurrent use and takes no lock to read. Two kinds of
 // mutexes, never held together, order what changes it: the table's, which who
 // adds a value or a string takes, and a doorkeeper's, for a new generation. A
-// Session belongs to one goroutine. A Memo is immutable.
+// Recent has mutexes that nobody waits for. A Session belongs to one goroutine.
+// A Memo is immutable.
 package share

@@ -8,15 +8,52 @@ type Session struct {
 	// Allocated is what the decoder has allocated so far, in bytes; the
 	// decoder adds to it, so that a unit's cost can be told by the difference.
 	Allocated int
+	// Recent, which may be nil, is what was offered lately, by this session
+	// and by others that decode the same stream.
+	Recent *Recent
 
 	records []Record
+	// object is which of those that Recent counts is being decoded.
+	object uint32
 }
 
 // NewSession returns a session of the table, which may be nil.
 func NewSession(t *Table) *Session { return &Session{Table: t} }
 
 // Begin starts the memo of another object.
-func (s *Session) Begin() { s.records = s.records[:0] }
+func (s *Session) Begin() {
+	s.records = s.records[:0]
+	if s.Recent != nil {
+		s.object = s.Recent.objects.Add(1)
+	}
+}
+
+// Get returns the value that a unit's bytes became before, as the table has it
+// or as it was offered lately. There must be a table.
+func (s *Session) Get(unit Unit, h Hash) (Value, bool) {
+	v, ok := s.Table.Get(unit, h)
+	if ok || s.Recent == nil {
+		return v, ok
+	}
+	c, ok := s.Recent.get(unit, h, s.object)
+	if ok && c.object != s.object {
+		s.Table.admit(unit, h, c.value, int(c.bytes))
+	}
+	return c.value, ok
+}
+
+// Offer is the table's, which there must be; what that has never seen is
+// remembered as recent.
+func (s *Session) Offer(unit Unit, h Hash, v Value, bytes int) {
+	t := s.Table
+	switch {
+	case !t.fits(bytes):
+	case t.sighted(unit, h):
+		t.admit(unit, h, v, bytes)
+	case s.Recent != nil && v.Ptr != nil:
+		s.Recent.put(candidate{unit: unit, hash: h, value: v, bytes: uint32(bytes), object: s.object})
+	}
+}
 
 // Mark is a place in the memo that is being written.
 type Mark int

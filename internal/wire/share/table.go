@@ -118,12 +118,21 @@ func (s *slots) home(unit Unit, h Hash) int {
 // what is alive with it; what takes more than an eighth of the table is not
 // taken in. The second sighting takes a lock, the first does not.
 func (t *Table) Offer(unit Unit, h Hash, v Value, bytes int) {
-	if bytes < 0 || bytes > math.MaxInt32 || bytes > t.max/maxValue-entryBytes {
-		return
+	if t.fits(bytes) && t.sighted(unit, h) {
+		t.admit(unit, h, v, bytes)
 	}
-	if !t.door.seen(h.A ^ uint64(unit)) {
-		return
-	}
+}
+
+// fits reports that a value of so many bytes may be taken in.
+func (t *Table) fits(bytes int) bool {
+	return bytes >= 0 && bytes <= math.MaxInt32 && bytes <= t.max/maxValue-entryBytes
+}
+
+// sighted reports that a unit was offered before, and from now on it was.
+func (t *Table) sighted(unit Unit, h Hash) bool { return t.door.seen(h.A ^ uint64(unit)) }
+
+// admit takes in a value that fits.
+func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, ok := t.Get(unit, h); ok {

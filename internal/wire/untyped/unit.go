@@ -97,7 +97,7 @@ func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mar
 	}
 	if asked && !old {
 		id := d.plan.unit(u.node)
-		d.table.Offer(id, hash, shared(v), d.session.Allocated-before)
+		d.session.Offer(id, hash, shared(v), d.session.Allocated-before)
 		d.recent.add(id, hash, v)
 	}
 	switch {
@@ -116,7 +116,7 @@ func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mar
 // known returns what equal bytes became before.
 func (d *decoder) known(n *node, p path, hash share.Hash, object bool) (any, bool) {
 	id := d.plan.unit(n)
-	v, ok := d.table.Get(id, hash)
+	v, ok := d.session.Get(id, hash)
 	d.odds.learn(p, ok)
 	switch {
 	case !ok:
