@@ -30,7 +30,7 @@ func TestAWriteIntoAnObjectIsFoundAndNamedAtTheLatestWhenTheDetectorEnds(t *test
 		d.AddObject(configMap("a", "2", 2))
 		d.AddObject("no object")
 		time.Sleep(3 * time.Second)
-		synctest.Wait() // nobody compares it now
+		synctest.Wait()                            // nobody compares it now
 		c.Data = map[string]string{"k": "written"} // found when it ends
 	})
 	if len(found) == 0 || !strings.Contains(found[0], "cache things modified") || !strings.Contains(found[0], "a/1") {

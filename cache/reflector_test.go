@@ -1,0 +1,373 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// running is a reflector that runs over a script.
+type running struct {
+	*Reflector
+	script *script
+	store  *taker
+}
+
+// reflecting reflects what lists say, in a bubble, and calls during beside it.
+func reflecting(t *testing.T, lists []func() (runtime.Object, error), options ReflectorOptions, set func(*Reflector), during func(*testing.T, *running)) {
+	t.Helper()
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		r := &running{script: &script{lists: lists}, store: &taker{}}
+		r.Reflector = NewReflectorWithOptions(r.script, &corev1.Pod{}, r.store, options)
+		if set != nil {
+			set(r.Reflector)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.RunWithContext(ctx)
+		}()
+		synctest.Wait()
+		during(t, r)
+		cancel()
+		<-done
+	})
+}
+
+// silenced collects what is reported, so that it does not fill the log.
+func silenced(t *testing.T) *[]string {
+	var list []string
+	before := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(_ context.Context, err error, msg string, _ ...any) {
+		text := msg
+		if err != nil {
+			text += ": " + err.Error()
+		}
+		list = append(list, text)
+	}}
+	t.Cleanup(func() { utilruntime.ErrorHandlers = before })
+	return &list
+}
+
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestAReflectorKeepsAnyStoreEqualAndTellsItsVersion(t *testing.T) {
+	reflecting(t, []func() (runtime.Object, error){lists("5", pod("a", "3"), pod("b", "4"))}, ReflectorOptions{Name: "me"}, nil,
+		func(t *testing.T, r *running) {
+			want(t, "asked", r.script.heard(), "list 0 limit 500, watch 5")
+			want(t, "told", r.store.heard(), "replace [a@3 b@4] at 5, version 5")
+			want(t, "version", r.LastSyncResourceVersion(), "5")
+			w := r.script.watched()
+			w.Add(pod("c", "6"))
+			synctest.Wait()
+			w.Modify(pod("a", "7"))
+			synctest.Wait()
+			w.Delete(pod("b", "8"))
+			synctest.Wait()
+			want(t, "told", r.store.heard(), "add c@6, version 6, update a@7, version 7, delete b@8, version 8")
+			w.Action(watch.Bookmark, pod("", "9"))
+			synctest.Wait()
+			want(t, "told", r.store.heard(), "bookmark 9, version 9")
+			want(t, "version", r.LastSyncResourceVersion(), "9")
+			want(t, "name", r.Name(), "me")
+			want(t, "type", r.TypeDescription(), "*v1.Pod")
+		})
+}
+
+func TestAReflectorIsNamedAfterWhoMadeIt(t *testing.T) {
+	for what, r := range map[string]*Reflector{
+		"NewReflector":        outside(func() *Reflector { return NewReflector(&script{}, nil, &taker{}, 0) }),
+		"NewNamedReflector":   NewNamedReflector("given", &script{}, nil, &taker{}, 0),
+		"NewNamespaceKeyed …": outside(func() *Reflector { _, r := NewNamespaceKeyedIndexerAndReflector(&script{}, nil, 0); return r }),
+	} {
+		if got := r.Name(); what == "NewNamedReflector" && got != "given" || what != "NewNamedReflector" && !strings.Contains(got, "testing/allocs.go:") {
+			t.Errorf("%s: %s", what, got)
+		}
+		want(t, "type", r.TypeDescription(), "<unspecified>")
+	}
+	u := &unstructured.Unstructured{}
+	want(t, "without kind", describeType(u), "*unstructured.Unstructured")
+	u.SetGroupVersionKind(schema.GroupVersionKind{Group: "g", Version: "v1", Kind: "K"})
+	want(t, "with kind", describeType(u), "g/v1, Kind=K")
+}
+
+// outside calls f from a goroutine of which only package testing is outside of
+// this package.
+func outside(f func() *Reflector) *Reflector {
+	var r *Reflector
+	testing.AllocsPerRun(1, func() { r = f() })
+	return r
+}
+
+func TestARelistIsOfWhatTheVersionAsksAndOnlyWhenItIsGone(t *testing.T) {
+	reflecting(t, []func() (runtime.Object, error){lists("5"), lists("9", pod("a", "8"))}, ReflectorOptions{}, nil,
+		func(t *testing.T, r *running) {
+			r.script.heard()
+			r.script.watched().Stop() // the ordinary end, but at once
+			pass(2 * time.Second)
+			want(t, "asked after the end", r.script.heard(), "watch 5")
+			pass(time.Minute)
+			r.script.watched().Stop()
+			synctest.Wait()
+			want(t, "asked after another end", r.script.heard(), "watch 5")
+			r.store.heard()
+			r.script.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
+			pass(5 * time.Second)
+			want(t, "asked after it was gone", r.script.heard(), "list 5 limit 0, watch 9")
+			want(t, "told", r.store.heard(), "replace [a@8] at 9, version 9")
+			want(t, "version", r.LastSyncResourceVersion(), "9")
+		})
+}
+
+func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
+	var resync atomic.Bool
+	reflecting(t, nil, ReflectorOptions{ResyncPeriod: time.Minute},
+		func(r *Reflector) {
+			r.WatchListPageSize = 7
+			r.ShouldResync = func() bool { return resync.Load() }
+			r.MaxInternalErrorRetryDuration = time.Minute
+		},
+		func(t *testing.T, r *running) {
+			want(t, "asked", r.script.heard(), "list 0 limit 7, watch 1")
+			r.store.heard()
+			pass(61 * time.Second)
+			want(t, "told when it should not resync", r.store.heard(), "")
+			resync.Store(true)
+			pass(time.Minute)
+			want(t, "told when it should", r.store.heard(), "resync")
+			internal := &apierrors.NewInternalError(errBoom).ErrStatus
+			r.script.heard()
+			for range 4 {
+				r.script.watched().Error(internal)
+				pass(14 * time.Second)
+			}
+			if heard := r.script.heard(); strings.Contains(heard, "list") || strings.Count(heard, "watch 1") != 4 {
+				t.Errorf("asked after internal errors: %s", heard)
+			}
+		})
+}
+
+func TestListAndWatchReturnsAsClientGosDoes(t *testing.T) {
+	silenced(t)
+	gone := apierrors.NewResourceExpired("gone")
+	for what, c := range map[string]struct {
+		lists   []func() (runtime.Object, error)
+		watches []func() (watch.Interface, error)
+		during  func(*script)
+		err     string
+	}{
+		"a list that fails": {
+			lists: []func() (runtime.Object, error){listFails(errBoom)},
+			err:   "failed to list *v1.Pod: boom",
+		},
+		"a watch that cannot be begun": {
+			watches: []func() (watch.Interface, error){watchFails(errBoom)},
+			err:     "boom",
+		},
+		"a watch that breaks off": {
+			during: func(s *script) { s.watched().Error(&gone.ErrStatus) },
+		},
+		"a watch that ends at once": {
+			during: func(s *script) { s.watched().Stop() },
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				theirs, ours := &script{lists: c.lists, watches: c.watches}, &script{lists: c.lists, watches: c.watches}
+				for name, r := range map[string]*Reflector{
+					"client-go": kc.NewReflector(theirs, &corev1.Pod{}, &taker{}, 0),
+					"kinglet":   NewReflector(ours, &corev1.Pod{}, &taker{}, 0),
+				} {
+					returned := make(chan error, 1)
+					go func() { returned <- r.ListAndWatchWithContext(t.Context()) }()
+					synctest.Wait()
+					if c.during != nil {
+						s := ours
+						if name == "client-go" {
+							s = theirs
+						}
+						c.during(s)
+						synctest.Wait()
+					}
+					select {
+					case err := <-returned:
+						if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
+							t.Errorf("%s returned %v, want %q", name, err, c.err)
+						}
+						if c.err != "" && !errors.Is(err, errBoom) {
+							t.Errorf("%s does not wrap what failed", name)
+						}
+					default:
+						t.Errorf("%s has not returned", name)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestListAndWatchGoesOnWhereTheLastOneWas(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "5"))}}
+		store := &taker{}
+		r := NewReflector(s, &corev1.Pod{}, store, 0)
+		if err := r.ListAndWatchWithContext(t.Context()); !errors.Is(err, errBoom) {
+			t.Fatal(err)
+		}
+		for i, asked := range []string{"list 0 limit 500, list 0 limit 500, watch 5", "watch 6"} {
+			ctx, cancel := context.WithCancel(t.Context())
+			returned := make(chan error, 1)
+			go func() { returned <- r.ListAndWatchWithContext(ctx) }()
+			synctest.Wait()
+			if i == 0 {
+				s.watched().Add(pod("b", "6"))
+				synctest.Wait()
+			}
+			cancel()
+			if err := <-returned; err != nil {
+				t.Error(err)
+			}
+			want(t, "asked", s.heard(), asked)
+			want(t, "version", r.LastSyncResourceVersion(), "6")
+		}
+		want(t, "told", store.heard(), "replace [a@5] at 5, version 5, add b@6, version 6")
+	})
+}
+
+func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
+	for _, err := range []error{
+		errBoom,
+		apierrors.NewTooManyRequestsError("slow down"),
+		apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errBoom),
+		syscall.ECONNREFUSED,
+	} {
+		var reported *[]string
+		set := func(*Reflector) { reported = silenced(t) }
+		reflecting(t, []func() (runtime.Object, error){listFails(err), lists("5")}, ReflectorOptions{}, set,
+			func(t *testing.T, r *running) {
+				pass(5 * time.Second)
+				want(t, "asked", r.script.heard(), "list 0 limit 500, list 0 limit 500, watch 5")
+				if len(*reported) != 1 || !strings.Contains((*reported)[0], err.Error()) {
+					t.Errorf("%v: reported %q", err, *reported)
+				}
+			})
+	}
+}
+
+func TestAnObjectOfAnotherTypeIsReportedAndLeftOut(t *testing.T) {
+	reflecting(t, nil, ReflectorOptions{}, nil, func(t *testing.T, r *running) {
+		reports := silenced(t)
+		r.store.heard()
+		w := r.script.watched()
+		w.Add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "2"}})
+		synctest.Wait()
+		w.Add(pod("a", "3"))
+		synctest.Wait()
+		want(t, "told", r.store.heard(), "version 2, add a@3, version 3")
+		if len(*reports) != 1 {
+			t.Errorf("reported: %v", *reports)
+		}
+	})
+}
+
+func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		s, store := &script{}, &taker{}
+		store.set("replace", errBoom)
+		r := NewReflector(s, &corev1.Pod{}, store, 0)
+		err := r.ListAndWatchWithContext(t.Context())
+		if !errors.Is(err, errBoom) || err.Error() != "unable to sync list result: boom" {
+			t.Errorf("ListAndWatch returned %v", err)
+		}
+		want(t, "version", r.LastSyncResourceVersion(), "")
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.RunWithContext(ctx) }()
+		pass(time.Minute)
+		if store.heard() == "" {
+			t.Error("not listed again")
+		}
+		store.set("", nil)
+		pass(2 * time.Minute)
+		if got := store.heard(); !strings.HasSuffix(got, "replace [] at 1, version 1") {
+			t.Errorf("told %s", got)
+		}
+		want(t, "version", r.LastSyncResourceVersion(), "1")
+		cancel()
+		<-done
+	})
+}
+
+func TestObjectsWithoutAKeyDoNotKeepOutTheOthers(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []func() (runtime.Object, error){lists("5", pod("a", "3"), pod("bad", "4"), pod("b", "4"))}}
+		store := NewStore(func(obj any) (string, error) {
+			if obj.(*corev1.Pod).Name == "bad" {
+				return "", errBoom
+			}
+			return MetaNamespaceKeyFunc(obj)
+		})
+		r := NewReflector(s, &corev1.Pod{}, store, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.RunWithContext(ctx) }()
+		synctest.Wait()
+		if keys := store.ListKeys(); len(keys) != 2 {
+			t.Errorf("the store has %v", keys)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// A transformer may write to what it is given, so nothing may share memory
+// with it.
+func TestWhatAReflectorHandsOverIsNobodyElses(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		p := pod("a", "3")
+		p.Spec.Containers = []corev1.Container{{Name: "c", Resources: corev1.ResourceRequirements{
+			Limits: corev1.ResourceList{"cpu": resource.MustParse("1")},
+		}}}
+		s := &script{lists: []func() (runtime.Object, error){lists("5", p)}}
+		queue := NewRealFIFOWithOptions(RealFIFOOptions{AtomicEvents: true, Transformer: func(obj any) (any, error) {
+			obj.(*corev1.Pod).Spec.Containers[0].Name = "changed"
+			return obj, nil
+		}})
+		r := NewReflector(s, &corev1.Pod{}, queue, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); r.RunWithContext(ctx) }()
+		synctest.Wait()
+		popped := Pop(queue).(Deltas)[0].Object.(ReplacedAllInfo)
+		if got := popped.Objects[0].(*corev1.Pod).Spec.Containers[0].Name; got != "changed" || popped.ResourceVersion != "5" {
+			t.Errorf("popped %v of %+v", got, popped)
+		}
+		cancel()
+		<-done
+	})
+}
