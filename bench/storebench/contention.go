@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -82,9 +83,11 @@ func percentiles(xs []float64) Measure {
 	return Measure{"p50": at(.5), "p99": at(.99), "p9999": at(.9999), "max": xs[len(xs)-1]}
 }
 
-func contentionClientGo(s sizes) Measure {
+func contentionClientGo(s sizes) Measure { return contendedIndexer(s, newClientGo) }
+
+func contendedIndexer(s sizes, indexer func([]*corev1.Pod) cache.Indexer) Measure {
 	w := newWorld(s.large)
-	c := newClientGo(w.pods(0, 0))
+	c := indexer(w.pods(0, 0))
 	return contended(s, w,
 		func() int {
 			n := 0

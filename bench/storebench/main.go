@@ -92,6 +92,7 @@ func run(o *options) error {
 }
 
 func choose(only string) ([]row, error) {
+	rows := slices.Concat(rows, dropInRows)
 	if only == "" {
 		return rows, nil
 	}

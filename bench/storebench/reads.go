@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -86,31 +87,35 @@ func (w *world) indexed(name string) []string {
 func indexClientGo(name string) func(sizes) Measure {
 	return func(s sizes) Measure {
 		w := newWorld(s.small)
-		c := newClientGo(w.pods(0, 0))
-		values := w.indexed(name)
-		const rounds = 10
-		return best(3, func() Measure {
-			return timed(rounds*w.n, func() {
-				n := 0
-				for range rounds {
-					for _, v := range values {
-						objs, err := c.ByIndex(name, v)
-						if err != nil {
-							panic(err)
-						}
-						for _, o := range objs {
-							if o.(*corev1.Pod) != nil {
-								n++
-							}
+		return readByIndex(w, newClientGo(w.pods(0, 0)), name)
+	}
+}
+
+// readByIndex looks at every object of an Indexer through an index.
+func readByIndex(w *world, c cache.Indexer, name string) Measure {
+	values := w.indexed(name)
+	const rounds = 10
+	return best(3, func() Measure {
+		return timed(rounds*w.n, func() {
+			n := 0
+			for range rounds {
+				for _, v := range values {
+					objs, err := c.ByIndex(name, v)
+					if err != nil {
+						panic(err)
+					}
+					for _, o := range objs {
+						if o.(*corev1.Pod) != nil {
+							n++
 						}
 					}
 				}
-				if n != rounds*w.n {
-					panic("results are missing")
-				}
-			})
+			}
+			if n != rounds*w.n {
+				panic("results are missing")
+			}
 		})
-	}
+	})
 }
 
 func indexKinglet(name string) func(sizes) Measure {
@@ -145,7 +150,11 @@ func indexKinglet(name string) func(sizes) Measure {
 
 func allClientGo(s sizes) Measure {
 	w := newWorld(s.small)
-	c := newClientGo(w.pods(0, 0))
+	return readAll(w, newClientGo(w.pods(0, 0)))
+}
+
+// readAll looks at every object of an Indexer.
+func readAll(w *world, c cache.Indexer) Measure {
 	const rounds = 50
 	return best(3, func() Measure {
 		return timed(rounds*w.n, func() {
