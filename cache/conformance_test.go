@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheDropInKeepsTheContract(t *testing.T) {
-	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{"store", "thread-safe store"}})
+	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{"store", "thread-safe store", "queue", "deltas", "reflector"}})
 }
 
 // kinglet is this package.
@@ -45,6 +45,38 @@ func kinglet() conformance.Implementation {
 		NewHeap: func(key kc.KeyFunc, less kc.LessFunc) conformance.Heap { return cache.NewHeap(key, less) },
 		NewMutationCache: func(s kc.Store, o kc.MutationCacheOptions) conformance.MutationCache {
 			return cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
+		},
+
+		NewFIFO: func(key kc.KeyFunc) conformance.Queue { return cache.NewFIFO(key) },
+		NewDeltaFIFO: func(key kc.KeyFunc, known kc.KeyListerGetter) conformance.DeltaFIFO {
+			return cache.NewDeltaFIFO(key, known)
+		},
+		NewDeltaFIFOWithOptions: func(o kc.DeltaFIFOOptions) conformance.DeltaFIFO {
+			return cache.NewDeltaFIFOWithOptions(o)
+		},
+		NewRealFIFO: func(key kc.KeyFunc, known kc.KeyListerGetter, transform kc.TransformFunc) conformance.RealFIFO {
+			return cache.NewRealFIFO(key, known, transform)
+		},
+		NewRealFIFOWithOptions: func(o kc.RealFIFOOptions) conformance.RealFIFO { return cache.NewRealFIFOWithOptions(o) },
+		NewReadableFIFO:        func(key kc.KeyFunc) conformance.ReadableQueue { return cache.NewFIFO(key) },
+		NewReadableDeltaFIFO: func(o kc.DeltaFIFOOptions) conformance.ReadableQueue {
+			return cache.NewDeltaFIFOWithOptions(o)
+		},
+		Requeue: func(err error) error { return cache.ErrRequeue{Err: err} },
+
+		NewReflector:                         cache.NewReflector,
+		NewNamedReflector:                    cache.NewNamedReflector,
+		NewReflectorWithOptions:              cache.NewReflectorWithOptions,
+		NewNamespaceKeyedIndexerAndReflector: cache.NewNamespaceKeyedIndexerAndReflector,
+		DefaultWatchErrorHandler:             cache.DefaultWatchErrorHandler,
+		NewController: func(c conformance.ControllerConfig) kc.Controller {
+			return cache.New(&cache.Config{
+				Queue: c.Queue, ListerWatcher: c.ListerWatcher, Process: c.Process, ProcessBatch: c.ProcessBatch,
+				ObjectType: c.ObjectType, ObjectDescription: c.ObjectDescription,
+				FullResyncPeriod: c.FullResyncPeriod, MinWatchTimeout: c.MinWatchTimeout, ShouldResync: c.ShouldResync,
+				WatchErrorHandler: c.WatchErrorHandler, WatchErrorHandlerWithContext: c.WatchErrorHandlerWithContext,
+				WatchListPageSize: c.WatchListPageSize, RetryOnError: c.RetryOnError,
+			})
 		},
 
 		ListAll:                  cache.ListAll,
