@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	kc "k8s.io/client-go/tools/cache"
 )
 
 // informerDifferences are those of informers and reflectors.
@@ -76,6 +78,24 @@ func informerDifferences() []Difference {
 			outcome:   watchFails,
 			weak:      "500: listed; 503: listed; reset: listed",
 			right:     "500: watched; 503: watched; reset: watched",
+		},
+		{
+			ID:        "relist-unchanged",
+			Situation: "a relist finds an object as it was",
+			ClientGo:  "handlers get an Update from the object to itself",
+			Right:     "nobody is told; who wants to hear of every object asks for a resync",
+			outcome:   relistUnchanged,
+			weak:      "update ns/a@101 to ns/a@101",
+			right:     "",
+		},
+		{
+			ID:        "listed-type",
+			Situation: "an object of a list is not of the expected type",
+			ClientGo:  "it is stored, since only watched objects are looked at",
+			Right:     "it is reported and left out, as a watched one is",
+			outcome:   listedType,
+			weak:      "store [n@101 ns/a@102]",
+			right:     "store [ns/a@102]",
 		},
 		{
 			ID:        "backoff-starts-anew",
@@ -279,6 +299,32 @@ func watchFails(t *testing.T, im Implementation) string {
 		stop()
 	}
 	return strings.Join(outcomes, "; ")
+}
+
+func relistUnchanged(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.take()
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	pass(time.Minute)
+	// The new object shows that there was a relist.
+	log := r.take()
+	if !slices.Contains(log, "add ns/b@102") {
+		t.Errorf("told: %v", log)
+	}
+	return strings.Join(slices.DeleteFunc(log, func(what string) bool { return what == "add ns/b@102" }), "; ")
+}
+
+func listedType(t *testing.T, im Implementation) string {
+	o := newOrigin(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}, pod("ns", "a"))
+	o.noWatchList = true
+	o.newList = func() runtime.Object { return &metav1.List{} }
+	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
+	running(t, informer.RunWithContext)
+	pass(time.Minute)
+	return fmt.Sprintf("store %v", names(informer.GetStore().List()))
 }
 
 func backoffStartsAnew(t *testing.T, im Implementation) string {

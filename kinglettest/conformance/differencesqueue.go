@@ -42,6 +42,15 @@ func storeDifferences() []Difference {
 			right:     "does not wait",
 			real:      true,
 		},
+		{
+			ID:        "mutation-forgotten",
+			Situation: "what was added to a MutationCache with IncludeAdds is read by key",
+			ClientGo:  "it is forgotten with the first read",
+			Right:     "it stays for its time",
+			outcome:   mutationForgotten,
+			weak:      "reads: true, false",
+			right:     "reads: true, true",
+		},
 	}
 }
 
@@ -183,6 +192,16 @@ func readsWait(t *testing.T, im Implementation) string {
 	}
 	must(t, <-written)
 	return outcome
+}
+
+func mutationForgotten(t *testing.T, im Implementation) string {
+	m, _ := mutated(t, im, kc.MutationCacheOptions{IncludeAdds: true})
+	m.Mutation(pod("ns", "a", at("1")))
+	_, first, err := m.GetByKey("ns/a")
+	must(t, err)
+	_, again, err := m.GetByKey("ns/a")
+	must(t, err)
+	return fmt.Sprintf("reads: %v, %v", first, again)
 }
 
 func requeueGone(t *testing.T, im Implementation) string {

@@ -20,7 +20,6 @@ func sharedInformerRow() row {
 		tests: slices.Concat(
 			bothWays("the store, its indexes and the handlers follow the origin", informerFollows),
 			bothWays("what was missed is told by the next list", informerRelists),
-			bothWays("a relist tells handlers of every object, changed or not", informerTellsRelist),
 			bothWays("random changes and failures end in the origin's state", informerEndsEqual),
 			[]test{
 				{sentence: "the store takes direct writes before Run, and tells nobody", run: informerDirectWrites},
@@ -100,18 +99,6 @@ func informerRelists(t *testing.T, im Implementation, o *origin) {
 	o.put(pod("ns", "live"))
 	synctest.Wait()
 	r.told(t, "add ns/live@106")
-}
-
-// informerTellsRelist is what the documentation of OnUpdate promises.
-func informerTellsRelist(t *testing.T, im Implementation, o *origin) {
-	o.put(pod("ns", "a"))
-	informer := podInformer(im, o)
-	r, _ := handle(t, informer)
-	running(t, informer.RunWithContext)
-	r.take()
-	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
-	r.toldInAnyOrder(t, "update ns/a@101 to ns/a@101", "add ns/b@102")
 }
 
 func informerDirectWrites(t *testing.T, im Implementation) {

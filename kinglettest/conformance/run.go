@@ -103,6 +103,7 @@ func rows() []row {
 		controllerRow(),
 		sharedInformerRow(),
 		handlersRow(),
+		restRow(),
 	}
 }
 

@@ -1,0 +1,227 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+func restRow() row {
+	return row{
+		id: "the rest",
+		needs: []string{
+			"WaitFor*", "IsDone", "ListAll*", "NewGenericLister", "ObjectToName", "MetaObjectToName", "DeletionHandlingObjectToName",
+			"ParseObjectName", "NewCacheMutationDetector", "NewTTLStore", "NewExpirationStore", "NewUndeltaStore", "NewHeap", "NewMutationCache",
+		},
+		tests: slices.Concat([]test{
+			{sentence: "WaitForCacheSync waits until all have synced, or for the end", run: waitForCacheSync},
+			{sentence: "WaitFor waits without polling, and says whether all were done", run: waitFor},
+			{sentence: "waits of informers and handlers end when they have synced", run: waitForInformer},
+			{sentence: "ListAll lists what a selector matches", run: listAll},
+			{sentence: "ListAllByNamespace lists by index, or without one", run: listAllByNamespace},
+			{sentence: "a generic lister lists and gets", run: genericLister},
+			{sentence: "object names come from objects and keys, and become keys again", run: objectNames},
+			{sentence: "a mutation detector that is not asked for does nothing", run: mutationDetector},
+		}, restStoreTests()),
+	}
+}
+
+func waitForCacheSync(t *testing.T, im Implementation) {
+	stop := make(chan struct{})
+	equal(t, "waiting for nothing", im.WaitForCacheSync(stop), true)
+	yes, no := func() bool { return true }, func() bool { return false }
+	equal(t, "waiting for what has synced", im.WaitForCacheSync(stop, yes, yes), true)
+	equal(t, "waiting by name for what has synced", im.WaitForNamedCacheSync("mine", stop, yes), true)
+	from := time.Now()
+	later := func() bool { return time.Since(from) > time.Minute }
+	equal(t, "waiting for what syncs later", im.WaitForCacheSync(stop, yes, later), true)
+	if waited := time.Since(from); waited < time.Minute || waited > time.Minute+time.Second {
+		t.Errorf("waited %v for what syncs after a minute", waited)
+	}
+	for _, wait := range []func(stop chan struct{}) bool{
+		func(stop chan struct{}) bool { return im.WaitForCacheSync(stop, yes, no) },
+		func(stop chan struct{}) bool { return im.WaitForNamedCacheSync("mine", stop, no) },
+	} {
+		stop, done := make(chan struct{}), make(chan bool, 1)
+		go func() { done <- wait(stop) }()
+		pass(time.Hour)
+		equal(t, "waits that returned", len(done), 0)
+		close(stop)
+		equal(t, "waiting for what never syncs", <-done, false)
+	}
+}
+
+// checker is a DoneChecker of a test.
+type checker struct{ done chan struct{} }
+
+func newChecker() checker               { return checker{make(chan struct{})} }
+func (checker) Name() string            { return "a checker" }
+func (c checker) Done() <-chan struct{} { return c.done }
+
+func waitFor(t *testing.T, im Implementation) {
+	a, b := newChecker(), newChecker()
+	equal(t, "done", im.IsDone(a), false)
+	equal(t, "waiting for nothing", im.WaitFor(t.Context(), ""), true)
+	ctx, cancel := context.WithCancel(t.Context())
+	from := time.Now()
+	done := make(chan bool, 1)
+	go func() { done <- im.WaitFor(ctx, "two checkers", a, b) }()
+	synctest.Wait()
+	close(a.done)
+	synctest.Wait()
+	equal(t, "waits that returned", len(done), 0)
+	equal(t, "done", im.IsDone(a), true)
+	close(b.done)
+	synctest.Wait()
+	equal(t, "waits that returned", len(done), 1)
+	equal(t, "all were done", <-done, true)
+	equal(t, "time that passed", time.Since(from), 0)
+
+	go func() { done <- im.WaitFor(ctx, "", a, newChecker()) }()
+	synctest.Wait()
+	cancel()
+	equal(t, "all were done", <-done, false)
+	equal(t, "what is done is done when the context has ended", im.WaitFor(ctx, "", a, b), true)
+}
+
+func waitForInformer(t *testing.T, im Implementation) {
+	o := listOnly(pod("ns", "a"))
+	o.failLists(errBad)
+	informer := podInformer(im, o)
+	_, reg := handle(t, informer)
+	running(t, informer.RunWithContext)
+	equal(t, "synced", informer.HasSynced(), false)
+	if !im.WaitFor(t.Context(), "pods", informer.HasSyncedChecker(), reg.HasSyncedChecker()) {
+		t.Error("WaitFor gave up")
+	}
+	equal(t, "synced", informer.HasSynced() && reg.HasSynced(), true)
+	equal(t, "WaitForCacheSync", im.WaitForCacheSync(t.Context().Done(), informer.HasSynced, reg.HasSynced), true)
+}
+
+func shelf(t *testing.T, im Implementation, indexers kc.Indexers) kc.Indexer {
+	s := im.NewIndexer(im.MetaNamespaceKeyFunc, indexers)
+	for _, p := range []*corev1.Pod{
+		pod("x", "a", label("app", "web")), pod("x", "b"), pod("y", "c", label("app", "web")), pod("", "d", label("app", "web")),
+	} {
+		must(t, s.Add(p))
+	}
+	return s
+}
+
+// listed collects what a listing function appends.
+func listed(t *testing.T, list func(kc.AppendFunc) error) []string {
+	t.Helper()
+	var objects []any
+	must(t, list(func(obj any) { objects = append(objects, obj) }))
+	return names(objects)
+}
+
+var web = labels.SelectorFromSet(labels.Set{"app": "web"})
+
+func listAll(t *testing.T, im Implementation) {
+	s := shelf(t, im, kc.Indexers{})
+	all := func(selector labels.Selector) []string {
+		return listed(t, func(f kc.AppendFunc) error { return im.ListAll(s, selector, f) })
+	}
+	same(t, "everything", all(labels.Everything()), "d", "x/a", "x/b", "y/c")
+	same(t, "web", all(web), "d", "x/a", "y/c")
+	same(t, "nothing", all(labels.Nothing()))
+	strange := im.NewStore(keyOfKeyed)
+	must(t, strange.Add(keyed{"a", 1}))
+	if err := im.ListAll(strange, web, func(any) {}); err == nil {
+		t.Error("objects without labels are no error")
+	}
+}
+
+func listAllByNamespace(t *testing.T, im Implementation) {
+	for what, s := range map[string]kc.Indexer{
+		"with an index":    shelf(t, im, kc.Indexers{kc.NamespaceIndex: im.MetaNamespaceIndexFunc}),
+		"without an index": shelf(t, im, kc.Indexers{}),
+	} {
+		in := func(namespace string, selector labels.Selector) []string {
+			return listed(t, func(f kc.AppendFunc) error { return im.ListAllByNamespace(s, namespace, selector, f) })
+		}
+		same(t, "all of x "+what, in("x", labels.Everything()), "x/a", "x/b")
+		same(t, "web of x "+what, in("x", web), "x/a")
+		same(t, "all of z "+what, in("z", labels.Everything()))
+		same(t, "nothing of x "+what, in("x", labels.Nothing()))
+		same(t, "web of all "+what, in("", web), "d", "x/a", "y/c")
+	}
+}
+
+func genericLister(t *testing.T, im Implementation) {
+	resource := corev1.Resource("pods")
+	l := im.NewGenericLister(shelf(t, im, kc.Indexers{kc.NamespaceIndex: im.MetaNamespaceIndexFunc}), resource)
+	in := func(list []runtime.Object, err error) []string {
+		must(t, err)
+		var objects []any
+		for _, obj := range list {
+			objects = append(objects, obj)
+		}
+		return names(objects)
+	}
+	same(t, "web", in(l.List(web)), "d", "x/a", "y/c")
+	same(t, "web of x", in(l.ByNamespace("x").List(web)), "x/a")
+	equal(t, "d", describe(value(l.Get("d"))(t)), "d")
+	equal(t, "b of x", describe(value(l.ByNamespace("x").Get("b"))(t)), "x/b")
+	_, err := l.Get("none")
+	_, err2 := l.ByNamespace("x").Get("c")
+	if !apierrors.IsNotFound(err) || !apierrors.IsNotFound(err2) {
+		t.Errorf("absent objects: %v, %v", err, err2)
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err2, &status) || status.Status().Details.Kind != "pods" || status.Status().Details.Name != "c" {
+		t.Errorf("the error of an absent object is %v", err2)
+	}
+}
+
+func objectNames(t *testing.T, im Implementation) {
+	n := value(im.ObjectToName(pod("ns", "a")))(t)
+	equal(t, "name", n, kc.ObjectName{Namespace: "ns", Name: "a"})
+	equal(t, "name of metadata", im.MetaObjectToName(pod("", "b")), kc.NewObjectName("", "b"))
+	equal(t, "name of unknown state", value(im.DeletionHandlingObjectToName(kc.DeletedFinalStateUnknown{Key: "x/y"}))(t), kc.NewObjectName("x", "y"))
+	equal(t, "name of an object", value(im.DeletionHandlingObjectToName(pod("x", "y")))(t), kc.NewObjectName("x", "y"))
+	equal(t, "parsed", value(im.ParseObjectName("ns/a"))(t), n)
+	equal(t, "parsed", value(im.ParseObjectName("a"))(t), kc.NewObjectName("", "a"))
+	equal(t, "string", fmt.Sprint(n, " ", kc.NewObjectName("", "b")), "ns/a b")
+	equal(t, "namespaced name", n.AsNamespacedName(), types.NamespacedName{Namespace: "ns", Name: "a"})
+	equal(t, "from a namespaced name", kc.NamespacedNameAsObjectName(n.AsNamespacedName()), n)
+	namespace, name := n.Parts()
+	equal(t, "parts", namespace+" "+name, "ns a")
+	for what, err := range map[string]error{
+		"a key of three parts":   second(im.ParseObjectName("a/b/c")),
+		"a string":               second(im.ObjectToName("a string")),
+		"a key of unknown state": second(im.DeletionHandlingObjectToName(kc.DeletedFinalStateUnknown{Key: "a/b/c"})),
+	} {
+		if err == nil {
+			t.Errorf("%s has a name", what)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// mutationDetector does not ask for detection: that would take an environment
+// variable of the whole process, and end it with a panic.
+func mutationDetector(t *testing.T, im Implementation) {
+	d := im.NewCacheMutationDetector("pods")
+	p := pod("ns", "a")
+	d.AddObject(p)
+	p.Labels = map[string]string{"written": "by mistake"}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() { d.Run(stop); close(done) }()
+	pass(time.Minute)
+	close(stop)
+	equal(t, "Run returns", ended(done), true)
+}
