@@ -16,7 +16,7 @@ CLUSTER_LIGHT := ./nodes/... ./churn/...
 
 .PHONY: test lint vet staticcheck unit fuzz unit-cluster long-cluster e2e bench demo build clean
 
-test: lint unit fuzz unit-cluster e2e
+test: lint unit borrowed fuzz unit-cluster e2e
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -52,6 +52,14 @@ fuzz:
 		echo "fuzz $${func#func } in $$(dirname "$$file")"; \
 		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null || exit 1; \
 	done
+
+# No store, queue, controller or informer of client-go's runs underneath
+# package cache: which of its functions run while the conformance suite does.
+.PHONY: borrowed
+borrowed:
+	@mkdir -p $(BIN)
+	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./cache
+	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
