@@ -40,7 +40,7 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 	d.inMap = false
 	records.Rising()
 	size := n.elem.size
-	made := n.allocateSlice(count)
+	made := d.spares.take(n, count)
 	d.session.Allocated += count * int(size)
 	for i := 0; ; i++ {
 		if at = scan.Space(raw, at); at >= len(raw) {

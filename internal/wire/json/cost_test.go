@@ -3,8 +3,11 @@
 package json
 
 import (
+	"reflect"
 	"runtime"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -63,6 +66,36 @@ func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
 	t.Logf("%.1f allocations, %.0f bytes", times, size)
 	if times > 40 || size > 6000 {
 		t.Errorf("%.1f allocations, %.0f bytes, of at most 40 and 6000", times, size)
+	}
+}
+
+func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
+	// What is open in its memo is decoded to be compared.
+	raw := life(t, newPodSource(false), 3)
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	var last Result
+	for _, b := range raw {
+		r, _, err := plan.Decode(s, b, last.Object, last.Memo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = r
+	}
+	again := func() {
+		if r, _, err := plan.Decode(s, raw[2], last.Object, last.Memo); err != nil || !r.Same {
+			t.Fatalf("the same: %v, %v", r.Same, err)
+		}
+	}
+	want := (*corev1.Pod)(last.Object).DeepCopy()
+	again()
+	// A time or two, of 24 bytes. The pod alone takes 1280, its slices as much.
+	times, size := allocations(t, 1000, again)
+	t.Logf("%.1f allocations, %.0f bytes", times, size)
+	if times > 4 || size > 200 {
+		t.Errorf("%.1f allocations, %.0f bytes, of at most 4 and 200", times, size)
+	}
+	if !reflect.DeepEqual(want, (*corev1.Pod)(last.Object)) {
+		t.Error("what is held has changed")
 	}
 }
 

@@ -30,6 +30,7 @@ type decoder struct {
 	tape  tape
 	// scratch is for strings with escapes.
 	scratch []byte
+	spares  *spares
 }
 
 // Decode decodes the object at the start of raw, which may have space before
@@ -73,7 +74,7 @@ const maxKept = 1 << 14
 func (p *Plan) decoder(s *share.Session, raw []byte) *decoder {
 	d, ok := p.spare.Get().(*decoder)
 	if !ok {
-		d = &decoder{}
+		d = &decoder{spares: &spares{}}
 	}
 	d.reset(s, raw)
 	return d
@@ -91,7 +92,7 @@ func (p *Plan) release(d *decoder) {
 
 // reset keeps nothing but memory.
 func (d *decoder) reset(s *share.Session, raw []byte) {
-	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0]}
+	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares}
 }
 
 // official is the other road.

@@ -22,6 +22,9 @@ type Plan struct {
 	typeMeta struct{ from, to uintptr }
 	// spare are decoders that are not in use.
 	spare sync.Pool
+	// roots are objects that were made for what turned out to be the last
+	// version: of *root's type, zeroed.
+	roots sync.Pool
 }
 
 // Compile returns the plan for a struct type. drop names fields that are not

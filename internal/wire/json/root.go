@@ -10,6 +10,7 @@ import (
 // until something differs from the last version: a relist brings mostly what
 // is known.
 type object struct {
+	plan *Plan
 	root *node
 	last unsafe.Pointer
 	// made is nil as long as nothing differs.
@@ -23,7 +24,7 @@ func (o *object) make(d *decoder) {
 	if o.made != nil {
 		return
 	}
-	o.made = o.root.allocate()
+	o.made = o.plan.takeRoot()
 	d.session.Allocated += int(o.root.size)
 	for i := range o.root.fields {
 		if o.equal[i/64]&(1<<(i%64)) != 0 {
@@ -35,7 +36,7 @@ func (o *object) make(d *decoder) {
 
 // fast decodes the object at raw[at] and returns where it ends, or -1.
 func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (r Result, end int) {
-	o := object{root: p.root, last: last}
+	o := object{plan: p, root: p.root, last: last}
 	records := memo.In(share.JSON)
 	if d.table != nil {
 		d.session.Begin()
@@ -68,6 +69,9 @@ func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (
 		return r, -1
 	}
 	if last != nil && p.same(&o) {
+		if o.made != nil {
+			p.giveRoot(o.made)
+		}
 		r.Object, r.Memo, r.Same = last, memo, true
 		return r, at
 	}

@@ -1,6 +1,7 @@
 package json
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"sync"
@@ -186,4 +187,42 @@ func TestManyMayDecodeWithOneTable(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
+	// The same bytes come again and again between other versions and other
+	// objects, which are given what was decoded in vain.
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
+	source := newPodSource(false)
+	lives := [][][]byte{life(t, source, 8), pods(t, source, 8)}
+	var last [2]Result
+	type kept struct{ object, copied *corev1.Pod }
+	var all []kept
+	again := 0
+	for range 2_000 {
+		i := rnd.IntN(2)
+		raw := lives[i][rnd.IntN(1+rnd.IntN(8))]
+		r, _, err := plan.Decode(s, raw, last[i].Object, last[i].Memo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Same {
+			again++
+		} else {
+			p := (*corev1.Pod)(r.Object)
+			all = append(all, kept{p, p.DeepCopy()})
+		}
+		last[i] = r
+	}
+	for i, k := range all {
+		if !reflect.DeepEqual(k.object, k.copied) {
+			t.Fatalf("object %d of %d has changed since it was decoded", i, len(all))
+		}
+	}
+	if again < 200 {
+		t.Errorf("%d objects were found equal, so little was tested", again)
+	}
 }

@@ -106,6 +106,10 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	own := d.lazy > lazy
 	equal := !own && n.equal(p, last)
 	if equal {
+		if n.op == opSlice {
+			h := (*header)(p)
+			d.spares.give(n, h.ptr, h.len)
+		}
 		n.move(p, last)
 	} else if hashed && !own {
 		s.Offer(n.unit, h, n.give(p), s.Allocated-before)

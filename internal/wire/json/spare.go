@@ -1,0 +1,66 @@
+package json
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// spares are slices that were decoded only to find them equal to the last
+// version's, which is what a relist brings after a change: zeroed, and nobody's
+// but the decoder's. They are few, since an object has few slices that change.
+// Its nil value keeps nothing.
+type spares struct {
+	list [8]spare
+	next int
+}
+
+type spare struct {
+	node  *node
+	count int
+	ptr   unsafe.Pointer
+}
+
+// maxSpare is the largest that is kept, in bytes.
+const maxSpare = 4 << 10
+
+// give takes memory of so many elements that nothing refers to.
+func (s *spares) give(n *node, ptr unsafe.Pointer, count int) {
+	if s == nil || count == 0 || uintptr(count)*n.elem.size > maxSpare {
+		return
+	}
+	for i := range count {
+		reflect.NewAt(n.elem.typ, unsafe.Add(ptr, uintptr(i)*n.elem.size)).Elem().SetZero()
+	}
+	s.list[s.next%len(s.list)] = spare{n, count, ptr}
+	s.next++
+}
+
+// take returns zeroed memory for so many elements.
+func (s *spares) take(n *node, count int) unsafe.Pointer {
+	if s == nil {
+		return n.allocateSlice(count)
+	}
+	for i := range s.list {
+		if e := &s.list[i]; e.node == n && e.count == count {
+			ptr := e.ptr
+			*e = spare{}
+			return ptr
+		}
+	}
+	return n.allocateSlice(count)
+}
+
+// takeRoot returns a zeroed object.
+func (p *Plan) takeRoot() unsafe.Pointer {
+	if v := p.roots.Get(); v != nil {
+		return reflect.ValueOf(v).UnsafePointer()
+	}
+	return p.root.allocate()
+}
+
+// giveRoot keeps an object that nothing refers to for the next one.
+func (p *Plan) giveRoot(root unsafe.Pointer) {
+	v := reflect.NewAt(p.root.typ, root)
+	v.Elem().SetZero()
+	p.roots.Put(v.Interface())
+}
