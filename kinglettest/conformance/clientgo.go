@@ -50,6 +50,12 @@ func ClientGo() Implementation {
 		NewRealFIFOWithOptions: func(o kc.RealFIFOOptions) RealFIFO { return kc.NewRealFIFOWithOptions(o) },
 
 		NewListWatch: func(lw ListWatch) kc.ListerWatcher { return clientGoListWatch(lw) },
+		ChangeListWatch: func(lw kc.ListerWatcher, change func(*ListWatch)) {
+			l := lw.(*kc.ListWatch)
+			fields := ListWatch(*l)
+			change(&fields)
+			*l = kc.ListWatch(fields)
+		},
 		NewListWatchFromClient: func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher {
 			return kc.NewListWatchFromClient(c, resource, namespace, selector)
 		},
@@ -93,15 +99,7 @@ func ClientGo() Implementation {
 	}
 }
 
-func clientGoListWatch(lw ListWatch) *kc.ListWatch {
-	return &kc.ListWatch{
-		ListFunc:             lw.ListFunc,
-		WatchFunc:            lw.WatchFunc,
-		ListWithContextFunc:  lw.ListWithContextFunc,
-		WatchFuncWithContext: lw.WatchFuncWithContext,
-		DisableChunking:      lw.DisableChunking,
-	}
-}
+func clientGoListWatch(lw ListWatch) *kc.ListWatch { l := kc.ListWatch(lw); return &l }
 
 func clientGoController(c ControllerConfig) kc.Controller {
 	return kc.New(&kc.Config{

@@ -68,7 +68,9 @@ type Implementation struct {
 	Requeue func(error) error `conformance:"optional"`
 
 	// List and watch.
-	NewListWatch                        func(ListWatch) kc.ListerWatcher
+	NewListWatch func(ListWatch) kc.ListerWatcher
+	// ChangeListWatch gives the fields of a ListWatch to be changed.
+	ChangeListWatch                     func(lw kc.ListerWatcher, change func(*ListWatch))
 	NewListWatchFromClient              func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher
 	NewFilteredListWatchFromClient      func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher
 	ToListerWatcherWithContext          func(kc.ListerWatcher) kc.ListerWatcherWithContext

@@ -99,6 +99,7 @@ func rows() []row {
 		threadSafeRow(),
 		queueRow(),
 		deltasRow(),
+		listWatchRow(),
 		reflectorRow(),
 		controllerRow(),
 		sharedInformerRow(),
