@@ -43,7 +43,7 @@ func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
 func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
 	f := &DeltaFIFO{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer}
 	if f.keyFunc == nil {
-		f.keyFunc = kc.MetaNamespaceKeyFunc
+		f.keyFunc = MetaNamespaceKeyFunc
 	}
 	f.queue = fifo.NewDeltaFIFO(f.KeyOf, fifo.Options[string, any]{
 		Known:         knownIn(opts.KnownObjects),

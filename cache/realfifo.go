@@ -71,7 +71,7 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 		metrics:     newQueueMetrics(opts.Identifier, opts.MetricsProvider),
 	}
 	if f.keyFunc == nil {
-		f.keyFunc = kc.MetaNamespaceKeyFunc
+		f.keyFunc = MetaNamespaceKeyFunc
 	}
 	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, fifo.Options[string, any]{
 		Known:     knownIn(opts.KnownObjects),

@@ -22,7 +22,7 @@ func NewNamedReflector(name string, lw ListerWatcher, expectedType any, store Re
 // NewNamespaceKeyedIndexerAndReflector returns an Indexer by namespace, and a
 // Reflector that keeps it equal to what lw has.
 func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, resyncPeriod time.Duration) (indexer Indexer, reflector *Reflector) {
-	indexer = NewIndexer(kc.MetaNamespaceKeyFunc, Indexers{NamespaceIndex: kc.MetaNamespaceIndexFunc})
+	indexer = NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc})
 	return indexer, NewReflector(lw, expectedType, indexer, resyncPeriod)
 }
 

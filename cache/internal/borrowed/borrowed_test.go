@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-const source = `package cache
+const text = `package cache
 
 type T struct{}
 
@@ -25,14 +25,20 @@ func (KeyError) Error() string { return "" }
 var x = func() int { return 1 }()
 
 func idle() { println() }
+
+func watch(store T) {
+	if stored {
+		store.Add(nil)
+	}
+}
 `
 
 func parsed(t *testing.T) functions {
-	spans, err := spansOf("f.go", []byte(source))
+	spans, err := spansOf("f.go", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return functions{"f.go": spans}
+	return functions{"f.go": source{spans, strings.Split(text, "\n")}}
 }
 
 func TestWhatRanIsNamedByFunctionAndMethod(t *testing.T) {
@@ -53,6 +59,19 @@ func TestWhatRanIsNamedByFunctionAndMethod(t *testing.T) {
 	}
 }
 
+func TestALineThatStoresAnObjectIsNamed(t *testing.T) {
+	profile := "mode: set\n" + watched + "/f.go:21.22,22.12 1 1\n" + watched + "/f.go:22.12,24.3 1 "
+	for count, want := range map[string]int{"0\n": 1, "1\n": 2} {
+		ran, err := executed(profile+count, parsed(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ran) != want || !ran["watch"] {
+			t.Errorf("ran: %v", ran)
+		}
+	}
+}
+
 func TestAProfileOfSomethingElseProvesNothing(t *testing.T) {
 	for _, profile := range []string{"", "mode: set\n", "mode: set\nk8s.io/elsewhere/f.go:1.1,2.2 1 1\n", "nonsense\n"} {
 		if _, err := executed(profile, parsed(t)); err == nil {
@@ -63,13 +82,15 @@ func TestAProfileOfSomethingElseProvesNothing(t *testing.T) {
 
 func TestWhatIsNotOnTheListIsNamed(t *testing.T) {
 	funcs := parsed(t)
+	var list source
 	for name := range allowed {
 		typ, method, _ := strings.Cut(name, ".")
 		if method == "*" {
 			name = typ + ".M"
 		}
-		funcs["list.go"] = append(funcs["list.go"], span{name, 1, 1})
+		list.spans = append(list.spans, span{name, 1, 1})
 	}
+	funcs["list.go"] = list
 	if err := judge(map[string]bool{"KeyError.Error": true}, funcs, io.Discard); err != nil {
 		t.Error(err)
 	}

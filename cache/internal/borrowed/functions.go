@@ -7,12 +7,17 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
 // functions are the functions of a package, by file.
-type functions map[string][]span
+type functions map[string]source
+
+// source is a file's functions and its lines.
+type source struct {
+	spans []span
+	lines []string
+}
 
 // span is a function and the lines that it stands in.
 type span struct {
@@ -21,8 +26,8 @@ type span struct {
 }
 
 func (f functions) count() (n int) {
-	for _, spans := range f {
-		n += len(spans)
+	for _, s := range f {
+		n += len(s.spans)
 	}
 	return n
 }
@@ -46,7 +51,7 @@ func functionsIn(dir string) (functions, error) {
 		if err != nil {
 			return nil, err
 		}
-		funcs[filepath.Base(file)] = spans
+		funcs[filepath.Base(file)] = source{spans, strings.Split(string(text), "\n")}
 	}
 	if len(funcs) == 0 {
 		return nil, fmt.Errorf("no Go files in %s", dir)
@@ -90,9 +95,14 @@ func receiver(e ast.Expr) string {
 	return "?"
 }
 
+// storing is what the lines look like with which client-go's reflector hands
+// an object of a watch to a store.
+var storing = []string{"store.Add(", "store.Update(", "store.Delete("}
+
 // executed returns the functions in which a statement ran, as a coverage
 // profile tells. What stands in no function, as a package's variables do, is
-// left out.
+// left out. A line that stores an object counts as a function of its own,
+// named after it.
 func executed(profile string, funcs functions) (map[string]bool, error) {
 	ran := map[string]bool{}
 	blocks := 0
@@ -115,14 +125,21 @@ func executed(profile string, funcs functions) (map[string]bool, error) {
 		if fields[2] == "0" {
 			continue
 		}
-		first, _, _ := strings.Cut(fields[0], ".")
-		at, err := strconv.Atoi(first)
-		if err != nil {
+		var at, column, end int
+		if _, err := fmt.Sscanf(fields[0], "%d.%d,%d.", &at, &column, &end); err != nil {
 			return nil, fmt.Errorf("not a line of a coverage profile: %q", line)
 		}
-		for _, s := range funcs[file] {
+		for _, s := range funcs[file].spans {
 			if s.first <= at && at <= s.last {
 				ran[s.name] = true
+			}
+		}
+		lines := funcs[file].lines
+		for n := at; n <= min(end, len(lines)); n++ {
+			for _, text := range storing {
+				if strings.Contains(lines[n-1], text) {
+					ran[fmt.Sprintf("%s:%d (%s)", file, n, strings.TrimSpace(lines[n-1]))] = true
+				}
 			}
 		}
 	}

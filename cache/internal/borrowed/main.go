@@ -65,8 +65,8 @@ func judge(ran map[string]bool, funcs functions, out io.Writer) error {
 		problems = append(problems, name+" of client-go's ran")
 	}
 	all := map[string]bool{}
-	for _, spans := range funcs {
-		for _, s := range spans {
+	for _, src := range funcs {
+		for _, s := range src.spans {
 			all[s.name] = true
 			typ, _, _ := strings.Cut(s.name, ".")
 			all[typ+".*"] = true
