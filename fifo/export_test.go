@@ -69,3 +69,10 @@ func (q *queue[K, V]) Check() error {
 	}
 	return nil
 }
+
+// Room is how many records fit without an allocation.
+func (j *Journal[K, T]) Room() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return cap(j.ledger.waiting.items)
+}
