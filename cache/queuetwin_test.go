@@ -67,8 +67,8 @@ func (k *things) apply(deltas Deltas) {
 	}
 }
 
-// twins are a queue of client-go's and one of ours, each with known objects.
-type twins struct {
+// queueTwins are a queue of client-go's and one of ours, each with known objects.
+type queueTwins struct {
 	t            *testing.T
 	r            *rand.Rand
 	theirs, ours Queue
@@ -76,12 +76,12 @@ type twins struct {
 	count        int
 }
 
-func (w *twins) thing() thing {
+func (w *queueTwins) thing() thing {
 	w.count++
 	return thing{fmt.Sprint("k", w.r.IntN(6)), w.count}
 }
 
-func (w *twins) both(what string, do func(Queue) error) {
+func (w *queueTwins) both(what string, do func(Queue) error) {
 	w.t.Helper()
 	theirs, ours := do(w.theirs), do(w.ours)
 	if fmt.Sprint(theirs) != fmt.Sprint(ours) || reflect.TypeOf(theirs) != reflect.TypeOf(ours) {
@@ -92,7 +92,7 @@ func (w *twins) both(what string, do func(Queue) error) {
 	}
 }
 
-func (w *twins) step() {
+func (w *queueTwins) step() {
 	w.t.Helper()
 	o := w.thing()
 	switch w.r.IntN(12) {
@@ -129,7 +129,7 @@ func (w *twins) step() {
 }
 
 // pop closes the queue before it pops from an empty one.
-func (w *twins) pop() (more bool) {
+func (w *queueTwins) pop() (more bool) {
 	w.t.Helper()
 	var failed error
 	if w.r.IntN(4) == 0 {
@@ -165,7 +165,7 @@ func (w *twins) pop() (more bool) {
 }
 
 // waiting is whether ours has something, or is closed.
-func (w *twins) waiting() bool {
+func (w *queueTwins) waiting() bool {
 	switch q := w.ours.(type) {
 	case *RealFIFO:
 		return q.queue.Len() > 0 || q.IsClosed()
@@ -181,7 +181,7 @@ func testTwins(t *testing.T, make func(t *testing.T, r *rand.Rand, known [2]*thi
 		seed := uint64(time.Now().UnixNano())
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			t.Logf("seed %d", seed)
-			w := &twins{t: t, r: rand.New(rand.NewPCG(seed, 1))}
+			w := &queueTwins{t: t, r: rand.New(rand.NewPCG(seed, 1))}
 			for i := range w.known {
 				w.known[i] = &things{map[string]any{}, map[string]bool{}}
 			}

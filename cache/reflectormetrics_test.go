@@ -1,0 +1,133 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// figures is every provider of metrics: it keeps what it is told by the name
+// of the metric and of who has it.
+type figures struct {
+	mu   sync.Mutex
+	told map[string][]float64 // guarded by mu
+}
+
+type figure struct {
+	of   *figures
+	name string
+}
+
+func (f figure) Inc()              { f.Observe(1) }
+func (f figure) Set(v float64)     { f.Observe(v) }
+func (f figure) Observe(v float64) { f.of.add(f.name, v) }
+
+func (f *figures) add(name string, v float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.told == nil {
+		f.told = map[string][]float64{}
+	}
+	f.told[name] = append(f.told[name], v)
+}
+
+func (f *figures) of(name string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fmt.Sprint(f.told[name])
+}
+
+func (f *figures) NewListsMetric(n string) CounterMetric { return figure{f, n + " lists"} }
+func (f *figures) NewListDurationMetric(n string) SummaryMetric {
+	return figure{f, n + " list duration"}
+}
+func (f *figures) NewItemsInListMetric(n string) SummaryMetric {
+	return figure{f, n + " items in list"}
+}
+func (f *figures) NewWatchesMetric(n string) CounterMetric { return figure{f, n + " watches"} }
+func (f *figures) NewShortWatchesMetric(n string) CounterMetric {
+	return figure{f, n + " short watches"}
+}
+func (f *figures) NewWatchDurationMetric(n string) SummaryMetric {
+	return figure{f, n + " watch duration"}
+}
+func (f *figures) NewItemsInWatchMetric(n string) SummaryMetric {
+	return figure{f, n + " items in watch"}
+}
+func (f *figures) NewLastResourceVersionMetric(n string) GaugeMetric {
+	return figure{f, n + " version"}
+}
+
+func (f *figures) NewQueuedItemMetric(InformerNameAndResource) GaugeMetric {
+	return figure{f, "queued"}
+}
+func (f *figures) NewProcessingLatencyMetric(InformerNameAndResource) HistogramMetric {
+	return figure{f, "latency"}
+}
+func (f *figures) NewStoreResourceVersionMetric(InformerNameAndResource) GaugeMetric {
+	return figure{f, "store version"}
+}
+
+// The provider is the process's, so there is this one test of it.
+func TestReflectorsTellTheirMetrics(t *testing.T) {
+	silenced(t)
+	f := &figures{}
+	SetReflectorMetricsProvider(f)
+	SetReflectorMetricsProvider(&figures{}) // does not count
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4"))}}
+		r := NewNamedReflector("me", s, &corev1.Pod{}, &taker{}, 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			r.RunWithContext(ctx)
+		}()
+		pass(time.Minute)
+		s.watched().Add(pod("c", "6"))
+		pass(10 * time.Second)
+		s.watched().Stop()
+		synctest.Wait()
+		s.watched().Stop() // at once
+		pass(time.Minute)
+		for name, figures := range map[string]string{
+			"lists": "[1 1]", "list duration": "[0]", "items in list": "[2]",
+			"watches": "[1 1 1]", "items in watch": "[1 0]", "short watches": "[1]", "version": "[5 6]",
+		} {
+			want(t, name, f.of("me "+name), figures)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestARealFIFOTellsItsMetrics(t *testing.T) {
+	n, err := NewInformerName("metrics of a queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Release()
+	f := &figures{}
+	q := NewRealFIFOWithOptions(RealFIFOOptions{
+		AtomicEvents: true, MetricsProvider: f, KeyFunction: thingKey,
+		Identifier: n.WithResource(schema.GroupVersionResource{Resource: "things"}),
+	})
+	want(t, "name", q.Name(), "metrics of a queue")
+	_ = q.Add(thing{"a", 1})
+	_ = q.Add(thing{"b", 2})
+	_ = Pop(q)
+	want(t, "queued", f.of("queued"), "[1 2 1]")
+	if f.of("latency") == "[]" {
+		t.Error("no latency")
+	}
+	other := NewRealFIFOWithOptions(RealFIFOOptions{AtomicEvents: true, MetricsProvider: f, KeyFunction: thingKey})
+	_ = other.Add(thing{"a", 1})
+	want(t, "queued where nobody is named", f.of("queued"), "[1 2 1]")
+}
