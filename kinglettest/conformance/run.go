@@ -105,6 +105,7 @@ func rows() []row {
 		sharedInformerRow(),
 		handlersRow(),
 		restRow(),
+		interplayRow(),
 	}
 }
 
