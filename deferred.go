@@ -2,26 +2,44 @@ package kinglet
 
 import "sync"
 
-// deferredErrors keeps errors that come up while a lock is held, until they
-// can be reported without it. It holds at most those of one batch.
+// deferredErrors reports the store's errors, which come up while the hub's
+// lock is held when the mirror writes, as soon as it is not: between hold and
+// release they are kept, at most those of one batch. At any other time, when
+// somebody writes to the store directly, they are reported at once.
 type deferredErrors struct {
+	to func(error)
+
 	mu   sync.Mutex
+	held bool    // guarded by mu
 	errs []error // guarded by mu
 }
 
 func (d *deferredErrors) add(err error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.errs = append(d.errs, err)
+	held := d.held
+	if held {
+		d.errs = append(d.errs, err)
+	}
+	d.mu.Unlock()
+	if !held {
+		d.to(err)
+	}
 }
 
-// report hands over all errors there are, under no lock.
-func (d *deferredErrors) report(to func(error)) {
+// hold keeps errors from now on.
+func (d *deferredErrors) hold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = true
+}
+
+// release reports what was kept, under no lock.
+func (d *deferredErrors) release() {
 	d.mu.Lock()
 	errs := d.errs
-	d.errs = nil
+	d.errs, d.held = nil, false
 	d.mu.Unlock()
 	for _, err := range errs {
-		to(err)
+		d.to(err)
 	}
 }

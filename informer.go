@@ -24,7 +24,7 @@ type Informer[T any] struct {
 	reflector  *reflector.Reflector[T]
 	quarantine *quarantine
 	detector   *mutation.Detector[T] // nil if off
-	// deferred are the store's errors, which come up under the hub's lock.
+	// deferred reports the store's errors.
 	deferred deferredErrors
 
 	started atomic.Bool
@@ -55,6 +55,7 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 		quarantine: &quarantine{},
 		synced:     make(chan struct{}),
 		stopped:    make(chan struct{}),
+		deferred:   deferredErrors{to: opts.OnError},
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -92,8 +93,9 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		quarantine: i.quarantine,
 		uid:        i.opts.UID,
 		report:     i.opts.OnError,
-		flush:      func() { i.deferred.report(i.opts.OnError) },
+		deferred:   &i.deferred,
 		remove:     i.opts.RemoveUndecodable,
+		unchanged:  i.opts.RelistUpdates,
 		hub:        i.hub,
 		detector:   i.detector,
 		firstList:  func() { close(i.synced) },
@@ -176,9 +178,7 @@ func (i *Informer[T]) Snapshot() *store.Snapshot[T] { return i.store.Snapshot() 
 // AddIndex adds an index, also while there are objects: it covers all of them
 // when AddIndex returns.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
-	err := i.store.AddIndex(name, fn)
-	i.deferred.report(i.opts.OnError)
-	if err != nil {
+	if err := i.store.AddIndex(name, fn); err != nil {
 		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 	}
 	return nil

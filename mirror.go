@@ -26,8 +26,9 @@ type mirror[T any] struct {
 	quarantine *quarantine
 	uid        func(T) types.UID
 	report     func(error)
-	flush      func() // reports what the store found wrong
-	remove     bool   // what cannot be taken in is removed, not kept
+	deferred   *deferredErrors // what the store finds wrong
+	remove     bool            // what cannot be taken in is removed, not kept
+	unchanged  bool            // relists tell of what did not change as well
 	hub        *deliver.Hub[T]
 	detector   *mutation.Detector[T] // nil if off
 	// firstList is called once, when the first list has been published.
@@ -79,13 +80,14 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			m.quarantine.clear(ev.Key)
 		}
 	}
+	m.deferred.hold()
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version}
 		w.changes = m.legal(m.store.Apply(batch, w.changes))
 		return w.changes, version
 	})
 	m.detector.Settled()
-	m.flush()
+	m.deferred.release()
 	w.empty()
 }
 
@@ -149,8 +151,9 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 			}
 		}
 	}
+	m.deferred.hold()
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
-		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version}
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Unchanged: m.unchanged}
 		if !m.listed {
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial
@@ -161,7 +164,7 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 		return m.legal(changes), version
 	})
 	m.detector.Settled()
-	m.flush()
+	m.deferred.release()
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.
 		m.listed = true

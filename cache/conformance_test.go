@@ -3,6 +3,9 @@ package cache_test
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
@@ -11,7 +14,19 @@ import (
 )
 
 func TestTheDropInKeepsTheContract(t *testing.T) {
-	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{"store", "thread-safe store", "queue", "deltas", "reflector"}})
+	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{
+		"store", "thread-safe store", "queue", "deltas", "reflector", "shared informer", "handlers",
+	}})
+}
+
+func listWatch(lw conformance.ListWatch) *cache.ListWatch {
+	return &cache.ListWatch{
+		ListFunc:             lw.ListFunc,
+		WatchFunc:            lw.WatchFunc,
+		ListWithContextFunc:  lw.ListWithContextFunc,
+		WatchFuncWithContext: lw.WatchFuncWithContext,
+		DisableChunking:      lw.DisableChunking,
+	}
 }
 
 // kinglet is this package.
@@ -78,6 +93,36 @@ func kinglet() conformance.Implementation {
 				WatchListPageSize: c.WatchListPageSize, RetryOnError: c.RetryOnError,
 			})
 		},
+
+		NewListWatch: func(lw conformance.ListWatch) kc.ListerWatcher { return listWatch(lw) },
+		NewListWatchFromClient: func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher {
+			return cache.NewListWatchFromClient(c, resource, namespace, selector)
+		},
+		NewFilteredListWatchFromClient: func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher {
+			return cache.NewFilteredListWatchFromClient(c, resource, namespace, modify)
+		},
+		ToListerWatcherWithContext: cache.ToListerWatcherWithContext,
+		ToListWatcherWithWatchListSemantics: func(lw conformance.ListWatch, client any) kc.ListerWatcher {
+			return cache.ToListWatcherWithWatchListSemantics(listWatch(lw), client)
+		},
+
+		NewInformer:                    cache.NewInformer,
+		NewIndexerInformer:             cache.NewIndexerInformer,
+		NewTransformingInformer:        cache.NewTransformingInformer,
+		NewTransformingIndexerInformer: cache.NewTransformingIndexerInformer,
+		NewInformerWithOptions:         cache.NewInformerWithOptions,
+
+		NewSharedInformer:                 cache.NewSharedInformer,
+		NewSharedIndexInformer:            cache.NewSharedIndexInformer,
+		NewSharedIndexInformerWithOptions: cache.NewSharedIndexInformerWithOptions,
+		NewTypedSharedPodInformer:         cache.NewTypedSharedIndexInformer[*corev1.Pod],
+		ShutDownEventHandler:              cache.ShutDownEventHandler,
+		HandlerBound:                      1 << 16,
+
+		WaitForCacheSync:      cache.WaitForCacheSync,
+		WaitForNamedCacheSync: cache.WaitForNamedCacheSync,
+		WaitFor:               cache.WaitFor,
+		IsDone:                cache.IsDone,
 
 		ListAll:                  cache.ListAll,
 		ListAllByNamespace:       cache.ListAllByNamespace,

@@ -131,6 +131,8 @@ type (
 	HandlerOptions = kc.HandlerOptions
 	// SharedIndexInformerOptions say how an informer works.
 	SharedIndexInformerOptions = kc.SharedIndexInformerOptions
+	// InformerOptions say how an informer with one handler works.
+	InformerOptions = kc.InformerOptions
 	// SyncResult says which informers of a factory have synced.
 	SyncResult = kc.SyncResult
 	// InformerName is the name of a factory of informers, in metrics.

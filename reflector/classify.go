@@ -1,16 +1,20 @@
 package reflector
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // classify translates an error of a source, or of an Error event, into the
@@ -49,12 +53,29 @@ func class(err error) machine.Class {
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return machine.Transport
+		if fromNetwork(err) {
+			return machine.Transport
+		}
+		return machine.Foreign
 	}
 	if status.Status().Code >= http.StatusInternalServerError {
 		return machine.Server
 	}
 	return machine.Other
+}
+
+// fromNetwork reports whether err is of a kind that comes of a connection, or
+// of decoding what came over it.
+func fromNetwork(err error) bool {
+	var (
+		network   net.Error // a *url.Error as well, in which HTTP clients wrap all they meet
+		system    syscall.Errno
+		malformed *source.MalformedError
+		large     *source.TooLargeError
+	)
+	return errors.As(err, &network) || errors.As(err, &system) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
+		errors.As(err, &malformed) || errors.As(err, &large)
 }
 
 // isTooLarge reports whether the server has not come as far as the version

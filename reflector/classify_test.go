@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"syscall"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 func status(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
@@ -34,7 +36,9 @@ func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 		{syscall.ECONNREFUSED, machine.Transport},
 		{syscall.ECONNRESET, machine.Transport},
 		{context.DeadlineExceeded, machine.Transport},
-		{errors.New("malformed"), machine.Transport},
+		{&url.Error{Op: "Get", Err: errors.New("http2: client connection lost")}, machine.Transport},
+		{&source.MalformedError{Err: errors.New("malformed")}, machine.Transport},
+		{errors.New("a fake's own words"), machine.Foreign},
 		{apierrors.NewResourceExpired("too old resource version"), machine.Expired},
 		{status(http.StatusGone, metav1.StatusReasonGone, "too old resource version"), machine.Expired},
 		{status(http.StatusGone, "", ""), machine.Expired},

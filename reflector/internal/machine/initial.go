@@ -133,6 +133,15 @@ func (m *Machine) initialFailed(f Failure) {
 			m.forgetVersion()
 			return
 		}
+	case Foreign:
+		if !m.List.Staged {
+			// A source that is no client may know lists and watches only,
+			// and has its own words for that. A list tells, at once.
+			m.Streamability, m.StreamFailedAt = Withheld, m.now
+			m.leave()
+			m.sync()
+			return
+		}
 	case NotFound:
 		m.vanished()
 	}

@@ -119,6 +119,9 @@ const (
 	// Invalid: the server does not understand the request or does not do
 	// such things: 400, 405, 406, 415, 422.
 	Invalid
+	// Foreign: neither a server nor a network says such things, so it comes
+	// from a source that is no client, such as a fake.
+	Foreign
 	// Other: a refusal of any other kind.
 	Other
 	// Protocol: the server broke a rule of the protocol; Err is a Fault.
@@ -126,7 +129,7 @@ const (
 )
 
 var classNames = [...]string{"ended", "transport", "server", "throttled", "expired", "too-large",
-	"unauthorized", "forbidden", "not-found", "invalid", "other", "protocol"}
+	"unauthorized", "forbidden", "not-found", "invalid", "foreign", "other", "protocol"}
 
 // String returns a short name.
 func (c Class) String() string { return classNames[c] }

@@ -165,7 +165,7 @@ func (m *Machine) listFailed(f Failure) {
 			m.forgetVersion()
 			return
 		}
-	case Transport, Protocol:
+	case Transport, Protocol, Foreign:
 		if m.Streamability == Withheld {
 			// So it was the network, or all of the server, that was slow.
 			m.Streamability = Untried

@@ -156,8 +156,8 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 	case Invalid, TooLarge:
 		m.refused(f)
 		return
-	case Transport, Server, Other:
-		if streamed && f.Class != Transport && !m.Advanced {
+	case Transport, Server, Other, Foreign:
+		if streamed && f.Class != Transport && f.Class != Foreign && !m.Advanced {
 			m.refused(f)
 			return
 		}

@@ -1,0 +1,90 @@
+package cache
+
+import (
+	"context"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+// collection is one resource of a REST client: what a ListWatch from a client
+// lists and watches.
+type collection struct {
+	client    Getter
+	resource  string
+	namespace string                    // empty for all of them
+	modify    func(*metav1.ListOptions) // may be nil
+}
+
+func (c *collection) request(options *metav1.ListOptions) *rest.Request {
+	if c.modify != nil {
+		c.modify(options)
+	}
+	return c.client.Get().
+		Namespace(c.namespace).
+		Resource(c.resource).
+		VersionedParams(options, metav1.ParameterCodec)
+}
+
+func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	if c.answers(ctx) {
+		return nil, nil
+	}
+	return c.request(&options).Do(ctx).Get()
+}
+
+func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if c.answers(ctx) {
+		return nil, nil
+	}
+	options.Watch = true
+	return c.request(&options).Watch(ctx)
+}
+
+// Whether a function is one of c's own cannot be seen from outside: functions
+// of Go cannot be compared. But the code behind it tells whether it is a list
+// or watch of some collection, and such a function can safely be asked which,
+// in place of being asked to do something.
+
+// whose is how a function is asked, in its context.
+type whose struct{ collection *collection }
+
+type whoseKey struct{}
+
+// answers tells who asks, if somebody does.
+func (c *collection) answers(ctx context.Context) bool {
+	asks, ok := ctx.Value(whoseKey{}).(*whose)
+	if ok {
+		asks.collection = c
+	}
+	return ok
+}
+
+// listsWith reports whether f is c.list.
+func (c *collection) listsWith(f ListWithContextFunc) bool {
+	if !sameCode(f, ListWithContextFunc(c.list)) {
+		return false
+	}
+	asks := &whose{}
+	_, _ = f(context.WithValue(context.Background(), whoseKey{}, asks), metav1.ListOptions{})
+	return asks.collection == c
+}
+
+// watchesWith reports whether f is c.watch.
+func (c *collection) watchesWith(f WatchFuncWithContext) bool {
+	if !sameCode(f, WatchFuncWithContext(c.watch)) {
+		return false
+	}
+	asks := &whose{}
+	_, _ = f(context.WithValue(context.Background(), whoseKey{}, asks), metav1.ListOptions{})
+	return asks.collection == c
+}
+
+// sameCode reports whether two functions of one type, the second not nil, run
+// the same code, if perhaps on other data.
+func sameCode(f, g any) bool {
+	return reflect.ValueOf(f).Pointer() == reflect.ValueOf(g).Pointer()
+}

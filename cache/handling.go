@@ -1,0 +1,136 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// maxPending is how many notifications may be pending for a handler before
+// Updates of a key that has one pending fold into that one. Adds and Deletes
+// never fold. Up to it every change is delivered by itself, as programs that
+// count notifications need it.
+//
+// A pending notification takes 152 B (what deliver's slot[any] measures), so
+// 65,536 of them are 10 MB for a handler that stands still, beside the old
+// versions that they keep alive. client-go has no bound.
+const maxPending = 1 << 16
+
+// crashPause is how long a handler that panicked rests before it is called
+// again, where the program has decided to survive that.
+const crashPause = time.Second
+
+// handling calls a ResourceEventHandler with the changes of an informer.
+type handling struct {
+	handler ResourceEventHandler
+	name    string
+	logger  klog.Logger
+}
+
+// options are how all handlers of this package are called: with one change at
+// a time, and with each.
+func (h *handling) options() kinglet.HandlerOptions {
+	return kinglet.HandlerOptions{
+		Name:         h.name,
+		EveryVersion: true,
+		Bound:        maxPending,
+		Overflow:     kinglet.OverflowFoldUpdates,
+		MaxBatch:     1,
+	}
+}
+
+// Handle implements kinglet.Handler.
+func (h *handling) Handle(ctx context.Context, changes []store.Change[any]) {
+	for i := range changes {
+		if returned := h.call(ctx, &changes[i]); returned {
+			continue
+		}
+		timer := time.NewTimer(crashPause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// call returns false if the handler panicked and the program is set to survive
+// it (utilruntime.ReallyCrash is false, which is not the default). Otherwise
+// the panic goes on, and ends the process naming handler and key.
+func (h *handling) call(ctx context.Context, c *store.Change[any]) (returned bool) {
+	defer utilruntime.HandleCrashWithContext(ctx, func(context.Context, any) {
+		h.logger.Error(nil, "Event handler panicked", "handler", h.name, "key", keyString(c.Key), "type", c.Type.String())
+	})
+	switch c.Type {
+	case store.Added:
+		h.handler.OnAdd(c.New, c.Reason == store.Initial)
+	case store.Updated:
+		h.handler.OnUpdate(c.Old, c.New)
+	case store.Deleted:
+		var obj = c.Old
+		if c.FinalStateUnknown {
+			obj = DeletedFinalStateUnknown{Key: keyString(c.Key), Obj: c.Old}
+		}
+		h.handler.OnDelete(obj)
+	}
+	return true
+}
+
+// handlerName says where a handler comes from: the package or type of its
+// functions, or its own type.
+func handlerName(handler ResourceEventHandler) string {
+	switch h := handler.(type) {
+	case *ResourceEventHandlerFuncs:
+		if h != nil {
+			return functionNames(handler, h.AddFunc, h.UpdateFunc, h.DeleteFunc)
+		}
+	case ResourceEventHandlerFuncs:
+		return functionNames(handler, h.AddFunc, h.UpdateFunc, h.DeleteFunc)
+	}
+	typ := reflect.TypeOf(handler)
+	if typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
+	}
+	if typ.Name() == "" {
+		return fmt.Sprintf("%T", handler)
+	}
+	if typ.PkgPath() == "" {
+		return typ.Name()
+	}
+	return typ.PkgPath() + "." + typ.Name()
+}
+
+// functionNames is what the names of the functions have in common if they were
+// written in one place, else all of them.
+func functionNames(handler ResourceEventHandler, functions ...any) string {
+	var names, places []string
+	for _, f := range functions {
+		fn := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
+		if fn == nil {
+			continue
+		}
+		place := fn.Name()
+		if i := strings.LastIndexByte(place, '.'); i > 0 {
+			place = place[:i]
+		}
+		names, places = append(names, fn.Name()), append(places, place)
+	}
+	switch places = slices.Compact(places); len(places) {
+	case 0:
+		return fmt.Sprintf("%T", handler)
+	case 1:
+		return places[0]
+	}
+	return strings.Join(names, "+")
+}

@@ -1,0 +1,175 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// informerCore is what the informers of this package have in common: a kinglet
+// informer, and what may be said of it until it starts.
+type informerCore struct {
+	lw      ListerWatcher
+	example runtime.Object
+	// description says what the objects are.
+	description string
+	informer    *kinglet.Informer[any]
+	indexer     *indexer
+	source      *lateSource
+	reporter    *reporter
+
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	// ctx is what the informer runs under; nil before.
+	ctx context.Context
+	// stopped: Run has returned.
+	stopped    bool
+	transform  TransformFunc
+	watchError WatchErrorHandlerWithContext
+	// name is that of who runs the informer, and shell stands for it in watch
+	// error handlers; both are set with ctx.
+	name  string
+	shell *shell
+}
+
+// coreOptions are what is known when one is made.
+type coreOptions struct {
+	description     string
+	indexers        Indexers
+	minWatchTimeout time.Duration
+	identifier      InformerNameAndResource
+	metrics         InformerMetricsProvider
+}
+
+func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
+	e := &informerCore{lw: lw, example: example, description: opts.description, reporter: newReporter()}
+	if e.description == "" {
+		e.description = describeType(example)
+	}
+	e.source = &lateSource{lw: lw, name: e.description}
+	key := storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
+	timeout, _ := watchTimeouts(opts.minWatchTimeout)
+	var err error
+	e.informer, err = kinglet.New[any](e.source, kinglet.Options[any]{
+		Name:              e.description,
+		KeyFunc:           key,
+		RememberKeys:      true,
+		UID:               uidOf,
+		Indexers:          storeIndexers(opts.indexers),
+		OnError:           e.report,
+		RelistUpdates:     true,
+		MinWatchTimeout:   timeout,
+		DisableWatchList:  !watchListEnabled(),
+		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
+	})
+	if err != nil {
+		// The options above are right whatever the caller gave.
+		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
+	}
+	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers)
+	return e
+}
+
+// uidOf reads the UID of anything that has one.
+func uidOf(obj any) types.UID {
+	if m, err := meta.Accessor(obj); err == nil {
+		return m.GetUID()
+	}
+	return ""
+}
+
+// begin makes up what has been left open, and what else settles under the same
+// lock. It returns false if it was started before.
+func (e *informerCore) begin(ctx context.Context, settle func()) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ctx != nil {
+		klog.FromContext(ctx).Info("Warning: the informer has been started before, and runs only once", "type", e.description)
+		return false
+	}
+	e.ctx = ctx
+	e.name = callerName()
+	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
+	src, err := newSource(e.lw, e.example, source.Options{Name: e.description})
+	if err == nil {
+		src = metered(src, newReflectorMetrics(e.name))
+		if e.transform != nil {
+			src = source.Map(src, transformed(e.transform))
+		}
+	}
+	e.source.decide(src, err)
+	settle()
+	return true
+}
+
+// run keeps the store equal to the source until ctx ends; begin has been
+// called.
+func (e *informerCore) run(ctx context.Context) {
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.stopped = true
+	}()
+	defer e.reporter.wait()
+	if err := e.informer.Run(ctx); err != nil {
+		e.report(err)
+	}
+}
+
+// state is what is guarded by mu and read often.
+func (e *informerCore) state() (ctx context.Context, name string, sh *shell, handler WatchErrorHandlerWithContext) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ctx, e.name, e.shell, e.watchError
+}
+
+// report takes what goes wrong inside the informer. What concerns its lists
+// and watches is for the watch error handler, as client-go has it; everything
+// else is logged.
+func (e *informerCore) report(err error) {
+	ctx, name, sh, handler := e.state()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	_, ok := errors.AsType[*reflector.Error](err)
+	switch {
+	case ok && handler != nil:
+		sh.handle(ctx, nil, handler, watchError(name, e.description, err))
+	case ok:
+		e.reporter.report(func() { sh.handle(ctx, nil, nil, watchError(name, e.description, err)) })
+	default:
+		if mutated, ok := errors.AsType[*kinglet.MutationError](err); ok {
+			// Whoever sets the environment variable for it wants a run that
+			// meets this to fail.
+			panic(mutated)
+		}
+		e.reporter.report(func() {
+			utilruntime.HandleErrorWithContext(ctx, err, "Informer", "type", e.description)
+		})
+	}
+}
+
+// LastSyncResourceVersion is the version that the store equals, empty before
+// the first list.
+func (e *informerCore) LastSyncResourceVersion() string {
+	return e.informer.Store().ResourceVersion("")
+}
+
+// Status implements Observable.
+func (e *informerCore) Status() kinglet.Status { return e.informer.Status() }
+
+// Quarantined implements Observable.
+func (e *informerCore) Quarantined() []kinglet.Quarantined { return e.informer.Quarantined() }

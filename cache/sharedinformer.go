@@ -1,0 +1,233 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+)
+
+// NewSharedInformer is NewSharedIndexInformerWithOptions without indexes.
+func NewSharedInformer(lw ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration) SharedInformer {
+	return NewSharedIndexInformer(lw, exampleObject, defaultEventHandlerResyncPeriod, Indexers{})
+}
+
+// NewSharedIndexInformer is NewSharedIndexInformerWithOptions with the two
+// options that most informers have.
+func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers Indexers) SharedIndexInformer {
+	return NewSharedIndexInformerWithOptions(lw, exampleObject, SharedIndexInformerOptions{
+		ResyncPeriod: defaultEventHandlerResyncPeriod,
+		Indexers:     indexers,
+	})
+}
+
+// NewSharedIndexInformerWithOptions returns an informer of what lw lists and
+// watches: a kinglet.Informer behind client-go's interface, with its
+// guarantees. Nothing is started before Run.
+//
+// Objects have to be of the type of exampleObject, and of its kind if it is
+// unstructured and has one; others are reported, quarantined and left out. A
+// nil exampleObject takes everything.
+//
+// Resync periods. With options.ResyncPeriod 0 no handler is resynced. Otherwise
+// the informer's period is fixed when it starts: the least of ResyncPeriod and
+// of what handlers asked for by then, but at least a second. A handler is
+// resynced at the period that it asks for, rounded up to a multiple of the
+// informer's; the first time one period after it has synced.
+//
+// Handlers are told of every change by itself, up to 65,536 that are pending;
+// beyond that an Update folds into what is pending last for its key, if that
+// is no Delete.
+func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
+	return &sharedInformer{
+		informerCore: newCore(lw, exampleObject, coreOptions{
+			description: options.ObjectDescription,
+			indexers:    options.Indexers,
+			identifier:  options.Identifier,
+			metrics:     options.InformerMetricsProvider,
+		}),
+		defaultResync: options.ResyncPeriod,
+		resync:        options.ResyncPeriod,
+		early:         make(map[*registration]struct{}),
+	}
+}
+
+// sharedInformer is a SharedIndexInformer.
+type sharedInformer struct {
+	*informerCore
+	defaultResync time.Duration
+
+	// What follows is guarded by informerCore.mu.
+
+	// resync is the informer's period, of which those of handlers are
+	// multiples; 0 for none. It is fixed when the informer starts.
+	resync time.Duration
+	// early are the handlers that want to be resynced and were added before
+	// that; nil afterwards.
+	early map[*registration]struct{}
+}
+
+var _ SharedIndexInformer = (*sharedInformer)(nil)
+
+var (
+	errStarted = errors.New("the informer has already started")
+	errStopped = errors.New("the informer has stopped already")
+)
+
+// Run is RunWithContext until stopCh is closed.
+func (s *sharedInformer) Run(stopCh <-chan struct{}) {
+	s.RunWithContext(wait.ContextForChannel(stopCh))
+}
+
+// RunWithContext keeps the store equal to the source and calls the handlers
+// until ctx ends, and returns once everything that it started has ended,
+// handlers included. A second call is refused: it is logged and returns.
+func (s *sharedInformer) RunWithContext(ctx context.Context) {
+	if s.begin(ctx, s.fixResyncLocked) {
+		s.run(ctx)
+	}
+}
+
+// AddEventHandler adds a handler that is resynced at the informer's default
+// period.
+func (s *sharedInformer) AddEventHandler(handler ResourceEventHandler) (ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler, HandlerOptions{})
+}
+
+// AddEventHandlerWithResyncPeriod adds a handler that is resynced at a period
+// of its own; 0 for never.
+func (s *sharedInformer) AddEventHandlerWithResyncPeriod(handler ResourceEventHandler, resyncPeriod time.Duration) (ResourceEventHandlerRegistration, error) {
+	return s.AddEventHandlerWithOptions(handler, HandlerOptions{ResyncPeriod: &resyncPeriod})
+}
+
+// AddEventHandlerWithOptions adds a handler, before Run or during it. It is
+// told of the current state first, as Adds of the initial list, then of every
+// change. It costs the same for any number of objects, and fails once the
+// informer has stopped.
+func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler, options HandlerOptions) (ResourceEventHandlerRegistration, error) {
+	if handler == nil {
+		return nil, fmt.Errorf("informer of %s: the handler is nil", s.description)
+	}
+	logger := klog.Background()
+	if options.Logger != nil {
+		logger = *options.Logger
+	}
+	r := &registration{
+		informer:  s,
+		requested: s.requestedResync(logger, options.ResyncPeriod),
+		handling:  handling{handler: handler, name: handlerName(handler), logger: logger},
+	}
+	opts := r.handling.options()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stoppedLocked() {
+		return nil, fmt.Errorf("handler %s was not added: %w", r.handling.name, errStopped)
+	}
+	opts.Resync = s.resyncLocked(logger, r.requested)
+	var err error
+	if r.kinglet, err = s.informer.AddHandler(&r.handling, opts); err != nil {
+		return nil, fmt.Errorf("handler %s was not added: %w", r.handling.name, err)
+	}
+	if s.ctx == nil && opts.Resync > 0 {
+		s.early[r] = struct{}{}
+	}
+	return r, nil
+}
+
+// GetStore returns the informer's store. What is written to it by hand, at any
+// time, is read at once and tells no handler; lists overwrite it.
+func (s *sharedInformer) GetStore() Store { return s.indexer }
+
+// GetIndexer returns the informer's store with its indexes.
+func (s *sharedInformer) GetIndexer() Indexer { return s.indexer }
+
+// AddIndexers adds indexes, before Run or during it; they cover all objects
+// when it returns. It fails where a name is in use, and once the informer has
+// stopped.
+func (s *sharedInformer) AddIndexers(indexers Indexers) error {
+	if s.IsStopped() {
+		return fmt.Errorf("indexers were not added: %w", errStopped)
+	}
+	return s.indexer.AddIndexers(indexers)
+}
+
+// HasSynced reports whether the store holds the first list.
+func (s *sharedInformer) HasSynced() bool {
+	if s.informer.HasSynced() {
+		return true
+	}
+	saysNo(s.HasSyncedChecker)
+	return false
+}
+
+// HasSyncedChecker is HasSynced, to wait for.
+func (s *sharedInformer) HasSyncedChecker() DoneChecker {
+	return checker{
+		name:   fmt.Sprintf("SharedIndexInformer %T", s.example),
+		done:   s.informer.Synced(),
+		status: s.Status,
+	}
+}
+
+// SetWatchErrorHandler is SetWatchErrorHandlerWithContext for a handler that
+// takes no context.
+func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
+	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *Reflector, err error) { handler(r, err) })
+}
+
+// SetWatchErrorHandlerWithContext has handler called with each failure of a
+// list or watch, in place of DefaultWatchErrorHandler, from the goroutine that
+// lists and watches, which waits for it. The last one that is set counts. It
+// fails once the informer has started.
+func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
+	return s.unlessStarted(func() { s.watchError = handler })
+}
+
+// SetTransform has handler called with each version of an object before it is
+// stored, in place of which what it returns is stored. It may modify what it is
+// given. It fails once the informer has started.
+func (s *sharedInformer) SetTransform(handler TransformFunc) error {
+	return s.unlessStarted(func() { s.transform = handler })
+}
+
+func (s *sharedInformer) unlessStarted(set func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx != nil {
+		return fmt.Errorf("informer of %s: %w", s.description, errStarted)
+	}
+	set()
+	return nil
+}
+
+// IsStopped reports whether the informer has been stopped: its context has
+// ended, and no handler can be added any more. What it started may still be
+// ending.
+func (s *sharedInformer) IsStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stoppedLocked()
+}
+
+func (s *sharedInformer) stoppedLocked() bool {
+	return s.stopped || s.ctx != nil && s.ctx.Err() != nil
+}
+
+// GetController returns a Controller that says how the informer is. Its Run
+// does nothing, since the informer runs itself.
+func (s *sharedInformer) GetController() Controller { return idleController{s} }
+
+// idleController is a sharedInformer seen as a Controller.
+type idleController struct{ informer *sharedInformer }
+
+func (idleController) Run(<-chan struct{})            {}
+func (idleController) RunWithContext(context.Context) {}
+
+func (c idleController) HasSynced() bool                 { return c.informer.HasSynced() }
+func (c idleController) HasSyncedChecker() DoneChecker   { return c.informer.HasSyncedChecker() }
+func (c idleController) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
