@@ -111,7 +111,6 @@ func pod(name, version string) *corev1.Pod {
 type taker struct {
 	mu   sync.Mutex
 	told []string         // guarded by mu
-	held map[string]any   // guarded by mu
 	fail map[string]error // what the method of that name returns; guarded by mu
 }
 

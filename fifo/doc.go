@@ -1,17 +1,20 @@
-// Package fifo holds two queues of keyed objects between producers that learn
+// Package fifo holds three queues of keyed objects between producers that learn
 // of changes and consumers that work through them: [FIFO], which hands out the
-// newest object of each key, and [DeltaFIFO], which hands out everything that
-// happened to a key since it was last handed out. They are the typed form of
-// what package cache offers under the same names; kinglet's own informers do
-// not run on them.
+// newest object of each key, [DeltaFIFO], which hands out everything that
+// happened to a key since it was last handed out, and [Journal], which hands out
+// every change by itself, in the order of the writes. They are the typed form
+// of what package cache offers as FIFO, DeltaFIFO and RealFIFO; kinglet's own
+// informers do not run on them.
 //
 // # What is guaranteed
 //
-//   - A key has one entry, and entries are handed out in the order in which
-//     their keys came to wait.
+//   - In a FIFO and a DeltaFIFO a key has one entry, and entries are handed out
+//     in the order in which their keys came to wait. In a Journal each change
+//     has one, and they are handed out in the order in which they were written.
 //   - One key is never in two hands: while a process function has a key, later
 //     changes of that key wait, whatever the number of consumers. Different
-//     keys may be processed at the same time.
+//     keys may be processed at the same time; not so of a Journal, which waits
+//     for one process function before it calls the next.
 //   - Process functions run without the queue's lock. They may use every
 //     method of the queue, and producers do not wait for them.
 //   - A key that is in flight, that is, handed to a process function that has
@@ -28,7 +31,8 @@
 //
 // # Bounds
 //
-// FIFO holds one object a key. DeltaFIFO holds keys × deltas: it folds only
+// FIFO holds one object a key. Journal holds every change that nobody has taken.
+// DeltaFIFO holds keys × deltas: it folds only
 // adjacent deletes, as its contract says, so a key that changes a thousand
 // times while nobody pops holds a thousand deltas. Nothing pushes back:
 // [DeltaFIFO.DeltaCount] shows how far behind the consumers are. Where a bound
@@ -66,9 +70,9 @@
 //
 // # What may be called from where, and lock order
 //
-// Every method of both queues may be called from any goroutine and from within
+// Every method of the queues may be called from any goroutine and from within
 // process functions. Key and transform functions are called by writers,
-// without the lock. A DeltaFIFO asks its [Known] objects with the queue's lock
+// without the lock. A DeltaFIFO and a Journal ask their [Known] objects with the queue's lock
 // held: nothing in flight may finish between the question and what is queued
 // because of the answer. So the lock order is queue, then known objects: Known
 // must not call the queue, and the queue must not be called by somebody who
@@ -77,6 +81,7 @@
 // # Inside
 //
 // line.go is the pure part: order, flight and first batch, without locks or
-// channels. queue.go drives it: one mutex, one wake-up channel. FIFO and
-// DeltaFIFO put objects and lists of deltas into it.
+// channels. queue.go drives it; FIFO and DeltaFIFO put objects and lists of
+// deltas into it. record.go is the same for Journal. gate.go is where all of
+// them lock and wait: one mutex, one wake-up channel.
 package fifo
