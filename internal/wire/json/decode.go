@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
@@ -31,6 +32,8 @@ type decoder struct {
 	// scratch is for strings with escapes.
 	scratch []byte
 	spares  *spares
+	// times are the last two that were made for the object.
+	times [2]*metav1.Time
 }
 
 // Decode decodes the object at the start of raw, which may have space before

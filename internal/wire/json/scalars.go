@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"unsafe"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
@@ -30,7 +32,7 @@ func (d *decoder) intern(text []byte) string {
 	if d.table == nil {
 		return string(text)
 	}
-	return d.table.String(text)
+	return d.session.String(text)
 }
 
 func (d *decoder) string(p, last *string, at int) int {
@@ -174,6 +176,9 @@ func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
 			return end
 		}
 	}
+	if d.table != nil && elem.op == opTime {
+		return d.timePointer(elem, p, old, at)
+	}
 	made := elem.allocate()
 	d.session.Allocated += int(elem.size)
 	end := d.value(elem, made, old, nil, 0, at)
@@ -184,5 +189,31 @@ func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
 		made = old
 	}
 	*p = made
+	return end
+}
+
+// timePointer is plainPointer for a time. What began in one second says so
+// several times.
+func (d *decoder) timePointer(n *node, p *unsafe.Pointer, old unsafe.Pointer, at int) int {
+	var t metav1.Time
+	end := d.time(n, unsafe.Pointer(&t), at)
+	if end < 0 {
+		return -1
+	}
+	if old != nil && *(*metav1.Time)(old) == t {
+		*p = old
+		return end
+	}
+	for _, made := range d.times {
+		if made != nil && *made == t {
+			*p = unsafe.Pointer(made)
+			return end
+		}
+	}
+	made := new(metav1.Time)
+	*made = t
+	d.session.Allocated += int(n.size)
+	d.times[0], d.times[1] = made, d.times[0]
+	*p = unsafe.Pointer(made)
 	return end
 }

@@ -99,10 +99,23 @@ func (d *doorkeeper) begin(old *generation) *generation {
 	if old != nil {
 		sets = min(2*len(old.sets), maxSets)
 	}
-	g := &generation{sets: make([]atomic.Uint64, sets)}
+	g := d.past.Load()
+	if g != nil && len(g.sets) == sets {
+		// Who still reads it misses sightings that are about to be forgotten.
+		g.clear()
+	} else {
+		g = &generation{sets: make([]atomic.Uint64, sets)}
+	}
 	d.past.Store(old)
 	d.now.Store(g)
 	return g
+}
+
+func (g *generation) clear() {
+	for i := range g.sets {
+		g.sets[i].Store(0)
+	}
+	g.n.Store(0)
 }
 
 // bytes is the memory that it takes, at most maxDoorBytes.

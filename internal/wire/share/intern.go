@@ -46,6 +46,12 @@ func (t *Table) Known(v string) *string {
 	if p := t.strings.find(x, v); p != nil {
 		return p
 	}
+	return t.sight(x, v)
+}
+
+// sight counts a sighting of what was not found, and takes it in if it is not
+// the first.
+func (t *Table) sight(x uint64, v string) *string {
 	if !t.strings.door.seen(x) {
 		return nil
 	}

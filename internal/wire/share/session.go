@@ -13,6 +13,7 @@ type Session struct {
 	Recent *Recent
 
 	records []Record
+	repeats repeats
 	// object is which of those that Recent counts is being decoded.
 	object uint32
 }

@@ -68,7 +68,7 @@ func (d *decoder) text(at int, last any) (v any, end int, old, ok bool) {
 	if d.table == nil || len(content) == 0 {
 		return string(content), end, false, true
 	}
-	return stringOf(d.table.Boxed(content)), end, false, true
+	return stringOf(d.session.Boxed(content)), end, false, true
 }
 
 // unescape returns what a string says, which is valid until the next one.
