@@ -21,7 +21,6 @@ import (
 // apiServer serves collections as an API server does, over TLS and HTTP/2, to
 // whoever has today's token.
 type apiServer struct {
-	t     *testing.T
 	srv   *httptest.Server
 	token string // the file that holds today's
 
@@ -49,27 +48,33 @@ type seen struct {
 }
 
 func newAPIServer(t *testing.T) *apiServer {
+	s := startAPIServer(t.TempDir())
+	t.Cleanup(s.stop)
+	return s
+}
+
+// startAPIServer returns a server that keeps its token in dir.
+func startAPIServer(dir string) *apiServer {
 	s := &apiServer{
-		t: t, token: filepath.Join(t.TempDir(), "token"), version: 1000,
+		token: filepath.Join(dir, "token"), version: 1000,
 		history: map[string][]change{}, changed: make(chan struct{}), dropped: make(chan struct{}),
 	}
 	s.rotate("the first")
 	s.srv = httptest.NewUnstartedServer(s)
 	s.srv.EnableHTTP2 = true
 	s.srv.StartTLS()
-	t.Cleanup(func() {
-		s.drop()
-		s.srv.CloseClientConnections()
-		s.srv.Close()
-	})
 	return s
+}
+
+func (s *apiServer) stop() {
+	s.drop()
+	s.srv.CloseClientConnections()
+	s.srv.Close()
 }
 
 // rotate makes token the only one that is taken.
 func (s *apiServer) rotate(token string) {
-	if err := os.WriteFile(s.token, []byte(token), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	must(0, os.WriteFile(s.token, []byte(token), 0o600))
 }
 
 // throttle tells the next n requests to come again.
@@ -104,6 +109,13 @@ func (s *apiServer) config() *rest.Config {
 		Command: os.Args[0], Env: []clientcmdapi.ExecEnvVar{{Name: tokenFile, Value: s.token}},
 		APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 	}
+	return cfg
+}
+
+// bearer reaches the server with the token of this moment.
+func (s *apiServer) bearer() *rest.Config {
+	cfg := s.anonymous()
+	cfg.BearerToken = string(must(os.ReadFile(s.token)))
 	return cfg
 }
 
