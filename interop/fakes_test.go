@@ -74,6 +74,10 @@ func runInBubble(t *testing.T, informer cache.SharedIndexInformer, use func(*tol
 	<-ended
 }
 
+// inBubble is a watch error handler that logs nothing: apimachinery's log of
+// errors waits a moment since the last one, which in a bubble was years ahead.
+func inBubble(*cache.Reflector, error) {}
+
 func fakePod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
@@ -152,6 +156,7 @@ func TestAFakeThatSaysNothingOfWatchListsIsListedAfterADeadline(t *testing.T) {
 		client := fake.NewClientset(fakePod("a"))
 		pods := client.CoreV1().Pods("ns")
 		informer := cache.NewSharedIndexInformer(closuresFor(pods.List, pods.Watch), &corev1.Pod{}, 0, cache.Indexers{})
+		must(0, informer.SetWatchErrorHandler(inBubble))
 		runInBubble(t, informer, func(h *told) {
 			if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
 				t.Fatal("not synced")
@@ -200,6 +205,7 @@ func TestAWatchReactorsWatchIsFollowedThroughErrorsAndItsEnd(t *testing.T) {
 			return true, w, nil
 		})
 		informer := fakePodInformer(client, 0)
+		must(0, informer.SetWatchErrorHandler(inBubble))
 		runInBubble(t, informer, func(h *told) {
 			w := <-watches
 			h.is(t, "add a")

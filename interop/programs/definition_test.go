@@ -73,8 +73,9 @@ func testChangedDefinition(t *testing.T, s *server, step func(string)) {
 	newest.has(t, p.ctx, "x", "y")
 	p.has(t, "x", "y", "z")
 	s.redefine(t, ledgerName, serve(true))
-	p.settled(t, s)
+	// They are told before s is asked, which takes no refusal.
 	p.has(t, "x", "y")
+	p.settled(t, s)
 	second.settled(t, newest.witness, stored[unstructured.Unstructured](newest.GetStore()))
 }
 
