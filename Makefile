@@ -34,11 +34,13 @@ lint: vet staticcheck
 vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
+	$(GO) vet -C interop -tags e2e ./programs/...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
 staticcheck: $(BIN)/staticcheck
 	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
 	$(BIN)/staticcheck -tags e2e ./e2e/...
+	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
 unit:
@@ -71,6 +73,7 @@ long-cluster: $(BIN)/staticcheck
 
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
+	$(GO) test -C interop -race -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep

@@ -24,7 +24,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	metadatafake "k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/cache"
 )
 
 // Unit tests of controllers run on client-go's fakes, which know no watch-list
@@ -216,11 +217,11 @@ func TestAWatchReactorsWatchIsFollowedThroughErrorsAndItsEnd(t *testing.T) {
 			if v := informer.LastSyncResourceVersion(); v != "7" {
 				t.Errorf("after a bookmark the version is %q", v)
 			}
-			// The server has nothing of b: the version is gone, and a list must
-			// tell.
+			// The version is gone, and a list must tell that b is as well. Whatever
+			// is on a list is an update.
 			w.Error(&apierrors.NewResourceExpired("on purpose").ErrStatus)
 			w = <-watches
-			h.is(t, "delete unseen b")
+			h.is(t, "delete unseen b", "update a")
 			w.Delete(versioned("a", "8"))
 			h.is(t, "delete a")
 			// A watch that simply ends is begun again, without a list.

@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	clientcache "k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
 )
 

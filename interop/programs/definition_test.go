@@ -9,9 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // testDefinition runs informers of a resource through all that can happen to
@@ -27,7 +28,9 @@ func testDefinition(t *testing.T, s *server, _ *kinglettest.Cluster) {
 
 // testChangedDefinition leaves Ledgers x and y.
 func testChangedDefinition(t *testing.T, s *server, step func(string)) {
-	p := startPair(s.ctx, s.config)
+	cfg := rest.CopyConfig(s.config)
+	cfg.Wrap(source.WrapTransport)
+	p := startPair(s.ctx, cfg)
 	defer p.end()
 	step("before there is a definition")
 	p.refused(t)
@@ -83,6 +86,7 @@ func testDeletedDefinition(t *testing.T, s *server, step func(string)) {
 	gate := newGate()
 	cfg := rest.CopyConfig(s.config)
 	cfg.Wrap(gate.wrap)
+	cfg.Wrap(source.WrapTransport)
 	p := startPair(s.ctx, cfg)
 	defer p.end()
 	p.has(t, "x", "y")

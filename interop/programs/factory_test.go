@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/source"
 )

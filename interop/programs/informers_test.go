@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/cache"
 )
 
 // The informers of a factory, made where the program starts: what InformerFor

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -66,21 +67,36 @@ func (s *server) redefine(t *testing.T, name string, change func(*unstructured.U
 	}))
 }
 
-// undefine deletes the definition, and with it all objects, and returns when it
-// is gone.
+// undefine deletes the definition, and with it all objects, and returns when
+// there is nothing left that would answer for them: the API server goes on for a
+// moment after the definition has gone.
 func (s *server) undefine(t *testing.T, name string) {
 	t.Helper()
 	k := kind[unstructuredObject]{s: s, resource: definitions}
 	k.delete(t, name)
 	k.follow(t, name, "gone", isGone)
+	ledgers := s.client.Resource(ledgersV1)
+	for {
+		w, err := ledgers.Watch(s.ctx, metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			return
+		}
+		check(t, err)
+		for range w.ResultChan() {
+			// It ends with what answers it.
+		}
+	}
 }
 
-// write creates a ledger, or changes it.
+// write creates a ledger, or changes it. What was just defined may not be served
+// yet.
 func (k kind[T]) write(t *testing.T, name string, pages int64) {
 	t.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"pages": pages}}
 	u.SetGroupVersionKind(k.resource.GroupVersion().WithKind("Ledger"))
 	u.SetName(name)
-	_, err := k.client().Apply(k.s.ctx, name, u, metav1.ApplyOptions{FieldManager: "programs", Force: true})
-	check(t, err)
+	check(t, retry.OnError(retry.DefaultBackoff, apierrors.IsNotFound, func() error {
+		_, err := k.client().Apply(k.s.ctx, name, u, metav1.ApplyOptions{FieldManager: "programs", Force: true})
+		return err
+	}))
 }

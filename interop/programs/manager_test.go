@@ -14,15 +14,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/interop/programs/website"
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 func testManager(t *testing.T, s *server, _ *kinglettest.Cluster) {
@@ -79,7 +81,9 @@ func newManager(t *testing.T, s *server, namespace string) ctrl.Manager {
 	all := runtime.NewScheme()
 	check(t, scheme.AddToScheme(all))
 	check(t, website.AddToScheme(all))
-	return must(ctrl.NewManager(s.config, ctrl.Options{
+	cfg := rest.CopyConfig(s.config)
+	cfg.Wrap(source.WrapTransport)
+	return must(ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:  all,
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		Cache: ctrlcache.Options{

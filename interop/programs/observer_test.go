@@ -18,7 +18,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/metadata/metadatalister"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/cache"
 )
 
 // observer is an informer of Ledgers with a witness, and knows of refusals.

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // before has left behind, as in real life.
 func TestProgramsWithOneImportChangedWorkOnARealControlPlane(t *testing.T) {
 	cluster := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *program, Nodes: 5})
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	s := newServer(ctx, cluster.Config(t))
 	// First, so that the garbage collector has heard of Websites when the

@@ -8,7 +8,8 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/cache"
 )
 
 // witness is an event handler that checks the history as it goes (Add, any

@@ -12,8 +12,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	appslisters "k8s.io/client-go/listers/apps/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/kinglet-go/kinglet/cache"
 )
 
 // Controller keeps a Deployment for every Website of a namespace.
