@@ -3,6 +3,7 @@ package protobuf
 import (
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,6 +51,7 @@ func Compile(typ reflect.Type, drop []string) (*Plan, error) {
 var (
 	unmarshalerType = reflect.TypeFor[unmarshaler]()
 	quantityType    = reflect.TypeFor[resource.Quantity]()
+	typeMetaType    = reflect.TypeFor[metav1.TypeMeta]()
 	timeType        = reflect.TypeFor[metav1.Time]()
 	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
 )
@@ -91,7 +93,7 @@ func (c *compiler) message(typ reflect.Type, drop []string) *message {
 		}
 		return m
 	}
-	m := &message{typ: typ, size: typ.Size()}
+	m := &message{typ: typ, size: typ.Size(), holds: holdsQuantity(typ), typeMeta: -1}
 	c.messages[key] = m
 	c.open = append(c.open, m)
 	defer func() { c.open = c.open[:len(c.open)-1] }()
@@ -126,7 +128,8 @@ func (c *compiler) fields(m *message, drop []string) string {
 			return "it has unexported fields"
 		}
 		tag, ok := f.Tag.Lookup("protobuf")
-		if !ok && f.Anonymous && f.Type == reflect.TypeFor[metav1.TypeMeta]() {
+		if !ok && f.Anonymous && f.Type == typeMetaType {
+			m.typeMeta = int(f.Offset)
 			continue
 		}
 		inner, gone := below(drop, f)
@@ -137,12 +140,30 @@ func (c *compiler) fields(m *message, drop []string) string {
 		if !ok {
 			return "it has a field that is not supported: " + f.Name
 		}
-		if holdsQuantity(f.Type) {
-			m.quantities |= 1 << (len(m.ops) & 63)
-		}
 		m.ops = append(m.ops, o)
-		if len(m.ops) > maxFields {
-			return "it has more than 64 fields"
+	}
+	return m.arrange()
+}
+
+// arrange puts ops in the order of their numbers, which is that of the bytes.
+func (m *message) arrange() string {
+	if len(m.ops) > maxFields {
+		return "it has more than 64 fields"
+	}
+	slices.SortFunc(m.ops, func(a, b op) int { return int(a.number) - int(b.number) })
+	for i := range m.ops {
+		o := &m.ops[i]
+		bit := uint64(1) << i
+		if holdsQuantity(o.typ) {
+			m.quantities |= bit
+		}
+		if m.typ == reflect.TypeFor[metav1.ObjectMeta]() {
+			switch o.number {
+			case numberResourceVersion:
+				m.changing |= bit
+			case numberManagedFields:
+				m.begins |= bit
+			}
 		}
 		for len(m.index) <= int(o.number) {
 			m.index = append(m.index, 0)
@@ -150,7 +171,7 @@ func (c *compiler) fields(m *message, drop []string) string {
 		if m.index[o.number] != 0 {
 			return "it has two fields of a number"
 		}
-		m.index[o.number] = uint8(len(m.ops))
+		m.index[o.number] = uint8(i + 1)
 	}
 	return ""
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 	"unsafe"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -18,8 +20,14 @@ type decoder struct {
 	private int
 	// quantityText is where a Quantity keeps what String returned, or -1.
 	quantityText int
-	// none is a cursor over no records.
-	none share.Cursor
+	// frames are what is being compared with the last version, deepest is how
+	// many there were at once.
+	frames  []frame
+	deepest int
+	// slot and word are where values are decoded to that may turn out to be
+	// the last version's: one for what the collector follows.
+	slot sliceHeader
+	word uint64
 	// array is where allocated slices come from; see makeSlice.
 	array sliceHeader
 }
@@ -27,14 +35,6 @@ type decoder struct {
 // maxPlanned is how deep the plan follows. What nests deeper is left to
 // Unmarshal: no type of Kubernetes that is not recursive comes near.
 const maxPlanned = 100
-
-// minUnit is the smallest encoding, in bytes, that is remembered and looked up.
-// 16 was measured to gain nothing, 256 to cost 40 % of memory. What is smaller
-// but takes minDecoded bytes in memory is looked up, too.
-const (
-	minUnit    = 32
-	minDecoded = 64
-)
 
 // status is how decoding something went.
 type status uint8
@@ -48,18 +48,28 @@ const (
 	same
 )
 
-// message decodes raw into dst, which is zero. last is the last version's
-// value, or nil, inside are the records about it. If note is set, units are
-// noted. Where the outcome is same, dst may be used all the same.
-func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsafe.Pointer, inside *share.Cursor, note bool) status {
+// noting is what of a message that has no last version is noted.
+type noting uint8
+
+const (
+	noteNothing noting = iota
+	// noteFields notes each field by itself, and what is inside of metadata.
+	noteFields
+	// noteRuns notes runs, in which no field is that is known to change.
+	noteRuns
+)
+
+// fresh decodes raw into dst, which is zero, without a last version.
+func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting) status {
+	if m.foreign {
+		return d.foreign(m, dst, raw)
+	}
 	if d.depth++; d.depth > maxPlanned {
 		return failed
 	}
-	st := same
-	if last == nil {
-		st = changed
-	}
 	var seen uint64
+	var run pending
+	mark, ended := d.session.Mark(), 0
 	for i := 0; i < len(raw); {
 		start := i
 		tag := uint64(raw[i])
@@ -69,135 +79,129 @@ func (d *decoder) message(m *message, dst unsafe.Pointer, raw []byte, last unsaf
 				return failed
 			}
 		}
-		number := tag >> 3
-		x := uint8(0)
-		if number < uint64(len(m.index)) {
-			x = m.index[number]
-		}
-		if x == 0 {
-			if number == 0 || number > 1<<29-1 {
-				return failed
-			}
-			if i = skip(raw, i, uint8(tag&7)); i < 0 {
+		place, ok := m.place(tag >> 3)
+		if !ok {
+			if i = skipUnknown(raw, i, tag); i < 0 {
 				return failed
 			}
 			continue
 		}
-		o := &m.ops[x-1]
-		bit := uint64(1) << ((x - 1) & 63)
+		o := &m.ops[place]
+		bit := uint64(1) << (place & 63)
 		if uint8(tag&7) != o.wire || seen&bit != 0 {
 			return failed
 		}
 		seen |= bit
-		field := unsafe.Add(dst, uintptr(o.offset))
-		var old unsafe.Pointer
-		if last != nil {
-			old = unsafe.Add(last, uintptr(o.offset))
+		if note != noteNothing && place < ended {
+			// Records are only for what stands in order.
+			d.session.Drop(mark)
+			note, run = noteNothing, pending{}
 		}
-
-		switch o.wire {
-		case wireVarint:
-			v, next := uvarint(raw, i)
-			if next < 0 {
-				return failed
-			}
-			if !o.kind.repeated() {
-				i = next
-				if d.number(o, field, v, old) != same {
-					st = changed
-				}
-				continue
-			}
-		case wireFixed64:
-			if len(raw)-i < 8 {
-				return failed
-			}
-			v := math.Float64frombits(binary.LittleEndian.Uint64(raw[i:]))
-			i += 8
-			if d.float64(o, field, v, old) != same {
-				st = changed
-			}
-			continue
+		ended = place + 1
+		private, begun := d.private, d.session.Mark()
+		if note == noteFields && o.kind == kindMessage && o.elem.changing != 0 {
+			d.session.Reserve()
 		}
-
-		if o.kind.repeated() {
-			end, count := run(o, raw, i)
-			if end < 0 {
-				return failed
-			}
-			if s := d.unit(o, field, raw[start:end], count, old, inside, note); s != same {
-				if s == failed {
-					return failed
-				}
-				st = changed
-			}
-			i = end
-			continue
-		}
-
-		begin, end := extent(raw, i)
-		if end < 0 {
+		if i = d.freshField(o, unsafe.Add(dst, uintptr(o.offset)), raw, start, i, note); i < 0 {
 			return failed
 		}
-		b := raw[begin:end]
-		i = end
-		s := same
-		switch o.kind {
-		case kindString:
-			if old != nil && *(*string)(old) == string(b) {
-				*(*string)(field) = *(*string)(old)
-			} else {
-				*(*string)(field) = d.string(o, b)
-				s = changed
+		switch note {
+		case noteFields:
+			switch {
+			case o.kind == kindMessage && o.elem.changing != 0:
+				d.session.NoteOpen(begun, runNumber(place, place), 0)
+			case i-start >= minUnit && d.private == private:
+				run.extend(place, start, i)
+				run.flush(d, raw)
 			}
-		case kindMessage:
-			s = d.inPlace(o.elem, int(o.number), field, b, old, inside, note)
-		case kindTime, kindMicroTime:
-			t, ok := timestamp(b, o.kind == kindMicroTime)
-			if !ok {
-				return failed
+		case noteRuns:
+			if (m.changing|m.begins)&bit != 0 {
+				run.flush(d, raw)
 			}
-			if old != nil && *(*time.Time)(old) == t {
-				t = *(*time.Time)(old)
-			} else {
-				s = changed
+			if m.changing&bit == 0 {
+				run.extend(place, start, i)
 			}
-			*(*time.Time)(field) = t
-		case kindQuantity:
-			s = d.quantity(int(o.number), field, b, old, inside, note)
-		default:
-			s = d.unit(o, field, b, 1, old, inside, note)
 		}
-		if s != same {
-			if s == failed {
-				return failed
-			}
-			st = changed
-		}
+	}
+	if note == noteRuns {
+		run.flush(d, raw)
 	}
 	if m.quantities&^seen != 0 {
 		d.private++
-		st = changed
-	}
-	if st == same && !m.absent(seen, last) {
-		st = changed
 	}
 	d.depth--
-	return st
+	return changed
 }
 
-// absent reports that the fields that were not seen are zero in last.
-func (m *message) absent(seen uint64, last unsafe.Pointer) bool {
-	for i := range m.ops {
-		o := &m.ops[i]
-		if seen>>i&1 == 0 && !zero(unsafe.Add(last, uintptr(o.offset)), o.size) {
-			return false
+// freshField decodes a field into memory that is zero, and returns where it
+// ends, or -1.
+func (d *decoder) freshField(o *op, field unsafe.Pointer, raw []byte, start, i int, note noting) int {
+	st := changed
+	end := 0
+	if o.kind.repeated() {
+		var count int
+		if end, count = run(o, raw, i); end < 0 || d.unit(o, field, raw[start:end], count) == failed {
+			return -1
 		}
+		return end
 	}
-	return true
+	switch o.wire {
+	case wireVarint:
+		v, end := uvarint(raw, i)
+		if end >= 0 {
+			d.number(o, field, v, nil)
+		}
+		return end
+	case wireFixed64:
+		if len(raw)-i < 8 {
+			return -1
+		}
+		d.float64(o, field, math.Float64frombits(binary.LittleEndian.Uint64(raw[i:])), nil)
+		return i + 8
+	}
+	begin, end := extent(raw, i)
+	if end < 0 {
+		return -1
+	}
+	b := raw[begin:end]
+	switch o.kind {
+	case kindString:
+		*(*string)(field) = d.string(o, b)
+	case kindMessage:
+		inner := noteNothing
+		if note == noteFields && o.elem.changing != 0 {
+			inner = noteRuns
+		}
+		st = d.fresh(o.elem, field, b, inner)
+	case kindTime, kindMicroTime:
+		t, ok := timestamp(b, o.kind == kindMicroTime)
+		if !ok {
+			return -1
+		}
+		*(*time.Time)(field) = t
+	case kindQuantity:
+		if !d.parse((*resource.Quantity)(field), b) {
+			return -1
+		}
+	default:
+		st = d.unit(o, field, b, 1)
+	}
+	if st == failed {
+		return -1
+	}
+	return end
 }
 
-func zero(p unsafe.Pointer, size uint32) bool {
+// zero reports that the field is empty in a message.
+func (o *op) zero(message unsafe.Pointer) bool {
+	p, size := unsafe.Add(message, uintptr(o.offset)), uintptr(o.size)
+	if (uintptr(p)|size)%8 == 0 {
+		var all uint64
+		for _, v := range unsafe.Slice((*uint64)(p), size/8) {
+			all |= v
+		}
+		return all == 0
+	}
 	for _, b := range unsafe.Slice((*byte)(p), size) {
 		if b != 0 {
 			return false
@@ -255,48 +259,4 @@ func (d *decoder) string(o *op, b []byte) string {
 	}
 	d.session.Allocated += len(b)
 	return string(b)
-}
-
-// inPlace decodes a message that stands inside of another, or of a slice, as
-// its unit of a number.
-func (d *decoder) inPlace(m *message, number int, dst unsafe.Pointer, b []byte, last unsafe.Pointer, cur *share.Cursor, note bool) status {
-	if len(b) < minUnit || !note {
-		return d.decode(m, dst, b, last, &d.none, false)
-	}
-	var h share.Hash
-	hashed := false
-	var rec *share.Record
-	var inside share.Cursor
-	if last != nil && !cur.Empty() {
-		rec, inside = cur.Find(number)
-		if rec != nil && !rec.Open() && rec.Size() == len(b) {
-			h, hashed = d.table.Sum(b), true
-			if h == rec.Hash() {
-				m.copy(dst, last)
-				d.session.Keep(rec, inside)
-				return same
-			}
-		}
-	}
-	n := d.begin(number, len(b), rec)
-	st := d.decode(m, dst, b, last, &inside, last != nil)
-	if st == failed {
-		return failed
-	}
-	if n.open(d, st, last != nil && !m.foreign) {
-		return st
-	}
-	if !hashed {
-		h = d.table.Sum(b)
-	}
-	n.close(d, h)
-	return st
-}
-
-// decode decodes a message, by its plan or by its own Unmarshal.
-func (d *decoder) decode(m *message, dst unsafe.Pointer, b []byte, last unsafe.Pointer, inside *share.Cursor, note bool) status {
-	if m.foreign {
-		return d.foreign(m, dst, b, last)
-	}
-	return d.message(m, dst, b, last, inside, note)
 }

@@ -14,6 +14,7 @@ const (
 	numberNamespace       = 3
 	numberUID             = 5
 	numberResourceVersion = 6
+	numberManagedFields   = 17
 )
 
 // IdentityOf finds, without allocating, what metadata says in an object's

@@ -188,7 +188,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 			return failed
 		}
 		v := reflect.New(o.elem.typ)
-		if d.decode(o.elem, v.UnsafePointer(), value, nil, &d.none, false) == failed {
+		if d.fresh(o.elem, v.UnsafePointer(), value, noteNothing) == failed {
 			return failed
 		}
 		key.SetString(d.string(o, k))

@@ -28,10 +28,7 @@ func (p *Plan) official(raw []byte) (Result, error) {
 }
 
 // foreign decodes a part of an object by its type's own Unmarshal.
-func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte, last unsafe.Pointer) status {
-	if last != nil && m.typ == fieldsV1 && sameFields((*metav1.FieldsV1)(last), b) {
-		return same
-	}
+func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 	v := reflect.NewAt(m.typ, dst)
 	// gogo's code begins with a composite literal.
 	switch m.typ.Kind() {
@@ -46,10 +43,6 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte, last unsafe.
 	d.session.Allocated += len(b)
 	if m.private {
 		d.private++
-		return changed
-	}
-	if last != nil && reflect.DeepEqual(v.Interface(), reflect.NewAt(m.typ, last).Interface()) {
-		return same
 	}
 	return changed
 }

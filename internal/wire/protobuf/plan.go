@@ -20,7 +20,6 @@ type Plan struct {
 	quantityText int
 
 	decoders sync.Pool // of *decoder
-	roots    sync.Pool // of *root's type, zeroed: what Same left over
 }
 
 // message is the plan of one struct type with one set of fields dropped, or of
@@ -38,6 +37,15 @@ type message struct {
 	// quantities has the bits of the ops that hold a Quantity in place: where
 	// one is absent, the object has a zero Quantity, which String writes to.
 	quantities uint64
+	// holds says that a Quantity is part of the message's own memory: then it
+	// is never compared with the last version, nor begun as a copy of it, since
+	// String may be writing to it.
+	holds bool
+	// changing has the bits of the fields that change with every version, begins
+	// those of the fields that then often do.
+	changing, begins uint64
+	// typeMeta is where an embedded TypeMeta is, which has no op, or -1.
+	typeMeta int
 }
 
 // op decodes one field. It takes half a cache line: ops are what a decoder
@@ -157,7 +165,7 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 }
 
 // planned decodes by the plan. It is not ok if raw is not for it.
-func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (Result, bool) {
+func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (res Result, ok bool) {
 	if p.root.foreign {
 		return Result{}, false
 	}
@@ -165,38 +173,45 @@ func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *
 	if d == nil {
 		d = &decoder{quantityText: p.quantityText}
 	}
-	d.session, d.table, d.depth = s, s.Table, 0
-	s.Begin()
-	root := p.takeRoot()
-	inside := memo.In(share.Protobuf)
-	st := d.message(p.root, root, raw, last, &inside, s.Table != nil)
-	d.session, d.table = nil, nil
+	d.session, d.table = s, s.Table
+	st := failed
+	if last != nil && !p.root.holds {
+		d.depth = 0
+		s.Begin()
+		name := d.enter(frame{m: p.root, last: last})
+		st = d.next(name, raw, memo.In(share.Protobuf), true)
+		res.Object = d.frames[name].dst
+	}
+	if st == failed {
+		d.depth = 0
+		s.Begin()
+		note := noteNothing
+		if s.Table != nil {
+			note = noteFields
+		}
+		res.Object = p.root.make()
+		s.Allocated += int(p.root.size)
+		st = d.fresh(p.root, res.Object, raw, note)
+	}
+	d.release()
 	p.decoders.Put(d)
 	switch st {
 	case failed:
 		return Result{}, false
 	case same:
-		p.giveRoot(root)
 		return Result{Object: last, Memo: memo, Same: true}, true
 	}
-	res := Result{Object: root}
 	if s.Mark() > 0 {
 		res.Memo = s.Memo(share.Protobuf)
 	}
-	s.Allocated += int(p.root.size) + res.Memo.Bytes()
+	s.Allocated += res.Memo.Bytes()
 	return res, true
 }
 
-func (p *Plan) takeRoot() unsafe.Pointer {
-	if v := p.roots.Get(); v != nil {
-		return reflect.ValueOf(v).UnsafePointer()
-	}
-	return p.root.make()
-}
-
-// giveRoot keeps an object that is not needed for the next one.
-func (p *Plan) giveRoot(root unsafe.Pointer) {
-	v := reflect.NewAt(p.root.typ, root)
-	v.Elem().SetZero()
-	p.roots.Put(v.Interface())
+// release lets go of all that a call has decoded.
+func (d *decoder) release() {
+	clear(d.frames[:d.deepest])
+	d.frames, d.deepest = d.frames[:0], 0
+	d.slot, d.array = sliceHeader{}, sliceHeader{}
+	d.session, d.table = nil, nil
 }

@@ -16,9 +16,8 @@ func (d *decoder) makeSlice(typ reflect.Type, n int) unsafe.Pointer {
 	return p
 }
 
-// messages decodes a run of messages. Each element is a unit with its place as
-// its number, and compared with the last version's at the same place.
-func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside *share.Cursor, note bool) status {
+// messages decodes a run of messages.
+func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int) status {
 	m := o.elem
 	var array unsafe.Pointer
 	if count == 1 {
@@ -27,31 +26,16 @@ func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int, las
 		array = d.makeSlice(o.typ, count)
 	}
 	d.session.Allocated += count * int(m.size)
-	st := same
-	if last.Len != count {
-		st = changed
-	}
 	i := 0
 	for at := range count {
 		begin, end := extent(b, i+int(o.tagLen))
-		offset := uintptr(at) * m.size
-		var old unsafe.Pointer
-		if at < last.Len {
-			old = unsafe.Add(last.Ptr, offset)
-		}
-		s := d.inPlace(m, at, unsafe.Add(array, offset), b[begin:end], old, inside, note)
-		if s != same {
-			if s == failed {
-				return failed
-			}
-			st = changed
+		if d.fresh(m, unsafe.Add(array, uintptr(at)*m.size), b[begin:end], noteNothing) == failed {
+			return failed
 		}
 		i = end
 	}
-	if st != same {
-		*(*sliceHeader)(field) = sliceHeader{array, count, count}
-	}
-	return st
+	*(*sliceHeader)(field) = sliceHeader{array, count, count}
+	return changed
 }
 
 func (d *decoder) strings(o *op, field unsafe.Pointer, b []byte, count int, last share.Value) status {

@@ -6,77 +6,35 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// unit decodes a pointer, slice or map into field. b is the content of the
-// message pointed to, or the run of a repeated field, tags included; count is
-// how many elements there are. old is the last version's field, or nil.
-func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int, old unsafe.Pointer, cur *share.Cursor, note bool) status {
-	var last share.Value
-	if old != nil {
-		last = o.load(old)
+// unit decodes a pointer, slice or map without a last version into field. b is
+// the content of the message pointed to, or the run of a repeated field, tags
+// included; count is how many elements there are.
+func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int) status {
+	if d.table == nil || !o.large(len(b), count) || !o.gauge.units.ask(b, patienceUnits) {
+		return d.build(o, field, b, count, share.Value{})
 	}
-	if d.table == nil || !o.large(len(b), count) {
-		return d.build(o, field, b, count, last, &d.none, false)
+	h := d.table.Sum(b)
+	if v, ok := d.session.Get(o.unit, h); ok {
+		o.gauge.units.hit(worthUnit)
+		o.store(field, v)
+		return changed
 	}
-	var h share.Hash
-	hashed := false
-	var rec *share.Record
-	var inside share.Cursor
-	if last.Ptr != nil && !cur.Empty() {
-		rec, inside = cur.Find(int(o.number))
-		if rec != nil && !rec.Open() && rec.Size() == len(b) {
-			h, hashed = d.table.Sum(b), true
-			if h == rec.Hash() {
-				o.store(field, last)
-				if note {
-					d.session.Keep(rec, inside)
-				}
-				return same
-			}
-		}
-	}
-	ask := (rec == nil || !rec.Open()) && o.gauge.units.ask(b, patienceUnits)
-	if ask {
-		if !hashed {
-			h, hashed = d.table.Sum(b), true
-		}
-		if v, ok := d.session.Get(o.unit, h); ok {
-			o.gauge.units.hit(worthUnit)
-			o.store(field, v)
-			if note {
-				d.session.Note(d.session.Reserve(), int(o.number), len(b), h)
-			}
-			if v == last {
-				return same
-			}
-			return changed
-		}
-		o.gauge.units.miss(patienceUnits)
-	}
+	o.gauge.units.miss(patienceUnits)
 	before, private := d.session.Allocated, d.private
-	if !note {
-		st := d.build(o, field, b, count, last, &inside, false)
-		if ask && st == changed && d.private == private {
-			d.session.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
-		}
-		return st
-	}
-	n := d.begin(int(o.number), len(b), rec)
-	st := d.build(o, field, b, count, last, &inside, last.Ptr != nil)
-	if st == failed {
-		return failed
-	}
-	if ask && st == changed && d.private == private {
+	st := d.build(o, field, b, count, share.Value{})
+	if st == changed && d.private == private {
 		d.session.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
 	}
-	if n.open(d, st, last.Ptr != nil && !o.opaque()) {
-		return st
-	}
-	if !hashed {
-		h = d.table.Sum(b)
-	}
-	n.close(d, h)
 	return st
 }
+
+// minUnit is the smallest encoding, in bytes, that is remembered and looked up.
+// 16 was measured to gain nothing, 256 to cost 40 % of memory. What is smaller
+// but takes minDecoded bytes in memory is looked up, too.
+const (
+	minUnit    = 32
+	minDecoded = 64
+)
 
 // large reports that a unit is worth being looked up.
 func (o *op) large(encoded, count int) bool {
@@ -125,14 +83,16 @@ func (o *op) store(field unsafe.Pointer, v share.Value) {
 	}
 }
 
-// build decodes what unit could not find.
-func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last share.Value, inside *share.Cursor, note bool) status {
+// build decodes what could not be found. last is the last version's value, if
+// there is one; if that is the outcome, nothing needs to have been written.
+// Messages are not compared with it.
+func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last share.Value) status {
 	st := changed
 	switch o.kind {
 	case kindMessagePointer:
 		p := o.elem.make()
 		d.session.Allocated += int(o.elem.size)
-		st = d.decode(o.elem, p, b, last.Ptr, inside, note)
+		st = d.fresh(o.elem, p, b, noteNothing)
 		*(*unsafe.Pointer)(field) = p
 	case kindStringPointer:
 		if last.Ptr != nil && *(*string)(last.Ptr) == string(b) {
@@ -158,7 +118,7 @@ func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last s
 	case kindInt64s:
 		st = numbers[int64](d, o, field, b, count, last)
 	case kindMessages:
-		st = d.messages(o, field, b, count, last, inside, note)
+		st = d.messages(o, field, b, count)
 	case kindStringMap:
 		st = d.stringMap(o, field, b, count, last.Ptr)
 	case kindBytesMap:
@@ -169,9 +129,6 @@ func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last s
 		st = d.messageMap(o, field, b, count, last.Ptr)
 	default:
 		panic("BUG: no such kind of unit")
-	}
-	if st == same {
-		o.store(field, last)
 	}
 	return st
 }

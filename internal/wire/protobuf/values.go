@@ -5,8 +5,6 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // number converts a varint as gogo does: what is too large is cut off.
@@ -120,27 +118,6 @@ func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
 		d.private++
 	}
 	return true
-}
-
-// quantity decodes a quantity that stands inside of a message. It is noted, so
-// that the last version's is found again without looking at it.
-func (d *decoder) quantity(number int, field unsafe.Pointer, b []byte, old unsafe.Pointer, cur *share.Cursor, note bool) status {
-	if note && old != nil && !cur.Empty() {
-		rec, inside := cur.Find(number)
-		if rec != nil && rec.Size() == len(b) && rec.Hash() == d.table.Sum(b) {
-			*(*resource.Quantity)(field) = *(*resource.Quantity)(old)
-			d.session.Keep(rec, inside)
-			return same
-		}
-	}
-	private := d.private
-	if !d.parse((*resource.Quantity)(field), b) {
-		return failed
-	}
-	if note && d.private == private {
-		d.session.Note(d.session.Reserve(), number, len(b), d.table.Sum(b))
-	}
-	return changed
 }
 
 func (d *decoder) quantityPointer(field unsafe.Pointer, b []byte) status {

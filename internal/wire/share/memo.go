@@ -148,5 +148,18 @@ func (c *Cursor) Find(field int) (*Record, Cursor) {
 	}
 }
 
+// Next returns the record that stands next, and a cursor over what is inside
+// it, or nil. Pass moves beyond it.
+func (c *Cursor) Next() (*Record, Cursor) {
+	if c.at >= len(c.records) {
+		return nil, Cursor{}
+	}
+	r := &c.records[c.at]
+	return r, Cursor{records: c.records[c.at+1 : c.at+1+r.len()]}
+}
+
+// Pass moves beyond the record that stands next. There must be one.
+func (c *Cursor) Pass() { c.at += 1 + c.records[c.at].len() }
+
 // Empty reports that there is nothing to find.
 func (c *Cursor) Empty() bool { return len(c.records) == 0 }

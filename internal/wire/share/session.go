@@ -78,6 +78,12 @@ func (s *Session) Note(m Mark, field, size int, h Hash) {
 	s.fill(m, field, Record{a0: uint32(h.A), a1: uint32(h.A >> 32), b: h.B, size: uint32(size)})
 }
 
+// NoteFlat is Note for a unit of whose inside nothing is noted: what was noted
+// since stands behind it. field must be at most MaxField.
+func (s *Session) NoteFlat(m Mark, field, size int, h Hash) {
+	s.records[m] = Record{a0: uint32(h.A), a1: uint32(h.A >> 32), b: h.B, size: uint32(size), field: uint16(field)}
+}
+
 // NoteOpen fills a reserved record of a unit that has changed.
 func (s *Session) NoteOpen(m Mark, field int, mask uint64) {
 	s.fill(m, field, Record{a0: uint32(mask), a1: uint32(mask >> 32), kids: openBit})

@@ -1,0 +1,185 @@
+package protobuf
+
+import (
+	"reflect"
+	"unsafe"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// nextUnit decodes a pointer, slice or map that is a field of a frame's
+// message. b is the content of the message pointed to, or the run of a repeated
+// field, tags included; count is how many elements there are.
+func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) status {
+	last := o.load(old)
+	if last.Ptr == nil {
+		s := d.unit(o, unsafe.Pointer(&d.slot), b, count)
+		return d.adopt(name, o, s)
+	}
+	large := o.large(len(b), count)
+	// What changed before is not asked for: it will most likely be new.
+	ask := large && !known && o.gauge.units.ask(b, patienceUnits)
+	var h share.Hash
+	if ask {
+		h = d.table.Sum(b)
+		if v, ok := d.session.Get(o.unit, h); ok {
+			o.gauge.units.hit(worthUnit)
+			if v == last {
+				return same
+			}
+			o.store(unsafe.Add(d.own(name), uintptr(o.offset)), v)
+			return changed
+		}
+		o.gauge.units.miss(patienceUnits)
+	}
+	note = note && len(b) >= minUnit && !o.opaque()
+	var mark share.Mark
+	if note {
+		mark = d.session.Reserve()
+	}
+	before, private := d.session.Allocated, d.private
+	st := d.nextBuild(name, o, b, count, last, inside, note)
+	if st != changed {
+		return st
+	}
+	if ask && d.private == private {
+		d.session.Offer(o.unit, h, o.load(unsafe.Add(d.own(name), uintptr(o.offset))), d.session.Allocated-before)
+	}
+	if note {
+		d.session.NoteOpen(mark, runNumber(place, place), 0)
+	}
+	return st
+}
+
+// nextBuild decodes what nextUnit could not find.
+func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Value, inside share.Cursor, note bool) status {
+	plain := o.elem != nil && !o.elem.foreign && !o.elem.holds
+	switch {
+	case o.kind == kindMessagePointer && plain:
+		f := d.enter(frame{m: o.elem, last: last.Ptr, parent: name, offset: uintptr(o.offset), role: rolePointer})
+		st := d.next(f, b, inside, note)
+		d.leave()
+		return st
+	case o.kind == kindMessages && plain:
+		f := d.enter(frame{
+			m: o.elem, last: last.Ptr, parent: name, offset: uintptr(o.offset), role: roleList,
+			typ: o.typ, count: count, had: last.Len,
+		})
+		st := d.nextList(f, o, b, inside, note)
+		d.leave()
+		return st
+	case o.kind == kindMessagePointer && o.elem.typ == fieldsV1 && sameFields((*metav1.FieldsV1)(last.Ptr), b):
+		return same
+	}
+	private := d.private
+	st := d.build(o, unsafe.Pointer(&d.slot), b, count, last)
+	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.private == private && !o.elem.private {
+		was := sliceHeader{last.Ptr, last.Len, last.Len}
+		if reflect.DeepEqual(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem().Interface(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem().Interface()) {
+			st = same
+		}
+	}
+	return d.adopt(name, o, st)
+}
+
+// adopt moves what was decoded into the slot to a field of a frame's message,
+// if it is not the last version's.
+func (d *decoder) adopt(name int, o *op, st status) status {
+	v := o.load(unsafe.Pointer(&d.slot))
+	d.slot = sliceHeader{}
+	if st == changed {
+		o.store(unsafe.Add(d.own(name), uintptr(o.offset)), v)
+	}
+	return st
+}
+
+// nextList decodes a run of messages, each compared with the last version's at
+// the same place.
+func (d *decoder) nextList(name int, o *op, b []byte, recs share.Cursor, note bool) status {
+	f := d.frames[name]
+	m, st := f.m, same
+	note = note && f.count < share.MaxField
+	var run pending
+	i := 0
+	for at := 0; at < f.count; at++ {
+		rec, inside := recs.Next()
+		for rec != nil && rec.Field() < at {
+			recs.Pass()
+			rec, inside = recs.Next()
+		}
+		if rec == nil || rec.Field() != at {
+			inside = share.Cursor{}
+		} else if recs.Pass(); !rec.Open() {
+			inside = share.Cursor{}
+			end := i + rec.Size()
+			if end <= len(b) && d.table.Sum(b[i:end]) == rec.Hash() {
+				run.flushList(d, b)
+				d.session.Keep(rec, inside)
+				for at--; i < end; at++ {
+					_, i = extent(b, i+int(o.tagLen))
+				}
+				continue
+			}
+		}
+		start := i
+		begin, end := extent(b, i+int(o.tagLen))
+		i = end
+		mark, begun := d.session.Mark(), false
+		if note && run.large() {
+			d.session.Reserve()
+			begun = true
+		}
+		s := changed
+		offset := uintptr(at) * m.size
+		if at < f.had {
+			s = d.nextInside(name, m, at, offset, b[begin:end], unsafe.Add(f.last, offset), inside, note)
+		} else {
+			s = d.fresh(m, unsafe.Add(d.own(name), offset), b[begin:end], noteNothing)
+		}
+		switch {
+		case s == failed:
+			return failed
+		case s == same:
+			if note {
+				d.session.Drop(mark)
+				run.extend(at, start, end)
+			}
+			continue
+		}
+		st = changed
+		switch {
+		case begun:
+			run.note(d, mark, run.first, b)
+		case note && d.session.Mark() == mark:
+			run.flushList(d, b)
+		default:
+			run = pending{}
+		}
+	}
+	if f.count != f.had {
+		d.own(name)
+		st = changed
+	}
+	if note && st == changed {
+		run.flushList(d, b)
+	}
+	return st
+}
+
+// nextForeign decodes a part of a frame's message by its type's own Unmarshal.
+func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, old unsafe.Pointer) status {
+	if m.typ == fieldsV1 && sameFields((*metav1.FieldsV1)(old), b) {
+		return same
+	}
+	p := m.make()
+	if d.foreign(m, p, b) == failed {
+		return failed
+	}
+	if !m.private && reflect.DeepEqual(reflect.NewAt(m.typ, p).Interface(), reflect.NewAt(m.typ, old).Interface()) {
+		return same
+	}
+	m.copy(unsafe.Add(d.own(parent), offset), p)
+	return changed
+}
