@@ -15,7 +15,8 @@ import (
 
 func TestTheDropInKeepsTheContract(t *testing.T) {
 	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{
-		"store", "thread-safe store", "queue", "deltas", "reflector", "shared informer", "handlers",
+		"store", "thread-safe store", "queue", "deltas", "list and watch", "reflector", "controller",
+		"shared informer", "handlers", "the rest", "interplay",
 	}})
 }
 

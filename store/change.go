@@ -106,9 +106,6 @@ type Batch[T any] struct {
 	// AtOnce has readers see all of an applied batch or nothing, at the price
 	// of a copy of every page and node that it changes.
 	AtOnce bool
-	// Unchanged has Replace report an object that is held already as an Updated
-	// change, too, with Old and New being the one that is held.
-	Unchanged bool
 	// Rewrite has Replace write every object, also one that is the very object
 	// that is held: its index values may have changed, where somebody modified
 	// it against the rules.

@@ -59,10 +59,6 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 			c.Type, c.Old = Updated, at.object()
 			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
 			if s.opts.Equal != nil && (!write || s.equal(op.Key, c.Old, op.Object)) {
-				if b.Unchanged {
-					c.New = c.Old
-					changed(c)
-				}
 				continue
 			}
 		}

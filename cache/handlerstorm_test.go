@@ -1,0 +1,88 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// counter counts what it is told of one key's life.
+type counter struct{ adds, updates, deletes atomic.Int64 }
+
+func (c *counter) OnAdd(any, bool)   { c.adds.Add(1) }
+func (c *counter) OnUpdate(any, any) { c.updates.Add(1) }
+func (c *counter) OnDelete(any)      { c.deletes.Add(1) }
+
+func TestAHundredThousandHandlersComeAndGoAndThoseThatStayMissNothing(t *testing.T) {
+	const rounds, crowd, events = 100_000, 4, 2_000
+	src := server(t, testPod("a", "n1"))
+	inf := NewSharedInformer(src, &corev1.Pod{}, 0)
+	before := &counter{}
+	r, err := inf.AddEventHandler(before)
+	added(t, r, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); inf.RunWithContext(ctx) }()
+	if !WaitFor(ctx, "", inf.HasSyncedChecker(), r.HasSyncedChecker()) {
+		t.Fatal("not synced")
+	}
+	after := &counter{}
+	r, err = inf.AddEventHandler(after)
+	added(t, r, err)
+	goroutines := runtime.NumGoroutine()
+
+	var work sync.WaitGroup
+	work.Go(func() {
+		for i := range events {
+			src.Modify(testPod("a", fmt.Sprint("n", i)))
+		}
+		for i := range events {
+			src.Add(testPod(fmt.Sprint("b", i), "n1"))
+			src.Delete(testPod(fmt.Sprint("b", i), "n1"))
+		}
+	})
+	for range crowd {
+		work.Go(func() {
+			for range rounds / crowd {
+				r, err := inf.AddEventHandler(&counter{})
+				if err == nil {
+					err = inf.RemoveEventHandler(r)
+				}
+				if err == nil {
+					<-r.(interface{ ShutdownChan() <-chan struct{} }).ShutdownChan()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	last := make(chan struct{})
+	end, err := inf.AddEventHandler(ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+		if obj.(*corev1.Pod).Name == "end" {
+			close(last)
+		}
+	}})
+	added(t, end, err)
+	src.Add(testPod("end", "n1"))
+	<-last
+	if left := runtime.NumGoroutine(); left > goroutines+2 {
+		t.Errorf("%d goroutines, %d before the storm", left, goroutines)
+	}
+	cancel()
+	<-ended
+	for name, c := range map[string]*counter{"before": before, "after": after} {
+		adds, updates, deletes := c.adds.Load(), c.updates.Load(), c.deletes.Load()
+		// What the end of the informer left in a queue is the last change.
+		if adds < events+1 || updates != events || deletes != events {
+			t.Errorf("the handler from %s the start was told of %d adds, %d updates, %d deletes", name, adds, updates, deletes)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestAFailedWaitKnowsWhichInformerHasNotSyncedAndWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := apierrors.NewForbidden(corev1.Resource("pods"), "", errors.New("no RBAC"))
+		lw := &ListWatch{
+			ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return nil, refused },
+			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, refused },
+		}
+		inf := NewSharedInformer(lw, &corev1.Pod{}, 0)
+		if err := inf.SetWatchErrorHandler(func(*Reflector, error) {}); err != nil {
+			t.Fatal(err)
+		}
+		stop := runInformer(inf)
+		defer stop()
+		r, err := inf.AddEventHandler(&diary{})
+		reg := added(t, r, err)
+		yes := func() bool { return true }
+		both := func() bool { return yes() && inf.HasSynced() }
+		said := strings.Join(notSynced([]InformerSynced{yes, both, reg.HasSynced, func() bool { return false }}), "\n")
+		for _, part := range []string{"SharedIndexInformer *v1.Pod (", "no RBAC", "event handler", "TestAFailedWait"} {
+			if !strings.Contains(said, part) {
+				t.Errorf("%q is not in what was said:\n%s", part, said)
+			}
+		}
+		if strings.Count(said, "\n") != 2 {
+			t.Errorf("three have not synced:\n%s", said)
+		}
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if WaitFor(ctx, "test", inf.HasSyncedChecker()) || WaitForCacheSync(ctx.Done(), inf.HasSynced) {
+			t.Error("waited with success")
+		}
+		if waited := time.Since(began); waited != time.Minute {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+func TestAnInformerWithAControllerHasSyncedWhenItsHandlerHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := server(t, testPod("a", "n1"))
+		gate := make(chan struct{})
+		d := &diary{during: func(string) { <-gate }}
+		s, c := NewTransformingIndexerInformer(src, &corev1.Pod{}, 0, d, Indexers{"node": byNode}, func(obj any) (any, error) {
+			obj.(*corev1.Pod).Spec.NodeName = "moved"
+			return obj, nil
+		})
+		stop := runInformer(c)
+		if c.HasSynced() {
+			t.Error("synced before its handler has returned")
+		}
+		close(gate)
+		d.expect(t, "first a@moved")
+		if !c.HasSynced() || c.LastSyncResourceVersion() == "" {
+			t.Error("not synced")
+		}
+		if got, err := s.ByIndex("node", "moved"); err != nil || len(got) != 1 {
+			t.Errorf("by index: %v, %v", got, err)
+		}
+		src.Delete(testPod("a", "n1"))
+		d.expect(t, "delete a@moved")
+		stop()
+		c.Run(nil) // refused: returns at once
+	})
+}

@@ -1,0 +1,152 @@
+package cache
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// podServer answers lists of two pods, in protobuf or in JSON, and holds
+// watches open.
+func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic.Int64) {
+	t.Helper()
+	var lists atomic.Int64
+	pods := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*testPod("a", "n1"), *testPod("b", "n2")}}
+	info, ok := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), contentType)
+	if !ok {
+		t.Fatal("no serializer for", contentType)
+	}
+	body, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, corev1.SchemeGroupVersion), pods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		switch {
+		case r.URL.Path != "/api/v1/namespaces/ns/pods" || query.Get("fieldSelector") != "spec.nodeName!=gone":
+			http.NotFound(w, r)
+		case query.Get("sendInitialEvents") != "":
+			w.WriteHeader(http.StatusUnprocessableEntity)
+		case query.Get("watch") != "":
+			w.Header().Set("Content-Type", contentType+";stream=watch")
+			w.WriteHeader(http.StatusOK)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			lists.Add(1)
+			w.Header().Set("Content-Type", contentType)
+			_, _ = io.Copy(w, strings.NewReader(string(body)))
+		}
+	}))
+	t.Cleanup(srv.Close)
+	t.Cleanup(srv.CloseClientConnections)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, &lists
+}
+
+var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
+
+// synced runs an informer until it has the two pods, and returns its source.
+func synced(t *testing.T, lw ListerWatcher) source.Source[any] {
+	t.Helper()
+	inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); inf.RunWithContext(ctx) }()
+	defer func() { cancel(); <-ended }()
+	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+		t.Fatal("not synced")
+	}
+	for _, name := range []string{"a", "b"} {
+		obj, there, err := inf.GetStore().GetByKey("ns/" + name)
+		if err != nil || !there || obj.(*corev1.Pod).Name != name {
+			t.Errorf("%s: %v, %v, %v", name, obj, there, err)
+		}
+	}
+	src := inf.(*sharedInformer).source.src
+	if m, counted := src.(*meteredSource); counted {
+		return m.Source // another test has set a provider of metrics
+	}
+	return src
+}
+
+func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
+	for _, contentType := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
+		t.Run(contentType, func(t *testing.T) {
+			client, lists := podServer(t, contentType)
+			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
+			for _, lw := range []ListerWatcher{lw, ToListWatcherWithWatchListSemantics(lw, client)} {
+				src := synced(t, lw)
+				preferred, ok := src.(*source.Preferred[any])
+				if !ok {
+					t.Fatalf("reads through a %T", src)
+				}
+				if st := preferred.Stats(); st.First < 2 || st.Second != 0 || st.Reason != nil {
+					t.Errorf("%+v", st)
+				}
+			}
+			if lists.Load() != 2 {
+				t.Errorf("%d lists, want one of each informer", lists.Load())
+			}
+			// It is an ordinary ListerWatcher all the same.
+			list, err := lw.List(metav1.ListOptions{})
+			if err != nil || len(list.(*corev1.PodList).Items) != 2 {
+				t.Errorf("List: %v, %v", list, err)
+			}
+		})
+	}
+}
+
+func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
+	client, _ := podServer(t, runtime.ContentTypeJSON)
+	from := func() *ListWatch {
+		return NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
+	}
+	wrapped, asked := from(), 0
+	list := wrapped.ListWithContextFunc
+	wrapped.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		asked++
+		return list(ctx, options)
+	}
+	// The same code as its own, but of another collection.
+	swapped := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "elsewhere", notGone)
+	swapped.ListWithContextFunc, swapped.WatchFuncWithContext = from().ListWithContextFunc, from().WatchFuncWithContext
+	older := from()
+	older.ListWithContextFunc = nil // leaves ListFunc
+	for _, lw := range []*ListWatch{wrapped, swapped, older} {
+		if lw.readable() != nil {
+			t.Error("taken for one as it was made")
+		}
+		if src, wire := synced(t, lw).(*source.Preferred[any]); wire {
+			t.Errorf("was read from the wire: %+v", src.Stats())
+		}
+	}
+	if asked == 0 {
+		t.Error("the function was not asked")
+	}
+	if kept := from(); kept.readable() == nil {
+		t.Error("one as it was made was not recognised")
+	}
+	older = from()
+	older.DisableChunking = true
+	if _, whole := synced(t, older).(unchunked); !whole {
+		t.Error("lists come in chunks in spite of DisableChunking")
+	}
+}
