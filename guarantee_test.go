@@ -172,26 +172,6 @@ func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {
 	})
 }
 
-func TestARelistTellsOfEveryObjectToThoseWhoAskForIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, kinglet.Options[pod]{RelistUpdates: true}, newPod("a", "n1"), newPod("b", "n1"))
-		rec := &recorder{}
-		r.add(rec, kinglet.HandlerOptions{})
-		r.run()
-		defer r.end()
-		rec.take()
-		held, _ := r.informer.Store().Get(key("a"))
-		r.src.Disconnect(nil)
-		r.must(r.src.Delete(key("b")))
-		r.src.Expire()
-		pass(time.Minute)
-		expect(t, rec.take(), "Relist Updated a on n1", "Relist Deleted b on n1 (final state unknown)")
-		if again, _ := r.informer.Store().Get(key("a")); again != held {
-			t.Error("an object that did not change was replaced by a copy")
-		}
-	})
-}
-
 func TestGuarantee5AStalledHandlerHoldsOneRecordAKeyAndDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n0"), newPod("b", "n0"))

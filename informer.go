@@ -95,7 +95,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		report:     i.opts.OnError,
 		deferred:   &i.deferred,
 		remove:     i.opts.RemoveUndecodable,
-		unchanged:  i.opts.RelistUpdates,
 		hub:        i.hub,
 		detector:   i.detector,
 		firstList:  func() { close(i.synced) },

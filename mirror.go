@@ -28,7 +28,6 @@ type mirror[T any] struct {
 	report     func(error)
 	deferred   *deferredErrors // what the store finds wrong
 	remove     bool            // what cannot be taken in is removed, not kept
-	unchanged  bool            // relists tell of what did not change as well
 	hub        *deliver.Hub[T]
 	detector   *mutation.Detector[T] // nil if off
 	// firstList is called once, when the first list has been published.
@@ -153,7 +152,7 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 	}
 	m.deferred.hold()
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
-		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Unchanged: m.unchanged}
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version}
 		if !m.listed {
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial

@@ -42,10 +42,6 @@ type Options[T any] struct {
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// taken in, in place of keeping the last good one.
 	RemoveUndecodable bool
-	// RelistUpdates has a list after the first tell handlers of every object in
-	// it: those that have not changed are Updated, with Old equal to New and
-	// Reason Relist. Otherwise they hear only of what has changed.
-	RelistUpdates bool
 	// DisableWatchList lists in pages from the beginning, in place of asking
 	// for a watch-list (KEP-3157) first.
 	DisableWatchList bool

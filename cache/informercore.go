@@ -70,7 +70,6 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		UID:               uidOf,
 		Indexers:          storeIndexers(opts.indexers),
 		OnError:           e.report,
-		RelistUpdates:     true,
 		MinWatchTimeout:   timeout,
 		DisableWatchList:  !watchListEnabled(),
 		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
