@@ -25,6 +25,26 @@ var allowed = map[string]string{
 	"retryWithDeadlineImpl.*":             "a helper: a time and a function, no state of an informer's",
 	"VeryShortWatchError.*":               "an alias: an error",
 
+	// The typed wrappers hold no state: they convert what passes through them
+	// to and from the interfaces, behind which everything is kinglet's.
+	"NewTypedSharedIndexInformer":              "a typed wrapper, over kinglet's informer or indexer",
+	"typedSharedIndexInformer.*":               "a typed wrapper, over kinglet's informer or indexer",
+	"typedIndexer.*":                           "a typed wrapper, over kinglet's informer or indexer",
+	"typedResourceEventHandler.*":              "a typed wrapper, over kinglet's informer or indexer",
+	"TypedIndexersToIndexers":                  "a typed wrapper, over kinglet's informer or indexer",
+	"TypedIndexerFuncToIndexerFunc":            "a typed wrapper, over kinglet's informer or indexer",
+	"DeletedObject.*":                          "an alias: a plain value or the program's functions",
+	"TypedResourceEventHandlerFuncs.*":         "an alias: a plain value or the program's functions",
+	"TypedResourceEventHandlerDetailedFuncs.*": "an alias: a plain value or the program's functions",
+	"TypedFilteringResourceEventHandler.*":     "an alias: a plain value or the program's functions",
+
+	// What makes a context of a stop channel, and the other way round.
+	"ToListerWithContext":  "a helper: calls the program's list or watch function",
+	"ToWatcherWithContext": "a helper: calls the program's list or watch function",
+	"listerWrapper.*":      "a helper: calls the program's list or watch function",
+	"watcherWrapper.*":     "a helper: calls the program's list or watch function",
+
+	// See shell.
 	"DefaultWatchErrorHandler":                  shell,
 	"NewReflectorWithOptions":                   shell,
 	"Reflector.*":                               shell,
