@@ -66,8 +66,8 @@ func informerDifferences() []Difference {
 			Right:     "up to a stated bound all wait, beyond it the updates of a key fold; adds and deletes never do",
 			Source:    "https://github.com/kubernetes/kubernetes/issues/137314, https://github.com/kubernetes/client-go/issues/1326",
 			outcome:   unboundedBuffer,
-			weak:      "every update was kept; adds and deletes told: 10, 10; ends with the newest",
-			right:     "updates folded; adds and deletes told: 10, 10; ends with the newest",
+			weak:      "every update was kept; all adds and deletes kept; ends with the newest",
+			right:     "updates folded; all adds and deletes kept; ends with the newest",
 		},
 		{
 			ID:        "watch-fails",
@@ -96,6 +96,15 @@ func informerDifferences() []Difference {
 			outcome:   listedType,
 			weak:      "store [n@101 ns/a@102]",
 			right:     "store [ns/a@102]",
+		},
+		{
+			ID:        "silent-watch",
+			Situation: "a watch neither ends when it was asked to nor brings anything, as one that died unnoticed",
+			ClientGo:  "it is waited for, without end",
+			Right:     "it is given up, and the next goes on from where it was",
+			outcome:   silentWatch,
+			weak:      "one watch in an hour",
+			right:     "more than one watch in an hour",
 		},
 		{
 			ID:        "backoff-starts-anew",
@@ -228,9 +237,11 @@ func unboundedBuffer(t *testing.T, im Implementation) string {
 	r := &recorder{before: g.wait}
 	value(informer.AddEventHandler(r))(t)
 	running(t, informer.RunWithContext)
+	others := 0
 	for i := range n {
 		o.put(pod("ns", "a"))
-		if i%(n/10) == 0 {
+		if i%1000 == 0 {
+			others++
 			o.put(pod("ns", fmt.Sprint("other", i)))
 			o.remove("ns", fmt.Sprint("other", i))
 		}
@@ -257,6 +268,10 @@ func unboundedBuffer(t *testing.T, im Implementation) string {
 	if updates < n {
 		what = "updates folded"
 	}
+	kept := "all adds and deletes kept"
+	if adds != others || deletes != others {
+		kept = fmt.Sprintf("%d adds and %d deletes of %d kept", adds, deletes, others)
+	}
 	end := "ends with the newest"
 	item, _, _ := informer.GetStore().GetByKey("ns/a")
 	last := ""
@@ -268,7 +283,7 @@ func unboundedBuffer(t *testing.T, im Implementation) string {
 	if !strings.HasSuffix(last, " to "+describe(item)) {
 		end = "ends with " + last
 	}
-	return fmt.Sprintf("%s; adds and deletes told: %d, %d; %s", what, adds, deletes, end)
+	return what + "; " + kept + "; " + end
 }
 
 func watchFails(t *testing.T, im Implementation) string {
@@ -325,6 +340,23 @@ func listedType(t *testing.T, im Implementation) string {
 	running(t, informer.RunWithContext)
 	pass(time.Minute)
 	return fmt.Sprintf("store %v", names(informer.GetStore().List()))
+}
+
+func silentWatch(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	running(t, informer.RunWithContext)
+	pass(time.Hour)
+	requests := o.asked()
+	for _, r := range requests[1:] {
+		if r.String() != `watch from "101"` {
+			t.Errorf("asked for a %v", r)
+		}
+	}
+	if len(requests) > 1 {
+		return "more than one watch in an hour"
+	}
+	return "one watch in an hour"
 }
 
 func backoffStartsAnew(t *testing.T, im Implementation) string {

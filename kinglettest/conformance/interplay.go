@@ -160,8 +160,14 @@ func fakeClientset(t *testing.T, im Implementation) {
 	synctest.Wait()
 	r.told(t, "add ns/b", "update ns/b to ns/b", "delete ns/a")
 	same(t, "on n2", names(value(informer.GetIndexer().ByIndex("node", "n2"))(t)), "ns/b")
-	pass(time.Hour)
+	// Less than the shortest time that a watch is asked to last.
+	pass(4 * time.Minute)
 	r.told(t)
+	pass(time.Hour)
+	same(t, "objects after an hour", names(informer.GetStore().List()), "ns/b")
+	value(pods.Create(t.Context(), pod("ns", "c"), metav1.CreateOptions{}))(t)
+	pass(time.Minute)
+	same(t, "objects after another", names(informer.GetStore().List()), "ns/b", "ns/c")
 }
 
 func dynamicClient(t *testing.T, im Implementation) {
