@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kinglet-go/kinglet/cache"
@@ -37,6 +38,8 @@ func testManager(t *testing.T, s *server, _ *kinglettest.Cluster) {
 		For(&website.Website{}).
 		Owns(&appsv1.Deployment{}).
 		Owns(&corev1.ConfigMap{}, builder.OnlyMetadata).
+		// Names are the process's, so the test could run only once.
+		WithOptions(controller.Options{SkipNameValidation: new(true)}).
 		Complete(&reconciler{mgr.GetClient()}))
 	websites, deployments := newWitness("websites"), newWitness("deployments")
 	for obj, w := range map[client.Object]*witness{&website.Website{}: websites, &appsv1.Deployment{}: deployments} {
