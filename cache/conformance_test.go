@@ -14,10 +14,7 @@ import (
 )
 
 func TestTheDropInKeepsTheContract(t *testing.T) {
-	conformance.Run(t, kinglet(), conformance.Options{Rows: []string{
-		"store", "thread-safe store", "queue", "deltas", "list and watch", "reflector", "controller",
-		"shared informer", "handlers", "the rest",
-	}})
+	conformance.Run(t, kinglet(), conformance.Options{})
 }
 
 func listWatch(lw conformance.ListWatch) *cache.ListWatch {
