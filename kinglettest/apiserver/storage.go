@@ -103,16 +103,12 @@ func (s *Storage) Revision() int64 {
 	return s.revision
 }
 
-// Compact forgets what happened up to revision, which must not be in the
-// future: a watch from before it, or a list at it, has expired.
+// Compact makes what happened up to revision a thing of the past: a watch from
+// before it, or a list at it, has expired. History has it still.
 func (s *Storage) Compact(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.compacted = max(s.compacted, min(revision, s.revision))
-	for _, c := range s.resources {
-		i, _ := slices.BinarySearchFunc(c.history, s.compacted+1, func(ch Change, rev int64) int { return cmp.Compare(ch.Revision, rev) })
-		c.history = slices.Clone(c.history[i:])
-	}
 }
 
 // Skip lets the revision grow by n without a write to any resource, as writes
@@ -143,8 +139,7 @@ func (s *Storage) Restore(revision int64) error {
 	return nil
 }
 
-// History returns what happened to a resource since it was compacted, the
-// oldest first.
+// History returns everything that happened to a resource, the oldest first.
 func (s *Storage) History(gr schema.GroupResource) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
