@@ -151,6 +151,40 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 	})
 }
 
+// Found by kinglettest/torture.
+func TestGuarantee4TheDeleteOfWhatCouldNotBeTakenInIsThatOfTheObjectBefore(t *testing.T) {
+	for name, together := range map[string]bool{"in one batch": true, "in two": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+				rec := &recorder{}
+				r.add(rec, kinglet.HandlerOptions{})
+				r.run()
+				defer r.end()
+				// Another object of the same name is broken, and then gone.
+				gone := withUID(newPod("a", "n2"), "another")
+				gone.ResourceVersion = "1001"
+				events := []source.Event[pod]{
+					{Type: source.Added, Item: source.Item[pod]{
+						Key: key("a"), UID: "another", ResourceVersion: "1000",
+						Err: &source.ItemError{Stage: source.StageDecode, Key: key("a"), Err: errors.New("broken")},
+					}},
+					{Type: source.Deleted, Item: source.Item[pod]{Key: key("a"), UID: "another", ResourceVersion: "1001", Object: gone}},
+				}
+				if together {
+					r.src.Send(events...)
+				} else {
+					r.src.Send(events[0])
+					synctest.Wait()
+					r.src.Send(events[1])
+				}
+				synctest.Wait()
+				expect(t, rec.take(), "Initial Added a on n1", "Live Deleted a on n1 (final state unknown)")
+			})
+		})
+	}
+}
+
 func word(s string, i int) string { return strings.Fields(s)[i] }
 
 func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {

@@ -61,8 +61,9 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// What a delete carries matters less than that it is one: an
 			// object that does not decode any more is deleted all the same.
+			last := ev.Err == nil && (healthy || !m.another(w.ops, ev))
 			w.ops = append(w.ops, store.Op[T]{
-				Key: ev.Key, Delete: true, HasObject: ev.Err == nil, Object: ev.Object,
+				Key: ev.Key, Delete: true, HasObject: last, Object: ev.Object,
 				ResourceVersion: ev.ResourceVersion,
 			})
 		case ev.Err != nil:
@@ -88,6 +89,19 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	m.detector.Settled()
 	m.deferred.release()
 	w.empty()
+}
+
+// another says that a delete is about an object of which no version could be
+// taken in: what is held under its key is one before it, whose own delete was
+// covered by that.
+func (m *mirror[T]) another(ops []store.Op[T], ev *source.Event[T]) bool {
+	for i := len(ops) - 1; i >= 0; i-- {
+		if op := &ops[i]; op.Key == ev.Key {
+			return !op.Delete && m.areTwo(op.Object, ev.Object)
+		}
+	}
+	held, ok := m.store.Get(ev.Key)
+	return ok && m.areTwo(held, ev.Object)
 }
 
 // workspace returns an empty one for so many events.
@@ -252,10 +266,12 @@ func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 // object without a UID, such as one that was written to the store directly,
 // cannot be told from the next one.
 func (m *mirror[T]) takesPlace(c *store.Change[T]) bool {
-	if c.Type != store.Updated {
-		return false
-	}
-	was, is := m.uid(c.Old), m.uid(c.New)
+	return c.Type == store.Updated && m.areTwo(c.Old, c.New)
+}
+
+// areTwo reports whether a and b are two objects, not two versions of one.
+func (m *mirror[T]) areTwo(a, b T) bool {
+	was, is := m.uid(a), m.uid(b)
 	return was != is && was != "" && is != ""
 }
 
