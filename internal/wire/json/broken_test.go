@@ -63,6 +63,9 @@ func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last unsafe
 		}
 		return r, false
 	}
+	if tooLarge := (*scan.ExponentError)(nil); errors.As(err, &tooLarge) {
+		return r, false // the official decoder would take hours
+	}
 	whole := raw
 	if n > 0 {
 		whole = raw[:n]

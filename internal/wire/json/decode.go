@@ -34,13 +34,16 @@ type decoder struct {
 	spares  *spares
 	// times are the last two that were made for the object.
 	times [2]*metav1.Time
+	// refused is why the object is not to be given to the official decoder
+	// either.
+	refused error
 }
 
 // Decode decodes the object at the start of raw, which may have space before
 // it, and returns how many bytes it took; raw may go on behind it. If the
 // object does not end within raw, n is 0 and the error io.ErrUnexpectedEOF.
-// Any other error is ErrNotObject, a *PanicError of a type's own decoder, or
-// what apimachinery's decoder says of the n bytes.
+// Any other error is ErrNotObject, a *PanicError of a type's own decoder, a
+// *scan.ExponentError, or what apimachinery's decoder says of the n bytes.
 //
 // last and memo are the last version of the object, of the plan's type, and
 // what an earlier Result said to keep beside it, or nil. last is not written;
@@ -63,11 +66,19 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 	d := p.decoder(s, raw)
 	d.table = s.Table
 	r, n = p.fast(d, start, last, memo)
+	refused := d.refused
 	p.release(d)
-	if n < 0 {
-		return p.official(raw, start)
+	switch {
+	case n >= 0:
+		return r, n, nil
+	case refused != nil:
+		end, ok := scan.Value(raw, start)
+		if !ok {
+			return Result{}, 0, io.ErrUnexpectedEOF
+		}
+		return Result{}, end, refused
 	}
-	return r, n, nil
+	return p.official(raw, start)
 }
 
 // maxKept is the largest tape, in entries of 12 bytes, and the longest scratch,

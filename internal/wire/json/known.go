@@ -52,6 +52,9 @@ func (d *decoder) quantity(n *node, p unsafe.Pointer, at int) int {
 	if len(bytes.TrimSpace(text)) != len(text) {
 		return -1
 	}
+	if d.refused = scan.Exponent(text); d.refused != nil {
+		return -1
+	}
 	parsed, err := resource.ParseQuantity(d.intern(text))
 	if err != nil {
 		return -1

@@ -1,6 +1,7 @@
 package protobuf
 
 import (
+	"errors"
 	"fmt"
 	"math/rand"
 	"reflect"
@@ -10,15 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // agrees compares Decode with the official decoder on bytes of any kind.
 func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result) {
 	t.Helper()
+	res, err := p.Decode(s, raw, last.Object, last.Memo)
+	if tooLarge := (*scan.ExponentError)(nil); errors.As(err, &tooLarge) {
+		return // the official decoder would take hours
+	}
 	want := reflect.New(p.root.typ).Interface()
 	wantErr := unmarshal(want.(unmarshaler), raw)
-	res, err := p.Decode(s, raw, last.Object, last.Memo)
 	if (err == nil) != (wantErr == nil) {
 		t.Fatalf("%v: %v, the official decoder: %v\n%x", p.root.typ, err, wantErr, raw)
 	}
@@ -191,7 +196,7 @@ func TestFieldsAreDroppedThroughSlicesPointersAndEmbeddedStructs(t *testing.T) {
 		for i := range want.Status.Conditions {
 			want.Status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
-		res, ok := p.planned(s, raw, last.Object, last.Memo)
+		res, ok, _ := p.planned(s, raw, last.Object, last.Memo)
 		if !ok || !reflect.DeepEqual((*podObject)(res.Object), want) {
 			t.Fatalf("by the plan: %s", cmp.Diff(want, (*podObject)(res.Object)))
 		}

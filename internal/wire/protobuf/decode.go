@@ -28,6 +28,9 @@ type decoder struct {
 	// the last version's: one for what the collector follows.
 	slot sliceHeader
 	word uint64
+	// refused is why the object is not to be given to the official decoder
+	// either.
+	refused error
 	// array is where allocated slices come from; see makeSlice.
 	array sliceHeader
 }

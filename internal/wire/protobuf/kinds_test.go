@@ -31,7 +31,7 @@ type history struct {
 // decode decodes by the plan alone, and compares.
 func (h *history) decode(p *Plan, raw []byte, last decoded) decoded {
 	h.t.Helper()
-	res, ok := p.planned(h.session, raw, last.Object, last.Memo)
+	res, ok, _ := p.planned(h.session, raw, last.Object, last.Memo)
 	if !ok {
 		h.t.Fatalf("%v: the plan does not take what the official encoder made", p.root.typ)
 	}
@@ -116,7 +116,7 @@ func TestObjectsOfEveryKindWithoutDroppedFieldsAreTheOfficialOnesWithThemCleared
 				want := unmarshaled(t, typ, raw).(metav1.Object)
 				want.SetManagedFields(nil)
 				want.SetAnnotations(nil)
-				res, ok := p.planned(s, raw, last.Object, last.Memo)
+				res, ok, _ := p.planned(s, raw, last.Object, last.Memo)
 				if got := reflect.NewAt(typ, res.Object).Interface(); !ok || !reflect.DeepEqual(got, want) {
 					t.Fatalf("%v: by the plan: %s", typ, cmp.Diff(want, got))
 				}
@@ -142,7 +142,7 @@ func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
 		f.Fill(v.Interface())
 		raw := encode(t, v)
 		want := unmarshaled(t, typ, raw)
-		a, ok := p.planned(s, raw, nil, nil)
+		a, ok, _ := p.planned(s, raw, nil, nil)
 		if got := reflect.NewAt(typ, a.Object); !ok || !reflect.DeepEqual(got.Interface(), want) {
 			t.Fatalf("%v: %s", typ, cmp.Diff(want, got.Interface()))
 		}

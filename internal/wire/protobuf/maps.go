@@ -158,7 +158,7 @@ func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, 
 			return failed
 		}
 		q = resource.Quantity{}
-		if !tryUnmarshal(&q, value) {
+		if !d.unmarshal(&q, value) {
 			return failed
 		}
 		if v, ok := old[string(key)]; !ok || v != q {

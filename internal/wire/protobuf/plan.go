@@ -158,16 +158,18 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 	if s.Table == nil {
 		last, memo = nil, nil
 	}
-	if res, ok := p.planned(s, raw, last, memo); ok {
-		return res, nil
+	res, ok, err := p.planned(s, raw, last, memo)
+	if ok || err != nil {
+		return res, err
 	}
 	return p.official(raw)
 }
 
-// planned decodes by the plan. It is not ok if raw is not for it.
-func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (res Result, ok bool) {
+// planned decodes by the plan. It is not ok if raw is not for it; an error says
+// that it is for nobody.
+func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (res Result, ok bool, err error) {
 	if p.root.foreign {
-		return Result{}, false
+		return Result{}, false, nil
 	}
 	d, _ := p.decoders.Get().(*decoder)
 	if d == nil {
@@ -193,19 +195,20 @@ func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *
 		s.Allocated += int(p.root.size)
 		st = d.fresh(p.root, res.Object, raw, note)
 	}
+	refused := d.refused
 	d.release()
 	p.decoders.Put(d)
 	switch st {
 	case failed:
-		return Result{}, false
+		return Result{}, false, refused
 	case same:
-		return Result{Object: last, Memo: memo, Same: true}, true
+		return Result{Object: last, Memo: memo, Same: true}, true, nil
 	}
 	if s.Mark() > 0 {
 		res.Memo = s.Memo(share.Protobuf)
 	}
 	s.Allocated += res.Memo.Bytes()
-	return res, true
+	return res, true, nil
 }
 
 // release lets go of all that a call has decoded.
@@ -213,5 +216,5 @@ func (d *decoder) release() {
 	clear(d.frames[:d.deepest])
 	d.frames, d.deepest = d.frames[:0], 0
 	d.slot, d.array = sliceHeader{}, sliceHeader{}
-	d.session, d.table = nil, nil
+	d.session, d.table, d.refused = nil, nil, nil
 }

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
 // number converts a varint as gogo does: what is too large is cut off.
@@ -108,10 +110,19 @@ func (d *decoder) timePointer(o *op, field unsafe.Pointer, b []byte, last unsafe
 	return changed
 }
 
-// parse decodes a quantity. What stands in last is not looked at: its String
+// unmarshal decodes a quantity, if it is one that can be computed.
+func (d *decoder) unmarshal(q *resource.Quantity, b []byte) bool {
+	// b is the text with its tag and length before it.
+	if d.refused = scan.Exponent(b); d.refused != nil {
+		return false
+	}
+	return tryUnmarshal(q, b)
+}
+
+// parse decodes a quantity in place. What stands in last is not looked at: its String
 // may be writing to it.
 func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
-	if !tryUnmarshal(q, b) {
+	if !d.unmarshal(q, b) {
 		return false
 	}
 	if d.quantityText < 0 || *(*string)(unsafe.Add(unsafe.Pointer(q), d.quantityText)) == "" {

@@ -1,0 +1,42 @@
+package scan
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+)
+
+// maxExponent is the largest exponent of a Quantity that is parsed. To compute
+// 10^200,000 takes 5 ms, 10^2,000,000,000 takes hours and gigabytes.
+const maxExponent = 200_000
+
+// ExponentError says that a Quantity was not parsed, because that would keep
+// the decoder busy for hours: apimachinery computes the power of ten.
+type ExponentError struct {
+	// Text is the quantity, or the end of it.
+	Text string
+}
+
+// Error implements error.
+func (e *ExponentError) Error() string {
+	return fmt.Sprintf("quantity %q has an exponent beyond ±%d, which would take too long to compute", e.Text, maxExponent)
+}
+
+// Exponent returns an *ExponentError if text, which is a Quantity's or ends
+// with one, has an exponent that is too large to be computed. A short text is
+// not looked at.
+func Exponent(text []byte) error {
+	if len(text) < len("1e200001") {
+		return nil
+	}
+	at := bytes.LastIndexAny(text, "eE")
+	if at < 0 {
+		return nil
+	}
+	n, err := strconv.ParseInt(string(text[at+1:]), 10, 64)
+	// The parser keeps 32 bits of it. What is no number is an error there, too.
+	if exponent := int32(n); err != nil || exponent <= maxExponent && exponent >= -maxExponent {
+		return nil
+	}
+	return &ExponentError{Text: string(text[max(0, at-32):])}
+}
