@@ -75,6 +75,12 @@ e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 	$(GO) test -C interop -race -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
 
+# Random trials of an informer under random faults, kinglet's and client-go's.
+TORTURE_FOR ?= 10m
+.PHONY: torture
+torture:
+	$(GO) test -run . -v -timeout 24h ./kinglettest/torture -args -for $(TORTURE_FOR) -clientgo
+
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep
 # all that they decode, to look at it again at the end, so this goes in rounds

@@ -9,6 +9,6 @@
 // settle, and everything that was seen is checked; see check.go for the
 // properties, which are named after the guarantees of package kinglet.
 //
-// An [Engine] is any implementation of an informer: [Kinglet] and [ClientGo]
-// are here, so that the same trials can be run over both.
+// An [Engine] is any implementation of an informer: [Kinglet],
+// [DropIn] and [ClientGo] are here, so that the same trials can be run over all.
 package torture

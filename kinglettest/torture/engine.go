@@ -12,6 +12,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -104,25 +105,38 @@ func (k kingletInformer) Check() error { return k.Snapshot().Check() }
 
 // ClientGo is client-go's informer.
 func ClientGo() Engine {
-	return Engine{Name: "client-go", Start: func(cfg *rest.Config) (Informer, error) {
+	return sharedInformers("client-go", func(g kc.Getter, indexers kc.Indexers) kc.SharedIndexInformer {
+		return kc.NewSharedIndexInformer(kc.NewListWatchFromClient(g, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0, indexers)
+	})
+}
+
+// DropIn is package cache's informer.
+func DropIn() Engine {
+	return sharedInformers("kinglet's cache", func(g kc.Getter, indexers kc.Indexers) kc.SharedIndexInformer {
+		return cache.NewSharedIndexInformer(cache.NewListWatchFromClient(g, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0, indexers)
+	})
+}
+
+// sharedInformers are those that have client-go's interface.
+func sharedInformers(name string, make func(kc.Getter, kc.Indexers) kc.SharedIndexInformer) Engine {
+	return Engine{Name: name, Start: func(cfg *rest.Config) (Informer, error) {
 		client, err := kubernetes.NewForConfig(cfg)
 		if err != nil {
 			return nil, err
 		}
-		lw := kc.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", "", fields.Everything())
-		inf := kc.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, kc.Indexers{
+		inf := make(client.CoreV1().RESTClient(), kc.Indexers{
 			valueIndex: func(o any) ([]string, error) { return []string{o.(Object).Data["value"]}, nil },
 		})
 		err = inf.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {})
-		return clientGoInformer{inf}, err
+		return sharedInformer{inf}, err
 	}}
 }
 
-type clientGoInformer struct{ kc.SharedIndexInformer }
+type sharedInformer struct{ kc.SharedIndexInformer }
 
-func (c clientGoInformer) Run(ctx context.Context) { c.RunWithContext(ctx) }
+func (c sharedInformer) Run(ctx context.Context) { c.RunWithContext(ctx) }
 
-func (c clientGoInformer) AddHandler(r *Recorder) (func() bool, error) {
+func (c sharedInformer) AddHandler(r *Recorder) (func() bool, error) {
 	reg, err := c.AddEventHandler(kc.ResourceEventHandlerDetailedFuncs{
 		AddFunc:    func(o any, initial bool) { r.Add(o.(Object), initial) },
 		UpdateFunc: func(old, o any) { r.Update(old.(Object), o.(Object)) },
@@ -140,7 +154,7 @@ func (c clientGoInformer) AddHandler(r *Recorder) (func() bool, error) {
 	return reg.HasSynced, nil
 }
 
-func (c clientGoInformer) Get(namespace, name string) (Object, bool) {
+func (c sharedInformer) Get(namespace, name string) (Object, bool) {
 	o, ok, err := c.GetIndexer().GetByKey(namespace + "/" + name)
 	if err != nil || !ok {
 		return nil, false
@@ -148,7 +162,7 @@ func (c clientGoInformer) Get(namespace, name string) (Object, bool) {
 	return o.(Object), true
 }
 
-func (c clientGoInformer) List() []Object {
+func (c sharedInformer) List() []Object {
 	var out []Object
 	for _, o := range c.GetIndexer().List() {
 		out = append(out, o.(Object))
@@ -156,11 +170,16 @@ func (c clientGoInformer) List() []Object {
 	return out
 }
 
-func (c clientGoInformer) ResourceVersion() string { return c.LastSyncResourceVersion() }
+func (c sharedInformer) ResourceVersion() string { return c.LastSyncResourceVersion() }
 
-func (c clientGoInformer) Quarantined(string, string) bool { return false }
+func (c sharedInformer) Quarantined(namespace, name string) bool {
+	o, ok := c.SharedIndexInformer.(cache.Observable)
+	return ok && slices.ContainsFunc(o.Quarantined(), func(q kinglet.Quarantined) bool {
+		return q.Key == kinglet.Key{Namespace: namespace, Name: name}
+	})
+}
 
-func (c clientGoInformer) Check() error {
+func (c sharedInformer) Check() error {
 	for _, v := range c.GetIndexer().ListIndexFuncValues(valueIndex) {
 		objs, err := c.GetIndexer().ByIndex(valueIndex, v)
 		if err != nil {
