@@ -85,10 +85,7 @@ func TestObjectsOfAllKindsAreWhatTheOfficialDecoderMakes(t *testing.T) {
 
 // versions decodes raw, and versions of it.
 func (h *history) versions(t *testing.T, r *mutation, raw []byte, off bool) {
-	h.next(t, raw)
-	if !h.next(t, raw).Same && !off {
-		t.Fatalf("the same bytes are not Same: %s", raw)
-	}
+	h.twice(t, raw, off)
 	first := h.last
 	now := copied(first)
 	r.remember(first)
@@ -97,14 +94,20 @@ func (h *history) versions(t *testing.T, r *mutation, raw []byte, off bool) {
 		if _, ok := now.(map[string]any); !ok {
 			now = copied(first)
 		}
-		raw := r.encode(t, now)
-		h.next(t, raw)
-		if !h.next(t, raw).Same && !off {
-			t.Fatalf("the same bytes are not Same: %s", raw)
-		}
+		h.twice(t, r.encode(t, now), off)
 	}
-	h.next(t, raw)
-	if !h.next(t, raw).Same && !off {
+	h.twice(t, raw, off)
+}
+
+// twice decodes raw until the last version was decoded from it.
+func (h *history) twice(t *testing.T, raw []byte, off bool) {
+	before := h.next(t, raw).Same
+	same := h.next(t, raw).Same
+	if before && !same {
+		// The memo was still of bytes with other space or order.
+		same = h.next(t, raw).Same
+	}
+	if !same && !off {
 		t.Fatalf("the same bytes are not Same: %s", raw)
 	}
 }

@@ -27,7 +27,10 @@ type Result struct {
 	// old one stays.
 	Memo *share.Memo
 	// Same: nothing differs from the last version. kind and apiVersion of the
-	// last version may be missing, as they are from items of lists.
+	// last version may be missing, as they are from items of lists. The bytes
+	// that the last version was decoded from are Same, with its memo. Other
+	// bytes that say the same need not be, where the table has a value for
+	// them that is not the last version's.
 	Same bool
 }
 

@@ -150,3 +150,31 @@ func TestArraysHaveNoRoomToAppendTo(t *testing.T) {
 	}
 	check(r.Object)
 }
+
+// A result that is Same keeps the memo, of the bytes that the last version was
+// decoded from. Other bytes that say the same are looked for in the table
+// before they are compared.
+func TestWhatIsWrittenOtherwiseMayBecomeTheTablesOnceAndIsSameFromThenOn(t *testing.T) {
+	plan := compile(t)
+	session := share.NewSession(share.NewTable(1 << 20))
+	spaced, plain := []byte(`{"a":{"b":1, "c":"d"}}`), []byte(`{"a":{"b":1,"c":"d"}}`)
+	h := &history{plan: plan, session: session}
+	h.next(t, spaced)
+	if !h.next(t, plain).Same {
+		t.Fatal("what differs in space is not Same")
+	}
+	var other *history
+	for range 3 {
+		other = &history{plan: plan, session: session}
+		other.next(t, plain)
+	}
+	if h.next(t, plain).Same {
+		t.Fatal("the table's value was not taken")
+	}
+	if boxOf(h.last["a"]) != boxOf(other.last["a"]) {
+		t.Fatal("two objects have two values of the same bytes")
+	}
+	if !h.next(t, plain).Same {
+		t.Fatal("the bytes that the last version was decoded from are not Same")
+	}
+}
