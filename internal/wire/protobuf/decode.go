@@ -143,6 +143,9 @@ func (d *decoder) freshField(o *op, field unsafe.Pointer, raw []byte, start, i i
 	end := 0
 	if o.kind.repeated() {
 		var count int
+		if i-start != int(o.tagLen) {
+			return -1 // an overlong tag: a run is read by the length of its tags
+		}
 		if end, count = run(o, raw, i); end < 0 || d.unit(o, field, raw[start:end], count) == failed {
 			return -1
 		}

@@ -228,6 +228,9 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 // version's. known says that it has an open record, which inside is of.
 func (d *decoder) field(name int, o *op, place int, raw []byte, start, i int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) (status, int) {
 	if o.kind.repeated() {
+		if i-start != int(o.tagLen) {
+			return failed, 0 // an overlong tag: a run is read by the length of its tags
+		}
 		end, count := run(o, raw, i)
 		if end < 0 {
 			return failed, 0
