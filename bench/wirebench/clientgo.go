@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// clientGoInformer is one at work.
+// clientGoInformer is one at work: client-go's, or the drop-in's, which has the
+// same interface.
 type clientGoInformer struct {
 	informer cache.SharedIndexInformer
 	cancel   context.CancelFunc
@@ -28,18 +29,24 @@ func startClientGo(ctx context.Context, s *setup, cfg *rest.Config, a *audience)
 	if err != nil {
 		return nil, err
 	}
-	inf := cache.NewSharedIndexInformer(lw, example, 0, cache.Indexers{
-		byNamespace: cache.MetaNamespaceIndexFunc,
-		secondIndex: func(obj any) ([]string, error) {
-			switch obj := obj.(type) {
-			case *corev1.Pod:
-				return nodeOf(obj), nil
-			case *metav1.PartialObjectMetadata:
-				return appOf(obj), nil
-			}
-			return nodeOfUnstructured(obj.(*uns.Unstructured)), nil
-		},
-	})
+	return runClientGo(ctx, s, cache.NewSharedIndexInformer(lw, example, 0, clientGoIndexers), a)
+}
+
+var clientGoIndexers = cache.Indexers{
+	byNamespace: cache.MetaNamespaceIndexFunc,
+	secondIndex: func(obj any) ([]string, error) {
+		switch obj := obj.(type) {
+		case *corev1.Pod:
+			return nodeOf(obj), nil
+		case *metav1.PartialObjectMetadata:
+			return appOf(obj), nil
+		}
+		return nodeOfUnstructured(obj.(*uns.Unstructured)), nil
+	},
+}
+
+// runClientGo gives an informer its handlers and starts it.
+func runClientGo(ctx context.Context, s *setup, inf cache.SharedIndexInformer, a *audience) (running, error) {
 	if fn := transforms[s.Shape]; fn != nil {
 		err := inf.SetTransform(func(obj any) (any, error) {
 			if p, ok := obj.(*corev1.Pod); ok {

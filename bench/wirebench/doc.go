@@ -45,6 +45,14 @@
 // "shared connection" is kinglet without the option, and so is every row over
 // TLS and HTTP/2.
 //
+// In the rows "cache …" it is package cache that stands in kinglet's place: the
+// program that client-go runs, with the import changed. ListWatches are made
+// from a REST client; unstructured ones of closures over a dynamic client, with
+// source.WrapTransport in its configuration. The same is asked of them as of
+// the rows without "cache", though they have no connection of their own: the
+// drop-in reads 4 KiB at a time, as client-go does. Every event comes to every
+// handler without an option.
+//
 // managedFields are dropped by kinglet's source.Options.Drop, and by client-go's
 // SetTransform beside it. What has to be shown, though, is a part of what
 // client-go takes as it is: of the row that drops nothing. Other transforms
@@ -76,6 +84,9 @@
 //	protobuf shared connection 50,000 1 kinglet's connection out of the pool
 //	protobuf LIST            50,000  1  a list and a watch, not a watch-list
 //	protobuf folding         20,000  1  handlers as they are by default
+//	cache protobuf, cache json 50,000 1 package cache in kinglet's place
+//	cache protobuf gathered  50,000  1  the same
+//	cache unstructured       20,000  1  the same, through a dynamic client
 //	metadata only            50,000  1  PartialObjectMetadata, protobuf
 //	protobuf N pods                  1  10,000 and 200,000, sync alone; the
 //	                                    latter where there is memory for it

@@ -15,6 +15,9 @@ import (
 var podsResource = corev1.SchemeGroupVersion.WithResource("pods")
 
 func startKinglet(ctx context.Context, s *setup, cfg *rest.Config, a *audience) (running, error) {
+	if s.DropIn {
+		return startDropIn(ctx, s, cfg, a)
+	}
 	switch s.Form {
 	case unstructured:
 		return kingletOf(ctx, s, cfg, a, nil, nodeOfUnstructured)

@@ -96,7 +96,7 @@ func TestASummaryTellsOfEveryTarget(t *testing.T) {
 		all[r.name] = r
 	}
 	told := map[promise]bool{}
-	for _, p := range slices.Concat(promisesOf(replay.Protobuf), promisesOf(replay.JSON), promisesOfUnstructured) {
+	for _, p := range slices.Concat(promisesOf(replay.Protobuf), promisesOf(replay.JSON), promisesOfUnstructured, promisesOfDropIn()) {
 		if _, ok := all[p.row].targets[p.figure]; !ok {
 			t.Errorf("%q: row %q has no target for %s", p.words, p.row, p.figure)
 		}
@@ -122,7 +122,7 @@ func TestASummaryTellsOfEveryTarget(t *testing.T) {
 		t.Errorf("%q is told of nothing", none.String())
 	}
 	(&Report{}).summary(&out)
-	lines := 2*len(promisesOf(replay.JSON)) + len(promisesOfUnstructured) + len(notPromised())
+	lines := 2*len(promisesOf(replay.JSON)) + len(promisesOfUnstructured) + len(promisesOfDropIn()) + len(notPromised())
 	if got := strings.Count(out.String(), "not measured"); got != lines {
 		t.Errorf("%d of %d lines say that nothing was measured:\n%s", got, lines, out.String())
 	}

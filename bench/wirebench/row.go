@@ -13,8 +13,8 @@ type row struct {
 	setup setup
 	// drain says that a client that only reads is measured too.
 	drain bool
-	// once says that one run is enough: the row is there to be looked at, and
-	// nothing is asked of it that another row is not asked.
+	// once says that one run is enough: nothing is asked of the row that
+	// another is not asked.
 	once    bool
 	targets map[figure]target
 	// against names the row whose client-go the targets are about, if it is
@@ -42,6 +42,7 @@ const (
 	transformRow    = " transform"
 	unstructuredRow = "unstructured"
 	metadataRow     = "metadata only"
+	dropInRow       = "cache "
 	sharedRow       = "protobuf shared connection"
 )
 
@@ -106,6 +107,13 @@ func otherRows(n sizes) []row {
 		rowOf("protobuf LIST", replay.Protobuf, n.main, func(r *row) {
 			r.setup.Lists, r.setup.Rounds, r.once = true, 0, true
 		}, syncTargets[replay.Protobuf]),
+		dropIn(rowOf(string(replay.Protobuf), replay.Protobuf, n.main, func(r *row) { r.setup.Relist = true },
+			heapTargets, syncTargets[replay.Protobuf], eventTargets[replay.Protobuf][http1], relistTargets)),
+		dropIn(rowOf(string(replay.JSON), replay.JSON, n.main, func(r *row) { r.setup.Relist = true },
+			heapTargets, syncTargets[replay.JSON], eventTargets[replay.JSON][http1], relistTargets)),
+		dropIn(rowOf(string(replay.Protobuf)+gatheredRow, replay.Protobuf, n.main, func(r *row) { r.setup.Gathered = true },
+			eventTargets[replay.Protobuf][http1], rateTargets[replay.Protobuf])),
+		dropIn(rowOf(unstructuredRow, replay.JSON, n.middle, func(r *row) { r.setup.Form = unstructured }, untypedTargets)),
 		rowOf("protobuf folding", replay.Protobuf, n.middle, func(r *row) { r.setup.Folding, r.once = true, true }),
 		rowOf(metadataRow, replay.Metadata, n.main, func(r *row) { r.setup.Form, r.once = metadataOnly, true }),
 	}
@@ -113,4 +121,12 @@ func otherRows(n sizes) []row {
 		out = append(out, rowOf(growthRow(count), replay.Protobuf, count, func(r *row) { r.setup.Rounds, r.once = 0, true }))
 	}
 	return out
+}
+
+// dropIn makes a row one of package cache, of which the same is asked: with
+// client-go's interfaces in between, what is promised has to hold too. One run
+// shows whether it does.
+func dropIn(r row) row {
+	r.name, r.setup.DropIn, r.once = dropInRow+r.name, true, true
+	return r
 }

@@ -26,6 +26,10 @@ type setup struct {
 	// Folding leaves kinglet's handlers as they are by default: versions that
 	// a handler is too slow for may fold. Otherwise it has to deliver each.
 	Folding bool
+	// DropIn has package cache in kinglet's place: the program that client-go
+	// is measured with, with its import changed. Its connections are the
+	// client's, since package cache has no OwnConnection.
+	DropIn bool
 	// Rounds of MODIFIED events make the burst, each of one version of every
 	// key; 0 is no burst.
 	Rounds int
@@ -81,6 +85,9 @@ func (s *setup) check() error {
 	}
 	if s.Form != typed && s.Shape != whole {
 		errs = append(errs, errors.New("what is not typed stays whole"))
+	}
+	if s.DropIn && (s.Lists || s.Folding || s.SharedConnection || s.Shape != whole || s.Form == metadataOnly) {
+		errs = append(errs, errors.New("the drop-in has no options of kinglet's"))
 	}
 	if s.Handlers < 1 {
 		errs = append(errs, errors.New("at least one handler is needed"))

@@ -49,6 +49,32 @@ var promisesOfUnstructured = []promise{
 	{"CPU an event in a burst", unstructuredRow, burstCPU},
 }
 
+// promisesOfDropIn are those lines that its rows can show, with their targets.
+func promisesOfDropIn() []promise {
+	protobuf, json := dropInRow+string(replay.Protobuf), dropInRow+string(replay.JSON)
+	var out []promise
+	for _, name := range []string{protobuf, json} {
+		out = append(out,
+			promise{"live heap an object, store and two indexes included", name, heapObject},
+			promise{"peak RSS of the initial sync", name, syncPeak},
+			promise{"peak RSS of the initial sync over settled", name, peakSettled},
+			promise{"peak RSS of a forced relist over settled, nothing changed", name, relistSame},
+			promise{"peak RSS of a forced relist over settled, everything changed", name, relistAll},
+			promise{"initial sync, CPU", name, syncCPU},
+			promise{"initial sync, wall", name, syncWall},
+			promise{"CPU an event in a burst, HTTP/1.1, sent one by one", name, burstCPU},
+		)
+	}
+	out = append(out,
+		promise{"CPU an event in a burst, HTTP/1.1", protobuf + gatheredRow, burstCPU},
+		promise{"events a second in a burst, where the server can send them", protobuf + gatheredRow, burstRate},
+	)
+	for _, p := range promisesOfUnstructured {
+		out = append(out, promise{p.words, dropInRow + p.row, p.figure})
+	}
+	return out
+}
+
 // notPromised is looked at beside.
 func notPromised() []promise {
 	var out []promise
@@ -79,6 +105,7 @@ func (r *Report) summary(w io.Writer) {
 		{"protobuf", promisesOf(replay.Protobuf)},
 		{"JSON", promisesOf(replay.JSON)},
 		{"unstructured, JSON", promisesOfUnstructured},
+		{"package cache, in client-go's place", promisesOfDropIn()},
 		{"beside", notPromised()},
 	} {
 		promises := block.promises

@@ -216,12 +216,13 @@ func (s *sender) write(b []byte) error {
 	return err
 }
 
-// send writes an event and flushes it.
+// send writes an event and flushes it. It is counted before, as gather does: a
+// large one may reach the client before the write returns, which then asks.
 func (s *sender) send(b []byte) error {
+	s.counters.events.Add(1)
 	if err := s.write(b); err != nil {
 		return err
 	}
-	s.counters.events.Add(1)
 	return s.flush()
 }
 
