@@ -19,8 +19,8 @@
 //
 // # What is remembered
 //
-// A record's number is 16 bits of a keyed hash of the member's name, and the
-// rest of that hash goes into the record: into a closed one's hash by exclusive
+// A record's number is 16 bits of a keyed hash of the member's name. That hash,
+// and those of the names around it, go into the record: into a closed one's hash by exclusive
 // or, which is 96 bits still, and into an open one's mask. So a record is never
 // taken for that of another member. The two hashes cannot cancel each other
 // out by being of the same text: that of a name begins with a quote, that of a

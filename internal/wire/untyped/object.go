@@ -20,6 +20,7 @@ type frame struct {
 	// root: the outermost.
 	root  bool
 	node  *node
+	name  share.Hash // of the way here, as in unit
 	path  path
 	depth int
 }
@@ -94,8 +95,9 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	case '{', '[':
 		u := unit{last: last, had: m.had, note: f.note, node: inside, path: f.path.member(m.hash), depth: f.depth + 1}
 		if f.note {
-			u.name = d.table.Sum(quoted)
-			u.field = int(u.name.B & share.MaxField)
+			own := d.table.Sum(quoted)
+			u.name = within(f.name, own)
+			u.field = int(own.B & share.MaxField)
 		}
 		m.value, i, m.old, ok = d.unit(i, &u, &f.memo)
 	default:

@@ -13,7 +13,7 @@ type unit struct {
 	// note: it is to be noted.
 	note bool
 	// field is its number: of an element its index, of a member 16 bits of
-	// its name's hash, of which the rest is name.
+	// its name's hash. name is of all names on the way to it.
 	field int
 	name  share.Hash
 	node  *node
@@ -25,7 +25,7 @@ type unit struct {
 // of. It is the last version's if old.
 func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old, ok bool) {
 	object := d.raw[at] == '{'
-	f := frame{node: u.node, path: u.path, depth: u.depth}
+	f := frame{node: u.node, name: u.name, path: u.path, depth: u.depth}
 	if u.had {
 		if object {
 			f.last, u.had = u.last.(map[string]any)
@@ -154,6 +154,13 @@ func (d *decoder) empty(at int, object bool, u *unit, f *frame) (v any, end int,
 		return map[string]any{}, at + 2, false, true
 	}
 	return []any{}, at + 2, false, true
+}
+
+// within is the name of a unit that is called own in one of this name. Two
+// members with one number have two names, and so has all that is inside them:
+// what one had is never looked for among the records of the other.
+func within(name, own share.Hash) share.Hash {
+	return share.Hash{A: name.A*0x9e3779b97f4a7c15 ^ own.A, B: name.B*0x9e3779b9 ^ own.B}
 }
 
 func xor(a, b share.Hash) share.Hash { return share.Hash{A: a.A ^ b.A, B: a.B ^ b.B} }
