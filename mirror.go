@@ -74,6 +74,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			m.detector.Entering(ev.Key, ev.Object)
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
+				IfChanged: replayed(ev),
 			})
 		}
 		if !healthy {
@@ -89,6 +90,14 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	m.detector.Settled()
 	m.deferred.release()
 	w.empty()
+}
+
+// replayed reports whether an event may be of the state that a watch begins
+// with, again: without versions, as fakes are, every watch begins from nothing,
+// and has everything that exists as Added. What somebody says was modified is
+// told, equal or not.
+func replayed[T any](ev *source.Event[T]) bool {
+	return ev.Type == source.Added && ev.ResourceVersion == ""
 }
 
 // another says that a delete is about an object of which no version could be

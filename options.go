@@ -30,7 +30,8 @@ type Options[T any] struct {
 	UID func(T) types.UID
 	// Equal says that two reads of one version are the same, so that a relist
 	// in which nothing changed changes nothing: reflect.DeepEqual if nil. It
-	// is asked only where UID and resource version are equal.
+	// is asked only where UID and resource version are equal, of a relist, and
+	// of objects without a version that a watch has as added again.
 	Equal func(a, b T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]

@@ -25,10 +25,12 @@ type (
 	// ShouldResyncFunc says whether it is time for a resync.
 	ShouldResyncFunc = kc.ShouldResyncFunc
 	// ListFunc lists.
+	//lint:ignore SA1019 It is deprecated, and programs use it.
 	ListFunc = kc.ListFunc
 	// ListWithContextFunc lists until its context ends.
 	ListWithContextFunc = kc.ListWithContextFunc
 	// WatchFunc begins a watch.
+	//lint:ignore SA1019 It is deprecated, and programs use it.
 	WatchFunc = kc.WatchFunc
 	// WatchFuncWithContext begins a watch that ends with its context.
 	WatchFuncWithContext = kc.WatchFuncWithContext

@@ -20,6 +20,107 @@
 // engine: name, type description and last version are true, and Run runs
 // kinglet.
 //
+// # What cannot be had
+//
+//   - StoreOption and ThreadSafeStoreOption are functions of a type that is not
+//     exported, there and here, so that those of client-go's package cannot be
+//     given to a constructor of this one. WithTransformer, WithStoreMetrics and
+//     WithThreadSafeStoreMetrics of this package make them.
+//   - A Reflector has no field UseWatchList, which client-go has taken away.
+//     Who does not want a watch-list turns off client-go's feature gate
+//     WatchListClient, which counts here as well; or wraps the ListerWatcher
+//     with [ToListWatcherWithWatchListSemantics].
+//   - Of [ReflectorOptions], Clock and Backoff count for less than their names
+//     say; see [NewReflectorWithOptions]. All others count as they are.
+//
+// # The fast path
+//
+// What [NewListWatchFromClient] and [NewFilteredListWatchFromClient] return is
+// read from the wire by kinglet, without a word: known bytes are not decoded
+// again, and objects share what they have in common. It ends where somebody
+// replaces one of the functions with a context, where the client is no
+// rest.Interface, and where the server sends what kinglet cannot read: then
+// the functions are called, as client-go does.
+//
+// Everything that hands over closures (clientsets, dynamic and metadata
+// clients, controller-runtime) is decoded by its client, unless that was made
+// with source.WrapTransport in its configuration:
+//
+//	config.Wrap(source.WrapTransport)
+//
+// Do not where a closure filters or changes what its client returns: it would
+// see no objects. See source.Door.
+//
+// # What can be seen
+//
+// Informers, and what NewInformer and its sisters return, implement
+// [Observable]: what each is doing, what failed last, and which objects could
+// not be taken in. A status costs about a microsecond.
+//
+// # Differences
+//
+// Where client-go is known to be wrong or weak, this package differs. Each of
+// these is a test of package kinglettest/conformance, which runs over both and
+// so notices when client-go has been mended.
+//
+//   - When an object is deleted and created again while the watch is away:
+//     handlers get an Update from one object to the other. Here: handlers get a
+//     Delete, then an Add.
+//     (https://github.com/kubernetes/kubernetes/issues/133565)
+//   - When a list is served by a server that lags behind: the published version
+//     and the objects go backwards. Here: they never do.
+//     (https://github.com/kubernetes/kubernetes/issues/59848)
+//   - When the transform fails for one object of a list: nothing is stored and
+//     the informer never syncs. Here: the others are stored, the informer
+//     syncs, and the one is reported and quarantined.
+//   - When the transform fails for a new version of an object and there is
+//     another watch-list: handlers are told that the object, which lives, was
+//     deleted. Here: its last good version stays, marked stale.
+//   - When a handler stands still while one object changes for ever: every
+//     update waits in memory, without bound. Here: up to a stated bound all
+//     wait, beyond it the updates of a key fold; adds and deletes never do.
+//     (https://github.com/kubernetes/kubernetes/issues/137314,
+//     https://github.com/kubernetes/client-go/issues/1326)
+//   - When a watch cannot be started because of a 5xx or a reset connection:
+//     everything is listed again. Here: it watches again from where it was; it
+//     lists only when the version is gone.
+//     (https://github.com/kubernetes/kubernetes/issues/119646,
+//     https://github.com/kubernetes/kubernetes/issues/129683)
+//   - When a relist finds an object as it was: handlers get an Update from the
+//     object to itself. Here: nobody is told; who wants to hear of every object
+//     asks for a resync.
+//   - When an object of a list is not of the expected type: it is stored, since
+//     only watched objects are looked at. Here: it is reported and left out, as
+//     a watched one is.
+//   - When a watch neither ends when it was asked to nor brings anything, as
+//     one that died unnoticed: it is waited for, without end. Here: it is given
+//     up, and the next goes on from where it was.
+//   - When a server fails for an hour: waits grow, but begin anew at 0.8 s
+//     every two minutes. Here: waits grow to 30 to 60 s and stay there.
+//   - When a handler panics: the process ends without a word of which object.
+//     Here: the process ends, and the panic names handler and key.
+//   - When an index function gives an error: the write panics. Here: the object
+//     is stored, absent from that index, and the error is reported.
+//   - When somebody writes into what GetIndexers returned: it is the live map,
+//     without its lock. Here: it is a copy.
+//   - When a store is read while a write is at work: the read waits for the
+//     write. Here: reads wait for no index function.
+//   - When what was added to a MutationCache with IncludeAdds is read by key:
+//     it is forgotten with the first read. Here: it stays for its time.
+//   - When a process function cannot process an item now: ErrRequeue and
+//     AddIfNotPresent are gone: the item is lost. Here: ErrRequeue puts it
+//     back.
+//   - When a key is deleted from a FIFO and added again: it has its old place,
+//     and the queue grows with every Add and Delete. Here: it goes to the end.
+//   - When what is left of a FIFO's first batch is deleted: it has not synced
+//     until something else is popped. Here: it has synced.
+//   - When the last deltas of the first batch are being processed: a DeltaFIFO
+//     says that it has synced. Here: it says so when they have been.
+//   - When a DeltaFIFO's Replace fails in the middle: what came before is
+//     queued. Here: all or nothing.
+//   - When the first write to a DeltaFIFO has a key error: it counts as the
+//     first write, so that the queue has synced. Here: it changes nothing.
+//
 // # Keys
 //
 // Keys are strings here and a [store.Key] below; see keys.go.

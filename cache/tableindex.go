@@ -12,7 +12,7 @@ import (
 // noIndex is the error of an index that does not exist, in the words that
 // programs know.
 func noIndex(name string) error {
-	//lint:ignore ST1005 Programs compare it.
+	// The capital is client-go's, and programs compare the text.
 	return fmt.Errorf("Index with name %s does not exist (%w)", name, store.ErrNoIndex)
 }
 

@@ -42,12 +42,14 @@ func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
 type contextIgnoringLister struct{ Lister }
 
 func (l contextIgnoringLister) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	//lint:ignore SA1019 It is all that this lister has.
 	return l.List(options)
 }
 
 type contextIgnoringWatcher struct{ Watcher }
 
 func (w contextIgnoringWatcher) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	//lint:ignore SA1019 It is all that this watcher has.
 	return w.Watch(options)
 }
 

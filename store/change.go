@@ -87,6 +87,10 @@ type Op[T any] struct {
 	Delete bool
 	// HasObject says, for a Delete, that Object holds the final state.
 	HasObject bool
+	// IfChanged says, for a put of Apply, that it may be of what is held
+	// already: if Options.Equal says so, nothing is written and no change
+	// reported, as by Replace.
+	IfChanged bool
 	Object    T
 	// Memo is kept beside the object until its next write. It may be nil.
 	Memo Memo

@@ -33,7 +33,8 @@ type Options[T any] struct {
 
 	// Equal says that a listed object is the one that is held, so that Replace
 	// keeps the old one with its memo and reports no Updated change. Nil:
-	// Replace reports one for every object that was held already.
+	// Replace reports one for every object that was held already. Apply asks it
+	// for operations with IfChanged.
 	Equal func(old, obj T) bool
 }
 

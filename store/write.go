@@ -107,6 +107,9 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 			s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
 		default:
 			if at.found() {
+				if op.IfChanged && s.opts.Equal != nil && s.equal(op.Key, c.Old, op.Object) {
+					continue
+				}
 				c.Type = Updated
 			}
 			s.put(at, op.Key, op, b.Scope.ID)

@@ -291,3 +291,33 @@ func TestValuesAreStoredOnceAndObjectsThatAreNoPointersWork(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {
+	asked := 0
+	s := newStore(t, func(o *store.Options[*item]) {
+		o.Equal = func(old, obj *item) bool { asked++; return old.id == obj.id && old.rev == obj.rev }
+	})
+	held := pod(1, 1)
+	put(t, s, held)
+	again := batchOf(pod(1, 1), pod(2, 1))
+	for i := range again.Ops {
+		again.Ops[i].IfChanged = true
+	}
+	if c := s.Apply(again, nil); len(c) != 1 || c[0].Type != store.Added {
+		t.Errorf("an equal and a new object: %v", c)
+	}
+	if got, _ := s.Get(store.Key(held.id)); got != held {
+		t.Error("an equal object was written")
+	}
+	changed := batchOf(pod(1, 2))
+	changed.Ops[0].IfChanged = true
+	if c := s.Apply(changed, nil); len(c) != 1 || c[0].Type != store.Updated {
+		t.Errorf("a changed object: %v", c)
+	}
+	if asked != 2 {
+		t.Errorf("Equal was asked %d times, want 2", asked)
+	}
+	if c := s.Apply(batchOf(pod(1, 2)), nil); len(c) != 1 || asked != 2 {
+		t.Errorf("without IfChanged: %v, asked %d times", c, asked)
+	}
+}
