@@ -2,6 +2,7 @@ package kinglet_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,31 @@ import (
 // unversioned is a collection without versions, as those of fake clients are:
 // each watch begins with everything that exists.
 type unversioned struct {
+	mu sync.Mutex
+	// guarded by mu, all of them.
 	pods    []pod
 	watches int
 	watch   *watch.FakeWatcher
 }
 
+// latest is the watch that began last, and how many there were.
+func (u *unversioned) latest() (*watch.FakeWatcher, int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.watch, u.watches
+}
+
+func (u *unversioned) set(pods ...pod) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.pods = pods
+}
+
 func (u *unversioned) lister() *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			u.mu.Lock()
+			defer u.mu.Unlock()
 			list := &corev1.PodList{}
 			for _, p := range u.pods {
 				list.Items = append(list.Items, *p.DeepCopy())
@@ -34,6 +52,8 @@ func (u *unversioned) lister() *cache.ListWatch {
 			return list, nil
 		},
 		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			u.mu.Lock()
+			defer u.mu.Unlock()
 			u.watches++
 			u.watch = watch.NewFakeWithChanSize(10, false)
 			for _, p := range u.pods {
@@ -62,24 +82,26 @@ func TestAWatchWithoutVersionsThatBeginsAnewTellsOfWhatChangedAlone(t *testing.T
 		defer r.end()
 		rec.take()
 
-		u.watch.Modify(newPod("a", "n1"))
+		w, before := u.latest()
+		w.Modify(newPod("a", "n1"))
 		synctest.Wait()
 		expect(t, rec.take(), "Live Updated a on n1") // somebody said that it changed
 
-		before := u.watches
 		pass(time.Hour)
-		if u.watches < before+2 {
-			t.Fatalf("%d watches in an hour, the test is about those that begin anew", u.watches-before)
+		w, after := u.latest()
+		if after < before+2 {
+			t.Fatalf("%d watches in an hour, the test is about those that begin anew", after-before)
 		}
 		expect(t, rec.take())
 
-		u.pods = []pod{newPod("a", "n2"), newPod("b", "n1"), newPod("c", "n1")}
-		u.watch.Stop()
+		u.set(newPod("a", "n2"), newPod("b", "n1"), newPod("c", "n1"))
+		w.Stop()
 		pass(time.Hour)
 		expect(t, rec.take(), "Live Updated a on n2", "Live Added c on n1")
 
-		u.watch.Delete(newPod("b", "n1"))
-		u.watch.Add(newPod("b", "n1"))
+		w, _ = u.latest()
+		w.Delete(newPod("b", "n1"))
+		w.Add(newPod("b", "n1"))
 		synctest.Wait()
 		expect(t, rec.take(), "Live Deleted b on n1", "Live Added b on n1")
 	})
