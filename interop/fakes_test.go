@@ -217,11 +217,11 @@ func TestAWatchReactorsWatchIsFollowedThroughErrorsAndItsEnd(t *testing.T) {
 			if v := informer.LastSyncResourceVersion(); v != "7" {
 				t.Errorf("after a bookmark the version is %q", v)
 			}
-			// The version is gone, and a list must tell that b is as well. Whatever
-			// is on a list is an update.
+			// The version is gone, and a list must tell that b is as well. Of a,
+			// which is what it was, it tells nobody.
 			w.Error(&apierrors.NewResourceExpired("on purpose").ErrStatus)
 			w = <-watches
-			h.is(t, "delete unseen b", "update a")
+			h.is(t, "delete unseen b")
 			w.Delete(versioned("a", "8"))
 			h.is(t, "delete a")
 			// A watch that simply ends is begun again, without a list.
