@@ -78,17 +78,7 @@ func (f *DeltaFIFO) Update(obj any) error {
 // the queue, not in flight, and not among the known objects. The error is a
 // KeyError or the transformer's.
 func (f *DeltaFIFO) Delete(obj any) error {
-	return f.write(func() error {
-		switch gone, unknown := obj.(DeletedFinalStateUnknown); {
-		case !unknown:
-			return f.queue.Delete(obj)
-		case gone.Obj == nil:
-			f.queue.DeleteKey(gone.Key)
-		default:
-			f.queue.DeleteUnknown(gone.Key, gone.Obj)
-		}
-		return nil
-	})
+	return f.write(func() error { return deleteFrom(f.queue, obj) })
 }
 
 // AddIfNotPresent queues Deltas that were popped, unless something waits under

@@ -66,3 +66,24 @@ func knowledgeOf(gone DeletedFinalStateUnknown) fifo.Knowledge {
 	}
 	return fifo.LastSeen
 }
+
+// deletable is a queue of deltas, as far as deletes go.
+type deletable interface {
+	Delete(obj any) error
+	DeleteKey(key string)
+	DeleteUnknown(key string, lastSeen any)
+}
+
+// deleteFrom queues the delete of an object, or of what a
+// DeletedFinalStateUnknown knows of one.
+func deleteFrom(queue deletable, obj any) error {
+	switch gone, unknown := obj.(DeletedFinalStateUnknown); {
+	case !unknown:
+		return queue.Delete(obj)
+	case gone.Obj == nil:
+		queue.DeleteKey(gone.Key)
+	default:
+		queue.DeleteUnknown(gone.Key, gone.Obj)
+	}
+	return nil
+}

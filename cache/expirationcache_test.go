@@ -14,14 +14,14 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewTTLStore(MetaNamespaceKeyFunc, time.Minute)
 		add(t, s, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
-		time.Sleep(time.Minute)
+		elapse(time.Minute)
 		if len(s.List()) != 3 {
 			t.Fatal("something has expired at its time, not after it")
 		}
 		if err := s.Update(configMap("a", "2", 4)); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		if _, ok, _ := s.GetByKey("a/1"); ok {
 			t.Error("GetByKey finds what has expired")
 		}
@@ -37,7 +37,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Replace([]any{configMap("b", "1", 5), configMap("b", "2", 5)}, "7"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(59 * time.Second)
+		elapse(59 * time.Second)
 		if err := s.Delete(configMap("b", "2", 8)); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Resync(); err != nil || s.LastStoreSyncResourceVersion() != "9" {
 			t.Errorf("at %s: %v", s.LastStoreSyncResourceVersion(), err)
 		}
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		if len(s.List()) != 0 {
 			t.Error("what a Replace brought does not expire")
 		}
@@ -59,7 +59,7 @@ func TestNothingExpiresWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewTTLStore(MetaNamespaceKeyFunc, 0)
 		add(t, s, configMap("a", "1", 1))
-		time.Sleep(1000 * time.Hour)
+		elapse(1000 * time.Hour)
 		if len(s.List()) != 1 {
 			t.Error("an object has expired")
 		}

@@ -85,9 +85,9 @@ func TestAnOwnWriteIsForgottenAfterItsTimeOrWhenThereAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newOwnWrites(t, MutationCacheOptions{IncludeAdds: true, MaxCacheSize: 2})
 		w.Mutation(versionOfUID(5, "u"))
-		time.Sleep(5*time.Minute - time.Second)
+		elapse(5*time.Minute - time.Second)
 		w.shows("before its time is over", 5)
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		w.shows("after it", 0)
 		w.Mutation(versionOfUID(6, "u"))
 		w.Mutation(configMap("a", "2", 7))

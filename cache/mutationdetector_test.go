@@ -29,7 +29,7 @@ func TestAWriteIntoAnObjectIsFoundAndNamedAtTheLatestWhenTheDetectorEnds(t *test
 		d.AddObject(c)
 		d.AddObject(configMap("a", "2", 2))
 		d.AddObject("no object")
-		time.Sleep(3 * time.Second)
+		elapse(3 * time.Second)
 		synctest.Wait()                            // nobody compares it now
 		c.Data = map[string]string{"k": "written"} // found when it ends
 	})
@@ -42,10 +42,10 @@ func TestAnObjectIsLookedAfterForTwoMinutes(t *testing.T) {
 	found := detecting(t, func(d MutationDetector) {
 		c := configMap("a", "1", 1)
 		d.AddObject(c)
-		time.Sleep(mutationWindow + 5*time.Second)
+		elapse(mutationWindow + 5*time.Second)
 		synctest.Wait()
 		c.Name = "2"
-		time.Sleep(5 * time.Second)
+		elapse(5 * time.Second)
 		if n := d.(*mutationDetector).objects.Len(); n != 0 {
 			t.Errorf("%d objects are held", n)
 		}

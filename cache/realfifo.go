@@ -109,17 +109,7 @@ func (f *RealFIFO) Update(obj any) error {
 // Delete queues a Deleted delta, whether or not there is anything under the
 // key. The error is a KeyError or the transformer's.
 func (f *RealFIFO) Delete(obj any) error {
-	return f.change(func() error {
-		switch gone, unknown := obj.(DeletedFinalStateUnknown); {
-		case !unknown:
-			return f.queue.Delete(obj)
-		case gone.Obj == nil:
-			f.queue.DeleteKey(gone.Key)
-		default:
-			f.queue.DeleteUnknown(gone.Key, gone.Obj)
-		}
-		return nil
-	})
+	return f.change(func() error { return deleteFrom(f.queue, obj) })
 }
 
 // Replace queues a Deleted delta with a DeletedFinalStateUnknown for what is
