@@ -306,7 +306,9 @@ func TestAnInterfaceCostsNoAllocation(t *testing.T) {
 		for _, relist := range []bool{false, true} {
 			typed := listAllocations[*corev1.Pod](t, body, nil, relist)
 			open := listAllocations[any](t, body, &corev1.Pod{}, relist)
-			if open > typed+5 {
+			// One an object would be 200 more. Half of that, as pools keep
+			// what they like under the race detector.
+			if open > typed+100 {
 				t.Errorf("%s, relist %v: %v allocations, and %v as a *Pod", c.name, relist, open, typed)
 			}
 		}
