@@ -8,6 +8,8 @@
 //	go run ./wirebench -cluster PATH            # a real control plane, see measureCluster
 //	go run ./wirebench -profile DIR -runs 1 -rows '^json$'
 //
+// Interrupted, it prints and writes what it has.
+//
 // The work is package pods': 50,000 realistic pods, see there. The server is a
 // process of its own (this program, started again, around package replay),
 // which only sends what was encoded before. Each measurement is a process of

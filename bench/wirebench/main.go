@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -76,14 +77,21 @@ func run(ctx context.Context, o *options) error {
 		return fmt.Errorf("no row matches %q", o.rows)
 	}
 	start := time.Now()
+	broken := measureGroups(ctx, o, all)
+	// What took half an hour is not thrown away because it did not take an hour.
+	report := newReport(o, all, time.Since(start))
+	report.Partial = report.Partial || broken != nil
+	report.print(os.Stdout)
+	return errors.Join(broken, o.keep(report))
+}
+
+func measureGroups(ctx context.Context, o *options, all []*measured) error {
 	for _, g := range groups(all) {
 		if err := measureGroup(ctx, &g, o.runs, o.profile, os.Stderr); err != nil {
-			return err
+			return fmt.Errorf("not all rows were measured: %w", err)
 		}
 	}
-	report := newReport(o, all, time.Since(start))
-	report.print(os.Stdout)
-	return o.keep(report)
+	return nil
 }
 
 // keep writes the files that the options ask for.

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,5 +58,24 @@ func TestAQuickRunMeasuresInProcessesOfTheirOwn(t *testing.T) {
 	}
 	if err := run(t.Context(), &options{rows: "no such row", runs: 1, pods: 200}); err == nil {
 		t.Error("a row that does not exist is measured")
+	}
+}
+
+// TestAnInterruptedRunWritesWhatItHas is about the case in which that is nothing
+// yet; what was measured goes the same way.
+func TestAnInterruptedRunWritesWhatItHas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	out := filepath.Join(t.TempDir(), "figures.json")
+	if err := run(ctx, &options{quick: true, pods: 10_000, out: out}); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r Report
+	if err := json.Unmarshal(b, &r); err != nil || !r.Partial {
+		t.Errorf("%v: a partial report was due, not %s", err, b)
 	}
 }

@@ -15,7 +15,8 @@ type Report struct {
 	CPUs  int
 	Runs  int
 	Quick bool
-	// Partial says that there are rows which nobody asked for.
+	// Partial says that there are rows which nobody asked for, or which an
+	// interrupt came before.
 	Partial bool
 	Seconds float64
 	Results []Result
