@@ -1,0 +1,372 @@
+package faults_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// setup is what a test begins with.
+type setup struct {
+	// server are its options; Inject and Replicas are the rig's.
+	server apiserver.Options
+	// objects is how many there are: o0, o1 …; 3 if 0.
+	objects int
+	// script is played from the first request on; see also rig.arm.
+	script apiserver.Script
+	// replica puts a second server behind the address.
+	replica bool
+	// json has the test run in JSON as well.
+	json bool
+}
+
+// each runs body over every engine, with an informer that was just started, in
+// a bubble of its own. When body has returned, the informer has half an hour to
+// settle, and is then looked at for what must hold after any fault.
+func each(t *testing.T, s setup, body func(r *rig)) {
+	for _, e := range engines() {
+		for _, encoding := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
+			if encoding == runtime.ContentTypeJSON && !s.json {
+				continue
+			}
+			t.Run(e.name+"/"+encoding[strings.LastIndexAny(encoding, "./")+1:], func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { play(t, e, encoding, s, body) })
+			})
+		}
+	}
+}
+
+// rig is one informer with a server of its own.
+type rig struct {
+	t       *testing.T
+	engine  engine
+	storage *apiserver.Storage
+	server  *apiserver.Server
+	replica *apiserver.Server
+	inf     informer
+	told    *recorder
+
+	mu       sync.Mutex
+	inject   apiserver.Inject // guarded by mu, as all below
+	script   apiserver.Script
+	played   map[*apiserver.Fault]bool
+	between  func()
+	requests []request
+	errs     []error
+	// elsewhere counts the requests that the replica answered.
+	elsewhere int
+}
+
+// request is one that the server got.
+type request struct {
+	at    time.Time
+	what  string
+	fault bool
+}
+
+func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
+	r := &rig{t: t, engine: e, storage: apiserver.NewStorage(apiserver.ConfigMaps)}
+	r.arm(s.script)
+	if s.objects == 0 {
+		s.objects = 3
+	}
+	for i := range s.objects {
+		r.put(fmt.Sprintf("o%d", i), "1")
+	}
+	s.server.Inject = r.note
+	if s.replica {
+		r.replica = apiserver.New(r.storage, apiserver.Options{Inject: func(req *apiserver.Request) *apiserver.Fault {
+			f := r.note(req)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.elsewhere++
+			return f
+		}})
+		defer r.replica.Close()
+		s.server.Replicas = []*apiserver.Server{r.replica}
+	}
+	r.server = apiserver.New(r.storage, s.server)
+	defer r.server.Close()
+	cfg := r.server.Config()
+	cfg.ContentType = encoding
+	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper { return asking{rt, encoding} })
+	r.start(cfg)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); r.inf.Run(ctx) }()
+	body(r)
+	r.arm(nil)
+	r.pass(30 * time.Minute)
+	r.settled()
+	stop()
+	<-ended
+}
+
+// asking asks for one encoding.
+type asking struct {
+	http.RoundTripper
+	accept string
+}
+
+func (a asking) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Set("Accept", a.accept)
+	return a.RoundTripper.RoundTrip(req)
+}
+
+func (r *rig) start(cfg *rest.Config) {
+	inf, err := r.engine.start(cfg, func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, err)
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.inf, r.told = inf, newRecorder(inf)
+	if err := inf.AddHandler(r.told); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// note writes a request down, with what goes wrong with it.
+func (r *rig) note(req *apiserver.Request) *apiserver.Fault {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if do := r.between; do != nil {
+		r.between = nil
+		do()
+	}
+	f := r.inject(req)
+	r.played[f] = true
+	r.requests = append(r.requests, request{time.Now(), name(req), f != nil})
+	return f
+}
+
+// name is how tests write a request.
+func name(req *apiserver.Request) string {
+	o := &req.Options
+	switch {
+	case req.WatchList():
+		return "watch-list"
+	case o.Continue != "":
+		return "continue"
+	case req.Verb == "watch":
+		return "watch " + o.ResourceVersion
+	case o.ResourceVersion == "":
+		return "list latest"
+	case o.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan:
+		return "list from " + o.ResourceVersion
+	}
+	return "list " + o.ResourceVersion
+}
+
+// arm has the script played from the next request on. Of the one before, every
+// rule must have been played.
+func (r *rig) arm(script apiserver.Script) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.script {
+		if !r.played[&r.script[i].Fault] {
+			r.errorf("fault %d of the script did not happen", i)
+		}
+	}
+	r.inject, r.script, r.played = script.Inject(), script, map[*apiserver.Fault]bool{}
+}
+
+// disconnect breaks all connections off, and calls do, which may write to the
+// storage, before the next request is answered: nobody sees it happen.
+func (r *rig) disconnect(do func()) {
+	r.mu.Lock()
+	r.between = do
+	r.mu.Unlock()
+	r.server.Disconnect()
+}
+
+// took returns the requests since the last call of took or asked.
+func (r *rig) took() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reqs := r.requests
+	r.requests = nil
+	return reqs
+}
+
+// asked checks which requests there were since it was last called, those that
+// had a fault marked with a "!".
+func (r *rig) asked(want ...string) {
+	r.t.Helper()
+	r.sequence(r.took(), want...)
+}
+
+// sequence checks what requests were about.
+func (r *rig) sequence(reqs []request, want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, q := range reqs {
+		if q.fault {
+			q.what += "!"
+		}
+		got = append(got, q.what)
+	}
+	if !slices.Equal(got, want) {
+		r.errorf("asked for  %q\n       want %q", got, want)
+	}
+}
+
+// apart checks that so much time was between a request and the next.
+func (r *rig) apart(reqs []request, i int, least time.Duration) {
+	r.t.Helper()
+	if len(reqs) < i+2 {
+		r.errorf("%d requests, and the gap after number %d was asked for", len(reqs), i)
+		return
+	}
+	if gap := reqs[i+1].at.Sub(reqs[i].at); gap < least {
+		r.errorf("%s was followed by %s after %v, not %v", reqs[i].what, reqs[i+1].what, gap, least)
+	}
+}
+
+// heard checks what the handler was told since it was last called.
+func (r *rig) heard(want ...string) {
+	r.t.Helper()
+	if got := r.told.take(); !slices.Equal(got, want) {
+		r.errorf("was told %q\n     want %q", got, want)
+	}
+}
+
+// errorf fails the test, unless the engine is there for information.
+func (r *rig) errorf(format string, args ...any) {
+	r.t.Helper()
+	if r.engine.lenient {
+		r.t.Logf("otherwise: "+format, args...)
+		return
+	}
+	r.t.Errorf(format, args...)
+}
+
+// pass lets time pass in the bubble.
+func (r *rig) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// synced lets the informer sync, and forgets what it asked and was told.
+func (r *rig) synced() {
+	r.t.Helper()
+	r.pass(time.Second)
+	if !r.inf.HasSynced() {
+		r.t.Fatal("has not synced")
+	}
+	r.took()
+	r.told.take()
+}
+
+// put writes an object, and returns its version.
+func (r *rig) put(name, value string) string {
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"value": value}}
+	out, err := r.storage.Update(obj)
+	if err != nil {
+		out, err = r.storage.Create(obj)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return out.(object).ResourceVersion
+}
+
+func (r *rig) remove(name string) {
+	if _, err := r.storage.Delete(apiserver.ConfigMaps.GroupResource(), types.NamespacedName{Namespace: "default", Name: name}, nil); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// version is the server's.
+func (r *rig) version() string { return fmt.Sprint(r.storage.Revision()) }
+
+// values are those in the store, as "o0=1".
+func (r *rig) values() []string {
+	var out []string
+	for _, o := range r.inf.List() {
+		out = append(out, o.Name+"="+o.Data["value"])
+	}
+	slices.Sort(out)
+	return out
+}
+
+// shows checks what the store has.
+func (r *rig) shows(want ...string) {
+	r.t.Helper()
+	if got := r.values(); !slices.Equal(got, want) {
+		r.errorf("the store has %q\n         want %q", got, want)
+	}
+}
+
+// status checks the phase, and the last error by is; nil wants none.
+func (r *rig) status(phase kinglet.Phase, is func(error) bool) {
+	r.t.Helper()
+	if r.engine.lenient {
+		return // it has none
+	}
+	st := r.inf.Status()
+	if st.Phase != phase {
+		r.errorf("the phase is %v, want %v", st.Phase, phase)
+	}
+	if is == nil && st.LastError != nil || is != nil && !is(st.LastError) {
+		r.errorf("the last error is %v", st.LastError)
+	}
+}
+
+// reported says that one of the errors reported so far is so.
+func (r *rig) reported(what string, is func(error) bool) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.ContainsFunc(r.errs, is) {
+		r.errorf("no error that %s among %v", what, r.errs)
+	}
+}
+
+// settled checks that all is well in the end.
+func (r *rig) settled() {
+	r.t.Helper()
+	objs, revision := r.storage.List(apiserver.ConfigMaps.GroupResource())
+	got := r.inf.List()
+	slices.SortFunc(got, func(a, b object) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(objs, func(a, b runtime.Object) int { return strings.Compare(a.(object).Name, b.(object).Name) })
+	if len(got) != len(objs) {
+		r.errorf("the store has %d objects, the server %d", len(got), len(objs))
+	}
+	for i := range min(len(got), len(objs)) {
+		if !equality.Semantic.DeepEqual(got[i], objs[i]) {
+			r.errorf("the store has %s at %s, the server %s at %s", got[i].Name, got[i].ResourceVersion, objs[i].(object).Name, objs[i].(object).ResourceVersion)
+		}
+	}
+	if rv := r.inf.ResourceVersion(); rv != fmt.Sprint(revision) {
+		r.errorf("the store is at %s, the server at %d", rv, revision)
+	}
+	for _, crime := range r.told.crimes() {
+		r.errorf("was told %s", crime)
+	}
+	r.status(reflector.Watching, nil)
+	if q := r.inf.Quarantined(); len(q) > 0 {
+		r.errorf("still quarantined: %v", q)
+	}
+}

@@ -1,0 +1,127 @@
+package faults_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+const retryAfter = 7 * time.Second
+
+func throttled() error {
+	return apierrors.NewTooManyRequests("slow down", int(retryAfter/time.Second))
+}
+
+func internal() error {
+	return apierrors.NewInternalError(fmt.Errorf("etcdserver: leader changed"))
+}
+
+func unavailable() error {
+	return apierrors.NewServiceUnavailable("the server is currently unable to handle the request")
+}
+
+func badGateway() error {
+	return apierrors.NewGenericServerResponse(http.StatusBadGateway, "get", schema.GroupResource{}, "", "", 0, true)
+}
+
+func TestA429OnListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
+	each(t, setup{server: paged, script: apiserver.Script{
+		{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: throttled()}},
+	}}, func(r *rig) {
+		r.pass(2 * time.Minute)
+		reqs := r.took()
+		r.sequence(reqs, "watch-list", "list 0!", "list 0!", "list 0!", "list 0", "watch "+r.version())
+		for i := 1; i <= 3; i++ {
+			r.apart(reqs, i, retryAfter)
+		}
+		r.heard("add o0=1", "add o1=1", "add o2=1")
+	})
+}
+
+func TestA429OnWatchListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
+	each(t, setup{script: apiserver.Script{
+		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{Answer: throttled()}},
+	}}, func(r *rig) {
+		r.pass(time.Minute)
+		reqs := r.took()
+		r.sequence(reqs, "watch-list!", "watch-list")
+		r.apart(reqs, 0, retryAfter)
+	})
+}
+
+func TestA429OnWatchIsAskedAgainFromTheSameVersionAfterRetryAfter(t *testing.T) {
+	each(t, setup{}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 2, Fault: apiserver.Fault{Answer: throttled()}}})
+		r.disconnect(func() {
+			r.put("o0", "2")
+		})
+		r.pass(time.Minute)
+		reqs := r.took()
+		r.sequence(reqs, "watch "+at+"!", "watch "+at+"!", "watch "+at)
+		r.apart(reqs, 0, retryAfter)
+		r.apart(reqs, 1, retryAfter)
+		r.heard("update o0=2")
+	})
+}
+
+// Each of them is what a server says while it restarts, loses its leader, or
+// stands behind a proxy that has lost it.
+func TestServerErrorsOnListAreRetriedWithBackoffAndShown(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer error
+		is     func(error) bool
+	}{
+		"500": {internal(), apierrors.IsInternalError},
+		"502": {badGateway(), something},
+		"503": {unavailable(), apierrors.IsServiceUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, setup{server: paged, script: apiserver.Script{
+				{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: c.answer}},
+			}}, func(r *rig) {
+				r.pass(500 * time.Millisecond)
+				r.status(reflector.BackingOff, c.is)
+				r.pass(time.Minute)
+				reqs := r.took()
+				lists := reqs[1:]
+				for i, least := range []time.Duration{800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond} {
+					r.apart(lists, i, least)
+				}
+				if n := len(lists); n < 5 || lists[n-1].what != "watch "+r.version() {
+					r.errorf("asked for %v", reqs)
+				}
+				r.reported("says so", c.is)
+				r.heard("add o0=1", "add o1=1", "add o2=1")
+			})
+		})
+	}
+}
+
+func TestServerErrorsOnWatchLeadToTheSameWatchAgainAndToNoList(t *testing.T) {
+	for name, answer := range map[string]error{"500": internal(), "502": badGateway(), "503": unavailable()} {
+		t.Run(name, func(t *testing.T) {
+			each(t, setup{}, func(r *rig) {
+				r.synced()
+				at := r.version()
+				r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 5, Fault: apiserver.Fault{Answer: answer}}})
+				r.disconnect(func() {
+					r.put("o0", "2")
+					r.remove("o1")
+				})
+				r.shows("o0=1", "o1=1", "o2=1")
+				r.pass(5 * time.Minute)
+				r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at)
+				r.heard("update o0=2", "delete o1")
+			})
+		})
+	}
+}

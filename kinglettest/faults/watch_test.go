@@ -1,0 +1,154 @@
+package faults_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// short is what a watch that ends at once is called, by either package.
+func short(err error) bool {
+	_, ok := errors.AsType[*kc.VeryShortWatchError](err)
+	return ok || errors.Is(err, reflector.ErrShortWatch)
+}
+
+func TestAWatchThatClosesAtOnceAgainAndAgainIsBackedOffFromAndNeverListed(t *testing.T) {
+	each(t, setup{}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{EndAfter: -1}}})
+		r.disconnect(func() {
+			r.put("o0", "2")
+		})
+		r.pass(5 * time.Minute)
+		reqs := r.took()
+		for _, q := range reqs {
+			if q.what != "watch "+at || !q.fault {
+				r.errorf("asked for %s", q.what)
+			}
+		}
+		// 0.8, 1.6 … 25.6 s at least come to 51 s and six requests; 30 s each
+		// after that. Twice as long at most.
+		if n := len(reqs); n < 6 || n > 20 {
+			r.errorf("%d requests in five minutes", n)
+		}
+		r.reported("says that the watch was short", short)
+		r.shows("o0=1", "o1=1", "o2=1")
+		r.arm(nil)
+		r.pass(2 * time.Minute)
+		r.asked("watch " + at)
+		r.heard("update o0=2")
+	})
+}
+
+func TestAWatchThatEndsInGoodOrderIsGoneOnWithAtOnceFromItsLastEvent(t *testing.T) {
+	each(t, setup{json: true}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Fault: apiserver.Fault{EndAfter: 2}}})
+		var second string
+		r.disconnect(func() {
+			r.put("o0", "2")
+			second = r.put("o0", "3")
+			r.remove("o1")
+		})
+		r.pass(2 * time.Second)
+		r.asked("watch "+at+"!", "watch "+second)
+		r.heard("update o0=2", "update o0=3", "delete o1")
+	})
+}
+
+func TestABookmarkThatNeverComesIsWaitedForTenSecondsAndThenListed(t *testing.T) {
+	each(t, setup{script: apiserver.Script{
+		{Match: apiserver.On("watch-list"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}},
+	}}, func(r *rig) {
+		r.pass(9 * time.Second)
+		r.heard()
+		r.pass(2 * time.Second)
+		r.asked("watch-list!", "list 0", "watch "+r.version())
+		r.heard("add o0=1", "add o1=1", "add o2=1")
+		r.put("o0", "2")
+		r.pass(time.Second)
+		r.heard("update o0=2")
+		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
+	})
+}
+
+func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
+	each(t, setup{}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}}})
+		r.server.Disconnect()
+		r.pass(12 * time.Minute)
+		for _, q := range r.took() {
+			if q.what != "watch "+at {
+				r.errorf("asked for %s", q.what)
+			}
+		}
+		r.put("o0", "2")
+		r.pass(time.Second)
+		r.heard("update o0=2")
+	})
+}
+
+// A second event of one version is an Update that changes nothing, or none: a
+// watch of a program's own may have meant it.
+func TestEventsThatComeTwiceAreNoSecondAddOrDeleteAndNoStepBack(t *testing.T) {
+	each(t, setup{json: true, script: apiserver.Script{{Times: -1, Fault: apiserver.Fault{Duplicate: true}}}}, func(r *rig) {
+		r.told.repeats()
+		r.pass(5 * time.Second)
+		r.put("o0", "2")
+		r.put("o0", "3")
+		r.remove("o1")
+		r.put("o1", "again")
+		r.pass(5 * time.Second)
+		r.shows("o0=3", "o1=again", "o2=1")
+		r.asked("watch-list!")
+		lines := slices.DeleteFunc(r.told.take(), func(line string) bool { return strings.HasPrefix(line, "update") })
+		want := []string{"add o0=1", "add o1=1", "add o2=1", "delete o1", "add o1=again"}
+		if !slices.Equal(lines, want) {
+			r.errorf("was told %q\n     want %q", lines, want)
+		}
+	})
+}
+
+func TestAWatchThatEndsWithAnErrorStatusIsGoneOnWithFromItsLastEvent(t *testing.T) {
+	each(t, setup{json: true}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Fault: apiserver.Fault{EndAfter: 1, End: internal()}}})
+		var first string
+		r.disconnect(func() {
+			first = r.put("o0", "2")
+			r.put("o0", "3")
+		})
+		r.pass(time.Minute)
+		r.asked("watch "+at+"!", "watch "+first)
+		r.heard("update o0=2", "update o0=3")
+	})
+}
+
+func TestAnErrorStatusAtOneVersionAgainAndAgainEndsInOneRelist(t *testing.T) {
+	each(t, setup{}, func(r *rig) {
+		r.synced()
+		at := r.version()
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 3, Fault: apiserver.Fault{EndAfter: -1, End: internal()}}})
+		r.disconnect(func() {
+			r.put("o0", "2")
+		})
+		r.pass(2 * time.Minute)
+		r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch-list")
+		r.heard("update o0=2")
+		r.reported("is the server's", apierrors.IsInternalError)
+	})
+}
