@@ -258,6 +258,7 @@ func (i *Informer[T]) Status() Status {
 		Events:          r.Events,
 		Lists:           r.Lists,
 		Watches:         r.Watches,
+		SilentWatches:   r.SilentWatches,
 		Quarantined:     keys,
 		Failures:        failures,
 		Degraded:        r.Degraded,

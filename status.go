@@ -31,6 +31,10 @@ type Status struct {
 	Bytes uint64
 	// Events, Lists and Watches count what was received and asked for.
 	Events, Lists, Watches uint64
+	// SilentWatches were given up because the server, which sends bookmarks
+	// otherwise, said nothing on them for three bookmark intervals; another
+	// watch from the same version followed each at once.
+	SilentWatches uint64
 	// Quarantined counts keys whose latest version could not be taken in,
 	// Failures the versions that could not, ever; see Informer.Quarantined.
 	Quarantined int

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
@@ -75,6 +76,7 @@ func fromNetwork(err error) bool {
 	)
 	return errors.As(err, &network) || errors.As(err, &system) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
+		utilnet.IsHTTP2ConnectionLost(err) || // a ping had no answer
 		errors.As(err, &malformed) || errors.As(err, &large)
 }
 

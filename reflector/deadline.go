@@ -21,56 +21,92 @@ var (
 // whether something has come.
 type deadline struct {
 	cancel context.CancelCauseFunc
+	origin time.Time // all other times are spans since then
 
-	mu      sync.Mutex
-	silence *time.Timer   // guarded by mu
-	alarm   *time.Timer   // guarded by mu; nil without an alarm
-	quiet   time.Duration // guarded by mu; how long nothing may come
-	floor   time.Time     // guarded by mu; silence does not count before
-	last    time.Time     // guarded by mu; when something came last
+	mu       sync.Mutex
+	silence  *time.Timer   // guarded by mu
+	alarm    *time.Timer   // guarded by mu; nil without an alarm
+	patience patience      // guarded by mu
+	last     time.Duration // guarded by mu; when something came last
+	busy     bool          // guarded by mu; what came is being taken in
+}
+
+// patience is how long nothing may come.
+type patience struct {
+	// quiet, but not before floor.
+	quiet time.Duration
+	floor time.Duration
+	// idle is the same at any time, 0 if for ever.
+	idle time.Duration
+}
+
+// patienceOf is what e says of a request sent at start with the given timeout.
+func patienceOf(e *machine.Effect, start, timeout time.Duration) patience {
+	p := patience{quiet: time.Duration(e.Silence), idle: time.Duration(e.Idle)}
+	if e.PastTimeout {
+		p.floor = start + timeout + p.quiet
+	}
+	return p
+}
+
+// end is when it is at an end, if nothing comes after last.
+func (p *patience) end(last time.Duration) time.Duration {
+	end := max(last+p.quiet, p.floor)
+	if p.idle > 0 {
+		end = min(end, last+p.idle)
+	}
+	return end
 }
 
 // newDeadline begins to wait; stop must be called.
-func newDeadline(cancel context.CancelCauseFunc, quiet time.Duration, floor time.Time) *deadline {
-	d := &deadline{cancel: cancel, quiet: quiet, floor: floor, last: time.Now()}
+func newDeadline(cancel context.CancelCauseFunc, origin time.Time, p patience) *deadline {
+	d := &deadline{cancel: cancel, origin: origin, patience: p, last: time.Since(origin)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.silence = time.AfterFunc(time.Until(d.dueLocked()), d.look)
+	d.silence = time.AfterFunc(d.leftLocked(), d.look)
 	return d
 }
 
-func (d *deadline) dueLocked() time.Time {
-	due := d.last.Add(d.quiet)
-	if due.Before(d.floor) {
-		return d.floor
-	}
-	return due
+// leftLocked is how much longer nothing may come.
+func (d *deadline) leftLocked() time.Duration {
+	return d.patience.end(d.last) - time.Since(d.origin)
 }
 
 // look ends the request if it is due.
 func (d *deadline) look() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if left := time.Until(d.dueLocked()); left > 0 {
+	if d.busy {
+		// Nobody reads, so nothing can come.
+		d.last = time.Since(d.origin)
+	}
+	if left := d.leftLocked(); left > 0 {
 		d.silence.Reset(left)
 		return
 	}
 	d.cancel(errSilence)
 }
 
-// touch notes that something came now.
-func (d *deadline) touch(now time.Time) {
+// came notes that something came now, and is being taken in.
+func (d *deadline) came(now time.Duration) {
 	d.mu.Lock()
-	d.last = now
+	d.last, d.busy = now, true
+	d.mu.Unlock()
+}
+
+// taken notes that what came has been taken in, and that more may come.
+func (d *deadline) taken(now time.Duration) {
+	d.mu.Lock()
+	d.last, d.busy = now, false
 	d.mu.Unlock()
 }
 
 // relax changes what is waited for.
-func (d *deadline) relax(quiet time.Duration, floor time.Time) {
+func (d *deadline) relax(p patience) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.quiet, d.floor = quiet, floor
-	d.silence.Reset(time.Until(d.dueLocked()))
+	d.patience = p
+	d.silence.Reset(d.leftLocked())
 }
 
 // setAlarm ends the request after a while.
@@ -88,14 +124,4 @@ func (d *deadline) stop() {
 	if d.alarm != nil {
 		d.alarm.Stop()
 	}
-}
-
-// due is when silence counts at the earliest, for a request sent at start with
-// the given timeout.
-func due(start time.Time, timeout time.Duration, e *machine.Effect) (quiet time.Duration, floor time.Time) {
-	quiet = time.Duration(e.Silence)
-	if e.PastTimeout {
-		floor = start.Add(timeout + quiet)
-	}
-	return quiet, floor
 }

@@ -50,6 +50,30 @@
 // bookmarks do not mark the end, is left for a paged list, and tried again with
 // a list that is due an hour or more later.
 //
+// # Silence
+//
+// A dead peer is the source's to notice: see package source. A stream may also
+// go silent behind a proxy that still answers, pings and all. A server that
+// sends bookmarks has a pace, which the reflector learns: the longest of the
+// last 16 to 31 intervals, once three were seen, on any of its streams. A
+// stream on which neither an event nor a bookmark comes for three such
+// intervals (and at least 15 s) is followed by another watch from the same
+// version: no list, no wait, no error, only Status.SilentWatches. While the
+// sink is taking something in, nobody reads, and nothing counts as silence.
+//
+// If what was missed comes at once on the next stream, the last one was dead.
+// Otherwise it may have been alive, and its silence counts as an interval from
+// then on: a false alarm costs one watch, and the next silence has to be three
+// times as long. So it does with a stream that was dead while nothing changed,
+// which nobody can tell from an alarm that was false.
+//
+// Where a server sends no bookmarks, silence says nothing: only a stream that
+// is silent past the timeout that was asked for (5 to 10 minutes) is given up,
+// 30 s later.
+//
+// This costs a stream one timer of the runtime's, which it had before, and
+// which looks once in that time whether something came; no goroutine.
+//
 // # How it is built
 //
 // Package machine, internal to this one, is the protocol: a state machine that

@@ -25,9 +25,10 @@ type driver[T any] struct {
 	// alarm is for the request in next; negative without one.
 	alarm time.Duration
 
-	// deadline, sent and timeout are of the request under way.
+	// deadline, sent and timeout are of the request under way; it was sent so
+	// long after the reflector's origin.
 	deadline *deadline
-	sent     time.Time
+	sent     time.Duration
 	timeout  time.Duration
 
 	// doubtful is the key and version of the last Doubt.
@@ -72,8 +73,8 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	return true
 }
 
-// at is the machine's time.
-func (d *driver[T]) at(t time.Time) machine.Nanos { return machine.Nanos(t.Sub(d.reflector.origin)) }
+// clock is the machine's time. To read it costs half of a time.Now.
+func (d *driver[T]) clock() time.Duration { return time.Since(d.reflector.origin) }
 
 // draw picks a span from [low, high).
 func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
@@ -109,9 +110,8 @@ func (d *driver[T]) send(parent context.Context) {
 //
 //go:noinline
 func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
-	d.sent, d.timeout = time.Now(), d.draw(d.now.Min, d.now.Max)
-	quiet, floor := due(d.sent, d.timeout, &d.now)
-	d.deadline = newDeadline(cancel, quiet, floor)
+	d.sent, d.timeout = d.clock(), d.draw(d.now.Min, d.now.Max)
+	d.deadline = newDeadline(cancel, d.reflector.origin, patienceOf(&d.now, d.sent, d.timeout))
 	if d.alarm >= 0 {
 		d.deadline.setAlarm(d.alarm)
 	}
@@ -157,7 +157,7 @@ func (d *driver[T]) watch(ctx context.Context) error {
 
 // step takes in what concerns no page and no event.
 func (d *driver[T]) step(in machine.Input) {
-	in.At = d.at(time.Now())
+	in.At = machine.Nanos(d.clock())
 	effects := d.machine.Step(in)
 	for i := range effects {
 		d.perform(&effects[i])
@@ -172,7 +172,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.List, machine.Watch, machine.Wait:
 		d.next, d.alarm = *e, -1
 	case machine.Patience:
-		d.deadline.relax(due(d.sent, d.timeout, e))
+		d.deadline.relax(patienceOf(e, d.sent, d.timeout))
 	case machine.SetAlarm:
 		d.alarm = d.draw(e.Min, e.Max)
 		if d.next.Kind == 0 {

@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"errors"
-	"time"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
@@ -14,11 +13,11 @@ func (d *driver[T]) page(page source.Page[T]) error {
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}
-	now := time.Now()
-	d.deadline.touch(now)
+	now := d.clock()
+	d.deadline.came(now)
 	in := machine.Input{
 		Kind:      machine.Page,
-		At:        d.at(now),
+		At:        machine.Nanos(now),
 		Items:     int64(len(page.Items)),
 		Version:   page.ResourceVersion,
 		Continue:  page.Continue,
@@ -49,8 +48,8 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}
-	now := time.Now()
-	d.deadline.touch(now)
+	now := d.clock()
+	d.deadline.came(now)
 	// batch[first:end] waits to be applied, which leads to version.
 	first, end, version := 0, 0, ""
 	flush := func() {
@@ -63,7 +62,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	for i := range batch {
 		event := &batch[i]
 		in := input(event)
-		in.At = d.at(now)
+		in.At = machine.Nanos(now)
 		if in.Event <= machine.Deleted && d.machine.Doubts(in.Version) {
 			flush()
 			in.Held, in.HeldVersion = d.held(event.Key)
@@ -102,6 +101,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 // settle ends what a page or a batch brought about.
 func (d *driver[T]) settle() error {
 	d.share()
+	d.deadline.taken(d.clock())
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}

@@ -70,7 +70,8 @@ type Options struct {
 	// the last error too.
 	OnError func(error)
 	// OnStatus is called after each change of phase, of the last error, of
-	// Synced, Epoch or Degraded. Counts change far more often and are not
+	// Synced, Epoch or Degraded, and after a silent watch was given up
+	// (Status.SilentWatches). Other counts change far more often and are not
 	// told. Called as OnError is. May be nil.
 	OnStatus func(Status)
 

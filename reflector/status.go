@@ -62,6 +62,14 @@ type Status struct {
 	// Duplicates are events left out, since the sink had that state or a
 	// later one of the object.
 	Duplicates uint64
+	// SilentWatches were given up before their timeout, because nothing came
+	// on them for three times as long as BookmarkInterval; a watch from the
+	// same version followed each at once.
+	SilentWatches uint64
+	// BookmarkInterval is the pace at which the server sends bookmarks: the
+	// longest of the last 16 to 31 intervals. 0 until three were seen; a
+	// silent watch means nothing as long.
+	BookmarkInterval time.Duration
 	// Unreadable is how often something came whose identity could not be
 	// read.
 	Unreadable uint64
@@ -81,24 +89,26 @@ func (r *Reflector[T]) Status() Status {
 
 func (r *Reflector[T]) describe(s *machine.State) Status {
 	status := Status{
-		Phase:           s.Phase,
-		Since:           r.time(s.Since),
-		Synced:          s.Synced,
-		ResourceVersion: s.Version,
-		Epoch:           s.Epoch,
-		Degraded:        s.Degraded(),
-		Received:        s.List.Received,
-		Remaining:       s.List.Remaining,
-		Bytes:           s.Counts.Bytes,
-		Lists:           s.Counts.Lists,
-		Streams:         s.Counts.Streams,
-		Watches:         s.Counts.Watches,
-		Published:       s.Counts.Published,
-		Events:          s.Counts.Events,
-		Bookmarks:       s.Counts.Bookmarks,
-		Duplicates:      s.Counts.Duplicates,
-		Unreadable:      s.Counts.Unreadable,
-		Errors:          s.Counts.Failures,
+		Phase:            s.Phase,
+		Since:            r.time(s.Since),
+		Synced:           s.Synced,
+		ResourceVersion:  s.Version,
+		Epoch:            s.Epoch,
+		Degraded:         s.Degraded(),
+		Received:         s.List.Received,
+		Remaining:        s.List.Remaining,
+		Bytes:            s.Counts.Bytes,
+		Lists:            s.Counts.Lists,
+		Streams:          s.Counts.Streams,
+		Watches:          s.Counts.Watches,
+		Published:        s.Counts.Published,
+		Events:           s.Counts.Events,
+		Bookmarks:        s.Counts.Bookmarks,
+		Duplicates:       s.Counts.Duplicates,
+		SilentWatches:    s.Counts.SilentWatches,
+		BookmarkInterval: time.Duration(s.Pulse.Interval()),
+		Unreadable:       s.Counts.Unreadable,
+		Errors:           s.Counts.Failures,
 	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {
@@ -151,8 +161,10 @@ type notes struct {
 	degraded bool
 	failed   machine.Class
 	failures uint64
+	silent   uint64
 }
 
 func noteworthy(s *machine.State) notes {
-	return notes{s.Phase, s.Since, s.Synced, s.Epoch, s.Degraded(), s.Failure.Class, s.Counts.Failures}
+	return notes{s.Phase, s.Since, s.Synced, s.Epoch, s.Degraded(), s.Failure.Class, s.Counts.Failures,
+		s.Counts.SilentWatches}
 }

@@ -8,7 +8,7 @@ const (
 	// for as long as Silence says.
 	List EffectKind = iota + 1
 	// Watch: send Request as a WATCH, with a timeout drawn from [Min, Max).
-	// Silence and PastTimeout are as in Patience.
+	// Silence, PastTimeout and Idle are as in Patience.
 	Watch
 	// Wait: for a span drawn from [Min, Max), then step with a Timer.
 	Wait
@@ -17,7 +17,8 @@ const (
 
 	// Patience: the request under way is to be given up, with Silence, when
 	// nothing came for as long as Silence says; if PastTimeout is set, no
-	// sooner than that long after the request's timeout.
+	// sooner than that long after the request's timeout. If Idle is not 0,
+	// also whenever nothing came for that long.
 	Patience
 	// SetAlarm: end the watch that is under way, or asked for just now, and
 	// step with an Alarm, after a span drawn from [Min, Max), unless it is
@@ -62,6 +63,7 @@ type Effect struct {
 	PastTimeout bool
 	Min, Max    Nanos
 	Silence     Nanos
+	Idle        Nanos
 	Version     string
 	Request     Request
 	Failure     Failure

@@ -92,7 +92,8 @@ func (m *Machine) follow() {
 	m.Synthetic = false
 	m.Streamability = Untried
 	m.enter(Watching)
-	m.emit(Effect{Kind: Patience, Silence: watchGrace, PastTimeout: true})
+	m.listen()
+	m.adjust()
 	m.arm()
 }
 

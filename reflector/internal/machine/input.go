@@ -15,7 +15,7 @@ const (
 	// ended in good order.
 	Ended
 	// Silence says that the driver ended the request, because nothing came
-	// for as long as the request's effect allowed.
+	// for as long as the last Patience, or the request's own effect, allowed.
 	Silence
 	// Alarm says that the driver ended the request because the time of an
 	// Alarm effect was up.

@@ -186,4 +186,4 @@ func (m *Machine) forgetVersion() {
 
 // vanished notes that the resource is not there: what comes back under its
 // name may be served by somebody else.
-func (m *Machine) vanished() { m.Streamability = Untried }
+func (m *Machine) vanished() { m.Streamability, m.Pulse = Untried, Pulse{} }

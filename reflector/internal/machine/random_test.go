@@ -17,7 +17,7 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	const machines, inputs = 4000, 250
-	published, epochs, unordered, healed := 0, uint64(0), 0, 0
+	published, epochs, unordered, healed, silent := 0, uint64(0), 0, 0, uint64(0)
 	for i := range uint64(machines) {
 		w := newWorld(seed, i)
 		for range inputs {
@@ -28,14 +28,15 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 		}
 		published += int(w.m.Counts.Published)
 		epochs += w.m.Epoch
+		silent += w.m.Counts.SilentWatches
 		if w.m.Unordered {
 			unordered++
 		}
 		healed += w.alarms
 	}
 	// The test must have been where it matters.
-	t.Logf("%d lists published, %d epochs, %d machines without order, %d alarms", published, epochs, unordered, healed)
-	if published < machines || epochs == 0 || unordered == 0 || healed == 0 {
+	t.Logf("%d lists published, %d epochs, %d machines without order, %d alarms, %d silent watches", published, epochs, unordered, healed, silent)
+	if published < machines || epochs == 0 || unordered == 0 || healed == 0 || silent == 0 {
 		t.Error("the random inputs did not reach all that they should")
 	}
 }
@@ -218,6 +219,14 @@ func (w *world) step(in Input) error {
 	if after.Degraded() && after.Phase == Watching && !after.Heal.Armed {
 		return fmt.Errorf("degraded, and nothing arranged")
 	}
+	if after.Counts.SilentWatches > before.Counts.SilentWatches {
+		if in.Kind != Silence || before.Pulse.Intervals < pulseLearned || in.At-before.Pulse.Heard < silentLeast {
+			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Pulse.Heard)
+		}
+		if after.Phase != Watching || after.Request.Version != before.Version {
+			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)
+		}
+	}
 	if w.hasty > 8 {
 		return fmt.Errorf("%d requests without anything moving", w.hasty)
 	}
@@ -256,6 +265,13 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		}
 		if e.Silence <= 0 {
 			return fmt.Errorf("unlimited patience")
+		}
+		if err := w.checkIdle(e); err != nil {
+			return err
+		}
+	case Patience:
+		if err := w.checkIdle(e); err != nil {
+			return err
 		}
 	case Wait:
 		if w.requested || w.waiting {
@@ -298,6 +314,17 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if before.Phase != Watching {
 			return fmt.Errorf("applies while %v", before.Phase)
 		}
+	}
+	return nil
+}
+
+// checkIdle is wrong if a watch may be silent for too short, for ever although
+// the server's pace is known, or for any time although it is not.
+func (w *world) checkIdle(e Effect) error {
+	watching := e.Kind == Patience || e.Request.Verb == VerbWatch
+	known := watching && w.m.Pulse.Intervals >= pulseLearned
+	if known != (e.Idle > 0) || known && e.Idle < max(silentLeast, silentIntervals*w.m.Pulse.Interval()) {
+		return fmt.Errorf("idle for %v with %+v", e.Idle, w.m.Pulse)
 	}
 	return nil
 }

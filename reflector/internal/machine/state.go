@@ -110,6 +110,9 @@ type Counts struct {
 	// Duplicates are events left out because the store had that state or a
 	// later one.
 	Duplicates uint64
+	// SilentWatches were given up before their timeout, since the server,
+	// whose pace was known, said nothing on them.
+	SilentWatches uint64
 	// Unreadable is how often something came that could not be told apart.
 	Unreadable uint64
 	// Failures reported.
@@ -180,6 +183,7 @@ type State struct {
 
 	Backoff Backoff
 	Heal    Heal
+	Pulse   Pulse
 
 	// Failure is the last one; zero once healthy again.
 	Failure Failure
@@ -339,8 +343,9 @@ func (m *Machine) silence() {
 	case Streaming:
 		m.withhold(Stalled)
 	case Watching:
-		// The server was to end this watch and did not, and nobody knows
-		// since when the line is dead.
+		// The server was to send a bookmark, or to end this watch, and did
+		// not, and nobody knows since when the line is dead.
+		m.silent()
 		m.watch()
 	}
 }

@@ -152,6 +152,9 @@ func duration(n Nanos) string {
 func between(e Effect) string { return duration(e.Min) + " to " + duration(e.Max) }
 
 func patience(e Effect) string {
+	if e.PastTimeout && e.Idle > 0 {
+		return "give up when silent for " + duration(e.Idle) + ", or " + duration(e.Silence) + " past the timeout"
+	}
 	if e.PastTimeout {
 		return "give up when silent " + duration(e.Silence) + " past the timeout"
 	}
@@ -249,6 +252,7 @@ func portrait(s *State) string {
 	add(s.Streamability == Withheld, "streaming withheld")
 	add(s.Refusals > 0, "%d refusals", s.Refusals)
 	add(s.Counts.Duplicates > 0, "%d duplicates", s.Counts.Duplicates)
+	add(s.Counts.SilentWatches > 0, "%d silent watches", s.Counts.SilentWatches)
 	add(s.Degraded(), "degraded")
 	add(s.Failure.Class != NoFailure, "failing: %v", s.Failure.Err)
 	return strings.Join(parts, "; ")

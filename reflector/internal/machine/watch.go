@@ -9,21 +9,24 @@ func (m *Machine) watch() {
 	// From no version a server sends what exists as Added, in no order, so
 	// that their versions say nothing about how far it has come.
 	m.Synthetic = r.Version == "" || r.Version == "0"
+	m.listen()
 	m.emit(Effect{Kind: Watch, Request: r,
 		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
-		Silence: watchGrace, PastTimeout: true})
+		Silence: watchGrace, PastTimeout: true, Idle: m.Pulse.patience()})
 	m.arm()
 }
 
 // live takes one event of a watch.
 func (m *Machine) live(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
+	m.Pulse.Heard = m.now
 	switch in.Event {
 	case Added, Modified, Deleted:
 		m.Counts.Events++
 		m.object(in)
 	case Bookmark:
 		m.Counts.Bookmarks++
+		m.beat()
 		m.healthy()
 		if m.newer(in.Version) {
 			m.advance(in.Version)
@@ -52,6 +55,7 @@ func (m *Machine) object(in *Input) {
 	}
 	if !synthetic && m.newer(in.Version) {
 		m.advance(in.Version)
+		m.moved()
 	}
 	m.emit(Effect{Kind: Apply, Version: m.Version})
 	if in.Unreadable > 0 {
