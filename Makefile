@@ -72,7 +72,7 @@ long-cluster: $(BIN)/staticcheck
 	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
-	$(GO) test -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
+	$(GO) test -p 1 -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 	$(GO) test -C interop -race -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults, kinglet's and client-go's.
@@ -80,6 +80,20 @@ TORTURE_FOR ?= 10m
 .PHONY: torture
 torture:
 	$(GO) test -run . -v -timeout 24h ./kinglettest/torture -args -for $(TORTURE_FOR) -clientgo
+
+# Informers on a real control plane that is killed, compacted and cut off, for
+# long; then as many rounds of starting and stopping them, and of creating and
+# deleting a definition under one. What they find is also in bin, as JSON.
+SOAK_FOR ?= 20m
+ROUNDS ?= 1000
+.PHONY: soak rounds
+soak: $(BIN)/kinglet-cluster
+	$(GO) build -o $(BIN)/soak ./e2e/soak
+	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
+
+rounds: $(BIN)/kinglet-cluster
+	$(GO) build -o $(BIN)/soak ./e2e/soak
+	$(BIN)/soak -rounds $(ROUNDS) -cluster $(BIN)/kinglet-cluster -out $(BIN)/rounds.json
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// lookAgain is how long a checkpoint waits before it compares again.
+const lookAgain = 250 * time.Millisecond
+
+// checkpoint returns once every resident has been found equal to the server,
+// and its handlers to it; or, when patience is at its end, with an error that
+// says what differs. Nobody writes ConfigMaps meanwhile.
+func (s *soak) checkpoint(ctx context.Context) error {
+	began := time.Now()
+	patient, cancel := context.WithTimeout(ctx, s.o.patience)
+	defer cancel()
+	waiting, last := s.members, ""
+	for {
+		truths, err := s.truths(patient)
+		var differ []string
+		if err == nil {
+			if waiting, differ, err = s.compare(waiting, truths); err != nil {
+				return err
+			}
+			if len(waiting) == 0 {
+				return s.passed(began, last, truths)
+			}
+			last = waiting[len(waiting)-1].name
+		}
+		pause(patient, lookAgain)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case patient.Err() != nil && err != nil:
+			return fmt.Errorf("the server does not answer: %w", err)
+		case patient.Err() != nil:
+			return fmt.Errorf("guarantee 1: %v after the end of trouble, %d of %d informers are not equal to the server:\n%s",
+				s.o.patience, len(waiting), len(s.members), strings.Join(differ, "\n"))
+		}
+	}
+}
+
+// truths lists what residents are compared with.
+func (s *soak) truths(ctx context.Context) (map[*collection]objects, error) {
+	out := map[*collection]objects{}
+	for _, r := range s.members {
+		if out[r.of] != nil {
+			continue
+		}
+		truth, err := r.of.truth(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out[r.of] = truth
+	}
+	return out, nil
+}
+
+// compare returns those residents that differ from the truth, and how. The
+// error is of what no waiting mends.
+func (s *soak) compare(waiting []*resident, truths map[*collection]objects) (unequal []*resident, differ []string, err error) {
+	for _, r := range waiting {
+		held := r.held()
+		d := differences(truths[r.of], held)
+		for _, l := range r.ledgers {
+			behind, wrong := l.compare(held)
+			d = append(d, behind...)
+			if len(wrong) > 0 {
+				err = errors.Join(err, fmt.Errorf("guarantee 4: %s", strings.Join(wrong, "; ")))
+			}
+		}
+		st := r.run.Status()
+		if st.Degraded || st.Quarantined > 0 {
+			err = errors.Join(err, fmt.Errorf("guarantee 7: %s could not take in %d objects (degraded: %v): %v", r.name, st.Quarantined, st.Degraded, r.suspect()))
+		}
+		if len(d) > 0 {
+			unequal = append(unequal, r)
+			differ = append(differ, fmt.Sprintf("%s, %s since %s, last error %v: %d differences, %s",
+				r.name, st.Phase, st.Since.Format(time.TimeOnly), st.LastError, len(d), strings.Join(d[:min(len(d), 5)], "; ")))
+		}
+	}
+	return unequal, differ, err
+}
+
+// differences compares by UID, resource version and content.
+func differences(want, got objects) []string {
+	var differ []string
+	for key, w := range want {
+		switch g := got[key]; {
+		case g == nil:
+			differ = append(differ, fmt.Sprintf("%s (%s) is missing", key, version(w)))
+		case version(g) != version(w):
+			differ = append(differ, fmt.Sprintf("%s is %s, the server has %s", key, version(g), version(w)))
+		case !equality.Semantic.DeepEqual(w, g):
+			differ = append(differ, fmt.Sprintf("%s at %s has another content than the server's: %v and %v", key, version(w), g, w))
+		}
+	}
+	for key, g := range got {
+		if want[key] == nil {
+			differ = append(differ, fmt.Sprintf("%s (%s) is not on the server", key, version(g)))
+		}
+	}
+	return differ
+}
+
+// passed notes and prints a checkpoint that found everything equal.
+func (s *soak) passed(began time.Time, last string, truths map[*collection]objects) error {
+	g, err := read()
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, t := range truths {
+		count += len(t)
+	}
+	c := Checkpoint{At: time.Since(s.began).Seconds(), Objects: count, Took: time.Since(began).Seconds(), Last: last, Gauge: g}
+	s.figures.Checkpoints = append(s.figures.Checkpoints, c)
+	ledgers := 0
+	for _, r := range s.members {
+		ledgers += len(r.ledgers)
+	}
+	s.printf("checkpoint %d: after %.1f s all %d informers and %d handlers equal the server (%d objects in %d lists); %v",
+		len(s.figures.Checkpoints), c.Took, len(s.members), ledgers, count, len(truths), g)
+	return nil
+}

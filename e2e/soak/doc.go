@@ -1,0 +1,45 @@
+// Command soak runs kinglet's informers on a real control plane for long, under
+// all that goes wrong in a cluster's life, and looks again and again whether
+// they still equal the server:
+//
+//	go run ./e2e/soak                        # 20 minutes; make soak
+//	go run ./e2e/soak -for 3m -out soak.json
+//	go run ./e2e/soak -rounds 1000           # make rounds
+//
+// It exits with 1 if anything is wrong, and says what; with 130 after Ctrl-C.
+//
+// # A soak
+//
+// Residents are informers that run throughout, behind a TCP proxy of the soak's
+// own: typed (protobuf, JSON, on a connection of their own) and from the
+// drop-in (the fast path, a door, plain closures). Each has handlers that keep a
+// ledger: whether what they are told is a legal history, and what it adds up
+// to. A cycle, a minute by default, has at once
+//
+//   - churn: ConfigMaps created, updated, deleted and replaced in many
+//     namespaces, and deployments rolled and scaled, whose pods come and go;
+//   - trouble, dealt from a shuffled deck: connections reset, torn in the midst
+//     of a frame, half-open (nothing is forwarded, and nobody told), slow, or
+//     refused; the API server killed and started; etcd compacted, with the
+//     server up and with the server down, so that every watch has expired;
+//   - one handler of each resident stalled;
+//   - visitors: informers started and stopped by the hundred;
+//   - handlers that panic, each in a process of its own: see panicking.go.
+//
+// Then comes a checkpoint: churn rests, and every store must come to equal a
+// fresh list by a client that is not kinglet's and does not use the proxy, by
+// UID, version and content; and every ledger must hold the very objects of its
+// store. Half-open connections are not mended for it: they have to be noticed.
+//
+// At the end everything stops. Goroutines, live heap and open files are compared
+// with what they were before the first cycle, after a warm-up in which all of it
+// ran once.
+//
+// # Rounds
+//
+// With -rounds, informers are started and stopped so many times, one after the
+// other; then CustomResourceDefinitions are created and deleted so many times
+// under running informers, which must show each object, say that there is no
+// such resource when it is gone, keep what they had (guarantee 11), and find
+// their way back. Afterwards goroutines and heap must be what they were.
+package main

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"time"
+)
+
+// gauge is what a process has at one moment.
+type gauge struct {
+	Goroutines int    `json:"goroutines"`
+	Heap       uint64 `json:"heapBytes"` // live
+	Files      int    `json:"files"`     // open; 0 where the system does not say
+}
+
+func (g gauge) String() string {
+	return fmt.Sprintf("%d goroutines, %.1f MB, %d files", g.Goroutines, float64(g.Heap)/1e6, g.Files)
+}
+
+// What may be left at the end, beyond what there was before. A leak of one
+// goroutine, one file or 2 KiB for each of a thousand informers is far beyond.
+const (
+	moreGoroutines = 4
+	moreFiles      = 4
+	moreHeap       = 2 << 20 // bytes
+	// moreHeapBrief is for a brief run, in which what somebody happens to keep
+	// for later, and has not needed before, weighs too much.
+	moreHeapBrief = 64 << 20
+)
+
+// read collects garbage and looks.
+func read() (gauge, error) {
+	// Twice, since what finalizers and cleanups let go of is collected next.
+	runtime.GC()
+	runtime.GC()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	g := gauge{Goroutines: runtime.NumGoroutine(), Heap: mem.HeapAlloc}
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil && !os.IsNotExist(err) {
+		return g, err
+	}
+	g.Files = len(files)
+	return g, nil
+}
+
+// exceeds says what g has too much of, if it should be back at before, and at
+// most heap bytes above.
+func (g gauge) exceeds(before gauge, heap uint64) error {
+	var errs []error
+	if g.Goroutines > before.Goroutines+moreGoroutines {
+		errs = append(errs, fmt.Errorf("%d goroutines, %d before", g.Goroutines, before.Goroutines))
+	}
+	if g.Files > before.Files+moreFiles {
+		errs = append(errs, fmt.Errorf("%d open files, %d before", g.Files, before.Files))
+	}
+	if g.Heap > before.Heap+heap {
+		errs = append(errs, fmt.Errorf("%d bytes of live heap, %d before", g.Heap, before.Heap))
+	}
+	return errors.Join(errs...)
+}
+
+// settle reads until nothing is too much, since connections take a moment to
+// close, and at most for patience. The zero before is for who only wants to
+// know what is left: it reads until two readings agree.
+func settle(ctx context.Context, before gauge, heap uint64, patience time.Duration) (gauge, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	last, err := read()
+	for err == nil {
+		if before != (gauge{}) && last.exceeds(before, heap) == nil {
+			return last, nil
+		}
+		pause(ctx, 250*time.Millisecond)
+		if ctx.Err() != nil {
+			break
+		}
+		var g gauge
+		if g, err = read(); before == (gauge{}) && g.Goroutines == last.Goroutines && g.Files == last.Files {
+			return g, err
+		}
+		last = g
+	}
+	return last, err
+}
+
+// goroutines are the stacks of all there are, as text.
+func goroutines() string {
+	var b strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory
+	return b.String()
+}

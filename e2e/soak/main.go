@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"k8s.io/klog/v2"
+)
+
+// Exit codes beside 0.
+const (
+	exitWrong       = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == panicking {
+		os.Exit(panicAsTold(os.Args[2:]))
+	}
+	o := &options{stdout: os.Stdout}
+	o.flags(flag.CommandLine)
+	flag.Parse()
+	if err := o.validate(); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(exitUsage)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := exitCode(run(ctx, o))
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, o *options) error {
+	if err := notePings(); err != nil {
+		return err
+	}
+	// What goes wrong here goes wrong on purpose. Informers report it to the
+	// soak, and client-go logs it.
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
+	var err error
+	if o.rounds > 0 {
+		err = runRounds(ctx, o)
+	} else {
+		err = runSoak(ctx, o)
+	}
+	if ctx.Err() != nil {
+		// Ctrl-C ends the control plane as well, whatever that leads to.
+		return ctx.Err()
+	}
+	return err
+}
+
+// notePings has client-go notice within 5 s, in place of 45, that an HTTP/2
+// connection is half-open: more of them fit into a soak. Transports read this
+// when they are made.
+func notePings() error {
+	return errors.Join(
+		os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "3"),
+		os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "2"),
+	)
+}
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "soak: interrupted")
+		return exitInterrupted
+	}
+	fmt.Fprintln(os.Stderr, "soak:", err)
+	return exitWrong
+}

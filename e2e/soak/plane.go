@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/kinglettest"
+)
+
+const (
+	// protobuf first, JSON for what has none.
+	protobuf        = "application/vnd.kubernetes.protobuf"
+	protobufAndJSON = protobuf + ",application/json"
+	// podChurn is how many changes a second are made to deployments.
+	podChurn = 1
+)
+
+// plane is the control plane: the thing itself, the way to it that is not
+// disturbed, and the proxy.
+type plane struct {
+	*kinglettest.Cluster
+	direct  *rest.Config
+	pool    *http.Client          // of direct clients
+	client  *kubernetes.Clientset // direct
+	dynamic dynamic.Interface     // direct
+	proxy   *proxy
+	// heap is how much more of it there may be when all is over.
+	heap uint64
+
+	restarts, compactions atomic.Uint64
+	down                  atomic.Int64 // nanoseconds, in all
+}
+
+// startPlane starts a control plane, and returns what ends it.
+func startPlane(ctx context.Context, o *options) (*plane, func() error, error) {
+	cluster, stop, err := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{
+		Program: o.program, Nodes: 2, Deployments: 6, Replicas: 8,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &plane{Cluster: cluster, heap: moreHeap}
+	if o.brief {
+		p.heap = moreHeapBrief
+	}
+	if err := p.connect(); err != nil {
+		_ = stop() // the first error says it
+		return nil, nil, err
+	}
+	return p, func() error {
+		p.proxy.stop()
+		return stop()
+	}, nil
+}
+
+func (p *plane) connect() (err error) {
+	if p.direct, err = kinglettest.ConfigFrom(p.Kubeconfig); err != nil {
+		return err
+	}
+	inProtobuf := rest.CopyConfig(p.direct)
+	inProtobuf.ContentType, inProtobuf.AcceptContentTypes = protobuf, protobufAndJSON
+	if p.pool, err = rest.HTTPClientFor(p.direct); err != nil {
+		return err
+	}
+	if p.client, err = kubernetes.NewForConfigAndClient(inProtobuf, p.pool); err != nil {
+		return err
+	}
+	if p.dynamic, err = dynamic.NewForConfigAndClient(p.direct, p.pool); err != nil {
+		return err
+	}
+	server, err := url.Parse(p.Server)
+	if err != nil {
+		return err
+	}
+	p.proxy, err = newProxy(server.Host)
+	return err
+}
+
+// pooled is the configuration of clients that share their connection.
+func (p *plane) pooled() *rest.Config {
+	cfg := rest.CopyConfig(p.direct)
+	cfg.Host = "https://" + p.proxy.address()
+	return cfg
+}
+
+// apart is the configuration of a client that has a connection to itself.
+func (p *plane) apart() *rest.Config {
+	cfg := p.pooled()
+	cfg.Dial = p.proxy.dial
+	return cfg
+}
+
+// restart kills the API server and starts it again. With expire, etcd forgets
+// its history in between, so that no watch can go on from where it was.
+func (p *plane) restart(expire bool) error {
+	began := time.Now()
+	if err := p.Stop(kinglettest.APIServer); err != nil {
+		return err
+	}
+	if expire {
+		if err := p.compact(); err != nil {
+			return err
+		}
+	}
+	if err := p.Start(kinglettest.APIServer); err != nil {
+		return err
+	}
+	p.restarts.Add(1)
+	p.down.Add(int64(time.Since(began)))
+	return nil
+}
+
+func (p *plane) compact() error {
+	if err := p.Compact(); err != nil {
+		return err
+	}
+	p.compactions.Add(1)
+	return nil
+}
+
+// idle closes every connection, once nobody is to use any, and returns what the
+// process has then; before is what it should be back at, or zero.
+func (p *plane) idle(ctx context.Context, before gauge) (gauge, error) {
+	p.proxy.hangUp()
+	utilnet.CloseIdleConnectionsFor(p.pool.Transport)
+	return settle(ctx, before, p.heap, 20*time.Second)
+}
+
+// createNamespace makes a namespace, unless it is there.
+func (p *plane) createNamespace(ctx context.Context, name string) error {
+	ns := &unstructured.Unstructured{}
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	ns.SetName(name)
+	_, err := p.dynamic.Resource(schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}).Create(ctx, ns, metav1.CreateOptions{})
+	return err
+}
+
+// collection is one resource in one form, as the server has it when asked
+// without an informer.
+type collection struct {
+	name string
+	gvr  schema.GroupVersionResource
+	list func(ctx context.Context) (runtime.Object, error)
+}
+
+// truth lists the collection, consistently.
+func (c *collection) truth(ctx context.Context) (objects, error) {
+	list, err := c.list(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list of %s: %w", c.name, err)
+	}
+	out := objects{}
+	err = eachItem(list, func(obj metav1.Object) {
+		out[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
+	})
+	return out, err
+}

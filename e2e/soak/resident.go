@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// resident is an informer that runs throughout, with its handlers.
+type resident struct {
+	name    string
+	of      *collection
+	run     kinglet.Runnable
+	held    func() objects
+	suspect func() []kinglet.Quarantined
+	ledgers []*ledger
+	// pending of the first ledger, which is the one that is stalled, and what
+	// guarantee 5 allows.
+	pending func() (n, most int)
+}
+
+// collections are what residents hold.
+type collections struct{ pods, configMaps, untyped *collection }
+
+func (p *plane) collections() collections {
+	pods, configMaps := corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithResource("configmaps")
+	return collections{
+		pods: &collection{"pods", pods, func(ctx context.Context) (runtime.Object, error) {
+			return p.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+		}},
+		configMaps: &collection{"configmaps", configMaps, func(ctx context.Context) (runtime.Object, error) {
+			return p.client.CoreV1().ConfigMaps("").List(ctx, metav1.ListOptions{})
+		}},
+		untyped: &collection{"configmaps, unstructured", configMaps, func(ctx context.Context) (runtime.Object, error) {
+			return p.dynamic.Resource(configMaps).List(ctx, metav1.ListOptions{})
+		}},
+	}
+}
+
+// eachItem calls fn with each object of a list.
+func eachItem(list runtime.Object, fn func(metav1.Object)) error {
+	return meta.EachListItem(list, func(item runtime.Object) error {
+		obj, err := meta.Accessor(item)
+		if err == nil {
+			fn(obj)
+		}
+		return err
+	})
+}
+
+// residents makes one informer of each kind.
+func (s *soak) residents() ([]*resident, error) {
+	p, c := s.plane, s.plane.collections()
+	type build func() (*resident, error)
+	var out []*resident
+	for _, b := range []build{
+		func() (*resident, error) {
+			return typed[*corev1.Pod](s, "typed pods", p.pooled(), c.pods, source.Options{})
+		},
+		func() (*resident, error) {
+			return typed[*corev1.ConfigMap](s, "typed configmaps", p.apart(), c.configMaps, source.Options{})
+		},
+		func() (*resident, error) {
+			return typed[*corev1.ConfigMap](s, "typed configmaps, own connection", p.apart(), c.configMaps, source.Options{OwnConnection: !s.o.brief})
+		},
+		func() (*resident, error) {
+			return typed[*unstructured.Unstructured](s, "unstructured configmaps", p.pooled(), c.untyped, source.Options{})
+		},
+		func() (*resident, error) { return s.fastPath("drop-in pods, fast path", p.apart(), c.pods) },
+		func() (*resident, error) {
+			cfg := p.apart()
+			cfg.Wrap(source.WrapTransport)
+			return s.closures("drop-in configmaps, door", cfg, c.configMaps)
+		},
+		func() (*resident, error) { return s.closures("drop-in configmaps, closures", p.pooled(), c.configMaps) },
+	} {
+		r, err := b()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// typed makes a typed resident, with a handler that folds and one that wants
+// every version.
+func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collection, so source.Options) (*resident, error) {
+	src, err := source.FromConfig[T](cfg, of.gvr, so)
+	if err != nil {
+		return nil, err
+	}
+	inf, err := kinglet.New(src, kinglet.Options[T]{
+		Name:            name,
+		MinWatchTimeout: s.o.watch,
+		OnError:         s.reported,
+		Indexers: map[string]kinglet.IndexFunc[T]{
+			"namespace": func(obj T) ([]string, error) { return []string{obj.GetNamespace()}, nil },
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	folding, every := newLedger(name+", folding"), newLedger(name+", every version")
+	reg, err := inf.AddHandler(typedLedger[T]{folding}, kinglet.HandlerOptions{Name: folding.name})
+	if err != nil {
+		return nil, err
+	}
+	_, err = inf.AddHandler(typedLedger[T]{every}, kinglet.HandlerOptions{
+		Name: every.name, EveryVersion: true, Bound: 1 << 16, Overflow: kinglet.OverflowFoldUpdates,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &resident{
+		name: name, of: of, run: inf, suspect: inf.Quarantined, ledgers: []*ledger{folding, every},
+		held: func() objects {
+			snap := inf.Snapshot()
+			out := make(objects, snap.Len())
+			for obj := range snap.All() {
+				out[nameOf(obj)] = obj
+			}
+			return out
+		},
+		pending: func() (n, most int) {
+			// One record for each key delivered or alive.
+			folding.mu.Lock()
+			delivered := len(folding.last)
+			folding.mu.Unlock()
+			return reg.Pending(), delivered + inf.Store().Len() + reg.InFlight()
+		},
+	}, nil
+}
+
+// fastPath makes a resident of the drop-in that reads the wire by itself.
+func (s *soak) fastPath(name string, cfg *rest.Config, of *collection) (*resident, error) {
+	cfg.ContentType, cfg.AcceptContentTypes = protobuf, protobufAndJSON
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	lw := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), of.gvr.Resource, "", nil)
+	return s.dropIn(name, lw, of)
+}
+
+// closures makes a resident of the drop-in as generated code does.
+func (s *soak) closures(name string, cfg *rest.Config, of *collection) (*resident, error) {
+	lw, err := configMapsOf(cfg, "")
+	if err != nil {
+		return nil, err
+	}
+	return s.dropIn(name, lw, of)
+}
+
+func (s *soak) dropIn(name string, lw cache.ListerWatcher, of *collection) (*resident, error) {
+	var example runtime.Object = &corev1.ConfigMap{}
+	if of.name == "pods" {
+		example = &corev1.Pod{}
+	}
+	inf := cache.NewSharedIndexInformer(lw, example, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	err := inf.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { s.reported(err) })
+	if err != nil {
+		return nil, err
+	}
+	first, second := newLedger(name+", first"), newLedger(name+", second")
+	for _, l := range []*ledger{first, second} {
+		if _, err := inf.AddEventHandler(plainLedger{l}); err != nil {
+			return nil, err
+		}
+	}
+	observable, ok := inf.(cache.Observable)
+	if !ok {
+		return nil, fmt.Errorf("%s: %T is not a cache.Observable", name, inf)
+	}
+	return &resident{
+		name: name, of: of, run: &dropInRun{inf, observable}, suspect: observable.Quarantined, ledgers: []*ledger{first, second},
+		held: func() objects { return heldBy(inf) },
+	}, nil
+}
+
+func heldBy(inf cache.SharedIndexInformer) objects {
+	out := objects{}
+	for _, obj := range inf.GetStore().List() {
+		m := obj.(metav1.Object)
+		out[nameOf(m)] = m
+	}
+	return out
+}
+
+// dropInRun is an informer of the drop-in as a kinglet.Runnable.
+type dropInRun struct {
+	cache.SharedIndexInformer
+	cache.Observable
+}
+
+// Run implements kinglet.Runnable.
+func (d *dropInRun) Run(ctx context.Context) error {
+	d.RunWithContext(ctx)
+	return nil
+}
+
+// WaitSynced implements kinglet.Runnable.
+func (d *dropInRun) WaitSynced(ctx context.Context) error {
+	if !cache.WaitForCacheSync(ctx.Done(), d.HasSynced) {
+		st := d.Status()
+		return &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: context.Cause(ctx)}
+	}
+	return nil
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// progressEvery is how often a line says how far it is.
+const progressEvery = 10 * time.Second
+
+// soak is one run.
+type soak struct {
+	o        *options
+	plane    *plane
+	began    time.Time
+	churn    *churn
+	deck     *deck
+	visitors *visitors
+	panics   *panics
+	members  []*resident
+	random   *rand.Rand // of what happens in cycles one after the other
+
+	stalls, failures atomic.Uint64 // failures that informers reported
+	mostPending      atomic.Int64
+
+	print   sync.Mutex
+	figures *Figures
+}
+
+func runSoak(ctx context.Context, o *options) (err error) {
+	s := &soak{o: o, began: time.Now(), figures: newFigures(o), random: rand.New(rand.NewPCG(o.seed, 1))}
+	s.printf("seed %d; starting a control plane", o.seed)
+	plane, stop, err := startPlane(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	s.plane = plane
+	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	err = s.all(ctx)
+	s.finish(err)
+	return errors.Join(err, s.figures.write(o))
+}
+
+// prepare makes what the cycles need.
+func (s *soak) prepare(ctx context.Context) (err error) {
+	for i := range s.o.namespaces {
+		if err := s.plane.createNamespace(ctx, churnNamespace(i)); err != nil {
+			return err
+		}
+	}
+	if err := s.plane.createNamespace(ctx, panicNamespace); err != nil {
+		return err
+	}
+	s.churn = newChurn(s.plane.client, s.o, rand.New(rand.NewPCG(s.o.seed, 2)))
+	s.deck = newDeck(s.plane, rand.New(rand.NewPCG(s.o.seed, 3)))
+	s.panics = &panics{kubeconfig: s.plane.Kubeconfig}
+	if err := s.panics.prepare(ctx, s.plane.client); err != nil {
+		return err
+	}
+	s.visitors, err = newVisitors(s.plane.pooled(), s.o, s.reported)
+	return err
+}
+
+// all is the warm-up, the cycles and the end.
+func (s *soak) all(ctx context.Context) error {
+	if err := s.resident(ctx, s.warmUp); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	before, err := s.plane.idle(ctx, gauge{})
+	if err != nil {
+		return err
+	}
+	s.figures.Before = before
+	s.printf("warmed up, and at rest: %v", before)
+
+	if err := s.resident(ctx, s.cycles); err != nil {
+		return err
+	}
+	after, err := s.plane.idle(ctx, before)
+	if err != nil {
+		return err
+	}
+	s.figures.After = after
+	s.printf("at rest again: %v", after)
+	if err := after.exceeds(before, s.plane.heap); err != nil {
+		return fmt.Errorf("guarantee 9: something is left when everything has stopped: %w\n%s", err, goroutines())
+	}
+	return s.figures.flat()
+}
+
+// resident runs fn while residents run, and returns when all have stopped.
+func (s *soak) resident(ctx context.Context, fn func(context.Context) error) error {
+	members, err := s.residents()
+	if err != nil {
+		return err
+	}
+	s.members = members
+	defer func() { s.members = nil }()
+	set := kinglet.NewSet()
+	for _, r := range members {
+		if err := set.Add(r.run); err != nil {
+			return err
+		}
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- set.Run(running) }()
+	err = s.live(ctx, set, fn)
+	s.figures.tally(members)
+	stop()
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
+	select {
+	case e := <-ended:
+		return errors.Join(err, e)
+	case <-timer.C:
+		return errors.Join(err, fmt.Errorf("guarantee 9: the informers have not ended %v after they were stopped\n%s", farewell, goroutines()))
+	}
+}
+
+func (s *soak) live(ctx context.Context, set *kinglet.Set, fn func(context.Context) error) error {
+	syncing, cancel := context.WithTimeout(ctx, s.o.patience)
+	defer cancel()
+	if err := set.WaitSynced(syncing); err != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	return fn(ctx)
+}
+
+// warmUp does everything once, so that what is kept for good (connections'
+// pools, plans of types, names) is there before anything is measured.
+func (s *soak) warmUp(ctx context.Context) error {
+	brief, cancel := context.WithTimeout(ctx, min(5*time.Second, s.o.every/5))
+	defer cancel()
+	s.churn.run(brief)
+	if err := s.visitors.wave(ctx, min(12, s.o.visitors)); err != nil {
+		return err
+	}
+	s.plane.proxy.some(s.deck.random, 1, (*tunnel).reset)
+	return s.quiet(ctx)
+}
+
+// cycles are the soak.
+func (s *soak) cycles(ctx context.Context) error {
+	s.figures.began()
+	progress, stop := context.WithCancel(ctx)
+	var printing sync.WaitGroup
+	printing.Go(func() { s.progress(progress) })
+	defer func() {
+		stop()
+		printing.Wait()
+	}()
+	for end := time.Now().Add(s.o.duration); time.Now().Before(end); {
+		if err := s.cycle(ctx, min(s.o.every, time.Until(end))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cycle is one rough time and the checkpoint after it.
+func (s *soak) cycle(ctx context.Context, lasts time.Duration) error {
+	if err := s.plane.SetChurn(podChurn); err != nil {
+		return err
+	}
+	rough, cancel := context.WithTimeout(ctx, lasts)
+	defer cancel()
+	parts := []func() error{
+		func() error { s.churn.run(rough); return nil },
+		func() error { return s.deck.run(rough, s.o.gap) },
+		func() error { return s.visitors.run(rough, s.o.visitors, s.o.waves) },
+		func() error { return s.panics.run(ctx, rough) },
+		func() error { return s.stall(rough) },
+	}
+	errs := make([]error, len(parts))
+	var running sync.WaitGroup
+	for i, part := range parts {
+		running.Go(func() {
+			if errs[i] = part(); errs[i] != nil {
+				cancel() // the others end in good order
+			}
+		})
+	}
+	running.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.plane.proxy.heal()
+	return s.quiet(ctx)
+}
+
+// quiet ends churn of pods, and takes a checkpoint.
+func (s *soak) quiet(ctx context.Context) error {
+	if err := s.plane.SetChurn(0); err != nil {
+		return err
+	}
+	return s.checkpoint(ctx)
+}
+
+// stall has the first handler of every resident stand still until rough ends,
+// and looks at how much waits for it.
+func (s *soak) stall(rough context.Context) error {
+	for _, r := range s.members {
+		release := r.ledgers[0].stall()
+		defer release()
+		s.stalls.Add(1)
+	}
+	<-rough.Done()
+	for _, r := range s.members {
+		if r.pending == nil {
+			continue
+		}
+		n, most := r.pending()
+		if n > most {
+			return fmt.Errorf("guarantee 5: %d records are pending for a stalled handler of %s, %d keys were delivered or are alive", n, r.name, most)
+		}
+		s.mostPending.Store(max(s.mostPending.Load(), int64(n)))
+	}
+	return nil
+}
+
+// reported counts what informers report.
+func (s *soak) reported(error) { s.failures.Add(1) }
+
+func (s *soak) printf(format string, args ...any) {
+	s.print.Lock()
+	defer s.print.Unlock()
+	printf(s.o.stdout, s.began, format, args...)
+}
+
+// progress prints a line now and then, until ctx ends.
+func (s *soak) progress(ctx context.Context) {
+	for {
+		pause(ctx, progressEvery)
+		if ctx.Err() != nil {
+			return
+		}
+		var troubles, told uint64
+		for _, t := range s.deck.all {
+			troubles += t.times.Load()
+		}
+		for _, r := range s.members {
+			for _, l := range r.ledgers {
+				told += l.count()
+			}
+		}
+		s.printf("%d writes, %d troubles, handlers told %d times, %d visitors, %d handlers panicked",
+			s.churn.writes.Load(), troubles, told, s.visitors.started.Load(), s.panics.children.Load())
+	}
+}

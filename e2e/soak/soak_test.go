@@ -1,0 +1,42 @@
+//go:build e2e
+
+package main
+
+import (
+	"flag"
+	"testing"
+	"time"
+)
+
+var program = flag.String("cluster", "", "the kinglet-cluster program; built if empty")
+
+// brief is a run that takes seconds. What is left of the heap counts for
+// nothing in it.
+func brief(t *testing.T) *options {
+	o := &options{}
+	set := flag.NewFlagSet("soak", flag.ContinueOnError)
+	o.flags(set)
+	o.program, o.stdout, o.brief = *program, t.Output(), true
+	return o
+}
+
+// Whatever goes wrong in ten seconds, the stores equal the server afterwards,
+// handlers were told a legal history, and nothing is left when all has stopped.
+func TestStoresEqualTheServerAfterABriefSoak(t *testing.T) {
+	o := brief(t)
+	o.duration, o.every, o.gap = 10*time.Second, 10*time.Second, 800*time.Millisecond
+	o.rate, o.visitors, o.waves = 40, 20, 2*time.Second
+	if err := run(t.Context(), o); err != nil {
+		t.Fatalf("seed %d: %v", o.seed, err)
+	}
+}
+
+// An informer that stops leaves nothing, and one whose resource comes and goes
+// keeps what it has, says so, and finds its way back.
+func TestRoundsLeaveNothingBehind(t *testing.T) {
+	o := brief(t)
+	o.rounds, o.lanes = 6, 4
+	if err := run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}

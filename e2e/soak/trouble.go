@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// trouble is one way in which things go wrong, and how often there were.
+type trouble struct {
+	name string
+	// weight is how many cards of a deck have it.
+	weight int
+	// make does it. It may take a while, and returns how many connections it
+	// hit, or 1 where that says nothing.
+	make  func(ctx context.Context) (int, error)
+	times atomic.Uint64
+	hits  atomic.Uint64
+}
+
+// deck deals troubles in random order, each as often as its weight says before
+// any comes again.
+type deck struct {
+	random *rand.Rand
+	all    []*trouble
+	cards  []*trouble
+}
+
+func (d *deck) deal() *trouble {
+	if len(d.cards) == 0 {
+		for _, t := range d.all {
+			for range t.weight {
+				d.cards = append(d.cards, t)
+			}
+		}
+		d.random.Shuffle(len(d.cards), func(i, j int) { d.cards[i], d.cards[j] = d.cards[j], d.cards[i] })
+	}
+	t := d.cards[0]
+	d.cards = d.cards[1:]
+	return t
+}
+
+// newDeck has all that this plane can go through.
+func newDeck(p *plane, random *rand.Rand) *deck {
+	once := func(fn func() error) func(context.Context) (int, error) {
+		return func(context.Context) (int, error) { return 1, fn() }
+	}
+	hit := func(oneIn int, do func(*tunnel)) func(context.Context) (int, error) {
+		return func(context.Context) (int, error) { return p.proxy.some(random, oneIn, do), nil }
+	}
+	return &deck{random: random, all: []*trouble{
+		{name: "connections reset", weight: 2, make: hit(2, (*tunnel).reset)},
+		{name: "all connections reset", weight: 1, make: hit(1, (*tunnel).reset)},
+		{name: "connections torn in a frame", weight: 3, make: hit(2, func(t *tunnel) { t.torn.Store(true) })},
+		{name: "connections half-open", weight: 2, make: hit(3, func(t *tunnel) { t.frozen.Store(true) })},
+		{name: "slow connections", weight: 1, make: func(ctx context.Context) (int, error) {
+			p.proxy.delay.Store(int64(20+random.IntN(200)) * int64(time.Millisecond))
+			defer p.proxy.delay.Store(0)
+			pause(ctx, 2*time.Second)
+			return 1, nil
+		}},
+		{name: "connections refused", weight: 1, make: func(ctx context.Context) (int, error) {
+			p.proxy.refuse.Store(true)
+			defer p.proxy.refuse.Store(false)
+			n := p.proxy.some(random, 1, (*tunnel).reset)
+			pause(ctx, 2*time.Second)
+			return n, nil
+		}},
+		{name: "etcd compacted", weight: 1, make: once(p.compact)},
+		{name: "API server restarted", weight: 1, make: once(func() error { return p.restart(false) })},
+		{name: "API server restarted, history gone", weight: 1, make: once(func() error { return p.restart(true) })},
+	}}
+}
+
+// run makes trouble until ctx ends, with gap between two on average. What it
+// has begun, it ends.
+func (d *deck) run(ctx context.Context, gap time.Duration) error {
+	for {
+		pause(ctx, gap/2+time.Duration(d.random.Int64N(int64(gap))))
+		if ctx.Err() != nil {
+			return nil
+		}
+		t := d.deal()
+		n, err := t.make(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		t.times.Add(1)
+		t.hits.Add(uint64(n))
+	}
+}
