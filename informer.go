@@ -24,6 +24,8 @@ type Informer[T any] struct {
 	reflector  *reflector.Reflector[T]
 	quarantine *quarantine
 	detector   *mutation.Detector[T] // nil if off
+	mirror     *mirror[T]
+	checker    *checker[T]
 	// deferred reports the store's errors.
 	deferred deferredErrors
 
@@ -88,7 +90,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
-	i.reflector, err = reflector.New(src, &mirror[T]{
+	i.mirror = &mirror[T]{
 		store:      i.store,
 		quarantine: i.quarantine,
 		uid:        i.opts.UID,
@@ -98,7 +100,9 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		hub:        i.hub,
 		detector:   i.detector,
 		firstList:  func() { close(i.synced) },
-	}, reflector.Options{
+	}
+	i.checker = newChecker(i)
+	i.reflector, err = reflector.New(src, i.mirror, reflector.Options{
 		Name:             i.opts.Name,
 		PageSize:         i.opts.PageSize,
 		DisableWatchList: i.opts.DisableWatchList,
@@ -133,14 +137,15 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
-	var detection sync.WaitGroup
+	var beside sync.WaitGroup
 	if i.detector != nil {
-		detection.Go(func() { i.detector.Run(ctx) })
+		beside.Go(func() { i.detector.Run(ctx) })
 	}
+	i.checker.start(ctx, &beside)
 	err := i.reflector.Run(ctx)
 	stop()
 	err = errors.Join(err, i.hub.Wait())
-	detection.Wait()
+	beside.Wait()
 	// Nobody writes to the store any more, and no handler to its objects.
 	i.detector.Check()
 	return err
@@ -262,5 +267,6 @@ func (i *Informer[T]) Status() Status {
 		Quarantined:     keys,
 		Failures:        failures,
 		Degraded:        r.Degraded,
+		Consistency:     i.checker.state(),
 	}
 }

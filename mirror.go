@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"sync/atomic"
 	"time"
 	"weak"
 
@@ -33,6 +34,12 @@ type mirror[T any] struct {
 	// firstList is called once, when the first list has been published.
 	firstList func()
 	listed    bool
+	// steps is odd while a step is under way: while store, version and
+	// quarantine may not belong together.
+	steps atomic.Uint64
+	// doubted are keys of which the next list is to be decoded afresh; may be
+	// nil.
+	doubted atomic.Pointer[map[store.Key]struct{}]
 
 	// small is where batches of up to keepBatch events are put together, large
 	// where others are.
@@ -49,10 +56,31 @@ type workspace[T any] struct {
 var _ reflector.Sink[any] = (*mirror[any])(nil)
 
 // Held answers decoders: the object under key and the memo beside it.
-func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) { return m.store.Held(key) }
+func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
+	obj, memo, ok := m.store.Held(key)
+	if doubted := m.doubted.Load(); doubted != nil {
+		if _, is := (*doubted)[key]; is {
+			memo = nil
+		}
+	}
+	return obj, memo, ok
+}
+
+// between calls read, unless a step is under way or one began meanwhile; then
+// it returns false, and what was read counts for nothing.
+func (m *mirror[T]) between(read func()) bool {
+	before := m.steps.Load()
+	if before%2 != 0 {
+		return false
+	}
+	read()
+	return m.steps.Load() == before
+}
 
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
+	m.steps.Add(1)
+	defer m.steps.Add(1)
 	w := m.workspace(len(events))
 	healthy := m.quarantine.empty()
 	for i := range events {
@@ -155,6 +183,8 @@ func (m *mirror[T]) reportItem(item *source.Item[T]) {
 
 // Replace takes a list: the whole state of the scope at one version.
 func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, _ bool) {
+	m.steps.Add(1)
+	defer m.steps.Add(1)
 	// First what calls user code, which may be done under no lock.
 	kept := m.refuseAll(scope, pages)
 	ops := func(yield func(store.Op[T]) bool) {
@@ -185,6 +215,7 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 		m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
 		return m.legal(changes), version
 	})
+	m.doubted.Store(nil)
 	m.detector.Settled()
 	m.deferred.release()
 	if !m.listed {

@@ -30,8 +30,9 @@ type Options[T any] struct {
 	UID func(T) types.UID
 	// Equal says that two reads of one version are the same, so that a relist
 	// in which nothing changed changes nothing: reflect.DeepEqual if nil. It
-	// is asked only where UID and resource version are equal, of a relist, and
-	// of objects without a version that a watch has as added again.
+	// is asked only where UID and resource version are equal: of a relist, of
+	// objects without a version that a watch has as added again, and by a
+	// ConsistencyCheck, from its goroutine.
 	Equal func(a, b T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
@@ -59,10 +60,16 @@ type Options[T any] struct {
 	// MutationDetection looks for writes into the informer's objects; off if
 	// zero.
 	MutationDetection MutationDetection
+	// ConsistencyCheck compares samples of the store with the server; off if
+	// zero.
+	ConsistencyCheck ConsistencyCheck
 	// StopGrace is how long Run waits in silence for handlers to return before
 	// it reports, to OnError, the names of those that have not; 10 s if 0. Run
 	// goes on waiting for them.
 	StopGrace time.Duration
+
+	// sameContent is Equal, or what a ConsistencyCheck has in its place.
+	sameContent func(a, b T) bool
 }
 
 // withDefaults returns o with every default filled in, or all that is wrong
@@ -84,7 +91,9 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 			o.UID = func(T) types.UID { return "" }
 		}
 	}
+	o.sameContent = o.Equal
 	if o.Equal == nil {
+		o.sameContent = sameContent[T]
 		o.Equal = func(a, b T) bool { return reflect.DeepEqual(a, b) }
 	}
 	if o.OnError == nil {
@@ -103,7 +112,7 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.StopGrace == 0 {
 		o.StopGrace = 10 * time.Second
 	}
-	errs = append(errs, o.MutationDetection.validate())
+	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.validate())
 	return o, errors.Join(errs...)
 }
 

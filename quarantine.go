@@ -86,6 +86,20 @@ func (q *quarantine) count() (keys int, failures uint64) {
 	return len(q.entries) + q.overflow, q.failures
 }
 
+// keys returns a copy of the keys, and how many more there are that found no
+// room.
+func (q *quarantine) keys() (keys map[store.Key]struct{}, more int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.entries) > 0 {
+		keys = make(map[store.Key]struct{}, len(q.entries))
+		for key := range q.entries {
+			keys[key] = struct{}{}
+		}
+	}
+	return keys, q.overflow
+}
+
 // list returns the entries in key order.
 func (q *quarantine) list() []Quarantined {
 	q.mu.Lock()

@@ -40,6 +40,8 @@ type Status struct {
 	Quarantined int
 	Failures    uint64
 	// Degraded is true after an object came whose identity could not be read,
-	// until a relist heals it.
+	// or a consistency check found a difference, until a relist heals it.
 	Degraded bool
+	// Consistency says what has come of consistency checks.
+	Consistency ConsistencyStatus
 }

@@ -172,3 +172,8 @@ func (e *informerCore) Status() kinglet.Status { return e.informer.Status() }
 
 // Quarantined implements Observable.
 func (e *informerCore) Quarantined() []kinglet.Quarantined { return e.informer.Quarantined() }
+
+// CheckConsistency implements Observable.
+func (e *informerCore) CheckConsistency(ctx context.Context) (kinglet.ConsistencyReport, error) {
+	return e.informer.CheckConsistency(ctx)
+}

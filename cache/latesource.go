@@ -53,6 +53,11 @@ func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	return s.src.Watch(ctx, req, yield)
 }
 
+// Sample implements source.Sampler. It is asked only once the informer runs.
+func (s *lateSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.src, req, yield)
+}
+
 // failingSource is in the place of a source that could not be made, so that
 // its error is shown where those of lists are.
 type failingSource struct {
@@ -76,6 +81,11 @@ type unchunked struct{ source.Source[any] }
 func (s unchunked) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	req.Limit = 0
 	return s.Source.List(ctx, req, yield)
+}
+
+// Sample implements source.Sampler. A sample has its limit all the same.
+func (s unchunked) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.Source, req, yield)
 }
 
 // SharingPolicy passes on what the source says.

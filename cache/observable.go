@@ -1,6 +1,10 @@
 package cache
 
-import "github.com/kinglet-go/kinglet"
+import (
+	"context"
+
+	"github.com/kinglet-go/kinglet"
+)
 
 // Observable is what every informer and controller that this package makes
 // with a store of its own can say of itself beyond client-go's interfaces:
@@ -9,7 +13,8 @@ import "github.com/kinglet-go/kinglet"
 //		fmt.Println(o.Status().LastError, o.Quarantined())
 //	}
 //
-// Its methods cost about a microsecond and are safe for concurrent use.
+// Its methods are safe for concurrent use. Status and Quarantined cost about a
+// microsecond.
 type Observable interface {
 	// Status says what the informer is doing, since when, and what failed
 	// last.
@@ -17,6 +22,13 @@ type Observable interface {
 	// Quarantined lists the objects whose latest version could not be taken
 	// in, because they could not be decoded, keyed or transformed.
 	Quarantined() []kinglet.Quarantined
+	// CheckConsistency compares the next page of the server's collection with
+	// the store, logs what differs, and has
+	// everything listed again; see kinglet.ConsistencyCheck. Nothing is
+	// compared unless a program calls it, every ten minutes for example. The
+	// ListerWatcher's functions are called beside the watch. Content is not
+	// compared where there is a transform.
+	CheckConsistency(ctx context.Context) (kinglet.ConsistencyReport, error)
 }
 
 var (

@@ -112,6 +112,11 @@ func (s *meteredSource) WatchListUnsupported() bool {
 	return ok && asked.WatchListUnsupported()
 }
 
+// Sample implements source.Sampler. It is no list, and not counted as one.
+func (s *meteredSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.Source, req, yield)
+}
+
 // List implements source.Source.
 func (s *meteredSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	if req.Continue == "" {

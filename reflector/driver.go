@@ -115,6 +115,9 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 	if d.alarm >= 0 {
 		d.deadline.setAlarm(d.alarm)
 	}
+	if d.now.Kind == machine.Watch {
+		d.reflector.watchBegins(cancel, d.machine.Phase)
+	}
 }
 
 // over steps with how the request ended.
@@ -123,12 +126,16 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	d.deadline.stop()
 	d.deadline = nil
+	d.reflector.watchEnds()
 	switch {
 	case d.next.Kind != 0 || parent.Err() != nil:
 	case context.Cause(ctx) == errSilence:
 		d.step(machine.Input{Kind: machine.Silence})
 	case context.Cause(ctx) == errAlarm:
 		d.step(machine.Input{Kind: machine.Alarm})
+	case context.Cause(ctx) == errDiffers:
+		failure := machine.Failure{Err: d.reflector.takeFinding()}
+		d.step(machine.Input{Kind: machine.Differs, Failure: failure})
 	default:
 		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
 	}
@@ -181,6 +188,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.Discard:
 		d.staged = stage[T]{}
 	case machine.Publish:
+		r.takeFinding() // this list is what was to be done about it
 		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
 	case machine.Advance:
 		r.sink.Bookmark(r.options.Scope, e.Version)

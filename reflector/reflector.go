@@ -22,8 +22,9 @@ type Reflector[T any] struct {
 	running atomic.Bool
 	driver  *driver[T] // of the one Run that set running
 
-	mu    sync.Mutex
-	state machine.State // guarded by mu; a copy of the driver's
+	mu      sync.Mutex
+	state   machine.State // guarded by mu; a copy of the driver's
+	finding finding       // guarded by mu
 }
 
 // New returns a reflector that has not begun. It starts nothing. The error

@@ -146,6 +146,7 @@ func (d *driver[T]) share() {
 	r.mu.Lock()
 	before := noteworthy(&r.state)
 	r.state = d.machine.State
+	r.finding.act(now.phase)
 	r.mu.Unlock()
 	if r.options.OnStatus != nil && now != before {
 		r.options.OnStatus(r.describe(&d.machine.State))

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,29 @@ func (s *Static[T]) page(req ListRequest[T]) (Page[T], error) {
 		page.Items = append(page.Items, objectItem(deepCopy(obj)))
 	}
 	return page, nil
+}
+
+// sample is page for a sample.
+func (s *Static[T]) sample(req SampleRequest) (Page[T], error) {
+	if req.Continue == "" && req.ResourceVersion != s.ResourceVersion() {
+		return Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest")
+	}
+	name, narrow := strings.CutPrefix(req.FieldSelector, "metadata.name=")
+	name, namespace, _ := strings.Cut(name, ",metadata.namespace=")
+	limit := req.Limit
+	if narrow {
+		limit = 0
+	}
+	page, err := s.page(ListRequest[T]{ResourceVersion: req.ResourceVersion, Continue: req.Continue, Limit: limit})
+	if err == nil && req.Continue == "" && page.ResourceVersion != req.ResourceVersion {
+		return Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest any more")
+	}
+	if narrow {
+		page.Items = slices.DeleteFunc(page.Items, func(it Item[T]) bool {
+			return it.Key.Name != name || it.Key.Namespace != namespace
+		})
+	}
+	return page, err
 }
 
 // notFutureLocked refuses a version that is still to come, as a server does

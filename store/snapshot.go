@@ -100,6 +100,41 @@ func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	}
 }
 
+// KeysFrom iterates over the keys that are not less than k, in order. It begins
+// with a search of the tree, and visits nothing before k.
+func (v *Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		var buf keyBuf
+		lo := v.aim(&k, k.odd(), &buf)
+		v.slotsFrom(v.root, &lo, func(slot uint32) bool { return yield(v.keyOf(slot)) })
+	}
+}
+
+// slotsFrom visits the slots of keys from lo on.
+func (v *Snapshot[T]) slotsFrom(n *node, lo *target, visit func(uint32) bool) bool {
+	if n == nil {
+		return true
+	}
+	if n.in == nil {
+		for _, slot := range n.slots[v.locate(n, lo).i:n.n] {
+			if !visit(slot) {
+				return false
+			}
+		}
+		return true
+	}
+	from := v.kid(n, lo)
+	if !v.slotsFrom(n.in.kids[from], lo, visit) {
+		return false
+	}
+	for _, kid := range n.in.kids[from+1 : n.n+1] {
+		if !v.eachSlot(kid, visit) {
+			return false
+		}
+	}
+	return true
+}
+
 func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
 	if n == nil {
 		return true

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -184,8 +185,10 @@ func inOrder(objs map[types.NamespacedName]runtime.Object) []runtime.Object {
 	return out
 }
 
+// compareKeys orders keys as the bytes of "namespace/name": "a-b/x" comes before
+// "a/x".
 func compareKeys(a, b types.NamespacedName) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return strings.Compare(startKey(a), startKey(b))
 }
 
 func (s *Storage) wakeLocked() {

@@ -44,12 +44,15 @@ func (m *Machine) degrade(f Failure, n int64) {
 }
 
 // blame reports f and notes that the store may differ from its version.
-func (m *Machine) blame(f Failure) {
+func (m *Machine) blame(f Failure) { m.expect(m.report(f)) }
+
+// expect notes that the store may differ from its version, because of f.
+func (m *Machine) expect(f Failure) {
 	h := &m.Heal
 	if !m.Degraded() && m.now-h.At >= m.config.HealthAfter {
 		h.Attempts = 0
 	}
-	h.Cause = m.report(f)
+	h.Cause = f
 }
 
 // doubt takes an event that may be old or may be news: the store has no such
@@ -62,6 +65,20 @@ func (m *Machine) doubt() {
 	m.calm()
 	if m.Backoff.Hurried {
 		m.arm()
+		return
+	}
+	m.hurry(f)
+}
+
+// differs takes that the store was found to differ from the server. Who found
+// it has told the user. The first time in a row it is healed at once, later
+// ones are an alarm away, so that what no list mends costs no storm of them.
+func (m *Machine) differs(f Failure) {
+	f.Class, f.At, f.Request = Protocol, m.now, m.last
+	m.expect(f)
+	m.calm()
+	if m.Backoff.Hurried {
+		m.watch()
 		return
 	}
 	m.hurry(f)

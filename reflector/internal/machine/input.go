@@ -26,6 +26,10 @@ const (
 	Verdict
 	// Stop ends everything; only a Start may follow.
 	Stop
+	// Differs says that the driver ended the watch under way, because somebody
+	// found that the store differs from the server at the store's version.
+	// Failure.Err says what was found.
+	Differs
 )
 
 // Input is one thing that happened. Only the fields named for its kind mean
@@ -62,7 +66,7 @@ type Input struct {
 	// Confirmed, of a Verdict.
 	Confirmed bool
 
-	// Failure is of an Ended, an Error event and an Unknown event.
+	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
 }
 

@@ -106,6 +106,9 @@ func (w *world) invent() Input {
 	in := Input{At: w.now}
 	if !w.strict && w.chance(10) {
 		in.Kind = InputKind(1 + w.rand.IntN(int(Verdict)))
+		if w.chance(8) {
+			in.Kind = Differs
+		}
 	} else {
 		in.Kind = w.fitting()
 	}
@@ -139,6 +142,8 @@ func (w *world) invent() Input {
 		}
 	case Verdict:
 		in.Confirmed = w.chance(10)
+	case Differs:
+		in.Failure = Failure{Class: Protocol, Err: fmt.Errorf("differs")}
 	}
 	return in
 }
@@ -156,6 +161,8 @@ func (w *world) fitting() InputKind {
 		return Silence
 	case w.m.Heal.Armed && w.chance(5):
 		return Alarm
+	case w.m.Phase == Watching && w.chance(100):
+		return Differs
 	case w.chance(5):
 		return Ended
 	case w.m.Phase == Listing && w.m.List.Complete:
@@ -171,7 +178,8 @@ func (w *world) step(in Input) error {
 	before := w.m.State
 	effects := w.m.Step(in)
 	after := &w.m.State
-	if w.requested && (in.Kind == Ended || in.Kind == Silence || in.Kind == Alarm && before.Phase == Watching) {
+	if w.requested && (in.Kind == Ended || in.Kind == Silence ||
+		(in.Kind == Alarm || in.Kind == Differs) && before.Phase == Watching) {
 		w.requested = false
 	}
 	if in.Kind == Timer || in.Kind == Stop {
@@ -179,6 +187,9 @@ func (w *world) step(in Input) error {
 	}
 	if in.Kind == Alarm {
 		w.alarms++
+	}
+	if in.Kind == Differs {
+		w.hasty = 0 // whoever compares makes no haste
 	}
 	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer {
 		w.hasty = 0
@@ -243,6 +254,8 @@ func relistReason(before *State, in Input, after *State) error {
 	case f == Expired || f == NotFound:
 	case after.Refusals >= refusalsBeforeRelist:
 	case in.Kind == Alarm && before.Degraded():
+	case in.Kind == Differs && !before.Backoff.Hurried:
+	case in.Kind == Differs && after.Backoff.Hurried:
 	case after.Heal.Doubting:
 	default:
 		return fmt.Errorf("a relist without a reason")

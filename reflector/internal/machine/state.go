@@ -240,6 +240,11 @@ func (m *Machine) Step(in Input) []Effect {
 			m.over()
 			m.alarm()
 		}
+	case Differs:
+		if m.Phase == Watching {
+			m.over()
+			m.differs(in.Failure)
+		}
 	case Timer:
 		if m.Phase == BackingOff {
 			m.resume()

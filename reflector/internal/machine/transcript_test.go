@@ -74,7 +74,8 @@ func nanos(t *testing.T, s string) Nanos {
 }
 
 var inputKinds = map[string]InputKind{"start": Start, "page": Page, "end": Ended, "silence": Silence,
-	"alarm": Alarm, "timer": Timer, "verdict": Verdict, "stop": Stop}
+	"alarm": Alarm, "timer": Timer, "verdict": Verdict, "stop": Stop,
+	"differs": Differs}
 
 var eventTypes = map[string]EventType{"added": Added, "modified": Modified, "deleted": Deleted,
 	"bookmark": Bookmark, "error": Error, "unknown": Unknown}

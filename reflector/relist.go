@@ -1,0 +1,67 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+)
+
+// errDiffers ends a watch because of what Relist was told.
+var errDiffers = errors.New("the store was found to differ")
+
+// finding is what Relist was told and the driver has not taken yet.
+type finding struct {
+	cause error // nil if there is nothing
+	// end ends the watch under way; nil if there is none.
+	end context.CancelCauseFunc
+}
+
+// act ends the watch, if that is what is under way and there is a reason.
+func (f *finding) act(phase Phase) {
+	if f.cause != nil && f.end != nil && phase == machine.Watching {
+		f.end(errDiffers)
+	}
+}
+
+// Relist has everything listed again, because the sink was found to differ from
+// the source at the sink's version. The reflector is Degraded, with cause as
+// its last error, until the list is published. A list that is under way already
+// will do, and so does one that is due because it is Degraded. OnError is not told: whoever found it can say more.
+//
+// It does not block and may be called from any goroutine. The first relist in a
+// row begins at once. What is found less than BackoffReset later waits, as
+// other attempts at healing do: BackoffMin, doubling up to ten minutes.
+func (r *Reflector[T]) Relist(cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state.Degraded() {
+		return // it is arranged
+	}
+	r.finding.cause = cause
+	r.finding.act(r.state.Phase)
+}
+
+// watchBegins makes the watch that is about to be sent one that Relist ends.
+func (r *Reflector[T]) watchBegins(end context.CancelCauseFunc, phase Phase) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finding.end = end
+	r.finding.act(phase)
+}
+
+// watchEnds forgets the watch.
+func (r *Reflector[T]) watchEnds() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.finding.end = nil
+}
+
+// takeFinding returns what Relist was told last, and forgets it.
+func (r *Reflector[T]) takeFinding() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	cause := r.finding.cause
+	r.finding.cause = nil
+	return cause
+}

@@ -1,0 +1,179 @@
+package source
+
+import (
+	"context"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// ErrNoSample: the source cannot be asked for a sample.
+var ErrNoSample = errors.New("the source has no samples")
+
+// SampleRequest asks for a part of a collection as it was at one version.
+type SampleRequest struct {
+	// ResourceVersion is the version asked for, and no other
+	// (resourceVersionMatch=Exact). A server that no longer has it answers
+	// with 410.
+	ResourceVersion string
+	// Continue goes on where a sample ended, at the version which that was of;
+	// ResourceVersion is then empty.
+	Continue string
+	// Limit is the most objects to ask for; 0 asks for all.
+	Limit int64
+	// FieldSelector narrows the source's own further. A closure that sets a
+	// selector of its own may overwrite it, so that more comes than was asked
+	// for.
+	FieldSelector string
+}
+
+// Sampler is a source that can be asked for samples beside what it is doing:
+// unlike List and Watch, Sample may be called at any time, from any goroutine,
+// but one at a time. All sources of this package are Samplers; WithKeyFunc,
+// Map and Prefer are if what they are made of is.
+type Sampler[T any] interface {
+	// Sample sends the page that req asks for, as List does, decoded afresh:
+	// its objects share memory with no others. Where they are not what List
+	// would send (after a Map, whose function is called from one goroutine
+	// only), items have Key, UID and ResourceVersion, and the zero T for
+	// Object.
+	Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
+}
+
+// Sample asks src for a sample, or returns ErrNoSample if it is no Sampler.
+func Sample[T any](ctx context.Context, src Source[T], req SampleRequest, yield func(Page[T]) error) error {
+	s, ok := src.(Sampler[T])
+	if !ok {
+		return ErrNoSample
+	}
+	return s.Sample(ctx, req, yield)
+}
+
+// sampleOptions are the parameters of the request for a sample.
+func sampleOptions(o *Options, req SampleRequest) metav1.ListOptions {
+	lo := metav1.ListOptions{
+		LabelSelector: o.LabelSelector,
+		FieldSelector: o.FieldSelector,
+		Limit:         req.Limit,
+		Continue:      req.Continue,
+	}
+	switch {
+	case req.FieldSelector == "":
+	case lo.FieldSelector == "":
+		lo.FieldSelector = req.FieldSelector
+	default:
+		lo.FieldSelector += "," + req.FieldSelector
+	}
+	if req.Continue == "" {
+		lo.ResourceVersion = req.ResourceVersion
+		lo.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+	}
+	if o.Modify != nil {
+		o.Modify(&lo)
+	}
+	return lo
+}
+
+// Sample implements Sampler. It waits its turn under the client's rate limit,
+// and costs the server a read of one page from its storage, or from its cache
+// where that keeps states of the past.
+func (s *restSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	lo := sampleOptions(&s.opts, req)
+	body, err := s.client.Get().
+		NamespaceIfScoped(s.opts.Namespace, s.opts.Namespace != "").
+		Resource(s.resource).
+		SpecificallyVersionedParams(&lo, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
+		SetHeader("Accept", s.dec.Accept(false)).
+		Stream(ctx)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	defer body.Close()
+	// A decoder of its own, since the other one serves one caller at a time.
+	dec := &decoder[T]{codec: s.dec.codec, limit: s.dec.limit}
+	y := yielding[Page[T]]{ctx: ctx, yield: yield}
+	err = dec.DecodeList(body, nil, y.send)
+	if err == nil || y.stopped {
+		return err
+	}
+	return failed(ctx, err)
+}
+
+// Sample implements Sampler. The closures are called beside a watch, so they
+// must not mind. No Door is used.
+func (s *lwSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	lo := sampleOptions(&s.opts, req)
+	call := func() (runtime.Object, error) { return s.lw.List(lo) }
+	cl, honours := s.lw.(contextLister)
+	if honours {
+		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
+	}
+	list, err := await(ctx, honours, call, func(runtime.Object) {})
+	if err != nil {
+		return failed(ctx, err)
+	}
+	page, err := s.page(list)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	if len(s.opts.Drop) > 0 {
+		// Only a Door leaves fields out.
+		page = identities[T](page)
+	}
+	return yield(page)
+}
+
+// Sample implements Sampler.
+func (p *Preferred[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	src := p.first
+	if p.Stats().Reason != nil {
+		src = p.second
+	}
+	return Sample(ctx, src, req, yield)
+}
+
+// Sample implements Sampler.
+func (r *rekeyed[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	return Sample(ctx, r.src, req, func(page Page[T]) error {
+		for i := range page.Items {
+			it := &page.Items[i]
+			if it.Err == nil && isNil(it.Object) {
+				return ErrNoSample // a key cannot be read from nothing
+			}
+			r.rekey(it)
+		}
+		return yield(page)
+	})
+}
+
+// Sample implements Sampler.
+func (m *mapped[W, T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	return Sample(ctx, m.src, req, func(page Page[W]) error { return yield(identities[T](page)) })
+}
+
+// Sample implements Sampler. It has no versions but the latest, and those that
+// a sample or list is still going on at.
+func (s *Static[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	page, err := s.sample(req)
+	if err != nil {
+		return err
+	}
+	return yield(page)
+}
+
+// identities is a page without its objects.
+func identities[T, W any](page Page[W]) Page[T] {
+	out := Page[T]{
+		ResourceVersion: page.ResourceVersion, Continue: page.Continue, Remaining: page.Remaining,
+		More: page.More, Bytes: page.Bytes, Items: make([]Item[T], len(page.Items)),
+	}
+	for i := range page.Items {
+		out.Items[i] = withoutObject[T](&page.Items[i])
+	}
+	return out
+}
