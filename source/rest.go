@@ -177,7 +177,12 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 //go:noinline
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
-	return s.request(&lo, true).Throttle(nil).Stream(ctx)
+	ctx, body := gathering(ctx)
+	stream, err := s.request(&lo, true).Throttle(nil).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return body.over(stream), nil
 }
 
 func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Request {
