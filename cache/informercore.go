@@ -29,6 +29,10 @@ type informerCore struct {
 	indexer     *indexer
 	source      *lateSource
 	reporter    *reporter
+	// identifier and metrics say by which name, and to whom, the informer
+	// shows what it does.
+	identifier InformerNameAndResource
+	metrics    InformerMetricsProvider
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
@@ -55,7 +59,10 @@ type coreOptions struct {
 }
 
 func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
-	e := &informerCore{lw: lw, example: example, description: opts.description, reporter: newReporter()}
+	e := &informerCore{
+		lw: lw, example: example, description: opts.description, reporter: newReporter(),
+		identifier: opts.identifier, metrics: opts.metrics,
+	}
 	if e.description == "" {
 		e.description = describeType(example)
 	}
@@ -79,6 +86,8 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers)
+	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
+	e.indexer.version = measured.gauge()
 	return e
 }
 
@@ -104,7 +113,7 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
 	src, err := newSource(e.lw, e.example, source.Options{Name: e.description})
 	if err == nil {
-		src = metered(src, newReflectorMetrics(e.name))
+		src = e.measured(src)
 		if e.transform != nil {
 			src = source.Map(src, transformed(e.transform))
 		}
@@ -112,6 +121,23 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	e.source.decide(src, err)
 	settle()
 	return true
+}
+
+// measured returns src with what it does shown to whom it may concern.
+func (e *informerCore) measured(src source.Source[any]) source.Source[any] {
+	counts := newReflectorMetrics(e.name)
+	if counts == nil && !e.identifier.Reserved() {
+		return src
+	}
+	m := &meter{
+		queue:   newQueueMetrics(e.identifier, e.metrics),
+		version: e.LastSyncResourceVersion,
+		moved: func(version string) {
+			counts.moved(version)
+			e.indexer.saw(version)
+		},
+	}
+	return m.over(metered(src, counts))
 }
 
 // run keeps the store equal to the source until ctx ends; begin has been

@@ -49,7 +49,14 @@ type queueMetrics struct {
 // waiting shows how much waits in a queue.
 func (m queueMetrics) waiting(queue interface{ Len() int }) {
 	if m.queued != nil {
-		m.queued.Set(float64(queue.Len()))
+		m.show(queue.Len())
+	}
+}
+
+// show shows that n wait.
+func (m queueMetrics) show(n int) {
+	if m.queued != nil {
+		m.queued.Set(float64(n))
 	}
 }
 
@@ -60,7 +67,14 @@ func (m queueMetrics) processed() func() {
 		return func() {}
 	}
 	began := time.Now()
-	return func() { m.latency.Observe(time.Since(began).Seconds()) }
+	return func() { m.observe(began) }
+}
+
+// observe shows that what began to be processed then has been.
+func (m queueMetrics) observe(began time.Time) {
+	if m.latency != nil {
+		m.latency.Observe(time.Since(began).Seconds())
+	}
 }
 
 // newQueueMetrics asks provider, or the process-wide one if it is nil, for the

@@ -1,10 +1,15 @@
 package cache
 
 import (
+	"context"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // detecting runs a detector in a bubble, and returns what it found.
@@ -64,4 +69,49 @@ func TestDetectionIsOnlyForWhoAsksForIt(t *testing.T) {
 	if _, ok := NewCacheMutationDetector("things").(*mutationDetector); !ok {
 		t.Error("detection was asked for")
 	}
+}
+
+// theVictim, set, has the test below be the program that detection ends.
+const theVictim = "KINGLET_TEST_WRITES_INTO_AN_OBJECT"
+
+// Detection ends the process, so it is a process of its own that writes.
+func TestAWriteIntoAnInformersObjectEndsTheProcessThatAskedForDetection(t *testing.T) {
+	if os.Getenv(theVictim) != "" {
+		writeIntoAnInformersObject(t)
+		return
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for wanted, dies := range map[string]bool{"true": true, "false": false} {
+		cmd := exec.CommandContext(t.Context(), exe, "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), theVictim+"=1", "KUBE_CACHE_MUTATION_DETECTOR="+wanted)
+		out, err := cmd.CombinedOutput()
+		if (err != nil) != dies {
+			t.Errorf("KUBE_CACHE_MUTATION_DETECTOR=%s: it ended with %v:\n%s", wanted, err, out)
+		}
+		if dies && !strings.Contains(string(out), `ns/victim is read-only and was written to: spec.nodeName was "n1", is "written"`) {
+			t.Errorf("it did not say what was written where:\n%s", out)
+		}
+	}
+}
+
+// writeIntoAnInformersObject returns if nobody noticed.
+func writeIntoAnInformersObject(t *testing.T) {
+	informer := NewSharedIndexInformer(server(t, testPod("victim", "n1")), &corev1.Pod{}, 0, Indexers{})
+	wrote := make(chan struct{})
+	_, err := informer.AddEventHandler(ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+		obj.(*corev1.Pod).Spec.NodeName = "written"
+		close(wrote)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		<-wrote
+		stop() // it looks once more at its end
+	}()
+	informer.RunWithContext(ctx)
 }

@@ -106,6 +106,57 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 		cancel()
 		<-done
 	})
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{lists: []func() (runtime.Object, error){lists("7", pod("a", "3"))}}
+		informer := NewSharedIndexInformer(s, &corev1.Pod{}, 0, Indexers{})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			informer.RunWithContext(ctx)
+		}()
+		pass(time.Second)
+		s.watched().Add(pod("c", "8"))
+		pass(time.Second)
+		name := informer.(*sharedInformer).name
+		want(t, "version of an informer", f.of(name+" version"), "[7 8]")
+		want(t, "lists of an informer", f.of(name+" lists"), "[1]")
+		cancel()
+		<-done
+	})
+}
+
+func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
+	silenced(t)
+	synctest.Test(t, func(t *testing.T) {
+		n, err := NewInformerName("metrics of an informer")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer n.Release()
+		f := &figures{}
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4"))}}
+		_, c := NewInformerWithOptions(InformerOptions{
+			ListerWatcher: s, ObjectType: &corev1.Pod{}, Handler: ResourceEventHandlerFuncs{},
+			Identifier: n.WithResource(schema.GroupVersionResource{Resource: "pods"}), InformerMetricsProvider: f,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.RunWithContext(ctx)
+		}()
+		pass(time.Minute)
+		want(t, "queued by a list", f.of("queued"), "[2 0]")
+		want(t, "version of a list", f.of("store version"), "[5]")
+		s.watched().Add(pod("c", "6"))
+		pass(time.Second)
+		want(t, "queued by an event", f.of("queued"), "[2 0 1 0]")
+		want(t, "version of an event", f.of("store version"), "[5 6]")
+		want(t, "latencies, in which no time passes here", f.of("latency"), "[0 0]")
+		cancel()
+		<-done
+	})
 }
 
 func TestARealFIFOTellsItsMetrics(t *testing.T) {

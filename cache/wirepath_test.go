@@ -81,8 +81,12 @@ func synced(t *testing.T, lw ListerWatcher) source.Source[any] {
 		}
 	}
 	src := inf.(*sharedInformer).source.src
+	// Another test may have set a provider of metrics.
+	if m, measured := src.(*measuredSource); measured {
+		src = m.Source
+	}
 	if m, counted := src.(*meteredSource); counted {
-		return m.Source // another test has set a provider of metrics
+		src = m.Source
 	}
 	return src
 }

@@ -21,9 +21,11 @@ func sharedInformerRow() row {
 			bothWays("the store, its indexes and the handlers follow the origin", informerFollows),
 			bothWays("what was missed is told by the next list", informerRelists),
 			bothWays("random changes and failures end in the origin's state", informerEndsEqual),
+			bothWays("one with a name shows its store's version and what waits", informerMetrics),
 			[]test{
 				{sentence: "the store takes direct writes before Run, and tells nobody", run: informerDirectWrites},
 				{sentence: "an informer of nothing has synced", run: informerOfNothing},
+				{sentence: "one without a name shows no metrics", run: informerUnnamedMetrics},
 				{sentence: "when a handler is called the store and its indexes show the change", run: informerStoreFirst},
 				{sentence: "keys of cluster-scoped objects are their names", run: informerClusterScoped},
 				{sentence: "indexers may be added before Run and while it runs", run: informerAddIndexers},
