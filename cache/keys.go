@@ -1,8 +1,6 @@
 package cache
 
 import (
-	"strings"
-
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -12,12 +10,7 @@ import (
 // One that begins with a slash stays whole, since "/b" is not "b".
 
 // storeKey is the store's key for a key of this package.
-func storeKey(key string) store.Key {
-	if i := strings.IndexByte(key, '/'); i > 0 {
-		return store.Key{Namespace: key[:i], Name: key[i+1:]}
-	}
-	return store.Key{Name: key}
-}
+func storeKey(key string) store.Key { return store.ParseKey(key) }
 
 // keyString is the key of this package for a store's key: storeKey, undone.
 func keyString(key store.Key) string {

@@ -126,7 +126,7 @@ func (t *table) saw(version string) {
 	}
 }
 
-func (t *table) get(key string) (any, bool) { return t.store.Get(storeKey(key)) }
+func (t *table) get(key string) (any, bool) { return t.store.GetString(key) }
 
 // List returns all objects, ordered by key.
 func (t *table) List() []any {

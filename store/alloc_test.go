@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -32,6 +33,9 @@ func full(t testing.TB, n int) (*store.Store[*item], []*item) {
 func TestAllocationCeilings(t *testing.T) {
 	s, items := full(t, 5000)
 	fresh := pod(7, 6) // same node
+	rs := newStore(t, remembering)
+	put(t, rs, fresh)
+	text, long := store.Key(fresh.id).String(), store.Key{Cluster: "c", Namespace: "n", Name: strings.Repeat("n", 200)}
 	missing := store.Key{Name: "missing"}
 	var moved [2]*item
 	moved[0], moved[1] = pod(9, 1), pod(9, 2)
@@ -45,6 +49,8 @@ func TestAllocationCeilings(t *testing.T) {
 		do   func()
 	}{
 		{"Get", 0, func() { s.Get(key) }},
+		{"Get of keys that are remembered", 0, func() { rs.Get(key); rs.Get(long) }},
+		{"GetString", 0, func() { rs.GetString(text); rs.GetString("missing") }},
 		{"Get of a missing key", 0, func() { s.Get(missing) }},
 		{"Held", 0, func() { s.Held(key) }},
 		{"Snapshot", 0, func() { s.Snapshot() }},

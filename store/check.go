@@ -252,18 +252,27 @@ func (s *Store[T]) checkHints(f *findings, want int) {
 	live := 0
 	d := s.hints.dir.Load()
 	segs := make(map[*hintSeg]bool)
-	for i := range d.segs {
-		segs[d.segs[i].Load()] = true
+	for i, seg := range d.segs {
+		segs[seg] = true
+		if tag := uint32(i) << (d.shift & 31); &s.hints.groupsOf(tag)[0] != &seg.groups[0] {
+			f.add("readers of tag %x are led to another segment than the writer", tag)
+		}
 	}
 	for seg := range segs {
 		here, spent := 0, 0
-		for i := range seg.entries {
-			switch e := seg.entries[i].Load(); {
-			case e >= hintFirst:
-				here++
-				spent++
-			case e == hintRemoved:
-				spent++
+		for i := range seg.groups {
+			bytes := seg.groups[i].bytes.Load()
+			for at := range hintPlaces {
+				switch b := bytes >> (8 * at) & 0xff; {
+				case b&hintTaken != 0:
+					here++
+					spent++
+					if e := seg.groups[i].entries[at].Load(); tagByte(uint32(e>>32)) != b {
+						f.add("a hint's byte is %x, its tag %x", b, e>>32)
+					}
+				case b == hintRemoved:
+					spent++
+				}
 			}
 		}
 		if here != seg.live || spent != seg.spent {

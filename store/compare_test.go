@@ -46,6 +46,9 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 			t.Fatalf("Get(%v) = %v", id, got)
 		}
 	}
+	if s, ok := r.(*store.Store[*item]); ok {
+		compareStrings(t, s, m)
+	}
 	for range 10 {
 		prefix := probe.id()
 		prefix.Name = prefix.Name[:d.IntN(len(prefix.Name)+1)]
@@ -73,6 +76,21 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 	}
 	if _, err := r.ByIndex("unheard of", ""); !errors.Is(err, store.ErrNoIndex) {
 		t.Fatalf("ByIndex of no index: %v", err)
+	}
+}
+
+// compareStrings reads by the text of every key, also of keys that ParseKey
+// does not make of it, and by texts that are nearly such.
+func compareStrings(t testing.TB, s *store.Store[*item], m *storetest.Model[*item]) {
+	t.Helper()
+	for _, id := range m.IDs() {
+		text := store.Key(id).String()
+		for _, text := range []string{text, "/" + text, text + "/", text[:len(text)/2]} {
+			want, ok := m.Get(storetest.ID(store.ParseKey(text)))
+			if got, has := s.GetString(text); has != ok || got != want {
+				t.Fatalf("GetString(%q) = %v, %v; want %v, %v", text, got, has, want, ok)
+			}
+		}
 	}
 }
 

@@ -19,6 +19,7 @@
 //	handover.go                   how versions pass from writer to readers
 //	pages.go, freeslots.go        slot → object, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions
+//	fingerprint.go                what a key is known by in it
 //	node.go, tree.go              slots in key order, a B+tree
 //	front.go, keybytes.go         what a node keeps of keys, and their order
 //	indexer.go, valuetrie.go,     value → slots, and for the writer

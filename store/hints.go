@@ -2,23 +2,9 @@ package store
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"sync/atomic"
 )
-
-// fingerprint is what a key is known by: 96 bits from two keyed hashes with
-// random seeds of the store's own. Tag finds the slot; print, which stands in
-// the slot beside the object, tells that it is the right one.
-//
-// Keys are not compared beyond that. Two different keys agree by chance once
-// in 2^96: a store asked a billion times a second for a key that it does not
-// have, each time comparing two entries, is wrong once in 10^12 years. The
-// seeds are secret and of this process, so names cannot be chosen to collide.
-// Comparing the bytes instead costs cold cache lines of the object, and makes
-// a look-up three times as slow.
-type fingerprint struct {
-	tag   uint32
-	print uint64
-}
 
 // hints is one hash table from key to slot for all versions of a store. It
 // follows the latest one. It holds no keys and no pointers: an entry is 32
@@ -35,117 +21,163 @@ type fingerprint struct {
 // The table is split in segments by the hash's high bits (extendible hashing),
 // so that growing it never moves more than one segment.
 type hints struct {
-	seed, seed2 maphash.Seed
-	dir         atomic.Pointer[hintDir]
+	hasher
+	dir atomic.Pointer[hintDir]
 }
 
-// hintDir maps the first depth bits of a tag to a segment. Publication order:
-// a segment's entries are stored before the segment is, and segments before
-// the directory, so a reader finds everything that was in its predecessor.
+// hintDir maps a tag to the groups of its segment. Publication order: entries
+// are stored before what leads to their groups, and that before the directory,
+// so a reader finds everything that was in its predecessor.
 type hintDir struct {
-	depth uint
-	segs  []atomic.Pointer[hintSeg]
+	// only has the groups while there is one segment.
+	only []hintGroup
+	// groups has those of each segment, by the tag's first bits: what is left
+	// of it after shift. A reader gets to a group by two loads that depend on
+	// the tag: this one, and the group's own.
+	groups []atomic.Pointer[[hintMax]hintGroup]
+	shift  uint
+	// segs are the segments, as in groups; guarded by the store's mutex.
+	segs []*hintSeg
 }
 
-// hintSeg is an open-addressed table, probed linearly.
+// hintSeg is what the writer knows of a segment: a table of groups, probed one
+// after the other from the one that the tag's low bits say. All of it is
+// guarded by the store's mutex.
 type hintSeg struct {
-	depth uint
-	live  int // guarded by the store's mutex
-	spent int // live entries and removed ones; guarded by the store's mutex
-	// entries has a power of two of elements, at least one of them empty.
-	// An element never moves; a removed one stays as a tombstone.
-	entries []atomic.Uint64
+	depth uint // how many of the tag's first bits lead here
+	live  int
+	spent int // live entries and removed ones
+	// groups has a power of two of elements, with at least one empty place,
+	// and hintMax of them where there are several segments.
+	groups []hintGroup
 }
 
-// An entry is tag<<32 | slot+hintFirst.
+// hintGroup is a cache line: seven places, and a byte about each of them, all
+// of which are looked at in one go. So a look-up mostly finds its entry with
+// the first comparison, and does not lose the time of a mispredicted branch.
+//
+// An entry never moves. Its byte is stored after it. A group that was full
+// once never has an empty place again: what leaves it leaves a tombstone.
+// Hence who looks for a key may stop at the first empty place.
+type hintGroup struct {
+	bytes   atomic.Uint64 // the eighth is not used
+	entries [hintPlaces]atomic.Uint64
+}
+
 const (
+	hintPlaces = 7
+
+	// What a byte says of its place; with the high bit set, that it is taken
+	// by an entry, with 7 bits of its tag.
 	hintEmpty   = 0
 	hintRemoved = 1
-	hintFirst   = 2
+	hintTaken   = 0x80
 
-	hintMin = 8
-	// Segments of 512 entries, 4 KiB, grow by splitting in two: that moves at
-	// most 384 entries, about a microsecond.
-	hintMax = 512
+	hintOnes  = 0x0101010101010101
+	hintHighs = 0x0080808080808080 // of the seven bytes
+
+	// Segments of 64 groups, 448 places and 4 KiB, grow by splitting in two:
+	// that moves at most 364 entries, about a microsecond.
+	hintMax = 64
 )
 
 // maxSlots bounds the slots that an entry can name.
 const maxSlots = 1<<31 - 1
 
-func newHints() *hints {
-	h := &hints{seed: maphash.MakeSeed(), seed2: maphash.MakeSeed()}
-	d := &hintDir{segs: make([]atomic.Pointer[hintSeg], 1)}
-	d.segs[0].Store(&hintSeg{entries: make([]atomic.Uint64, hintMin)})
-	h.dir.Store(d)
-	return h
+func (h *hints) init(byText bool) {
+	h.hasher = hasher{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, byText: byText}
+	h.dir.Store(singleSeg(&hintSeg{groups: make([]hintGroup, 1)}))
 }
 
-// of returns the fingerprint of a key.
-func (h *hints) of(k Key) fingerprint {
-	a, b := maphash.String(h.seed, k.Name), maphash.String(h.seed2, k.Name)
-	if k.Namespace != "" {
-		a = spread(a) ^ maphash.String(h.seed, k.Namespace)
-		b = spread(b) ^ maphash.String(h.seed2, k.Namespace)
-	}
-	if k.Cluster != "" {
-		a = spread(spread(a)) ^ maphash.String(h.seed, k.Cluster)
-		b = spread(spread(b)) ^ maphash.String(h.seed2, k.Cluster)
-	}
-	return fingerprint{tag: uint32(spread(a) >> 32), print: max(b, 1)}
+func singleSeg(s *hintSeg) *hintDir {
+	return &hintDir{only: s.groups, shift: 32, segs: []*hintSeg{s}}
 }
 
-// spread is a bijection, so that the same string in two fields counts.
-func spread(x uint64) uint64 { return (x ^ x>>32) * 0x9e3779b97f4a7c15 }
+// groupsOf returns the groups among which an entry with the tag stands.
+func (h *hints) groupsOf(tag uint32) []hintGroup {
+	d := h.dir.Load()
+	if d.only != nil {
+		return d.only
+	}
+	return d.groups[tag>>(d.shift&31)].Load()[:]
+}
 
-// hashValue returns the hash by which an index finds a value.
-func (h *hints) hashValue(value string) uint64 { return maphash.String(h.seed, value) }
-
-func (d *hintDir) at(tag uint32) int { return int(uint64(tag) << d.depth >> 32) }
-
+// seg returns the segment of a tag.
 func (h *hints) seg(tag uint32) *hintSeg {
 	d := h.dir.Load()
-	return d.segs[d.at(tag)].Load()
+	return d.segs[tag>>d.shift]
+}
+
+// tagByte is what the byte of an entry's place says. Its bits are neither
+// among those that choose the group, nor, in a table of up to 2^17 segments and
+// so 30 million entries, among those that choose the segment.
+func tagByte(tag uint32) uint64 { return uint64(tag>>8&0x7f | hintTaken) }
+
+// matching returns bytes with the high bit set where the group's byte is b.
+// Behind one that is there may be one that is not.
+func matching(bytes, b uint64) uint64 {
+	x := bytes ^ b*hintOnes
+	return (x - hintOnes) &^ x & hintHighs
 }
 
 // add enters a slot under a tag.
 func (h *hints) add(tag, slot uint32) {
 	s := h.seg(tag)
-	if (s.spent+1)*4 > len(s.entries)*3 {
+	if (s.spent+1)*16 > len(s.groups)*hintPlaces*13 {
 		h.grow(tag, s)
 		s = h.seg(tag)
 	}
-	s.add(uint64(tag)<<32 | uint64(slot+hintFirst))
+	s.add(uint64(tag)<<32 | uint64(slot))
 }
 
 func (s *hintSeg) add(entry uint64) {
-	mask := uint32(len(s.entries) - 1)
-	for i := uint32(entry >> 32); ; i++ {
-		e := &s.entries[i&mask]
-		switch e.Load() {
-		case hintEmpty:
-			s.spent++
-		case hintRemoved:
-		default:
+	tag := uint32(entry >> 32)
+	for i := tag; ; i++ {
+		g := &s.groups[i&uint32(len(s.groups)-1)]
+		bytes := g.bytes.Load()
+		free := ^bytes & hintHighs
+		if free == 0 {
 			continue
 		}
+		at := bits.TrailingZeros64(free) / 8
+		if bytes>>(8*at)&0xff == hintEmpty {
+			s.spent++
+		}
 		s.live++
-		e.Store(entry)
+		g.entries[at].Store(entry)
+		g.say(at, tagByte(tag))
 		return
 	}
+}
+
+// say sets the byte of a place.
+func (g *hintGroup) say(at int, b uint64) {
+	g.bytes.Store(g.bytes.Load()&^(0xff<<(8*at)) | b<<(8*at))
 }
 
 // remove takes an entry out.
 func (h *hints) remove(tag, slot uint32) {
 	s := h.seg(tag)
-	entry := uint64(tag)<<32 | uint64(slot+hintFirst)
-	mask := uint32(len(s.entries) - 1)
+	entry := uint64(tag)<<32 | uint64(slot)
 	for i := tag; ; i++ {
-		switch e := &s.entries[i&mask]; e.Load() {
-		case entry:
-			e.Store(hintRemoved)
+		g := &s.groups[i&uint32(len(s.groups)-1)]
+		bytes := g.bytes.Load()
+		hasEmpty := matching(bytes, hintEmpty) != 0
+		for m := matching(bytes, tagByte(tag)); m != 0; m &= m - 1 {
+			at := bits.TrailingZeros64(m) / 8
+			if g.entries[at].Load() != entry || bytes>>(8*at)&hintTaken == 0 {
+				continue
+			}
 			s.live--
+			if hasEmpty {
+				s.spent--
+				g.say(at, hintEmpty)
+			} else {
+				g.say(at, hintRemoved)
+			}
 			return
-		case hintEmpty:
+		}
+		if hasEmpty {
 			panic("BUG: store: an object in the store has no hint")
 		}
 	}
@@ -155,39 +187,47 @@ func (h *hints) remove(tag, slot uint32) {
 // doubling it, or by splitting it in two.
 func (h *hints) grow(tag uint32, s *hintSeg) {
 	d := h.dir.Load()
-	size := len(s.entries)
-	if s.live*8 >= size*3 {
+	size := len(s.groups)
+	if s.live*8 >= size*hintPlaces*3 {
 		size *= 2
 	}
 	if size <= hintMax {
-		n := &hintSeg{depth: s.depth, entries: make([]atomic.Uint64, size)}
+		n := &hintSeg{depth: s.depth, groups: make([]hintGroup, size)}
 		s.copyTo(func(uint32) *hintSeg { return n })
-		d.replace(tag, s.depth, n, n)
+		if s.depth == 0 {
+			h.dir.Store(singleSeg(n))
+		} else {
+			d.replace(tag, s.depth, n, n)
+		}
 		return
 	}
-	if s.depth == d.depth {
-		bigger := &hintDir{depth: d.depth + 1, segs: make([]atomic.Pointer[hintSeg], 2*len(d.segs))}
-		for i := range d.segs {
-			bigger.segs[2*i].Store(d.segs[i].Load())
-			bigger.segs[2*i+1].Store(d.segs[i].Load())
-		}
-		h.dir.Store(bigger)
-		d = bigger
-	}
-	low := &hintSeg{depth: s.depth + 1, entries: make([]atomic.Uint64, hintMax)}
-	high := &hintSeg{depth: s.depth + 1, entries: make([]atomic.Uint64, hintMax)}
+	low := &hintSeg{depth: s.depth + 1, groups: make([]hintGroup, hintMax)}
+	high := &hintSeg{depth: s.depth + 1, groups: make([]hintGroup, hintMax)}
 	s.copyTo(func(tag uint32) *hintSeg {
 		if tag<<s.depth>>31 == 0 {
 			return low
 		}
 		return high
 	})
-	d.replace(tag, s.depth, low, high)
+	if s.depth+d.shift < 32 {
+		d.replace(tag, s.depth, low, high)
+		return
+	}
+	bigger := &hintDir{shift: d.shift - 1, segs: make([]*hintSeg, 2*len(d.segs)),
+		groups: make([]atomic.Pointer[[hintMax]hintGroup], 2*len(d.segs))}
+	for i, seg := range d.segs {
+		bigger.set(2*i, seg)
+		bigger.set(2*i+1, seg)
+	}
+	bigger.replace(tag, s.depth, low, high)
+	h.dir.Store(bigger)
 }
 
 func (s *hintSeg) copyTo(to func(tag uint32) *hintSeg) {
-	for i := range s.entries {
-		if e := s.entries[i].Load(); e > hintRemoved {
+	for i := range s.groups {
+		g := &s.groups[i]
+		for m := g.bytes.Load() & hintHighs; m != 0; m &= m - 1 {
+			e := g.entries[bits.TrailingZeros64(m)/8].Load()
 			to(uint32(e >> 32)).add(e)
 		}
 	}
@@ -196,13 +236,18 @@ func (s *hintSeg) copyTo(to func(tag uint32) *hintSeg) {
 // replace puts low and high in the place of the segment that covers tag with
 // depth bits: each in one half of its directory entries.
 func (d *hintDir) replace(tag uint32, depth uint, low, high *hintSeg) {
-	n := 1 << (d.depth - depth)
-	first := d.at(tag) &^ (n - 1)
+	n := 1 << (32 - d.shift - depth)
+	first := int(tag>>d.shift) &^ (n - 1)
 	for i := range n {
 		if i < (n+1)/2 {
-			d.segs[first+i].Store(low)
+			d.set(first+i, low)
 		} else {
-			d.segs[first+i].Store(high)
+			d.set(first+i, high)
 		}
 	}
+}
+
+func (d *hintDir) set(i int, s *hintSeg) {
+	d.segs[i] = s
+	d.groups[i].Store((*[hintMax]hintGroup)(s.groups))
 }

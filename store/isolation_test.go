@@ -191,13 +191,16 @@ func TestNoTornReadBetweenObjectsAndIndexes(t *testing.T) {
 }
 
 func TestReadYourWritesFromEveryGoroutine(t *testing.T) {
-	s := newStore(t)
+	s := newStore(t, remembering)
 	var all sync.WaitGroup
 	for w := range 4 {
 		all.Go(func() {
 			for rev := range 500 {
 				it := pod(w, rev)
 				put(t, s, it)
+				if got, _ := s.GetString(store.Key(it.id).String()); got != it {
+					t.Errorf("wrote %v, read %v by its string", it, got)
+				}
 				if got, _ := s.Get(store.Key(it.id)); got != it {
 					t.Errorf("wrote %v, read %v", it, got)
 				}
@@ -214,8 +217,9 @@ func TestReadYourWritesFromEveryGoroutine(t *testing.T) {
 }
 
 func TestReadsOfOneKeyNeverGoBackwards(t *testing.T) {
-	s := newStore(t)
+	s := newStore(t, remembering)
 	key := store.Key(pod(0, 0).id)
+	text := key.String()
 	put(t, s, pod(0, 0))
 	var stop atomic.Bool
 	var all sync.WaitGroup
@@ -224,10 +228,13 @@ func TestReadsOfOneKeyNeverGoBackwards(t *testing.T) {
 			last := 0
 			for !stop.Load() {
 				var got *item
-				if r%2 == 0 {
+				switch r % 3 {
+				case 0:
 					got, _ = s.Get(key)
-				} else {
+				case 1:
 					got, _ = s.Snapshot().Get(key)
+				case 2:
+					got, _ = s.GetString(text)
 				}
 				if got.rev < last {
 					t.Errorf("version %d after %d", got.rev, last)

@@ -31,6 +31,16 @@ func (k Key) String() string {
 	}
 }
 
+// ParseKey is the key without a cluster whose String is s. What stands before
+// the first slash is the namespace; a string that begins with a slash, or has
+// none, is a name as a whole. Different strings have different keys.
+func ParseKey(s string) Key {
+	if i := strings.IndexByte(s, '/'); i > 0 {
+		return Key{Namespace: s[:i], Name: s[i+1:]}
+	}
+	return Key{Name: s}
+}
+
 // Compare returns -1, 0 or +1 as k sorts before, with or after o.
 func (k Key) Compare(o Key) int {
 	// Name differs most often, yet order is by Cluster first: equal strings

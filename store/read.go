@@ -20,6 +20,22 @@ func (s *Store[T]) Get(key Key) (T, bool) {
 	return obj, ok
 }
 
+// GetString is Get(ParseKey(key)). Where keys are remembered it is faster: the
+// string is hashed as it is.
+func (s *Store[T]) GetString(key string) (obj T, ok bool) {
+	if !s.opts.RememberKeys {
+		return s.Get(ParseKey(key))
+	}
+	v, lent := s.lease()
+	if e := v.findString(key); e != nil {
+		obj, ok = e.obj, true
+	}
+	if lent {
+		v.release()
+	}
+	return obj, ok
+}
+
 // Held returns the object under key and the memo that was put beside it. It
 // is meant for decoders, which recognise by these what has not changed; what
 // they are told may be a version old by the time they use it. Safe for

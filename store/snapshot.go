@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"iter"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 )
@@ -57,6 +58,27 @@ func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
 	if e, slot := v.findHinted(v.store.hints.of(key)); e != nil {
 		return e, slot
 	}
+	return v.findUnhinted(key)
+}
+
+// findString is find(ParseKey(key)) in a store that hashes texts.
+func (v *Snapshot[T]) findString(key string) *entry[T] {
+	h := &v.store.hints
+	tag := h.tagOfText(key)
+	e := v.likely(tag)
+	print := h.printOfText(key)
+	if e != nil && e.print == print {
+		return e
+	}
+	if e, _ := v.findHinted(fingerprint{tag, print}); e != nil {
+		return e
+	}
+	e, _ = v.findUnhinted(ParseKey(key))
+	return e
+}
+
+// findUnhinted is find for a key that the hints do not lead to.
+func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 	if v.store.latest.Load() == v {
 		return nil, 0 // see the invariant of hints
 	}
@@ -66,21 +88,37 @@ func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
 	return nil, 0
 }
 
-// findHinted looks only where the hints point.
+// likely returns what stands in the place to which the hints lead first, or nil
+// if that is not of the tag.
+func (v *Snapshot[T]) likely(tag uint32) *entry[T] {
+	groups := v.store.hints.groupsOf(tag)
+	g := &groups[tag&uint32(len(groups)-1)]
+	if m := matching(g.bytes.Load(), tagByte(tag)); m != 0 {
+		if h := g.entries[bits.TrailingZeros64(m)/8].Load(); uint32(h>>32) == tag {
+			return v.pages.at(uint32(h))
+		}
+	}
+	return nil
+}
+
+// findHinted looks everywhere where the hints point, and nowhere else.
 func (v *Snapshot[T]) findHinted(f fingerprint) (*entry[T], uint32) {
-	seg := v.store.hints.seg(f.tag)
-	mask := uint32(len(seg.entries) - 1)
+	groups := v.store.hints.groupsOf(f.tag)
 	for i := f.tag; ; i++ {
-		h := seg.entries[i&mask].Load()
-		if h == hintEmpty {
+		g := &groups[i&uint32(len(groups)-1)]
+		bytes := g.bytes.Load()
+		for m := matching(bytes, tagByte(f.tag)); m != 0; m &= m - 1 {
+			h := g.entries[bits.TrailingZeros64(m)/8].Load()
+			if uint32(h>>32) != f.tag {
+				continue
+			}
+			slot := uint32(h)
+			if e := v.pages.at(slot); e != nil && e.print == f.print {
+				return e, slot
+			}
+		}
+		if matching(bytes, hintEmpty) != 0 {
 			return nil, 0
-		}
-		if uint32(h>>32) != f.tag || uint32(h) < hintFirst {
-			continue
-		}
-		slot := uint32(h) - hintFirst
-		if e := v.pages.at(slot); e != nil && e.print == f.print {
-			return e, slot
 		}
 	}
 }

@@ -22,7 +22,7 @@ import (
 type Store[T any] struct {
 	opts      Options[T]
 	identical func(a, b T) bool // nil if T has no identity
-	hints     *hints
+	hints     hints
 	latest    atomic.Pointer[Snapshot[T]]
 	errors    atomic.Uint64
 
@@ -57,7 +57,8 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	s := &Store[T]{opts: opts, identical: identity[T](), hints: newHints()}
+	s := &Store[T]{opts: opts, identical: identity[T]()}
+	s.hints.init(opts.RememberKeys)
 	v := &Snapshot[T]{store: s, epoch: 1}
 	for name, fn := range opts.Indexers {
 		s.indexers = append(s.indexers, &indexer[T]{name: name, fn: fn})
@@ -125,7 +126,7 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
 			continue
 		}
 		if values := s.valuesOf(x, w.keyOf(slot), e.obj); len(values) > 0 {
-			x.file(&w.indexes[at], s.hints.seed, s.filings.at(slot, x.col), slot, values, w.epoch)
+			x.file(&w.indexes[at], s.hints.seeds[0], s.filings.at(slot, x.col), slot, values, w.epoch)
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
 }
 
 var clusters = []string{"", "", "", "", "east", "west\x00", "we"}
-var namespaces = []string{"", "default", "default-2", "kube-system", "team-a", "team-b", "a\x00b", "\xff\xff"}
+var namespaces = []string{"", "default", "default-2", "kube-system", "team-a", "team-b", "a\x00b", "\xff\xff", "a/b", "east"}
 
 func (p *pair) id() storetest.ID {
 	n := p.dice.IntN(p.names)
@@ -122,11 +122,15 @@ func (p *pair) id() storetest.ID {
 	case 4:
 		id.Name = "0123456" + string(make([]byte, 1+n/40)) // zeros, as heads are padded with
 	}
+	if n%11 == 10 {
+		id.Name = fmt.Sprintf("web/%d//", n/22) // as cache has them, of any string
+	}
 	id.Cluster = clusters[n/3%len(clusters)]
 	if p.plain {
 		id.Cluster = strings.ReplaceAll(id.Cluster, "\x00", "0")
 		id.Namespace = strings.ReplaceAll(id.Namespace, "\x00", "0")
-		id.Name = strings.ReplaceAll(id.Name, "\x00", "-")
+		id.Name = strings.ReplaceAll(strings.ReplaceAll(id.Name, "\x00", "-"), "/", "-")
+		id.Namespace = strings.ReplaceAll(id.Namespace, "/", "-")
 	}
 	return id
 }
@@ -387,37 +391,4 @@ func TestStoreStaysConsistentWhileItGrowsAndShrinks(t *testing.T) {
 			p.verify()
 		})
 	}
-}
-
-// bytesDice reads decisions from a fuzzer's input, and zeros behind its end.
-type bytesDice struct{ b []byte }
-
-func (d *bytesDice) IntN(n int) int {
-	if len(d.b) == 0 {
-		return 0
-	}
-	x := int(d.b[0])
-	d.b = d.b[1:]
-	if n > 256 && len(d.b) > 0 {
-		x = x<<8 | int(d.b[0])
-		d.b = d.b[1:]
-	}
-	return x % n
-}
-
-func FuzzStoreAnswersLikeItsNaiveTwin(f *testing.F) {
-	f.Add([]byte("a few operations to begin with, and some more"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		d := &bytesDice{b}
-		p := newPair(t, d, 600, "node", "labels")
-		p.plain = d.IntN(2) == 0
-		for range 200 {
-			if len(d.b) == 0 {
-				break
-			}
-			p.step()
-		}
-		d.b = []byte{1, 2, 3, 4, 5}
-		p.verify()
-	})
 }

@@ -212,7 +212,7 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 		roots := w.ownIndexes()
 		for i, x := range s.indexers {
 			if s.planned[i].changed {
-				x.file(&roots[i], s.hints.seed, s.filings.at(slot, x.col), slot, s.planned[i].values, w.epoch)
+				x.file(&roots[i], s.hints.seeds[0], s.filings.at(slot, x.col), slot, s.planned[i].values, w.epoch)
 			}
 		}
 	}
@@ -246,7 +246,7 @@ func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
 	for i, x := range s.indexers {
 		filing := s.filings.at(at.slot, x.col)
 		if *filing != filedNowhere {
-			x.file(&w.ownIndexes()[i], s.hints.seed, filing, at.slot, nil, w.epoch)
+			x.file(&w.ownIndexes()[i], s.hints.seeds[0], filing, at.slot, nil, w.epoch)
 		}
 	}
 	w.pages.clear(at.slot, w.epoch)
