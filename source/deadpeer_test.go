@@ -1,0 +1,123 @@
+package source_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	"net"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// halls is a listener whose connections exist in memory.
+type halls struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (h *halls) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *halls) Close() error { close(h.closed); return nil }
+
+func (h *halls) Addr() net.Addr { return &net.UnixAddr{Name: "hall"} }
+
+func (h *halls) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case h.conns <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// TestADeadPeerIsNoticedWithinAMinute has the line of an informer go dead, of
+// which no packet tells, and no bookmarks either: pings of HTTP/2 find out.
+func TestADeadPeerIsNoticedWithinAMinute(t *testing.T) {
+	cert := certificate(t)
+	synctest.Test(t, func(t *testing.T) {
+		var requests asked
+		var major atomic.Int32
+		storage := apiserver.NewStorage(apiserver.Pods)
+		server := apiserver.New(storage, apiserver.Options{BookmarkInterval: -1, Inject: requests.inject})
+		defer server.Close()
+		hall := &halls{conns: make(chan net.Conn), closed: make(chan struct{})}
+		web := &http.Server{
+			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				major.Store(int32(r.ProtoMajor))
+				server.ServeHTTP(w, r)
+			}),
+			// A ticket would be written while the client writes, too, and a
+			// pipe has room for neither.
+			TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}, SessionTicketsDisabled: true},
+		}
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			_ = web.ServeTLS(hall, "", "") // that it was closed
+		}()
+		wire := &lines{dial: hall.dial}
+		cfg := &rest.Config{Host: "https://apiserver.test", Dial: wire.Dial, QPS: -1,
+			TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+
+		create(t, storage, "a")
+		inf, stop := informed(t, cfg, source.Options{})
+		if got := requests.take(); !slices.Equal(got, []string{`watch-list ""`}) || inf.Status().Objects != 1 || major.Load() != 2 {
+			t.Fatalf("asked %q over HTTP/%d, %d objects", got, major.Load(), inf.Status().Objects)
+		}
+		pass(20 * time.Second)
+		version := create(t, storage, "b")
+		pass(time.Second)
+		wire.die()
+		create(t, storage, "c")
+		pass(time.Second)
+		if n := inf.Status().Objects; n != 2 {
+			t.Fatalf("%d objects: the line is not dead", n)
+		}
+		pass(59 * time.Second)
+		if got := requests.take(); !slices.Equal(got, []string{`watch "` + version + `"`}) {
+			t.Errorf("asked %q, want one watch from %s", got, version)
+		}
+		if st := inf.Status(); st.Objects != 3 || st.Lists != 0 || st.SilentWatches != 0 {
+			t.Errorf("%+v", st)
+		}
+		stop()
+		wire.close()
+		_ = web.Close()
+		<-served
+	})
+}
