@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -36,7 +37,7 @@ func ownConnection(cfg *rest.Config) (*http.Client, error) {
 	}
 	rt := &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAliveConfig: ownKeepAlive()}).DialContext,
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: 10 * time.Second,
 		DisableCompression:  tc.DisableCompression,
@@ -57,4 +58,33 @@ func ownConnection(cfg *rest.Config) (*http.Client, error) {
 		return nil, fmt.Errorf("a connection of its own: %w", err)
 	}
 	return &http.Client{Transport: wrapped}, nil
+}
+
+// ownKeepAlive has a dead peer noticed after 30 + 3*5 = 45 s, which is what the
+// pings of client-go's HTTP/2 take too, 30 + 15 s. Go's own settings, which
+// client-go leaves in place, take 30 + 9*15 = 165 s.
+//
+// TCP_USER_TIMEOUT is not needed for that: it bounds how long something sent may
+// stay unacknowledged, and who only reads has sent nothing. A request that is
+// lost with its peer, which keep-alive does not see, is the reflector's to give
+// up; for reuse there are 10 s at most (IdleConnTimeout).
+func ownKeepAlive() net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
+}
+
+// pinged has client-go make a transport for cfg that pings over HTTP/2. Where
+// nothing is set about TLS, as with a certificate that the system trusts, it
+// would take http.DefaultTransport, which does not.
+func pinged(cfg *rest.Config) {
+	if !strings.HasPrefix(cfg.Host, "https://") || cfg.Transport != nil {
+		return
+	}
+	// What is wrong with cfg, who makes the client says.
+	tc, err := cfg.TransportConfig()
+	if err != nil || tc.DialHolder != nil || tc.Proxy != nil {
+		return
+	}
+	if tlsConfig, err := transport.TLSConfigFor(tc); err == nil && tlsConfig == nil {
+		cfg.NextProtos = []string{"h2", "http/1.1"}
+	}
 }

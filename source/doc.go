@@ -88,6 +88,22 @@
 // source's side of it have a lock each, and call nobody of yours while holding
 // it.
 //
+// # Dead peers
+//
+// A peer that is gone says nothing, not even that. Over HTTP/2, client-go's
+// transports send a ping after 30 s without a byte, and give the connection up
+// 15 s later, unless the environment says otherwise
+// (HTTP2_READ_IDLE_TIMEOUT_SECONDS, HTTP2_PING_TIMEOUT_SECONDS). FromConfig has
+// this hold also for https with nothing to set about TLS, where client-go takes
+// a transport without pings. A connection of a source's own has TCP keep-alive,
+// which takes 45 s as well.
+//
+// Over HTTP/1.1 without OwnConnection (plain http, or a proxy that speaks
+// nothing newer) the client's dialer decides. client-go's leaves Go's settings,
+// which take 30 + 9*15 = 165 s; set KeepAliveConfig in a Dial function of your
+// own for less. A stream that is silent though its connection lives is package
+// reflector's to notice.
+//
 // # What happens to what is broken
 //
 // An object that cannot be decoded, is of another type or has no name becomes

@@ -73,7 +73,9 @@ type Options struct {
 	// large reads: a busy watch then costs several microseconds of CPU an
 	// event less than as one of many streams of an HTTP/2 connection. The
 	// price is a connection on the server, 128 KiB and two goroutines, so it
-	// is for the few collections that never rest. FromConfig only.
+	// is for the few collections that never rest. TCP keep-alive finds out
+	// about a dead peer within 45 s, unless the configuration brings a Dial
+	// function, whose connections stay as it makes them. FromConfig only.
 	OwnConnection bool
 	// Door lets FromListerWatcher read the wire itself where its closures use
 	// a client with WrapTransport. Other sources do not look at it.

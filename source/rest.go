@@ -81,6 +81,7 @@ func FromREST[T any](client rest.Interface, resource string, opts Options) (Sour
 
 func clientFor(cfg *rest.Config, own bool) (*rest.RESTClient, error) {
 	if !own {
+		pinged(cfg)
 		return rest.RESTClientFor(cfg)
 	}
 	hc, err := ownConnection(cfg)
