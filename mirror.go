@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -81,6 +82,9 @@ func (m *mirror[T]) between(read func()) bool {
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
 	m.steps.Add(1)
 	defer m.steps.Add(1)
+	if mutant.Enabled {
+		events = m.mutate(scope, events, version)
+	}
 	w := m.workspace(len(events))
 	healthy := m.quarantine.empty()
 	for i := range events {
@@ -165,6 +169,9 @@ func (w *workspace[T]) empty() {
 // stays, unless the user wants it removed, which adds to ops.
 func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
 	_, held := m.store.Get(item.Key)
+	if mutant.On(mutant.DropUndecodable) {
+		return ops
+	}
 	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
 	m.reportItem(item)
 	if held && m.remove {
@@ -286,12 +293,15 @@ func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
 // legal makes what the store saw into what handlers may see: an object that
 // took the place of another under the same key is a delete, then an add.
 func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
+	if mutant.On(mutant.ReorderChanges) {
+		reorder(changes)
+	}
 	replaced := 0
 	for i := range changes {
 		c := &changes[i]
 		switch {
 		case c.Type == store.Deleted && c.Reason == store.Relist:
-			c.FinalStateUnknown = true
+			c.FinalStateUnknown = !mutant.On(mutant.ForgetUnknown)
 		case m.takesPlace(c):
 			replaced++
 		}
@@ -306,7 +316,7 @@ func (m *mirror[T]) legal(changes []store.Change[T]) []store.Change[T] {
 // object without a UID, such as one that was written to the store directly,
 // cannot be told from the next one.
 func (m *mirror[T]) takesPlace(c *store.Change[T]) bool {
-	return c.Type == store.Updated && m.areTwo(c.Old, c.New)
+	return c.Type == store.Updated && m.areTwo(c.Old, c.New) && !mutant.On(mutant.UpdateInPlace)
 }
 
 // areTwo reports whether a and b are two objects, not two versions of one.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -127,6 +128,9 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	d.deadline.stop()
 	d.deadline = nil
 	d.reflector.watchEnds()
+	if mutant.On(mutant.SweepOnForbidden) && classify(err).Class == machine.Forbidden && d.machine.Synced {
+		d.reflector.sink.Replace(d.reflector.options.Scope, nil, d.machine.Version, false)
+	}
 	switch {
 	case d.next.Kind != 0 || parent.Err() != nil:
 	case context.Cause(ctx) == errSilence:
@@ -154,6 +158,9 @@ func (d *driver[T]) list(ctx context.Context) error {
 
 func (d *driver[T]) watch(ctx context.Context) error {
 	r := &d.now.Request
+	if mutant.On(mutant.ResumeTooNew) && r.Verb != machine.VerbStream {
+		d.skipAhead()
+	}
 	return d.reflector.source.Watch(ctx, source.WatchRequest[T]{
 		ResourceVersion:   r.Version,
 		SendInitialEvents: r.Verb == machine.VerbStream,

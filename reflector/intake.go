@@ -3,6 +3,7 @@ package reflector
 import (
 	"errors"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -30,6 +31,9 @@ func (d *driver[T]) page(page source.Page[T]) error {
 			in.Failure = lost(page.Items[i].Err)
 			in.Unreadable++
 		}
+	}
+	if mutant.On(mutant.TakeOlderList) {
+		in.Version = d.pretend(in.Version)
 	}
 	effects := d.machine.Step(in)
 	for i := range effects {
@@ -63,6 +67,9 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		event := &batch[i]
 		in := input(event)
 		in.At = machine.Nanos(now)
+		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
+			in.Version = d.pretend(in.Version)
+		}
 		if in.Event <= machine.Deleted && d.machine.Doubts(in.Version) {
 			flush()
 			in.Held, in.HeldVersion = d.held(event.Key)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -127,6 +128,14 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	}
 	orphans := false
 	for _, r := range h.regs {
+		if mutant.On(mutant.StallAll) {
+			for range 60 * 1000 {
+				if r.Pending() == 0 {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
 		err := r.push(changes, before, h.version)
 		if err == nil {
 			continue

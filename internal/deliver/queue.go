@@ -3,6 +3,7 @@ package deliver
 import (
 	"math/bits"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -89,7 +90,7 @@ func (q *queue[T]) grow(n int) {
 // it. It returns false if there was no room, which happens only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string) bool {
 	older, hash := q.find(&c.Key)
-	if older != none {
+	if older != none && !mutant.On(mutant.NeverFold) {
 		r := &q.slots[older].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
 			r.fold(c)

@@ -1,6 +1,9 @@
 package deliver
 
-import "github.com/kinglet-go/kinglet/store"
+import (
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/store"
+)
 
 // form is what a record amounts to when it is delivered.
 type form uint8
@@ -70,6 +73,9 @@ func (r *record[T]) foldUpdated(c *store.Change[T]) {
 		r.form, r.old, r.reason = updated, c.Old, c.Reason
 	case updated:
 		r.reason = c.Reason
+		if mutant.On(mutant.LastOld) {
+			r.old = c.Old
+		}
 	case deleted:
 		r.form, r.reason = replaced, c.Reason
 	}
@@ -80,6 +86,10 @@ func (r *record[T]) foldDeleted(c *store.Change[T]) {
 	var zero T
 	switch r.form {
 	case nothing, updated:
+		if r.form == updated && mutant.On(mutant.LoseDelete) {
+			r.form = nothing
+			break
+		}
 		r.setDeleted(c)
 	case added:
 		r.form = nothing

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -57,7 +58,13 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 	if snapshot == nil {
 		return false
 	}
+	if mutant.On(mutant.SyncedEarly) {
+		close(r.synced)
+	}
 	for obj := range snapshot.All() {
+		if mutant.On(mutant.EmptyReplay) {
+			break
+		}
 		key, err := r.hub.opts.KeyFunc(obj)
 		if err != nil {
 			r.hub.opts.Report(fmt.Errorf("handler %q, initial state: %w", r.opts.Name,
@@ -78,7 +85,9 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 	r.mu.Lock()
 	r.replay.handled = true
 	r.mu.Unlock()
-	close(r.synced)
+	if !mutant.On(mutant.SyncedEarly) {
+		close(r.synced)
+	}
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,15 +31,16 @@ type form struct {
 }
 
 // metaCodecs know what does not belong to any group: Status, watch events,
-// PartialObjectMetadata.
-func metaCodecs() serializer.CodecFactory {
+// PartialObjectMetadata. They are made once: that takes as long as to answer ten
+// requests.
+var metaCodecs = sync.OnceValue(func() serializer.CodecFactory {
 	s := runtime.NewScheme()
 	metav1.AddToGroupVersion(s, schema.GroupVersion{Version: "v1"})
 	if err := metav1.AddMetaToScheme(s); err != nil {
 		panic(fmt.Sprintf("BUG: apimachinery's scheme: %v", err))
 	}
 	return serializer.NewCodecFactory(s)
-}
+})
 
 // formOf takes the first of an Accept header that there is.
 func formOf(accept string, r *Resource) (form, error) {

@@ -2,17 +2,13 @@ package torture
 
 import (
 	"context"
-	"fmt"
-	"slices"
+	"errors"
+	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -24,6 +20,9 @@ type Engine struct {
 	Name string
 	// Start makes an informer of all config maps. It must not run before Run.
 	Start func(cfg *rest.Config) (Informer, error)
+	// Snapshots says that a View is of one moment also while the informer is
+	// busy. Otherwise views count only while it is at rest.
+	Snapshots bool
 }
 
 // Informer is one informer of an Engine.
@@ -31,165 +30,137 @@ type Informer interface {
 	// Run returns when ctx has ended and nothing of the informer runs.
 	Run(ctx context.Context)
 	// AddHandler registers h, at any time.
-	AddHandler(h *Recorder) (synced func() bool, err error)
-	// Get and List read the store.
+	AddHandler(h *Recorder) (Registration, error)
+	// Get reads the store.
 	Get(namespace, name string) (Object, bool)
-	List() []Object
 	// ResourceVersion is that which the store has come to.
 	ResourceVersion() string
-	// Quarantined says that the latest version of an object could not be taken
-	// in, and that the informer knows.
-	Quarantined(namespace, name string) bool
-	// Check looks at whether the store is consistent in itself.
-	Check() error
+	// View reads all there is.
+	View() View
 }
 
-// valueIndex is the index that informers of trials have.
-const valueIndex = "value"
+// Registration is what is known of a handler.
+type Registration struct {
+	// Synced says that the handler has returned from the initial list.
+	Synced func() bool
+	// Pending is how many records wait for the handler, nil where nobody can
+	// know or nothing was promised.
+	Pending func() int
+}
+
+// View is what an informer shows.
+type View struct {
+	Version string
+	Objects []Object
+	// ByValue is what the index has.
+	ByValue map[string][]Object
+	// Quarantined are the names of objects whose latest version could not be
+	// taken in, as far as the informer knows.
+	Quarantined []string
+	// Failures is how many versions could not be taken in, and Reported how
+	// many of them were told one by one, -1 where that cannot be known.
+	Failures, Reported int64
+	// Err is what the store finds wrong with itself.
+	Err error
+}
+
+// valueIndex is the index that informers of trials have, values is how many
+// values there are.
+const (
+	valueIndex = "value"
+	values     = 4
+)
+
+// everyVersionBound is the bound of those of kinglet's handlers that ask for
+// every version: few, so that they reach it.
+const everyVersionBound = 3
 
 // Kinglet is package kinglet's informer.
 func Kinglet() Engine {
-	return Engine{Name: "kinglet", Start: func(cfg *rest.Config) (Informer, error) {
+	return Engine{Name: "kinglet", Snapshots: true, Start: func(cfg *rest.Config) (Informer, error) {
 		src, err := source.FromConfig[Object](cfg, corev1.SchemeGroupVersion.WithResource("configmaps"), source.Options{})
 		if err != nil {
 			return nil, err
 		}
-		inf, err := kinglet.New(src, kinglet.Options[Object]{
-			OnError:  func(error) {}, // faults are what a trial is about
+		k := &kingletInformer{}
+		k.Informer, err = kinglet.New(src, kinglet.Options[Object]{
+			OnError:  k.report,
 			PageSize: 3,
 			Indexers: map[string]kinglet.IndexFunc[Object]{
 				valueIndex: func(o Object) ([]string, error) { return []string{o.Data["value"]}, nil },
 			},
 		})
-		return kingletInformer{inf}, err
+		return k, err
 	}}
 }
 
-type kingletInformer struct{ *kinglet.Informer[Object] }
+type kingletInformer struct {
+	*kinglet.Informer[Object]
+	// items counts the objects that were reported.
+	items atomic.Int64
+}
 
-func (k kingletInformer) Run(ctx context.Context) { _ = k.Informer.Run(ctx) }
+// report takes errors. Most are the faults that a trial is about.
+func (k *kingletInformer) report(err error) {
+	if _, ok := errors.AsType[*kinglet.ItemError](err); ok {
+		k.items.Add(1)
+	}
+}
 
-func (k kingletInformer) AddHandler(r *Recorder) (func() bool, error) {
+func (k *kingletInformer) Run(ctx context.Context) { _ = k.Informer.Run(ctx) }
+
+func (k *kingletInformer) AddHandler(r *Recorder) (Registration, error) {
+	opts := kinglet.HandlerOptions{Name: r.Name}
+	if r.every {
+		opts.EveryVersion, opts.Bound = true, everyVersionBound
+	}
 	reg, err := k.Informer.AddHandler(kinglet.HandlerFuncs[Object]{
 		OnAdd:    func(_ context.Context, o Object, initial bool) { r.Add(o, initial) },
 		OnUpdate: func(_ context.Context, old, o Object) { r.Update(old, o) },
 		OnDelete: func(_ context.Context, d kinglet.DeletedObject[Object]) { r.Delete(d.Object, d.FinalStateUnknown) },
-	}, kinglet.HandlerOptions{Name: r.Name})
+	}, opts)
 	if err != nil {
-		return nil, err
+		return Registration{}, err
 	}
-	return reg.HasSynced, nil
+	out := Registration{Synced: reg.HasSynced}
+	if !r.every {
+		out.Pending = reg.Pending
+	}
+	return out, nil
 }
 
-func (k kingletInformer) Get(namespace, name string) (Object, bool) {
+func (k *kingletInformer) Get(namespace, name string) (Object, bool) {
 	return k.Store().Get(kinglet.Key{Namespace: namespace, Name: name})
 }
 
-func (k kingletInformer) List() []Object {
-	var out []Object
-	for o := range k.Store().All() {
-		out = append(out, o)
+func (k *kingletInformer) ResourceVersion() string { return k.Store().ResourceVersion("") }
+
+func (k *kingletInformer) View() View {
+	snap := k.Snapshot()
+	v := View{
+		Version: snap.ResourceVersion(""), ByValue: map[string][]Object{}, Err: snap.Check(),
+		Failures: int64(k.Status().Failures), Reported: k.items.Load(), Quarantined: namesOf(k.Quarantined()),
 	}
-	return out
-}
-
-func (k kingletInformer) ResourceVersion() string { return k.Store().ResourceVersion("") }
-
-func (k kingletInformer) Quarantined(namespace, name string) bool {
-	return slices.ContainsFunc(k.Informer.Quarantined(), func(q kinglet.Quarantined) bool {
-		return q.Key == kinglet.Key{Namespace: namespace, Name: name}
-	})
-}
-
-func (k kingletInformer) Check() error { return k.Snapshot().Check() }
-
-// ClientGo is client-go's informer.
-func ClientGo() Engine {
-	return sharedInformers("client-go", func(g kc.Getter, indexers kc.Indexers) kc.SharedIndexInformer {
-		return kc.NewSharedIndexInformer(kc.NewListWatchFromClient(g, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0, indexers)
-	})
-}
-
-// DropIn is package cache's informer.
-func DropIn() Engine {
-	return sharedInformers("kinglet's cache", func(g kc.Getter, indexers kc.Indexers) kc.SharedIndexInformer {
-		return cache.NewSharedIndexInformer(cache.NewListWatchFromClient(g, "configmaps", "", fields.Everything()), &corev1.ConfigMap{}, 0, indexers)
-	})
-}
-
-// sharedInformers are those that have client-go's interface.
-func sharedInformers(name string, make func(kc.Getter, kc.Indexers) kc.SharedIndexInformer) Engine {
-	return Engine{Name: name, Start: func(cfg *rest.Config) (Informer, error) {
-		client, err := kubernetes.NewForConfig(cfg)
+	for o := range snap.All() {
+		v.Objects = append(v.Objects, o)
+	}
+	for value := range valueNames() {
+		objs, err := snap.ByIndex(valueIndex, value)
 		if err != nil {
-			return nil, err
+			v.Err = errors.Join(v.Err, err)
+			continue
 		}
-		inf := make(client.CoreV1().RESTClient(), kc.Indexers{
-			valueIndex: func(o any) ([]string, error) { return []string{o.(Object).Data["value"]}, nil },
-		})
-		err = inf.SetWatchErrorHandlerWithContext(func(context.Context, *kc.Reflector, error) {})
-		return sharedInformer{inf}, err
-	}}
-}
-
-type sharedInformer struct{ kc.SharedIndexInformer }
-
-func (c sharedInformer) Run(ctx context.Context) { c.RunWithContext(ctx) }
-
-func (c sharedInformer) AddHandler(r *Recorder) (func() bool, error) {
-	reg, err := c.AddEventHandler(kc.ResourceEventHandlerDetailedFuncs{
-		AddFunc:    func(o any, initial bool) { r.Add(o.(Object), initial) },
-		UpdateFunc: func(old, o any) { r.Update(old.(Object), o.(Object)) },
-		DeleteFunc: func(o any) {
-			if t, ok := o.(kc.DeletedFinalStateUnknown); ok {
-				r.Delete(t.Obj.(Object), true)
-				return
-			}
-			r.Delete(o.(Object), false)
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	return reg.HasSynced, nil
-}
-
-func (c sharedInformer) Get(namespace, name string) (Object, bool) {
-	o, ok, err := c.GetIndexer().GetByKey(namespace + "/" + name)
-	if err != nil || !ok {
-		return nil, false
-	}
-	return o.(Object), true
-}
-
-func (c sharedInformer) List() []Object {
-	var out []Object
-	for _, o := range c.GetIndexer().List() {
-		out = append(out, o.(Object))
-	}
-	return out
-}
-
-func (c sharedInformer) ResourceVersion() string { return c.LastSyncResourceVersion() }
-
-func (c sharedInformer) Quarantined(namespace, name string) bool {
-	o, ok := c.SharedIndexInformer.(cache.Observable)
-	return ok && slices.ContainsFunc(o.Quarantined(), func(q kinglet.Quarantined) bool {
-		return q.Key == kinglet.Key{Namespace: namespace, Name: name}
-	})
-}
-
-func (c sharedInformer) Check() error {
-	for _, v := range c.GetIndexer().ListIndexFuncValues(valueIndex) {
-		objs, err := c.GetIndexer().ByIndex(valueIndex, v)
-		if err != nil {
-			return err
-		}
-		for _, o := range objs {
-			if got := o.(Object).Data["value"]; got != v {
-				return fmt.Errorf("%s stands under %q in the index and has %q", o.(Object).Name, v, got)
-			}
+		for o := range objs {
+			v.ByValue[value] = append(v.ByValue[value], o)
 		}
 	}
-	return nil
+	return v
+}
+
+func namesOf(quarantined []kinglet.Quarantined) []string {
+	var names []string
+	for i := range quarantined {
+		names = append(names, quarantined[i].Key.Name)
+	}
+	return names
 }

@@ -13,17 +13,28 @@ import (
 // showed at that moment.
 type Recorder struct {
 	Name string
-	// slow is how long a call may take.
+	// slow is how long a call may take; stalled is until released.
 	slow time.Duration
-	rnd  *rand.Rand
-	inf  Informer
+	// every: the handler asks for every version, where it can.
+	every bool
+	rnd   *rand.Rand
+	world *world
 
-	mu     sync.Mutex
-	events []event     // guarded by mu
-	synced func() bool // guarded by mu
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	events []event
+	// knows is what the handler was told last, by name.
+	knows map[string]version
+	reg   Registration
 	// lied are the calls about objects of the initial list that came after the
-	// registration had said that it was synced. Guarded by mu.
+	// registration had said that it was synced.
 	lied []string
+	// calling is how many calls are under way, over is set once Run has
+	// returned, and late are calls after that.
+	calling int
+	over    bool
+	late    int
 }
 
 // event is one call of a handler.
@@ -37,7 +48,8 @@ type event struct {
 	// held is what the store had under the key; the zero value is nothing.
 	held version
 	// at is the version that the store said it had come to.
-	at string
+	at   string
+	when time.Time
 }
 
 // version is one version of one object.
@@ -84,6 +96,7 @@ func (r *Recorder) Add(o Object, initial bool) {
 
 // Update records a call of OnUpdate.
 func (r *Recorder) Update(old, o Object) {
+	r.world.prints.take(old)
 	r.record(event{kind: "update", old: versionOf(old), now: versionOf(o)}, o)
 }
 
@@ -93,30 +106,65 @@ func (r *Recorder) Delete(o Object, unknown bool) {
 }
 
 func (r *Recorder) record(e event, o Object) {
-	e.key = types.NamespacedName{Namespace: o.Namespace, Name: o.Name}
-	if held, ok := r.inf.Get(o.Namespace, o.Name); ok {
+	w := r.world
+	e.key, e.when = types.NamespacedName{Namespace: o.Namespace, Name: o.Name}, time.Now()
+	if held, ok := w.inf.Get(o.Namespace, o.Name); ok {
 		e.held = versionOf(held)
 	}
-	e.at = r.inf.ResourceVersion()
+	e.at = w.inf.ResourceVersion()
+	w.prints.take(o)
+	nap, reg, n := r.note(e)
+	if w.engine.Snapshots && n%4 == 0 {
+		w.glance()
+	}
+	r.sleep(nap)
+	lied := e.initial && reg.Synced != nil && reg.Synced()
 	r.mu.Lock()
-	r.events = append(r.events, e)
-	synced := r.synced
-	var nap time.Duration
-	if r.slow > 0 {
-		nap = time.Duration(r.rnd.Int64N(int64(r.slow)))
-	}
-	r.mu.Unlock()
-	if nap > 0 {
-		time.Sleep(nap) // in the bubble's time
-	}
-	if e.initial && synced != nil && synced() {
-		r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calling--
+	if lied {
 		r.lied = append(r.lied, e.String())
-		r.mu.Unlock()
 	}
 }
 
-// told is what was recorded.
+// note writes an event down, and says how long the call takes.
+func (r *Recorder) note(e event) (nap time.Duration, reg Registration, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calling++
+	if r.over {
+		r.late++
+	}
+	r.events = append(r.events, e)
+	if e.kind == "delete" {
+		delete(r.knows, e.key.Name)
+	} else {
+		r.knows[e.key.Name] = e.now
+	}
+	if nap = r.slow; nap > 0 && nap < stalled {
+		nap = time.Duration(r.rnd.Int64N(int64(nap)))
+	}
+	return nap, r.reg, len(r.events)
+}
+
+// sleep takes the bubble's time.
+func (r *Recorder) sleep(nap time.Duration) {
+	switch {
+	case nap == stalled:
+		<-r.world.released
+	case nap > 0:
+		time.Sleep(nap)
+	}
+}
+
+// registered takes what AddHandler returned.
+func (r *Recorder) registered(reg Registration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reg = reg
+}
+
+// told is what was recorded. Nothing must run any more.
 func (r *Recorder) told() (events []event, lied []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

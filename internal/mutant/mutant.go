@@ -1,0 +1,90 @@
+// Package mutant breaks the engine on purpose, so that a checker can show that
+// it notices (kinglettest/torture, `make mutants`).
+//
+// A place in the engine asks [On] whether one of the mutations is wanted there.
+// Without the build tag mutants that is a constant: the function is inlined,
+// the branch behind it is dead and is not compiled, and the package has no
+// variable and no code of its own that a program would contain; nor are the
+// functions in files named mutant.go linked. To see so:
+//
+//	go test -c -o torture.test ./kinglettest/torture
+//	go tool nm torture.test | grep -E 'internal/mutant|mirror.*mutate|deliverFirst|skipAhead|pretend'
+//
+// prints nothing.
+//
+// It imports nothing of kinglet's, and may be called from anywhere but the
+// reflector's machine, which imports nothing at all.
+package mutant
+
+// Mutation is one way to be wrong.
+type Mutation int32
+
+// The mutations, by the guarantee of package kinglet that they break first.
+const (
+	// None is the engine as it is.
+	None Mutation = iota
+	// SkipSweep leaves what a list does not name in the store.
+	SkipSweep
+	// DropEvent loses every ninth change of a watch.
+	DropEvent
+	// ResumeTooNew watches on from a version later than the store's.
+	ResumeTooNew
+	// TakeOlderList takes the list of a server that is behind.
+	TakeOlderList
+	// ForgetIndexEntry leaves an object under its old index value, every ninth
+	// time.
+	ForgetIndexEntry
+	// ReorderChanges tells handlers of two changes of one key in the wrong
+	// order.
+	ReorderChanges
+	// UpdateInPlace tells of an object that took another's place as an update.
+	UpdateInPlace
+	// LoseDelete forgets a delete that folds into an update.
+	LoseDelete
+	// LastOld folds two updates into one whose old state nobody was told.
+	LastOld
+	// EmptyReplay begins a handler without the state that there is.
+	EmptyReplay
+	// ForgetUnknown calls the last state seen the final one.
+	ForgetUnknown
+	// NeverFold queues each change by itself, without a bound.
+	NeverFold
+	// StallAll has the handlers wait for the slowest among them.
+	StallAll
+	// SyncedEarly says that a handler is synced before it has returned.
+	SyncedEarly
+	// DropUndecodable says nothing of what cannot be decoded.
+	DropUndecodable
+	// WriteHeld writes to an object that handlers and readers have.
+	WriteHeld
+	// LeaveHandlers returns from Run while handlers are still being called.
+	LeaveHandlers
+	// DeliverFirst calls handlers before the store has what they are told.
+	DeliverFirst
+	// PublishEarly shows the version of a batch before all of the batch.
+	PublishEarly
+	// SweepOnForbidden takes a 403 for an empty list.
+	SweepOnForbidden
+	// end is how many there are.
+	end
+)
+
+// All are the mutations, without None.
+func All() []Mutation {
+	all := make([]Mutation, 0, end-1)
+	for m := None + 1; m < end; m++ {
+		all = append(all, m)
+	}
+	return all
+}
+
+// String is the mutation's name.
+func (m Mutation) String() string {
+	names := [end]string{
+		"none", "skip sweep", "drop event", "resume too new", "take older list", "forget index entry",
+		"reorder changes", "update in place", "lose delete", "last old", "empty replay", "forget unknown",
+		"never fold", "stall all", "synced early", "drop undecodable", "write held", "leave handlers",
+		"deliver first", "publish early", "sweep on forbidden",
+	}
+	return names[m]
+}

@@ -1,0 +1,13 @@
+//go:build !mutants
+
+package mutant
+
+// Enabled says that there are mutations in this build.
+const Enabled = false
+
+// On reports whether a mutation is wanted.
+func On(Mutation) bool { return false }
+
+// Ninth reports whether a mutation is wanted, every ninth time that it is
+// asked.
+func Ninth(Mutation) bool { return false }

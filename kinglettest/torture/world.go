@@ -1,0 +1,307 @@
+package torture
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+// world is everything of one trial.
+type world struct {
+	Trial
+	plan    Plan
+	engine  Engine
+	storage *apiserver.Storage
+	server  *apiserver.Server
+	replica *apiserver.Server
+	inf     Informer
+
+	handlers []*Recorder
+	// released is closed when stalled handlers may return.
+	released chan struct{}
+	prints   prints
+
+	// backup is the revision of the last backup, 0 without one; past is what
+	// had happened when the storage went back to it.
+	backup      int64
+	past        []apiserver.Change
+	restoration restoration
+
+	// looks are what readers saw.
+	looks  looks
+	broken []string
+	// quarantined counts objects that were so in the end.
+	quarantined int
+
+	mu sync.Mutex
+	// number counts requests to both replicas, damaged what was sent damaged,
+	// by name; guarded by mu.
+	number  int
+	damaged map[string]int64
+	// over is when faults end; zero until then. Guarded by mu.
+	over bool
+}
+
+func newWorld(e Engine, res *Result) *world {
+	w := &world{
+		Trial: res.Trial, plan: res.Plan, engine: e, storage: apiserver.NewStorage(apiserver.ConfigMaps),
+		released: make(chan struct{}), prints: prints{was: map[Object]print{}}, damaged: map[string]int64{},
+	}
+	faults := &apiserver.Plan{Seed: w.Seed, Only: w.Faults, Rate: w.plan.Rate}
+	inject := func(r *apiserver.Request) *apiserver.Fault { return w.inject(faults, r, res.Played) }
+	w.replica = apiserver.New(w.storage, apiserver.Options{Inject: inject})
+	opts := apiserver.Options{Inject: inject, WithoutWatchList: w.plan.WithoutWatchList}
+	if w.plan.Replicas {
+		opts.Replicas = []*apiserver.Server{w.replica}
+	}
+	w.server = apiserver.New(w.storage, opts)
+	return w
+}
+
+// inject decides about the answer to a request.
+func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[int]string) *apiserver.Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.number++
+	r.Number = w.number
+	if latest := w.storage.Revision(); r.Verb == "watch" && number(r.Options.ResourceVersion) > latest {
+		// The storage was restored. A server that kept silent here could not
+		// be told from one where nothing happens.
+		return &apiserver.Fault{Answer: tooLarge(latest)}
+	}
+	name, f := plan.Of(r)
+	if name == "" || w.over {
+		return nil
+	}
+	played[r.Number] = name
+	if chosen := f.Damage; chosen != nil {
+		f.Damage = func(key types.NamespacedName) bool {
+			if !chosen(key) {
+				return false
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.damaged[key.Name]++
+			return true
+		}
+	}
+	return &f
+}
+
+// tooLarge is what a server says of a version that it has not come to.
+func tooLarge(current int64) error {
+	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version, current: %d", current), 1)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
+	}}
+	return err
+}
+
+func (w *world) close() {
+	w.server.Close()
+	w.replica.Close()
+}
+
+// run writes and breaks things, and lets them settle.
+func (w *world) run(ctx context.Context) error {
+	cfg := w.server.Config()
+	cfg.ContentType = w.plan.ContentType
+	inf, err := w.engine.Start(cfg)
+	if err != nil {
+		return err
+	}
+	w.inf = inf
+	w.write(w.random(0), int64(w.plan.Before))
+	for kind, slow := range []time.Duration{0, time.Second} {
+		if err := w.addHandler(int64(kind), slow); err != nil {
+			return err
+		}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		inf.Run(ctx)
+	}()
+	defer w.stopped(stop, ended)
+	if err := w.perform(); err != nil || w.plan.Early {
+		return err
+	}
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+	w.server.Release()
+	w.replica.Release()
+	close(w.released)
+	if !w.restoration.at.IsZero() {
+		// A watch that was sent before the storage went back and answered
+		// after it would be silent for as long as it lasts.
+		w.server.Disconnect()
+	}
+	time.Sleep(settle)
+	// What only shows a while after: a last round of writes, delivered live.
+	rnd := w.random(-1)
+	for range 5 {
+		w.write(rnd, 1)
+		time.Sleep(time.Second)
+	}
+	time.Sleep(time.Minute)
+	w.look()
+	w.atRest()
+	return nil
+}
+
+// stopped ends the informer, and sees to it that this is the end.
+func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
+	if w.plan.Early {
+		close(w.released)
+	}
+	stop()
+	began := time.Now()
+	<-ended
+	// A handler may take 4 seconds to return.
+	if took := time.Since(began); took > 10*time.Second {
+		w.violated("9, run owns everything: it took %v to return", took)
+	}
+	for _, h := range w.handlers {
+		h.mu.Lock()
+		if h.over = true; h.calling > 0 {
+			w.violated("9, run owns everything: it returned while %s was being called", h.Name)
+		}
+		h.mu.Unlock()
+	}
+	time.Sleep(time.Minute)
+	synctest.Wait()
+	for _, h := range w.handlers {
+		h.mu.Lock()
+		if h.late > 0 {
+			w.violated("9, run owns everything: %s was called %d times after it had returned", h.Name, h.late)
+		}
+		h.mu.Unlock()
+	}
+}
+
+// perform makes the steps.
+func (w *world) perform() error {
+	for i, s := range w.plan.Steps {
+		time.Sleep(s.After)
+		if w.Steps != nil && !w.Steps[i+1] {
+			continue
+		}
+		if err := w.step(i+1, s); err != nil {
+			return err
+		}
+		if w.engine.Snapshots {
+			w.glance() // in the midst of it
+		}
+		w.look()
+	}
+	return nil
+}
+
+// random is what a step has at random.
+func (w *world) random(step int) *rand.Rand { return rand.New(rand.NewPCG(w.Seed, uint64(1000+step))) }
+
+// step makes one step.
+func (w *world) step(i int, s Step) error {
+	switch s.Kind {
+	case Write:
+		w.write(w.random(i), s.N)
+	case Disconnect:
+		w.server.Disconnect()
+	case Compact:
+		to := w.storage.Revision() - s.N
+		if w.backup > 0 && w.restoration.at.IsZero() {
+			to = min(to, w.backup) // a backup can be restored
+		}
+		w.storage.Compact(to)
+	case Skip:
+		w.storage.Skip(s.N)
+	case Hold:
+		w.replica.Hold()
+	case Release:
+		w.replica.Release()
+	case AddHandler:
+		if len(w.handlers) < 5 {
+			return w.addHandler(s.N, s.Slow)
+		}
+	case Backup:
+		if w.backup == 0 {
+			w.backup = w.storage.Revision()
+			w.storage.Skip(leap)
+		}
+	case Restore:
+		return w.restore()
+	}
+	return nil
+}
+
+// restore takes the storage back to the backup, once, as an operator does:
+// nothing is served meanwhile.
+func (w *world) restore() error {
+	if w.backup == 0 || !w.restoration.at.IsZero() {
+		return nil
+	}
+	w.past = w.history()
+	w.restoration = restoration{backup: w.backup, at: time.Now()}
+	if err := w.storage.Restore(w.backup); err != nil {
+		return err
+	}
+	w.server.Disconnect()
+	return nil
+}
+
+// write makes random writes.
+func (w *world) write(rnd *rand.Rand, n int64) {
+	for range n {
+		w.writeOne(rnd)
+	}
+}
+
+func (w *world) writeOne(rnd *rand.Rand) {
+	name := fmt.Sprintf("object-%d", rnd.IntN(keys))
+	gr := apiserver.ConfigMaps.GroupResource()
+	obj := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"name": name}},
+		Data:       map[string]string{"value": fmt.Sprint(rnd.IntN(values)), "filler": fmt.Sprint(rnd.Uint64())},
+	}
+	key := types.NamespacedName{Namespace: "default", Name: name}
+	switch rnd.IntN(4) {
+	case 0:
+		_, _ = w.storage.Delete(gr, key, nil) // it may not be there
+		if rnd.IntN(2) == 0 {
+			_, _ = w.storage.Create(obj)
+		}
+	default:
+		if _, err := w.storage.Update(obj); err != nil {
+			_, _ = w.storage.Create(obj)
+		}
+	}
+}
+
+// addHandler adds a handler; one kind in three asks for every version.
+func (w *world) addHandler(kind int64, slow time.Duration) error {
+	r := &Recorder{
+		Name: fmt.Sprintf("handler %d", len(w.handlers)+1), slow: slow, every: kind == 2, world: w,
+		rnd: rand.New(rand.NewPCG(w.Seed, 100+uint64(len(w.handlers)))), knows: map[string]version{},
+	}
+	w.handlers = append(w.handlers, r)
+	reg, err := w.inf.AddHandler(r)
+	r.registered(reg)
+	return err
+}
+
+// history is what led to the present state of the storage.
+func (w *world) history() []apiserver.Change {
+	return w.storage.History(apiserver.ConfigMaps.GroupResource())
+}

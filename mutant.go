@@ -1,0 +1,59 @@
+package kinglet
+
+import (
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// What mutations of this package do; see internal/mutant. Nothing calls them
+// but in a build with the tag mutants, and the linker leaves them out.
+
+// mutate does what is wrong with a batch before it is applied, and returns it.
+func (m *mirror[T]) mutate(scope store.Scope, events []source.Event[T], version string) []source.Event[T] {
+	switch {
+	case mutant.On(mutant.DropEvent):
+		return slices.DeleteFunc(slices.Clone(events), func(source.Event[T]) bool { return mutant.Ninth(mutant.DropEvent) })
+	case mutant.On(mutant.PublishEarly):
+		m.store.SetResourceVersion(scope.ID, version)
+		time.Sleep(time.Millisecond)
+	case mutant.Ninth(mutant.WriteHeld):
+		for obj := range m.store.All() {
+			if o, ok := any(obj).(metav1.Object); ok {
+				o.SetGenerateName("written")
+			}
+		}
+	case mutant.On(mutant.DeliverFirst):
+		m.deliverFirst(events)
+	}
+	return events
+}
+
+// deliverFirst tells handlers of new objects that the store does not have yet,
+// and rests a while. That they are told of them again is wrong as well.
+func (m *mirror[T]) deliverFirst(events []source.Event[T]) {
+	m.hub.Commit(func() (changes []store.Change[T], _ string) {
+		for i := range events {
+			ev := &events[i]
+			if _, held := m.store.Get(ev.Key); !held && ev.Err == nil && ev.Type == source.Added {
+				changes = append(changes, store.Change[T]{Type: store.Added, Key: ev.Key, New: ev.Object, ResourceVersion: ev.ResourceVersion})
+			}
+		}
+		return changes, ""
+	})
+	time.Sleep(time.Millisecond)
+}
+
+// reorder swaps two changes of one key that follow each other.
+func reorder[T any](changes []store.Change[T]) {
+	for i := range max(0, len(changes)-1) {
+		if changes[i].Key == changes[i+1].Key {
+			changes[i], changes[i+1] = changes[i+1], changes[i]
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package reflector
+
+import (
+	"strconv"
+
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+)
+
+// What mutations of this package do; see internal/mutant. Nothing calls them
+// but in a build with the tag mutants, and the linker leaves them out.
+
+// skipAhead has the watch begin later than the store is.
+func (d *driver[T]) skipAhead() {
+	if n, err := strconv.ParseInt(d.now.Request.Version, 10, 64); err == nil {
+		d.now.Request.Version = strconv.FormatInt(n+3, 10)
+	}
+}
+
+// pretend makes the version of a list that is older than the store that of the
+// store.
+func (d *driver[T]) pretend(version string) string {
+	if order, ok := resourceversion.Compare(version, d.machine.Version); ok && order < 0 {
+		return d.machine.Version
+	}
+	return version
+}
