@@ -62,10 +62,17 @@ type measuredSource struct {
 	meter *meter
 }
 
+var _ source.Sampler[any] = (*measuredSource)(nil)
+
 // WatchListUnsupported passes on what the source says.
 func (s *measuredSource) WatchListUnsupported() bool {
 	asked, ok := s.Source.(source.WatchListUnsupported)
 	return ok && asked.WatchListUnsupported()
+}
+
+// Sample implements source.Sampler. What it brings enters no store.
+func (s *measuredSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.Source, req, yield)
 }
 
 // List implements source.Source. A list enters the store after its last page

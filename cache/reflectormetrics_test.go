@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // figures is every provider of metrics: it keeps what it is told by the name
@@ -157,6 +159,27 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 		cancel()
 		<-done
 	})
+}
+
+// sampled is a source that brings nothing but samples.
+type sampled struct{ source.Source[any] }
+
+func (sampled) Sample(_ context.Context, _ source.SampleRequest, yield func(source.Page[any]) error) error {
+	return yield(source.Page[any]{ResourceVersion: "7"})
+}
+
+func TestASampleIsBroughtThroughWhatMeasuresAndIsNoneOfIt(t *testing.T) {
+	f := &figures{}
+	m := &meter{queue: queueMetrics{queued: figure{f, "queued"}, latency: figure{f, "latency"}}}
+	got := ""
+	err := source.Sample(t.Context(), m.over(sampled{}), source.SampleRequest{}, func(p source.Page[any]) error {
+		got = p.ResourceVersion
+		return nil
+	})
+	if err != nil || got != "7" {
+		t.Errorf("a sample of version %q, %v", got, err)
+	}
+	want(t, "queued", f.of("queued"), "[]")
 }
 
 func TestARealFIFOTellsItsMetrics(t *testing.T) {
