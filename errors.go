@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -15,6 +16,9 @@ type (
 	ItemError = source.ItemError
 	// IndexError says that an index function failed for one object.
 	IndexError = store.IndexError
+	// LimitError says that there is more than Options.MaxObjects or
+	// Options.MaxListBytes allow.
+	LimitError = reflector.LimitError
 	// KeyError says that an object has no usable key.
 	KeyError = store.KeyError
 )

@@ -105,6 +105,8 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	i.reflector, err = reflector.New(src, i.mirror, reflector.Options{
 		Name:             i.opts.Name,
 		PageSize:         i.opts.PageSize,
+		MaxObjects:       i.opts.MaxObjects,
+		MaxListBytes:     i.opts.MaxListBytes,
 		DisableWatchList: i.opts.DisableWatchList,
 		WatchTimeoutMin:  i.opts.MinWatchTimeout,
 		WatchTimeoutMax:  2 * i.opts.MinWatchTimeout,

@@ -54,7 +54,10 @@ type workspace[T any] struct {
 	changes []store.Change[T]
 }
 
-var _ reflector.Sink[any] = (*mirror[any])(nil)
+var (
+	_ reflector.Sink[any] = (*mirror[any])(nil)
+	_ reflector.Sized     = (*mirror[any])(nil)
+)
 
 // Held answers decoders: the object under key and the memo beside it.
 func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
@@ -77,6 +80,9 @@ func (m *mirror[T]) between(read func()) bool {
 	read()
 	return m.steps.Load() == before
 }
+
+// Len is how many objects there are, for limits.
+func (m *mirror[T]) Len() int { return m.store.Len() }
 
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {

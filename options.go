@@ -49,6 +49,16 @@ type Options[T any] struct {
 	DisableWatchList bool
 	// PageSize is the limit of a paged list; 500 if 0.
 	PageSize int64
+	// MaxObjects is the most objects that the informer is to hold, and
+	// MaxListBytes the most bytes that a list may take on the wire, over all of
+	// its pages; if 0, reflector.DefaultMaxObjects (2^25) and
+	// DefaultMaxListBytes (48 GiB), which only a list without end reaches. What
+	// goes beyond is refused with a *LimitError and asked for again with
+	// backoff; the objects that are held stay. To protect a process's memory,
+	// set them lower, and source.Options.MaxObjectBytes for the size of one
+	// object: docs/security.md has the arithmetic.
+	MaxObjects   int64
+	MaxListBytes int64
 	// MinWatchTimeout is the least time after which the server is asked to end
 	// a watch; each asks for between once and twice that, so that watches of
 	// many clients do not end together. 5 minutes if 0.
@@ -102,6 +112,12 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	}
 	if o.PageSize < 0 {
 		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
+	}
+	if o.MaxObjects < 0 {
+		errs = append(errs, fmt.Errorf("MaxObjects is %d, must not be negative", o.MaxObjects))
+	}
+	if o.MaxListBytes < 0 {
+		errs = append(errs, fmt.Errorf("MaxListBytes is %d, must not be negative", o.MaxListBytes))
 	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))

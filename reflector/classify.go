@@ -65,19 +65,20 @@ func class(err error) machine.Class {
 	return machine.Other
 }
 
-// fromNetwork reports whether err is of a kind that comes of a connection, or
-// of decoding what came over it.
+// fromNetwork reports whether err is of a kind that comes of a connection, of
+// decoding what came over it, or of how much that was.
 func fromNetwork(err error) bool {
 	var (
 		network   net.Error // a *url.Error as well, in which HTTP clients wrap all they meet
 		system    syscall.Errno
 		malformed *source.MalformedError
 		large     *source.TooLargeError
+		limit     *LimitError
 	)
 	return errors.As(err, &network) || errors.As(err, &system) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
 		utilnet.IsHTTP2ConnectionLost(err) || // a ping had no answer
-		errors.As(err, &malformed) || errors.As(err, &large)
+		errors.As(err, &malformed) || errors.As(err, &large) || errors.As(err, &limit)
 }
 
 // isTooLarge reports whether the server has not come as far as the version

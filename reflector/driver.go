@@ -19,6 +19,8 @@ type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
+	// room is how many objects the sink has room for at least; 0 if unknown.
+	room int64
 
 	// now is the request or wait under way, next the one that follows it; its
 	// Kind is 0 while the one under way goes on.
@@ -197,6 +199,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.Publish:
 		r.takeFinding() // this list is what was to be done about it
 		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
+		d.room = 0
 	case machine.Advance:
 		r.sink.Bookmark(r.options.Scope, e.Version)
 	case machine.Ask:

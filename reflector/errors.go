@@ -41,6 +41,25 @@ const (
 	ErrUnreadable = machine.Unreadable
 )
 
+// LimitError says that a list, or what a watch adds to what is held, is more
+// than the options allow. It is found inside an *Error, which names what was
+// asked for. The sink keeps what it had.
+type LimitError struct {
+	// Option is the name of the limit: MaxObjects or MaxListBytes.
+	Option string
+	Limit  int64
+	// Reached is how many objects or bytes there were when it was noticed.
+	Reached int64
+}
+
+func (e *LimitError) Error() string {
+	what := "objects"
+	if e.Option == "MaxListBytes" {
+		what = "bytes"
+	}
+	return fmt.Sprintf("at least %d %s, more than the limit of %d that the option %s sets", e.Reached, what, e.Limit, e.Option)
+}
+
 // Error says what went wrong, with which request, of which source.
 type Error struct {
 	// Name is the reflector's, as given in Options.

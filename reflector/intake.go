@@ -39,9 +39,13 @@ func (d *driver[T]) page(page source.Page[T]) error {
 	for i := range effects {
 		if effects[i].Kind == machine.Stage {
 			d.staged.page(page.Items)
+			d.staged.bytes += page.Bytes
 			continue
 		}
 		d.perform(&effects[i])
+	}
+	if err := d.withinLimits(); err != nil {
+		return err
 	}
 	return d.settle()
 }
@@ -54,6 +58,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	}
 	now := d.clock()
 	d.deadline.came(now)
+	batch, full := d.fitting(batch)
 	// batch[first:end] waits to be applied, which leads to version.
 	first, end, version := 0, 0, ""
 	flush := func() {
@@ -85,8 +90,10 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 				end, version = i+1, e.Version
 			case machine.Stage:
 				d.staged.add(event.Item)
+				d.staged.bytes += event.Bytes
 			case machine.Restage:
 				d.staged.replace(event.Item)
+				d.staged.bytes += event.Bytes
 			case machine.Unstage:
 				d.staged.remove(event.Key)
 			case machine.Doubt:
@@ -97,11 +104,20 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 			}
 		}
 		d.answer()
+		if err := d.withinLimits(); err != nil {
+			// Before anything that follows could publish it.
+			full = err
+			break
+		}
 		if d.next.Kind != 0 {
 			break
 		}
 	}
 	flush()
+	if d.next.Kind == 0 && full != nil {
+		d.share()
+		return full
+	}
 	return d.settle()
 }
 

@@ -23,6 +23,13 @@ const (
 	DefaultListProgress    = 10 * time.Minute
 	DefaultWatchTimeoutMin = 5 * time.Minute
 	DefaultWatchTimeoutMax = 10 * time.Minute
+	// DefaultMaxObjects and DefaultMaxListBytes are beyond what any API server
+	// has, so that they stop only a list without end. The largest etcd that is
+	// supported has 8 GiB. The smallest objects, with name, UID and creation
+	// time, take 256 bytes there: 2^25 of them. In JSON, of which each byte of
+	// a string may take six (\u0000), 8 GiB are 48 at most.
+	DefaultMaxObjects   = 1 << 25
+	DefaultMaxListBytes = 48 << 30
 )
 
 // Options of a reflector. The zero value is ready to use.
@@ -36,6 +43,18 @@ type Options struct {
 	// DefaultPageSize where a server pages anyway, and no pages for a relist,
 	// which servers then answer from their cache. Another value pages always.
 	PageSize int64
+	// MaxObjects is the most objects that the sink is to hold, and MaxListBytes
+	// the most bytes that a list may take on the wire, all of its pages
+	// together and after decompression; 0 is DefaultMaxObjects and
+	// DefaultMaxListBytes. A list that goes beyond is left at once, with a
+	// *LimitError, its memory given back, and asked for again with backoff; so
+	// is a watch that would have a Sized sink hold more. What the sink holds
+	// stays. Checking costs a comparison a page or batch.
+	//
+	// The defaults are no protection of a process's memory. To have one, set
+	// MaxObjects to what the process has room for: see docs/security.md.
+	MaxObjects   int64
+	MaxListBytes int64
 	// DisableWatchList lists page by page from the start. A source can ask
 	// for the same with a method WatchListUnsupported() bool.
 	DisableWatchList bool
@@ -107,6 +126,16 @@ func (o Options) withDefaults() (Options, error) {
 	if o.PageSize < 0 {
 		problems = append(problems, fmt.Errorf("PageSize is negative: %d", o.PageSize))
 	}
+	limit := func(name string, n *int64, def int64) {
+		switch {
+		case *n == 0:
+			*n = def
+		case *n < 0:
+			problems = append(problems, fmt.Errorf("%s is negative: %d", name, *n))
+		}
+	}
+	limit("MaxObjects", &o.MaxObjects, DefaultMaxObjects)
+	limit("MaxListBytes", &o.MaxListBytes, DefaultMaxListBytes)
 	pair("BackoffMin", "BackoffMax", &o.BackoffMin, &o.BackoffMax, DefaultBackoffMin, DefaultBackoffMax)
 	pair("WatchTimeoutMin", "WatchTimeoutMax", &o.WatchTimeoutMin, &o.WatchTimeoutMax,
 		DefaultWatchTimeoutMin, DefaultWatchTimeoutMax)

@@ -29,13 +29,13 @@ func TestTheZeroOptionsAreReadyToUse(t *testing.T) {
 func TestEveryProblemOfTheOptionsIsNamedAtOnce(t *testing.T) {
 	_, err := New[*thing](nil, nil, Options{
 		PageSize: -1, BackoffMin: time.Hour, BackoffMax: time.Minute, BackoffReset: -1,
-		InitialEventsProgress: -1, ListProgress: -1, WatchTimeoutMin: 2, WatchTimeoutMax: 1,
+		InitialEventsProgress: -1, ListProgress: -1, MaxObjects: -1, MaxListBytes: -1, WatchTimeoutMin: 2, WatchTimeoutMax: 1,
 	})
 	if err == nil {
 		t.Fatal("accepted")
 	}
 	for _, name := range []string{"source", "sink", "PageSize", "BackoffMin", "BackoffReset", "InitialEventsProgress",
-		"ListProgress", "WatchTimeoutMin"} {
+		"ListProgress", "MaxObjects", "MaxListBytes", "WatchTimeoutMin"} {
 		if !strings.Contains(err.Error(), name) {
 			t.Errorf("the error does not name %s:\n%v", name, err)
 		}

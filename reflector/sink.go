@@ -25,3 +25,10 @@ type Sink[T any] interface {
 	// Bookmark moves the scope's version forward with nothing changed.
 	Bookmark(scope store.Scope, resourceVersion string)
 }
+
+// Sized is a Sink that knows how many objects it holds. With it,
+// Options.MaxObjects also bounds what watches add.
+type Sized interface {
+	// Len is called from the reflector's goroutine.
+	Len() int
+}

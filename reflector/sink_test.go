@@ -69,6 +69,13 @@ func (r *recorder) Held(key store.Key) (*thing, store.Memo, bool) {
 	return t, nil, ok
 }
 
+// Len makes it a Sized.
+func (r *recorder) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.held)
+}
+
 func describe(i *source.Item[*thing]) string {
 	if i.Err != nil {
 		return fmt.Sprintf("%s@%s!", i.Key, i.ResourceVersion)

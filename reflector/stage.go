@@ -14,6 +14,9 @@ type stage[T any] struct {
 	// found again, which a list never needs and a stream seldom.
 	// Invariant: if not nil, it has every item with a key.
 	at map[store.Key]*source.Item[T]
+	// items is how many there are, and bytes how many came, also for what was
+	// replaced or removed since.
+	items, bytes int64
 }
 
 // streamed is how many items of a stream are kept in one piece.
@@ -23,6 +26,7 @@ const streamed = 512
 func (s *stage[T]) page(items []source.Item[T]) {
 	if len(items) > 0 {
 		s.pages = append(s.pages, items)
+		s.items += int64(len(items))
 	}
 }
 
@@ -46,6 +50,7 @@ func (s *stage[T]) add(item source.Item[T]) {
 		last++
 	}
 	s.pages[last] = append(s.pages[last], item)
+	s.items++
 	if known {
 		s.at[item.Key] = &s.pages[last][len(s.pages[last])-1]
 	}
@@ -65,6 +70,7 @@ func (s *stage[T]) remove(key store.Key) {
 		return
 	}
 	delete(s.at, key)
+	s.items--
 	n := len(s.pages) - 1
 	page := s.pages[n]
 	last := &page[len(page)-1]

@@ -104,7 +104,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("an object of at least %d bytes, the limit is %d", e.Bytes, e.Limit)
+	return fmt.Sprintf("an object of at least %d bytes, more than the limit of %d that the option MaxObjectBytes sets", e.Bytes, e.Limit)
 }
 
 // PanicError is what a panic in a decoder's, transform's or key function's
