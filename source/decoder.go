@@ -151,5 +151,14 @@ func encodingOf(first byte) encoding {
 	return encodingUnknown
 }
 
-// excerpt is the start of b, for an error.
+// glimpse says of bytes that may be an object's as much as an error may:
+// whoever reads logs may not be allowed to read Secrets.
+func glimpse(b []byte) string {
+	if len(b) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%q and %d bytes more", b[0], len(b)-1)
+}
+
+// excerpt is the start of b, for an error. b must not be an object's.
 func excerpt(b []byte) []byte { return b[:min(len(b), 64)] }

@@ -42,7 +42,7 @@ func identified[T any](id identity) Item[T] {
 
 // noObject turns e, whose type is known, into an event without an object.
 func (e *Event[T]) noObject(got []byte) {
-	err := fmt.Errorf("%s with no object in it: %q", e.Type, excerpt(got))
+	err := fmt.Errorf("%s with no object in it: %s", e.Type, glimpse(got))
 	t := Unknown
 	if e.Type == Error {
 		t = Error

@@ -116,7 +116,7 @@ func jsonError[T any](object []byte, e *Event[T]) error {
 	}
 	var other unstructured.Unstructured
 	if err := json.Unmarshal(object, &other.Object); err != nil {
-		e.Err = fmt.Errorf("an error that cannot be decoded: %w: %q", err, excerpt(object))
+		e.Err = fmt.Errorf("an error that cannot be decoded: %w: %s", err, glimpse(object))
 		return nil
 	}
 	e.Err = otherError(&other)

@@ -99,7 +99,7 @@ type envelope struct {
 func readEnvelope(msg []byte) (envelope, error) {
 	var o envelope
 	if !bytes.HasPrefix(msg, protoMagic) {
-		return o, fmt.Errorf("%w: %q", errNotProto, excerpt(msg))
+		return o, fmt.Errorf("%w: %s", errNotProto, glimpse(msg))
 	}
 	var bad error
 	err := protoFields(msg[len(protoMagic):], func(field int, value []byte) bool {

@@ -104,7 +104,7 @@ func (l *listing[T]) jsonMembers(value func(name string) error) error {
 		}
 		name, ok := unquote(raw)
 		if !ok {
-			return l.w.malformed("list", "a name was due: %q", excerpt(raw))
+			return l.w.malformed("list", "a name was due: %s", glimpse(raw))
 		}
 		l.w.take(len(raw))
 		if err := l.jsonToken(':'); err != nil {
@@ -131,7 +131,7 @@ func (l *listing[T]) jsonItems() error {
 			return err
 		}
 		if string(raw) != "null" {
-			return l.w.malformed("list", "its items are no array: %q", excerpt(raw))
+			return l.w.malformed("list", "its items are no array: %s", glimpse(raw))
 		}
 		l.w.take(len(raw))
 		return nil
@@ -169,7 +169,7 @@ func (l *listing[T]) jsonItems() error {
 // jsonItem decodes one item. It may be called from any goroutine.
 func (l *listing[T]) jsonItem(r *reader[T], raw []byte) (Item[T], bool) {
 	if raw[0] != '{' {
-		return brokenItem[T](StageDecode, identity{}, fmt.Errorf("%w: %q", errNotJSONObject, excerpt(raw))), false
+		return brokenItem[T](StageDecode, identity{}, fmt.Errorf("%w: %s", errNotJSONObject, glimpse(raw))), false
 	}
 	return r.itemFromJSON(raw, l.gvk)
 }
@@ -238,7 +238,7 @@ func (l *listing[T]) jsonEnd() error {
 		b := l.w.unread()
 		if n := spaces(b); n < len(b) {
 			l.w.take(n)
-			return l.w.malformed("list", "text behind its end: %q", excerpt(b[n:]))
+			return l.w.malformed("list", "text behind its end: %s", glimpse(b[n:]))
 		}
 		l.w.take(len(b))
 		if err := l.w.more(); err == io.EOF {

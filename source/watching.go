@@ -259,7 +259,7 @@ func (s *watching[T]) jsonFrame(from int) (f frame, ok bool, err error) {
 	}
 	b, from = b[n:], from+n
 	if b[0] != '{' {
-		return f, false, s.w.malformed("watch", "an event was due: %q", excerpt(b))
+		return f, false, s.w.malformed("watch", "an event was due: %s", glimpse(b))
 	}
 	if at := s.w.offset + int64(from); s.frameAt != at {
 		s.extent, s.searched, s.frameAt = scan.Extent{}, 0, at
