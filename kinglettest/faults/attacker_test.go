@@ -70,12 +70,14 @@ func (a *attacker) send(w http.ResponseWriter) {
 	if a.protobuf {
 		w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
 	}
-	out := io.Writer(w)
+	out, flush := io.Writer(w), http.NewResponseController(w).Flush
 	if a.gzip {
 		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		defer z.Close()
-		out = z
+		z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		if err != nil {
+			panic(err)
+		}
+		out, flush = z, z.Flush
 	}
 	if _, err := io.WriteString(out, a.head); err != nil {
 		return
@@ -92,6 +94,10 @@ func (a *attacker) send(w http.ResponseWriter) {
 		if sent += int64(n); sent >= next {
 			next = sent + 4<<20
 			a.look(sent)
+			// What is compressed says only so that nobody reads it any more.
+			if flush() != nil {
+				return
+			}
 		}
 	}
 }
