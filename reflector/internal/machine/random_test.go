@@ -106,7 +106,7 @@ func (w *world) invent() Input {
 	in := Input{At: w.now}
 	if !w.strict && w.chance(10) {
 		in.Kind = InputKind(1 + w.rand.IntN(int(Verdict)))
-		if w.chance(8) {
+		if w.chance(50) {
 			in.Kind = Differs
 		}
 	} else {
@@ -161,7 +161,7 @@ func (w *world) fitting() InputKind {
 		return Silence
 	case w.m.Heal.Armed && w.chance(5):
 		return Alarm
-	case w.m.Phase == Watching && w.chance(100):
+	case w.m.Phase == Watching && w.chance(1000):
 		return Differs
 	case w.chance(5):
 		return Ended
