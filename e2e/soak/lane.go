@@ -21,8 +21,13 @@ import (
 
 // tenure is how many rounds one informer has. Each refusal doubles how long it
 // waits before it asks again, for as long as no watch held for two minutes: 0.8
-// to 1.6 s, then 1.6 to 3.2 … After four rounds it would be 12.8 to 25.6 s.
-const tenure = 4
+// to 1.6 s, then 1.6 to 3.2 … After four rounds it would be 12.8 to 25.6 s, and
+// in the end 30 to 60. The informers of the first two lanes, one of each kind,
+// have no end but that of all rounds.
+const (
+	tenure    = 4
+	permanent = 2
+)
 
 // roundTimeout bounds one round, on a machine that has other things to do.
 const roundTimeout = 3 * time.Minute
@@ -32,11 +37,12 @@ type lane struct {
 	r     *rounds
 	def   *definition
 	plain bool // the drop-in's informer
+	stays bool // one informer has all the rounds
 	round int
 }
 
 func newLane(r *rounds, i int) *lane {
-	return &lane{r: r, plain: i%2 == 1, def: &definition{client: r.plane.dynamic, plural: fmt.Sprintf("things%d", i)}}
+	return &lane{r: r, plain: i%2 == 1, stays: i < permanent, def: &definition{client: r.plane.dynamic, plural: fmt.Sprintf("things%d", i)}}
 }
 
 // tenant is an informer in a lane.
@@ -68,7 +74,7 @@ func (l *lane) tenancy(ctx context.Context, left *atomic.Int64) error {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- t.run.Run(running) }()
-	for i := 0; err == nil && (i == 0 || (i < tenure && left.Add(-1) >= 0)); i++ {
+	for i := 0; err == nil && (i == 0 || ((l.stays || i < tenure) && left.Add(-1) >= 0)); i++ {
 		within, cancel := context.WithTimeout(ctx, roundTimeout)
 		err = l.one(within, t)
 		cancel()

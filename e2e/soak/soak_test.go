@@ -20,11 +20,11 @@ func brief(t *testing.T) *options {
 	return o
 }
 
-// Whatever goes wrong in ten seconds, the stores equal the server afterwards,
+// Whatever goes wrong in six seconds, the stores equal the server afterwards,
 // handlers were told a legal history, and nothing is left when all has stopped.
 func TestStoresEqualTheServerAfterABriefSoak(t *testing.T) {
 	o := brief(t)
-	o.duration, o.every, o.gap = 10*time.Second, 10*time.Second, 800*time.Millisecond
+	o.duration, o.every, o.gap = 6*time.Second, 6*time.Second, 500*time.Millisecond
 	o.rate, o.visitors, o.waves = 40, 20, 2*time.Second
 	if err := run(t.Context(), o); err != nil {
 		t.Fatalf("seed %d: %v", o.seed, err)
@@ -35,7 +35,7 @@ func TestStoresEqualTheServerAfterABriefSoak(t *testing.T) {
 // keeps what it has, says so, and finds its way back.
 func TestRoundsLeaveNothingBehind(t *testing.T) {
 	o := brief(t)
-	o.rounds, o.lanes = 6, 4
+	o.rounds, o.lanes = 4, 4
 	if err := run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
