@@ -211,10 +211,10 @@ func (c *checker[T]) basis(ctx context.Context) (*basis[T], error) {
 		}
 		b := &basis[T]{epoch: before.Epoch}
 		more := 0
-		settled := i.mirror.between(func() {
+		settled := i.mirror.between(func(version string) {
 			b.quarantined, more = i.quarantine.keys()
 			b.snapshot = i.store.Snapshot()
-			b.version = b.snapshot.ResourceVersion("")
+			b.version = version
 		})
 		switch {
 		case settled && (b.version == "" || b.version == "0" || more > 0):

@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 	"weak"
@@ -38,6 +39,10 @@ type mirror[T any] struct {
 	// steps is odd while a step is under way: while store, version and
 	// quarantine may not belong together.
 	steps atomic.Uint64
+	// at is the source's version after the last step. The store's own may be
+	// another, where somebody writes to it by hand.
+	at      string // guarded by atMutex
+	atMutex sync.Mutex
 	// doubted are keys of which the next list is to be decoded afresh; may be
 	// nil.
 	doubted atomic.Pointer[map[store.Key]struct{}]
@@ -70,14 +75,28 @@ func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
 	return obj, memo, ok
 }
 
-// between calls read, unless a step is under way or one began meanwhile; then
-// it returns false, and what was read counts for nothing.
-func (m *mirror[T]) between(read func()) bool {
+// begin begins a step; end ends it, which led to version.
+func (m *mirror[T]) begin() { m.steps.Add(1) }
+
+func (m *mirror[T]) end(version string) {
+	m.atMutex.Lock()
+	m.at = version
+	m.atMutex.Unlock()
+	m.steps.Add(1)
+}
+
+// between calls read with the source's version, unless a step is under way. It
+// returns false if so, or if one began meanwhile: what was read counts for
+// nothing then.
+func (m *mirror[T]) between(read func(version string)) bool {
 	before := m.steps.Load()
 	if before%2 != 0 {
 		return false
 	}
-	read()
+	m.atMutex.Lock()
+	version := m.at
+	m.atMutex.Unlock()
+	read(version)
 	return m.steps.Load() == before
 }
 
@@ -86,8 +105,8 @@ func (m *mirror[T]) Len() int { return m.store.Len() }
 
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
-	m.steps.Add(1)
-	defer m.steps.Add(1)
+	m.begin()
+	defer m.end(version)
 	if mutant.Enabled {
 		events = m.mutate(scope, events, version)
 	}
@@ -196,8 +215,8 @@ func (m *mirror[T]) reportItem(item *source.Item[T]) {
 
 // Replace takes a list: the whole state of the scope at one version.
 func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, _ bool) {
-	m.steps.Add(1)
-	defer m.steps.Add(1)
+	m.begin()
+	defer m.end(version)
 	// First what calls user code, which may be done under no lock.
 	kept := m.refuseAll(scope, pages)
 	ops := func(yield func(store.Op[T]) bool) {
@@ -290,6 +309,8 @@ func (m *mirror[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][
 
 // Bookmark moves the version forward.
 func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
+	m.begin()
+	defer m.end(version)
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		m.store.SetResourceVersion(scope.ID, version)
 		return nil, version

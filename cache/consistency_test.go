@@ -1,0 +1,81 @@
+package cache
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+func TestASharedInformerCanBeComparedWithTheServerAndIsHealed(t *testing.T) {
+	for _, transformed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			storage := apiserver.NewStorage(apiserver.ConfigMaps)
+			for _, name := range []string{"a", "b", "c"} {
+				_, err := storage.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}, Data: map[string]string{"x": "y"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			server := apiserver.New(storage, apiserver.Options{})
+			defer server.Close()
+			client := kubernetes.NewForConfigOrDie(server.Config())
+			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", "ns", fields.Everything())
+			informer := NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, Indexers{})
+			if transformed {
+				if err := informer.SetTransform(func(obj any) (any, error) {
+					obj.(*corev1.ConfigMap).Data = nil
+					return obj, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var mu sync.Mutex
+			var added []string
+			_, err := informer.AddEventHandler(ResourceEventHandlerDetailedFuncs{AddFunc: func(obj any, initial bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				if !initial {
+					added = append(added, obj.(*corev1.ConfigMap).Name)
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan struct{})
+			go func() { defer close(ended); informer.RunWithContext(ctx) }()
+			defer func() { stop(); <-ended }()
+			synctest.Wait()
+
+			check := func(compared, differences int) {
+				t.Helper()
+				r, err := informer.(Observable).CheckConsistency(ctx)
+				if err != nil || r.Compared != compared || r.Differences != differences {
+					t.Errorf("transformed %v: %+v, %v", transformed, r, err)
+				}
+				synctest.Wait()
+			}
+			check(3, 0)
+			held, _, _ := informer.GetStore().GetByKey("ns/b")
+			if err := informer.GetStore().Delete(held); err != nil {
+				t.Fatal(err)
+			}
+			check(3, 1)
+			check(3, 0)
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(added, []string{"b"}) || len(informer.GetStore().List()) != 3 {
+				t.Errorf("transformed %v: added %q, %d objects", transformed, added, len(informer.GetStore().List()))
+			}
+		})
+	}
+}
