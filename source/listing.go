@@ -146,7 +146,14 @@ func statusError(status *metav1.Status) error {
 	return apierrors.FromObject(status)
 }
 
-// otherError is for something else than a Status where only an error was due.
+// otherError is for something else than a *Status where only an error was due.
+// It may be one in an unstructured object; if not, its kind is all that is said,
+// since errors go to logs and the object may be a Secret.
 func otherError(what runtime.Object) error {
-	return fmt.Errorf("the server sent as an error: %w", apierrors.FromObject(what))
+	err := apierrors.FromObject(what)
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		err = fmt.Errorf("unexpected object of type %T, kind %q", what, what.GetObjectKind().GroupVersionKind().Kind)
+	}
+	return fmt.Errorf("the server sent as an error: %w", err)
 }
