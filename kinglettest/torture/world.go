@@ -35,7 +35,7 @@ type world struct {
 	// had happened when the storage went back to it.
 	backup      int64
 	past        []apiserver.Change
-	restoration restoration
+	restoration restoration // written under mu
 
 	// looks are what readers saw.
 	looks  looks
@@ -82,6 +82,11 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 	name, f := plan.Of(r)
 	if name == "" || w.over {
 		return nil
+	}
+	if r.Options.ResourceVersion == "" && !w.restoration.at.IsZero() {
+		// A consistent read that is late cannot be told from one of an older
+		// backup: once there was one, nobody could say that it is not.
+		f.Behind = 0
 	}
 	played[r.Number] = name
 	if chosen := f.Damage; chosen != nil {
@@ -253,7 +258,9 @@ func (w *world) restore() error {
 		return nil
 	}
 	w.past = w.history()
+	w.mu.Lock()
 	w.restoration = restoration{backup: w.backup, at: time.Now()}
+	w.mu.Unlock()
 	if err := w.storage.Restore(w.backup); err != nil {
 		return err
 	}
