@@ -123,7 +123,8 @@ long-decoders:
 		done; \
 	done
 
-# About 50 minutes in all. BENCH=-quick for a look. What wirebench finds is
+# An hour and a half in all; BENCH="-runs 1" takes 35 minutes, BENCH=-quick is a
+# look. What wirebench finds is
 # also in bin/bench, as JSON and as charts.
 bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
