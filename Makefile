@@ -123,9 +123,9 @@ long-decoders:
 		done; \
 	done
 
-# An hour and a half in all; BENCH="-runs 1" takes 35 minutes, BENCH=-quick is a
-# look. What wirebench finds is
-# also in bin/bench, as JSON and as charts.
+# More than an hour in all. BENCH="-runs 1" has one run of each row in place of
+# three, and takes 35 minutes; BENCH=-quick is a look. What wirebench finds is also
+# in bin/bench, as JSON and as charts.
 bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
 	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
