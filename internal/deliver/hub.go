@@ -116,6 +116,9 @@ func (h *Hub[T]) Commit(apply func() (changes []store.Change[T], version string)
 
 // commit returns what is to be reported once the lock is released.
 func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []error) {
+	if mutant.On(mutant.StallAll) {
+		h.stallAll()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changes, version := apply()
@@ -128,14 +131,6 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	}
 	orphans := false
 	for _, r := range h.regs {
-		if mutant.On(mutant.StallAll) {
-			for range 60 * 1000 {
-				if r.Pending() == 0 {
-					break
-				}
-				time.Sleep(time.Millisecond)
-			}
-		}
 		err := r.push(changes, before, h.version)
 		if err == nil {
 			continue
