@@ -52,8 +52,8 @@ import (
 //
 // A check is one request for at most Limit objects, as a paged list makes it:
 // the server reads them from its storage, or from its cache where that keeps
-// states of the past. 500 pods of 6 KiB are 3 MB and some ten milliseconds of
-// CPU here, garbage afterwards; doc of BenchmarkAConsistencyCheck has figures.
+// states of the past. 500 pods of 6 KiB are 3 MB and some fifty milliseconds of
+// CPU here, garbage afterwards (BenchmarkAConsistencyCheck).
 // Between checks one continue token is kept. The goroutine is Run's.
 type ConsistencyCheck struct {
 	// Every is the time between two checks; each waits for between once and
