@@ -18,11 +18,13 @@
 //  1. Eventual equality. Once the server's state stops changing and is
 //     reachable, the store equals it, whatever failed in between.
 //  2. Per-key order. The states of one key that the store shows are a
-//     subsequence of the server's, never backwards, across relists too, and
-//     also when a lagging server answers. This holds within an epoch; a server
-//     restored from a backup begins a new one, which is reported. Resource
-//     versions are compared as KEP-5504 allows; where they are no numbers,
-//     arrival order counts.
+//     subsequence of the server's. Within one watch the order of arrival is the
+//     server's order, whatever the versions say. Versions decide between
+//     answers: a relist that a lagging server answers does not take the store,
+//     or its version, back. This holds within an epoch; a server that was
+//     restored from a backup, or restarted in memory, begins a new one, which is
+//     reported. Resource versions are compared as KEP-5504 allows; where they
+//     are no numbers, the list that arrives last counts.
 //  3. Reads do not wait for iteration, writes do not wait for readers. A
 //     snapshot is consistent over the objects and every index, immutable, and
 //     safe to keep. When a write returns, the next read sees it.

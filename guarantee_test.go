@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -57,26 +59,86 @@ func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 	}
 }
 
-func TestGuarantee2VersionsNeverGoBackwards(t *testing.T) {
+func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := &lagging{Static: source.NewStatic(newPod("a", "n1"))}
+		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
+		src.Static = r.src
+		inf, err := kinglet.New[pod](src, kinglet.Options[pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.informer = inf
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		r.must(r.src.Update(newPod("a", "n2")))
+		synctest.Wait()
+		before := r.informer.Status().ResourceVersion
+		// Two lists from a server that is behind the one before it.
+		src.late.Store(2)
+		r.src.Disconnect(apierrors.NewResourceExpired("too old"))
+		for range 100 {
+			pass(50 * time.Millisecond)
+			if got := r.informer.Store().ResourceVersion(""); got != before {
+				t.Fatalf("resource version went from %s to %s", before, got)
+			}
+		}
+		if src.late.Load() != 0 || r.informer.Status().Phase != reflector.Watching {
+			t.Errorf("%d late lists to go; %+v", src.late.Load(), r.informer.Status())
+		}
+		r.equal()
+		expect(t, rec.take(), "Initial Added a on n1", "Live Updated a on n2")
+	})
+}
+
+// lagging is a source whose next lists are of an earlier state, whatever they
+// are asked for.
+type lagging struct {
+	*source.Static[pod]
+	late atomic.Int64
+}
+
+func (l *lagging) WatchListUnsupported() bool { return true }
+
+func (l *lagging) List(ctx context.Context, req source.ListRequest[pod], yield func(source.Page[pod]) error) error {
+	if l.late.Load() == 0 {
+		return l.Static.List(ctx, req, yield)
+	}
+	l.late.Add(-1)
+	return yield(source.Page[pod]{ResourceVersion: "1"})
+}
+
+func TestGuarantee2WithinAWatchTheOrderOfArrivalCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		rec := &recorder{}
 		r.add(rec, kinglet.HandlerOptions{})
 		r.run()
 		defer r.end()
-		old := r.src.Objects()[0]
 		r.must(r.src.Update(newPod("a", "n2")))
 		synctest.Wait()
-		before := r.informer.Status().ResourceVersion
-		// The same server, behind the one before it.
-		r.src.Send(source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
-			Key: key("a"), UID: old.UID, ResourceVersion: old.ResourceVersion, Object: old}})
-		synctest.Wait()
-		if got := r.informer.Status().ResourceVersion; got != before {
-			t.Errorf("resource version went from %s to %s", before, got)
+		send := func(typ source.EventType, name, node, version string) {
+			p := newPod(name, node)
+			p.ResourceVersion = version
+			r.src.Send(source.Event[pod]{Type: typ, Item: source.Item[pod]{Key: key(name), ResourceVersion: version, Object: p}})
+			synctest.Wait()
+			if got := r.informer.Status().ResourceVersion; got != version {
+				t.Errorf("resource version %s, want %s", got, version)
+			}
 		}
-		r.equal()
-		expect(t, rec.take(), "Initial Added a on n1", "Live Updated a on n2")
+		send(source.Modified, "a", "n3", "1")
+		send(source.Added, "b", "n1", "1")
+		send(source.Deleted, "a", "n4", "1")
+		expect(t, rec.take(), "Initial Added a on n1", "Live Updated a on n2", "Live Updated a on n3",
+			"Live Added b on n1", "Live Deleted a on n4")
+		if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], reflector.ErrOutOfOrder) {
+			t.Errorf("reported %v", errs)
+		}
+		if s := r.informer.Status(); s.Phase != reflector.Watching || s.Watches != 0 {
+			t.Errorf("%+v", s)
+		}
 	})
 }
 

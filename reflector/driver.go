@@ -8,7 +8,6 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
-	"github.com/kinglet-go/kinglet/store"
 )
 
 // errAbandoned ends a request that the machine has given up.
@@ -33,13 +32,6 @@ type driver[T any] struct {
 	deadline *deadline
 	sent     time.Duration
 	timeout  time.Duration
-
-	// doubtful is the key and version of the last Doubt.
-	doubtful struct {
-		key     store.Key
-		version string
-	}
-	ask bool
 }
 
 // run is the loop that package machine describes.
@@ -178,7 +170,6 @@ func (d *driver[T]) step(in machine.Input) {
 	for i := range effects {
 		d.perform(&effects[i])
 	}
-	d.answer()
 }
 
 // perform carries out one effect that speaks of no data.
@@ -202,8 +193,6 @@ func (d *driver[T]) perform(e *machine.Effect) {
 		d.room = 0
 	case machine.Advance:
 		r.sink.Bookmark(r.options.Scope, e.Version)
-	case machine.Ask:
-		d.ask = true
 	case machine.Report:
 		if r.options.OnError != nil {
 			r.options.OnError(r.wrap(&e.Failure))
@@ -211,30 +200,4 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	}
 	// Abandon needs nothing: the request ends when what it yields next is
 	// refused, and End leads out of run's loop.
-}
-
-// answer steps with the verdict that was asked for, now that the sink has what
-// was published.
-func (d *driver[T]) answer() {
-	if !d.ask {
-		return
-	}
-	d.ask = false
-	held, version := d.held(d.doubtful.key)
-	d.step(machine.Input{
-		Kind:      machine.Verdict,
-		Confirmed: held == machine.HeldPresent && version == d.doubtful.version,
-	})
-}
-
-// held is what the sink has under key.
-func (d *driver[T]) held(key store.Key) (machine.Held, string) {
-	obj, _, ok := d.reflector.sink.Held(key)
-	if !ok {
-		return machine.HeldAbsent, ""
-	}
-	if versioned, ok := any(obj).(interface{ GetResourceVersion() string }); ok {
-		return machine.HeldPresent, versioned.GetResourceVersion()
-	}
-	return machine.HeldUnknown, ""
 }

@@ -31,12 +31,12 @@ const (
 	// ErrOlderThanStore: a list is older than the sink's state; it was not
 	// published.
 	ErrOlderThanStore = machine.OlderThanStore
-	// ErrRestored: the server was restored to an earlier state, and the sink
-	// followed it into a new epoch.
+	// ErrRestored: the server was restored to an earlier state, or restarted and
+	// numbers anew, and the sink followed it into a new epoch.
 	ErrRestored = machine.Restored
-	// ErrDoubtful: an event is older than the sink's state, about an object
-	// that the sink does not hold; a relist will tell.
-	ErrDoubtful = machine.Doubtful
+	// ErrOutOfOrder: an event is older than the one before it, or than the
+	// version that its watch began at. It was applied. Reported once a list.
+	ErrOutOfOrder = machine.OutOfOrder
 	// ErrUnreadable: the identity of an object could not be read.
 	ErrUnreadable = machine.Unreadable
 )

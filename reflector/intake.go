@@ -75,10 +75,6 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
 			in.Version = d.pretend(in.Version)
 		}
-		if in.Event <= machine.Deleted && d.machine.Doubts(in.Version) {
-			flush()
-			in.Held, in.HeldVersion = d.held(event.Key)
-		}
 		effects := d.machine.Step(in)
 		for j := range effects {
 			switch e := &effects[j]; e.Kind {
@@ -96,14 +92,11 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 				d.staged.bytes += event.Bytes
 			case machine.Unstage:
 				d.staged.remove(event.Key)
-			case machine.Doubt:
-				d.doubtful.key, d.doubtful.version = event.Key, event.ResourceVersion
 			default:
 				flush()
 				d.perform(e)
 			}
 		}
-		d.answer()
 		if err := d.withinLimits(); err != nil {
 			// Before anything that follows could publish it.
 			full = err

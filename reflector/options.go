@@ -84,7 +84,7 @@ type Options struct {
 	WatchTimeoutMin, WatchTimeoutMax time.Duration
 
 	// OnError is told of every *Error: of all that makes the reflector wait,
-	// of all that it lost or doubts, and that a version has expired. Called from Run's goroutine, under no
+	// of all that it lost, of versions that go back, and that a version has expired. Called from Run's goroutine, under no
 	// lock; the reflector stands still meanwhile. May be nil: Status tells
 	// the last error too.
 	OnError func(error)

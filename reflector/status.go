@@ -42,8 +42,9 @@ type Status struct {
 	// otherwise healthy it says what was lost.
 	LastError     error
 	LastErrorTime time.Time
-	// Degraded: something could not be taken in without its identity, so that
-	// the sink may differ from ResourceVersion until a relist.
+	// Degraded: the sink may differ from ResourceVersion until a relist, since
+	// something came whose identity could not be read, or since the server
+	// numbers anew and may have lost objects.
 	Degraded bool
 
 	// Received and Remaining are about the list under way: objects so far,
@@ -59,9 +60,6 @@ type Status struct {
 	Published uint64
 	// Events received, and Bookmarks.
 	Events, Bookmarks uint64
-	// Duplicates are events left out, since the sink had that state or a
-	// later one of the object.
-	Duplicates uint64
 	// SilentWatches were given up before their timeout, because nothing came
 	// on them for three times as long as BookmarkInterval; a watch from the
 	// same version followed each at once.
@@ -104,7 +102,6 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Published:        s.Counts.Published,
 		Events:           s.Counts.Events,
 		Bookmarks:        s.Counts.Bookmarks,
-		Duplicates:       s.Counts.Duplicates,
 		SilentWatches:    s.Counts.SilentWatches,
 		BookmarkInterval: time.Duration(s.Pulse.Interval()),
 		Unreadable:       s.Counts.Unreadable,

@@ -54,11 +54,9 @@ const (
 	// watchGrace is how long past its timeout a silent watch is left to the
 	// server to end; then it is taken for dead.
 	watchGrace = 30 * Second
-	// olderBeforeConsistent answers older than the store are put down to a
-	// lagging server; then a consistent list is asked for.
-	olderBeforeConsistent = 2
 	// consistentRetries is how many more consistent lists must also be older
-	// than the store before the server is taken to have been restored.
+	// than the store before the server is taken to have been restored. From a
+	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
 	// refusalsBeforeRelist watches in a row that the server itself turned
 	// down or broke off at one version, without calling it expired, before

@@ -43,12 +43,6 @@ const (
 	// Advance: tell the sink that its version is Version, with no change.
 	Advance
 
-	// Doubt: keep the key and version of this event for Ask.
-	Doubt
-	// Ask: look whether the sink has the object of the last Doubt, at that
-	// very version, and step with a Verdict.
-	Ask
-
 	// Report: tell the user of Failure.
 	Report
 	// End: there is nothing more to do.

@@ -17,12 +17,13 @@ const (
 	MixedVersions
 	// OlderThanStore: a list is older than what the store has.
 	OlderThanStore
-	// Restored: consistent lists stay older than what the store has, so the
-	// server was restored to an earlier state, and the store followed it.
+	// Restored: consistent lists stay older than what the store has, or the
+	// server numbers anew since a watch was resumed: it is in another state than
+	// the one that the store followed, and the store follows it there.
 	Restored
-	// Doubtful: an event is older than the state that the store has of the
-	// whole collection, and concerns an object that is not in that state.
-	Doubtful
+	// OutOfOrder: an event is older than the one before it, or than the version
+	// that its watch began at.
+	OutOfOrder
 	// Unreadable: the identity of an object could not be read.
 	Unreadable
 )
@@ -43,9 +44,9 @@ func (f Fault) Error() string {
 	case OlderThanStore:
 		return "the list is older than the store"
 	case Restored:
-		return "consistent lists stay older than the store: the server was restored, and the store follows it"
-	case Doubtful:
-		return "an event is older than the store, about an object that the store does not have"
+		return "the server went back to an earlier version, as after a restore or a restart in memory, and the store follows it"
+	case OutOfOrder:
+		return "an event is older than the version that the watch had reached: versions of this source are taken for no order until the next list"
 	case Unreadable:
 		return "the identity of an object could not be read"
 	}

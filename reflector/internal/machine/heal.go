@@ -14,8 +14,6 @@ type Heal struct {
 	// Armed is whether an alarm is set on the watch under way.
 	// Invariant: only while Watching.
 	Armed bool
-	// Doubting is whether the next list settles a doubt.
-	Doubting bool
 }
 
 // Degraded is whether the store may differ from the version that it names.
@@ -40,11 +38,8 @@ func (m *Machine) degrade(f Failure, n int64) {
 		f.Class, f.Err = Protocol, Unreadable
 	}
 	m.Counts.Unreadable += uint64(n)
-	m.blame(f)
+	m.expect(m.report(f))
 }
-
-// blame reports f and notes that the store may differ from its version.
-func (m *Machine) blame(f Failure) { m.expect(m.report(f)) }
 
 // expect notes that the store may differ from its version, because of f.
 func (m *Machine) expect(f Failure) {
@@ -55,21 +50,6 @@ func (m *Machine) expect(f Failure) {
 	h.Cause = f
 }
 
-// doubt takes an event that may be old or may be news: the store has no such
-// object.
-func (m *Machine) doubt() {
-	m.emit(Effect{Kind: Doubt})
-	m.Heal.Doubting = true
-	f := Failure{Class: Protocol, Err: Doubtful}
-	m.blame(f)
-	m.calm()
-	if m.Backoff.Hurried {
-		m.arm()
-		return
-	}
-	m.hurry(f)
-}
-
 // differs takes that the store was found to differ from the server. Who found
 // it has told the user. The first time in a row it is healed at once, later
 // ones are an alarm away, so that what no list mends costs no storm of them.
@@ -78,23 +58,17 @@ func (m *Machine) differs(f Failure) {
 	m.expect(f)
 	m.calm()
 	if m.Backoff.Hurried {
-		m.watch()
+		m.resume()
 		return
 	}
 	m.hurry(f)
 }
 
-// verdict settles a doubt. Confirmed means that the object exists at that
-// version after all, which is lower than the store's was: so versions of this
-// source are no order of the collection.
-func (m *Machine) verdict(confirmed bool) {
-	m.Unordered = m.Unordered || confirmed
-}
-
-// arm sets the alarm for the next attempt, on the watch under way.
+// arm sets the alarm for the next attempt, on the watch under way. Where a list
+// follows that watch anyway, nothing cuts it short.
 func (m *Machine) arm() {
 	h := &m.Heal
-	if !m.Degraded() || h.Armed || m.Phase != Watching {
+	if !m.Degraded() || h.Armed || m.Phase != Watching || m.Renumbered {
 		return
 	}
 	if h.Since == 0 {
@@ -109,7 +83,7 @@ func (m *Machine) arm() {
 // alarm lists again, to be whole.
 func (m *Machine) alarm() {
 	if !m.Degraded() {
-		m.watch()
+		m.resume()
 		return
 	}
 	m.Heal.Attempts++
@@ -125,9 +99,5 @@ func (m *Machine) healed(still bool) {
 	if !still {
 		h.Cause = Failure{}
 		h.At = m.now
-	}
-	if h.Doubting {
-		h.Doubting = false
-		m.emit(Effect{Kind: Ask})
 	}
 }

@@ -89,7 +89,7 @@ func (m *Machine) stageEvent(in *Input, kind EffectKind) {
 func (m *Machine) follow() {
 	m.Request = Request{Verb: VerbWatch, Version: m.Version}
 	m.Advanced = true
-	m.Synthetic = false
+	m.Resumed, m.Synthetic = false, false
 	m.Streamability = Untried
 	m.enter(Watching)
 	m.listen()

@@ -22,8 +22,6 @@ const (
 	Alarm
 	// Timer says that a wait is over.
 	Timer
-	// Verdict answers an Ask effect.
-	Verdict
 	// Stop ends everything; only a Start may follow.
 	Stop
 	// Differs says that the driver ended the watch under way, because somebody
@@ -58,14 +56,6 @@ type Input struct {
 	Event EventType
 	// InitialEventsEnd, of a Bookmark event.
 	InitialEventsEnd bool
-	// Held and HeldVersion are of an Event for which Doubts said true: what
-	// the sink has under the same key.
-	Held        Held
-	HeldVersion string
-
-	// Confirmed, of a Verdict.
-	Confirmed bool
-
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
 }
@@ -81,19 +71,6 @@ const (
 	Bookmark
 	Error
 	Unknown
-)
-
-// Held says what the sink has under an event's key.
-type Held uint8
-
-const (
-	// HeldUnknown: nobody asked, or there is an object whose version cannot
-	// be read.
-	HeldUnknown Held = iota
-	// HeldAbsent: there is nothing.
-	HeldAbsent
-	// HeldPresent: there is an object, of HeldVersion.
-	HeldPresent
 )
 
 // Class says what kind of failure a failure is, as far as it matters for what

@@ -17,8 +17,8 @@ func (m *Machine) sync() {
 //
 // A first list takes any version, which a server answers from its cache. A
 // later one asks for nothing older than the store. Where that version is gone,
-// or ahead of the server, or keeps being answered with older ones, a
-// consistent list is asked for.
+// or ahead of the server, or was answered with an older one, a consistent list
+// is asked for.
 //
 // Limits make servers bypass their cache, so that a relist at a known version
 // goes without, unless the server turned out to have no cache.
@@ -39,7 +39,7 @@ func (m *Machine) listRequest() Request {
 
 // askConsistent is whether a list must not name the store's version.
 func (m *Machine) askConsistent() bool {
-	return m.VersionGone || m.Older >= olderBeforeConsistent
+	return m.VersionGone || m.Older > 0
 }
 
 // list sends a list request.
@@ -102,27 +102,35 @@ func (m *Machine) listEnded() {
 		l.Complete = false
 		m.list(Request{Verb: VerbList, Continue: l.Continue, Limit: m.last.Limit})
 	case m.accept():
-		m.watch()
+		m.watch(false)
 	}
 }
 
 // accept publishes the list that is complete, unless it is older than the
 // store. If it is, accept gives it up and returns false.
 func (m *Machine) accept() bool {
-	epoch := false
+	epoch := m.Renumbered
 	order, ok := m.compare(m.List.Version, m.Version)
 	if m.Synced && ok && order < 0 {
 		m.Older++
-		if m.List.Consistent {
-			m.OlderConsistent++
-		}
-		if m.OlderConsistent <= consistentRetries {
-			m.wait(Failure{Class: Protocol, Err: OlderThanStore}, true)
+		f := Failure{Class: Protocol, Err: OlderThanStore}
+		if !m.List.Consistent {
+			// To ask the same again, or later, is of no use: what answered pays
+			// no heed to the version. A consistent list says whether it is late.
+			m.fail(f)
+			m.leave()
+			m.sync()
 			return false
 		}
+		if m.OlderConsistent++; m.OlderConsistent <= consistentRetries {
+			m.wait(f, true)
+			return false
+		}
+		epoch = true
+	}
+	if epoch {
 		m.report(Failure{Class: Protocol, Err: Restored})
 		m.Epoch++
-		epoch = true
 	}
 	m.publish(epoch)
 	return true
@@ -137,7 +145,10 @@ func (m *Machine) publish(epoch bool) {
 	m.healed(m.List.Unreadable > 0)
 	m.healthy()
 	m.List = Progress{}
-	m.VersionGone, m.Unpaged = false, false
+	m.Resync, m.VersionGone, m.Unpaged = false, false, false
+	// This version is one of the collection, and orders what follows until an
+	// event shows that it does not.
+	m.Unordered, m.Renumbered = false, false
 	m.Older, m.OlderConsistent = 0, 0
 	m.ListStalls, m.SyncFailures, m.Refusals = 0, 0, 0
 }

@@ -17,7 +17,7 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	const machines, inputs = 4000, 250
-	published, epochs, unordered, healed, silent := 0, uint64(0), 0, 0, uint64(0)
+	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
 	for i := range uint64(machines) {
 		w := newWorld(seed, i)
 		for range inputs {
@@ -27,16 +27,16 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 			}
 		}
 		published += int(w.m.Counts.Published)
-		epochs += w.m.Epoch
+		epochs += int(w.m.Epoch) - w.followed
 		silent += w.m.Counts.SilentWatches
-		if w.m.Unordered {
-			unordered++
-		}
+		unordered += w.unordered
+		renumbered += w.followed
 		healed += w.alarms
 	}
 	// The test must have been where it matters.
-	t.Logf("%d lists published, %d epochs, %d machines without order, %d alarms, %d silent watches", published, epochs, unordered, healed, silent)
-	if published < machines || epochs == 0 || unordered == 0 || healed == 0 || silent == 0 {
+	t.Logf("%d lists published, %d epochs after older lists, %d times without order, %d epochs after that, %d alarms, %d silent watches",
+		published, epochs, unordered, renumbered, healed, silent)
+	if published < machines || epochs == 0 || unordered == 0 || renumbered == 0 || healed == 0 || silent == 0 {
 		t.Error("the random inputs did not reach all that they should")
 	}
 }
@@ -55,6 +55,9 @@ type world struct {
 	started   bool
 	hasty     int // requests since anything moved
 	alarms    int
+	// unordered counts how often the machine became so, and followed how often
+	// it then followed a server that numbers anew.
+	unordered, followed int
 }
 
 func newWorld(seed, i uint64) *world {
@@ -68,10 +71,11 @@ func newWorld(seed, i uint64) *world {
 
 func (w *world) chance(n int) bool { return w.rand.IntN(n) == 0 }
 
-// version invents one: mostly the server's, now and then an old one, or none.
-func (w *world) version() string {
+// version invents one: mostly the server's, once in old times an old one, or
+// none.
+func (w *world) version(old int) string {
 	switch {
-	case w.chance(8):
+	case w.chance(old):
 		return strconv.Itoa(max(1, w.server-w.rand.IntN(50)))
 	case !w.strict && w.chance(20):
 		return ""
@@ -105,7 +109,7 @@ func (w *world) invent() Input {
 	}
 	in := Input{At: w.now}
 	if !w.strict && w.chance(10) {
-		in.Kind = InputKind(1 + w.rand.IntN(int(Verdict)))
+		in.Kind = InputKind(1 + w.rand.IntN(int(Timer)))
 		if w.chance(50) {
 			in.Kind = Differs
 		}
@@ -113,10 +117,15 @@ func (w *world) invent() Input {
 		in.Kind = w.fitting()
 	}
 	switch in.Kind {
+	case Silence:
+		if w.chance(2) {
+			w.now += w.m.Pulse.patience()
+			in.At = w.now
+		}
 	case Page:
 		in.Version, in.Items = w.m.List.Version, w.rand.Int64N(5)
 		if in.Version == "" || w.chance(20) {
-			in.Version = w.version()
+			in.Version = w.version(8)
 		}
 		in.More = w.chance(3)
 		if w.chance(3) {
@@ -128,11 +137,14 @@ func (w *world) invent() Input {
 		if w.chance(15) {
 			in.Event = EventType(1 + w.rand.IntN(int(Unknown)))
 		}
-		in.Version = w.version()
+		// In a strict world a watch seldom contradicts itself, so that lists are
+		// compared with what it said.
+		in.Version = w.version(30)
+		if w.strict && w.m.Phase == Watching {
+			in.Version = w.version(300)
+		}
 		in.InitialEventsEnd = w.m.Phase == Streaming && !w.chance(5)
 		in.Unreadable = int64(w.rand.IntN(40) / 39)
-		in.Held = Held(w.rand.IntN(3))
-		in.HeldVersion = w.version()
 		if in.Event == Error || in.Event == Unknown {
 			in.Failure = w.failure()
 		}
@@ -140,8 +152,6 @@ func (w *world) invent() Input {
 		if w.chance(2) {
 			in.Failure = w.failure()
 		}
-	case Verdict:
-		in.Confirmed = w.chance(10)
 	case Differs:
 		in.Failure = Failure{Class: Protocol, Err: fmt.Errorf("differs")}
 	}
@@ -188,6 +198,12 @@ func (w *world) step(in Input) error {
 	if in.Kind == Alarm {
 		w.alarms++
 	}
+	if after.Unordered && !before.Unordered {
+		w.unordered++
+	}
+	if before.Renumbered && after.Epoch > before.Epoch {
+		w.followed++
+	}
 	if in.Kind == Differs {
 		w.hasty = 0 // whoever compares makes no haste
 	}
@@ -219,7 +235,7 @@ func (w *world) step(in Input) error {
 	if after.List != (Progress{}) && after.Phase != Listing && after.Phase != Streaming {
 		return fmt.Errorf("a list under way in %v", after.Phase)
 	}
-	if after.Epoch == before.Epoch && !after.Unordered {
+	if after.Epoch == before.Epoch && !before.Unordered && !after.Unordered {
 		if order, ok := resourceversion.Compare(after.Version, before.Version); ok && order < 0 {
 			return fmt.Errorf("version went from %s to %s", before.Version, after.Version)
 		}
@@ -227,14 +243,17 @@ func (w *world) step(in Input) error {
 	if after.Heal.Armed && (after.Phase != Watching || !after.Degraded()) {
 		return fmt.Errorf("armed in %v", after.Phase)
 	}
-	if after.Degraded() && after.Phase == Watching && !after.Heal.Armed {
+	if after.Degraded() && after.Phase == Watching && !after.Heal.Armed && !after.Renumbered {
 		return fmt.Errorf("degraded, and nothing arranged")
+	}
+	if err := inOrder(&before, in, after, effects); err != nil {
+		return err
 	}
 	if after.Counts.SilentWatches > before.Counts.SilentWatches {
 		if in.Kind != Silence || before.Pulse.Intervals < pulseLearned || in.At-before.Pulse.Heard < silentLeast {
 			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Pulse.Heard)
 		}
-		if after.Phase != Watching || after.Request.Version != before.Version {
+		if !after.Renumbered && after.Phase != Watching || after.Request.Version != before.Version {
 			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)
 		}
 	}
@@ -242,6 +261,53 @@ func (w *world) step(in Input) error {
 		return fmt.Errorf("%d requests without anything moving", w.hasty)
 	}
 	return relistReason(&before, in, after)
+}
+
+// inOrder is wrong if an event of a watch is not applied as it arrived, if its
+// version has any other consequence than a report, or if versions that were
+// found to have no order are trusted again without a list.
+func inOrder(before *State, in Input, after *State, effects []Effect) error {
+	published, reported, applied := false, 0, false
+	for _, e := range effects {
+		published = published || e.Kind == Publish
+		applied = applied || e.Kind == Apply || e.Kind == Advance
+		if e.Kind == Report && e.Failure.Err == OutOfOrder {
+			reported++
+		}
+	}
+	if after.Renumbered && !after.Unordered {
+		return fmt.Errorf("renumbered, and in order")
+	}
+	if before.Unordered && !after.Unordered && !published || before.Renumbered && !after.Renumbered && !published {
+		return fmt.Errorf("in order again without a list")
+	}
+	object := in.Kind == Event && in.Event <= Deleted
+	if before.Phase != Watching || !object && (in.Kind != Event || in.Event != Bookmark) {
+		if reported > 0 {
+			return fmt.Errorf("out of order without an event")
+		}
+		return nil
+	}
+	synthetic := before.Synthetic && in.Event == Added
+	order, ok := resourceversion.Compare(in.Version, before.Version)
+	back := !synthetic && ok && order < 0
+	want := before.Version
+	if !synthetic && in.Version != "" {
+		want = in.Version
+	}
+	switch {
+	case object && !applied:
+		return fmt.Errorf("an event was not applied")
+	case after.Version != want:
+		return fmt.Errorf("the version is %s, not that of the event", after.Version)
+	case after.Phase != Watching || after.Request != before.Request:
+		return fmt.Errorf("a watch did not outlive its event")
+	case (back && !before.Unordered) != (reported > 0) || reported > 1:
+		return fmt.Errorf("%d reports of being out of order", reported)
+	case after.Renumbered != (before.Renumbered || reported > 0 && before.Resumed && !before.Advanced):
+		return fmt.Errorf("renumbered: %v", after.Renumbered)
+	}
+	return nil
 }
 
 // relistReason is wrong if a synced machine begins to list without a reason.
@@ -256,7 +322,7 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == Alarm && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
-	case after.Heal.Doubting:
+	case before.Renumbered && (in.Kind == Ended || in.Kind == Silence || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:
 		return fmt.Errorf("a relist without a reason")
 	}
@@ -317,10 +383,10 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		w.staged = false
 		order, ok := resourceversion.Compare(e.Version, before.Version)
 		older := before.Synced && !before.Unordered && ok && order < 0
-		if older != e.Epoch {
+		if (older || before.Renumbered) != e.Epoch {
 			return fmt.Errorf("publishes %s over %s", e.Version, before.Version)
 		}
-		if e.Epoch && before.OlderConsistent < consistentRetries {
+		if older && before.OlderConsistent < consistentRetries {
 			return fmt.Errorf("a new epoch after %d consistent lists", before.OlderConsistent)
 		}
 	case Apply, Advance:

@@ -107,9 +107,6 @@ type Counts struct {
 	Published uint64
 	// Events that came in, Bookmarks among them.
 	Events, Bookmarks uint64
-	// Duplicates are events left out because the store had that state or a
-	// later one.
-	Duplicates uint64
 	// SilentWatches were given up before their timeout, since the server,
 	// whose pace was known, said nothing on them.
 	SilentWatches uint64
@@ -130,14 +127,21 @@ type State struct {
 
 	// Synced is whether a list was published.
 	Synced bool
-	// Version is what the sink's state equals.
+	// Version is what the sink's state equals: that of the list, then that of
+	// the event that arrived last.
 	// Invariant: within an epoch, and unless Unordered, it never decreases.
 	Version string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
-	// Unordered is whether versions proved to have no order, although they
-	// look as if: arrival order counts.
+	// Unordered is whether an event since the last list was older than the one
+	// before it, or than the version that its watch began at. The next list is
+	// then not compared with Version.
 	Unordered bool
+	// Renumbered is whether that was the first to move the version on a resumed
+	// watch, so that the server may have lost objects as well as its versions.
+	// What follows the watch is then a list, which begins a new epoch.
+	// Invariant: only if Unordered.
+	Renumbered bool
 
 	// Request is the one under way.
 	// Invariant: Verb is NoRequest exactly in Starting, BackingOff, Stopped.
@@ -146,6 +150,9 @@ type State struct {
 	RequestAt Nanos
 	// Advanced is whether it brought the version forward.
 	Advanced bool
+	// Resumed is whether the watch under way is not the one that followed the
+	// list, but a later one.
+	Resumed bool
 	// Synthetic is whether the watch under way began at no version, and only
 	// sent objects that may have existed before, in no particular order.
 	Synthetic bool
@@ -154,6 +161,7 @@ type State struct {
 	List Progress
 	// Resync is whether the wait under way leads to a list, not a watch; when
 	// stopped, what a new start begins with.
+	// Invariant: false while Watching.
 	Resync bool
 
 	// VersionGone is whether the next list must not ask for Version.
@@ -249,8 +257,6 @@ func (m *Machine) Step(in Input) []Effect {
 		if m.Phase == BackingOff {
 			m.resume()
 		}
-	case Verdict:
-		m.verdict(in.Confirmed)
 	case Stop:
 		m.stop()
 	}
@@ -351,7 +357,7 @@ func (m *Machine) silence() {
 		// The server was to send a bookmark, or to end this watch, and did
 		// not, and nobody knows since when the line is dead.
 		m.silent()
-		m.watch()
+		m.resume()
 	}
 }
 
@@ -365,11 +371,11 @@ func (m *Machine) stop() {
 	m.emit(Effect{Kind: End})
 }
 
-// resume goes on after a wait, or after a stop.
+// resume goes on after a wait, a stop, or the end of a watch.
 func (m *Machine) resume() {
-	if m.Resync {
+	if m.Resync || m.Renumbered {
 		m.sync()
 		return
 	}
-	m.watch()
+	m.watch(true)
 }

@@ -74,7 +74,7 @@ func nanos(t *testing.T, s string) Nanos {
 }
 
 var inputKinds = map[string]InputKind{"start": Start, "page": Page, "end": Ended, "silence": Silence,
-	"alarm": Alarm, "timer": Timer, "verdict": Verdict, "stop": Stop,
+	"alarm": Alarm, "timer": Timer, "stop": Stop,
 	"differs": Differs}
 
 var eventTypes = map[string]EventType{"added": Added, "modified": Modified, "deleted": Deleted,
@@ -110,13 +110,6 @@ func parseInput(t *testing.T, d *datadriven.TestData) Input {
 		case "unreadable":
 			in.Unreadable = 1
 			in.Failure = Failure{Class: Protocol, Err: Unreadable}
-		case "held":
-			in.Held, in.HeldVersion = HeldPresent, value
-			if value == "" {
-				in.Held = HeldAbsent
-			}
-		case "confirmed":
-			in.Confirmed = true
 		case "retry-after":
 			in.Failure.RetryAfter = nanos(t, value)
 		default:
@@ -218,10 +211,6 @@ func sentence(e Effect) string {
 		return fmt.Sprintf("apply, to be at %q", e.Version)
 	case Advance:
 		return fmt.Sprintf("advance to %q", e.Version)
-	case Doubt:
-		return "remember the key"
-	case Ask:
-		return "ask whether the object exists"
 	case Report:
 		return fmt.Sprintf("report: %s: %v", requestSentence(e.Failure.Request), e.Failure.Err)
 	case End:
@@ -242,6 +231,7 @@ func portrait(s *State) string {
 	add(!s.Synced, "store empty")
 	add(s.Epoch > 0, "epoch %d", s.Epoch)
 	add(s.Unordered, "versions unordered")
+	add(s.Renumbered, "a list follows")
 	add(s.List.Received > 0, "%d received", s.List.Received)
 	add(s.List.Remaining > 0, "%d to come", s.List.Remaining)
 	add(s.VersionGone, "version gone")
@@ -252,7 +242,6 @@ func portrait(s *State) string {
 	add(s.Streamability == Refused, "streaming refused")
 	add(s.Streamability == Withheld, "streaming withheld")
 	add(s.Refusals > 0, "%d refusals", s.Refusals)
-	add(s.Counts.Duplicates > 0, "%d duplicates", s.Counts.Duplicates)
 	add(s.Counts.SilentWatches > 0, "%d silent watches", s.Counts.SilentWatches)
 	add(s.Degraded(), "degraded")
 	add(s.Failure.Class != NoFailure, "failing: %v", s.Failure.Err)

@@ -1,7 +1,10 @@
 package machine
 
-// watch goes on from the version that the store has. Nothing may be under way.
-func (m *Machine) watch() {
+import "github.com/kinglet-go/kinglet/reflector/resourceversion"
+
+// watch goes on from the version that the store has; resumed is whether a watch
+// from the list's own version came before. Nothing may be under way.
+func (m *Machine) watch(resumed bool) {
 	r := Request{Verb: VerbWatch, Version: m.Version}
 	m.enter(Watching)
 	m.request(r)
@@ -9,6 +12,7 @@ func (m *Machine) watch() {
 	// From no version a server sends what exists as Added, in no order, so
 	// that their versions say nothing about how far it has come.
 	m.Synthetic = r.Version == "" || r.Version == "0"
+	m.Resumed = resumed
 	m.listen()
 	m.emit(Effect{Kind: Watch, Request: r,
 		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
@@ -28,8 +32,8 @@ func (m *Machine) live(in *Input) {
 		m.Counts.Bookmarks++
 		m.beat()
 		m.healthy()
-		if m.newer(in.Version) {
-			m.advance(in.Version)
+		m.Synthetic = false
+		if m.reach(in.Version) {
 			m.emit(Effect{Kind: Advance, Version: m.Version})
 		}
 	case Error:
@@ -42,19 +46,13 @@ func (m *Machine) live(in *Input) {
 
 // object takes one live change.
 //
-// A watch that began at the store's version brings only what came later, so
-// its events are taken in the order in which they arrive. An event whose
-// version is not newer than the store's contradicts that, and admit looks
-// closer.
+// Within a watch the order of arrival is the server's order: every event is
+// applied, whatever its version, and the store's version is the one that
+// arrived last.
 func (m *Machine) object(in *Input) {
 	m.healthy()
-	synthetic := m.Synthetic && in.Event == Added
-	m.Synthetic = synthetic
-	if !synthetic && in.Unreadable == 0 && m.Doubts(in.Version) && !m.admit(in) {
-		return
-	}
-	if !synthetic && m.newer(in.Version) {
-		m.advance(in.Version)
+	m.Synthetic = m.Synthetic && in.Event == Added
+	if !m.Synthetic && m.reach(in.Version) {
 		m.moved()
 	}
 	m.emit(Effect{Kind: Apply, Version: m.Version})
@@ -63,75 +61,46 @@ func (m *Machine) object(in *Input) {
 	}
 }
 
-// Doubts reports whether a live event of this version needs to be compared
-// with what the sink holds under its key; see Input.Held.
-func (m *Machine) Doubts(version string) bool {
-	if m.Phase != Watching || m.Synthetic {
-		return false
-	}
-	order, ok := m.compare(version, m.Version)
-	return ok && order <= 0
-}
-
-// admit decides about an event that is not newer than the store as a whole.
-//
-// It is a duplicate if the store has a later state of the object. If instead
-// the store has an earlier one, then the versions of this source are no order
-// of the collection (fakes and some aggregated servers number each object by
-// itself), and arrival order counts from now on. If the store has no such
-// object, either may be: it was deleted, or it is new; a relist tells.
-func (m *Machine) admit(in *Input) bool {
-	behind, _ := m.compare(in.Version, m.Version)
-	if in.Held == HeldAbsent {
-		if in.Event == Deleted || behind == 0 {
-			return true
-		}
-		// A store that lacks something anyway is due for a list already, and
-		// what that shows says nothing about versions.
-		if !m.Degraded() {
-			m.doubt()
-		}
-		return false
-	}
-	order, ok := m.compare(in.Version, in.HeldVersion)
-	switch {
-	case in.Held == HeldUnknown || !ok:
-		return true
-	case order < 0:
-		m.Counts.Duplicates++
-		return false
-	case order > 0 && behind < 0 && !m.Degraded():
-		// While something was lost the store can lack what it should have.
-		m.Unordered = true
-	}
-	// The same state once more is no step back, and a delete may carry the
-	// version of the last state.
-	return true
-}
-
-// newer is whether v, where it has an order, would bring the version forward.
-func (m *Machine) newer(v string) bool {
+// reach makes v, the version of a live event, the store's, and reports whether
+// it was another before.
+func (m *Machine) reach(v string) bool {
 	if v == "" || v == m.Version {
 		return false
 	}
-	order, ok := m.compare(v, m.Version)
-	return !ok || order > 0
-}
-
-// advance moves the store's version to v.
-func (m *Machine) advance(v string) {
-	if order, ok := m.compare(v, m.Version); ok && order > 0 {
-		m.Advanced = true
-	}
+	order, ok := resourceversion.Compare(v, m.Version)
 	m.Version = v
 	m.Refusals = 0
+	switch {
+	case ok && order > 0:
+		m.Advanced = true
+	case ok && !m.Unordered:
+		m.outOfOrder()
+	}
+	return true
+}
+
+// outOfOrder takes an event that is older than the one before it, or than the
+// version that the watch began at. No kube-apiserver sends such events. A source
+// that does numbers each object separately, or anew since it was restarted, or
+// is a fake: its versions order nothing until the next list.
+//
+// The watch goes on, since what it says is true. But a server that has forgotten
+// the version which a resumed watch began at has forgotten objects as well, and
+// only a list can tell which: one follows when this watch ends.
+func (m *Machine) outOfOrder() {
+	m.Unordered = true
+	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
+	if m.Resumed && !m.Advanced {
+		m.Renumbered = true
+		m.expect(f)
+	}
 }
 
 // watchEnded takes the good end of a watch.
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.healthy()
-		m.watch()
+		m.resume()
 		return
 	}
 	m.wait(Failure{Class: Protocol, Err: ShortWatch}, false)
@@ -173,7 +142,7 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 				m.fail(f)
 			}
 			m.leave()
-			m.watch()
+			m.resume()
 			return
 		}
 	}

@@ -1,0 +1,145 @@
+package reflector
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival is the rule, with
+// what its cases had in common before: an event was lost, or its watch was.
+func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		list     answer
+		events   []source.Event[*thing]
+		want     []string
+		reported int
+	}{
+		{"an empty list without a version, and a fake that numbers each object", lists(""),
+			[]source.Event[*thing]{event(source.Added, "a", "1"), event(source.Modified, "a", "2"), event(source.Added, "b", "1"), event(source.Deleted, "a", "2")},
+			[]string{"replace by at ", "apply ADDED a@1 MODIFIED a@2 to be at 2", "apply ADDED b@1 DELETED a@2 to be at 2"}, 1},
+		{"below the list's version, of an object that is new", lists("1000"),
+			[]source.Event[*thing]{event(source.Added, "a", "1")},
+			[]string{"replace by at 1000", "apply ADDED a@1 to be at 1"}, 1},
+		{"below the list's version, of an object that is held", lists("1000", item("a", "900")),
+			[]source.Event[*thing]{event(source.Modified, "a", "1")},
+			[]string{"replace by a@900 at 1000", "apply MODIFIED a@1 to be at 1"}, 1},
+		{"a delete that carries an earlier state", lists("1000", item("a", "1")),
+			[]source.Event[*thing]{event(source.Modified, "a", "2"), event(source.Deleted, "a", "1")},
+			[]string{"replace by a@1 at 1000", "apply MODIFIED a@2 DELETED a@1 to be at 1"}, 1},
+		{"a delete of what is not held", lists("1000"),
+			[]source.Event[*thing]{event(source.Deleted, "a", "1")},
+			[]string{"replace by at 1000", "apply DELETED a@1 to be at 1"}, 1},
+		{"the version that the watch began at", lists("10", item("a", "10")),
+			[]source.Event[*thing]{event(source.Modified, "a", "10"), event(source.Deleted, "a", "10")},
+			[]string{"replace by a@10 at 10", "apply MODIFIED a@10 DELETED a@10 to be at 10"}, 0},
+		{"versions that are no numbers", lists("b"),
+			[]source.Event[*thing]{event(source.Added, "a", "a"), event(source.Modified, "a", "7"), event(source.Deleted, "a", "c")},
+			[]string{"replace by at b", "apply ADDED a@a MODIFIED a@7 DELETED a@c to be at c"}, 0},
+		{"bookmarks that go back", lists("10"),
+			[]source.Event[*thing]{bookmark("20"), bookmark("15"), event(source.Added, "a", "12")},
+			[]string{"replace by at 10", "bookmark 20", "bookmark 15", "apply ADDED a@12 to be at 12"}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			play(t, Options{DisableWatchList: true}, []answer{tc.list, sends(silence, tc.events...)}, func(t *testing.T, p *playing) {
+				p.pass(4 * time.Minute) // the watch lives for 5 minutes at least
+				expect(t, "sink", p.sink.said(), tc.want...)
+				if n := len(p.script.asked); n != 2 {
+					t.Errorf("%d requests:\n%s", n, p.script.heard())
+				}
+				for _, err := range p.errors {
+					if !errors.Is(err, ErrOutOfOrder) {
+						t.Errorf("reported %v", err)
+					}
+				}
+				if s := p.Status(); len(p.errors) != tc.reported || s.Degraded || s.Phase != Watching {
+					t.Errorf("reported %v; %+v", p.errors, s)
+				}
+			})
+		})
+	}
+}
+
+// TestRandomVersionsInAWatchChangeNothingButTheVersion streams random events
+// with random versions, in random batches.
+func TestRandomVersionsInAWatchChangeNothingButTheVersion(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	for i := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, i))
+		version := func() string {
+			return []string{"", "x", strconv.Itoa(1 + r.IntN(100))}[min(2, r.IntN(20))]
+		}
+		want, last, stream := "", "", answer(silence)
+		for range 1 + r.IntN(10) {
+			var batch []source.Event[*thing]
+			said := ""
+			for range 1 + r.IntN(10) {
+				e := event(source.EventType(1+r.IntN(3)), "o"+strconv.Itoa(r.IntN(4)), version())
+				if r.IntN(8) == 0 {
+					e = bookmark(version())
+				} else {
+					said += fmt.Sprintf(" %v %s", e.Type, describe(&e.Item))
+				}
+				batch = append(batch, e)
+			}
+			// The last batch is made first.
+			for n := len(batch) - 1; n >= 0 && last == ""; n-- {
+				last = batch[n].ResourceVersion
+			}
+			want, stream = said+want, sends(stream, batch...)
+		}
+		last = cmp.Or(last, "50")
+		play(t, Options{DisableWatchList: true}, []answer{lists("50"), stream}, func(t *testing.T, p *playing) {
+			got := ""
+			for call := range strings.SplitSeq(p.sink.said(), "\n") {
+				if applied, ok := strings.CutPrefix(call, "apply"); ok {
+					applied, _, _ = strings.Cut(applied, " to be at ")
+					got += applied
+				}
+			}
+			if got != want {
+				t.Errorf("seed %d, stream %d: applied\n%s\nwant\n%s", seed, i, got, want)
+			}
+			if s := p.Status(); s.ResourceVersion != last || s.Lists != 1 || s.Watches != 1 || s.Degraded || len(p.errors) > 1 {
+				t.Errorf("seed %d, stream %d: want version %s; reported %v; %+v", seed, i, last, p.errors, s)
+			}
+		})
+	}
+}
+
+// TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds: what it lost
+// only a list can tell, but no live watch is cut short for that.
+func TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds(t *testing.T) {
+	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
+		lists("1000", item("a", "900"), item("b", "901")),
+		after(time.Minute, fails(errReset)),
+		sends(after(5*time.Minute, ends), event(source.Added, "c", "3"), event(source.Modified, "c", "4")),
+		lists("5", item("a", "1"), item("c", "4")),
+		sends(silence, event(source.Modified, "a", "6")),
+	}, func(t *testing.T, p *playing) {
+		p.pass(2 * time.Minute)
+		expect(t, "sink", p.sink.said(), "replace by a@900 b@901 at 1000", "apply ADDED c@3 MODIFIED c@4 to be at 4")
+		if s := p.Status(); !s.Degraded || !errors.Is(s.LastError, ErrOutOfOrder) || s.Phase != Watching {
+			t.Errorf("%+v", s)
+		}
+		p.pass(7 * time.Minute)
+		expect(t, "sink", p.sink.said(), "replace by a@1 c@4 at 5, a new epoch", "apply MODIFIED a@6 to be at 6")
+		expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "1000"`, `1m0s watch "1000"`,
+			`6m0s list "4" or newer limit=0 continue=""`, `6m0s watch "5"`)
+		if s := p.Status(); s.Degraded || s.LastError != nil || s.Epoch != 1 {
+			t.Errorf("%+v", s)
+		}
+		if n := len(p.errors); n != 3 || !errors.Is(p.errors[1], ErrOutOfOrder) || !errors.Is(p.errors[2], ErrRestored) {
+			t.Errorf("reported %v", p.errors)
+		}
+	})
+}
