@@ -148,7 +148,8 @@ type State struct {
 	Request Request
 	// RequestAt is when it was sent.
 	RequestAt Nanos
-	// Advanced is whether it brought the version forward.
+	// Advanced is whether an event of it was newer than the version that it
+	// began at, so that another like it would not be the same once more.
 	Advanced bool
 	// Resumed is whether the watch under way is not the one that followed the
 	// list, but a later one.

@@ -67,14 +67,14 @@ func (m *Machine) reach(v string) bool {
 	if v == "" || v == m.Version {
 		return false
 	}
-	order, ok := resourceversion.Compare(v, m.Version)
+	order, ok := m.compare(v, m.Version)
 	m.Version = v
 	m.Refusals = 0
-	switch {
-	case ok && order > 0:
-		m.Advanced = true
-	case ok && !m.Unordered:
+	if ok && order < 0 {
 		m.outOfOrder()
+	}
+	if order, ok := resourceversion.Compare(v, m.Request.Version); ok && order > 0 {
+		m.Advanced = true
 	}
 	return true
 }
