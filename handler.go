@@ -17,6 +17,14 @@ type Handler[T any] interface {
 	Handle(ctx context.Context, changes []store.Change[T])
 }
 
+// BatchLimiter is a Handler that knows how large a batch it takes. The method
+// counts where HandlerOptions.MaxBatch is 0. A type that embeds such a handler
+// has the method as well; a wrapper that holds one in a field declares its own.
+type BatchLimiter interface {
+	// MaxBatch returns the largest number of changes in one call, at least 1.
+	MaxBatch() int
+}
+
 // HandlerFunc is a function as a Handler.
 type HandlerFunc[T any] func(ctx context.Context, changes []store.Change[T])
 
@@ -46,6 +54,10 @@ type DeletedObject[T any] struct {
 	// ResourceVersion is the collection's version at which the key was gone.
 	ResourceVersion string
 }
+
+// MaxBatch returns 1, so that a panic is known by its key and nothing follows a
+// Remove.
+func (h HandlerFuncs[T]) MaxBatch() int { return 1 }
 
 // Handle calls the function that belongs to each change.
 func (h HandlerFuncs[T]) Handle(ctx context.Context, changes []store.Change[T]) {

@@ -28,9 +28,9 @@ type HandlerOptions struct {
 	Bound    int
 	Overflow Overflow
 
-	// MaxBatch is the largest number of changes in one call: 256 if 0, but 1
-	// for a HandlerFuncs, so that a panic is known by its key and nothing
-	// follows a Remove.
+	// MaxBatch is the largest number of changes in one call. If 0 the handler
+	// decides, where it is a BatchLimiter, as HandlerFuncs is, which asks for
+	// 1; for all others it is 256.
 	MaxBatch int
 
 	// RecoverPanics reports a panic of the handler as a *HandlerPanicError and
@@ -84,8 +84,8 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	if h == nil {
 		return nil, fmt.Errorf("informer of %s: handler %q is nil", i.opts.Name, opts.Name)
 	}
-	if _, single := h.(HandlerFuncs[T]); single && opts.MaxBatch == 0 {
-		opts.MaxBatch = 1
+	if limiter, ok := h.(BatchLimiter); ok && opts.MaxBatch == 0 {
+		opts.MaxBatch = limiter.MaxBatch()
 	}
 	opts.RecoverPanics = opts.RecoverPanics || i.opts.RecoverPanics
 	r, err := i.hub.Add(h.Handle, deliver.HandlerOptions(opts))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/kinglet-go/kinglet/source"
@@ -32,9 +33,10 @@ type Set struct {
 	running sync.WaitGroup
 }
 
-// NewSet returns a Set of the given informers. It starts nothing.
+// NewSet returns a Set of the given informers. It starts nothing, and keeps no
+// hold of a slice that it is given.
 func NewSet(informers ...Runnable) *Set {
-	return &Set{sharing: source.NewSharing(0), members: informers}
+	return &Set{sharing: source.NewSharing(0), members: slices.Clone(informers)}
 }
 
 // sharer is an Informer of any type.
@@ -100,7 +102,7 @@ func (s *Set) startLocked(informers []Runnable) {
 func (s *Set) Informers() []Runnable {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]Runnable(nil), s.members...)
+	return slices.Clone(s.members)
 }
 
 // WaitSynced blocks until every informer that is in the set now has synced.

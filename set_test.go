@@ -79,3 +79,28 @@ func TestSetStartsWhatIsAddedWhileItRuns(t *testing.T) {
 		}
 	})
 }
+
+func TestASetNeitherKeepsNorWritesIntoItsCallersSlice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := newRig(t, kinglet.Options[pod]{}), newRig(t, kinglet.Options[pod]{}), newRig(t, kinglet.Options[pod]{})
+		callers := make([]kinglet.Runnable, 0, 3)
+		callers = append(callers, a.informer)
+		behind := callers[:2]
+		behind[1] = b.informer
+		set := kinglet.NewSet(callers...)
+		if err := set.Add(c.informer); err != nil {
+			t.Fatal(err)
+		}
+		if behind[1] != kinglet.Runnable(b.informer) {
+			t.Error("Add wrote behind the caller's slice")
+		}
+		callers[0] = b.informer
+		if set.Informers()[0] != kinglet.Runnable(a.informer) {
+			t.Error("a write of the caller's changed the set")
+		}
+		set.Informers()[0] = nil
+		if set.Informers()[0] != kinglet.Runnable(a.informer) {
+			t.Error("a write to what Informers returned changed the set")
+		}
+	})
+}
