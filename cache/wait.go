@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"iter"
+	"reflect"
 	"slices"
 	"time"
 
@@ -17,9 +19,9 @@ const syncPoll = 100 * time.Millisecond
 // ends, and returns false if one of them is still not done then. It polls
 // nothing.
 //
-// With a what that is not empty it logs that it waits, each checker that is
-// done, and at the end those that are not: informers of this package with what
-// they are doing and what failed last.
+// With a what that is not empty it logs that it waits, each checker as soon as
+// it is done, and at the end those that are not: informers of this package with
+// what they are doing and what failed last.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	logger := klog.FromContext(ctx)
 	if what != "" {
@@ -29,15 +31,9 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 		logger.Info("Waiting", "for", what)
 	}
 	var left []string
-	// One after the other is enough: all of them have to be done, and after
-	// the end of ctx nothing waits.
-	for _, c := range checkers {
-		select {
-		case <-c.Done():
-		case <-ctx.Done():
-		}
+	for c, done := range inOrderOfCompletion(ctx, checkers) {
 		switch {
-		case !IsDone(c):
+		case !done:
 			left = append(left, notDone(c))
 		case what != "":
 			logger.Info("Done waiting", "for", what, "instance", c.Name())
@@ -50,16 +46,47 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	return len(left) == 0
 }
 
+// inOrderOfCompletion yields each checker as soon as it is done, and once ctx
+// has ended the rest of them, with whether they are done.
+func inOrderOfCompletion(ctx context.Context, checkers []DoneChecker) iter.Seq2[DoneChecker, bool] {
+	return func(yield func(DoneChecker, bool) bool) {
+		waiting := slices.Clone(checkers)
+		cases := make([]reflect.SelectCase, 0, len(waiting)+1)
+		for _, c := range waiting {
+			cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c.Done())})
+		}
+		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())})
+		for len(waiting) > 0 {
+			i, _, _ := reflect.Select(cases)
+			if i == len(waiting) {
+				break
+			}
+			c := waiting[i]
+			waiting, cases = slices.Delete(waiting, i, i+1), slices.Delete(cases, i, i+1)
+			if !yield(c, true) {
+				return
+			}
+		}
+		for _, c := range waiting {
+			if !yield(c, IsDone(c)) {
+				return
+			}
+		}
+	}
+}
+
 // WaitForCacheSync blocks until all of cacheSyncs return true in one round, and
 // returns true, or until stopCh is closed, and returns false. They are asked at
-// once, and then every 100 ms. Where it fails it logs which have not synced,
-// and of informers of this package what failed last.
+// once, and then every 100 ms; a round ends with the first that returns false,
+// and none is called after stopCh was closed. Where it fails it logs which had
+// not synced in the last round, and of informers of this package what failed
+// last.
 func WaitForCacheSync(stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool {
-	if syncedWithin(stopCh, cacheSyncs) {
-		return true
+	left := syncedWithin(stopCh, cacheSyncs)
+	if left != nil {
+		klog.Background().Info("Caches have not synced", "notSynced", left.notSynced())
 	}
-	klog.Background().Info("Caches have not synced", "notSynced", notSynced(cacheSyncs))
-	return false
+	return left == nil
 }
 
 // WaitForNamedCacheSync is WaitForCacheSync, and logs beginning and end with
@@ -78,32 +105,47 @@ func WaitForNamedCacheSyncWithContext(ctx context.Context, cacheSyncs ...Informe
 func waitNamed(ctx context.Context, stopCh <-chan struct{}, cacheSyncs []InformerSynced) bool {
 	logger := klog.FromContext(ctx)
 	logger.Info("Waiting for caches to sync")
-	if !syncedWithin(stopCh, cacheSyncs) {
-		utilruntime.HandleErrorWithContext(ctx, nil, "Unable to sync caches", "notSynced", notSynced(cacheSyncs))
+	if left := syncedWithin(stopCh, cacheSyncs); left != nil {
+		utilruntime.HandleErrorWithContext(ctx, nil, "Unable to sync caches", "notSynced", left.notSynced())
 		return false
 	}
 	logger.Info("Caches are synced")
 	return true
 }
 
-// syncedWithin asks cacheSyncs until all are true or stop is closed.
-func syncedWithin(stop <-chan struct{}, cacheSyncs []InformerSynced) bool {
-	synced := func() bool {
-		return !slices.ContainsFunc(cacheSyncs, func(f InformerSynced) bool { return !f() })
-	}
-	if synced() {
-		return true
+// syncedWithin asks cacheSyncs until all are true, and returns nil, or until
+// stop is closed, and returns the one that was not true last.
+func syncedWithin(stop <-chan struct{}, cacheSyncs []InformerSynced) *question {
+	left := firstNotSynced(cacheSyncs)
+	if left == nil {
+		return nil
 	}
 	ticker := time.NewTicker(syncPoll)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-stop:
-			return false
+			return left
 		case <-ticker.C:
-			if synced() {
-				return true
-			}
+		}
+		select {
+		case <-stop: // both had happened
+			return left
+		default:
+		}
+		if left = firstNotSynced(cacheSyncs); left == nil {
+			return nil
 		}
 	}
+}
+
+// firstNotSynced asks cacheSyncs, up to the first that is not true; nil if all
+// are.
+func firstNotSynced(cacheSyncs []InformerSynced) *question {
+	for _, f := range cacheSyncs {
+		if q := (&question{function: f}); !q.ask() {
+			return q
+		}
+	}
+	return nil
 }

@@ -31,15 +31,28 @@ func TestAFailedWaitKnowsWhichInformerHasNotSyncedAndWhy(t *testing.T) {
 		r, err := inf.AddEventHandler(&diary{})
 		reg := added(t, r, err)
 		yes := func() bool { return true }
-		both := func() bool { return yes() && inf.HasSynced() }
-		said := strings.Join(notSynced([]InformerSynced{yes, both, reg.HasSynced, func() bool { return false }}), "\n")
-		for _, part := range []string{"SharedIndexInformer *v1.Pod (", "no RBAC", "event handler", "TestAFailedWait"} {
-			if !strings.Contains(said, part) {
-				t.Errorf("%q is not in what was said:\n%s", part, said)
-			}
+		stopped := make(chan struct{})
+		close(stopped)
+		left := func(f InformerSynced) string {
+			return strings.Join(syncedWithin(stopped, []InformerSynced{yes, f, func() bool { panic("is not asked") }}).notSynced(), "\n")
 		}
-		if strings.Count(said, "\n") != 2 {
-			t.Errorf("three have not synced:\n%s", said)
+		for name, c := range map[string]struct {
+			f     InformerSynced
+			parts []string
+		}{
+			"an informer":          {inf.HasSynced, []string{"SharedIndexInformer *v1.Pod (", "no RBAC"}},
+			"one inside a func":    {func() bool { return yes() && inf.HasSynced() }, []string{"SharedIndexInformer *v1.Pod (", "no RBAC"}},
+			"a handler":            {reg.HasSynced, []string{"event handler", "no RBAC"}},
+			"any other func":       {func() bool { return false }, []string{"TestAFailedWait"}},
+			"two in one func":      {func() bool { a, b := inf.HasSynced(), reg.HasSynced(); return a && b }, []string{"SharedIndexInformer *v1.Pod (", "event handler"}},
+			"a wait inside a wait": {func() bool { return WaitForCacheSync(stopped, inf.HasSynced) }, []string{"SharedIndexInformer *v1.Pod (", "no RBAC"}},
+		} {
+			said := left(c.f)
+			for _, part := range c.parts {
+				if !strings.Contains(said, part) {
+					t.Errorf("%s: %q is not in what was said: %s", name, part, said)
+				}
+			}
 		}
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

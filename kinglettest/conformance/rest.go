@@ -1,12 +1,10 @@
 package conformance
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,10 +22,7 @@ func restRow() row {
 			"WaitFor*", "IsDone", "ListAll*", "NewGenericLister", "ObjectToName", "MetaObjectToName", "DeletionHandlingObjectToName",
 			"ParseObjectName", "NewCacheMutationDetector", "NewTTLStore", "NewExpirationStore", "NewUndeltaStore", "NewHeap", "NewMutationCache",
 		},
-		tests: slices.Concat([]test{
-			{sentence: "WaitForCacheSync waits until all have synced, or for the end", run: waitForCacheSync},
-			{sentence: "WaitFor waits without polling, and says whether all were done", run: waitFor},
-			{sentence: "waits of informers and handlers end when they have synced", run: waitForInformer},
+		tests: slices.Concat(waitTests(), []test{
 			{sentence: "ListAll lists what a selector matches", run: listAll},
 			{sentence: "ListAllByNamespace lists by index, or without one", run: listAllByNamespace},
 			{sentence: "a generic lister lists and gets", run: genericLister},
@@ -35,78 +30,6 @@ func restRow() row {
 			{sentence: "a mutation detector that is not asked for does nothing", run: mutationDetector},
 		}, restStoreTests()),
 	}
-}
-
-func waitForCacheSync(t *testing.T, im Implementation) {
-	stop := make(chan struct{})
-	equal(t, "waiting for nothing", im.WaitForCacheSync(stop), true)
-	yes, no := func() bool { return true }, func() bool { return false }
-	equal(t, "waiting for what has synced", im.WaitForCacheSync(stop, yes, yes), true)
-	equal(t, "waiting by name for what has synced", im.WaitForNamedCacheSync("mine", stop, yes), true)
-	from := time.Now()
-	later := func() bool { return time.Since(from) > time.Minute }
-	equal(t, "waiting for what syncs later", im.WaitForCacheSync(stop, yes, later), true)
-	if waited := time.Since(from); waited < time.Minute || waited > time.Minute+time.Second {
-		t.Errorf("waited %v for what syncs after a minute", waited)
-	}
-	for _, wait := range []func(stop chan struct{}) bool{
-		func(stop chan struct{}) bool { return im.WaitForCacheSync(stop, yes, no) },
-		func(stop chan struct{}) bool { return im.WaitForNamedCacheSync("mine", stop, no) },
-	} {
-		stop, done := make(chan struct{}), make(chan bool, 1)
-		go func() { done <- wait(stop) }()
-		pass(time.Hour)
-		equal(t, "waits that returned", len(done), 0)
-		close(stop)
-		equal(t, "waiting for what never syncs", <-done, false)
-	}
-}
-
-// checker is a DoneChecker of a test.
-type checker struct{ done chan struct{} }
-
-func newChecker() checker               { return checker{make(chan struct{})} }
-func (checker) Name() string            { return "a checker" }
-func (c checker) Done() <-chan struct{} { return c.done }
-
-func waitFor(t *testing.T, im Implementation) {
-	a, b := newChecker(), newChecker()
-	equal(t, "done", im.IsDone(a), false)
-	equal(t, "waiting for nothing", im.WaitFor(t.Context(), ""), true)
-	ctx, cancel := context.WithCancel(t.Context())
-	from := time.Now()
-	done := make(chan bool, 1)
-	go func() { done <- im.WaitFor(ctx, "two checkers", a, b) }()
-	synctest.Wait()
-	close(a.done)
-	synctest.Wait()
-	equal(t, "waits that returned", len(done), 0)
-	equal(t, "done", im.IsDone(a), true)
-	close(b.done)
-	synctest.Wait()
-	equal(t, "waits that returned", len(done), 1)
-	equal(t, "all were done", <-done, true)
-	equal(t, "time that passed", time.Since(from), 0)
-
-	go func() { done <- im.WaitFor(ctx, "", a, newChecker()) }()
-	synctest.Wait()
-	cancel()
-	equal(t, "all were done", <-done, false)
-	equal(t, "what is done is done when the context has ended", im.WaitFor(ctx, "", a, b), true)
-}
-
-func waitForInformer(t *testing.T, im Implementation) {
-	o := listOnly(pod("ns", "a"))
-	o.failLists(errBad)
-	informer := podInformer(im, o)
-	_, reg := handle(t, informer)
-	running(t, informer.RunWithContext)
-	equal(t, "synced", informer.HasSynced(), false)
-	if !im.WaitFor(t.Context(), "pods", informer.HasSyncedChecker(), reg.HasSyncedChecker()) {
-		t.Error("WaitFor gave up")
-	}
-	equal(t, "synced", informer.HasSynced() && reg.HasSynced(), true)
-	equal(t, "WaitForCacheSync", im.WaitForCacheSync(t.Context().Done(), informer.HasSynced, reg.HasSynced), true)
 }
 
 func shelf(t *testing.T, im Implementation, indexers kc.Indexers) kc.Indexer {
