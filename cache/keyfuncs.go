@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,7 +40,7 @@ func DeletionHandlingMetaNamespaceKeyFunc(obj any) (string, error) {
 func ObjectToName(obj any) (ObjectName, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
-		return ObjectName{}, fmt.Errorf("%T has no metadata: %w", obj, err)
+		return ObjectName{}, fmt.Errorf("object has no meta: %w", err)
 	}
 	return MetaObjectToName(m), nil
 }
@@ -90,7 +91,7 @@ func SplitMetaNamespaceKey(key string) (namespace, name string, err error) {
 func MetaNamespaceIndexFunc(obj any) ([]string, error) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
-		return []string{""}, fmt.Errorf("%T has no metadata: %w", obj, err)
+		return []string{""}, fmt.Errorf("object has no meta: %w", err)
 	}
 	return []string{m.GetNamespace()}, nil
 }
@@ -104,9 +105,12 @@ func IndexFuncToKeyFuncAdapter(indexFunc IndexFunc) KeyFunc {
 		if err != nil {
 			return "", err
 		}
-		if len(values) != 1 {
-			return "", fmt.Errorf("an index function makes a key only of one value, not of %q", values)
+		switch len(values) {
+		case 0:
+			return "", errors.New("unexpected empty indexKeys")
+		case 1:
+			return values[0], nil
 		}
-		return values[0], nil
+		return "", fmt.Errorf("too many keys: %v", values)
 	}
 }

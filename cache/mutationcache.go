@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"errors"
 	"sync"
 	"time"
 
@@ -119,8 +118,6 @@ func (c *mutationCache) newer(key string, stored any) any {
 	}
 	return stored
 }
-
-var errNoIndexer = errors.New("the mutation cache was given no indexer")
 
 // ByIndex returns what the index has under the value, the newer version of
 // each; with IncludeAdds also what was told and is under the value itself.

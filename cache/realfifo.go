@@ -52,14 +52,14 @@ func NewRealFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter, transformer Tran
 func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 	switch {
 	case opts.AtomicEvents && opts.KnownObjects != nil:
-		panic("RealFIFO: with AtomicEvents nobody asks KnownObjects")
+		panic("coding error: knownObjects must not be provided when AtomicEvents is true")
 	case opts.AtomicEvents:
 	case opts.KnownObjects == nil:
-		panic("RealFIFO: without AtomicEvents it needs KnownObjects")
+		panic("coding error: knownObjects must be provided when AtomicEvents is false")
 	case opts.UnlockWhileProcessing:
-		panic("RealFIFO: UnlockWhileProcessing needs AtomicEvents")
+		panic("coding error: UnlockWhileProcessing must be false when AtomicEvents is false")
 	case opts.EmitDeltaTypeBookmark:
-		panic("RealFIFO: EmitDeltaTypeBookmark needs AtomicEvents")
+		panic("coding error: EmitDeltaTypeBookmark must be false when AtomicEvents is false")
 	}
 	f := &RealFIFO{
 		keyFunc:     opts.KeyFunction,

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -51,7 +50,7 @@ func (r *registration) ShutdownChan() <-chan struct{} { return r.kinglet.Done() 
 func (s *sharedInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok || r == nil {
-		return fmt.Errorf("%T is no handle of an informer", handle)
+		return fmt.Errorf("invalid key type %T", handle)
 	}
 	if r.informer != s {
 		return nil
@@ -62,8 +61,6 @@ func (s *sharedInformer) RemoveEventHandler(handle ResourceEventHandlerRegistrat
 	r.kinglet.Remove()
 	return nil
 }
-
-var errNoShutdownChan = errors.New("the handle has no ShutdownChan to wait on")
 
 // ShutDownEventHandler removes a handler and waits until it has returned for
 // the last time. It may be called at any time, any number of times, but not

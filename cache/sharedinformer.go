@@ -2,13 +2,14 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet"
 )
 
 // NewSharedInformer is NewSharedIndexInformerWithOptions without indexes.
@@ -73,11 +74,6 @@ type sharedInformer struct {
 
 var _ SharedIndexInformer = (*sharedInformer)(nil)
 
-var (
-	errStarted = errors.New("the informer has already started")
-	errStopped = errors.New("the informer has stopped already")
-)
-
 // Run is RunWithContext until stopCh is closed.
 func (s *sharedInformer) Run(stopCh <-chan struct{}) {
 	s.RunWithContext(wait.ContextForChannel(stopCh))
@@ -126,12 +122,13 @@ func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stoppedLocked() {
-		return nil, fmt.Errorf("handler %s was not added: %w", r.handling.name, errStopped)
+		return nil, handlerRefused(r.handling.name, kinglet.ErrStopped)
 	}
 	opts.Resync = s.resyncLocked(logger, r.requested)
 	var err error
 	if r.kinglet, err = s.informer.AddHandler(&r.handling, opts); err != nil {
-		return nil, fmt.Errorf("handler %s was not added: %w", r.handling.name, err)
+		// The informer is about to stop: nothing is wrong with the options.
+		return nil, handlerRefused(r.handling.name, err)
 	}
 	if s.ctx == nil && opts.Resync > 0 {
 		s.early[r] = struct{}{}
@@ -151,7 +148,7 @@ func (s *sharedInformer) GetIndexer() Indexer { return s.indexer }
 // stopped.
 func (s *sharedInformer) AddIndexers(indexers Indexers) error {
 	if s.IsStopped() {
-		return fmt.Errorf("indexers were not added: %w", errStopped)
+		return errIndexerStopped
 	}
 	return s.indexer.AddIndexers(indexers)
 }
@@ -199,7 +196,7 @@ func (s *sharedInformer) unlessStarted(set func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx != nil {
-		return fmt.Errorf("informer of %s: %w", s.description, errStarted)
+		return errStarted
 	}
 	set()
 	return nil

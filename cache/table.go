@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -183,11 +183,15 @@ func (t *table) AddIndexers(newIndexers Indexers) error {
 	defer t.mu.Unlock()
 	all := make(Indexers, len(t.indexers)+len(newIndexers))
 	maps.Copy(all, t.indexers)
-	for _, name := range slices.Sorted(maps.Keys(newIndexers)) {
+	inUse := sets.Set[string]{}
+	for name, fn := range newIndexers {
 		if _, ok := all[name]; ok {
-			return fmt.Errorf("indexer conflict: %w: %q", store.ErrIndexExists, name)
+			inUse.Insert(name)
 		}
-		all[name] = newIndexers[name]
+		all[name] = fn
+	}
+	if inUse.Len() > 0 {
+		return &wordedError{fmt.Sprintf("indexer conflict: %v", inUse), store.ErrIndexExists}
 	}
 	for name, fn := range storeIndexers(newIndexers) {
 		if err := t.store.AddIndex(name, fn); err != nil {

@@ -1,20 +1,12 @@
 package cache
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // Reads of a table through its indexes.
-
-// noIndex is the error of an index that does not exist, in the words that
-// programs know.
-func noIndex(name string) error {
-	// The capital is client-go's, and programs compare the text.
-	return fmt.Errorf("Index with name %s does not exist (%w)", name, store.ErrNoIndex)
-}
 
 // Index returns the objects that have one of obj's values in the index.
 func (t *table) Index(indexName string, obj any) ([]any, error) {

@@ -104,6 +104,7 @@ func rows() []row {
 		controllerRow(),
 		sharedInformerRow(),
 		handlersRow(),
+		errorsRow(),
 		restRow(),
 		interplayRow(),
 	}
