@@ -257,7 +257,7 @@ func (i *Informer[T]) Status() Status {
 		Synced:          i.HasSynced(),
 		LastError:       r.LastError,
 		LastErrorTime:   r.LastErrorTime,
-		ResourceVersion: i.store.ResourceVersion(""),
+		ResourceVersion: r.ResourceVersion,
 		Objects:         i.store.Len(),
 		Received:        r.Received,
 		Remaining:       r.Remaining,

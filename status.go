@@ -20,7 +20,8 @@ type Status struct {
 	// LastError is what failed last, nil once the informer is healthy again.
 	LastError     error
 	LastErrorTime time.Time
-	// ResourceVersion is the one that the store equals.
+	// ResourceVersion is the source's that the store has come to. What a program
+	// writes into the store does not move it.
 	ResourceVersion string
 	// Objects is the size of the store.
 	Objects int

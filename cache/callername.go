@@ -8,7 +8,8 @@ import (
 )
 
 // callerName is the file and line of the closest caller outside of this
-// package: the name of a reflector that was given none.
+// package: the name of a reflector that was given none. It is asked where
+// something is made, since what is run as a goroutine of its own has no caller.
 func callerName() string {
 	here := reflect.TypeFor[Config]().PkgPath() + "."
 	// As deep as constructors call each other here, with room to spare.

@@ -23,6 +23,8 @@ import (
 type informerCore struct {
 	lw      ListerWatcher
 	example runtime.Object
+	// name says where the informer was made: it is its reflector's.
+	name string
 	// description says what the objects are.
 	description string
 	informer    *kinglet.Informer[any]
@@ -43,9 +45,7 @@ type informerCore struct {
 	stopped    bool
 	transform  TransformFunc
 	watchError WatchErrorHandlerWithContext
-	// name is that of who runs the informer, and shell stands for it in watch
-	// error handlers; both are set with ctx.
-	name  string
+	// shell stands for the reflector in watch error handlers; set with ctx.
 	shell *shell
 }
 
@@ -60,7 +60,7 @@ type coreOptions struct {
 
 func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
-		lw: lw, example: example, description: opts.description, reporter: newReporter(),
+		lw: lw, example: example, name: callerName(), description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics,
 	}
 	if e.description == "" {
@@ -109,7 +109,6 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 		return false
 	}
 	e.ctx = ctx
-	e.name = callerName()
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
 	src, err := newSource(e.lw, e.example, source.Options{Name: e.description})
 	if err == nil {
@@ -155,26 +154,26 @@ func (e *informerCore) run(ctx context.Context) {
 }
 
 // state is what is guarded by mu and read often.
-func (e *informerCore) state() (ctx context.Context, name string, sh *shell, handler WatchErrorHandlerWithContext) {
+func (e *informerCore) state() (ctx context.Context, sh *shell, handler WatchErrorHandlerWithContext) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.ctx, e.name, e.shell, e.watchError
+	return e.ctx, e.shell, e.watchError
 }
 
 // report takes what goes wrong inside the informer. What concerns its lists
 // and watches is for the watch error handler, as client-go has it; everything
 // else is logged.
 func (e *informerCore) report(err error) {
-	ctx, name, sh, handler := e.state()
+	ctx, sh, handler := e.state()
 	if ctx == nil {
 		ctx = context.Background()
 	}
 	_, ok := errors.AsType[*reflector.Error](err)
 	switch {
 	case ok && handler != nil:
-		sh.handle(ctx, nil, handler, watchError(name, e.description, err))
+		sh.handle(ctx, nil, handler, watchError(e.name, e.description, err))
 	case ok:
-		e.reporter.report(func() { sh.handle(ctx, nil, nil, watchError(name, e.description, err)) })
+		e.reporter.report(func() { sh.handle(ctx, nil, nil, watchError(e.name, e.description, err)) })
 	default:
 		if mutated, ok := errors.AsType[*kinglet.MutationError](err); ok {
 			// Whoever sets the environment variable for it wants a run that
@@ -187,10 +186,11 @@ func (e *informerCore) report(err error) {
 	}
 }
 
-// LastSyncResourceVersion is the version that the store equals, empty before
-// the first list.
+// LastSyncResourceVersion is the version of the source that the store has come
+// to, empty before the first list. What a program writes into the store moves
+// the store's own version, LastStoreSyncResourceVersion, and not this.
 func (e *informerCore) LastSyncResourceVersion() string {
-	return e.informer.Store().ResourceVersion("")
+	return e.informer.Status().ResourceVersion
 }
 
 // Status implements Observable.

@@ -24,6 +24,8 @@ func sharedInformerRow() row {
 			bothWays("one with a name shows its store's version and what waits", informerMetrics),
 			[]test{
 				{sentence: "the store takes direct writes before Run, and tells nobody", run: informerDirectWrites},
+				{sentence: "direct writes move the store's version, and not the informer's", run: informerVersions},
+				{sentence: "its reflector has a name, however Run is called", run: informerNames},
 				{sentence: "an informer of nothing has synced", run: informerOfNothing},
 				{sentence: "one without a name shows no metrics", run: informerUnnamedMetrics},
 				{sentence: "when a handler is called the store and its indexes show the change", run: informerStoreFirst},
