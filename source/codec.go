@@ -17,6 +17,8 @@ type codec[T any] struct {
 	// wire is nil where apimachinery's own decoders are used: sharing is off,
 	// or T is decoded by code of its own.
 	wire *wire.Decoder[T]
+	// apart: wire says the kind of JSON objects beside them.
+	apart bool
 	// sharing is nil if objects are to share nothing.
 	sharing *Sharing
 }
@@ -39,6 +41,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		c.wire = nil
 		return c, nil
 	}
+	c.apart = c.wire.KindApart()
 	if !opts.DisableSharing {
 		c.sharing = opts.Sharing
 		if c.sharing == nil {
@@ -110,7 +113,7 @@ func (r *reader[T]) fromProto(raw []byte, tm runtime.TypeMeta) Item[T] {
 		return brokenItem[T](StageDecode, protoIdentity(raw), err)
 	}
 	o, err := r.protoObject(raw)
-	if err == nil && r.kind.form == metadataOnly {
+	if err == nil && r.kind.marks() {
 		r.kind.mark(&o, gvk)
 	}
 	return decodedItem(o, err, raw, protoIdentity)
@@ -119,37 +122,42 @@ func (r *reader[T]) fromProto(raw []byte, tm runtime.TypeMeta) Item[T] {
 // itemFromProto makes the item of a list's object, which never says its kind.
 func (r *reader[T]) itemFromProto(raw []byte) Item[T] {
 	o, err := r.protoObject(raw)
-	if err == nil && r.kind.form == metadataOnly {
+	if err == nil && r.kind.marks() {
 		r.kind.mark(&o, partialKind)
 	}
 	return decodedItem(o, err, raw, protoIdentity)
 }
 
-// jsonObject decodes one JSON object, which raw has to be the whole of, and
-// says of what kind it says it is, where likely only saves time. A typed object
-// that was decoded here does not have its kind in it.
-func (r *reader[T]) jsonObject(raw []byte, likely schema.GroupVersionKind) (o wire.Object[T], gvk schema.GroupVersionKind, err error) {
+// fromText is what was decoded of an object's JSON.
+type fromText[T any] struct {
+	wire.Object[T]
+	// gvk is the kind that the object says it is of.
+	gvk schema.GroupVersionKind
+	// inside: Value has its kind, if its type keeps it. Otherwise a typed Value
+	// has none.
+	inside bool
+}
+
+// jsonObject decodes one JSON object, which raw has to be the whole of; likely
+// is its likely kind, which only saves time.
+func (r *reader[T]) jsonObject(raw []byte, likely schema.GroupVersionKind) (o fromText[T], err error) {
 	if r.wire != nil {
-		var n int
-		o, n, err = r.jsonPrefix(raw)
+		decoded, n, err := r.jsonPrefix(raw)
 		if err == nil && n+spaces(raw[n:]) == len(raw) {
-			return o, r.kindOf(&o, raw, likely), nil
+			return r.withKind(decoded, raw, likely), nil
 		}
 		if err != nil && err != io.ErrUnexpectedEOF {
-			return o, gvk, err
+			return o, err
 		}
 		// It ends before raw does or goes on behind it: somebody else's words
 		// for that.
 	}
-	o = wire.Object[T]{}
+	o.inside = true
 	if o.Value, err = r.kind.jsonObject(raw); err != nil {
-		return o, gvk, err
+		return o, err
 	}
-	gvk = objectKind(o.Value)
-	if r.kind.form == typed {
-		setKind(o.Value, schema.GroupVersionKind{})
-	}
-	return o, gvk, nil
+	o.gvk, err = r.kind.said(o.Value, raw)
+	return o, err
 }
 
 // jsonPrefix decodes the object at the start of raw.
@@ -173,40 +181,49 @@ func panicked(err error) error {
 	return err
 }
 
-// kindOf is what raw, the JSON of o, said of its kind. An unstructured object
-// that is still the last version may have a kind that raw does not say: if that
-// is the likely one, it is returned.
-func (r *reader[T]) kindOf(o *wire.Object[T], raw []byte, likely schema.GroupVersionKind) schema.GroupVersionKind {
-	if r.kind.form != untyped {
-		return schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)
+// withKind adds what raw, the JSON of o, said of its kind. An unstructured
+// object that is still the last version may have a kind that raw does not say:
+// if that is the likely one, it is taken for it.
+func (r *reader[T]) withKind(o wire.Object[T], raw []byte, likely schema.GroupVersionKind) fromText[T] {
+	switch {
+	case r.apart:
+		return fromText[T]{Object: o, gvk: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)}
+	case r.kind.form != untyped:
+		return fromText[T]{Object: o, gvk: jsonKind(raw), inside: true}
 	}
-	if gvk := objectKind(o.Value); !o.Same || gvk == likely {
-		return gvk
+	gvk := objectKind(o.Value)
+	if o.Same && gvk != likely {
+		gvk = firstKind(raw)
 	}
-	return firstKind(raw)
+	return fromText[T]{Object: o, gvk: gvk, inside: true}
 }
 
 // fromJSON makes the item of a watch's object, whose kind must be said.
 func (r *reader[T]) fromJSON(raw []byte) Item[T] {
-	o, gvk, err := r.jsonObject(raw, schema.GroupVersionKind{})
+	o, err := r.jsonObject(raw, schema.GroupVersionKind{})
 	if err != nil {
 		// An object of another kind often does not even decode; that it is
 		// of another kind is what there is to say.
-		gvk = jsonKind(raw)
+		o.gvk = jsonKind(raw)
 	}
-	return r.watched(o, gvk, err, raw)
+	return r.watched(o, err, raw)
 }
 
 // watched makes an item of a watch of what was decoded. Typed objects are left
-// without their kind, as client-go's typed clients do.
-func (r *reader[T]) watched(o wire.Object[T], gvk schema.GroupVersionKind, err error, raw []byte) Item[T] {
-	if bad := r.kind.check(gvk); bad != nil {
+// without their kind, as client-go's typed clients do; one that is still the
+// last version is held, and stays as it is.
+func (r *reader[T]) watched(o fromText[T], err error, raw []byte) Item[T] {
+	if bad := r.kind.check(o.gvk); bad != nil {
 		err = bad
 	}
-	if err == nil && r.kind.form == metadataOnly {
-		r.kind.mark(&o, gvk)
+	switch {
+	case err != nil:
+	case r.kind.marks():
+		r.kind.mark(&o.Object, o.gvk)
+	case r.kind.form != untyped && o.inside && !o.Same:
+		setKind(o.Value, schema.GroupVersionKind{})
 	}
-	return decodedItem(o, err, raw, jsonIdentity)
+	return decodedItem(o.Object, err, raw, jsonIdentity)
 }
 
 // itemFromJSON makes one item of a list. Only items of custom resources say
@@ -214,30 +231,30 @@ func (r *reader[T]) watched(o wire.Object[T], gvk schema.GroupVersionKind, err e
 // unstructured item without one is of the list's; unsure reports that it is
 // missing and list is not known yet.
 func (r *reader[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (it Item[T], unsure bool) {
-	listed, known := r.kind.listed(list)
-	o, gvk, err := r.jsonObject(raw, listed)
-	if err == nil && !gvk.Empty() {
-		err = r.kind.check(gvk)
+	listed, known := r.kind.listed(list, false)
+	o, err := r.jsonObject(raw, listed)
+	if err == nil && !o.gvk.Empty() {
+		err = r.kind.check(o.gvk)
 	}
 	switch {
 	case err != nil:
-	case r.kind.form == typed:
+	case r.kind.form != untyped && !r.kind.marks():
 		// One that is held stays as it is: it came from a list, or else from a
 		// watch without its kind, which is no reason to call it another.
-		if !o.Same && !gvk.Empty() {
-			setKind(o.Value, gvk)
+		if !o.Same && !o.inside && !o.gvk.Empty() {
+			setKind(o.Value, o.gvk)
 		}
-	case !gvk.Empty():
-		r.kind.mark(&o, gvk)
+	case !o.gvk.Empty():
+		r.kind.mark(&o.Object, o.gvk)
 	case known:
 		if err = r.kind.check(listed); err == nil {
-			r.kind.mark(&o, listed)
+			r.kind.mark(&o.Object, listed)
 		}
 	default:
 		unsure = true
-		r.kind.own(&o)
+		r.kind.own(&o.Object)
 	}
-	return decodedItem(o, err, raw, jsonIdentity), unsure
+	return decodedItem(o.Object, err, raw, jsonIdentity), unsure
 }
 
 func objectKind[T any](obj T) schema.GroupVersionKind {

@@ -92,7 +92,7 @@ func (r *reader[T]) plainEvent(frame []byte, e *Event[T]) bool {
 		if rest := object[n:]; len(rest) == 0 || rest[0] != '}' || 1+spaces(rest[1:]) != len(rest) {
 			return false
 		}
-		item := r.watched(o, r.kindOf(&o, object[:n], schema.GroupVersionKind{}), nil, object[:n])
+		item := r.watched(r.withKind(o, object[:n], schema.GroupVersionKind{}), nil, object[:n])
 		if item.Err != nil {
 			return false
 		}

@@ -84,11 +84,14 @@ func (id identity) named() identity {
 func jsonKind(raw []byte) schema.GroupVersionKind {
 	var apiVersion, kind string
 	_ = members(raw, func(name, value []byte) bool {
-		switch string(name) {
-		case "apiVersion":
-			apiVersion, _ = unquote(value)
-		case "kind":
-			kind, _ = unquote(value)
+		// As for every decoder of JSON, the last that is no null counts.
+		if s, ok := unquote(value); ok {
+			switch string(name) {
+			case "apiVersion":
+				apiVersion = s
+			case "kind":
+				kind = s
+			}
 		}
 		return true
 	})

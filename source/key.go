@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -44,8 +45,14 @@ func accessor[T any](obj T) (metav1.Object, error) {
 	return nil, fmt.Errorf("%T has no object metadata", obj)
 }
 
-// objectItem makes the item of a decoded object.
-func objectItem[T any](obj T) Item[T] {
+// objectItem makes the item of a decoded object. Its methods are somebody
+// else's code; those of a type that embeds a pointer panic if it is nil.
+func objectItem[T any](obj T) (it Item[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			it = brokenItem[T](StageKey, identity{}, &PanicError{Value: v, Stack: debug.Stack()})
+		}
+	}()
 	m, err := accessor(obj)
 	if err != nil {
 		return brokenItem[T](StageKey, identity{}, err)

@@ -39,7 +39,13 @@ type kind[T any] struct {
 	// another's, unless an example said more. What is empty is not compared.
 	want schema.GroupVersionKind
 	// proto says that they can be read from protobuf.
-	proto  bool
+	proto bool
+	// tells: what an object's JSON says of its kind is what its ObjectKind says
+	// of it.
+	tells bool
+	// bare: metadata has no kind in it that its bytes do not say, as
+	// client-go's metadata client leaves it.
+	bare   bool
 	scheme *runtime.Scheme
 }
 
@@ -73,6 +79,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		return nil, err
 	}
 	_, k.proto = any(obj).(protoUnmarshaler)
+	k.tells = k.tellsKind()
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
@@ -138,13 +145,40 @@ const (
 		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// listed is the kind of a list's items that do not say it, if it is known.
-func (k *kind[T]) listed(list schema.GroupVersionKind) (gvk schema.GroupVersionKind, known bool) {
+// listed is the kind of a list's items that do not say it, if it is known of a
+// list that has said so much of its own. Members of JSON have no order: what is
+// missing may come behind the items, unless all of the list was read.
+func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.GroupVersionKind, known bool) {
 	if k.form == metadataOnly {
 		return partialKind, true
 	}
+	known = list.Kind != "" && (all || list.Version != "")
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
-	return list, list.Kind != ""
+	return list, known && list.Kind != ""
+}
+
+// marks reports whether an object is given the kind that its bytes, or its
+// list, said. (Unstructured ones always are.)
+func (k *kind[T]) marks() bool { return k.form == metadataOnly && !k.bare }
+
+// tellsKind finds out by example what k.tells says: a type may have fields of
+// its own for its kind, or leave it out.
+func (k *kind[T]) tellsKind() bool {
+	const version, name = "example.com/v1", "Example"
+	gvk, err := guard(func() (schema.GroupVersionKind, error) {
+		obj := k.new()
+		err := json.Unmarshal([]byte(`{"apiVersion":"`+version+`","kind":"`+name+`"}`), obj)
+		return objectKind(obj), err
+	})
+	return err == nil && gvk == schema.FromAPIVersionAndKind(version, name)
+}
+
+// said is the kind that raw says, of which apimachinery's decoder made obj.
+func (k *kind[T]) said(obj T, raw []byte) (schema.GroupVersionKind, error) {
+	if !k.tells && k.form == typed {
+		return jsonKind(raw), nil
+	}
+	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
 }
 
 // mark gives an object its kind. Metadata that is held without one came

@@ -120,7 +120,7 @@ func (l *listing[T]) finish() error {
 	if err := l.codec.kind.checkList(l.gvk); err != nil {
 		return err
 	}
-	gvk, known := l.codec.kind.listed(l.gvk)
+	gvk, known := l.codec.kind.listed(l.gvk, true)
 	for _, i := range l.unsure {
 		it := &l.items[i]
 		if it.Err != nil {

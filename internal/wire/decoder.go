@@ -40,8 +40,9 @@ type Object[T any] struct {
 	// Same says that nothing has changed: Value and Memo are the last
 	// version's.
 	Same bool
-	// APIVersion and Kind are what JSON said, and are not in a typed Value:
-	// whether they belong there depends on where the object stood.
+	// APIVersion and Kind are what JSON said if the decoder's KindApart, and are
+	// then not in a typed Value: whether they belong there depends on where the
+	// object stood.
 	APIVersion, Kind string
 }
 
@@ -92,6 +93,10 @@ func cached[P any](typ reflect.Type, format share.Format, drop []string, compile
 	kept, _ := plans.LoadOrStore(key, p)
 	return kept.(P), nil
 }
+
+// KindApart reports that JSON's apiVersion and kind are in the Object. Otherwise
+// they are where the type keeps them, if it does.
+func (d *Decoder[T]) KindApart() bool { return d.json != nil && d.json.KindApart() }
 
 // Protobuf decodes an object's own message.
 func (d *Decoder[T]) Protobuf(s *share.Session, raw []byte, last Last[T]) (Object[T], error) {

@@ -3,6 +3,7 @@ package json
 import (
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 
@@ -18,8 +19,8 @@ type Plan struct {
 	root  *node
 	drops *drops
 	// typeMeta is where the type's TypeMeta stands, which Same does not
-	// depend on.
-	typeMeta struct{ from, to uintptr }
+	// depend on; empty if kind and apiVersion are not decoded into one.
+	typeMeta span
 	// spare are decoders that are not in use.
 	spare sync.Pool
 	// roots are objects that were made for what turned out to be the last
@@ -54,8 +55,18 @@ func Compile(typ reflect.Type, drop []string) (*Plan, error) {
 	return p, nil
 }
 
-// identify marks the fields of the object's TypeMeta. The root's node is the
-// plan's own, since the type could stand inside itself.
+// span is a part of a struct, from one offset up to another.
+type span struct{ from, to uintptr }
+
+// KindApart reports that a Result has the object's kind and apiVersion, and
+// the object does not. Otherwise the type has no TypeMeta into which both are
+// decoded: the object has what its fields of these names got, if it has any,
+// and the Result has neither.
+func (p *Plan) KindApart() bool { return p.typeMeta.to > 0 }
+
+// identify marks the fields of the object's TypeMeta, its own or that of a
+// struct that it embeds. The root's node is the plan's own, since the type
+// could stand inside itself.
 func (p *Plan) identify() {
 	was := p.root
 	root := &node{
@@ -63,25 +74,45 @@ func (p *Plan) identify() {
 		fields: slices.Clone(was.fields), names: was.names, quantities: was.quantities, text: was.text,
 	}
 	p.root = root
-	for i := range root.typ.NumField() {
-		f := root.typ.Field(i)
-		if !f.Anonymous || f.Type != reflect.TypeFor[metav1.TypeMeta]() && f.Type != reflect.TypeFor[runtime.TypeMeta]() {
+	for _, at := range typeMetas(root.typ, 0) {
+		kind, version := p.fieldIn(at, "kind"), p.fieldIn(at, "apiVersion")
+		if kind == nil || version == nil {
+			// Another field of the name hides one of them.
 			continue
 		}
-		p.typeMeta.from, p.typeMeta.to = f.Offset, f.Offset+f.Type.Size()
+		kind.identity, version.identity = isKind, isAPIVersion
+		p.typeMeta = at
+		return
 	}
-	for i := range root.fields {
-		f := &root.fields[i]
-		if f.offset < p.typeMeta.from || f.offset >= p.typeMeta.to || f.node.op != opString {
-			continue
-		}
-		switch root.names.list[i] {
-		case "kind":
-			f.identity = isKind
-		case "apiVersion":
-			f.identity = isAPIVersion
+}
+
+// fieldIn returns the root's string of that name, if it stands in at.
+func (p *Plan) fieldIn(at span, name string) *field {
+	for i := range p.root.fields {
+		f := &p.root.fields[i]
+		if p.root.names.list[i] == name && f.node.op == opString && at.from <= f.offset && f.offset < at.to {
+			return f
 		}
 	}
+	return nil
+}
+
+// typeMetas returns where the TypeMetas stand whose fields JSON has among those
+// of typ, which stands at offset: typ's own, and those of what it embeds.
+func typeMetas(typ reflect.Type, offset uintptr) []span {
+	var all []span
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case !f.Anonymous || name != "" || f.Type.Kind() != reflect.Struct:
+		case f.Type == reflect.TypeFor[metav1.TypeMeta]() || f.Type == reflect.TypeFor[runtime.TypeMeta]():
+			all = append(all, span{offset + f.Offset, offset + f.Offset + f.Type.Size()})
+		default:
+			all = append(all, typeMetas(f.Type, offset+f.Offset)...)
+		}
+	}
+	return all
 }
 
 // Result is what became of an object.
@@ -95,7 +126,8 @@ type Result struct {
 	// Same: nothing differs from the last version, so keep that and its memo.
 	Same bool
 	// APIVersion and Kind are what the object says of itself at top level,
-	// empty if it does not: items of a list do not. They are not put into the
-	// object, and do not count for Same.
+	// empty if it does not, as items of a list do not, or if the plan's type
+	// keeps them: see Plan.KindApart. They are not put into the object, and do
+	// not count for Same.
 	APIVersion, Kind string
 }
