@@ -65,6 +65,9 @@ func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) 
 	if err != nil {
 		return nil, nil, err
 	}
+	// The client gives metadata no kind, so neither does the decoder: what it
+	// returns may be held, and is not written to afterwards.
+	dec.codec.kind.bare = true
 	if g.sharing != nil {
 		dec.shareWith(g.sharing, g.opts)
 	}
@@ -107,15 +110,6 @@ func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind
 	}
 	first.Kind += "List"
 	return first
-}
-
-// withoutKind takes away the kind that our decoder gives to metadata: the
-// metadata client leaves it out. An object that is held already, and read by
-// others, has none, and is not written to.
-func withoutKind[T any](obj T) {
-	if p, ok := any(obj).(*metav1.PartialObjectMetadata); ok && p != nil && p.TypeMeta != (metav1.TypeMeta{}) {
-		p.TypeMeta = metav1.TypeMeta{}
-	}
 }
 
 // kindOf is the kind that obj says it is of.

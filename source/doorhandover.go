@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -20,9 +19,8 @@ var errCallOver = errors.New("the call that the request was made for is over")
 // would without a door, and its closing of the one ends the other.
 type handover struct {
 	gv schema.GroupVersion
-	// media is the type of the client's answer; protobuf says that ours is.
-	media    string
-	protobuf bool
+	// media is the type of the client's answer.
+	media string
 	// body is the server's, for the call to read.
 	body io.Reader
 	// ctx is the request's.
@@ -43,10 +41,8 @@ type handover struct {
 }
 
 func newHandover(ctx context.Context, watch bool, p *passage, resp *http.Response) *handover {
-	media, _ := mediaType(resp.Header)
-
 	return &handover{
-		gv: p.gv, media: p.media, protobuf: media == runtime.ContentTypeProtobuf, watch: watch, ctx: ctx,
+		gv: p.gv, media: p.media, watch: watch, ctx: ctx,
 		body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
 		done: make(chan struct{}), closed: make(chan struct{}),
 	}

@@ -69,8 +69,6 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 	}
 	var first schema.GroupVersionKind
 	var other *KindError
-	// The items of its JSON say their kind, and keep it.
-	bare := s.gate.want.metadata() && a.protobuf
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
 	err = dec.DecodeList(a.body, held, func(page Page[T]) error {
 		for i := range page.Items {
@@ -81,9 +79,6 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 				}
 			} else if first.Empty() {
 				first = kindOf(it.Object)
-			}
-			if bare {
-				withoutKind(it.Object)
 			}
 		}
 		if page.More {

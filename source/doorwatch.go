@@ -78,7 +78,6 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, held Held[T], yield func([]Event[T]) error) error {
 	m := monitor(w, a.abort)
 	var other *KindError
-	bare := s.gate.want.metadata()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
 	dec, _, err := s.gate.decoder(a.gv)
 	if err == nil {
@@ -89,9 +88,6 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interf
 					if other = otherKind(it.Err); other != nil {
 						return other
 					}
-				}
-				if bare {
-					withoutKind(it.Object)
 				}
 			}
 			return y.send(events)
