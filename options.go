@@ -47,7 +47,10 @@ type Options[T any] struct {
 	// DisableWatchList lists in pages from the beginning, in place of asking
 	// for a watch-list (KEP-3157) first.
 	DisableWatchList bool
-	// PageSize is the limit of a paged list; 500 if 0.
+	// PageSize is the limit of a list. 0 means 500, and no limit for a relist at
+	// a known version: with one, most servers bypass their cache. A server that
+	// paged the first list all the same has no cache, and its relists are paged
+	// as well. Any other value, 500 included, is the limit of every list.
 	PageSize int64
 	// MaxObjects is the most objects that the informer is to hold, and
 	// MaxListBytes the most bytes that a list may take on the wire, over all of

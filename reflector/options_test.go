@@ -21,6 +21,10 @@ func TestTheZeroOptionsAreReadyToUse(t *testing.T) {
 	if c := o.config(); c.PageSize != 500 || c.AlwaysPage || !c.WatchList {
 		t.Errorf("%+v", c)
 	}
+	o.PageSize = DefaultPageSize
+	if c := o.config(); c.PageSize != 500 || !c.AlwaysPage {
+		t.Errorf("a page size that is given is not that of every list: %+v", c)
+	}
 	if s := r.Status(); s.Phase != Starting || s.Synced || s.Since.IsZero() {
 		t.Errorf("%+v", s)
 	}

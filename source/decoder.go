@@ -61,6 +61,13 @@ type decoder[T any] struct {
 	spare weak.Pointer[scratch[T]]
 }
 
+// another returns a decoder that is as d, for another caller at the same time.
+func (d *decoder[T]) another() *decoder[T] {
+	c := *d
+	c.spare = weak.Pointer[scratch[T]]{}
+	return &c
+}
+
 // scratch is what only a busy stream needs.
 type scratch[T any] struct {
 	crew   crew[T]

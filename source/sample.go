@@ -92,9 +92,8 @@ func (s *restSource[T]) Sample(ctx context.Context, req SampleRequest, yield fun
 	}
 	defer body.Close()
 	// A decoder of its own, since the other one serves one caller at a time.
-	dec := &decoder[T]{codec: s.dec.codec, limit: s.dec.limit}
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = dec.DecodeList(body, nil, y.send)
+	err = s.dec.another().DecodeList(body, nil, y.send)
 	if err == nil || y.stopped {
 		return err
 	}
