@@ -154,3 +154,38 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 		t.Error("lists come in chunks in spite of DisableChunking")
 	}
 }
+
+// TestAListWatchFromAClientIsAskedInTheEncodingsThatTheClientNames and no
+// others; one that names none that can be read from the wire is read by its
+// own client.
+func TestAListWatchFromAClientIsAskedInTheEncodingsThatTheClientNames(t *testing.T) {
+	for _, tc := range []struct{ named, want string }{
+		{"", "application/vnd.kubernetes.protobuf,application/json"},
+		{"application/json", "application/json"},
+		{"application/json,application/vnd.kubernetes.protobuf", "application/json,application/vnd.kubernetes.protobuf"},
+		{"application/yaml", "application/yaml"},
+	} {
+		asked := make(chan string, 1000)
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.Header.Get("Accept")
+			w.WriteHeader(http.StatusGone)
+		}))
+		defer srv.Close()
+		client, err := kubernetes.NewForConfig(&rest.Config{Host: srv.URL, ContentConfig: rest.ContentConfig{AcceptContentTypes: tc.named}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inf := NewSharedIndexInformer(NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", nil), &corev1.Pod{}, 0, Indexers{})
+		if err := inf.SetWatchErrorHandler(func(*Reflector, error) {}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); inf.RunWithContext(ctx) }()
+		if got := <-asked; got != tc.want {
+			t.Errorf("a client that names %q was asked for %q", tc.named, got)
+		}
+		cancel()
+		<-ended
+	}
+}

@@ -17,7 +17,8 @@ import (
 // cfg names. T is a typed object (*corev1.Pod), *unstructured.Unstructured or
 // *metav1.PartialObjectMetadata, which also decides the encoding: protobuf
 // with JSON as second choice for types that can be read from it and for
-// metadata, JSON for all others. cfg's own content type settings do not
+// metadata, JSON for all others. If cfg names AcceptContentTypes, only those of
+// them are asked for, and none of them is an error. cfg's ContentType does not
 // matter, nor does its Timeout to a watch; a list has to end within it.
 //
 // cfg is copied. Sources made from equal configurations share connections, as
@@ -60,9 +61,9 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 
 // FromREST is FromConfig with a client that exists already, such as
 // clientset.CoreV1().RESTClient(). Requests go through it with its
-// authentication, rate limit (lists only) and error decoding; the client has
-// to be one of the group and version of the resource. A Timeout of its HTTP
-// client ends watches too.
+// authentication, rate limit (lists only), AcceptContentTypes and error
+// decoding; the client has to be one of the group and version of the resource.
+// A Timeout of its HTTP client ends watches too.
 func FromREST[T any](client rest.Interface, resource string, opts Options) (Source[T], error) {
 	var errs []error
 	if isNil(client) {
@@ -108,7 +109,13 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
-	return &restSource[T]{client: client, resource: resource, timeout: timeout, opts: opts, name: name, dec: dec}, nil
+	accepts, err := acceptsOf(dec.codec.kind, client)
+	if err != nil {
+		return nil, fmt.Errorf("source of %s: %w", name, err)
+	}
+	return &restSource[T]{
+		client: client, resource: resource, timeout: timeout, opts: opts, name: name, dec: dec, accepts: accepts,
+	}, nil
 }
 
 // restSource speaks HTTP through client-go's requests. Everything behind a
@@ -121,6 +128,7 @@ type restSource[T any] struct {
 	opts    Options
 	name    string
 	dec     *decoder[T]
+	accepts accepts
 }
 
 // ShareWith implements Sharer.
@@ -191,7 +199,7 @@ func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Reques
 		NamespaceIfScoped(s.opts.Namespace, s.opts.Namespace != "").
 		Resource(s.resource).
 		SpecificallyVersionedParams(lo, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
-		SetHeader("Accept", s.dec.Accept(watch))
+		SetHeader("Accept", s.accepts.header(watch))
 }
 
 // failed says what failed, unless ctx has ended, which explains everything.

@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // ErrNoSample: the source cannot be asked for a sample.
@@ -81,12 +80,7 @@ func sampleOptions(o *Options, req SampleRequest) metav1.ListOptions {
 // where that keeps states of the past.
 func (s *restSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
-	body, err := s.client.Get().
-		NamespaceIfScoped(s.opts.Namespace, s.opts.Namespace != "").
-		Resource(s.resource).
-		SpecificallyVersionedParams(&lo, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
-		SetHeader("Accept", s.dec.Accept(false)).
-		Stream(ctx)
+	body, err := s.request(&lo, false).Stream(ctx)
 	if err != nil {
 		return failed(ctx, err)
 	}

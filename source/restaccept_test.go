@@ -1,0 +1,109 @@
+package source
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/rest/fake"
+)
+
+// TestOnlyTheEncodingsThatAClientNamesAreAskedFor, in lists, watches and
+// samples, whether the source is made from the configuration or from a client
+// that was made from it.
+func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
+	const (
+		pb, js  = "application/vnd.kubernetes.protobuf", "application/json"
+		partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+		partlst = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	)
+	for _, tc := range []struct {
+		named, content string
+		// what pods, unstructured objects and metadata are asked for as.
+		typed, untyped, list, watch string
+	}{
+		{"", "", pb + "," + js, js, acceptPartialList, acceptPartial},
+		{"", pb, pb + "," + js, js, acceptPartialList, acceptPartial},
+		{"", js, pb + "," + js, js, acceptPartialList, acceptPartial},
+		{pb + ",*/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
+		{"application/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
+		{pb + "," + js, pb, pb + "," + js, js, acceptPartialList, acceptPartial},
+		{js, "", js, js, js + partlst + "," + js, js + partial + "," + js},
+		{js, pb, js, js, js + partlst + "," + js, js + partial + "," + js},
+		{js + "," + pb, "", js + "," + pb, js, js + partlst + "," + pb + partlst + "," + js, js + partial + "," + pb + partial + "," + js},
+		{pb, "", pb, "", pb + partlst, pb + partial},
+		{js + ";q=0.9, application/yaml;q=1", "", js + ";q=0.9", js + ";q=0.9", js + partlst + ";q=0.9," + js, js + partial + ";q=0.9," + js},
+		{"application/yaml", "", "", "", "", ""},
+	} {
+		var asked []string
+		serve := func() *rest.Config {
+			cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, r.Header.Get("Accept"))
+				w.WriteHeader(http.StatusGone)
+			})
+			cfg.AcceptContentTypes, cfg.ContentType = tc.named, tc.content
+			return cfg
+		}
+		check := func(what, list, watch string, src any, err error) {
+			t.Helper()
+			if list == "" {
+				if err == nil || !strings.Contains(err.Error(), tc.named) {
+					t.Errorf("%q, %s: %v, though nothing of that can be read", tc.named, what, err)
+				}
+				return
+			}
+			if err != nil {
+				t.Errorf("%q, %s: %v", tc.named, what, err)
+				return
+			}
+			asked = nil
+			ask(t, src)
+			if got := strings.Join(asked, " "); got != strings.Join([]string{list, watch, list}, " ") {
+				t.Errorf("%q, %s: asked for %q, want %q and %q", tc.named, what, asked, list, watch)
+			}
+		}
+		client := func() rest.Interface { return must(kubernetes.NewForConfig(serve())).CoreV1().RESTClient() }
+		pods, err := FromConfig[*corev1.Pod](serve(), podGVR, Options{})
+		check("pods", tc.typed, tc.typed, pods, err)
+		pods, err = FromREST[*corev1.Pod](client(), "pods", Options{})
+		check("pods of a client", tc.typed, tc.typed, pods, err)
+		things, err := FromREST[*unstructured.Unstructured](client(), "pods", Options{})
+		check("unstructured pods", tc.untyped, tc.untyped, things, err)
+		meta, err := FromConfig[*metav1.PartialObjectMetadata](serve(), podGVR, Options{})
+		check("metadata", tc.list, tc.watch, meta, err)
+	}
+	if _, err := FromREST[*corev1.Pod](&fake.RESTClient{GroupVersion: podGVR.GroupVersion()}, "pods", Options{}); err != nil {
+		t.Errorf("a fake client names nothing: %v", err)
+	}
+}
+
+// ask lists, watches and takes a sample. That all of it fails is no matter.
+func ask(t *testing.T, src any) {
+	switch src := src.(type) {
+	case Source[*corev1.Pod]:
+		askAll(t, src)
+	case Source[*unstructured.Unstructured]:
+		askAll(t, src)
+	case Source[*metav1.PartialObjectMetadata]:
+		askAll(t, src)
+	default:
+		t.Fatalf("a %T", src)
+	}
+}
+
+func askAll[T any](t *testing.T, src Source[T]) {
+	for _, err := range []error{
+		src.List(t.Context(), ListRequest[T]{}, nil),
+		src.Watch(t.Context(), WatchRequest[T]{}, nil),
+		Sample(t.Context(), src, SampleRequest{}, nil),
+	} {
+		if err == nil {
+			t.Error("it was not refused")
+		}
+	}
+}
