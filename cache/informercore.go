@@ -67,12 +67,11 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		e.description = describeType(example)
 	}
 	e.source = &lateSource{lw: lw, name: e.description}
-	key := storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
 	timeout, _ := watchTimeouts(opts.minWatchTimeout)
 	var err error
 	e.informer, err = kinglet.New[any](e.source, kinglet.Options[any]{
 		Name:              e.description,
-		KeyFunc:           key,
+		KeyFunc:           informerKey,
 		RememberKeys:      true,
 		UID:               uidOf,
 		Indexers:          storeIndexers(opts.indexers),
@@ -116,6 +115,7 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 		if e.transform != nil {
 			src = source.Map(src, transformed(e.transform))
 		}
+		src = &itemSource{Source: src, fix: (&informerItems{transformed: e.transform != nil}).fix}
 	}
 	e.source.decide(src, err)
 	settle()

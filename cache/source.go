@@ -39,10 +39,13 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (source.Sourc
 		opts.Door = &source.Door{}
 		src, err = source.FromListerWatcher[any](lw, opts)
 	}
-	if err == nil && whole {
+	if err != nil {
+		return nil, err
+	}
+	if whole {
 		src = unchunked{src}
 	}
-	return src, err
+	return &itemSource{Source: src, fix: keyedHere}, nil
 }
 
 // fromClient returns the collection that lw stands for, if it is a ListWatch

@@ -82,11 +82,17 @@ func synced(t *testing.T, lw ListerWatcher) source.Source[any] {
 	}
 	src := inf.(*sharedInformer).source.src
 	// Another test may have set a provider of metrics.
+	if items, ok := src.(*itemSource); ok {
+		src = items.Source
+	}
 	if m, measured := src.(*measuredSource); measured {
 		src = m.Source
 	}
 	if m, counted := src.(*meteredSource); counted {
 		src = m.Source
+	}
+	if keyed, ok := src.(*itemSource); ok {
+		src = keyed.Source
 	}
 	return src
 }

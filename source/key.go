@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -11,8 +10,16 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// errNoName is why an object without a name has no key.
-var errNoName = errors.New("the object has no name")
+// NamelessError says that an object has no name, and so no key here. It carries
+// the object, for stores that know it by another one.
+type NamelessError struct {
+	object any
+}
+
+func (e *NamelessError) Error() string { return "the object has no name" }
+
+// Object returns the object.
+func (e *NamelessError) Object() any { return e.object }
 
 // ObjectKey is the key of every source here: namespace and name. It shares
 // the object's strings and does not allocate. It fails for an object without
@@ -28,7 +35,7 @@ func ObjectKey[T any](obj T) (store.Key, error) {
 func metaKey(m metav1.Object) (store.Key, error) {
 	name := m.GetName()
 	if name == "" {
-		return store.Key{}, errNoName
+		return store.Key{}, &NamelessError{m}
 	}
 	return store.Key{Namespace: m.GetNamespace(), Name: name}, nil
 }
@@ -59,6 +66,7 @@ func objectItem[T any](obj T) (it Item[T]) {
 	}
 	id := identity{uid: m.GetUID(), version: m.GetResourceVersion()}
 	if id.key, err = metaKey(m); err != nil {
+		err = &NamelessError{obj}
 		return brokenItem[T](StageKey, id, err)
 	}
 	return Item[T]{Key: id.key, UID: id.uid, ResourceVersion: id.version, Object: obj}

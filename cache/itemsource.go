@@ -1,0 +1,123 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// itemSource has fix called with each item before anybody else sees it. What
+// the items are called is this package's matter: see keys.go.
+type itemSource struct {
+	source.Source[any]
+	fix func(it *source.Item[any], deleted bool)
+}
+
+var _ source.Sampler[any] = (*itemSource)(nil)
+
+// List implements source.Source.
+func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	return s.Source.List(ctx, req, s.fixed(yield))
+}
+
+// Sample implements source.Sampler.
+func (s *itemSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.Source, req, s.fixed(yield))
+}
+
+func (s *itemSource) fixed(yield func(source.Page[any]) error) func(source.Page[any]) error {
+	return func(page source.Page[any]) error {
+		for i := range page.Items {
+			s.fix(&page.Items[i], false)
+		}
+		return yield(page)
+	}
+}
+
+// Watch implements source.Source.
+func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	return s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+		for i := range events {
+			if e := &events[i]; e.Type.HasObject() {
+				s.fix(&e.Item, e.Type == source.Deleted)
+			}
+		}
+		return yield(events)
+	})
+}
+
+// WatchListUnsupported passes on what the source says.
+func (s *itemSource) WatchListUnsupported() bool {
+	asked, ok := s.Source.(source.WatchListUnsupported)
+	return ok && asked.WatchListUnsupported()
+}
+
+// SharingPolicy passes on what the source says.
+func (s *itemSource) SharingPolicy() (with *source.Sharing, disabled bool) {
+	if p, ok := s.Source.(source.SharingPolicy); ok {
+		return p.SharingPolicy()
+	}
+	return nil, false
+}
+
+// keyedHere gives an item the key that it has in this package: an object
+// without a name has one too, and a name with a slash is parted as keys are.
+func keyedHere(it *source.Item[any], _ bool) {
+	if it.Err != nil {
+		if nameless, ok := errors.AsType[*source.NamelessError](it.Err); ok {
+			takeNameless(it, nameless.Object())
+		}
+	}
+	if strings.IndexByte(it.Key.Namespace, '/') >= 0 || it.Key.Namespace == "" && strings.IndexByte(it.Key.Name, '/') > 0 {
+		it.Key = storeKey(keyString(it.Key))
+	}
+}
+
+// takeNameless makes it the item of an object without a name.
+func takeNameless(it *source.Item[any], obj any) {
+	m, err := meta.Accessor(obj)
+	if err != nil {
+		return
+	}
+	*it = source.Item[any]{
+		Key: store.Key{Namespace: m.GetNamespace()}, UID: m.GetUID(), ResourceVersion: m.GetResourceVersion(), Object: obj,
+	}
+}
+
+// informerItems are the items of an informer.
+type informerItems struct {
+	// transformed: the objects went through a transform, which may rename them.
+	transformed bool
+	// renamed: it did. From then on nobody knows the key of an object for which
+	// it fails.
+	renamed atomic.Bool
+}
+
+var informerKey = storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
+
+// errNoKey is reported of the delete of an object that has neither name nor
+// namespace. Its key is the empty one, which is that of what nobody can tell
+// apart as well, so that a list has to tell.
+var errNoKey = errors.New("an object that has neither namespace nor name was deleted")
+
+func (i *informerItems) fix(it *source.Item[any], deleted bool) {
+	switch {
+	case it.Err != nil && i.renamed.Load():
+		it.Key = store.Key{}
+	case it.Err != nil:
+	case i.transformed:
+		if key, err := informerKey(it.Object); err == nil && key != it.Key {
+			i.renamed.Store(true)
+			it.Key = key
+		}
+	}
+	if deleted && it.Err == nil && it.Key == (store.Key{}) {
+		*it = source.Item[any]{UID: it.UID, ResourceVersion: it.ResourceVersion, Err: errNoKey}
+	}
+}
