@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"iter"
 	"reflect"
 	"slices"
 	"time"
@@ -31,7 +30,9 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 		logger.Info("Waiting", "for", what)
 	}
 	var left []string
-	for c, done := range inOrderOfCompletion(ctx, checkers) {
+	// Logged from here, so that the lines are the caller's.
+	for all := completionOf(ctx, checkers); len(all.waiting) > 0; {
+		c, done := all.next()
 		switch {
 		case !done:
 			left = append(left, notDone(c))
@@ -46,33 +47,33 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	return len(left) == 0
 }
 
-// inOrderOfCompletion yields each checker as soon as it is done, and once ctx
-// has ended the rest of them, with whether they are done.
-func inOrderOfCompletion(ctx context.Context, checkers []DoneChecker) iter.Seq2[DoneChecker, bool] {
-	return func(yield func(DoneChecker, bool) bool) {
-		waiting := slices.Clone(checkers)
-		cases := make([]reflect.SelectCase, 0, len(waiting)+1)
-		for _, c := range waiting {
-			cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c.Done())})
-		}
-		cases = append(cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())})
-		for len(waiting) > 0 {
-			i, _, _ := reflect.Select(cases)
-			if i == len(waiting) {
-				break
-			}
-			c := waiting[i]
-			waiting, cases = slices.Delete(waiting, i, i+1), slices.Delete(cases, i, i+1)
-			if !yield(c, true) {
-				return
-			}
-		}
-		for _, c := range waiting {
-			if !yield(c, IsDone(c)) {
-				return
-			}
-		}
+// completion waits for checkers in the order in which they are done.
+type completion struct {
+	waiting []DoneChecker
+	// cases are those of the checkers, in order, and that of the context.
+	cases []reflect.SelectCase
+}
+
+func completionOf(ctx context.Context, checkers []DoneChecker) *completion {
+	all := &completion{waiting: slices.Clone(checkers)}
+	for _, c := range checkers {
+		all.cases = append(all.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c.Done())})
 	}
+	all.cases = append(all.cases, reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(ctx.Done())})
+	return all
+}
+
+// next blocks until one of the checkers is done, and returns it. Once the
+// context has ended it returns the rest of them, with whether they are done.
+func (all *completion) next() (c DoneChecker, done bool) {
+	i, _, _ := reflect.Select(all.cases)
+	if done = i < len(all.waiting); !done {
+		i = 0
+		done = IsDone(all.waiting[i])
+	}
+	c = all.waiting[i]
+	all.waiting, all.cases = slices.Delete(all.waiting, i, i+1), slices.Delete(all.cases, i, i+1)
+	return c, done
 }
 
 // WaitForCacheSync blocks until all of cacheSyncs return true in one round, and
