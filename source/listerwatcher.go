@@ -116,6 +116,11 @@ func (s *lwSource[T]) SharingPolicy() (with *Sharing, disabled bool) { return s.
 // decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	lo := listOptions(&s.opts, req)
+	if lo.Limit == 0 && lo.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan {
+		// It is what no match means where there is no limit, and what closures
+		// that look at their options know.
+		lo.ResourceVersionMatch = ""
+	}
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
 	if s.gate.open(honours) {
@@ -174,6 +179,7 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 // Watch implements Source.
 func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	lo := watchOptions(&s.opts, req)
+	lo.Watch = false // lw's to set, as every client does
 	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
 	cw, honours := s.lw.(contextWatcher)
 	if s.gate.open(honours) {
@@ -222,9 +228,7 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 			}
 			break
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+		// What was received is delivered, also if ctx has ended meanwhile.
 		if err := yield(batch); err != nil {
 			return err
 		}
