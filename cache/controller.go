@@ -104,7 +104,7 @@ func (c *controller) RunWithContext(ctx context.Context) {
 		c.config.Queue.Close()
 	})
 	if err == nil {
-		running.Go(func() { _ = e.run(ctx) }) // it runs nowhere else
+		running.Go(func() { _ = e.run(ctx, false) }) // it runs nowhere else
 	}
 	c.drain(ctx)
 	<-ctx.Done()

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -35,6 +36,10 @@ type engineConfig struct {
 	// resyncPeriod is 0 for none; shouldResync may be nil.
 	resyncPeriod time.Duration
 	shouldResync func() bool
+	// resyncFailed is told of an error of the store's Resync, after which there
+	// are no resyncs until the engine is run again; nil has everything listed
+	// anew, and resyncs go on.
+	resyncFailed func(error)
 	// reflector has page size, timeouts and callbacks.
 	reflector reflector.Options
 }
@@ -60,14 +65,17 @@ func newEngine(c engineConfig) (*engine, error) {
 func watchListEnabled() bool { return features.FeatureGates().Enabled(features.WatchListClient) }
 
 // run keeps the store equal until ctx ends. All that it started has then ended.
-// It may be called again, and goes on where it was.
-func (e *engine) run(ctx context.Context) error {
+// It may be called again, and goes on where it was, or with anew from a list.
+func (e *engine) run(ctx context.Context, anew bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	var resyncs sync.WaitGroup
 	defer resyncs.Wait()
 	defer stop()
 	if e.config.resyncPeriod > 0 {
 		resyncs.Go(func() { e.resync(ctx) })
+	}
+	if anew {
+		return e.reflector.RunAnew(ctx)
 	}
 	return e.reflector.Run(ctx)
 }
@@ -89,7 +97,13 @@ func (e *engine) resync(ctx context.Context) {
 		}
 		if due := e.config.shouldResync; due == nil || due() {
 			if err := e.config.store.Resync(); err != nil {
+				err = fmt.Errorf("resync: %w", err)
+				if told := e.config.resyncFailed; told != nil {
+					told(err)
+					return
+				}
 				e.report(err)
+				e.reflector.Relist(err)
 			}
 		}
 		timer = e.config.clock.NewTimer(e.config.resyncPeriod)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,10 @@ import (
 // run ends, so does the watch: with an Error event where ListAndWatch is to
 // return nil, and else so that the shell asks for another watch, which then
 // fails with the error that ListAndWatch is to return.
+//
+// Run calls ListAndWatch again and again, with its own context: after a failure
+// of a watch the engine then goes on where it was. Every other call begins with
+// a list, as client-go's does.
 type reflection struct {
 	shell   *Reflector
 	lw      ListerWatcher
@@ -40,6 +45,10 @@ type reflection struct {
 	run *reflectionRun
 	// failed is what the next watch fails with; guarded by mu.
 	failed error
+	// under is the context of the last ListAndWatch, and anew is whether the
+	// next run begins with a list; guarded by mu.
+	under context.Context
+	anew  bool
 }
 
 // reflectionRun is one run of the engine, and the watch that shows it.
@@ -58,25 +67,30 @@ type reflectionRun struct {
 	// engine's goroutine's until done.
 	ended bool
 	err   error
+	// resync is why the run ended, if that was the store's Resync.
+	resync atomic.Pointer[error]
 	// begun is whether the engine has come to watch.
 	begun bool
 }
 
-// List implements ListerWatcher.
-func (r *reflection) List(metav1.ListOptions) (runtime.Object, error) {
+// List implements ListerWatcher; the shell has a context to give.
+func (r *reflection) List(opts metav1.ListOptions) (runtime.Object, error) {
+	return r.ListWithContext(context.Background(), opts)
+}
+
+// ListWithContext implements ListerWatcherWithContext. It is how each
+// ListAndWatch begins.
+func (r *reflection) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = nil // of an earlier ListAndWatch
+	r.anew = r.under != nil && !identical(r.under, ctx) || r.run != nil && r.run.resync.Load() != nil
+	r.under = ctx
 	list := &metav1.PartialObjectMetadataList{}
 	if r.engine != nil {
 		list.ResourceVersion = r.engine.sink.at()
 	}
 	return list, nil
-}
-
-// ListWithContext implements ListerWatcherWithContext.
-func (r *reflection) ListWithContext(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-	return r.List(opts)
 }
 
 // Watch implements ListerWatcher; the shell has a context to give.
@@ -100,7 +114,7 @@ func (r *reflection) WatchWithContext(ctx context.Context, _ metav1.ListOptions)
 	case <-run.done:
 	}
 	run.stop()
-	if run.begun || ctx.Err() != nil {
+	if run.begun || ctx.Err() != nil || run.resync.Load() != nil {
 		// What it has to say is in its events, or the shell looks at ctx.
 		return run, nil
 	}
@@ -148,9 +162,11 @@ func (r *reflection) begin(parent context.Context) (*reflectionRun, error) {
 		done:     make(chan struct{}),
 	}
 	r.run = run
+	anew := r.anew
+	r.anew = false
 	go func() {
 		defer close(run.done)
-		_ = r.engine.run(ctx) // it is not running, see above
+		_ = r.engine.run(ctx, anew) // it is not running, see above
 		r.over(run)
 	}()
 	return run, nil
@@ -176,6 +192,7 @@ func (r *reflection) newEngine() (*engine, error) {
 	}
 	if b := r.options.Backoff; b != nil {
 		opts.BackoffMin, opts.BackoffMax = max(0, b.Duration), max(0, b.Duration, b.Cap)
+		opts.Delay = b.DelayWithReset(r.options.Clock, reflector.DefaultBackoffReset)
 	}
 	return newEngine(engineConfig{
 		lw:           r.lw,
@@ -187,8 +204,19 @@ func (r *reflection) newEngine() (*engine, error) {
 		clock:        r.options.Clock,
 		resyncPeriod: r.options.ResyncPeriod,
 		shouldResync: r.shouldResync,
+		resyncFailed: r.resyncFailed,
 		reflector:    opts,
 	})
+}
+
+// resyncFailed ends the run, as client-go's watch ends then: ListAndWatch
+// returns nil, and the next one lists. It is called beside the engine.
+func (r *reflection) resyncFailed(err error) {
+	r.mu.Lock()
+	run := r.run
+	r.mu.Unlock()
+	run.resync.Store(&err)
+	run.stop()
 }
 
 func (r *reflection) shouldResync() bool {
@@ -247,9 +275,11 @@ func (r *reflection) changed(status reflector.Status) {
 func (r *reflection) backsOff(last error) {
 	e, ok := errors.AsType[*reflector.Error](last)
 	switch {
-	case !ok || e.Verb != "watch":
+	case !ok || e.Verb == "list":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case throttledOrRefused(e.Err):
+	case e.Verb != "watch":
+		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case apierrors.IsInternalError(e.Err) && r.shell.MaxInternalErrorRetryDuration > 0:
 	case r.engine.source.opened, errors.Is(e, reflector.ErrShortWatch):
 		r.run.endWatch(watchError(r.options.Name, r.options.TypeDescription, last))
@@ -295,6 +325,10 @@ func errorStatus(err error) *metav1.Status {
 
 // over has the shell's watch end when the engine has.
 func (r *reflection) over(run *reflectionRun) {
+	if why := run.resync.Load(); why != nil {
+		run.show(watch.Event{Type: watch.Error, Object: errorStatus(*why)})
+		return
+	}
 	if run.err == nil || !run.begun {
 		return
 	}

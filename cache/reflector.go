@@ -35,14 +35,17 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // kinglet's engine in it. Run, RunWithContext and ListAndWatch return once
 // everything that they started has ended. ListAndWatch returns the error of a
 // failed list, and nil when a watch ends in a way that a new list or a wait has
-// to follow; called again, it goes on where it was. Throttled and refused
-// requests are tried again without an end of it. ShouldResync may be set at
+// to follow, or the store's Resync fails. Each call begins with a list that is
+// not older than what the store has; but where the last one had the same
+// context and its watch failed, as under Run, it goes on where that was.
+// Throttled and refused watches are tried again without an end of it.
+// ShouldResync may be set at
 // any time before it is run; WatchListPageSize and
 // MaxInternalErrorRetryDuration count as they are when it is first run.
 //
-// Of the options, Clock is for resyncs and for the waits between two calls of
-// ListAndWatch, and Backoff for these waits; of others, which are made for
-// throttled and refused watches, it gives the bounds, Duration and Cap.
+// Of the options, Backoff is for all waits, each of which is asked of it, but
+// no shorter than the server's Retry-After. Clock is for resyncs, for the waits
+// between two calls of ListAndWatch, and for when a Backoff begins anew.
 func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *Reflector {
 	if options.Name == "" {
 		options.Name = callerName()

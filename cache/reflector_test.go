@@ -227,16 +227,16 @@ func TestListAndWatchReturnsAsClientGosDoes(t *testing.T) {
 	}
 }
 
-func TestListAndWatchGoesOnWhereTheLastOneWas(t *testing.T) {
+func TestEachListAndWatchLists(t *testing.T) {
 	silenced(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "5"))}}
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "5")), lists("7", pod("a", "7"))}}
 		store := &taker{}
 		r := NewReflector(s, &corev1.Pod{}, store, 0)
 		if err := r.ListAndWatchWithContext(t.Context()); !errors.Is(err, errBoom) {
 			t.Fatal(err)
 		}
-		for i, asked := range []string{"list 0 limit 500, list 0 limit 500, watch 5", "watch 6"} {
+		for i, asked := range []string{"list 0 limit 500, list 0 limit 500, watch 5", "list 6 limit 0, watch 7"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			returned := make(chan error, 1)
 			go func() { returned <- r.ListAndWatchWithContext(ctx) }()
@@ -250,9 +250,9 @@ func TestListAndWatchGoesOnWhereTheLastOneWas(t *testing.T) {
 				t.Error(err)
 			}
 			want(t, "asked", s.heard(), asked)
-			want(t, "version", r.LastSyncResourceVersion(), "6")
+			want(t, "version", r.LastSyncResourceVersion(), []string{"6", "7"}[i])
 		}
-		want(t, "told", store.heard(), "replace [a@5] at 5, version 5, add b@6, version 6")
+		want(t, "told", store.heard(), "replace [a@5] at 5, version 5, add b@6, version 6, replace [a@7] at 7, version 7")
 	})
 }
 

@@ -78,7 +78,7 @@ func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
 
 // wait waits, or returns when ctx ends.
 func (d *driver[T]) wait(ctx context.Context) {
-	timer := time.NewTimer(d.draw(d.now.Min, d.now.Max))
+	timer := time.NewTimer(d.pause())
 	defer timer.Stop()
 	select {
 	case <-timer.C:

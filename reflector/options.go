@@ -63,6 +63,10 @@ type Options struct {
 	// each failure in a row doubles it. What is waited for is drawn from
 	// [d, 2d). A Retry-After of up to 5 minutes raises d.
 	BackoffMin, BackoffMax time.Duration
+	// Delay, if set, is asked for the length of each wait after a failure, which
+	// then follows no other bounds than a server's Retry-After. The distance of
+	// relists that heal still goes by BackoffMin. Called from Run's goroutine.
+	Delay func() time.Duration
 	// BackoffReset is for how long a watch must have held for the row to
 	// begin anew.
 	BackoffReset time.Duration

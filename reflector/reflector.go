@@ -59,11 +59,16 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 // After it has returned it may be called again, and goes on where it was: with
 // a watch from the sink's version, or with the list that was due or under way.
 // What was left of a wait is skipped.
-func (r *Reflector[T]) Run(ctx context.Context) error {
+func (r *Reflector[T]) Run(ctx context.Context) error { return r.run(ctx, false) }
+
+func (r *Reflector[T]) run(ctx context.Context, anew bool) error {
 	if r.running.Swap(true) {
 		return ErrRunning
 	}
 	defer r.running.Store(false)
+	if anew {
+		r.driver.listNext()
+	}
 	r.driver.run(ctx)
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 func reflectorRow() row {
 	return row{
 		id:    "reflector",
-		needs: []string{"NewReflector*", "NewNamedReflector", "NewNamespaceKeyedIndexerAndReflector", "DefaultWatchErrorHandler", "NewStore", "NewIndexer", "NewDeltaFIFO*", "NewUndeltaStore"},
+		needs: []string{"NewReflector*", "NewNamedReflector", "NewNamespaceKeyedIndexerAndReflector", "DefaultWatchErrorHandler", "NewStore", "NewIndexer", "NewFIFO", "NewController", "NewListWatch", "NewDeltaFIFO*", "NewUndeltaStore"},
 		tests: slices.Concat(
 			bothWays("it replaces with what is there, then adds, updates and deletes", reflectorFollows),
 			bothWays("any store will do", reflectorAnyStore),
@@ -39,6 +39,7 @@ func reflectorRow() row {
 				{sentence: "what is not of the expected type is left out", run: reflectorExpectedType},
 			},
 			reflectorProtocolTests(),
+			reflectorAgainTests(),
 		),
 	}
 }

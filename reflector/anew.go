@@ -1,0 +1,18 @@
+package reflector
+
+import (
+	"context"
+
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+)
+
+// RunAnew is Run, and begins with a list where Run would go on with a watch:
+// one that is not older than what the sink holds.
+func (r *Reflector[T]) RunAnew(ctx context.Context) error { return r.run(ctx, true) }
+
+// listNext has a reflector that has stopped start with a list.
+func (d *driver[T]) listNext() {
+	if d.machine.Phase == machine.Stopped {
+		d.machine.Resync = true
+	}
+}
