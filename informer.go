@@ -111,6 +111,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		WatchTimeoutMin:  i.opts.MinWatchTimeout,
 		WatchTimeoutMax:  2 * i.opts.MinWatchTimeout,
 		OnError:          i.opts.OnError,
+		OnReadPath:       i.opts.OnReadPath,
 	})
 	return err
 }
@@ -270,5 +271,6 @@ func (i *Informer[T]) Status() Status {
 		Failures:        failures,
 		Degraded:        r.Degraded,
 		Consistency:     i.checker.state(),
+		ReadPath:        r.ReadPath,
 	}
 }

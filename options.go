@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -41,6 +42,12 @@ type Options[T any] struct {
 	// the informer's goroutines, under no lock, and should not block. If nil,
 	// errors go to slog.Default() as warnings.
 	OnError func(error)
+	// OnReadPath is told when objects are read another way than before, from the
+	// informer's goroutine, under no lock: see Status.ReadPath. Before the first
+	// answer the way is source.PathUnknown. If nil, a line goes to
+	// slog.Default() whenever the way changes, and once the first answer shows
+	// that the wire is not read although the source was made to.
+	OnReadPath func(before, now ReadPath)
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// taken in, in place of keeping the last good one.
 	RemoveUndecodable bool
@@ -113,6 +120,10 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 		name := o.Name
 		o.OnError = func(err error) { slog.Default().Warn("informer", "informer", name, "err", err) }
 	}
+	if o.OnReadPath == nil {
+		name := o.Name
+		o.OnReadPath = func(before, now ReadPath) { logReadPath(name, before, now) }
+	}
 	if o.PageSize < 0 {
 		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
 	}
@@ -133,6 +144,15 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	}
 	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.validate())
 	return o, errors.Join(errs...)
+}
+
+// logReadPath logs that objects are read another way than before, unless that is
+// how they are read from the beginning and were to be.
+func logReadPath(name string, before, now ReadPath) {
+	if before.Path == source.PathUnknown && !now.Lost() {
+		return
+	}
+	slog.Default().Info("informer reads another way", "informer", name, "before", before.Path, "now", now.Path, "why", now.Why)
 }
 
 // isObject reports whether T, as a type, has Kubernetes metadata.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // Phase is what an informer is doing.
@@ -45,4 +46,11 @@ type Status struct {
 	Degraded bool
 	// Consistency says what has come of consistency checks.
 	Consistency ConsistencyStatus
+	// ReadPath says how objects are read: from the wire, in protobuf or JSON,
+	// or by a client's decoder, which costs many times as much. If not from the
+	// wire, or not by kinglet's decoder, it says why and since when.
+	ReadPath ReadPath
 }
+
+// ReadPath is how objects are read, why, and since when.
+type ReadPath = source.ReadPath

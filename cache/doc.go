@@ -37,10 +37,12 @@
 //
 // What [NewListWatchFromClient] and [NewFilteredListWatchFromClient] return is
 // read from the wire by kinglet, without a word: known bytes are not decoded
-// again, and objects share what they have in common. It ends where somebody
-// replaces one of the functions with a context, where the client is no
-// rest.Interface, and where the server sends what kinglet cannot read: then
-// the functions are called, as client-go does.
+// again, and objects share what they have in common. Where the client's
+// configuration names AcceptContentTypes, those are asked for and no others. It
+// ends where somebody replaces one of the functions with a context, where the
+// client is no rest.Interface or accepts nothing that kinglet reads, and where
+// the server sends what kinglet cannot read: then the functions are called, as
+// client-go does.
 //
 // Everything that hands over closures (clientsets, dynamic and metadata
 // clients, controller-runtime) is decoded by its client, unless that was made
@@ -55,7 +57,10 @@
 //
 // Informers, and what NewInformer and its sisters return, implement
 // [Observable]: what each is doing, what failed last, and which objects could
-// not be taken in. A status costs about a microsecond.
+// not be taken in. A status costs about a microsecond. Its ReadPath says how
+// objects are read: from the wire, in protobuf or JSON, or by the client's
+// decoder, why, and since when. When that changes a line is logged; of a client
+// that was made without source.WrapTransport, once and at verbosity 2.
 //
 // # Differences
 //

@@ -55,6 +55,7 @@ func newEngine(c engineConfig) (*engine, error) {
 	e.sink.moved = metrics.moved
 	e.source = &storeSource{Source: metered(src, metrics), sink: e.sink}
 	c.reflector.Name = c.name
+	c.reflector.OnReadPath = func(before, now source.ReadPath) { logReadPath(c.logger, c.description, before, now) }
 	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()
 	e.reflector, err = reflector.New(e.source, e.sink, c.reflector)
 	return e, err

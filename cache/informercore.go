@@ -76,6 +76,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		UID:               uidOf,
 		Indexers:          storeIndexers(opts.indexers),
 		OnError:           e.report,
+		OnReadPath:        e.readBy,
 		MinWatchTimeout:   timeout,
 		DisableWatchList:  !watchListEnabled(),
 		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
@@ -184,6 +185,15 @@ func (e *informerCore) report(err error) {
 			utilruntime.HandleErrorWithContext(ctx, err, "Informer", "type", e.description)
 		})
 	}
+}
+
+// readBy logs that objects are read another way than before.
+func (e *informerCore) readBy(before, now kinglet.ReadPath) {
+	ctx, _, _ := e.state()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	logReadPath(klog.FromContext(ctx), e.description, before, now)
 }
 
 // LastSyncResourceVersion is the version of the source that the store has come

@@ -17,7 +17,7 @@ import (
 // microsecond.
 type Observable interface {
 	// Status says what the informer is doing, since when, and what failed
-	// last.
+	// last; and in ReadPath whether it reads the wire itself, and why not.
 	Status() kinglet.Status
 	// Quarantined lists the objects whose latest version could not be taken
 	// in, because they could not be decoded, keyed or transformed.

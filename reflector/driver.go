@@ -147,6 +147,7 @@ func (d *driver[T]) list(ctx context.Context) error {
 		Continue:        r.Continue,
 		Limit:           r.Limit,
 		Held:            d.reflector.sink.Held,
+		OnPath:          d.reflector.readBy,
 	}, d.page)
 }
 
@@ -160,6 +161,7 @@ func (d *driver[T]) watch(ctx context.Context) error {
 		SendInitialEvents: r.Verb == machine.VerbStream,
 		Timeout:           d.timeout,
 		Held:              d.reflector.sink.Held,
+		OnPath:            d.reflector.readBy,
 	}, d.events)
 }
 

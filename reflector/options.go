@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -97,6 +98,9 @@ type Options struct {
 	// (Status.SilentWatches). Other counts change far more often and are not
 	// told. Called as OnError is. May be nil.
 	OnStatus func(Status)
+	// OnReadPath is called when the source reads another way than before: see
+	// Status.ReadPath. Called as OnError is. May be nil.
+	OnReadPath func(before, now source.ReadPath)
 
 	// Rand draws from [0, 1); math/rand's if nil. Called from Run's goroutine.
 	Rand func() float64

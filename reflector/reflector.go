@@ -25,6 +25,8 @@ type Reflector[T any] struct {
 	mu      sync.Mutex
 	state   machine.State // guarded by mu; a copy of the driver's
 	finding finding       // guarded by mu
+	// path is how the source reads. guarded by mu
+	path source.ReadPath
 }
 
 // New returns a reflector that has not begun. It starts nothing. The error

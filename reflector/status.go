@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // Phase is what a reflector is doing.
@@ -73,6 +74,9 @@ type Status struct {
 	Unreadable uint64
 	// Errors reported.
 	Errors uint64
+	// ReadPath is how the source reads objects, and why not faster. Its Path is
+	// source.PathUnknown before the first answer.
+	ReadPath source.ReadPath
 }
 
 // Status returns what the reflector is doing. It never waits for a request or
@@ -106,6 +110,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		BookmarkInterval: time.Duration(s.Pulse.Interval()),
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
+		ReadPath:         r.readPath(),
 	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {

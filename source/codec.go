@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,8 +16,9 @@ import (
 type codec[T any] struct {
 	kind *kind[T]
 	// wire is nil where apimachinery's own decoders are used: sharing is off,
-	// or T is decoded by code of its own.
+	// or T is decoded by code of its own. slow says which.
 	wire *wire.Decoder[T]
+	slow error
 	// apart: wire says the kind of JSON objects beside them.
 	apart bool
 	// sharing is nil if objects are to share nothing.
@@ -30,6 +32,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	}
 	c := &codec[T]{kind: k}
 	if opts.DisableSharing && len(opts.Drop) == 0 {
+		c.slow = ErrSharingDisabled
 		return c, nil
 	}
 	c.wire, err = wire.Compile[T](k.elem, opts.Drop)
@@ -38,7 +41,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 			return nil, err
 		}
 		// T has a decoder of its own; nothing is lost but the speed.
-		c.wire = nil
+		c.wire, c.slow = nil, fmt.Errorf("decoded by apimachinery: %w", err)
 		return c, nil
 	}
 	c.apart = c.wire.KindApart()

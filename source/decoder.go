@@ -116,6 +116,12 @@ func (d *decoder[T]) Accept(watch bool) string { return d.codec.kind.accept(watc
 
 // DecodeList implements Decoder.
 func (d *decoder[T]) DecodeList(body io.Reader, held Held[T], yield func(Page[T]) error) error {
+	return d.list(body, held, nil, yield)
+}
+
+// list is DecodeList, and tells onPath, which may be nil, how the answer is
+// encoded.
+func (d *decoder[T]) list(body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
 	s := d.takeScratch()
 	defer d.giveScratch(s)
 	w := &window{r: body, buf: s.buffer(smallRead), limit: d.limit, large: s.buffer}
@@ -125,7 +131,11 @@ func (d *decoder[T]) DecodeList(body io.Reader, held Held[T], yield func(Page[T]
 		return fmt.Errorf("the list has no content: %w", err)
 	}
 	var err error
-	switch encodingOf(w.unread()[0]) {
+	encoding := encodingOf(w.unread()[0])
+	if encoding != encodingUnknown {
+		tell(onPath, encoding.path(), d.codec.slow)
+	}
+	switch encoding {
 	case encodingJSON:
 		err = l.json()
 	case encodingProtobuf:

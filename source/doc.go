@@ -73,6 +73,11 @@
 // A Door that cannot be used leaves the call to the closures. Prefer leaves the
 // wire altogether where what comes there is not what T is, or cannot be read.
 //
+// None of it is silent: a request's OnPath is told how its answer is read, and
+// why not faster. The decoder tells it what it recognised, a ListerWatcher's
+// source why it took what the closures returned, and Prefer why it asks the
+// second; whatever is made of a source passes OnPath on with the request.
+//
 // # Who may call what
 //
 // List and Watch run on the caller's goroutine and call yield from it; a

@@ -20,7 +20,7 @@ import (
 //	door := &source.Door{}
 //	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Door: door})
 //	…
-//	door.Stats() // who reads: Read, Left and why
+//	informer.Status().ReadPath // who reads, why, and since when
 //
 // It needs both ends: WrapTransport on the client's configuration, and a Door
 // in the Options of the source. Everything else that such a client does is
@@ -34,7 +34,8 @@ import (
 // source gave to ListWithContext or WatchWithContext, is not the one collection
 // request that the source asked for, or is answered with anything but a 200 of
 // JSON or protobuf, the source takes what the closures return, as it does
-// without a Door. Nothing is lost by that but speed, and Stats says why.
+// without a Door. Nothing is lost by that but speed. A ReadPath says why, in the
+// status of each informer; Stats sums up all that share the Door.
 //
 // # What the closures may do
 //

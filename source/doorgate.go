@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,7 @@ type gate[T any] struct {
 	// request was for. A client that does not change its mind has one.
 	gv   schema.GroupVersion // guarded by mu
 	kind *kind[T]            // guarded by mu
-	dec  Decoder[T]          // guarded by mu
+	dec  *decoder[T]         // guarded by mu
 	// shut is why the door is, or nil. guarded by mu
 	shut error
 }
@@ -51,7 +52,7 @@ func (g *gate[T]) visit(watch bool, asked metav1.ListOptions) *visit {
 	})
 }
 
-func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) {
+func (g *gate[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.dec != nil && g.gv == gv {
@@ -75,9 +76,11 @@ func (g *gate[T]) decoder(gv schema.GroupVersion) (Decoder[T], *kind[T], error) 
 	return dec, k, nil
 }
 
-// left counts a call that succeeded, and not through the door.
-func (g *gate[T]) left(reason error) {
+// left counts a call that succeeded, and not through the door, and tells onPath
+// why.
+func (g *gate[T]) left(reason error, onPath func(ReadPath)) {
 	if g.door == nil {
+		tell(onPath, PathClient, ErrNoDoor)
 		return
 	}
 	g.mu.Lock()
@@ -85,7 +88,18 @@ func (g *gate[T]) left(reason error) {
 		reason = g.shut
 	}
 	g.mu.Unlock()
-	g.door.left(&DoorError{Source: g.name, Err: reason})
+	err := &DoorError{Source: g.name, Err: reason}
+	g.door.left(err)
+	tell(onPath, PathClient, err)
+}
+
+// missed is why a call did not even try the door, for a ListerWatcher that takes
+// a context or not.
+func missed(honours bool) error {
+	if honours {
+		return ErrDoorMissed
+	}
+	return fmt.Errorf("%w: the ListerWatcher takes none", ErrDoorMissed)
 }
 
 // close shuts the door for good, and returns the error for it.

@@ -14,7 +14,7 @@ import (
 // caller's goroutine, while the closure waits in its client for the body to
 // end. Its last page waits until the closure has returned, which adds what it
 // has from elsewhere and may still fail.
-func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav1.ListOptions, held Held[T], yield func(Page[T]) error) error {
+func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
 	v := s.gate.visit(false, lo)
 	defer v.end()
 	within, cancel := inContext(ctx, v)
@@ -30,11 +30,11 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 		if res.err != nil {
 			return failed(ctx, res.err)
 		}
-		s.gate.left(v.why())
+		s.gate.left(v.why(), req.OnPath)
 		return s.deliver(ctx, res.value, yield)
 	case a := <-v.answers:
 		var err error
-		if last, err = s.readList(ctx, a, held, yield); err != nil {
+		if last, err = s.readList(ctx, a, req, yield); err != nil {
 			cancel()
 			p.settle()
 			return err
@@ -57,7 +57,7 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 }
 
 // readList decodes a, and returns the last page in place of yielding it.
-func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], yield func(Page[T]) error) (last Page[T], err error) {
+func (s *lwSource[T]) readList(ctx context.Context, a *handover, req *ListRequest[T], yield func(Page[T]) error) (last Page[T], err error) {
 	defer func() {
 		if err != nil {
 			a.end(nil, err)
@@ -70,7 +70,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, held Held[T], y
 	var first schema.GroupVersionKind
 	var other *KindError
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = dec.DecodeList(a.body, held, func(page Page[T]) error {
+	err = dec.list(a.body, req.Held, req.OnPath, func(page Page[T]) error {
 		for i := range page.Items {
 			it := &page.Items[i]
 			if it.Err != nil {

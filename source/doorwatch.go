@@ -13,7 +13,7 @@ import (
 
 // watchByDoor is Watch for a source with a door. The events are decoded here,
 // on the caller's goroutine; the closure's watch stays open beside it, silent.
-func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, held Held[T], yield func([]Event[T]) error) error {
+func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, req *WatchRequest[T], yield func([]Event[T]) error) error {
 	v := s.gate.visit(true, lo)
 	defer v.end()
 	within, cancel := inContext(ctx, v)
@@ -27,7 +27,7 @@ func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo met
 	select {
 	case res := <-p.results:
 		if res.err == nil && res.value != nil {
-			s.gate.left(v.why())
+			s.gate.left(v.why(), req.OnPath)
 		}
 		return s.relay(ctx, res.value, res.err, yield)
 	case a = <-v.answers:
@@ -40,7 +40,7 @@ func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo met
 		return failed(ctx, err)
 	}
 	s.gate.door.read()
-	return s.readWatch(ctx, a, w, held, yield)
+	return s.readWatch(ctx, a, w, req, yield)
 }
 
 // silentWatch waits for the closure to return a watch, once its request was
@@ -75,13 +75,13 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 }
 
 // readWatch decodes a until it ends, or w does.
-func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, held Held[T], yield func([]Event[T]) error) error {
+func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) error {
 	m := monitor(w, a.abort)
 	var other *KindError
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
 	dec, _, err := s.gate.decoder(a.gv)
 	if err == nil {
-		err = dec.DecodeWatch(a.body, held, func(events []Event[T]) error {
+		err = dec.watch(a.body, req.Held, req.OnPath, func(events []Event[T]) error {
 			for i := range events {
 				it := &events[i].Item
 				if it.Err != nil && events[i].Type.HasObject() {

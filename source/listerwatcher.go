@@ -124,7 +124,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
 	if s.gate.open(honours) {
-		return s.listByDoor(ctx, cl, lo, req.Held, yield)
+		return s.listByDoor(ctx, cl, lo, &req, yield)
 	}
 	if honours {
 		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
@@ -133,7 +133,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	if err != nil {
 		return failed(ctx, err)
 	}
-	s.gate.left(ErrDoorMissed)
+	s.gate.left(missed(honours), req.OnPath)
 	return s.deliver(ctx, list, yield)
 }
 
@@ -183,14 +183,14 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
 	cw, honours := s.lw.(contextWatcher)
 	if s.gate.open(honours) {
-		return s.watchByDoor(ctx, cw, lo, req.Held, yield)
+		return s.watchByDoor(ctx, cw, lo, &req, yield)
 	}
 	if honours {
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
 	w, err := await(ctx, honours, call, stopWatch)
 	if err == nil && w != nil {
-		s.gate.left(ErrDoorMissed)
+		s.gate.left(missed(honours), req.OnPath)
 	}
 	return s.relay(ctx, w, err, yield)
 }

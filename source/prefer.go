@@ -140,7 +140,7 @@ func (p *Preferred[T]) List(ctx context.Context, req ListRequest[T], yield func(
 			return err
 		}
 	}
-	p.asksSecond()
+	req.OnPath = p.asksSecond(req.OnPath)
 	return p.second.List(ctx, req, yield)
 }
 
@@ -150,7 +150,7 @@ func (p *Preferred[T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	if !again {
 		return err
 	}
-	p.asksSecond()
+	req.OnPath = p.asksSecond(req.OnPath)
 	return p.second.Watch(ctx, req, yield)
 }
 
@@ -173,10 +173,27 @@ func (p *Preferred[T]) asksFirst() bool {
 	return true
 }
 
-func (p *Preferred[T]) asksSecond() {
+// asksSecond counts a request of the second source, and returns what that is to
+// tell its path to in place of onPath: a client's decoder is not why the first
+// was left.
+func (p *Preferred[T]) asksSecond(onPath func(ReadPath)) func(ReadPath) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Second++
+	reason := p.stats.Reason
+	if onPath == nil {
+		return nil
+	}
+	return func(path ReadPath) {
+		switch {
+		case path.Path != PathClient:
+		case path.Lost():
+			path.Why = fmt.Errorf("%w; %w", reason, path.Why)
+		default:
+			path.Why = reason
+		}
+		onPath(path)
+	}
 }
 
 // settle says what follows from an attempt: to ask the second source for the

@@ -157,7 +157,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 	}
 	defer body.Close()
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = s.dec.DecodeList(body, req.Held, y.send)
+	err = s.dec.list(body, req.Held, req.OnPath, y.send)
 	if err == nil || y.stopped {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 	}
 	defer body.Close()
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
-	err = s.dec.DecodeWatch(body, req.Held, y.send)
+	err = s.dec.watch(body, req.Held, req.OnPath, y.send)
 	if err == nil || y.stopped {
 		return err
 	}

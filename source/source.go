@@ -68,6 +68,11 @@ type ListRequest[T any] struct {
 	Limit int64
 	// Held may be nil.
 	Held Held[T]
+	// OnPath, which may be nil, is told how the answer is read, before any of
+	// it is yielded and on the same goroutine; again if that changes. A source
+	// that is made of another one passes it on. It is told nothing of a request
+	// that fails before that.
+	OnPath func(ReadPath)
 }
 
 // WatchRequest is one WATCH request. Bookmarks are always asked for.
@@ -82,6 +87,8 @@ type WatchRequest[T any] struct {
 	Timeout time.Duration
 	// Held may be nil.
 	Held Held[T]
+	// OnPath is as in ListRequest.
+	OnPath func(ReadPath)
 }
 
 // Item is one object as it came from the server, or the reason why it could

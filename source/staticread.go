@@ -23,6 +23,7 @@ func (s *Static[T]) List(ctx context.Context, req ListRequest[T], yield func(Pag
 	if err != nil {
 		return err
 	}
+	tell(req.OnPath, PathMemory, nil)
 	return yield(page)
 }
 
@@ -153,6 +154,7 @@ func (s *Static[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([
 		return err
 	}
 	defer s.close(w)
+	tell(req.OnPath, PathMemory, nil)
 	var timeout <-chan time.Time
 	if req.Timeout > 0 {
 		timer := time.NewTimer(req.Timeout)

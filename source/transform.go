@@ -100,6 +100,7 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 		NotOlderThan:    req.NotOlderThan,
 		Continue:        req.Continue,
 		Limit:           req.Limit,
+		OnPath:          req.OnPath,
 	}
 	return m.src.List(ctx, wreq, func(page Page[W]) error {
 		items := make([]Item[T], len(page.Items))
@@ -123,6 +124,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 		ResourceVersion:   req.ResourceVersion,
 		SendInitialEvents: req.SendInitialEvents,
 		Timeout:           req.Timeout,
+		OnPath:            req.OnPath,
 	}
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {

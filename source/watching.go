@@ -64,6 +64,12 @@ type frame struct {
 
 // DecodeWatch implements Decoder.
 func (d *decoder[T]) DecodeWatch(body io.Reader, held Held[T], yield func([]Event[T]) error) error {
+	return d.watch(body, held, nil, yield)
+}
+
+// watch is DecodeWatch, and tells onPath, which may be nil, how the answer is
+// encoded.
+func (d *decoder[T]) watch(body io.Reader, held Held[T], onPath func(ReadPath), yield func([]Event[T]) error) error {
 	idle := make([]byte, idleRead)
 	s := &watching[T]{
 		dec:   d,
@@ -79,7 +85,11 @@ func (d *decoder[T]) DecodeWatch(body io.Reader, held Held[T], yield func([]Even
 	} else if err != nil {
 		return err
 	}
-	switch encodingOf(s.w.unread()[0]) {
+	encoding := encodingOf(s.w.unread()[0])
+	if encoding != encodingUnknown {
+		tell(onPath, encoding.path(), d.codec.slow)
+	}
+	switch encoding {
 	case encodingJSON:
 		s.cut, s.event, s.lines = s.jsonFrame, s.jsonEvent, true
 	case encodingProtobuf:

@@ -1,0 +1,134 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// lines are what was logged.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer // guarded by mu
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+// about returns how many lines are about the way objects are read.
+func (l *lines) about() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.buf.String(), "Objects are read another way")
+}
+
+// generated are the closures of a generated informer.
+func generated(client kubernetes.Interface) *ListWatch {
+	pods := client.CoreV1().Pods("ns")
+	return &ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.FieldSelector = notGone.String()
+			return pods.List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.FieldSelector = notGone.String()
+			return pods.Watch(ctx, o)
+		},
+	}
+}
+
+// onlyGetter is a REST client's Get and nothing else.
+type onlyGetter struct{ get Getter }
+
+func (g onlyGetter) Get() *rest.Request { return g.get.Get() }
+
+// TestAnInformersStatusShowsHowItReads and why, if not from the wire.
+func TestAnInformersStatusShowsHowItReads(t *testing.T) {
+	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
+	text, _ := podServer(t, runtime.ContentTypeJSON)
+	// What the server has by way of a client with the transport.
+	host := proto.CoreV1().RESTClient().Get().URL()
+	cfg := &rest.Config{Host: host.Scheme + "://" + host.Host}
+	cfg.Wrap(source.WrapTransport)
+	through, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inMemory := fake.NewClientset(testPod("a", "n1"))
+	fromClient := func(c Getter) ListerWatcher { return NewListWatchFromClient(c, "pods", "ns", notGone) }
+	for _, tc := range []struct {
+		name string
+		lw   ListerWatcher
+		path source.Path
+		why  error
+		// quietly and aloud are how many lines there are at verbosity 0 and 2.
+		quietly, aloud int
+	}{
+		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, 0, 0},
+		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, 0, 0},
+		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, 0, 1},
+		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, 0, 0},
+		{"closures of a client without it", generated(proto), source.PathClient, source.ErrDoorMissed, 0, 1},
+		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrDoorMissed, 0, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for verbosity, want := range map[int]int{0: tc.quietly, pathVerbosity: tc.aloud} {
+				log := &lines{}
+				status := statusOnceSynced(t, tc.lw, &corev1.Pod{}, verbosity, log)
+				if got := status.ReadPath; got.Path != tc.path || (got.Why == nil) != (tc.why == nil) || !errors.Is(got.Why, tc.why) || got.Since.IsZero() {
+					t.Errorf("%v since %v because of %v", got.Path, got.Since, got.Why)
+				}
+				if n := log.about(); n != want {
+					t.Errorf("%d lines at verbosity %d, want %d", n, verbosity, want)
+				}
+			}
+		})
+	}
+}
+
+func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, verbosity int, log *lines) kinglet.Status {
+	t.Helper()
+	inf := NewSharedIndexInformer(lw, example, 0, Indexers{})
+	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+	ended := make(chan struct{})
+	go func() { defer close(ended); inf.RunWithContext(ctx) }()
+	defer func() { cancel(); <-ended }()
+	if !WaitFor(ctx, "", inf.HasSyncedChecker()) {
+		t.Fatal("not synced")
+	}
+	return inf.(Observable).Status()
+}
+
+// TestThatTheWireIsLeftIsLoggedOnce: what was read from it first cannot be.
+func TestThatTheWireIsLeftIsLoggedOnce(t *testing.T) {
+	client, _ := podServer(t, runtime.ContentTypeProtobuf)
+	log := &lines{}
+	// The server has pods, whatever the example says.
+	status := statusOnceSynced(t, NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone), &corev1.Node{}, 0, log)
+	if got := status.ReadPath; got.Path != source.PathClient || !errors.As(got.Why, new(*source.FallbackError)) || !errors.As(got.Why, new(*source.KindError)) {
+		t.Errorf("%v because of %v", got.Path, got.Why)
+	}
+	if n := log.about(); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+}

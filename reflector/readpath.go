@@ -1,0 +1,35 @@
+package reflector
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// readBy takes in how the source reads, and calls OnReadPath if that has
+// changed.
+func (r *Reflector[T]) readBy(now source.ReadPath) {
+	before, changed := r.keepPath(&now)
+	if changed && r.options.OnReadPath != nil {
+		r.options.OnReadPath(before, now)
+	}
+}
+
+func (r *Reflector[T]) keepPath(now *source.ReadPath) (before source.ReadPath, changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before = r.path
+	if now.Same(before) {
+		return before, false
+	}
+	now.Since = time.Now()
+	r.path = *now
+	return before, true
+}
+
+// readPath returns how the source reads.
+func (r *Reflector[T]) readPath() source.ReadPath {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.path
+}

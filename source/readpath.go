@@ -1,0 +1,91 @@
+package source
+
+import (
+	"errors"
+	"time"
+)
+
+// Path is a way in which objects are read.
+type Path uint8
+
+const (
+	// PathUnknown: nothing was read yet, or by a source that does not say how.
+	PathUnknown Path = iota
+	// PathProtobuf and PathJSON: the source reads the server's bytes.
+	PathProtobuf
+	PathJSON
+	// PathClient: a client decodes the objects, and the source is given them.
+	PathClient
+	// PathMemory: there are no bytes, as in a Static.
+	PathMemory
+)
+
+// String describes the path for people.
+func (p Path) String() string {
+	switch p {
+	case PathProtobuf:
+		return "wire, protobuf"
+	case PathJSON:
+		return "wire, JSON"
+	case PathClient:
+		return "the client's decoder"
+	case PathMemory:
+		return "memory"
+	}
+	return "unknown"
+}
+
+// ReadPath says how objects are read, and why not faster.
+type ReadPath struct {
+	Path Path
+	// Why is nil where the wire is read by kinglet's own decoder, which costs a
+	// fraction of any other way. Otherwise it is the reason why not: a
+	// *DoorError or a *FallbackError, ErrNoDoor, ErrSharingDisabled, or a type
+	// that decodes itself.
+	Why error
+	// Since is when it became so. A source leaves it to its reader, who knows
+	// what was before.
+	Since time.Time
+}
+
+// Reasons of a ReadPath that a program has chosen.
+var (
+	// ErrNoDoor: FromListerWatcher was given no Options.Door, so that the
+	// objects are those of the client.
+	ErrNoDoor = errors.New("the source was given no Door")
+	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
+	// decoders.
+	ErrSharingDisabled = errors.New("DisableSharing is set")
+)
+
+// Lost reports that the source was made to read the wire by kinglet's own
+// decoder, and does not.
+func (p ReadPath) Lost() bool {
+	return p.Why != nil && !errors.Is(p.Why, ErrNoDoor) && !errors.Is(p.Why, ErrSharingDisabled)
+}
+
+// Same reports that both say the same, whenever it began.
+func (p ReadPath) Same(as ReadPath) bool {
+	if p.Path != as.Path || (p.Why == nil) != (as.Why == nil) {
+		return false
+	}
+	return p.Why == nil || p.Why.Error() == as.Why.Error()
+}
+
+// tell calls onPath, which may be nil.
+func tell(onPath func(ReadPath), path Path, why error) {
+	if onPath != nil {
+		onPath(ReadPath{Path: path, Why: why})
+	}
+}
+
+// path is that of an encoding.
+func (e encoding) path() Path {
+	switch e {
+	case encodingJSON:
+		return PathJSON
+	case encodingProtobuf:
+		return PathProtobuf
+	}
+	return PathUnknown
+}
