@@ -64,6 +64,15 @@ borrowed:
 	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./cache
 	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
+# Tests that others wrote for client-go's tools/cache, over kinglet's cache:
+# client-go's own, and those of what is built on it. Their sources come from the
+# module cache. PEERS="-suite client-go -run Watch" for some of them.
+.PHONY: peers $(BIN)/peers-program
+$(BIN)/peers-program:
+	GOWORK=off $(GO) build -C peers -o $@ .
+peers: $(BIN)/peers-program
+	cd peers && $< $(PEERS)
+
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
 	GOWORK=off $(GO) test -C cluster -timeout 10m . ./cmd/...

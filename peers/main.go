@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	suite   *regexp.Regexp
+	run     *regexp.Regexp
+	verbose bool
+	list    bool
+	race    bool
+	timeout time.Duration
+	dir     string
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	opts, err := parseFlags(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		os.Exit(2)
+	}
+	failed, err := run(ctx, opts, os.Stdout)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "peers: interrupted")
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var opts options
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "Runs tests that were written for client-go's tools/cache over kinglet's cache.\nUsage, in folder peers: go run . [flags]\n\n")
+		flags.PrintDefaults()
+	}
+	expr := func(name, usage string, into **regexp.Regexp) {
+		flags.Func(name, usage, func(s string) (err error) {
+			*into, err = regexp.Compile(s)
+			return err
+		})
+	}
+	expr("suite", "run suites whose name matches this `regexp`", &opts.suite)
+	expr("run", "run tests whose name matches this `regexp`; numbers of tests are not looked at then", &opts.run)
+	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
+	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
+	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
+	flags.DurationVar(&opts.timeout, "timeout", 3*time.Minute, "time that the tests of one package may take")
+	flags.StringVar(&opts.dir, "dir", "../bin/peers", "folder for the changed copies of their sources")
+	if err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if flags.NArg() > 0 {
+		err := fmt.Errorf("unexpected argument %q; suites are chosen with -suite", flags.Arg(0))
+		fmt.Fprintln(flags.Output(), "peers:", err)
+		return opts, err
+	}
+	return opts, nil
+}
+
+// run runs the suites and reports whether anything has failed.
+func run(ctx context.Context, opts options, out io.Writer) (failed bool, err error) {
+	expected, err := readExpected()
+	if errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("start it in folder peers of kinglet's repository: %w", err)
+	}
+	if err != nil {
+		return false, err
+	}
+	for name := range expected {
+		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
+			return false, fmt.Errorf("expected.txt: there is no suite %q", name)
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(suites), func(s suite) bool {
+		return opts.suite != nil && !opts.suite.MatchString(s.name)
+	})
+	if len(chosen) == 0 {
+		return false, fmt.Errorf("no suite matches -suite %s", opts.suite)
+	}
+	dir, err := filepath.Abs(opts.dir)
+	if err != nil {
+		return false, err
+	}
+	t, err := newTree(ctx, dir, chosen)
+	if err != nil {
+		return false, err
+	}
+	var sum verdict
+	for _, s := range chosen {
+		e := expected[s.name]
+		if e == nil {
+			e = &expectation{}
+		}
+		v, err := runSuite(ctx, t, s, e, opts, out)
+		if err != nil {
+			return false, err
+		}
+		sum.passed += v.passed
+		sum.differing += v.differing
+		sum.failed = append(sum.failed, v.failed...)
+		sum.problems = append(sum.problems, v.problems...)
+	}
+	if opts.list {
+		return false, nil
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d differ on purpose\n", sum.passed, len(sum.failed)+len(sum.problems), sum.differing)
+	return len(sum.failed)+len(sum.problems) > 0, nil
+}
+
+func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+	var gone map[string]string
+	var err error
+	if s.outside {
+		if gone, err = t.cut(ctx, s); err != nil {
+			return verdict{}, err
+		}
+	}
+	if err := t.proveSwapped(ctx, s); err != nil {
+		return verdict{}, err
+	}
+	tests, err := t.testsOf(ctx, s)
+	if err != nil {
+		return verdict{}, err
+	}
+	if opts.run != nil {
+		tests = slices.DeleteFunc(tests, func(n testName) bool { return !opts.run.MatchString(n.test) })
+	}
+	if opts.list {
+		for _, n := range tests {
+			fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
+		}
+		printCut(out, s, gone, true)
+		return verdict{}, nil
+	}
+	flags := []string{"-timeout=" + opts.timeout.String()}
+	if opts.race {
+		flags = append(flags, "-race")
+	}
+	verbose := io.Discard
+	if opts.verbose {
+		verbose = out
+	}
+	outcomes, err := runTests(ctx, t.modfile, flags, verbose, tests)
+	if err != nil {
+		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	v := judge(s, e, outcomes, len(gone), opts.run == nil)
+	v.print(out, s, e, gone, opts.verbose)
+	return v, nil
+}
+
+// print writes a line for the suite, and below it what failed, and what was cut.
+func (v verdict) print(out io.Writer, s suite, e *expectation, gone map[string]string, verbose bool) {
+	for _, f := range v.failed {
+		fmt.Fprintf(out, "FAIL %s: %s %s\n", s.name, f.name.pkg, f.name.test)
+		lines := f.output
+		if const40 := 40; !verbose && len(lines) > const40 {
+			fmt.Fprintf(out, "    ... %d lines before; -v for all of them\n", len(lines)-const40)
+			lines = lines[len(lines)-const40:]
+		}
+		for _, l := range lines {
+			fmt.Fprint(out, "    ", l)
+		}
+	}
+	for _, p := range v.problems {
+		fmt.Fprintf(out, "FAIL %s: %s\n", s.name, p)
+	}
+	fmt.Fprintf(out, "%s: %d run, %d passed, %d differ on purpose, %d failed, %d cut\n",
+		s.name, v.run, v.passed, v.differing, v.run-v.passed-v.differing, len(gone))
+	printCut(out, s, gone, verbose)
+}
+
+// printCut says for want of which identifiers tests were cut, and with each also
+// which tests.
+func printCut(out io.Writer, s suite, gone map[string]string, each bool) {
+	if len(gone) == 0 {
+		return
+	}
+	byReason := map[string][]string{}
+	for test, why := range gone {
+		byReason[why] = append(byReason[why], test)
+	}
+	reasons := slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
+		if d := len(byReason[b]) - len(byReason[a]); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var all []string
+	for _, why := range reasons {
+		text := fmt.Sprintf("%s %d", why, len(byReason[why]))
+		if each {
+			slices.Sort(byReason[why])
+			text += " (" + strings.Join(byReason[why], ", ") + ")"
+		}
+		all = append(all, text)
+	}
+	fmt.Fprintf(out, "%s: cut for want of %s\n", s.name, strings.Join(all, ", "))
+}

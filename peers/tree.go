@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A tree is copies of the modules whose packages import client-go's tools/cache,
+// with kinglet's in its place. The go command has them from there by replace
+// directives; it allows no overlay over the module cache.
+//
+// The folder is the same in each run, since the go command compiles a package
+// again if its folder is another.
+type tree struct {
+	dir     string
+	modfile string // for the go command's flag -modfile
+	// ours is the packages that kinglet needs. They are left as they are, since
+	// they could not import kinglet.
+	ours map[string]bool
+}
+
+// newTree copies the modules that the suites need, and swaps the import.
+func newTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
+	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), ours: map[string]bool{}}
+	needs, err := list(ctx, "", "-deps", kinglet)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range needs {
+		t.ours[p.ImportPath] = true
+	}
+	args := []string{"-deps", "-test"}
+	var skip []string
+	for _, s := range suites {
+		args = append(args, s.packages...)
+		if s.outside {
+			skip = append(skip, s.packages...)
+		}
+	}
+	pkgs, err := list(ctx, "", args...)
+	if err != nil {
+		return nil, err
+	}
+	modules := map[string]*goModule{}
+	for _, p := range pkgs {
+		importPath, _, _ := strings.Cut(p.ImportPath, " ")
+		if slices.Contains(p.Imports, clientGo) && p.Module != nil && !p.Module.Main && !isKinglet(importPath) {
+			modules[p.Module.Path] = p.Module
+		}
+	}
+	for _, s := range suites {
+		if s.outside {
+			// Its tests are changed even if nothing imports it.
+			i := slices.IndexFunc(pkgs, func(p goPackage) bool { return p.ImportPath == s.packages[0] })
+			modules[pkgs[i].Module.Path] = pkgs[i].Module
+		}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		return nil, err
+	}
+	sum, err := os.ReadFile("go.sum")
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range modules {
+		if err := t.copy(m, skip); err != nil {
+			return nil, fmt.Errorf("copy module %s: %w", m.Path, err)
+		}
+		mod = fmt.Appendf(mod, "\nreplace %s => %s\n", m.Path, strconv.Quote(t.module(m)))
+	}
+	if err := write(t.modfile, mod); err != nil {
+		return nil, err
+	}
+	return t, write(filepath.Join(dir, "go.sum"), sum)
+}
+
+func isKinglet(importPath string) bool {
+	return strings.HasPrefix(importPath, "github.com/kinglet-go/kinglet/")
+}
+
+func (t *tree) module(m *goModule) string {
+	return filepath.Join(t.dir, filepath.FromSlash(m.Path)+"@"+m.Version)
+}
+
+// copy makes the copy of a module, without the tests of the packages in skip.
+func (t *tree) copy(m *goModule, skip []string) error {
+	if m.Dir == "" {
+		return errors.New("it is not in the module cache")
+	}
+	return filepath.WalkDir(m.Dir, func(from string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(m.Dir, from)
+		if err != nil {
+			return err
+		}
+		to := filepath.Join(t.module(m), rel)
+		if d.IsDir() {
+			return os.MkdirAll(to, 0o777)
+		}
+		pkg := path.Join(m.Path, filepath.ToSlash(filepath.Dir(rel)))
+		if strings.HasSuffix(rel, "_test.go") && slices.Contains(skip, pkg) {
+			return nil // cut decides what becomes of it
+		}
+		text, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		if strings.HasSuffix(rel, ".go") && (!t.ours[pkg] || strings.HasSuffix(rel, "_test.go")) && !strings.Contains(rel, "testdata") {
+			if text, err = swapImport(from, text); err != nil {
+				return err
+			}
+		}
+		return write(to, text)
+	})
+}
+
+// write writes a file, unless it has that text already.
+func write(path string, text []byte) error {
+	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, text) {
+		return nil
+	}
+	return os.WriteFile(path, text, 0o666)
+}
