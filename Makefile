@@ -67,11 +67,11 @@ borrowed:
 # Tests that others wrote for client-go's tools/cache, over kinglet's cache:
 # client-go's own, and those of what is built on it. Their sources come from the
 # module cache. PEERS="-suite client-go -run Watch" for some of them.
-.PHONY: peers $(BIN)/peers-program
-$(BIN)/peers-program:
+.PHONY: peers $(BIN)/peers
+$(BIN)/peers:
 	GOWORK=off $(GO) build -C peers -o $@ .
-peers: $(BIN)/peers-program
-	cd peers && $< $(PEERS)
+peers: $(BIN)/peers $(BIN)/kinglet-cluster
+	cd peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster $(PEERS)
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)

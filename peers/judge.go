@@ -10,6 +10,7 @@ import (
 // A verdict is what a suite has come to.
 type verdict struct {
 	run, passed, differing int
+	skipped                int // by themselves; they do not count as run
 	failed                 []failure
 	// problems are failures of the suite as a whole.
 	problems []string
@@ -30,7 +31,7 @@ func judge(s suite, e *expectation, outcomes map[testName]outcome, cut int, whol
 	// A test with failing subtests fails by them alone.
 	bySubtest := map[testName]bool{}
 	for _, n := range names {
-		if !outcomes[n].passed {
+		if !outcomes[n].passed && !n.spec {
 			for parent := n; ; {
 				i := strings.LastIndexByte(parent.test, '/')
 				if i < 0 {
@@ -57,6 +58,10 @@ func judge(s suite, e *expectation, outcomes map[testName]outcome, cut int, whol
 	}
 	for _, n := range names {
 		if n != n.top() {
+			continue
+		}
+		if outcomes[n].skipped {
+			v.skipped++
 			continue
 		}
 		v.run++

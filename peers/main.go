@@ -15,6 +15,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
 type options struct {
@@ -25,6 +27,7 @@ type options struct {
 	race    bool
 	timeout time.Duration
 	dir     string
+	cluster string
 }
 
 func main() {
@@ -68,8 +71,9 @@ func parseFlags(args []string) (options, error) {
 	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
 	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
 	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
-	flags.DurationVar(&opts.timeout, "timeout", 3*time.Minute, "time that the tests of one package may take")
-	flags.StringVar(&opts.dir, "dir", "../bin/peers", "folder for the changed copies of their sources")
+	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "time that one test may take; it fails after that")
+	flags.StringVar(&opts.dir, "dir", "../bin/peers-sources", "folder for the changed copies of their sources")
+	flags.StringVar(&opts.cluster, "cluster", "", "kinglet-cluster `program`; built if there is none")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
@@ -105,10 +109,11 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	if err != nil {
 		return false, err
 	}
-	t, err := newTree(ctx, dir, chosen)
+	t, unlock, err := newTree(ctx, dir, suites)
 	if err != nil {
 		return false, err
 	}
+	defer unlock()
 	var sum verdict
 	for _, s := range chosen {
 		e := expected[s.name]
@@ -156,21 +161,56 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 		printCut(out, s, gone, true)
 		return verdict{}, nil
 	}
-	flags := []string{"-timeout=" + opts.timeout.String()}
+	r := runner{modfile: t.modfile, limit: opts.timeout, verbose: io.Discard}
 	if opts.race {
-		flags = append(flags, "-race")
+		r.flags = append(r.flags, "-race")
 	}
-	verbose := io.Discard
 	if opts.verbose {
-		verbose = out
+		r.verbose = out
 	}
-	outcomes, err := runTests(ctx, t.modfile, flags, verbose, tests)
+	outcomes, err := r.runSuite(ctx, s, opts, tests)
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
 	}
 	v := judge(s, e, outcomes, len(gone), opts.run == nil)
 	v.print(out, s, e, gone, opts.verbose)
 	return v, nil
+}
+
+// runSuite runs the tests of a suite, on a control plane if it needs one.
+func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []testName) (_ map[testName]outcome, err error) {
+	if s.cluster {
+		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster})
+		if startErr != nil {
+			return nil, startErr
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
+	}
+	if s.specs == "" {
+		return r.run(ctx, tests)
+	}
+	report := filepath.Join(filepath.Dir(r.modfile), "specs.json")
+	if err := os.Remove(report); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	specs := r
+	specs.limit *= 20
+	specs.args = []string{"-ginkgo.json-report=" + report}
+	if opts.run != nil {
+		specs.args = append(specs.args, "-ginkgo.focus="+opts.run.String())
+	}
+	i := testName{pkg: s.packages[0], test: s.specs}
+	outcomes, err := specs.run(ctx, []testName{i})
+	if err != nil {
+		return nil, err
+	}
+	if err := addSpecs(outcomes, i, report); err != nil {
+		return nil, err
+	}
+	others, err := r.run(ctx, slices.DeleteFunc(tests, func(n testName) bool { return n == i }))
+	maps.Copy(outcomes, others)
+	return outcomes, err
 }
 
 // print writes a line for the suite, and below it what failed, and what was cut.
@@ -189,8 +229,8 @@ func (v verdict) print(out io.Writer, s suite, e *expectation, gone map[string]s
 	for _, p := range v.problems {
 		fmt.Fprintf(out, "FAIL %s: %s\n", s.name, p)
 	}
-	fmt.Fprintf(out, "%s: %d run, %d passed, %d differ on purpose, %d failed, %d cut\n",
-		s.name, v.run, v.passed, v.differing, v.run-v.passed-v.differing, len(gone))
+	fmt.Fprintf(out, "%s: %d run, %d passed, %d differ on purpose, %d failed, %d skipped, %d cut\n",
+		s.name, v.run, v.passed, v.differing, v.run-v.passed-v.differing, v.skipped, len(gone))
 	printCut(out, s, gone, verbose)
 }
 

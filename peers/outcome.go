@@ -11,16 +11,22 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
-// A testName is a test or a subtest of a package.
-type testName struct{ pkg, test string }
+// A testName is a test or a subtest of a package, or a Ginkgo spec.
+type testName struct {
+	pkg, test string
+	spec      bool
+}
 
 // top returns the test that the name is a subtest of, or the name itself.
 func (n testName) top() testName {
-	top, _, _ := strings.Cut(n.test, "/")
-	return testName{n.pkg, top}
+	if !n.spec {
+		n.test, _, _ = strings.Cut(n.test, "/")
+	}
+	return n
 }
 
 // An outcome is what became of a test.
@@ -45,6 +51,7 @@ type record struct {
 	outcomes map[testName]outcome
 	output   map[testName][]string // under testName{pkg, ""} that of no test
 	began    map[testName]bool
+	running  running
 	build    []string // what the compiler said
 	verbose  io.Writer
 }
@@ -62,18 +69,24 @@ func (r *record) read(in io.Reader) error {
 }
 
 func (r *record) add(e event) {
-	name := testName{e.Package, e.Test}
+	name := testName{pkg: e.Package, test: e.Test}
 	switch e.Action {
 	case "build-output":
 		r.build = append(r.build, e.Output)
 	case "run":
 		r.began[name] = true
+		r.running.start(name)
+	case "cont":
+		r.running.start(name)
+	case "pause":
+		r.running.end(name)
 	case "output":
 		if _, err := io.WriteString(r.verbose, e.Output); err != nil {
 			r.verbose = io.Discard // A reader who is gone is no reason to stop.
 		}
 		r.output[name] = append(r.output[name], e.Output)
 	case "pass", "fail", "skip":
+		r.running.end(name)
 		r.outcomes[name] = outcome{
 			passed: e.Action != "fail", skipped: e.Action == "skip",
 			elapsed: time.Duration(e.Elapsed * float64(time.Second)),
@@ -88,24 +101,34 @@ func (r *record) failedOutsideOfTests() map[testName]outcome {
 	for name, o := range r.outcomes {
 		if name.test == "" && !o.passed {
 			o.output = r.output[name]
-			failed[testName{name.pkg, "TestMain"}] = o
+			failed[testName{pkg: name.pkg, test: "TestMain"}] = o
 		}
 	}
 	for name := range r.began {
 		if !r.outcomes[name].passed {
-			delete(failed, testName{name.pkg, "TestMain"})
+			delete(failed, testName{pkg: name.pkg, test: "TestMain"})
 		}
 	}
 	return failed
 }
 
-// runTests runs the tests named, of one or more packages, and returns what
+// A runner runs tests with go test.
+type runner struct {
+	modfile string
+	flags   []string      // of go test
+	args    []string      // of the tests' program
+	env     []string      // of both, beyond our own
+	limit   time.Duration // for one test
+	verbose io.Writer     // gets what the tests write
+}
+
+// run runs the tests named, of one or more packages, and returns what
 // became of each of them and of their subtests. A test that ends the process
 // fails; those that it has kept from running are run without it.
-func runTests(ctx context.Context, modfile string, flags []string, verbose io.Writer, want []testName) (map[testName]outcome, error) {
+func (r runner) run(ctx context.Context, want []testName) (map[testName]outcome, error) {
 	all := map[testName]outcome{}
 	for len(want) > 0 {
-		rec, err := runOnce(ctx, modfile, flags, verbose, want)
+		rec, err := r.once(ctx, want)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +152,7 @@ func runTests(ctx context.Context, modfile string, flags []string, verbose io.Wr
 		}
 		// Each of them alone, to see which has ended the process.
 		for _, n := range lost {
-			one, err := runTests(ctx, modfile, flags, verbose, []testName{n})
+			one, err := r.run(ctx, []testName{n})
 			if err != nil {
 				return nil, err
 			}
@@ -141,8 +164,8 @@ func runTests(ctx context.Context, modfile string, flags []string, verbose io.Wr
 	return all, nil
 }
 
-// runOnce runs go test once over the tests named.
-func runOnce(ctx context.Context, modfile string, flags []string, verbose io.Writer, want []testName) (*record, error) {
+// once runs go test once over the tests named.
+func (r runner) once(ctx context.Context, want []testName) (*record, error) {
 	var pkgs, tests []string
 	for _, n := range want {
 		pkgs = append(pkgs, n.pkg)
@@ -150,10 +173,22 @@ func runOnce(ctx context.Context, modfile string, flags []string, verbose io.Wri
 	}
 	slices.Sort(pkgs)
 	slices.Sort(tests)
-	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-modfile=" + modfile,
-		"-run=^(" + strings.Join(slices.Compact(tests), "|") + ")$"}, flags...)
-	rec := &record{outcomes: map[testName]outcome{}, output: map[testName][]string{}, began: map[testName]bool{}, verbose: verbose}
-	err := runGo(ctx, goCommand(ctx, append(args, slices.Compact(pkgs)...)...), rec.read)
+	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=1h", "-modfile=" + r.modfile,
+		"-run=^(" + strings.Join(slices.Compact(tests), "|") + ")$"}, r.flags...)
+	rec := &record{outcomes: map[testName]outcome{}, output: map[testName][]string{}, began: map[testName]bool{}, verbose: r.verbose}
+	args = append(args, slices.Compact(pkgs)...)
+	if len(r.args) > 0 {
+		args = append(append(args, "-args"), r.args...)
+	}
+	cmd := goCommand(ctx, args...)
+	cmd.Env = append(cmd.Env, r.env...)
+	err := runGo(ctx, cmd, func(out io.Reader) error {
+		defer rec.running.watch(r.limit, func() {
+			// The tests' process prints its goroutines and ends; go test waits for it.
+			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT)
+		})()
+		return rec.read(out)
+	})
 	if len(rec.build) > 0 {
 		return nil, fmt.Errorf("the suite does not compile over kinglet:\n%s", strings.Join(rec.build, ""))
 	}

@@ -2,20 +2,88 @@ package main
 
 // A suite is a set of tests that was written for client-go's tools/cache.
 type suite struct {
-	name string
-	// packages are import paths, or patterns that end in "/...".
-	packages []string
+	name     string
+	packages []string // by import path
 	// outside is for client-go's own tests, which are in the package that they
-	// test. They are cut to what compiles from outside of it.
+	// test. They are cut to what compiles outside of it.
 	outside bool
+	// cluster is for tests that need a control plane, by the environment
+	// variables of controller-runtime's envtest.
+	cluster bool
+	// specs is the one test of a package which runs all of its Ginkgo specs. Each
+	// of these counts as a test.
+	specs string
 }
 
-// The order is that of the output: the shortest first.
+// The order is that of the output.
 var suites = []suite{
 	{
 		name:     "client-go/cache",
 		packages: []string{clientGo},
 		outside:  true,
+	},
+	{
+		name: "client-go/neighbours",
+		packages: []string{
+			"k8s.io/client-go/dynamic/dynamicinformer",
+			"k8s.io/client-go/dynamic/dynamiclister",
+			"k8s.io/client-go/kubernetes_test",
+			"k8s.io/client-go/metadata/metadatainformer",
+			"k8s.io/client-go/metadata/metadatalister",
+			"k8s.io/client-go/tools/watch",
+			"k8s.io/client-go/util/certificate/csr",
+		},
+	},
+	{
+		name: "endpointslice",
+		packages: []string{
+			"k8s.io/endpointslice",
+			"k8s.io/endpointslice/util",
+		},
+	},
+	{
+		name: "apiserver",
+		packages: []string{
+			"k8s.io/apiserver/pkg/admission/configuration",
+			"k8s.io/apiserver/pkg/admission/initializer",
+			"k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle",
+			"k8s.io/apiserver/pkg/admission/plugin/policy/generic",
+			"k8s.io/apiserver/pkg/admission/plugin/policy/internal/generic",
+			"k8s.io/apiserver/pkg/admission/plugin/policy/mutating",
+			"k8s.io/apiserver/pkg/admission/plugin/policy/validating",
+			"k8s.io/apiserver/pkg/admission/plugin/resourcequota",
+			"k8s.io/apiserver/pkg/admission/plugin/webhook/generic",
+			"k8s.io/apiserver/pkg/admission/plugin/webhook/mutating",
+			"k8s.io/apiserver/pkg/admission/plugin/webhook/validating",
+			"k8s.io/apiserver/pkg/authentication/request/headerrequest",
+			"k8s.io/apiserver/pkg/quota/v1/generic",
+			"k8s.io/apiserver/pkg/server/dynamiccertificates",
+			"k8s.io/apiserver/pkg/util/flowcontrol",
+			"k8s.io/apiserver/pkg/util/peerproxy",
+			"k8s.io/apiserver/pkg/util/proxy",
+		},
+	},
+	{
+		name: "apiserver/cacher",
+		packages: []string{
+			"k8s.io/apiserver/pkg/storage/cacher",
+			"k8s.io/apiserver/pkg/storage/cacher/store",
+		},
+	},
+	{
+		name: "kube-aggregator",
+		packages: []string{
+			"k8s.io/kube-aggregator/pkg/apiserver",
+			"k8s.io/kube-aggregator/pkg/controllers/autoregister",
+			"k8s.io/kube-aggregator/pkg/controllers/status/local",
+			"k8s.io/kube-aggregator/pkg/controllers/status/remote",
+		},
+	},
+	{
+		name:     "controller-runtime/cache",
+		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		cluster:  true,
+		specs:    "TestSource",
 	},
 }
 

@@ -24,7 +24,7 @@ func (t *tree) testsOf(ctx context.Context, s suite) ([]testName, error) {
 			}
 			for _, d := range file.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && isTest(fn.Name.Name) {
-					tests = append(tests, testName{p.ImportPath, fn.Name.Name})
+					tests = append(tests, testName{pkg: p.ImportPath, test: fn.Name.Name})
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // A tree is copies of the modules whose packages import client-go's tools/cache,
@@ -28,8 +29,36 @@ type tree struct {
 	ours map[string]bool
 }
 
-// newTree copies the modules that the suites need, and swaps the import.
-func newTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
+// newTree copies the modules that the suites need, and swaps the import. Until
+// unlock is called, no other process can have a tree in that folder.
+func newTree(ctx context.Context, dir string, suites []suite) (_ *tree, unlock func(), err error) {
+	if unlock, err = lock(dir); err != nil {
+		return nil, nil, err
+	}
+	t, err := fillTree(ctx, dir, suites)
+	if err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return t, unlock, nil
+}
+
+func lock(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another run uses the folder %s; choose one with -dir: %w", dir, err), f.Close())
+	}
+	// Closing releases the lock, and cannot lose anything.
+	return func() { _ = f.Close() }, nil
+}
+
+func fillTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
 	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), ours: map[string]bool{}}
 	needs, err := list(ctx, "", "-deps", kinglet)
 	if err != nil {
@@ -63,9 +92,6 @@ func newTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
 			i := slices.IndexFunc(pkgs, func(p goPackage) bool { return p.ImportPath == s.packages[0] })
 			modules[pkgs[i].Module.Path] = pkgs[i].Module
 		}
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, err
 	}
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
