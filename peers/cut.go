@@ -70,7 +70,7 @@ func (t *tree) cut(ctx context.Context, s suite) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text, err = outside(name, text); err != nil {
+		if text, err = t.outside(name, text); err != nil {
 			return nil, err
 		}
 		// What constructors return is asserted to be the type behind the
@@ -108,16 +108,16 @@ func (t *tree) cut(ctx context.Context, s suite) (map[string]string, error) {
 }
 
 // outside moves a file out of its package: package cache becomes package
-// cache_test, and its names come from kinglet by a dot import. Lines keep their
+// cache_test, and its names come from the tree's cache by a dot import. Lines keep their
 // numbers.
-func outside(path string, text []byte) ([]byte, error) {
+func (t *tree) outside(path string, text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, text, parser.PackageClauseOnly)
 	if err != nil {
 		return nil, err
 	}
 	end := fset.Position(file.Name.End()).Offset
-	return slices.Concat(text[:end], []byte("_test; import . "+strconv.Quote(kinglet)), text[end:]), nil
+	return slices.Concat(text[:end], []byte("_test; import . "+strconv.Quote(t.cache)), text[end:]), nil
 }
 
 func (c *cutting) parse() error {

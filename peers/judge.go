@@ -23,7 +23,7 @@ type failure struct {
 
 // judge compares outcomes with what is expected. With whole, every test of the
 // suite was to run.
-func judge(s suite, e *expectation, outcomes map[testName]outcome, cut int, whole bool) verdict {
+func judge(e *expectation, outcomes map[testName]outcome, cut int, whole bool) verdict {
 	var v verdict
 	names := slices.SortedFunc(maps.Keys(outcomes), func(a, b testName) int {
 		return strings.Compare(a.pkg+" "+a.test, b.pkg+" "+b.test)
@@ -75,7 +75,7 @@ func judge(s suite, e *expectation, outcomes map[testName]outcome, cut int, whol
 	}
 	for _, d := range e.differences {
 		// Of a test that was not asked for nothing is known.
-		ran := slices.ContainsFunc(names, func(n testName) bool { return n.test == d.test })
+		ran := slices.ContainsFunc(names, func(n testName) bool { return n.test == d.test && !outcomes[n].skipped })
 		switch {
 		case d.seen || !whole && !ran:
 		case ran:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -24,6 +25,9 @@ import (
 type tree struct {
 	dir     string
 	modfile string // for the go command's flag -modfile
+	// cache is the package that the tests run over: kinglet, or clientGo to see
+	// what they do there.
+	cache string
 	// ours is the packages that kinglet needs. They are left as they are, since
 	// they could not import kinglet.
 	ours map[string]bool
@@ -31,11 +35,11 @@ type tree struct {
 
 // newTree copies the modules that the suites need, and swaps the import. Until
 // unlock is called, no other process can have a tree in that folder.
-func newTree(ctx context.Context, dir string, suites []suite) (_ *tree, unlock func(), err error) {
+func newTree(ctx context.Context, dir, cache string, suites []suite) (_ *tree, unlock func(), err error) {
 	if unlock, err = lock(dir); err != nil {
 		return nil, nil, err
 	}
-	t, err := fillTree(ctx, dir, suites)
+	t, err := fillTree(ctx, dir, cache, suites)
 	if err != nil {
 		unlock()
 		return nil, nil, err
@@ -58,8 +62,8 @@ func lock(dir string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-func fillTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
-	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), ours: map[string]bool{}}
+func fillTree(ctx context.Context, dir, cache string, suites []suite) (*tree, error) {
+	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), cache: cache, ours: map[string]bool{}}
 	needs, err := list(ctx, "", "-deps", kinglet)
 	if err != nil {
 		return nil, err
@@ -101,7 +105,8 @@ func fillTree(ctx context.Context, dir string, suites []suite) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range modules {
+	for _, path := range slices.Sorted(maps.Keys(modules)) {
+		m := modules[path]
 		if err := t.copy(m, skip); err != nil {
 			return nil, fmt.Errorf("copy module %s: %w", m.Path, err)
 		}
@@ -147,7 +152,7 @@ func (t *tree) copy(m *goModule, skip []string) error {
 			return err
 		}
 		if strings.HasSuffix(rel, ".go") && (!t.ours[pkg] || strings.HasSuffix(rel, "_test.go")) && !strings.Contains(rel, "testdata") {
-			if text, err = swapImport(from, text); err != nil {
+			if text, err = t.swapImport(from, text); err != nil {
 				return err
 			}
 		}
