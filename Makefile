@@ -36,16 +36,19 @@ vet:
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
 	$(GO) vet -tags mutants ./internal/mutant ./kinglettest/torture
+	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
 staticcheck: $(BIN)/staticcheck
 	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
 	$(BIN)/staticcheck -tags e2e ./e2e/...
 	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
+	@echo "staticcheck peers"; cd peers && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
 unit:
 	@for m in $(MODULES); do echo "test $$m"; $(GO) test -C $$m -race -timeout 10m ./... || exit 1; done
+	@echo "test peers"; GOWORK=off $(GO) test -C peers -race -timeout 10m ./...
 
 # Each fuzz target in turn, by a number of inputs: a run by the clock may end
 # in the midst of one, which counts as a failure. FUZZ=1000000x for a long one.
@@ -65,13 +68,18 @@ borrowed:
 	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 # Tests that others wrote for client-go's tools/cache, over kinglet's cache:
-# client-go's own, and those of what is built on it. Their sources come from the
-# module cache. PEERS="-suite client-go -run Watch" for some of them.
-.PHONY: peers $(BIN)/peers
+# client-go's own, those of Kubernetes' libraries, and controller-runtime's.
+# PEERS="-suite apiserver -run Quota" for some of them; peers/doc.go says more.
+# peers-cache is client-go's alone, which need no control plane.
+.PHONY: peers peers-cache $(BIN)/peers
 $(BIN)/peers:
 	GOWORK=off $(GO) build -C peers -o $@ .
+
 peers: $(BIN)/peers $(BIN)/kinglet-cluster
 	cd peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster $(PEERS)
+
+peers-cache: $(BIN)/peers
+	cd peers && $(BIN)/peers -suite ^client-go/ $(PEERS)
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)

@@ -1,8 +1,45 @@
 // Command peers runs tests that others wrote for client-go's tools/cache over
-// kinglet's package cache: client-go's own, and those of what is built on it.
+// kinglet's package cache, and compares what they come to with a list.
 //
-// Their sources come from the Go module cache, at the versions in go.mod, and
-// are copied with one import changed; see tree. What differs on purpose is in
-// expected.txt. A test that fails and is not there fails the command, and so does
-// one that is there and passes.
+// The suites are in suite.go: client-go's own tests of tools/cache, the packages
+// of client-go that stand on it (dynamic and metadata informers, tools/watch),
+// Kubernetes' libraries whose tests run informers (admission, quota, the watch
+// cache, flow control, the peer proxy, endpoint slices, the aggregator), and the
+// specs of controller-runtime's pkg/cache on a real control plane. Their versions
+// are in go.mod, and their sources come from the module cache: nothing of theirs
+// is checked in.
+//
+// # How the tests come to run over kinglet
+//
+// Each module that imports client-go's tools/cache is copied into a folder below
+// bin, with kinglet's import path in the place of client-go's; tests, informer
+// factories, listers, everything (tree.go, swap.go). Packages that kinglet itself
+// imports are left as they are. Replace directives then lead the go command to the
+// copies. Before a suite runs, go list has to show that no package that is linked
+// with it imports client-go's tools/cache, other than kinglet's own: so every
+// informer, reflector and store of the suite is kinglet's. That holds for
+// controller-runtime too, whose Options.NewInformer has kinglet's constructor as
+// its default then.
+//
+// client-go's own tests are in the package that they test. They are moved out of
+// it, and type-checked: what names something unexported is cut, and so is what
+// needs that (cut.go). The output says how many tests that were, and for want of
+// which names.
+//
+// # What is expected
+//
+// expected.txt pins how many tests each suite runs, and lists those that fail on
+// purpose, each with a reason and with the words by which cache/doc.go describes
+// the difference. A test fails the command if it fails and is not on the list, and
+// if it is on the list and passes.
+//
+// A test that ends its process, or runs longer than -timeout, fails alone: those
+// that it has kept from running are run without it.
+//
+// # When a test fails
+//
+//	make peers PEERS="-suite client-go/cache -run TestReflectorResync -v"
+//	make peers PEERS="-suite client-go/cache -run TestReflectorResync -client-go"
+//
+// The second runs the same test over client-go's cache.
 package main
