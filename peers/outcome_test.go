@@ -14,12 +14,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newRecord() *record {
-	return &record{outcomes: map[testName]outcome{}, output: map[testName][]string{}, began: map[testName]bool{}, verbose: io.Discard}
-}
-
 func TestAPackageThatFailsThoughItsTestsPassIsAFailure(t *testing.T) {
-	rec := newRecord()
+	rec := newRecord(io.Discard)
 	err := rec.read(strings.NewReader(`
 		{"Action":"run","Package":"p","Test":"TestA"}
 		{"Action":"pass","Package":"p","Test":"TestA"}
