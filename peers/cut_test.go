@@ -91,24 +91,6 @@ func TestAFileMovesOutOfItsPackage(t *testing.T) {
 	}
 }
 
-func TestOneImportIsSwapped(t *testing.T) {
-	tr := &tree{cache: kinglet}
-	for before, after := range map[string]string{
-		"import \"k8s.io/client-go/tools/cache\"":                                              "import \"" + kinglet + "\"",
-		"import c \"k8s.io/client-go/tools/cache\" // k8s.io/client-go/tools/cache":            "import c \"" + kinglet + "\" // k8s.io/client-go/tools/cache",
-		"import \"k8s.io/client-go/tools/cache/synctrack\"":                                    "import \"k8s.io/client-go/tools/cache/synctrack\"",
-		"import a \"k8s.io/client-go/tools/cache\"\nimport b \"k8s.io/client-go/tools/cache\"": "import a \"" + kinglet + "\"\nimport b \"" + kinglet + "\"",
-	} {
-		text, err := tr.swapImport("a.go", []byte("package p\n"+before+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := "package p\n" + after + "\n"; string(text) != want {
-			t.Errorf("got %q, want %q", text, want)
-		}
-	}
-}
-
 func TestGoTestRunsWhatIsNamedLikeATest(t *testing.T) {
 	for name, want := range map[string]bool{"TestA": true, "Test": true, "Test_a": true, "Testing": false, "TestMain": false, "BenchmarkA": false} {
 		if isTest(name) != want {
