@@ -23,7 +23,7 @@ type expectation struct {
 type difference struct {
 	test   string
 	reason string
-	row    string // words of cache/doc.go that say so
+	row    string // words of cache/doc.go about it, or "client-go"
 	line   int    // of expected.txt
 	seen   bool
 }
@@ -64,7 +64,7 @@ func parseExpected(text, doc string) (map[string]*expectation, error) {
 			if d.test == "" || d.reason == "" {
 				return nil, wrong("a difference needs a test and a reason")
 			}
-			if row := words(d.row); row == "" || !strings.Contains(doc, row) {
+			if row := words(d.row); row != "client-go" && (row == "" || !strings.Contains(doc, row)) {
 				return nil, wrong("cache/doc.go does not have the words %q", d.row)
 			}
 			e.differences = append(e.differences, d)

@@ -189,11 +189,19 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 // runSuite runs the tests of a suite, on a control plane if it needs one.
 func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []testName) (_ map[testName]outcome, err error) {
 	if s.cluster {
+		// All that the tests need is compiled first: on two cores, a control plane
+		// beside the compiler is slow to start.
+		if _, err := list(ctx, r.modfile, append([]string{"-export", "-deps", "-test"}, s.packages...)...); err != nil {
+			return nil, err
+		}
 		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster})
 		if startErr != nil {
 			return nil, startErr
 		}
 		defer func() { err = errors.Join(err, stop()) }()
+		if err := likeEnvtest(ctx, c); err != nil {
+			return nil, err
+		}
 		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
 	}
 	if s.specs == "" {
@@ -222,17 +230,20 @@ func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []tes
 	return outcomes, err
 }
 
+// shown is how many lines of a failing test's output are printed without -v.
+const shown = 40
+
 // print writes a line for the suite, and below it what failed, and what was cut.
 func (v verdict) print(out io.Writer, s suite, e *expectation, gone map[string]string, verbose bool) {
 	for _, f := range v.failed {
 		fmt.Fprintf(out, "FAIL %s: %s %s\n", s.name, f.name.pkg, f.name.test)
-		lines := f.output
-		if const40 := 40; !verbose && len(lines) > const40 {
-			fmt.Fprintf(out, "    ... %d lines before; -v for all of them\n", len(lines)-const40)
-			lines = lines[len(lines)-const40:]
+		lines := strings.Split(strings.TrimRight(strings.Join(f.output, ""), "\n"), "\n")
+		if n := len(lines) - shown; !verbose && n > 0 {
+			// The reason may stand at either end.
+			lines = slices.Concat(lines[:shown/2], []string{fmt.Sprintf("... %d lines; -v for all of them", n)}, lines[len(lines)-shown/2:])
 		}
 		for _, l := range lines {
-			fmt.Fprint(out, "    ", l)
+			fmt.Fprintln(out, "    "+l)
 		}
 	}
 	for _, p := range v.problems {
