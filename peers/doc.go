@@ -34,7 +34,8 @@
 // if it is on the list and passes.
 //
 // A test that ends its process, or runs longer than -timeout, fails alone: those
-// that it has kept from running are run without it.
+// that it has kept from running are run without it. A process of a suite has 4 GB
+// of memory.
 //
 // # When a test fails
 //

@@ -31,7 +31,15 @@ type options struct {
 	cache   string
 }
 
+// memory bounds each process of a suite, so that one that grows without end
+// takes itself down and not the machine.
+const memory = 4 << 30
+
 func main() {
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: memory, Max: memory}); err != nil {
+		fmt.Fprintln(os.Stderr, "peers: bound the memory:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	opts, err := parseFlags(os.Args[1:])
