@@ -50,11 +50,7 @@ type rig struct {
 func newRig(t *testing.T, opts kinglet.Options[pod], pods ...pod) *rig {
 	t.Helper()
 	r := &rig{t: t, src: source.NewStatic(pods...), ended: make(chan error, 1)}
-	opts.OnError = func(err error) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.errs = append(r.errs, err)
-	}
+	opts.OnError = r.report
 	inf, err := kinglet.New[pod](r.src, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -78,6 +74,12 @@ func (r *rig) end() {
 	if err := <-r.ended; err != nil {
 		r.t.Error("Run returned", err)
 	}
+}
+
+func (r *rig) report(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.errs = append(r.errs, err)
 }
 
 func (r *rig) errors() []error {

@@ -3,7 +3,6 @@ package kinglet
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 	"weak"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -115,10 +114,18 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	for i := range events {
 		ev := &events[i]
 		switch {
+		case otherKind(ev.Err):
+			w.ops = m.refuseOther(w.ops, ev)
+			healthy = healthy && m.quarantine.empty()
+			continue
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// What a delete carries matters less than that it is one: an
 			// object that does not decode any more is deleted all the same.
-			last := ev.Err == nil && (healthy || !m.another(w.ops, ev))
+			another := m.another(w.ops, ev)
+			if another && !m.quarantine.has(ev.Key) {
+				continue // old news: what is held was created after it
+			}
+			last := ev.Err == nil && !another
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Delete: true, HasObject: last, Object: ev.Object,
 				ResourceVersion: ev.ResourceVersion,
@@ -157,19 +164,6 @@ func replayed[T any](ev *source.Event[T]) bool {
 	return ev.Type == source.Added && ev.ResourceVersion == ""
 }
 
-// another says that a delete is about an object of which no version could be
-// taken in: what is held under its key is one before it, whose own delete was
-// covered by that.
-func (m *mirror[T]) another(ops []store.Op[T], ev *source.Event[T]) bool {
-	for i := len(ops) - 1; i >= 0; i-- {
-		if op := &ops[i]; op.Key == ev.Key {
-			return !op.Delete && m.areTwo(op.Object, ev.Object)
-		}
-	}
-	held, ok := m.store.Get(ev.Key)
-	return ok && m.areTwo(held, ev.Object)
-}
-
 // workspace returns an empty one for so many events.
 func (m *mirror[T]) workspace(events int) *workspace[T] {
 	if events <= keepBatch {
@@ -188,29 +182,6 @@ func (w *workspace[T]) empty() {
 	clear(w.ops)
 	clear(w.changes)
 	w.ops, w.changes = w.ops[:0], w.changes[:0]
-}
-
-// refuse quarantines a version that cannot be taken in. The last good one
-// stays, unless the user wants it removed, which adds to ops.
-func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
-	_, held := m.store.Get(item.Key)
-	if mutant.On(mutant.DropUndecodable) {
-		return ops
-	}
-	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
-	m.reportItem(item)
-	if held && m.remove {
-		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
-	}
-	return ops
-}
-
-// reportItem reports what is wrong with an item, unless nobody can say which
-// object it is: that the reflector reports, and heals.
-func (m *mirror[T]) reportItem(item *source.Item[T]) {
-	if item.Key != (store.Key{}) {
-		m.report(item.Err)
-	}
 }
 
 // Replace takes a list: the whole state of the scope at one version.
@@ -256,55 +227,6 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 		m.hub.Synced()
 		m.firstList()
 	}
-}
-
-// refuseAll quarantines those items of a list that cannot be taken in, and
-// returns what is to stay in spite of the list: their last good versions.
-func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
-	m.quarantine.reset(scope)
-	unreadable := false
-	for _, page := range pages {
-		for i := range page {
-			it := &page[i]
-			if it.Err == nil {
-				m.detector.Entering(it.Key, it.Object)
-				continue
-			}
-			unreadable = unreadable || it.Key == (store.Key{})
-			obj, memo, held := m.store.Held(it.Key)
-			m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
-			m.reportItem(it)
-			if held && !m.remove {
-				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
-			}
-		}
-	}
-	if unreadable {
-		// One of the objects held may be the one that could not be told: to
-		// sweep would send a delete for something alive. Those that the list
-		// does not name stay until a relist that can be read.
-		kept = m.keepUnnamed(scope, kept, pages)
-	}
-	return kept
-}
-
-// keepUnnamed adds a put of every object of the scope that no item names.
-func (m *mirror[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][]source.Item[T]) []store.Op[T] {
-	named := make(map[store.Key]struct{})
-	for _, page := range pages {
-		for i := range page {
-			named[page[i].Key] = struct{}{}
-		}
-	}
-	for key := range m.store.Keys() {
-		if _, ok := named[key]; ok || !scope.Has(key) {
-			continue
-		}
-		if obj, memo, held := m.store.Held(key); held {
-			kept = append(kept, store.Op[T]{Key: key, Object: obj, Memo: memo})
-		}
-	}
-	return kept
 }
 
 // Bookmark moves the version forward.

@@ -53,6 +53,21 @@ func (q *quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.entries[key] = Quarantined{Key: key, Err: err, Since: now, Stale: stale}
 }
 
+// failed counts a version that failed and is no state of any key's object.
+func (q *quarantine) failed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.failures++
+}
+
+// has reports whether a key's latest version may be missing in the store.
+func (q *quarantine) has(key store.Key) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	_, known := q.entries[key]
+	return known || q.overflow > 0
+}
+
 // clear takes a key off the list: a good version or a delete arrived.
 func (q *quarantine) clear(key store.Key) {
 	q.mu.Lock()

@@ -81,6 +81,8 @@ func (s *storeSink) Apply(_ store.Scope, events []source.Event[any], version str
 
 func (s *storeSink) apply(event *source.Event[any]) error {
 	switch {
+	case otherKind(event.Err):
+		return event.Err // of another object
 	case event.Err != nil && event.Type == source.Deleted:
 		// It is gone, whether or not its last state can be read.
 		if obj, ok := s.held(event.Key); ok {
@@ -110,8 +112,15 @@ func (s *storeSink) named(event *source.Event[any], err error) error {
 // where the store can be asked for it.
 func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
 	total := 0
+	// there has the keys of those that can be read, if some are of another kind.
+	var there map[store.Key]bool
 	for _, page := range pages {
 		total += len(page)
+		for i := range page {
+			if there == nil && otherKind(page[i].Err) {
+				there = keysOf(pages)
+			}
+		}
 	}
 	list := make([]any, 0, total)
 	for p, page := range pages {
@@ -122,6 +131,9 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 				continue
 			}
 			s.report(item.Err)
+			if there[item.Key] {
+				continue
+			}
 			if obj, ok := s.held(item.Key); ok {
 				list = append(list, obj)
 			}
@@ -138,6 +150,25 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 	default:
 		close(s.listed)
 	}
+}
+
+// keysOf are the keys of all objects of a list that could be read.
+func keysOf(pages [][]source.Item[any]) map[store.Key]bool {
+	keys := map[store.Key]bool{}
+	for _, page := range pages {
+		for i := range page {
+			if page[i].Err == nil {
+				keys[page[i].Key] = true
+			}
+		}
+	}
+	return keys
+}
+
+// otherKind is whether an object of another kind came where one was due.
+func otherKind(err error) bool {
+	_, is := errors.AsType[*source.KindError](err)
+	return err != nil && is
 }
 
 // replace has the store take a list. Objects that it has no key for are left

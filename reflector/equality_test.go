@@ -44,6 +44,9 @@ func (s *mirror) Held(key store.Key) (*thing, store.Memo, bool) {
 const spoiled = -1
 
 func (s *mirror) put(i *source.Item[*thing]) {
+	if otherKind(i) {
+		return
+	}
 	if i.Err == nil {
 		s.held[i.Key] = i.Object
 	} else if i.Key != (store.Key{}) {
@@ -56,6 +59,9 @@ func (s *mirror) Apply(_ store.Scope, events []source.Event[*thing], version str
 	defer s.mu.Unlock()
 	for i := range events {
 		e := &events[i]
+		if otherKind(&e.Item) {
+			continue
+		}
 		if e.Type == source.Deleted && e.Key != (store.Key{}) {
 			delete(s.held, e.Key)
 			continue

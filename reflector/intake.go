@@ -70,7 +70,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	}
 	for i := range batch {
 		event := &batch[i]
-		in := input(event)
+		in := input(event, d.machine.Phase == machine.Watching)
 		in.At = machine.Nanos(now)
 		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
 			in.Version = d.pretend(in.Version)
@@ -124,8 +124,9 @@ func (d *driver[T]) settle() error {
 	return nil
 }
 
-// input is an event in the machine's terms.
-func input[T any](e *source.Event[T]) machine.Input {
+// input is an event in the machine's terms; watching is whether it comes after
+// the initial ones.
+func input[T any](e *source.Event[T], watching bool) machine.Input {
 	in := machine.Input{
 		Kind:             machine.Event,
 		Event:            eventType(e.Type),
@@ -143,11 +144,19 @@ func input[T any](e *source.Event[T]) machine.Input {
 		}
 	case machine.Unknown:
 		in.Failure = machine.Failure{Class: machine.Protocol, Err: e.Err}
+		in.OtherKind = otherKind(&e.Item)
 		if e.Err == nil {
 			in.Failure = lost(errors.New("an event of unknown type"))
 		}
 	case machine.Added, machine.Modified, machine.Deleted:
-		if unreadable(&e.Item) {
+		switch {
+		case otherKind(&e.Item) && watching:
+			// It is about nothing of this collection. The sink reports it.
+			in.Version = ""
+		case otherKind(&e.Item) && in.Event == machine.Deleted:
+			in.Event, in.OtherKind = machine.Unknown, true
+			in.Failure = machine.Failure{Class: machine.Protocol, Err: e.Err}
+		case unreadable(&e.Item):
 			in.Unreadable = 1
 			in.Failure = lost(e.Err)
 		}

@@ -45,7 +45,7 @@ func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) 
 	there := map[store.Key]bool{}
 	for i := range batch {
 		e := &batch[i]
-		if !e.Type.HasObject() || e.Key == (store.Key{}) {
+		if !e.Type.HasObject() || !named(&e.Item) {
 			continue
 		}
 		was, touched := there[e.Key]

@@ -69,6 +69,10 @@ func (w *watching) initial(ctx context.Context, asked string) error {
 	var batch []source.Event[*thing]
 	for _, c := range w.truth.sorted() {
 		batch = append(batch, w.event(source.Added, c, true))
+		if w.m.chance(50) {
+			batch = append(batch, w.event(source.Added, c, true))
+		}
+		batch = w.other(batch, c)
 		if w.m.intn(4) == 0 {
 			if err := w.yield(batch); err != nil {
 				return err
@@ -84,7 +88,7 @@ func (w *watching) initial(ctx context.Context, asked string) error {
 		if !ok {
 			break
 		}
-		batch = append(batch, e)
+		batch = w.other(append(batch, e), change{name: e.Key.Name, version: version})
 	}
 	if w.m.mute {
 		if len(batch) > 0 {
@@ -116,6 +120,17 @@ func (w *watching) event(t source.EventType, c change, initial bool) source.Even
 	}
 	w.m.lose(initial)
 	return source.Event[*thing]{Type: source.Unknown, Item: source.Item[*thing]{Err: errors.New("PURGED")}}
+}
+
+// other adds, now and then, an event of an object of another kind that has the
+// name of c.
+func (w *watching) other(batch []source.Event[*thing], c change) []source.Event[*thing] {
+	if !w.m.chance(50) {
+		return batch
+	}
+	e := source.Event[*thing]{Type: source.EventType(1 + w.m.intn(3)), Item: c.item()}
+	e.Object, e.Err = nil, &source.ItemError{Stage: source.StageDecode, Key: e.Key, Err: &source.KindError{}}
+	return append(batch, e)
 }
 
 // advance sends the next change up to a version.
@@ -160,6 +175,7 @@ func (w *watching) follow(ctx, timeout context.Context) error {
 			if m.chance(20) {
 				batch = append(batch, e) // no server does so, but a proxy might
 			}
+			batch = w.other(batch, change{name: e.Key.Name, version: version})
 		}
 		if len(batch) == 0 && w.truth.version < version {
 			w.truth.version = version

@@ -143,3 +143,46 @@ func TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds(t *testing.T)
 		}
 	})
 }
+
+// TestABookmarkWithoutAVersionEndsTheInitialEvents as hand-made watches send it.
+// The store has no version then, until an event brings one, and the next watch
+// goes on from there: from nowhere, if none did.
+func TestABookmarkWithoutAVersionEndsTheInitialEvents(t *testing.T) {
+	play(t, Options{}, []answer{
+		sends(after(time.Minute, ends), event(source.Added, "a", "3"), initialEventsEnd("")),
+		sends(after(time.Minute, ends), event(source.Added, "a", "3"), bookmark("")),
+		sends(after(time.Minute, ends), event(source.Modified, "a", "5"), bookmark("")),
+	}, func(t *testing.T, p *playing) {
+		p.pass(4 * time.Minute)
+		expect(t, "sink", p.sink.said(), "replace by a@3 at ", "apply ADDED a@3 to be at ", "apply MODIFIED a@5 to be at 5")
+		expect(t, "requests", p.script.heard(), `0s watch-list ""`, `1m0s watch ""`, `2m0s watch ""`, `3m0s watch "5"`)
+		if s := p.Status(); !s.Synced || s.Degraded || len(p.errors) > 0 {
+			t.Errorf("reported %v; %+v", p.errors, s)
+		}
+	})
+}
+
+// TestEventsOfAnotherKindMoveNothing: not the version, not what is staged, and
+// no list follows.
+func TestEventsOfAnotherKindMoveNothing(t *testing.T) {
+	other := func(typ source.EventType, name string) source.Event[*thing] {
+		e := event(typ, name, "90")
+		e.Object, e.Err = nil, &source.ItemError{Key: e.Key, Err: &source.KindError{}}
+		return e
+	}
+	odd := source.Event[*thing]{Type: source.Unknown, Item: source.Item[*thing]{Err: fmt.Errorf("BOOKMARK: %w", &source.KindError{})}}
+	nameless := other(source.Deleted, "")
+	play(t, Options{}, []answer{sends(silence,
+		event(source.Added, "a", "3"), other(source.Added, "a"), other(source.Modified, "a"), other(source.Deleted, "a"), odd,
+		event(source.Modified, "a", "4"), initialEventsEnd("5"),
+		other(source.Added, "a"), other(source.Modified, "b"), other(source.Deleted, "a"), nameless, odd, event(source.Modified, "a", "6"),
+	)}, func(t *testing.T, p *playing) {
+		p.pass(time.Minute)
+		expect(t, "sink", p.sink.said(), "replace by a@4 a@90! a@90! at 5",
+			"apply ADDED a@90! MODIFIED b@90! DELETED a@90! DELETED @90! to be at 5", "apply MODIFIED a@6 to be at 6")
+		expect(t, "requests", p.script.heard(), `0s watch-list ""`)
+		if s := p.Status(); s.Degraded || len(p.errors) != 3 {
+			t.Errorf("reported %v; %+v", p.errors, s)
+		}
+	})
+}

@@ -12,7 +12,8 @@ type Sink[T any] interface {
 	Held(key store.Key) (obj T, memo store.Memo, ok bool)
 
 	// Apply takes live events in the order of the server; only Added,
-	// Modified and Deleted. An item with Err set is to be quarantined.
+	// Modified and Deleted. An item with Err set is to be quarantined. One with
+	// a *source.KindError is of another object and changes nothing.
 	// resourceVersion is the scope's once all of them are applied.
 	// The slice is the caller's again after the call.
 	Apply(scope store.Scope, events []source.Event[T], resourceVersion string)

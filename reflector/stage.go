@@ -1,6 +1,8 @@
 package reflector
 
 import (
+	"errors"
+
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -11,8 +13,10 @@ import (
 type stage[T any] struct {
 	pages [][]source.Item[T]
 	// at is where each key stands. It is made only once an item has to be
-	// found again, which a list never needs and a stream seldom.
-	// Invariant: if not nil, it has every item with a key.
+	// found again, which a list never needs and a stream seldom. Until then a key
+	// that came twice has two items, of which the later counts.
+	// Invariant: if not nil, it has every item that is named, and there are no
+	// two of one key.
 	at map[store.Key]*source.Item[T]
 	// items is how many there are, and bytes how many came, also for what was
 	// replaced or removed since.
@@ -32,7 +36,7 @@ func (s *stage[T]) page(items []source.Item[T]) {
 
 // add adds one item, or replaces the one with its key if keys are known.
 func (s *stage[T]) add(item source.Item[T]) {
-	known := s.at != nil && item.Key != (store.Key{})
+	known := s.at != nil && named(&item)
 	if known {
 		if p := s.at[item.Key]; p != nil {
 			*p = item
@@ -62,21 +66,25 @@ func (s *stage[T]) replace(item source.Item[T]) {
 	s.add(item)
 }
 
-// remove takes out the item with the key, and puts the last one in its place.
+// remove takes out the item with the key.
 func (s *stage[T]) remove(key store.Key) {
 	s.index()
-	p := s.at[key]
-	if p == nil {
-		return
+	if p := s.at[key]; p != nil {
+		delete(s.at, key)
+		s.drop(p)
 	}
-	delete(s.at, key)
+}
+
+// drop takes out an item that at does not have, and puts the last one in its
+// place.
+func (s *stage[T]) drop(p *source.Item[T]) {
 	s.items--
 	n := len(s.pages) - 1
 	page := s.pages[n]
 	last := &page[len(page)-1]
 	if p != last {
 		*p = *last
-		if p.Key != (store.Key{}) {
+		if named(p) {
 			s.at[p.Key] = p
 		}
 	}
@@ -86,18 +94,41 @@ func (s *stage[T]) remove(key store.Key) {
 	}
 }
 
+// index makes at, and drops items of which a later one has the key. It goes
+// from the last to the first, so that what drop moves is in at already.
 func (s *stage[T]) index() {
 	if s.at != nil {
 		return
 	}
 	s.at = make(map[store.Key]*source.Item[T])
-	for _, page := range s.pages {
-		for i := range page {
-			if key := page[i].Key; key != (store.Key{}) {
-				s.at[key] = &page[i]
+	for n := len(s.pages) - 1; n >= 0; n-- {
+		page := s.pages[n]
+		for i := len(page) - 1; i >= 0; i-- {
+			p := &page[i]
+			switch {
+			case !named(p):
+			case s.at[p.Key] != nil:
+				s.drop(p)
+			default:
+				s.at[p.Key] = p
 			}
 		}
 	}
+}
+
+// named is whether an item is the state of the object with its key. One of
+// another kind is that of another object.
+func named[T any](item *source.Item[T]) bool {
+	return item.Key != (store.Key{}) && !otherKind(item)
+}
+
+// otherKind is whether an object of another kind came where one was due.
+func otherKind[T any](item *source.Item[T]) bool {
+	if item.Err == nil {
+		return false
+	}
+	_, is := errors.AsType[*source.KindError](item.Err)
+	return is
 }
 
 // take empties the stage and returns what it held.

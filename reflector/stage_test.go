@@ -23,12 +23,15 @@ func TestAStageHoldsWhatAMapWould(t *testing.T) {
 		nameless := 0
 		for version := range r.IntN(200) {
 			i := item(strconv.Itoa(r.IntN(30)), strconv.Itoa(version))
-			_, known := twin[i.Key]
-			switch n := r.IntN(10); {
+			switch n := r.IntN(11); {
 			case n == 0:
 				s.add(source.Item[*thing]{Err: errors.New("nameless")})
 				nameless++
-			case n < 6 && !known:
+			case n == 10:
+				// Of another kind under the same key: of another object.
+				s.add(source.Item[*thing]{Key: i.Key, Err: &source.ItemError{Key: i.Key, Err: &source.KindError{}}})
+				nameless++
+			case n < 6:
 				s.add(i)
 				twin[i.Key] = i.ResourceVersion
 			case n < 8:
@@ -39,16 +42,33 @@ func TestAStageHoldsWhatAMapWould(t *testing.T) {
 				delete(twin, i.Key)
 			}
 		}
+		if s.items < int64(len(twin)+nameless) {
+			t.Fatalf("counts %d items, and has %d", s.items, len(twin)+nameless)
+		}
+		indexed := s.at != nil
 		items := slices.Concat(s.take()...)
+		// Of two items of a key, which there may be without an index, a sink
+		// takes the later one.
+		latest := map[store.Key]string{}
+		for _, i := range items {
+			if i.Err == nil {
+				if _, twice := latest[i.Key]; twice && indexed {
+					t.Fatalf("holds %v twice", i.Key)
+				}
+				latest[i.Key] = i.ResourceVersion
+			}
+		}
 		for _, i := range items {
 			if i.Err != nil {
 				nameless--
 				continue
 			}
-			if twin[i.Key] != i.ResourceVersion {
-				t.Fatalf("holds %v at %s, want %q", i.Key, i.ResourceVersion, twin[i.Key])
+		}
+		for key, version := range latest {
+			if twin[key] != version {
+				t.Fatalf("seed %d: holds %v at %s, want %q", seed, key, version, twin[key])
 			}
-			delete(twin, i.Key)
+			delete(twin, key)
 		}
 		if len(twin) != 0 || nameless != 0 {
 			t.Fatalf("lacks %v, and %d without a name", twin, nameless)

@@ -7,8 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-var errNoVersion = errors.New("a bookmark without a resource version")
-
 // eventType reads a type as it is on the wire.
 func eventType(name string) EventType {
 	switch name {
@@ -52,19 +50,16 @@ func (e *Event[T]) noObject(got []byte) {
 }
 
 // bookmark turns e into a bookmark at m, or into an unknown event if err says
-// that m is none.
+// that m is none. Those of hand-made watches may have no version: what ends the
+// initial events is the annotation alone.
 func (e *Event[T]) bookmark(m metav1.Object, err error) {
-	version := m.GetResourceVersion()
-	if err == nil && version == "" {
-		err = errNoVersion
-	}
 	if err != nil {
 		*e = Event[T]{Type: Unknown}
 		e.Err = fmt.Errorf("%s: %w", Bookmark, err)
 		return
 	}
 	*e = Event[T]{Type: Bookmark}
-	e.ResourceVersion = version
+	e.ResourceVersion = m.GetResourceVersion()
 	e.InitialEventsEnd = m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 

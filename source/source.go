@@ -132,7 +132,8 @@ const (
 	Added EventType = iota + 1
 	Modified
 	Deleted
-	// Bookmark carries only a ResourceVersion, up to which all was sent.
+	// Bookmark carries only a ResourceVersion, up to which all was sent; it may
+	// be empty, and then says nothing about that.
 	Bookmark
 	// Error carries what the server sent in place of an object, as Err: an
 	// apierrors.APIStatus where it was a Status. The stream is over.
@@ -164,8 +165,9 @@ func (t EventType) String() string {
 func (t EventType) HasObject() bool { return t >= Added && t <= Deleted }
 
 // Event is one watch event. For Added, Modified and Deleted an Err that is
-// set means that the event's object could not be had; a Deleted with an Err
-// and a Key still says that the key is gone.
+// set means that the event's object could not be had. A Deleted with an Err and
+// a Key still says that the key is gone, unless the Err is a *KindError: then
+// the event, whatever its type, is about another object.
 type Event[T any] struct {
 	Type EventType
 	Item[T]

@@ -127,7 +127,19 @@ func oddFrames(c codecFor) []odd {
 			return nil
 		}},
 		{"a bookmark of another type", c.frame("BOOKMARK", &corev1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "5"}}), isUnknown},
-		{"a bookmark without a version", c.frame("BOOKMARK", &corev1.Pod{}), isUnknown},
+		{"a bookmark without a version", c.frame("BOOKMARK", &corev1.Pod{}), func(e Event[*corev1.Pod]) error {
+			if e.Type != Bookmark || e.ResourceVersion != "" || e.InitialEventsEnd || e.Err != nil {
+				return fmt.Errorf("got %+v", e)
+			}
+			return nil
+		}},
+		{"a bookmark without a version that ends the initial events", c.frame("BOOKMARK", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}}), func(e Event[*corev1.Pod]) error {
+			if e.Type != Bookmark || e.ResourceVersion != "" || !e.InitialEventsEnd || e.Err != nil {
+				return fmt.Errorf("got %+v", e)
+			}
+			return nil
+		}},
 	}
 	if c.name == "JSON" {
 		return append(odds,

@@ -68,6 +68,10 @@ func (m *Machine) initial(in *Input) {
 		m.initialFailed(in.Failure)
 	case Unknown:
 		m.Counts.Events++
+		if in.OtherKind {
+			m.report(in.Failure)
+			return
+		}
 		m.lostInList(in.Failure, 1)
 	}
 }

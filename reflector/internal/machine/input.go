@@ -56,6 +56,9 @@ type Input struct {
 	Event EventType
 	// InitialEventsEnd, of a Bookmark event.
 	InitialEventsEnd bool
+	// OtherKind, of an Unknown event: what came is of another kind, and so tells
+	// nothing of this collection.
+	OtherKind bool
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
 }

@@ -40,6 +40,10 @@ func (m *Machine) live(in *Input) {
 		m.watchFailed(in.Failure, true)
 	case Unknown:
 		m.Counts.Events++
+		if in.OtherKind {
+			m.report(in.Failure)
+			return
+		}
 		m.lost(in.Failure)
 	}
 }
