@@ -75,6 +75,9 @@
 //   - When a list is served by a server that lags behind: the published version
 //     and the objects go backwards. Here: they never do.
 //     (https://github.com/kubernetes/kubernetes/issues/59848)
+//   - When a server in memory restarts, loses objects and numbers anew, and a
+//     watch is asked for again: objects that it lost stay for ever. Here: the
+//     events of that watch are applied, and when it ends everything is listed.
 //   - When the transform fails for one object of a list: nothing is stored and
 //     the informer never syncs. Here: the others are stored, the informer
 //     syncs, and the one is reported and quarantined.

@@ -171,6 +171,11 @@ func (e *informerCore) report(err error) {
 	}
 	_, ok := errors.AsType[*reflector.Error](err)
 	switch {
+	case ok && errors.Is(err, reflector.ErrOutOfOrder):
+		// No watch has failed, and fakes number their objects as they like.
+		e.reporter.report(func() {
+			klog.FromContext(ctx).Info("Resource versions are in no order, and are not relied upon", "type", e.description, "err", err)
+		})
 	case ok && handler != nil:
 		sh.handle(ctx, nil, handler, watchError(e.name, e.description, err))
 	case ok:

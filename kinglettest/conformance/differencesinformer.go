@@ -42,6 +42,15 @@ func informerDifferences() []Difference {
 			right:     "never went backwards",
 		},
 		{
+			ID:        "numbers-anew",
+			Situation: "a server in memory restarts, loses objects and numbers anew, and a watch is asked for again",
+			ClientGo:  "objects that it lost stay for ever",
+			Right:     "the events of that watch are applied, and when it ends everything is listed",
+			outcome:   numbersAnew,
+			weak:      "[ns/a@5 ns/b@901] while the watch lives, [ns/a@5 ns/b@901] after it",
+			right:     "[ns/a@5 ns/b@901] while the watch lives, [ns/a@5] after it",
+		},
+		{
 			ID:        "bad-object-first",
 			Situation: "the transform fails for one object of a list",
 			ClientGo:  "nothing is stored and the informer never syncs",
