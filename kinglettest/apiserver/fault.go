@@ -59,6 +59,13 @@ type Fault struct {
 	NoBookmarks bool
 	// Duplicate sends every event twice.
 	Duplicate bool
+	// CatchUp begins a watch-list so many revisions earlier, and sends what
+	// happened since as changes, before the bookmark that ends the initial
+	// events.
+	CatchUp int64
+	// Stranger, if not nil and if it returns an object, is sent behind each
+	// event as one more, of each type in turn.
+	Stranger func(obj runtime.Object) runtime.Object
 
 	// Behind answers as a server that is so many revisions late would.
 	Behind int64

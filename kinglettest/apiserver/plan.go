@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -74,6 +76,10 @@ func faults() []fault {
 		}},
 		{"no bookmarks", "wW", func(rnd *rand.Rand, _ *Plan) Fault { return Fault{NoBookmarks: true, EndAfter: 1 + rnd.IntN(20)} }},
 		{"duplicates", "wW", func(*rand.Rand, *Plan) Fault { return Fault{Duplicate: true} }},
+		{"catches up", "W", func(rnd *rand.Rand, _ *Plan) Fault {
+			return Fault{CatchUp: 1 + rnd.Int64N(20), Duplicate: rnd.IntN(2) == 0}
+		}},
+		{"strangers", "wW", func(*rand.Rand, *Plan) Fault { return Fault{Stranger: stranger} }},
 		{"behind", "lwW", func(rnd *rand.Rand, _ *Plan) Fault {
 			return Fault{Behind: 1 + rnd.Int64N(6), EndAfter: 1 + rnd.IntN(10)}
 		}},
@@ -84,6 +90,15 @@ func faults() []fault {
 			}}
 		}},
 	}
+}
+
+// stranger is a secret with the name of an object.
+func stranger(obj runtime.Object) runtime.Object {
+	s := &corev1.Secret{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	m := metaOf(obj)
+	s.Namespace, s.Name, s.ResourceVersion = m.GetNamespace(), m.GetName(), m.GetResourceVersion()
+	s.UID = "stranger-" + m.GetUID()
+	return s
 }
 
 // gone is the older way to say expired.

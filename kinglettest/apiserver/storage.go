@@ -33,6 +33,8 @@ type Storage struct {
 	// revision is that of the last write. Guarded by mu, as all below.
 	revision  int64
 	compacted int64
+	// forgetful is set by Restart; guarded by mu.
+	forgetful bool
 	resources map[schema.GroupResource]*collection
 	changed   chan struct{} // closed and replaced with each write
 }
@@ -138,6 +140,27 @@ func (s *Storage) Restore(revision int64) error {
 	s.revision = revision
 	s.wakeLocked()
 	return nil
+}
+
+// Restart loses everything, and numbers anew from the first revision, as a server
+// does that keeps its objects in memory and is started again. A watch from a
+// revision that it has not come to begins at the present one: such a server
+// knows nothing of its former life. Connections are the caller's to break.
+func (s *Storage) Restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.resources {
+		c.current, c.history = map[types.NamespacedName]runtime.Object{}, nil
+	}
+	s.revision, s.compacted, s.forgetful = firstRevision, 0, true
+	s.wakeLocked()
+}
+
+// noEarlier is revision, or the earliest that can be listed.
+func (s *Storage) noEarlier(revision int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(s.revision, max(revision, s.compacted, firstRevision))
 }
 
 // History returns everything that happened to a resource, the oldest first.

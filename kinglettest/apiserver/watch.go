@@ -108,7 +108,11 @@ func (t *watching) begin() error {
 	if t.Options.ResourceVersion == "" {
 		visible = t.server.storage.Revision()
 	}
-	t.at = visible - t.fault.Behind
+	upTo := visible - t.fault.Behind
+	t.at = upTo
+	if t.WatchList() {
+		t.at = t.server.storage.noEarlier(upTo - t.fault.CatchUp)
+	}
 	// A page of everything: what a list at this revision has.
 	all := *t.call
 	all.Options.Limit, all.Options.ResourceVersion = 0, ""
@@ -118,6 +122,11 @@ func (t *watching) begin() error {
 	}
 	for _, obj := range p.items {
 		if err := t.event(watch.Added, obj); err != nil {
+			return err
+		}
+	}
+	if t.fault.CatchUp > 0 && t.WatchList() {
+		if err := t.catchUp(upTo); err != nil {
 			return err
 		}
 	}
@@ -134,6 +143,9 @@ func (t *watching) catchUp(to int64) error {
 	col := s.resources[t.Resource]
 	expired := t.at < s.compacted
 	restored := t.at > s.revision
+	if restored && s.forgetful {
+		t.at = s.revision // and what follows is sent
+	}
 	var changes []Change
 	if col != nil {
 		changes = col.history
@@ -206,6 +218,12 @@ func (t *watching) event(typ watch.EventType, obj runtime.Object) error {
 		}
 		if err := t.counted(); err != nil {
 			return err
+		}
+	}
+	if t.fault.Stranger != nil {
+		if other := t.fault.Stranger(obj); other != nil {
+			types := []watch.EventType{watch.Added, watch.Modified, watch.Deleted}
+			return t.send(types[t.sent%len(types)], t.form.shape(other), false)
 		}
 	}
 	return nil

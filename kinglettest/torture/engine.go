@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -60,6 +61,9 @@ type View struct {
 	// Failures is how many versions could not be taken in, and Reported how
 	// many of them were told one by one, -1 where that cannot be known.
 	Failures, Reported int64
+	// Degraded says that the informer knows that the store may differ from what
+	// the server had at Version.
+	Degraded bool
 	// Err is what the store finds wrong with itself.
 	Err error
 }
@@ -102,6 +106,9 @@ type kingletInformer struct {
 
 // report takes errors. Most are the faults that a trial is about.
 func (k *kingletInformer) report(err error) {
+	if _, ok := errors.AsType[*reflector.Error](err); ok {
+		return // what it says of an event counts as none that was not taken in
+	}
 	if _, ok := errors.AsType[*kinglet.ItemError](err); ok {
 		k.items.Add(1)
 	}
@@ -139,7 +146,7 @@ func (k *kingletInformer) View() View {
 	snap := k.Snapshot()
 	v := View{
 		Version: snap.ResourceVersion(""), ByValue: map[string][]Object{}, Err: snap.Check(),
-		Failures: int64(k.Status().Failures), Reported: k.items.Load(), Quarantined: namesOf(k.Quarantined()),
+		Degraded: k.Status().Degraded, Failures: int64(k.Status().Failures), Reported: k.items.Load(), Quarantined: namesOf(k.Quarantined()),
 	}
 	for o := range snap.All() {
 		v.Objects = append(v.Objects, o)

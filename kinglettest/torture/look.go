@@ -23,7 +23,9 @@ type look struct {
 	// rest: nothing was under way.
 	rest        bool
 	quarantined []string
-	wrong       string
+	// degraded: the informer says that it may not show what its version had.
+	degraded bool
+	wrong    string
 }
 
 // glance looks at a store that may be busy, of an engine that has snapshots.
@@ -48,7 +50,7 @@ func (w *world) look() {
 
 // note writes down what was seen.
 func (w *world) note(v *View, rest bool) map[string]version {
-	l := look{version: v.Version, has: map[string]version{}, when: time.Now(), rest: rest, quarantined: v.Quarantined}
+	l := look{version: v.Version, has: map[string]version{}, when: time.Now(), rest: rest, quarantined: v.Quarantined, degraded: v.Degraded}
 	for _, o := range v.Objects {
 		l.has[o.Name] = versionOf(o)
 		w.prints.take(o)
@@ -100,8 +102,8 @@ func (w *world) checkTrouble(v *View) {
 		sent += n
 	}
 	// Duplicate sends an event twice, and asks once whether to damage it.
-	if v.Failures > 2*sent {
-		w.violated("7, nothing is dropped in silence: %d versions could not be taken in, and %d were damaged", v.Failures, sent)
+	if v.Failures > 2*sent+w.strangers {
+		w.violated("7, nothing is dropped in silence: %d versions could not be taken in, and %d were damaged, and %d of another kind", v.Failures, sent, w.strangers)
 	}
 	for _, name := range v.Quarantined {
 		if w.damaged[name] == 0 {
@@ -164,6 +166,9 @@ func (w *world) checkLooks(t *truth) {
 		}
 		if before := p.at; l.rest && !t.reach(&p, number(l.version), l.when) {
 			w.violated("2, order: a reader saw the store at %s after %d", l.version, before)
+		}
+		if w.plan.Restarts && t.restored() && !l.when.Before(t.at) && (l.degraded || !l.rest) {
+			continue // until it has listed again, it has what is lost
 		}
 		if known[l.version] == nil {
 			known[l.version] = t.contents(number(l.version))

@@ -27,6 +27,8 @@ type Plan struct {
 	// Early: the informer is stopped in the midst of it all, and not when
 	// everything has settled.
 	Early bool
+	// Restarts: the storage restarts. Such a plan has no backup.
+	Restarts bool
 	// Before is how many writes there were before the informer ran.
 	Before int
 	Steps  []Step
@@ -67,6 +69,8 @@ const (
 	Backup
 	// Restore takes the storage back to it, once in a trial.
 	Restore
+	// Restart has the storage lose everything and number anew, once in a trial.
+	Restart
 )
 
 // String is the step in words.
@@ -89,6 +93,8 @@ func (s Step) String() string {
 		return fmt.Sprintf("after %v: a handler that takes up to %v", after, s.Slow.Round(time.Millisecond))
 	case Backup:
 		return fmt.Sprintf("after %v: a backup", after)
+	case Restart:
+		return fmt.Sprintf("after %v: the storage restarts, empty, and numbers anew", after)
 	}
 	return fmt.Sprintf("after %v: the backup is restored", after)
 }
@@ -105,6 +111,10 @@ func PlanOf(seed uint64) Plan {
 	backups := rnd.IntN(4) == 0
 	for range 15 + rnd.IntN(25) {
 		p.Steps = append(p.Steps, stepOf(rnd, backups))
+	}
+	// One in six of the others restarts, somewhere in the midst of it.
+	if p.Restarts = !backups && rnd.IntN(6) == 0; p.Restarts {
+		p.Steps[len(p.Steps)/3+rnd.IntN(len(p.Steps)/2)].Kind = Restart
 	}
 	return p
 }
@@ -154,7 +164,7 @@ func (p *Plan) describe(only map[int]bool) string {
 	for _, is := range []struct {
 		so   bool
 		what string
-	}{{p.Replicas, "two replicas"}, {p.WithoutWatchList, "no watch-lists"}, {p.Early, "stopped early"}} {
+	}{{p.Replicas, "two replicas"}, {p.WithoutWatchList, "no watch-lists"}, {p.Restarts, "restarts"}, {p.Early, "stopped early"}} {
 		if is.so {
 			b.WriteString(", " + is.what)
 		}

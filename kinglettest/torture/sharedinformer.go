@@ -94,6 +94,7 @@ func (c sharedInformer) View() View {
 		}
 	}
 	if o, ok := c.SharedIndexInformer.(cache.Observable); ok {
+		v.Degraded = o.Status().Degraded
 		v.Failures, v.Quarantined = int64(o.Status().Failures), namesOf(o.Quarantined())
 	}
 	return v

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
@@ -48,6 +49,8 @@ type world struct {
 	// by name; guarded by mu.
 	number  int
 	damaged map[string]int64
+	// strangers counts objects of another kind that were sent; guarded by mu.
+	strangers int64
 	// over is when faults end; zero until then. Guarded by mu.
 	over bool
 }
@@ -59,6 +62,9 @@ func newWorld(e Engine, res *Result) *world {
 	}
 	faults := &apiserver.Plan{Seed: w.Seed, Only: w.Faults, Rate: w.plan.Rate}
 	inject := func(r *apiserver.Request) *apiserver.Fault { return w.inject(faults, r, res.Played) }
+	if w.plan.Restarts {
+		w.storage.Skip(leap) // so that versions tell before from after
+	}
 	w.replica = apiserver.New(w.storage, apiserver.Options{Inject: inject})
 	opts := apiserver.Options{Inject: inject, WithoutWatchList: w.plan.WithoutWatchList}
 	if w.plan.Replicas {
@@ -74,7 +80,7 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 	defer w.mu.Unlock()
 	w.number++
 	r.Number = w.number
-	if latest := w.storage.Revision(); r.Verb == "watch" && number(r.Options.ResourceVersion) > latest {
+	if latest := w.storage.Revision(); !w.plan.Restarts && r.Verb == "watch" && number(r.Options.ResourceVersion) > latest {
 		// The storage was restored. A server that kept silent here could not
 		// be told from one where nothing happens.
 		return &apiserver.Fault{Answer: tooLarge(latest)}
@@ -89,6 +95,14 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 		f.Behind = 0
 	}
 	played[r.Number] = name
+	if strange := f.Stranger; strange != nil {
+		f.Stranger = func(obj runtime.Object) runtime.Object {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.strangers++
+			return strange(obj)
+		}
+	}
 	if chosen := f.Damage; chosen != nil {
 		f.Damage = func(key types.NamespacedName) bool {
 			if !chosen(key) {
@@ -152,6 +166,12 @@ func (w *world) run(ctx context.Context) error {
 		// A watch that was sent before the storage went back and answered
 		// after it would be silent for as long as it lasts.
 		w.server.Disconnect()
+	}
+	if w.plan.Restarts {
+		// Only an event can tell of a restart. It is sent once all who back off
+		// have come back, and is followed by a list when the watch ends.
+		time.Sleep(3 * time.Minute)
+		w.write(w.random(-2), 3)
 	}
 	time.Sleep(settle)
 	// What only shows a while after: a last round of writes, delivered live.
@@ -247,6 +267,8 @@ func (w *world) step(i int, s Step) error {
 		}
 	case Restore:
 		return w.restore()
+	case Restart:
+		w.restart()
 	}
 	return nil
 }
@@ -266,6 +288,20 @@ func (w *world) restore() error {
 	}
 	w.server.Disconnect()
 	return nil
+}
+
+// restart has the storage begin anew, once.
+func (w *world) restart() {
+	if !w.restoration.at.IsZero() {
+		return
+	}
+	w.past = w.history()
+	w.mu.Lock()
+	w.restoration = restoration{at: time.Now()}
+	w.mu.Unlock()
+	w.storage.Restart()
+	w.server.Disconnect()
+	w.replica.Disconnect()
 }
 
 // write makes random writes.
