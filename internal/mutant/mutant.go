@@ -69,7 +69,7 @@ const (
 	end
 )
 
-// All are the mutations, without None.
+// All are the mutations of the engine, without None; Wire has the decoders'.
 func All() []Mutation {
 	all := make([]Mutation, 0, end-1)
 	for m := None + 1; m < end; m++ {
@@ -80,6 +80,9 @@ func All() []Mutation {
 
 // String is the mutation's name.
 func (m Mutation) String() string {
+	if m >= firstWire {
+		return m.wireName()
+	}
 	names := [end]string{
 		"none", "skip sweep", "drop event", "resume too new", "take older list", "forget index entry",
 		"reorder changes", "update in place", "lose delete", "last old", "empty replay", "forget unknown",

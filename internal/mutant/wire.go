@@ -1,0 +1,30 @@
+package mutant
+
+// The mutations of the decoders (internal/wire). The decoders' own comparisons
+// with the official ones have to notice them, since the trials of the torture
+// have neither the types nor the bytes that show them.
+const (
+	// TrustForeignMemo takes any last version for one that the decoder made.
+	TrustForeignMemo Mutation = firstWire + iota
+	// ShareHiddenState takes values that may have hidden state for plain ones.
+	ShareHiddenState
+	// OfferWrongExtent offers a value under the hash of more bytes than it has.
+	OfferWrongExtent
+	// UnchangedByValue takes floating-point numbers that are equal by value for
+	// unchanged, whatever their bits.
+	UnchangedByValue
+	endWire
+)
+
+const firstWire Mutation = 1000
+
+// Wire are the mutations of the decoders.
+func Wire() []Mutation {
+	return []Mutation{TrustForeignMemo, ShareHiddenState, OfferWrongExtent, UnchangedByValue}
+}
+
+func (m Mutation) wireName() string {
+	return [endWire - firstWire]string{
+		"trust foreign memo", "share hidden state", "offer wrong extent", "unchanged by value",
+	}[m-firstWire]
+}

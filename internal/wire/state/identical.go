@@ -1,0 +1,97 @@
+package state
+
+import (
+	"math"
+	"reflect"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+)
+
+// maxSteps bounds what Identical compares. A value that leads back to itself
+// has no end.
+const maxSteps = 1 << 20
+
+// Identical reports whether two values are equal by reflect.DeepEqual and have
+// the same bits in floating-point numbers: 0.0 and -0.0 are two values, and a
+// NaN is itself. It reports false for values of a million parts and more.
+func Identical(a, b reflect.Value) bool {
+	if mutant.On(mutant.UnchangedByValue) {
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	}
+	c := comparison{steps: maxSteps}
+	return c.identical(a, b)
+}
+
+// Float64 is Identical for two numbers.
+func Float64(a, b float64) bool {
+	if mutant.On(mutant.UnchangedByValue) {
+		return a == b
+	}
+	return math.Float64bits(a) == math.Float64bits(b)
+}
+
+type comparison struct{ steps int }
+
+func (c *comparison) identical(a, b reflect.Value) bool {
+	if c.steps--; c.steps < 0 || a.IsValid() != b.IsValid() {
+		return false
+	}
+	if !a.IsValid() {
+		return true
+	}
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return math.Float64bits(a.Float()) == math.Float64bits(b.Float())
+	case reflect.Complex64, reflect.Complex128:
+		x, y := a.Complex(), b.Complex()
+		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !c.identical(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Array:
+		return c.elements(a, b)
+	case reflect.Slice:
+		return a.IsNil() == b.IsNil() && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.elements(a, b))
+	case reflect.Pointer:
+		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && c.identical(a.Elem(), b.Elem())
+	case reflect.Interface:
+		return c.identical(a.Elem(), b.Elem())
+	case reflect.Map:
+		return c.maps(a, b)
+	case reflect.Func:
+		return a.IsNil() && b.IsNil()
+	}
+	return a.Equal(b)
+}
+
+func (c *comparison) elements(a, b reflect.Value) bool {
+	for i := range a.Len() {
+		if !c.identical(a.Index(i), b.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *comparison) maps(a, b reflect.Value) bool {
+	if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
+		return false
+	}
+	if a.UnsafePointer() == b.UnsafePointer() {
+		return true
+	}
+	for it := a.MapRange(); it.Next(); {
+		// A key that is not found is no value, which equals none.
+		if !c.identical(it.Value(), b.MapIndex(it.Key())) {
+			return false
+		}
+	}
+	return true
+}
