@@ -26,8 +26,10 @@ import (
 // other objects, in a copy of what contains them, and an object that equals
 // the one that is held is that one. So nothing that was returned may be
 // written to afterwards, by transform neither; the same slice or object may be
-// returned many times. Fields that are not exported, functions, channels and
-// interfaces with methods are taken as they are, with all that contains them.
+// returned many times. Functions, channels and interfaces with methods are
+// taken as they are, with all that contains them. So are fields that are not
+// exported, and a struct that has any is not copied: a mutex stays where
+// transform put it.
 //
 // It costs about what it costs to compare the object with its last version,
 // and twice what it costs to encode and hash what is new, on the goroutine

@@ -30,10 +30,16 @@
 // # What is not shared
 //
 // Whatever cannot be told to be equal: functions, channels, interfaces other
-// than those of unstructured objects, structs with fields that are not
-// exported (time.Time and resource.Quantity are known), arrays of anything but
-// numbers, maps by anything but strings, NaN. What contains such a value is
-// not shared either, but what stands beside it is. A Quantity that can be
+// than those of unstructured objects, arrays of anything but numbers, maps by
+// anything but strings, NaN. What contains such a value is not shared either,
+// but what stands beside it is, and nil is shared like anything else.
+//
+// Structs with fields that are not exported (time.Time and resource.Quantity are
+// known) may have hidden state, such as a mutex, and are never shared, zero or
+// not. Nor are they copied: a struct that such a struct is part of stays the
+// transform's own with all that it leads to.
+//
+// A Quantity that can be
 // reached by a pointer caches its text when it is asked for it, which would be
 // a write to what others read: it is shared only if it has the text already.
 package structure

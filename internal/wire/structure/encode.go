@@ -136,6 +136,8 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 		e.mapAny(mapAt[any](p))
 	case opAny:
 		e.any(*(*any)(p))
+	case opState:
+		e.alone++
 	default:
 		if !zero(p, n.size) {
 			e.alone++

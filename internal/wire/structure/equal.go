@@ -63,8 +63,8 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	case opMap:
 		return mapAt[struct{}](a) == nil && mapAt[struct{}](b) == nil
 	}
-	// A Quantity that has an address may be written to by whoever asks it for
-	// its text, so that of the last version is not even looked at.
+	// Hidden state is not even looked at, since a reader of the last version may
+	// be writing to it. So is a Quantity that has an address, for its text.
 	return false
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -29,7 +30,8 @@ const (
 	opMapAny        // from strings to interfaces
 	opMap           // from strings to anything else
 	opAny
-	opOpaque // shared only if it is zero
+	opOpaque // shared only if it is zero, which is nil or holds nothing but nil
+	opState  // never shared: it may have hidden state, zero or not
 )
 
 // node is what is to be known of a type.
@@ -44,6 +46,10 @@ type node struct {
 	// fields are all leaves of a struct, in order, with plain neighbours made
 	// one; refs are those of them that can be exchanged.
 	fields, refs []field
+	// state says that hidden state is part of the memory, which is then not
+	// copied: a copy of a locked mutex is locked, and whoever writes atomically
+	// races with it. So what is beside the state cannot be exchanged.
+	state bool
 	// text is where a Quantity keeps its text.
 	text uintptr
 }
@@ -98,8 +104,11 @@ func (c compiler) node(t reflect.Type) *node {
 			n.op = opBytes
 		}
 	case reflect.Array:
-		if c.node(t.Elem()).op == opPlain {
+		switch elem := c.node(t.Elem()); {
+		case elem.op == opPlain:
 			n.op = opPlain
+		case elem.state:
+			n.op, n.state = opState, true
 		}
 	case reflect.Map:
 		c.mapping(n)
@@ -138,19 +147,24 @@ func (c compiler) structure(n *node) {
 		if f, ok := n.typ.FieldByName("s"); ok && f.Type.Kind() == reflect.String && knowsQuantity() {
 			n.text = f.Offset
 		} else {
-			n.op = opOpaque
+			n.op, n.state = opState, true
 		}
 		return
 	}
 	for i := range n.typ.NumField() {
 		if !n.typ.Field(i).IsExported() {
-			return // opaque
+			n.op, n.state = opState, true
+			if mutant.On(mutant.ShareHiddenState) {
+				n.op, n.state = opOpaque, false
+			}
+			return
 		}
 	}
 	n.op = opStruct
 	for i := range n.typ.NumField() {
 		f := n.typ.Field(i)
 		inner := c.node(f.Type)
+		n.state = n.state || inner.state
 		if inner.op != opStruct {
 			n.add(f.Offset, inner)
 			continue
@@ -158,6 +172,9 @@ func (c compiler) structure(n *node) {
 		for _, g := range inner.fields {
 			n.add(f.Offset+g.at, g.node)
 		}
+	}
+	if n.state {
+		return
 	}
 	for _, f := range n.fields {
 		switch f.node.op {
