@@ -13,6 +13,6 @@
 // takes the next byte's meaning as quote or backslash away, brackets count
 // outside of strings, and a closing bracket closes either kind. Of valid JSON
 // the answer is right; of anything else it is some extent, and whoever decodes
-// it finds the fault. String, Number and Literal are exact: they accept what
-// encoding/json accepts.
+// it finds the fault. String, Number, Literal and Valid are exact: they accept
+// what encoding/json accepts.
 package scan

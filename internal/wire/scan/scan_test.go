@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,6 +81,49 @@ func TestTheExtentOfValidJSONIsThatOfADecoder(t *testing.T) {
 		b = append(b, ",]} "[r.IntN(4)])
 		if got := new(Extent).End(b); got != n {
 			t.Fatalf("End(%q) = %d, want %d", b, got, n)
+		}
+	}
+}
+
+// checkValid compares Valid with encoding/json's, which looks at all of b.
+func checkValid(t *testing.T, b []byte) {
+	t.Helper()
+	end, ok := Valid(b, 0)
+	if ok && !json.Valid(b[:end]) {
+		t.Fatalf("Valid takes %q of %q", b[:end], b)
+	}
+	all := json.Valid(b)
+	if all && (!ok || len(bytes.TrimRight(b, " \t\r\n")) != end) && bytes.Count(b, []byte{'['})+bytes.Count(b, []byte{'{'}) < maxDepth {
+		t.Fatalf("Valid takes %d bytes, %v, of %q", end, ok, b)
+	}
+}
+
+func TestAValueIsValidIfEncodingJSONTakesIt(t *testing.T) {
+	r := random(t)
+	for range 20_000 {
+		b := value(r, nil, 4)
+		checkValid(t, b)
+		const telling = " \"\\{}[],:0-1.eEntfu/\x00\x1f\x7f\xc3\xff\n"
+		for range 1 + r.IntN(2) {
+			at := r.IntN(len(b))
+			switch r.IntN(3) {
+			case 0:
+				b[at] = telling[r.IntN(len(telling))]
+			case 1:
+				b = slices.Insert(b, at, telling[r.IntN(len(telling))])
+			default:
+				b = append(b[:at:at], b[min(at+1+r.IntN(4), len(b)):]...)
+			}
+			if len(b) == 0 {
+				break
+			}
+		}
+		checkValid(t, b)
+	}
+	for depth := range 300 {
+		b := []byte(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		if _, ok := Valid(b, 0); ok != (depth > 0 && depth <= maxDepth) {
+			t.Fatalf("nested %d times: %v", depth, ok)
 		}
 	}
 }
@@ -248,6 +292,7 @@ func FuzzScan(f *testing.F) {
 		checkEnd(t, b)
 		checkPieces(t, rand.New(rand.NewPCG(seed, 0)), b)
 		checkString(t, b)
+		checkValid(t, b)
 		if end, _, ok := Number(b, 0); ok && !json.Valid(b[:end]) {
 			t.Fatalf("Number(%q)", b[:end])
 		}

@@ -82,7 +82,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	m.name, m.hash = d.name(content)
 	inside, drop := f.node.kid(m.name)
 	if drop {
-		if i, ok = scan.Value(d.raw, i); !ok {
+		if i, ok = scan.Valid(d.raw, i); !ok {
 			return at, false
 		}
 		return scan.Space(d.raw, i), true
