@@ -208,7 +208,7 @@ func (k *kind[T]) own(o *wire.Object[T]) {
 	default:
 		return
 	}
-	o.Value, o.Same = c.(T), false
+	o.Copied(c.(T))
 }
 
 // jsonObject decodes by apimachinery's own decoder.

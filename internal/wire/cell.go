@@ -44,14 +44,10 @@ func (c *cell[T]) at(obj T) unsafe.Pointer {
 	return nil
 }
 
-// held is what there is of the last version.
-func (c *cell[T]) held(last Last[T]) (unsafe.Pointer, *share.Memo) {
+// held is the last version.
+func (c *cell[T]) held(last Last[T]) share.Version {
 	if !last.Held {
-		return nil, nil
+		return share.Version{}
 	}
-	p := c.at(last.Object)
-	if p == nil {
-		return nil, nil
-	}
-	return p, last.Memo
+	return share.VersionOf(c.at(last.Object), last.Memo)
 }

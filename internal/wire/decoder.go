@@ -26,7 +26,8 @@ type Decoder[T any] struct {
 }
 
 // Last is the version of an object that its decoder's caller holds, with the
-// memo that the decoder left beside it. Its zero value is none.
+// memo that stood beside it. Its zero value is none. Decoders use it only if the
+// memo is of the same plan and of this very object: see share.Version.
 type Last[T any] struct {
 	Object T
 	Memo   *share.Memo
@@ -44,6 +45,17 @@ type Object[T any] struct {
 	// then not in a typed Value: whether they belong there depends on where the
 	// object stood.
 	APIVersion, Kind string
+}
+
+// Copied makes value, a copy of o.Value that is written to, the object. The memo
+// then is of the copy.
+func (o *Object[T]) Copied(value T) {
+	o.Value, o.Same = value, false
+	if u, ok := any(value).(*unstructured.Unstructured); ok {
+		o.Memo = untyped.MemoOf(u.Object, o.Memo)
+		return
+	}
+	o.Memo = o.Memo.Of(reflect.ValueOf(value).UnsafePointer())
 }
 
 // ErrNoProtobuf is returned for a type that protobuf has no encoding of.
@@ -103,8 +115,7 @@ func (d *Decoder[T]) Protobuf(s *share.Session, raw []byte, last Last[T]) (Objec
 	if d.protobuf == nil {
 		return Object[T]{}, ErrNoProtobuf
 	}
-	held, memo := d.held(last)
-	r, err := d.protobuf.Decode(s, raw, held, memo)
+	r, err := d.protobuf.Decode(s, raw, d.held(last))
 	if err != nil {
 		return Object[T]{}, err
 	}
@@ -117,8 +128,7 @@ func (d *Decoder[T]) JSON(s *share.Session, raw []byte, last Last[T]) (Object[T]
 	if d.untyped != nil {
 		return d.unstructured(s, raw, last)
 	}
-	held, memo := d.held(last)
-	r, n, err := d.json.Decode(s, raw, held, memo)
+	r, n, err := d.json.Decode(s, raw, d.held(last))
 	if err != nil {
 		return Object[T]{}, n, err
 	}
@@ -126,12 +136,11 @@ func (d *Decoder[T]) JSON(s *share.Session, raw []byte, last Last[T]) (Object[T]
 }
 
 func (d *Decoder[T]) unstructured(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
-	var held map[string]any
-	at, memo := d.held(last)
-	if at != nil {
-		held = (*unstructured.Unstructured)(at).Object
+	var held share.Version
+	if at := d.at(last.Object); last.Held && at != nil {
+		held = untyped.VersionOf((*unstructured.Unstructured)(at).Object, last.Memo)
 	}
-	r, n, err := d.untyped.Decode(s, raw, held, memo)
+	r, n, err := d.untyped.Decode(s, raw, held)
 	if err != nil {
 		return Object[T]{}, n, err
 	}

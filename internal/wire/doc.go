@@ -7,6 +7,7 @@
 //     unstructured. Structure (here): one Go type, made by somebody's code.
 //     They are what source uses, and nobody else.
 //   - share: what decoders remember: memos, hashes, the table of shared values.
+//   - state: which types may hide state, and so are neither shared nor compared.
 //   - protobuf, json: plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: JSON text, without knowing what it means.
 //   - structure: sharing for objects that have no bytes to go by.
@@ -17,6 +18,10 @@
 // leaves to the official decoder, which is given the whole object afresh. So
 // what kinglet decodes is what apimachinery decodes, and what apimachinery
 // refuses kinglet refuses in the same words.
+//
+// What a caller holds may be anything: an object made by hand, from another
+// encoding, with the memo of another. A plan looks at a last version only if it
+// made that very object itself, which share.Version decides.
 //
 // # Who may call what
 //

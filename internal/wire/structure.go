@@ -2,6 +2,7 @@ package wire
 
 import (
 	"reflect"
+	"unsafe"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
@@ -69,6 +70,10 @@ func (s *Structure[T]) Share(obj T, last Last[T]) T {
 			return obj
 		}
 	}
-	was, _ := by.held(last)
+	// What is compared in full needs no memo.
+	var was unsafe.Pointer
+	if last.Held {
+		was = by.at(last.Object)
+	}
 	return by.object(by.sharer.Share(by.at(obj), was))
 }

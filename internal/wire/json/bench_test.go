@@ -49,7 +49,7 @@ func BenchmarkNextVersion(b *testing.B) {
 		var last Result
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+			r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
 			if err != nil || r.Same {
 				b.Fatal(err, r.Same)
 			}
@@ -66,11 +66,11 @@ func BenchmarkRelist(b *testing.B) {
 	plan, s := podPlan(b), share.NewSession(share.NewTable(0))
 	var last Result
 	for _, raw := range raw {
-		last, _, _ = plan.Decode(s, raw, last.Object, last.Memo)
+		last, _, _ = plan.Decode(s, raw, last.held())
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if r, _, err := plan.Decode(s, raw[2], last.Object, last.Memo); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw[2], last.held()); err != nil || !r.Same {
 			b.Fatal(err, r.Same)
 		}
 	}
@@ -96,13 +96,13 @@ func benchNew(b *testing.B, before, raw [][]byte) {
 				b.StopTimer()
 				s = share.NewSession(share.NewTable(0))
 				for _, raw := range before {
-					if _, _, err := plan.Decode(s, raw, nil, nil); err != nil {
+					if _, _, err := plan.Decode(s, raw, share.Version{}); err != nil {
 						b.Fatal(err)
 					}
 				}
 				b.StartTimer()
 			}
-			if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+			if _, _, err := plan.Decode(s, raw[i%len(raw)], share.Version{}); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -111,7 +111,7 @@ func benchNew(b *testing.B, before, raw [][]byte) {
 		plan, s := podPlan(b), share.NewSession(nil)
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+			if _, _, err := plan.Decode(s, raw[i%len(raw)], share.Version{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -8,10 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // disturb changes some bytes at random. other is another object's.
@@ -54,9 +54,9 @@ func disturb(r *rand.Rand, raw, other []byte) []byte {
 }
 
 // mustAgree decodes bytes that may be anything.
-func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (Result, bool) {
+func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last share.Version) (Result, bool) {
 	t.Helper()
-	r, n, err := p.Decode(s, raw, last, memo)
+	r, n, err := p.Decode(s, raw, last)
 	if errors.Is(err, ErrNotObject) {
 		if start := scan.Space(raw, 0); raw[start] == '{' {
 			t.Fatalf("an object is none: %q", raw)
@@ -80,7 +80,7 @@ func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last unsafe
 		}
 		return r, false
 	}
-	if !reflect.DeepEqual(p.value(r).Interface(), want.Interface()) || r.Kind != kind || r.APIVersion != apiVersion {
+	if !state.Identical(p.value(r), want) || r.Kind != kind || r.APIVersion != apiVersion {
 		t.Fatalf("%v: unlike the official decoder's:\n%q\n got %s\nwant %s", p.root.typ, raw, spell(p.value(r)), spell(want))
 	}
 	return r, true
@@ -95,11 +95,11 @@ func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
 		for range *objects {
 			one, two := k.fresh(f), k.fresh(f)
 			raw, other := encode(t, one), encode(t, two)
-			held := k.plan.mustEqual(t, s, raw, nil, nil)
+			held := k.plan.mustEqual(t, s, raw, share.Version{})
 			for range 12 {
 				b := disturb(r, raw, other)
-				next, ok := k.plan.mustAgree(t, s, b, held.Object, held.Memo)
-				k.plan.mustAgree(t, share.NewSession(nil), b, nil, nil)
+				next, ok := k.plan.mustAgree(t, s, b, held.held())
+				k.plan.mustAgree(t, share.NewSession(nil), b, share.Version{})
 				if !ok {
 					bad++
 					continue

@@ -31,7 +31,7 @@ func TestANextVersionAllocatesWhatChanged(t *testing.T) {
 	var last Result
 	i := 0
 	next := func() {
-		r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+		r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func TestANewObjectOfAKnownTemplateAllocatesWhatIsItsOwn(t *testing.T) {
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	i := 0
 	next := func() {
-		if _, _, err := plan.Decode(s, raw[i%len(raw)], nil, nil); err != nil {
+		if _, _, err := plan.Decode(s, raw[i%len(raw)], share.Version{}); err != nil {
 			t.Fatal(err)
 		}
 		i++
@@ -75,14 +75,14 @@ func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	var last Result
 	for _, b := range raw {
-		r, _, err := plan.Decode(s, b, last.Object, last.Memo)
+		r, _, err := plan.Decode(s, b, last.held())
 		if err != nil {
 			t.Fatal(err)
 		}
 		last = r
 	}
 	again := func() {
-		if r, _, err := plan.Decode(s, raw[2], last.Object, last.Memo); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw[2], last.held()); err != nil || !r.Same {
 			t.Fatalf("the same: %v, %v", r.Same, err)
 		}
 	}
@@ -102,12 +102,12 @@ func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
 func TestWhatIsKnownAllocatesNothing(t *testing.T) {
 	raw := encodePod(t, newPodSource(false).pod(1))
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
-	held, _, err := plan.Decode(s, raw, nil, nil)
+	held, _, err := plan.Decode(s, raw, share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if r, _, err := plan.Decode(s, raw, held.Object, held.Memo); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw, held.held()); err != nil || !r.Same {
 			t.Fatal(err)
 		}
 		if _, ok := IdentityOf(raw); !ok {

@@ -21,8 +21,8 @@ type decoder struct {
 	raw   []byte
 	// noting: the units that are met now are to be remembered.
 	noting bool
-	// lazy counts the quantities that will be written when somebody asks for
-	// their string.
+	// lazy counts the values that a reader may write to: quantities that have
+	// no string yet, and what may have other hidden state.
 	lazy int
 	// inMap: what is decoded now is a map's value, which has no address to be
 	// written at.
@@ -45,14 +45,13 @@ type decoder struct {
 // Any other error is ErrNotObject, a *PanicError of a type's own decoder, a
 // *scan.ExponentError, or what apimachinery's decoder says of the n bytes.
 //
-// last and memo are the last version of the object, of the plan's type, and
-// what an earlier Result said to keep beside it, or nil. last is not written;
-// the result may share memory with it, and with all that the session's table
-// knows. Without a table the result shares memory with nothing, last and memo
-// are ignored, and the receiver may modify it.
+// last is the object's last version, of the plan's type, which counts if this
+// plan made it. It is not written; the result may share memory with it, and with
+// all that the session's table knows. Without a table the result shares memory
+// with nothing, last is ignored, and the receiver may modify it.
 //
 // raw is neither kept nor aliased.
-func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (r Result, n int, err error) {
+func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r Result, n int, err error) {
 	start := scan.Space(raw, 0)
 	if start == len(raw) {
 		return Result{}, 0, io.ErrUnexpectedEOF
@@ -60,12 +59,12 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 	if raw[start] != '{' {
 		return Result{}, 0, ErrNotObject
 	}
-	if memo == nil || s.Table == nil {
-		last, memo = nil, nil
+	if s.Table == nil {
+		last = share.Version{}
 	}
 	d := p.decoder(s, raw)
 	d.table = s.Table
-	r, n = p.fast(d, start, last, memo)
+	r, n = p.fast(d, start, last)
 	refused := d.refused
 	p.release(d)
 	switch {

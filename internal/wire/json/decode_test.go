@@ -22,11 +22,11 @@ type version struct {
 func sequence(t *testing.T, s *share.Session, k kind, r *rand.Rand, f *randfill.Filler) []version {
 	object := k.fresh(f)
 	first := encode(t, object)
-	held := version{k, first, k.plan.mustEqual(t, s, first, nil, nil)}
+	held := version{k, first, k.plan.mustEqual(t, s, first, share.Version{})}
 	all := []version{held}
 	next := func(raw []byte) Result {
 		t.Helper()
-		r := k.plan.mustEqual(t, s, raw, held.r.Object, held.r.Memo)
+		r := k.plan.mustEqual(t, s, raw, held.r.held())
 		if !r.Same {
 			held = version{k, raw, r}
 			all = append(all, held)
@@ -71,7 +71,7 @@ func TestEveryKindIsWhatTheOfficialDecoderMakesOfIt(t *testing.T) {
 					alone++
 				}
 				d := decoder{session: share.NewSession(nil), raw: v.raw}
-				if _, n := v.kind.plan.fast(&d, 0, nil, nil); n != len(v.raw) && nesting(v.raw) <= maxDepth {
+				if _, n := v.kind.plan.fast(&d, 0, share.Version{}); n != len(v.raw) && nesting(v.raw) <= maxDepth {
 					t.Errorf("%v leaves the fast road: %s", v.kind.gvk, v.raw)
 				}
 				// Of a long run not all can be kept.

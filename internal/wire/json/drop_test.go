@@ -34,9 +34,9 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 		for range 4 * *objects {
 			raw := encode(t, object)
 			// The same objects with all their fields go through the same table.
-			k.plan.mustEqual(t, s, raw, nil, nil)
+			k.plan.mustEqual(t, s, raw, share.Version{})
 			for range 2 {
-				got, _, err := p.Decode(s, raw, last.Object, last.Memo)
+				got, _, err := p.Decode(s, raw, last.held())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -96,7 +96,7 @@ func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	source := newPodSource(false)
 	pod := source.pod(1)
-	r, _, err := p.Decode(s, encodePod(t, pod), nil, nil)
+	r, _, err := p.Decode(s, encodePod(t, pod), share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	pod.ManagedFields[0].Manager = "somebody else"
-	same, _, err := p.Decode(s, encodePod(t, pod), r.Object, r.Memo)
+	same, _, err := p.Decode(s, encodePod(t, pod), r.held())
 	if err != nil || !same.Same {
 		t.Errorf("a change in what is dropped is a change: %v", err)
 	}

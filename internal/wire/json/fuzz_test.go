@@ -14,13 +14,18 @@ func FuzzDecode(f *testing.F) {
 		k := kinds[int(which)%len(kinds)]
 		s := share.NewSession(share.NewTable(0))
 		var last Result
-		for _, raw := range [][]byte{one, two, one, one} {
-			if r, ok := k.plan.mustAgree(t, s, raw, last.Object, last.Memo); ok {
+		for _, raw := range [][]byte{one, two, two, two, one, one} {
+			// An object that another plan made, and one with another's memo.
+			if v, _, _, err := k.plan.reference(one); err == nil {
+				k.plan.mustAgree(t, s, raw, share.VersionOf(v.UnsafePointer(), nil))
+				k.plan.mustAgree(t, s, raw, share.VersionOf(v.UnsafePointer(), last.Memo))
+			}
+			if r, ok := k.plan.mustAgree(t, s, raw, last.held()); ok {
 				last = r
 			}
 		}
 		if want, _, _, err := k.plan.reference(one); err == nil && last.Memo != nil {
-			if r, ok := k.plan.mustAgree(t, s, one, last.Object, last.Memo); ok && !r.Same && !k.plan.lazyInside(r) {
+			if r, ok := k.plan.mustAgree(t, s, one, last.held()); ok && !r.Same && !k.plan.lazyInside(r) {
 				t.Fatalf("%v: the same bytes are not the same object: %q, %s", k.gvk, one, spell(want))
 			}
 		}

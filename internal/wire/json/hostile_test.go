@@ -27,16 +27,16 @@ func TestNestingEndsWhereItEndsForTheOfficialDecoder(t *testing.T) {
 		each := strings.Count(shape[1], "}") + strings.Count(shape[1], "]")
 		for _, depth := range []int{1, maxDepth/each - 1, maxDepth / each, maxDepth/each + 1, 1000, 10_000/each - 1, 10_000/each + 1} {
 			raw := []byte(strings.Repeat(shape[0], depth) + "{}" + strings.Repeat(shape[1], depth))
-			r, ok := p.mustAgree(t, s, raw, nil, nil)
+			r, ok := p.mustAgree(t, s, raw, share.Version{})
 			if ok {
-				p.mustAgree(t, s, raw, r.Object, r.Memo)
+				p.mustAgree(t, s, raw, r.held())
 			}
-			p.mustAgree(t, share.NewSession(nil), raw, nil, nil)
-			p.mustAgree(t, s, raw[:len(raw)-1], nil, nil)
+			p.mustAgree(t, share.NewSession(nil), raw, share.Version{})
+			p.mustAgree(t, s, raw[:len(raw)-1], share.Version{})
 		}
 	}
 	for _, deep := range []string{strings.Repeat("[", 1e6), strings.Repeat(`{"next":`, 1e5)} {
-		if _, n, err := p.Decode(s, []byte(`{"any":`+deep), nil, nil); n != 0 || err == nil {
+		if _, n, err := p.Decode(s, []byte(`{"any":`+deep), share.Version{}); n != 0 || err == nil {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
@@ -51,11 +51,11 @@ func TestManyElementsTakeTheMemoryOfTheElements(t *testing.T) {
 		[]byte(`{"metadata":{"finalizers":[` + strings.Repeat(`"a",`, 100_000) + `"b"]}}`),
 		manyLabels(20_000),
 	} {
-		first := p.mustEqual(t, s, raw, nil, nil)
+		first := p.mustEqual(t, s, raw, share.Version{})
 		// One more, behind the others, while all are remembered.
 		changed := bytes.Replace(raw, []byte("]}}"), []byte("],\"x\":1}}"), 1)
-		second := p.mustEqual(t, s, changed, first.Object, first.Memo)
-		p.mustEqual(t, s, raw, second.Object, second.Memo)
+		second := p.mustEqual(t, s, changed, first.held())
+		p.mustEqual(t, s, raw, second.held())
 	}
 }
 

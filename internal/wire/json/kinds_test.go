@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 var (
@@ -145,6 +146,9 @@ func change(r *rand.Rand, f *randfill.Filler, v reflect.Value) {
 	}
 }
 
+// held is the result as its holder hands it over with the next version.
+func (r Result) held() share.Version { return share.VersionOf(r.Object, r.Memo) }
+
 func encode(t testing.TB, v reflect.Value) []byte {
 	t.Helper()
 	raw, err := json.Marshal(v.Interface())
@@ -179,10 +183,10 @@ func (p *Plan) reference(raw []byte) (v reflect.Value, kind, apiVersion string, 
 func (p *Plan) value(r Result) reflect.Value { return reflect.NewAt(p.root.typ, r.Object) }
 
 // mustEqual decodes raw and compares the result with the official decoder's.
-func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) Result {
+func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last share.Version) Result {
 	t.Helper()
 	b := bytes.Clone(raw)
-	r, n, err := p.Decode(s, b, last, memo)
+	r, n, err := p.Decode(s, b, last)
 	if err != nil {
 		t.Fatalf("%v: %v\n%s", p.root.typ, err, raw)
 	}
@@ -197,10 +201,10 @@ func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last unsafe
 	if n != len(raw) || r.Kind != kind || r.APIVersion != apiVersion {
 		t.Fatalf("%v: decoded %d of %d bytes of a %q of %q", p.root.typ, n, len(raw), r.Kind, r.APIVersion)
 	}
-	if !reflect.DeepEqual(p.value(r).Interface(), want.Interface()) {
+	if !state.Identical(p.value(r), want) {
 		t.Fatalf("%v: unlike the official decoder's:\n%s\n got %s\nwant %s", p.root.typ, raw, spell(p.value(r)), spell(want))
 	}
-	if r.Same && r.Object != last {
+	if r.Same && share.VersionOf(r.Object, r.Memo) != last {
 		t.Fatalf("%v: the same, but not the last version", p.root.typ)
 	}
 	return r

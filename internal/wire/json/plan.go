@@ -16,6 +16,7 @@ import (
 // Plan decodes objects of one Go type. It is immutable and safe for concurrent
 // use.
 type Plan struct {
+	id    share.PlanID
 	root  *node
 	drops *drops
 	// typeMeta is where the type's TypeMeta stands, which Same does not
@@ -45,7 +46,7 @@ func Compile(typ reflect.Type, drop []string) (*Plan, error) {
 			return nil, err
 		}
 	}
-	p := &Plan{drops: newDrops(drop)}
+	p := &Plan{id: share.NewPlanID(), drops: newDrops(drop)}
 	c := compiler{nodes: map[nodeKey]*node{}}
 	p.root = c.node(typ, p.drops)
 	if p.root.op != opStruct || c.unsure {
@@ -120,8 +121,9 @@ type Result struct {
 	// Object points to a value of the plan's type; to the last version if it
 	// is the Same.
 	Object unsafe.Pointer
-	// Memo is what to hand over with Object when its next version comes. If
-	// the object is the Same it is the one that was given.
+	// Memo is what to hand over with Object when its next version comes, nil if
+	// Object does not count then. If the object is the Same it is the one that
+	// was given.
 	Memo *share.Memo
 	// Same: nothing differs from the last version, so keep that and its memo.
 	Same bool

@@ -35,9 +35,9 @@ func (o *object) make(d *decoder) {
 }
 
 // fast decodes the object at raw[at] and returns where it ends, or -1.
-func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (r Result, end int) {
+func (p *Plan) fast(d *decoder, at int, version share.Version) (r Result, end int) {
+	last, records := version.By(p.id)
 	o := object{plan: p, root: p.root, last: last}
-	records := memo.In(share.JSON)
 	if d.table != nil {
 		d.session.Begin()
 		d.noting = true
@@ -72,21 +72,24 @@ func (p *Plan) fast(d *decoder, at int, last unsafe.Pointer, memo *share.Memo) (
 		if o.made != nil {
 			p.giveRoot(o.made)
 		}
-		r.Object, r.Memo, r.Same = last, memo, true
+		r.Object, r.Memo, r.Same = last, version.Memo(), true
 		return r, at
 	}
 	o.make(d)
 	r.Object = o.made
 	if d.table != nil {
-		r.Memo = d.session.Memo(share.JSON)
+		r.Memo = d.session.Memo(p.id, r.Object)
 	}
 	return r, at
 }
 
 // same reports that the object is the last version, but for its TypeMeta.
 func (p *Plan) same(o *object) bool {
+	if p.root.holds {
+		return false
+	}
 	if o.made != nil {
-		return !p.root.holds && sameBytes(o.made, o.last, p.typeMeta.from) &&
+		return sameBytes(o.made, o.last, p.typeMeta.from) &&
 			sameBytes(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
 	}
 	// What was not met must be zero.

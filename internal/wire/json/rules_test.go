@@ -134,9 +134,9 @@ func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 func (p *Plan) mustAgreeGuarded(t *testing.T, s *share.Session, raw []byte, last Result) (Result, bool) {
 	t.Helper()
 	if !strings.Contains(string(raw), `"panic"`) || !strings.Contains(strings.ToLower(string(raw)), "upper") {
-		return p.mustAgree(t, s, raw, last.Object, last.Memo)
+		return p.mustAgree(t, s, raw, last.held())
 	}
-	_, _, err := p.Decode(s, raw, last.Object, last.Memo)
+	_, _, err := p.Decode(s, raw, last.held())
 	if _, ok := err.(*PanicError); !ok && !strings.Contains(string(raw), "unknown") {
 		t.Fatalf("%s: %v, want a panic that became an error", raw, err)
 	}
@@ -148,23 +148,23 @@ func TestKindAndVersionAreOfTheResultAndNotOfTheObject(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	const named = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"app":"something of some length"}},"status":{"phase":"Running"}}`
 	const item = `{"metadata":{"name":"a","labels":{"app":"something of some length"}},"status":{"phase":"Running"}}`
-	first := p.mustEqual(t, s, []byte(named), nil, nil)
+	first := p.mustEqual(t, s, []byte(named), share.Version{})
 	if first.Kind != "Pod" || first.APIVersion != "v1" {
 		t.Fatalf("%+v", first)
 	}
 	for _, raw := range []string{item, named} {
-		r := p.mustEqual(t, s, []byte(raw), first.Object, first.Memo)
+		r := p.mustEqual(t, s, []byte(raw), first.held())
 		if !r.Same || r.Memo != first.Memo {
 			t.Errorf("%s: not the same: %+v", raw, r)
 		}
 	}
 	// Also where something else had to be looked into.
-	second := p.mustEqual(t, s, []byte(strings.Replace(named, "Running", "Failed", 1)), first.Object, first.Memo)
-	third := p.mustEqual(t, s, []byte(item), second.Object, second.Memo)
+	second := p.mustEqual(t, s, []byte(strings.Replace(named, "Running", "Failed", 1)), first.held())
+	third := p.mustEqual(t, s, []byte(item), second.held())
 	if second.Same || third.Same {
 		t.Fatal("a change was not seen")
 	}
-	if r := p.mustEqual(t, s, []byte(named), third.Object, third.Memo); !r.Same {
+	if r := p.mustEqual(t, s, []byte(named), third.held()); !r.Same {
 		t.Error("not the same as an item")
 	}
 }
@@ -173,18 +173,18 @@ func TestWhatFollowsAnObjectIsNotRead(t *testing.T) {
 	p := podPlan(t)
 	s := share.NewSession(share.NewTable(0))
 	raw := encodePod(t, newPodSource(false).pod(1))
-	held := p.mustEqual(t, s, raw, nil, nil)
+	held := p.mustEqual(t, s, raw, share.Version{})
 	for _, tail := range []string{"", "}", ",{", "garbage", "\n", strings.Repeat("x", 100)} {
 		for _, last := range []Result{{}, held} {
 			b := append([]byte(" \n"), raw...)
 			b = append(b, tail...)
-			if _, n, err := p.Decode(s, b, last.Object, last.Memo); n != len(raw)+2 || err != nil {
+			if _, n, err := p.Decode(s, b, last.held()); n != len(raw)+2 || err != nil {
 				t.Errorf("%d of %d bytes, %v", n, len(raw)+2, err)
 			}
 		}
 	}
 	for i := range raw {
-		if _, n, err := p.Decode(s, raw[:i:i], held.Object, held.Memo); n != 0 || err == nil || err.Error() != "unexpected EOF" {
+		if _, n, err := p.Decode(s, raw[:i:i], held.held()); n != 0 || err == nil || err.Error() != "unexpected EOF" {
 			t.Fatalf("%d bytes of %d: %d, %v", i, len(raw), n, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 func decodePod(t *testing.T, s *share.Session, p *Plan, raw string, last Result) (*corev1.Pod, Result) {
 	t.Helper()
-	r := p.mustEqual(t, s, []byte(raw), last.Object, last.Memo)
+	r := p.mustEqual(t, s, []byte(raw), last.held())
 	return (*corev1.Pod)(r.Object), r
 }
 
@@ -172,7 +172,7 @@ func TestManyMayDecodeWithOneTable(t *testing.T) {
 			s := share.NewSession(table)
 			var last Result
 			for i := range 3 * len(raw) {
-				r, _, err := plan.Decode(s, raw[i%len(raw)], last.Object, last.Memo)
+				r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
 				if err != nil {
 					t.Error(err)
 					return
@@ -205,7 +205,7 @@ func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 	for range 2_000 {
 		i := rnd.IntN(2)
 		raw := lives[i][rnd.IntN(1+rnd.IntN(8))]
-		r, _, err := plan.Decode(s, raw, last[i].Object, last[i].Memo)
+		r, _, err := plan.Decode(s, raw, last[i].held())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,7 +142,7 @@ func heap() int64 {
 }
 
 func mustDecode(tb testing.TB, p *Plan, s *share.Session, raw []byte, last Result) Result {
-	res, err := p.Decode(s, raw, last.Object, last.Memo)
+	res, err := p.Decode(s, raw, last.held())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,12 +13,13 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // agrees compares Decode with the official decoder on bytes of any kind.
 func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result) {
 	t.Helper()
-	res, err := p.Decode(s, raw, last.Object, last.Memo)
+	res, err := p.Decode(s, raw, last.held())
 	if tooLarge := (*scan.ExponentError)(nil); errors.As(err, &tooLarge) {
 		return // the official decoder would take hours
 	}
@@ -30,7 +31,7 @@ func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result) {
 	if err != nil {
 		return
 	}
-	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !reflect.DeepEqual(got, want) {
+	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
 		t.Fatalf("%v: not what the official decoder makes of %x:\n%s", p.root.typ, raw, cmp.Diff(want, got))
 	}
 }
@@ -79,7 +80,7 @@ func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
 			v := reflect.New(typ)
 			f.Fill(v.Interface())
 			raw := encode(t, v)
-			last, err := p.Decode(s, raw, nil, nil)
+			last, err := p.Decode(s, raw, share.Version{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +146,7 @@ func TestWhatIsOnlyClaimedIsNotAllocated(t *testing.T) {
 		"a length beyond the data": {[]byte{0x0a, 0xff, 0xff, 0xff, 0xff, 0x07}, 64 << 10},
 		"entries that repeat":      {wrap(1, labels), uint64(24 * len(labels))},
 	} {
-		if got := allocated(func() { p.Decode(s, c.raw, nil, nil) }); got > c.bytes {
+		if got := allocated(func() { p.Decode(s, c.raw, share.Version{}) }); got > c.bytes {
 			t.Errorf("%s: %d bytes allocated for %d", name, got, len(c.raw))
 		}
 	}
@@ -199,7 +200,7 @@ func TestFieldsAreDroppedThroughSlicesPointersAndEmbeddedStructs(t *testing.T) {
 		for i := range want.Status.Conditions {
 			want.Status.Conditions[i].LastTransitionTime = metav1.Time{}
 		}
-		res, ok, _ := p.planned(s, raw, last.Object, last.Memo)
+		res, ok, _ := p.planned(s, raw, last.held())
 		if !ok || !reflect.DeepEqual((*podObject)(res.Object), want) {
 			t.Fatalf("by the plan: %s", cmp.Diff(want, (*podObject)(res.Object)))
 		}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // Compile makes the plan of a Go struct type with generated protobuf code,
@@ -31,7 +32,7 @@ func Compile(typ reflect.Type, drop []string) (*Plan, error) {
 		return nil, err
 	}
 	c := compiler{messages: map[messageKey]*message{}}
-	p := &Plan{root: c.message(typ, names(paths)), drop: paths, quantityText: -1}
+	p := &Plan{id: share.NewPlanID(), root: c.message(typ, names(paths)), drop: paths, quantityText: -1}
 	whole := c.message(typ, nil)
 	if c.err != nil {
 		return nil, c.err
@@ -93,20 +94,22 @@ func (c *compiler) message(typ reflect.Type, drop []string) *message {
 		}
 		return m
 	}
-	m := &message{typ: typ, size: typ.Size(), holds: holdsQuantity(typ), typeMeta: -1}
+	m := &message{typ: typ, size: typ.Size(), typeMeta: -1}
 	c.messages[key] = m
 	c.open = append(c.open, m)
 	defer func() { c.open = c.open[:len(c.open)-1] }()
 	if typ == timeType || typ == microTimeType || typ == quantityType {
 		m.foreign = true
 		m.private = typ == quantityType
+		m.holds = m.private
 		return m
 	}
 	if reason := c.fields(m, drop); reason != "" {
 		m.foreign, m.ops, m.index = true, nil, nil
-		nests, private := inspect(typ, nil)
-		m.private = private
-		if nests && generated(typ) && c.err == nil {
+		m.private = state.Hides(typ, nil)
+		// A copy would refer to the same state, if it is not in place.
+		m.holds, m.alone = m.private, false
+		if nests(typ, nil) && generated(typ) && c.err == nil {
 			c.err = &TypeError{typ, "it contains itself, and " + reason}
 		}
 	}
@@ -134,6 +137,7 @@ func (c *compiler) fields(m *message, drop []string) string {
 		}
 		inner, gone := below(drop, f)
 		if gone {
+			m.alone = m.alone || state.Inline(f.Type)
 			continue
 		}
 		o, ok := c.op(f, tag, inner)
@@ -142,6 +146,7 @@ func (c *compiler) fields(m *message, drop []string) string {
 		}
 		m.ops = append(m.ops, o)
 	}
+	m.holds = m.alone
 	return m.arrange()
 }
 
@@ -154,8 +159,9 @@ func (m *message) arrange() string {
 	for i := range m.ops {
 		o := &m.ops[i]
 		bit := uint64(1) << i
-		if holdsQuantity(o.typ) {
-			m.quantities |= bit
+		if o.kind == kindQuantity || o.kind == kindMessage && o.elem.holds {
+			m.states |= bit
+			m.holds = true
 		}
 		if m.typ == reflect.TypeFor[metav1.ObjectMeta]() {
 			switch o.number {
@@ -339,46 +345,26 @@ func (c *compiler) mapped(o *op, typ reflect.Type, drop []string) bool {
 	return true
 }
 
-// holdsQuantity reports that a Quantity is part of the type's own memory.
-func holdsQuantity(typ reflect.Type) bool {
-	if typ == quantityType {
-		return true
-	}
-	if typ.Kind() == reflect.Struct {
-		for i := range typ.NumField() {
-			if holdsQuantity(typ.Field(i).Type) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// inspect reports whether a type contains itself, and whether quantities can be
-// addressed in it.
-func inspect(typ reflect.Type, above []reflect.Type) (nests, private bool) {
+// nests reports whether a type contains itself.
+func nests(typ reflect.Type, above []reflect.Type) bool {
 	switch typ.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
-		return inspect(typ.Elem(), above)
+		return nests(typ.Elem(), above)
 	case reflect.Struct:
 	default:
-		return false, false
+		return false
 	}
-	switch typ {
-	case quantityType:
-		return false, true
-	case reflect.TypeFor[time.Time]():
-		return false, false
+	if typ == quantityType || typ == reflect.TypeFor[time.Time]() {
+		return false
 	}
-	for _, t := range above {
-		if t == typ {
-			return true, false
-		}
+	if slices.Contains(above, typ) {
+		return true
 	}
 	above = append(above, typ)
 	for i := range typ.NumField() {
-		n, p := inspect(typ.Field(i).Type, above)
-		nests, private = nests || n, private || p
+		if nests(typ.Field(i).Type, above) {
+			return true
+		}
 	}
-	return nests, private
+	return false
 }

@@ -16,7 +16,8 @@ type decoder struct {
 	session *share.Session
 	table   *share.Table // nil if nothing is shared
 	depth   int
-	// private counts the quantities decoded that nobody may share.
+	// private counts the values decoded that nobody may share, for the state
+	// that is or may be hidden in them.
 	private int
 	// quantityText is where a Quantity keeps what String returned, or -1.
 	quantityText int
@@ -129,7 +130,7 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 	if note == noteRuns {
 		run.flush(d, raw)
 	}
-	if m.quantities&^seen != 0 {
+	if m.states&^seen != 0 || m.alone {
 		d.private++
 	}
 	d.depth--

@@ -31,4 +31,7 @@
 // string is there from the start, as it is for what is written as String would
 // write it. Quantity.AsDec and ToDec, and Cmp with a quantity of more digits
 // than an int64 holds, write to it in any case: copy before you call them.
+//
+// The same holds for whatever has an Unmarshal of its own and is not proven free
+// of hidden state by its type: see package state.
 package protobuf

@@ -15,12 +15,13 @@ import (
 // version of another object, for types that have every kind of field between
 // them.
 func FuzzDecode(f *testing.F) {
-	var plans []*Plan
+	var plans, others []*Plan
 	for _, typ := range []reflect.Type{
 		podType, reflect.TypeFor[corev1.Secret](), reflect.TypeFor[corev1.Node](), reflect.TypeFor[appsv1.ControllerRevision](),
 		reflect.TypeFor[autoscalingv2.HorizontalPodAutoscaler](), treeType,
 	} {
 		plans = append(plans, compile(f, typ))
+		others = append(others, compile(f, typ))
 	}
 	held := podBytes(1, 1, 0, false)
 	f.Add(uint8(0), held, podBytes(1, 1, 1, false))
@@ -29,18 +30,26 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, first, raw []byte) {
 		p := plans[int(which)%len(plans)]
 		s := share.NewSession(share.NewTable(0))
-		last, err := p.Decode(s, first, nil, nil)
+		last, err := p.Decode(s, first, share.Version{})
 		if err != nil {
 			last = Result{}
 		}
 		if p.whole != nil && !p.whole.fits(raw) {
-			if _, err := p.Decode(s, raw, last.Object, last.Memo); err == nil {
+			if _, err := p.Decode(s, raw, last.held()); err == nil {
 				t.Fatal("nests too deep, without an error")
 			}
 			return
 		}
-		agrees(t, p, s, raw, last)
-		agrees(t, p, s, raw, last)
+		// What somebody may hold that this plan did not make: an object of
+		// another plan, and one without a memo, or with this one's.
+		other, _ := others[int(which)%len(plans)].Decode(s, first, share.Version{})
+		hand := Result{Memo: last.Memo}
+		if v := reflect.New(p.root.typ); last.Object != nil && unmarshal(v.Interface().(unmarshaler), first) == nil {
+			hand.Object = v.UnsafePointer()
+		}
+		for _, held := range []Result{last, last, {}, {Object: last.Object}, other, {Object: other.Object, Memo: last.Memo}, hand} {
+			agrees(t, p, s, raw, held)
+		}
 		agrees(t, p, share.NewSession(nil), raw, Result{})
 	})
 }

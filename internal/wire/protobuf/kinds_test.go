@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // decoded is a result with the bytes that it is of.
@@ -31,7 +32,7 @@ type history struct {
 // decode decodes by the plan alone, and compares.
 func (h *history) decode(p *Plan, raw []byte, last decoded) decoded {
 	h.t.Helper()
-	res, ok, _ := p.planned(h.session, raw, last.Object, last.Memo)
+	res, ok, _ := p.planned(h.session, raw, last.held())
 	if !ok {
 		h.t.Fatalf("%v: the plan does not take what the official encoder made", p.root.typ)
 	}
@@ -40,6 +41,9 @@ func (h *history) decode(p *Plan, raw []byte, last decoded) decoded {
 	h.all = append(h.all, d)
 	return d
 }
+
+// held is the result as its holder hands it over with the next version.
+func (r Result) held() share.Version { return share.VersionOf(r.Object, r.Memo) }
 
 func (h *history) equal(d decoded) {
 	h.t.Helper()
@@ -56,7 +60,7 @@ func TestObjectsOfEveryKindAreEqualToTheOfficialOnesInAllTheirVersions(t *testin
 	again := 0
 	for _, typ := range types {
 		p := compile(t, typ)
-		_, private := inspect(typ, nil)
+		private := state.Hides(typ, nil)
 		f := filler(rnd)
 		for range *objectsFlag {
 			v := reflect.New(typ)
@@ -116,7 +120,7 @@ func TestObjectsOfEveryKindWithoutDroppedFieldsAreTheOfficialOnesWithThemCleared
 				want := unmarshaled(t, typ, raw).(metav1.Object)
 				want.SetManagedFields(nil)
 				want.SetAnnotations(nil)
-				res, ok, _ := p.planned(s, raw, last.Object, last.Memo)
+				res, ok, _ := p.planned(s, raw, last.held())
 				if got := reflect.NewAt(typ, res.Object).Interface(); !ok || !reflect.DeepEqual(got, want) {
 					t.Fatalf("%v: by the plan: %s", typ, cmp.Diff(want, got))
 				}
@@ -142,11 +146,11 @@ func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
 		f.Fill(v.Interface())
 		raw := encode(t, v)
 		want := unmarshaled(t, typ, raw)
-		a, ok, _ := p.planned(s, raw, nil, nil)
+		a, ok, _ := p.planned(s, raw, share.Version{})
 		if got := reflect.NewAt(typ, a.Object); !ok || !reflect.DeepEqual(got.Interface(), want) {
 			t.Fatalf("%v: %s", typ, cmp.Diff(want, got.Interface()))
 		}
-		b, err := p.Decode(s, raw, a.Object, a.Memo)
+		b, err := p.Decode(s, raw, a.held())
 		if err != nil || b.Same || b.Memo != nil {
 			t.Fatalf("%v: %+v, %v", typ, b, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // The maps of one shape are one type here, whatever their keys and values are
@@ -195,7 +197,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 		m.SetMapIndex(key, v.Elem())
 	}
 	if last != nil && d.private == private &&
-		reflect.DeepEqual(m.Interface(), reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem().Interface()) {
+		state.Identical(m, reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem()) {
 		return same
 	}
 	reflect.NewAt(o.typ, field).Elem().Set(m)

@@ -220,7 +220,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 		*(*time.Time)(unsafe.Add(d.own(name), uintptr(o.offset))) = t
 		return changed, end
 	}
-	panic("BUG: a message with a quantity in it is compared with the last version")
+	panic("BUG: a message with hidden state is compared with the last version")
 }
 
 // field decodes one field that may have something inside. Its tag stands at

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // nextUnit decodes a pointer, slice or map that is a field of a frame's
@@ -14,7 +15,9 @@ import (
 // field, tags included; count is how many elements there are.
 func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) status {
 	last := o.load(old)
-	if last.Ptr == nil {
+	if last.Ptr == nil || o.kind == kindMessages && last.Len == 0 {
+		// There is nothing to compare with. What stands behind the pointer of an
+		// empty slice is not the slice's.
 		s := d.unit(o, unsafe.Pointer(&d.slot), b, count)
 		return d.adopt(name, o, s)
 	}
@@ -77,7 +80,7 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 	st := d.build(o, unsafe.Pointer(&d.slot), b, count, last)
 	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.private == private && !o.elem.private {
 		was := sliceHeader{last.Ptr, last.Len, last.Len}
-		if reflect.DeepEqual(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem().Interface(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem().Interface()) {
+		if state.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
 			st = same
 		}
 	}
@@ -177,7 +180,7 @@ func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, 
 	if d.foreign(m, p, b) == failed {
 		return failed
 	}
-	if !m.private && reflect.DeepEqual(reflect.NewAt(m.typ, p).Interface(), reflect.NewAt(m.typ, old).Interface()) {
+	if !m.private && state.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
 		return same
 	}
 	m.copy(unsafe.Add(d.own(parent), offset), p)

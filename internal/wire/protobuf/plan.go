@@ -11,6 +11,7 @@ import (
 // Plan decodes objects of one Go type. It is immutable, but for what it learns
 // about which fields repeat, and safe for concurrent use.
 type Plan struct {
+	id   share.PlanID
 	root *message
 	// whole is root without anything dropped, if messages of the type can
 	// nest: it tells how deep.
@@ -29,18 +30,22 @@ type message struct {
 	size uintptr
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
-	// private says that a foreign type holds quantities that can be addressed.
+	// private says that a foreign type may have hidden state, such as a Quantity
+	// (package state).
 	private bool
 	ops     []op
 	// index finds the op of a field number: its place in ops and 1, or 0.
 	index []uint8
-	// quantities has the bits of the ops that hold a Quantity in place: where
-	// one is absent, the object has a zero Quantity, which String writes to.
-	quantities uint64
-	// holds says that a Quantity is part of the message's own memory: then it
+	// states has the bits of the ops that have hidden state in place: where one
+	// is absent, the object has its zero value, which methods may write to.
+	states uint64
+	// holds says that hidden state is part of the message's own memory: then it
 	// is never compared with the last version, nor begun as a copy of it, since
-	// String may be writing to it.
+	// a reader may be writing to it.
 	holds bool
+	// alone says that there is such state beside the ops, in a field that is
+	// dropped, so that no value of the message may be shared.
+	alone bool
 	// changing has the bits of the fields that change with every version, begins
 	// those of the fields that then often do.
 	changing, begins uint64
@@ -140,25 +145,26 @@ func (m *message) copy(dst, src unsafe.Pointer) {
 type Result struct {
 	// Object is a pointer to the Go struct.
 	Object unsafe.Pointer
-	// Memo is to be kept beside the object, or nil.
+	// Memo is to be kept beside the object, or nil: then the object does not
+	// count as a last version.
 	Memo *share.Memo
 	// Same says that the object has not changed: Object and Memo are what
 	// Decode was given.
 	Same bool
 }
 
-// Decode decodes one object from its message. last is the object's last version
-// and memo what was returned with it by the same plan; both may be nil.
+// Decode decodes one object from its message. last is the object's last
+// version, which counts if this plan made it; it is of the plan's type.
 //
 // If s has a table, the object shares memory with last and with other objects:
-// it must not be modified, and neither must they. Otherwise last and memo are
+// it must not be modified, and neither must they. Otherwise last is
 // disregarded, and the object is the caller's own. Nothing refers to raw
 // afterwards. A message of n bytes costs O(n) time and memory.
-func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (Result, error) {
+func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (Result, error) {
 	if s.Table == nil {
-		last, memo = nil, nil
+		last = share.Version{}
 	}
-	res, ok, err := p.planned(s, raw, last, memo)
+	res, ok, err := p.planned(s, raw, last)
 	if ok || err != nil {
 		return res, err
 	}
@@ -167,7 +173,7 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer, memo *s
 
 // planned decodes by the plan. It is not ok if raw is not for it; an error says
 // that it is for nobody.
-func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *share.Memo) (res Result, ok bool, err error) {
+func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res Result, ok bool, err error) {
 	if p.root.foreign {
 		return Result{}, false, nil
 	}
@@ -177,11 +183,12 @@ func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *
 	}
 	d.session, d.table = s, s.Table
 	st := failed
+	last, records := version.By(p.id)
 	if last != nil && !p.root.holds {
 		d.depth = 0
 		s.Begin()
 		name := d.enter(frame{m: p.root, last: last})
-		st = d.next(name, raw, memo.In(share.Protobuf), true)
+		st = d.next(name, raw, records, true)
 		res.Object = d.frames[name].dst
 	}
 	if st == failed {
@@ -202,10 +209,11 @@ func (p *Plan) planned(s *share.Session, raw []byte, last unsafe.Pointer, memo *
 	case failed:
 		return Result{}, false, refused
 	case same:
-		return Result{Object: last, Memo: memo, Same: true}, true, nil
+		return Result{Object: last, Memo: version.Memo(), Same: true}, true, nil
 	}
-	if s.Mark() > 0 {
-		res.Memo = s.Memo(share.Protobuf)
+	if s.Table != nil {
+		// Without a record, too: it proves where the object came from.
+		res.Memo = s.Memo(p.id, res.Object)
 	}
 	s.Allocated += res.Memo.Bytes()
 	return res, true, nil

@@ -144,7 +144,7 @@ func TestDecodersOfOneTableMayRunAtTheSameTime(t *testing.T) {
 			s := share.NewSession(table)
 			var held [templates]Result
 			for i, raw := range raws {
-				res, err := p.Decode(s, raw, held[i%templates].Object, held[i%templates].Memo)
+				res, err := p.Decode(s, raw, held[i%templates].held())
 				if err != nil || !reflect.DeepEqual((*corev1.Pod)(res.Object), want[i]) {
 					t.Errorf("object %d: %v", i, err)
 				}

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // number converts a varint as gogo does: what is too large is cut off.
@@ -42,14 +43,30 @@ func (d *decoder) number(o *op, field unsafe.Pointer, v uint64, old unsafe.Point
 	panic("BUG: no such kind of number")
 }
 
+// float64 is number for floating-point numbers, which are unchanged if their
+// bits are.
 func (d *decoder) float64(o *op, field unsafe.Pointer, v float64, old unsafe.Pointer) status {
 	if o.kind == kindFloat64 {
-		return inField(field, v, old)
+		*(*float64)(field) = v
+		if old != nil && state.Float64(*(*float64)(old), v) {
+			return same
+		}
+		return changed
 	}
-	return byPointer(d, field, v, old)
+	if old != nil {
+		if p := *(**float64)(old); p != nil && state.Float64(*p, v) {
+			*(**float64)(field) = p
+			return same
+		}
+	}
+	p := new(float64)
+	*p = v
+	d.session.Allocated += int(unsafe.Sizeof(v))
+	*(**float64)(field) = p
+	return changed
 }
 
-func inField[T bool | int32 | int64 | float64](field unsafe.Pointer, v T, old unsafe.Pointer) status {
+func inField[T bool | int32 | int64](field unsafe.Pointer, v T, old unsafe.Pointer) status {
 	*(*T)(field) = v
 	if old != nil && *(*T)(old) == v {
 		return same
@@ -57,7 +74,7 @@ func inField[T bool | int32 | int64 | float64](field unsafe.Pointer, v T, old un
 	return changed
 }
 
-func byPointer[T bool | int32 | int64 | float64](d *decoder, field unsafe.Pointer, v T, old unsafe.Pointer) status {
+func byPointer[T bool | int32 | int64](d *decoder, field unsafe.Pointer, v T, old unsafe.Pointer) status {
 	if old != nil {
 		if p := *(**T)(old); p != nil && *p == v {
 			*(**T)(field) = p

@@ -8,7 +8,9 @@
 //   - Is it what the last version of this very object had there? A Memo stands
 //     beside each stored object: one Record for each unit of it, with a hash of
 //     the unit's bytes. Equal hash, same value: it is copied from the last
-//     version, which is in reach, and nothing is decoded or allocated.
+//     version, which is in reach, and nothing is decoded or allocated. A last
+//     version counts only with a memo of the same plan for that very object;
+//     Version states the rule, and is the only way to the object.
 //   - Has some other object had it? Table maps the hash of a unit to its value.
 //     A value enters at its second sighting, so that what is unique costs no
 //     entry, and the table is bounded in bytes. An entry that is evicted

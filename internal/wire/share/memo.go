@@ -42,23 +42,25 @@ func (r *Record) Mask() uint64 { return uint64(r.a1)<<32 | uint64(r.a0) }
 
 func (r *Record) len() int { return int(r.kids &^ openBit) }
 
-// Memo is what a decoder remembers of the object that it stands beside: the
+// Memo is what a plan remembers of the object that it stands beside: the
 // records of its units, each followed by those of the units inside it. It is
-// immutable. The zero *Memo, nil, remembers nothing.
+// immutable. The zero *Memo, nil, remembers nothing. Version.By reads it.
 type Memo struct {
 	// n is how many records follow it in memory.
-	n      uint32
-	format Format
+	n uint32
+	// plan made the memo, and object is where it put the object.
+	plan   PlanID
+	object uintptr
 }
 
-// Format says which decoder made a memo. Another one must not read it.
+// Format is an encoding that values are decoded from.
 type Format uint32
 
 const (
 	Protobuf Format = iota + 1
 	JSON
 	Untyped
-	// Structure makes no memos, but units of its own.
+	// Structure is no encoding: it makes no memos, but units of its own.
 	Structure
 )
 
@@ -69,11 +71,12 @@ const (
 
 // newMemo copies records into memory of their own: the header and the records
 // in one piece.
-func newMemo(format Format, records []Record) *Memo {
-	// In words of 4 bytes, as both consist of, without pointers.
+func newMemo(plan PlanID, object unsafe.Pointer, records []Record) *Memo {
+	// In words of 4 bytes without pointers. The allocator aligns what takes 16
+	// bytes, as the header does, or more to 8.
 	words := make([]uint32, (headerLen+len(records)*recordLen)/4)
 	m := (*Memo)(unsafe.Pointer(unsafe.SliceData(words)))
-	m.n, m.format = uint32(len(records)), format
+	m.n, m.plan, m.object = uint32(len(records)), plan, uintptr(object)
 	copy(m.records(), records)
 	return m
 }
@@ -94,13 +97,12 @@ func (m *Memo) Bytes() int {
 	return headerLen + int(m.n)*recordLen
 }
 
-// In returns a cursor over the records of the object's own units, empty if the
-// memo is nil or of another format.
-func (m *Memo) In(format Format) Cursor {
-	if m == nil || m.format != format {
-		return Cursor{}
+// Of returns a copy of the memo for a copy of its object.
+func (m *Memo) Of(object unsafe.Pointer) *Memo {
+	if m == nil {
+		return nil
 	}
-	return Cursor{records: m.records()}
+	return newMemo(m.plan, object, m.records())
 }
 
 // Cursor reads the records of one unit's, or the object's, own units. They are

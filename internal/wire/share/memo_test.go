@@ -92,15 +92,12 @@ func TestAMemoHasWhatWasNotedInWhateverOrderItIsAskedFor(t *testing.T) {
 		units := randomUnits(r, r.IntN(4))
 		s.Begin()
 		note(s, units)
-		memo := s.Memo(JSON)
+		memo := s.memo()
 		// The session's memory is used again.
 		s.Begin()
 		note(s, randomUnits(r, 3))
-		read(t, r, memo.In(JSON), units)
-		if c := memo.In(Protobuf); !c.Empty() {
-			t.Fatal("another decoder reads the memo")
-		}
-		if n := len(memo.records()); memo.Bytes() != 8+20*n {
+		read(t, r, memo.cursor(), units)
+		if n := len(memo.records()); memo.Bytes() != 16+20*n {
 			t.Fatalf("%d records take %d bytes", n, memo.Bytes())
 		}
 	}
@@ -143,12 +140,12 @@ func TestWhatIsKeptFromAnOldMemoIsInTheNewOne(t *testing.T) {
 	for range 200 {
 		units := randomUnits(r, 4)
 		note(s, units)
-		memo := s.Memo(Untyped)
+		memo := s.memo()
 		for range 10 {
 			s.Begin()
-			units = next(r, s, memo.In(Untyped), units)
-			memo = s.Memo(Untyped)
-			read(t, r, memo.In(Untyped), units)
+			units = next(r, s, memo.cursor(), units)
+			memo = s.memo()
+			read(t, r, memo.cursor(), units)
 		}
 		s.Begin()
 	}
@@ -167,7 +164,7 @@ func TestARisingCursorFindsWhatItIsAskedForByRisingNumbers(t *testing.T) {
 				s.Note(m, field, field, Hash{A: uint64(field)})
 			}
 		}
-		c := s.Memo(JSON).In(JSON)
+		c := s.memo().cursor()
 		c.Rising()
 		for field := range 70 {
 			if r.IntN(4) == 0 {
@@ -186,7 +183,7 @@ func TestAMissingUnitDoesNotMoveTheCursor(t *testing.T) {
 	for field := range 10 {
 		s.Note(s.Reserve(), field, 0, Hash{})
 	}
-	c := s.Memo(JSON).In(JSON)
+	c := s.memo().cursor()
 	c.Find(4)
 	at := c.at
 	if r, _ := c.Find(100); r != nil || c.at != at {
@@ -196,13 +193,13 @@ func TestAMissingUnitDoesNotMoveTheCursor(t *testing.T) {
 
 func TestANilMemoRemembersNothing(t *testing.T) {
 	var m *Memo
-	c := m.In(JSON)
+	c := m.cursor()
 	if r, inside := c.Find(0); r != nil || !inside.Empty() || !c.Empty() || m.Bytes() != 0 {
 		t.Error("something was found")
 	}
-	empty := NewSession(nil).Memo(JSON)
-	c = empty.In(JSON)
-	if r, _ := c.Find(0); r != nil || !c.Empty() || empty.Bytes() != 8 {
+	empty := NewSession(nil).memo()
+	c = empty.cursor()
+	if r, _ := c.Find(0); r != nil || !c.Empty() || empty.Bytes() != 16 {
 		t.Error("something was found in a memo without records")
 	}
 }
@@ -217,8 +214,8 @@ func TestUnitsWhoseNumberCannotBeSaidAreNotRemembered(t *testing.T) {
 		s.Note(s.Reserve(), 1, 1, Hash{})
 		s.NoteOpen(m, field+1, 7)
 	}
-	memo := s.Memo(JSON)
-	c := memo.In(JSON)
+	memo := s.memo()
+	c := memo.cursor()
 	if r, inside := c.Find(MaxField); r == nil || r.Size() != 5 || inside.Empty() {
 		t.Errorf("the highest number: %+v", r)
 	}
@@ -244,7 +241,7 @@ func TestAUnitWithMoreInsideThanCanBeCountedIsRememberedAloneOrNotAtAll(t *testi
 			s.Note(s.Reserve(), 8, 8, Hash{})
 			s.Note(outer, 2, 1, Hash{})
 
-			c := s.Memo(JSON).In(JSON)
+			c := s.memo().cursor()
 			if r, within := c.Find(2); r == nil {
 				if inside > maxKids {
 					t.Errorf("%d inside, open %v: the unit around is not found", inside, open)
@@ -281,10 +278,10 @@ func FuzzMemo(f *testing.F) {
 		s := NewSession(nil)
 		units := randomUnits(r, 4)
 		note(s, units)
-		memo := s.Memo(JSON)
-		read(t, r, memo.In(JSON), units)
+		memo := s.memo()
+		read(t, r, memo.cursor(), units)
 		s.Begin()
-		units = next(r, s, memo.In(JSON), units)
-		read(t, r, s.Memo(JSON).In(JSON), units)
+		units = next(r, s, memo.cursor(), units)
+		read(t, r, s.memo().cursor(), units)
 	})
 }

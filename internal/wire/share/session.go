@@ -1,5 +1,7 @@
 package share
 
+import "unsafe"
+
 // Session is what one goroutine decodes with. It holds the memo that is being
 // written. Its zero value shares and remembers nothing.
 type Session struct {
@@ -113,5 +115,8 @@ func (s *Session) Keep(r *Record, inside Cursor) {
 	s.records = append(s.records, inside.records...)
 }
 
-// Memo returns what was noted since Begin, in memory of its own.
-func (s *Session) Memo(format Format) *Memo { return newMemo(format, s.records) }
+// Memo returns what was noted since Begin, in memory of its own, as the memo of
+// the object that plan decoded.
+func (s *Session) Memo(plan PlanID, object unsafe.Pointer) *Memo {
+	return newMemo(plan, object, s.records)
+}

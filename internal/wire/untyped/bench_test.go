@@ -9,7 +9,7 @@ import (
 )
 
 func decode(b *testing.B, p *Plan, s *share.Session, raw []byte, last Result) Result {
-	r, _, err := p.Decode(s, raw, last.Object, last.Memo)
+	r, _, err := p.Decode(s, raw, last.held())
 	if err != nil {
 		b.Fatal(err)
 	}

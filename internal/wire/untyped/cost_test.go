@@ -12,12 +12,12 @@ func TestTheSameBytesAllocateNothing(t *testing.T) {
 	}
 	plan, session := compile(t), share.NewSession(share.NewTable(0))
 	raw := []byte(newPods(t, 1).template(0))
-	last, _, err := plan.Decode(session, raw, nil, nil)
+	last, _, err := plan.Decode(session, raw, share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if r, _, err := plan.Decode(session, raw, last.Object, last.Memo); err != nil || !r.Same {
+		if r, _, err := plan.Decode(session, raw, last.held()); err != nil || !r.Same {
 			t.Fatal(r.Same, err)
 		}
 	}); n != 0 {
@@ -41,7 +41,7 @@ func TestTheNextVersionAllocatesWhatChanged(t *testing.T) {
 	next := func() {
 		p.restart(n)
 		n++
-		r, _, err := plan.Decode(session, p.raw, last.Object, last.Memo)
+		r, _, err := plan.Decode(session, p.raw, last.held())
 		if err != nil || r.Same || r.Memo == nil {
 			t.Fatal(r.Same, err)
 		}

@@ -14,8 +14,8 @@ import (
 const maxDepth = 100
 
 // Decode decodes the object that raw begins with, and returns how many bytes
-// it took; raw may go on behind it, and does not stay in use. last and memo
-// are the object's last version and what was remembered of it, or nil.
+// it took; raw may go on behind it, and does not stay in use. last is the
+// object's last version, a VersionOf, which counts if this plan made it.
 //
 // If the object does not end within raw, n is 0 and the error is
 // io.ErrUnexpectedEOF. With any other error n is where the faulty object ends,
@@ -23,27 +23,28 @@ const maxDepth = 100
 //
 // Without a table in s nothing is shared: the object may be modified by whoever
 // gets it.
-func (p *Plan) Decode(s *share.Session, raw []byte, last map[string]any, memo *share.Memo) (r Result, n int, err error) {
+func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r Result, n int, err error) {
 	at := scan.Space(raw, 0)
 	if at == len(raw) {
 		return Result{}, 0, io.ErrUnexpectedEOF
 	}
 	if raw[at] == '{' {
-		if r, end, ok := p.fast(s, raw, at, last, memo); ok {
+		if r, end, ok := p.fast(s, raw, at, last); ok {
 			return r, end, nil
 		}
 	}
 	return p.slow(raw, at)
 }
 
-func (p *Plan) fast(s *share.Session, raw []byte, at int, last map[string]any, memo *share.Memo) (Result, int, bool) {
+func (p *Plan) fast(s *share.Session, raw []byte, at int, version share.Version) (Result, int, bool) {
 	d := p.decoders.Get().(*decoder)
 	d.raw, d.session, d.table = raw, s, s.Table
 	if d.table == nil {
-		last, memo = nil, nil
+		version = share.Version{}
 	}
 	s.Begin()
-	f := frame{last: last, memo: memo.In(share.Untyped), note: d.table != nil, node: p.top, root: true}
+	last, records := version.By(p.id)
+	f := frame{last: mapAt(last), memo: records, note: d.table != nil, node: p.top, root: true}
 	m, end, same, ok := d.object(at, &f)
 	p.release(d, ok)
 	if !ok || same {
@@ -51,7 +52,7 @@ func (p *Plan) fast(s *share.Session, raw []byte, at int, last map[string]any, m
 	}
 	r := Result{Object: m}
 	if s.Table != nil {
-		r.Memo = s.Memo(share.Untyped)
+		r.Memo = s.Memo(p.id, boxOf(m))
 	}
 	return r, end, true
 }

@@ -46,14 +46,14 @@ func TestAPodOfAKnownTemplateTakesASixthOfTheOfficialHeap(t *testing.T) {
 	plan, session := compile(t), share.NewSession(share.NewTable(0))
 	kinglet := each(func(i int, raw []byte) {
 		var err error
-		if ours[i], _, err = plan.Decode(session, raw, nil, nil); err != nil {
+		if ours[i], _, err = plan.Decode(session, raw, share.Version{}); err != nil {
 			t.Fatal(err)
 		}
 	})
 	later := each(func(i int, raw []byte) {
 		all[i%templates].restart(i)
 		var err error
-		if ours[i], _, err = plan.Decode(session, raw, ours[i].Object, ours[i].Memo); err != nil {
+		if ours[i], _, err = plan.Decode(session, raw, ours[i].held()); err != nil {
 			t.Fatal(err)
 		}
 	})

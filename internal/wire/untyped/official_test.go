@@ -67,7 +67,7 @@ func (h *history) next(t *testing.T, raw []byte) Result {
 		t.Fatalf("the official decoder: %v, of %s", failed, raw)
 	}
 	behind := append(raw[:len(raw):len(raw)], ` ,{"x`...)
-	r, n, err := h.plan.Decode(h.session, behind, h.last, h.memo)
+	r, n, err := h.plan.Decode(h.session, behind, VersionOf(h.last, h.memo))
 	if err != nil || n != len(raw) {
 		t.Fatalf("%d bytes of %d, %v: %s", n, len(raw), err, raw)
 	}
@@ -94,6 +94,9 @@ func (h *history) next(t *testing.T, raw []byte) Result {
 	}
 	return r
 }
+
+// held is the result as its holder hands it over with the next version.
+func (r Result) held() share.Version { return VersionOf(r.Object, r.Memo) }
 
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()

@@ -9,6 +9,7 @@ import (
 // Plan says how objects are decoded. A memo is of use only to the plan, and
 // with the table, that it was made with.
 type Plan struct {
+	id share.PlanID
 	// top is what to drop, nil if nothing.
 	top *node
 	// plain is the unit of what nothing is dropped from.
@@ -36,14 +37,14 @@ type Result struct {
 
 // Compile makes the plan that leaves out the members which drop names: paths
 // of JSON names, as in "metadata.managedFields", that lead through arrays to
-// each of their elements. What is left out is not checked beyond its brackets
-// and strings. A *PathError says what is wrong with a path.
+// each of their elements. What is left out has to be valid JSON, and is not
+// built: a number in it may be larger than a float64. A *PathError says what is wrong with a path.
 func Compile(drop []string) (*Plan, error) {
 	top, err := parse(drop)
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{top: top, plain: unitOf(nil), emptyMap: map[string]any{}, emptySlice: []any{}}
+	p := &Plan{id: share.NewPlanID(), top: top, plain: unitOf(nil), emptyMap: map[string]any{}, emptySlice: []any{}}
 	p.decoders.New = func() any { return &decoder{plan: p} }
 	return p, nil
 }

@@ -68,7 +68,7 @@ func TestTheOutermostMapIsFresh(t *testing.T) {
 	seen := map[uintptr]bool{}
 	var keep []Result
 	for _, raw := range [][]byte{raw, raw, raw, raw, []byte(`{}`), []byte(`{}`)} {
-		r, _, err := plan.Decode(session, raw, nil, nil)
+		r, _, err := plan.Decode(session, raw, share.Version{})
 		p := reflect.ValueOf(r.Object).Pointer()
 		if err != nil || seen[p] {
 			t.Fatal(err, "or a map twice")
@@ -87,11 +87,11 @@ func TestTheOutermostMapIsFresh(t *testing.T) {
 func TestWithoutATableNothingIsShared(t *testing.T) {
 	plan, session := compile(t), new(share.Session)
 	raw := []byte(newPods(t, 1).template(0))
-	first, _, err := plan.Decode(session, raw, nil, nil)
+	first, _, err := plan.Decode(session, raw, share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, _, err := plan.Decode(session, raw, first.Object, first.Memo)
+	second, _, err := plan.Decode(session, raw, first.held())
 	if err != nil || second.Same || second.Memo != nil || first.Memo != nil {
 		t.Fatal(err, second.Same, "or a memo")
 	}
@@ -144,7 +144,7 @@ func TestArraysHaveNoRoomToAppendTo(t *testing.T) {
 			}
 		}
 	}
-	r, _, err := compile(t).Decode(share.NewSession(share.NewTable(0)), []byte(newPods(t, 1).template(0)), nil, nil)
+	r, _, err := compile(t).Decode(share.NewSession(share.NewTable(0)), []byte(newPods(t, 1).template(0)), share.Version{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,5 +176,24 @@ func TestWhatIsWrittenOtherwiseMayBecomeTheTablesOnceAndIsSameFromThenOn(t *test
 	}
 	if !h.next(t, plain).Same {
 		t.Fatal("the bytes that the last version was decoded from are not Same")
+	}
+}
+
+func TestWhatIsDroppedHasToBeValidJSON(t *testing.T) {
+	p := compile(t, "a", "l.b")
+	for _, value := range []string{
+		`{"b":1}`, `[1,{"c":[]}]`, `"text"`, `5`, `null`, // valid
+		`{"b":5x}`, `{"b" 1}`, `{"b":1,}`, `[1 2]`, `[1,]`, `{"b":[}`, `{"b":"\x"}`, "{\"b\":\"\n\"}", `5x`, `nul`, `"\ud8"`, `{5:1}`, `[01]`, `{"b":tru}`, `[}`,
+	} {
+		for _, raw := range []string{`{"a":` + value + `,"c":1}`, `{"l":[{"b":` + value + `},{}]}`} {
+			s := share.NewSession(share.NewTable(0))
+			var last Result
+			for range 4 {
+				checkBytes(t, p, s, []byte(raw), last)
+				if r, _, err := p.Decode(s, []byte(raw), last.held()); err == nil && !r.Same {
+					last = r
+				}
+			}
+		}
 	}
 }
