@@ -36,6 +36,15 @@
 // values are equal bytes. Bytes that differ may still be equal values, which
 // costs memory and nothing else.
 //
+// # Hidden state
+//
+// What a type hides may be written to by whoever reads the object: a mutex, a
+// field that a method sets, the state of a protobuf message. Package state tells
+// from the type whether a value is proven free of it. One that is not, whether
+// it decodes itself or has fields that no decoder sets, is decoded anew for each
+// version. It and what it is a part of are in no other object, and are neither
+// compared with the last version nor copied from it.
+//
 // # What a Quantity remembers
 //
 // resource.Quantity caches its string when String is called, which writes. One

@@ -133,5 +133,8 @@ func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
 	}
 	clearDropped(v.Elem(), n.drops)
 	d.session.Allocated += int(n.size) + end - at
+	if n.alone {
+		d.lazy++
+	}
 	return end
 }

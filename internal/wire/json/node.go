@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // op is how a value is decoded.
@@ -52,8 +53,13 @@ type node struct {
 	// large: it takes 64 bytes and more where its encoding may take two, or has
 	// something inside that without a record would be built again.
 	large bool
-	// holds: a Quantity is part of its memory.
+	// holds: a Quantity is part of its memory, or a value that may have other
+	// hidden state (package state). Whoever reads the object may be writing to
+	// it, so it is neither compared nor copied.
 	holds bool
+	// alone: some of that state is not a Quantity decoded here, which tells
+	// whether it will be written to. Then no value may be shared.
+	alone bool
 	// plain: it is one word or string, and has no unit inside.
 	plain bool
 	// stringMap: both keys and elements are strings.
@@ -217,6 +223,9 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 	case opQuantity:
 		n.holds, n.text = true, quantityText()
 	}
+	if n.op == opOther && state.Hides(t, ownDecoder) {
+		n.holds, n.alone = true, true
+	}
 	return n
 }
 
@@ -240,13 +249,39 @@ func (c *compiler) structure(n *node, d *drops) {
 		} else {
 			f.node = c.node(m.typ, inside)
 		}
-		n.holds = n.holds || f.node.holds && (f.node.op == opStruct || f.node.op == opQuantity)
+		switch f.node.op {
+		case opStruct, opOther, opQuantity:
+			n.holds, n.alone = n.holds || f.node.holds, n.alone || f.node.alone
+		}
 		if f.node.op == opQuantity {
 			n.quantities, n.text = append(n.quantities, f.offset), f.node.text
 		}
 		known[i], n.fields[i] = m.name, f
 	}
 	n.names = newNames(known)
+	if n.undecoded(n.typ, 0) {
+		n.holds, n.alone = true, true
+	}
+}
+
+// undecoded reports that a struct, which stands at an offset in the node's, has
+// hidden state in a field that is not decoded.
+func (n *node) undecoded(t reflect.Type, at uintptr) bool {
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		offset := at + sf.Offset
+		if slices.ContainsFunc(n.fields, func(f field) bool { return f.offset == offset && f.node.typ == sf.Type }) {
+			continue
+		}
+		if embedded := sf.Anonymous && sf.Type.Kind() == reflect.Struct && !ownDecoder(sf.Type); embedded {
+			if n.undecoded(sf.Type, offset) {
+				return true
+			}
+		} else if state.InField(sf) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *compiler) dictionary(n *node, d *drops) {

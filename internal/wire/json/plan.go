@@ -72,7 +72,7 @@ func (p *Plan) identify() {
 	was := p.root
 	root := &node{
 		op: opStruct, typ: was.typ, size: was.size, unit: was.unit, drops: was.drops,
-		fields: slices.Clone(was.fields), names: was.names, quantities: was.quantities, text: was.text,
+		fields: slices.Clone(was.fields), names: was.names, quantities: was.quantities, text: was.text, holds: was.holds, alone: was.alone,
 	}
 	p.root = root
 	for _, at := range typeMetas(root.typ, 0) {

@@ -112,6 +112,9 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 	for _, q := range n.quantities {
 		d.countLazy(n, unsafe.Add(p, q))
 	}
+	if n.alone {
+		d.lazy++
+	}
 	return at
 }
 
@@ -130,7 +133,7 @@ func (d *decoder) skip(at int) int {
 		}
 		return d.tape.end
 	case '"':
-		at, ok = stringEnd(raw, at)
+		at, ok = scan.StringEnd(raw, at)
 	case 'n', 't', 'f':
 		at, ok = scan.Literal(raw, at)
 	default:

@@ -1,9 +1,7 @@
 package json
 
 import (
-	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
@@ -96,7 +94,7 @@ func (t *tape) value(raw []byte, at int) (int, bool) {
 			depth--
 			t.entries[len(t.entries)-1].end = int32(i - at)
 		case '"':
-			i, ok = stringEnd(raw, i)
+			i, ok = scan.StringEnd(raw, i)
 		case 'n', 't', 'f':
 			i, ok = scan.Literal(raw, i)
 		default:
@@ -141,7 +139,7 @@ func name(raw []byte, at int) (int, bool) {
 	if at >= len(raw) || raw[at] != '"' {
 		return at, false
 	}
-	i, ok := stringEnd(raw, at)
+	i, ok := scan.StringEnd(raw, at)
 	if !ok {
 		return i, false
 	}
@@ -150,62 +148,4 @@ func name(raw []byte, at int) (int, bool) {
 		return i, false
 	}
 	return i + 1, true
-}
-
-// stringEnd passes over the string whose opening quote is raw[at], and reports
-// false if encoding/json would refuse it.
-func stringEnd(raw []byte, at int) (int, bool) {
-	i := at + 1
-	for {
-		for ; len(raw)-i >= 8; i += 8 {
-			x := binary.LittleEndian.Uint64(raw[i:])
-			q, s := x^'"'*ones, x^'\\'*ones
-			// Only the lowest flag of each is exact, which is all that counts.
-			stop := ((q-ones)&^q | (s-ones)&^s | (x-0x20*ones)&^x) & flags
-			if stop != 0 {
-				i += bits.TrailingZeros64(stop) >> 3
-				break
-			}
-		}
-		if i >= len(raw) {
-			return i, false
-		}
-		switch c := raw[i]; {
-		case c == '"':
-			return i + 1, true
-		case c == '\\':
-			n := escape(raw, i)
-			if n == 0 {
-				return i, false
-			}
-			i += n
-		case c < ' ':
-			return i, false
-		default:
-			i++
-		}
-	}
-}
-
-// escape returns the length of the escape that begins at raw[at], 0 if it is
-// none.
-func escape(raw []byte, at int) int {
-	if at+1 >= len(raw) {
-		return 0
-	}
-	switch raw[at+1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if at+6 > len(raw) {
-			return 0
-		}
-		for _, c := range raw[at+2 : at+6] {
-			if c-'0' > 9 && c|0x20-'a' > 5 {
-				return 0
-			}
-		}
-		return 6
-	}
-	return 0
 }

@@ -4,8 +4,10 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // minUnit is the smallest encoding that is worth a record or a look-up, if
@@ -66,12 +68,13 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 		}
 	}
 	var h share.Hash
-	hashed := false
+	hashed, extent := false, 0
 	if n.shared && !open {
 		end := d.extent(at)
 		if end < 0 {
 			return -1
 		}
+		extent = end
 		if size := end - at; size >= minUnit || n.large && (n.op != opSlice || size > 2) {
 			h, hashed = d.table.Sum(d.raw[at:end]), true
 			if v, ok := s.Get(n.unit, h); ok {
@@ -97,7 +100,8 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	end := d.build(n, p, last, &inside, at)
 	remembered := d.noting
 	d.noting = outer
-	if end < 0 {
+	if end < 0 || hashed && end != extent && !mutant.On(mutant.OfferWrongExtent) {
+		// Of a number or a literal the extent may have more than the value: 5x.
 		return -1
 	}
 	// What will be written must be this object's alone: neither the last
@@ -214,7 +218,7 @@ func (n *node) remembers(last unsafe.Pointer) bool {
 }
 
 // untold: it cannot be told whether two values are equal, since the memory has
-// a Quantity in it that somebody may be writing.
+// state in it that somebody may be writing.
 func (n *node) untold() bool {
 	return n.holds || (n.op == opPointer || n.op == opSlice) && n.elem.holds
 }
@@ -235,7 +239,7 @@ func (n *node) equal(p, last unsafe.Pointer) bool {
 		b := *(*[]byte)(last)
 		return b != nil && string(*(*[]byte)(p)) == string(b)
 	case opOther:
-		return reflect.DeepEqual(reflect.NewAt(n.typ, p).Interface(), reflect.NewAt(n.typ, last).Interface())
+		return state.Identical(reflect.NewAt(n.typ, p).Elem(), reflect.NewAt(n.typ, last).Elem())
 	case opDrop:
 		return false
 	}
