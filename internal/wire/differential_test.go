@@ -1,0 +1,53 @@
+package wire
+
+import (
+	"encoding/binary"
+	"flag"
+	"math/rand/v2"
+	"testing"
+)
+
+var (
+	trials   = flag.Int("trials", 2_000, "how many trials compare the decoders with the official ones")
+	seedFlag = flag.Uint64("seed", 0, "of what is random; 0: another each time")
+)
+
+// rigSteps is how many versions a trial has at most.
+const rigSteps = 12
+
+// trial runs the rig once, on a script of its own.
+func trial(seed uint64) error {
+	r, err := newRig(newScript(binary.LittleEndian.AppendUint64(nil, seed)))
+	if err != nil {
+		return err
+	}
+	return r.run(rigSteps)
+}
+
+func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	for i := range *trials {
+		if err := trial(seed + uint64(i)); err != nil {
+			t.Fatalf("-seed %d (trial %d): %v", seed+uint64(i), i+1, err)
+		}
+	}
+}
+
+// FuzzVersions is the rig with decisions of the fuzzer's.
+func FuzzVersions(f *testing.F) {
+	for which := range subjects {
+		f.Add([]byte{byte(which), 1, 0, 2, 3, 4, 5, 6, 7})
+	}
+	f.Fuzz(func(t *testing.T, decisions []byte) {
+		r, err := newRig(newScript(decisions))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.run(4 + r.intn(rigSteps-4)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}

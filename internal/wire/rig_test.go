@@ -1,0 +1,423 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
+)
+
+// The rig decodes versions of objects, one after the other, by the four
+// decoders, and compares each with what the official decoder makes of the same
+// bytes, by bits. What it gives a decoder for the last version is anything that
+// somebody may hold: a version by the same decoder, by one that drops fields, or
+// from another encoding, with its memo, another's, or none; and objects made by
+// hand. What it decodes may be malformed, several times over. Readers of the
+// objects write to the hidden state in them, so that a state in two objects, or
+// a copy of one, shows as a difference.
+
+// subject is a type that the rig decodes.
+type subject struct {
+	typ reflect.Type
+	// drop names fields that the second of the decoders drops.
+	drop []string
+}
+
+var unstructuredType = reflect.TypeFor[unstructured.Unstructured]()
+
+var subjects = []subject{
+	{reflect.TypeFor[custom](), []string{"metadata.labels", "spec.partial.quantity", "status.floats"}},
+	{reflect.TypeFor[scalars](), []string{"ratios", "bytes"}},
+	{reflect.TypeFor[scalars](), []string{"quantity"}},
+	{reflect.TypeFor[scalars](), []string{"metadata"}},
+	{reflect.TypeFor[measures](), []string{"inner.value", "foreign"}},
+	{reflect.TypeFor[corev1.Pod](), []string{"metadata.managedFields", "spec.volumes.emptyDir", "spec.tolerations"}},
+	{reflect.TypeFor[appsv1.StatefulSet](), []string{"metadata.managedFields", "spec.template.spec", "status"}},
+	{reflect.TypeFor[corev1.ConfigMap](), []string{"data"}},
+	{reflect.TypeFor[coordinationv1.Lease](), []string{"metadata.labels"}},
+	{reflect.TypeFor[autoscalingv2.HorizontalPodAutoscaler](), []string{"spec.metrics.resource"}},
+	{unstructuredType, []string{"metadata.labels", "spec.list", "status.any", "status.any.a"}},
+}
+
+type unmarshaler interface{ Unmarshal([]byte) error }
+
+type marshaler interface{ Marshal() ([]byte, error) }
+
+func (s subject) protobuf() bool {
+	_, ok := reflect.New(s.typ).Interface().(unmarshaler)
+	return ok
+}
+
+// rigVersion is an object that somebody holds.
+type rigVersion struct {
+	object any
+	memo   *share.Memo
+	// raw is what it was decoded from, protobuf or JSON, by the decoder that
+	// drops fields or not; nil if it was made by hand.
+	raw            []byte
+	proto, dropped bool
+}
+
+// rig is one trial.
+type rig struct {
+	*filler
+	subject  subject
+	decoders [2]*Decoder[any]
+	session  *share.Session
+	// structure shares what a program's code made.
+	structure *Structure[any]
+	// now is what the next version is made from, held what there is.
+	now  reflect.Value
+	held []rigVersion
+	// states are where all objects have their hidden state, which made keeps
+	// alive with held.
+	states map[uintptr]bool
+	made   []any
+	// steps says what was done.
+	steps []string
+}
+
+func newRig(script *script) (*rig, error) {
+	r := &rig{filler: &filler{script: script}, subject: pick(script, subjects), states: map[uintptr]bool{}}
+	table := share.NewTable(0)
+	r.session = share.NewSession(table)
+	if script.oneIn(2) {
+		r.session.Recent = new(share.Recent)
+	}
+	r.structure = NewStructure[any](table)
+	for i, drop := range [][]string{nil, r.subject.drop} {
+		var err error
+		if r.decoders[i], err = Compile[any](r.subject.typ, drop); err != nil {
+			return nil, err
+		}
+	}
+	r.now = r.fresh()
+	return r, nil
+}
+
+// fresh is a new object; of an unstructured one what it is encoded from.
+func (r *rig) fresh() reflect.Value {
+	typ := r.subject.typ
+	if typ == unstructuredType {
+		typ = reflect.TypeFor[custom]()
+	}
+	v := reflect.New(typ)
+	r.budget = 150
+	r.fill(v.Elem(), 0)
+	return v
+}
+
+// run makes steps until one fails, and says how it fails.
+func (r *rig) run(steps int) error {
+	for range steps {
+		if err := r.step(); err != nil {
+			return fmt.Errorf("%v: %w\nafter %s", r.subject.typ, err, strings.Join(r.steps, "\n"))
+		}
+	}
+	for _, h := range r.held {
+		if err := r.unchanged(h); err != nil {
+			return fmt.Errorf("%v: %w\nafter %s", r.subject.typ, err, strings.Join(r.steps, "\n"))
+		}
+	}
+	return nil
+}
+
+func (r *rig) note(format string, args ...any) {
+	r.steps = append(r.steps, fmt.Sprintf(format, args...))
+}
+
+func (r *rig) step() error {
+	proto := r.subject.protobuf() && r.oneIn(2)
+	r.nan = proto
+	switch r.intn(5) {
+	case 0:
+		r.now = r.fresh()
+	case 1, 2, 3:
+		r.budget = 30
+		for range 1 + r.intn(2) {
+			r.change(r.now.Elem(), 0)
+		}
+	}
+	raw, err := encoded(r.now, proto)
+	if err != nil {
+		// A NaN of a step before.
+		r.now = r.fresh()
+		return nil
+	}
+	if !proto && r.oneIn(2) {
+		// A Quantity may be a number as well.
+		raw = bytes.ReplaceAll(raw, []byte(`"5"`), []byte(`5`))
+	}
+	switch r.intn(8) {
+	case 0, 1:
+		return r.shared(raw, proto)
+	case 2, 3, 4:
+		raw = r.disturb(raw)
+		d := 0
+		if r.subject.typ == unstructuredType {
+			d = r.intn(2) // elsewhere what is dropped need not be of its type
+		}
+		for range 3 + r.intn(3) {
+			if err := r.decode(d, raw, proto, r.last()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r.decode(r.intn(2), raw, proto, r.last())
+}
+
+func encoded(v reflect.Value, proto bool) ([]byte, error) {
+	if proto {
+		return v.Interface().(marshaler).Marshal()
+	}
+	return json.Marshal(v.Interface())
+}
+
+// last is a last version, or what somebody takes for one.
+func (r *rig) last() Last[any] {
+	if len(r.held) == 0 || r.oneIn(8) {
+		return Last[any]{}
+	}
+	h := r.held[len(r.held)-1]
+	if r.oneIn(3) {
+		h = pick(r.script, r.held)
+	}
+	l := Last[any]{Object: h.object, Memo: h.memo, Held: true}
+	switch r.intn(6) {
+	case 0:
+		l.Object = r.handmade()
+		r.note("by hand, with the memo of another")
+	case 1:
+		l.Object, l.Memo = r.handmade(), nil
+		r.note("by hand")
+	case 2:
+		l.Memo = pick(r.script, r.held).memo
+		r.note("with any memo")
+	case 3:
+		l.Memo = nil
+		r.note("without a memo")
+	}
+	return l
+}
+
+// handmade is an object that a program has made.
+func (r *rig) handmade() any {
+	h := pick(r.script, r.held)
+	obj, err := r.official(h)
+	if err != nil {
+		obj = reflect.New(r.subject.typ).Interface()
+	}
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		for k := range u.Object {
+			if r.oneIn(4) {
+				u.Object[k] = r.anything(4)
+			}
+		}
+		return obj
+	}
+	r.byHand(reflect.ValueOf(obj).Elem())
+	visitStates(reflect.ValueOf(obj), func(p uintptr, _ bool) { r.states[p] = true })
+	touch(reflect.ValueOf(obj))
+	r.made = append(r.made, obj)
+	return obj
+}
+
+// official decodes what a version was decoded from once more.
+func (r *rig) official(h rigVersion) (obj any, err error) {
+	if h.raw == nil {
+		return nil, errors.New("made by hand")
+	}
+	obj = reflect.New(r.subject.typ).Interface()
+	switch u, ok := obj.(*unstructured.Unstructured); {
+	case ok:
+		err = utiljson.Unmarshal(h.raw, &u.Object)
+	case h.proto:
+		err = obj.(unmarshaler).Unmarshal(h.raw)
+	default:
+		err = utiljson.Unmarshal(h.raw, obj)
+	}
+	if err == nil && h.dropped {
+		for _, path := range r.subject.drop {
+			dropField(reflect.ValueOf(obj), strings.Split(path, "."))
+		}
+	}
+	return obj, err
+}
+
+// decode decodes raw by one of the decoders, and compares.
+func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
+	r.note("decoder %d, protobuf %v, last %v, memo %v: %q", which, proto, last.Held, last.Memo != nil, raw)
+	h := rigVersion{raw: raw, proto: proto, dropped: which == 1}
+	var o Object[any]
+	var err error
+	if b := slices.Clone(raw); proto {
+		o, err = r.decoders[which].Protobuf(r.session, b, last)
+		clear(b)
+	} else {
+		var n int
+		b = append(b, ' ')
+		if o, n, err = r.decoders[which].JSON(r.session, b, last); n > 0 {
+			h.raw = raw[:min(n, len(raw))]
+		}
+		clear(b)
+	}
+	if refused := (*scan.ExponentError)(nil); errors.As(err, &refused) {
+		return nil // the official decoder would take hours
+	}
+	want, wantErr := r.official(h)
+	tooLarge := (*json.UnmarshalTypeError)(nil)
+	switch {
+	case err == nil && which == 1 && errors.As(wantErr, &tooLarge):
+		return nil // a number, in what is dropped
+	case err != nil && !proto && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
+		return nil // the official decoder takes null for an object
+	case (err == nil) != (wantErr == nil):
+		return fmt.Errorf("error %v, the official decoder's is %v", err, wantErr)
+	case err != nil:
+		return nil
+	case o.Same && (!last.Held || o.Value != last.Object || o.Memo != last.Memo):
+		return errors.New("the same, and not the last version")
+	}
+	if err := r.named(&o, want, proto); err != nil {
+		return err
+	}
+	if !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
+		return fmt.Errorf("decoded\n%s\nnot\n%s\nfrom %q", spell(o.Value), spell(want), h.raw)
+	}
+	h.object, h.memo = o.Value, o.Memo
+	if !o.Same && r.oneIn(4) {
+		r.name(h.object)
+	}
+	return r.keep(h)
+}
+
+// named gives want the kind that the decoded object has, where that is not
+// the decoder's to choose.
+func (r *rig) named(o *Object[any], want any, proto bool) error {
+	if u, ok := want.(*unstructured.Unstructured); ok {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if v, ok := o.Value.(*unstructured.Unstructured).Object[name]; ok && o.Same && u.Object[name] == nil {
+				u.Object[name] = v
+			}
+		}
+		return nil
+	}
+	tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta")
+	if kind := tm.FieldByName("Kind").String(); !proto && o.Kind != kind {
+		return fmt.Errorf("of kind %q, not %q", o.Kind, kind)
+	}
+	tm.SetZero()
+	if o.Same {
+		tm.Set(reflect.ValueOf(o.Value).Elem().FieldByName("TypeMeta"))
+	}
+	return nil
+}
+
+// name gives an object a kind, as a source may before it hands it on.
+func (r *rig) name(obj any) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if u.Object["kind"] == nil {
+			u.Object["kind"] = "Listed"
+		}
+		return
+	}
+	reflect.ValueOf(obj).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(metav1.TypeMeta{Kind: "Listed"}))
+}
+
+// keep holds an object, and has readers read it.
+func (r *rig) keep(h rigVersion) error {
+	var own []uintptr
+	visitStates(reflect.ValueOf(h.object), func(p uintptr, _ bool) { own = append(own, p) })
+	for _, p := range own {
+		if r.states[p] {
+			return errors.New("hidden state is another object's as well")
+		}
+		r.states[p] = true
+	}
+	touch(reflect.ValueOf(h.object))
+	r.held = append(r.held, h)
+	return nil
+}
+
+// unchanged verifies that an object is what it was when it was decoded, with
+// what readers have written since.
+func (r *rig) unchanged(h rigVersion) error {
+	want, err := r.official(h)
+	if err != nil {
+		return nil // nobody knows what it was
+	}
+	if u, ok := want.(*unstructured.Unstructured); ok {
+		if v, ok := h.object.(*unstructured.Unstructured).Object["kind"]; ok {
+			u.Object["kind"] = v
+		}
+		if v, ok := h.object.(*unstructured.Unstructured).Object["apiVersion"]; ok {
+			u.Object["apiVersion"] = v
+		}
+	} else {
+		reflect.ValueOf(want).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(h.object).Elem().FieldByName("TypeMeta"))
+	}
+	for _, v := range r.held {
+		if v.object == h.object {
+			touch(reflect.ValueOf(want))
+		}
+	}
+	if !state.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
+		return fmt.Errorf("became\n%s\nwas\n%s", spell(h.object), spell(want))
+	}
+	return nil
+}
+
+// shared has the sharer by structure share what a transform may have returned.
+func (r *rig) shared(raw []byte, proto bool) error {
+	h := rigVersion{raw: raw, proto: proto}
+	var objs [2]any
+	byHand := r.oneIn(2) && r.subject.typ != unstructuredType
+	seed := []byte{byte(r.intn(256)), byte(r.intn(256))}
+	for i := range objs {
+		var err error
+		if objs[i], err = r.official(h); err != nil {
+			return nil
+		}
+		if byHand {
+			(&filler{script: newScript(seed)}).byHand(reflect.ValueOf(objs[i]).Elem())
+		}
+	}
+	if byHand {
+		h.raw = nil
+	}
+	obj, want := objs[0], objs[1]
+	last := r.last()
+	r.note("shared by structure, last %v: %q", last.Held, raw)
+	own := map[uintptr]bool{}
+	visitStates(reflect.ValueOf(obj), func(p uintptr, _ bool) { own[p] = true })
+	got := r.structure.Share(obj, last)
+	if !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
+		return fmt.Errorf("shared\n%s\nof\n%s", spell(got), spell(want))
+	}
+	if got == last.Object {
+		return nil
+	}
+	moved := false
+	visitStates(reflect.ValueOf(got), func(p uintptr, quantity bool) { moved = moved || !quantity && !own[p] })
+	if moved {
+		return errors.New("hidden state is not where the transform put it")
+	}
+	h.object = got
+	return r.keep(h)
+}
