@@ -15,13 +15,15 @@ var (
 // rigSteps is how many versions a trial has at most.
 const rigSteps = 12
 
-// trial runs the rig once, on a script of its own.
-func trial(seed uint64) error {
+// trial runs the rig once, on a script of its own. It returns how many versions
+// were compared.
+func trial(seed uint64) (decodings int, err error) {
 	r, err := newRig(newScript(binary.LittleEndian.AppendUint64(nil, seed)))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return r.run(rigSteps)
+	err = r.run(rigSteps)
+	return r.decodings, err
 }
 
 func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
@@ -29,11 +31,14 @@ func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
+	all := 0
 	for i := range *trials {
-		if err := trial(seed + uint64(i)); err != nil {
-			t.Fatalf("-seed %d (trial %d): %v", seed+uint64(i), i+1, err)
+		n, err := trial(seed + uint64(i))
+		if all += n; err != nil {
+			t.Fatalf("-seed %d, in trial %d, version %d: %v", seed+uint64(i), i+1, all, err)
 		}
 	}
+	t.Logf("%d versions in %d trials", all, *trials)
 }
 
 // FuzzVersions is the rig with decisions of the fuzzer's.

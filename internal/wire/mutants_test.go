@@ -50,7 +50,8 @@ func mutated(m mutant.Mutation, seed uint64) (err error) {
 			err = fmt.Errorf("a panic: %v", v)
 		}
 	}()
-	return trial(seed)
+	_, err = trial(seed)
+	return err
 }
 
 // active is what the plans that are kept were compiled with.

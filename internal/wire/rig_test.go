@@ -88,8 +88,10 @@ type rig struct {
 	// alive with held.
 	states map[uintptr]bool
 	made   []any
-	// steps says what was done.
-	steps []string
+	// steps is what was done, as arguments of Sprintf, decodings how often bytes
+	// or objects were compared.
+	steps     [][]any
+	decodings int
 }
 
 func newRig(script *script) (*rig, error) {
@@ -126,19 +128,28 @@ func (r *rig) fresh() reflect.Value {
 func (r *rig) run(steps int) error {
 	for range steps {
 		if err := r.step(); err != nil {
-			return fmt.Errorf("%v: %w\nafter %s", r.subject.typ, err, strings.Join(r.steps, "\n"))
+			return r.failed(err)
 		}
 	}
 	for _, h := range r.held {
 		if err := r.unchanged(h); err != nil {
-			return fmt.Errorf("%v: %w\nafter %s", r.subject.typ, err, strings.Join(r.steps, "\n"))
+			return r.failed(err)
 		}
 	}
 	return nil
 }
 
 func (r *rig) note(format string, args ...any) {
-	r.steps = append(r.steps, fmt.Sprintf(format, args...))
+	r.steps = append(r.steps, append([]any{format}, args...))
+}
+
+// failed says what was done before err.
+func (r *rig) failed(err error) error {
+	var steps []string
+	for _, s := range r.steps {
+		steps = append(steps, fmt.Sprintf(s[0].(string), s[1:]...))
+	}
+	return fmt.Errorf("%v: %w\nafter %s", r.subject.typ, err, strings.Join(steps, "\n"))
 }
 
 func (r *rig) step() error {
@@ -263,6 +274,7 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 // decode decodes raw by one of the decoders, and compares.
 func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
 	r.note("decoder %d, protobuf %v, last %v, memo %v: %q", which, proto, last.Held, last.Memo != nil, raw)
+	r.decodings++
 	h := rigVersion{raw: raw, proto: proto, dropped: which == 1}
 	var o Object[any]
 	var err error
@@ -404,6 +416,7 @@ func (r *rig) shared(raw []byte, proto bool) error {
 	obj, want := objs[0], objs[1]
 	last := r.last()
 	r.note("shared by structure, last %v: %q", last.Held, raw)
+	r.decodings++
 	own := map[uintptr]bool{}
 	visitStates(reflect.ValueOf(obj), func(p uintptr, _ bool) { own[p] = true })
 	got := r.structure.Share(obj, last)

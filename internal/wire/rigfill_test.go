@@ -53,7 +53,7 @@ var (
 	texts = []string{"", "a", "b", "some text of some length, that is looked up", "another text of some length, looked up", "ü\"\\\n"}
 	// Canonical ones, that keep their text, and others.
 	quantities = []string{"0", "100m", "1Gi", "512Mi", "1500Mi", "5", "5", "5", "3e6", "12345678901234567890123"}
-	numbers    = []float64{0, math.Copysign(0, -1), 1.5, -1, 5e-324, math.NaN(), math.Float64frombits(math.Float64bits(math.NaN()) ^ 1)}
+	numbers    = []float64{0, math.Copysign(0, -1), 1.5, -1, 1e-7, math.NaN(), math.Float64frombits(math.Float64bits(math.NaN()) ^ 1)}
 )
 
 func pick[T any](s *script, from []T) T { return from[s.intn(len(from))] }
