@@ -3,6 +3,7 @@ package source
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptrace"
@@ -38,10 +39,16 @@ func gathering(ctx context.Context) (context.Context, *gathered) {
 	}), g
 }
 
+// chunkedBody is the type of a body that is what the server's chunks have in
+// them. One of any other type is made of them by somebody: what was received
+// says nothing of what an inflater, for one, can make of it, so that another read
+// could wait while there is something to deliver.
+const chunkedBody = "*http.bodyEOFSignal"
+
 // over makes g read body. Where the connection does not tell what is there,
 // body is all that is needed.
 func (g *gathered) over(body io.ReadCloser) io.ReadCloser {
-	if g.conn.Load() == nil {
+	if g.conn.Load() == nil || fmt.Sprintf("%T", body) != chunkedBody {
 		return body
 	}
 	g.ReadCloser = body

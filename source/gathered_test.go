@@ -15,6 +15,14 @@ import (
 // with chunks, in one write, and then is silent until the test ends.
 func answering(t *testing.T, chunks string) (url string) {
 	t.Helper()
+	return answeringWith(t, "", chunks)
+}
+
+const answerHead = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+
+// answeringWith is answering with more header lines.
+func answeringWith(t *testing.T, header, chunks string) (url string) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +39,7 @@ func answering(t *testing.T, chunks string) (url string) {
 			if _, err := conn.Read(request[:]); err != nil {
 				return err
 			}
-			_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+chunks)
+			_, err = io.WriteString(conn, answerHead+header+"\r\n"+chunks)
 			<-over
 			return err
 		}()
