@@ -82,6 +82,10 @@ func (s *sharedInformer) Run(stopCh <-chan struct{}) {
 // RunWithContext keeps the store equal to the source and calls the handlers
 // until ctx ends, and returns once everything that it started has ended,
 // handlers included. A second call is refused: it is logged and returns.
+//
+// A function of a ListWatch that has not returned when ctx ends is waited for,
+// for a second at most, so that what it began has ended before Run does. Then it
+// is left to itself, and what it returns later is stopped.
 func (s *sharedInformer) RunWithContext(ctx context.Context) {
 	if s.begin(ctx, s.fixResyncLocked) {
 		s.run(ctx)
