@@ -35,6 +35,9 @@ type handling struct {
 	handler ResourceEventHandler
 	name    string
 	logger  klog.Logger
+	// crashed, if set, is given the value that the handler panicked with, where
+	// the program is not set to survive it; otherwise the panic goes on.
+	crashed func(value any)
 }
 
 // options are how all handlers of this package are called: with one change at
@@ -52,7 +55,7 @@ func (h *handling) options() kinglet.HandlerOptions {
 // Handle implements kinglet.Handler.
 func (h *handling) Handle(ctx context.Context, changes []store.Change[any]) {
 	for i := range changes {
-		if returned := h.call(ctx, &changes[i]); returned {
+		if returned := h.call(&changes[i]); returned {
 			continue
 		}
 		timer := time.NewTimer(crashPause)
@@ -67,9 +70,17 @@ func (h *handling) Handle(ctx context.Context, changes []store.Change[any]) {
 
 // call returns false if the handler panicked and the program is set to survive
 // it (utilruntime.ReallyCrash is false, which is not the default). Otherwise
-// the panic goes on, and ends the process naming handler and key.
-func (h *handling) call(ctx context.Context, c *store.Change[any]) (returned bool) {
-	defer utilruntime.HandleCrashWithContext(ctx, func(context.Context, any) {
+// the panic goes on, and ends the process naming handler and key, or is given to
+// crashed.
+func (h *handling) call(c *store.Change[any]) (returned bool) {
+	if h.crashed != nil {
+		defer func() {
+			if value := recover(); value != nil {
+				h.crashed(value)
+			}
+		}()
+	}
+	defer utilruntime.HandleCrashWithLogger(h.logger, func(context.Context, any) {
 		h.logger.Error(nil, "Event handler panicked", "handler", h.name, "key", keyString(c.Key), "type", c.Type.String())
 	})
 	switch c.Type {

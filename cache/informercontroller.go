@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -58,6 +59,11 @@ type informerController struct {
 	logger *klog.Logger
 	// registration is the handler's; nil if there is none.
 	registration *kinglet.Registration[any]
+
+	// stop ends the run under way; guarded by informerCore.mu, nil before.
+	stop context.CancelFunc
+	// crash is what the handler panicked with, once it has.
+	crash atomic.Pointer[any]
 }
 
 var _ Controller = (*informerController)(nil)
@@ -74,7 +80,7 @@ func newInformer(options InformerOptions) (*indexer, *informerController) {
 	}
 	c.transform = options.Transform
 	if options.Handler != nil {
-		h := &handling{handler: options.Handler, name: handlerName(options.Handler), logger: klog.Background()}
+		h := &handling{handler: options.Handler, name: handlerName(options.Handler), logger: klog.Background(), crashed: c.crashed}
 		if options.Logger != nil {
 			h.logger = *options.Logger
 		}
@@ -95,14 +101,31 @@ func (c *informerController) Run(stopCh <-chan struct{}) {
 
 // RunWithContext keeps the store equal to the source and calls the handler
 // until ctx ends, and returns once everything that it started has ended. A
-// second call is refused: it is logged and returns.
+// second call is refused: it is logged and returns. If the handler panics, which
+// is logged with handler and key, everything ends, and RunWithContext panics
+// with the same value.
 func (c *informerController) RunWithContext(ctx context.Context) {
 	if c.logger != nil {
 		ctx = klog.NewContext(ctx, *c.logger)
 	}
-	if c.begin(ctx, func() {}) {
-		c.run(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	if !c.begin(ctx, func() { c.stop = stop }) {
+		return
 	}
+	c.run(ctx)
+	if value := c.crash.Load(); value != nil {
+		panic(*value)
+	}
+}
+
+// crashed has the run end, and panic with the handler's value. It is called by
+// the handler's goroutine, which calls the handler no more.
+func (c *informerController) crashed(value any) {
+	c.crash.Store(&value)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stop()
 }
 
 // HasSynced reports whether the handler has returned from every object of the

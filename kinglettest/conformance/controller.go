@@ -41,6 +41,7 @@ func controllerRow() row {
 				{sentence: "such an informer transforms", run: oneHandlerTransforms},
 				{sentence: "such an informer resyncs", run: oneHandlerResyncs},
 				{sentence: "such an informer tells what it missed", run: oneHandlerMissed},
+				{sentence: "a panic of such an informer's handler is Run's", run: oneHandlerPanics},
 			},
 		),
 	}

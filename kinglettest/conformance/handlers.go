@@ -24,6 +24,7 @@ func handlersRow() row {
 			test{sentence: "typed handlers get typed objects, and say what they know of a delete", run: handlerTyped},
 			test{sentence: "a typed filter filters", run: handlerTypedFilter},
 			test{sentence: "typed indexers index and find typed objects", run: handlerTypedIndexers},
+			test{sentence: "a panic that is survived is logged to the handler's logger, and the next call comes a second later", run: handlerPanicLogged},
 		),
 	}
 }
