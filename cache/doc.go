@@ -30,8 +30,8 @@
 //     Who does not want a watch-list turns off client-go's feature gate
 //     WatchListClient, which counts here as well; or wraps the ListerWatcher
 //     with [ToListWatcherWithWatchListSemantics].
-//   - Of [ReflectorOptions], Clock and Backoff count for less than their names
-//     say; see [NewReflectorWithOptions]. All others count as they are.
+//   - Of [ReflectorOptions], Clock counts for less than its name says; see
+//     [NewReflectorWithOptions]. All others count as they are.
 //
 // # The fast path
 //
@@ -107,6 +107,12 @@
 //     every two minutes. Here: waits grow to 30 to 60 s and stay there.
 //   - When a handler panics: the process ends without a word of which object.
 //     Here: the process ends, and the panic names handler and key.
+//   - When a list not older than what a reflector has is refused, as that
+//     version is gone: the latest state is asked for in one piece. Here: it is
+//     asked for in pages.
+//   - When pages are asked for (WatchListPageSize), and everything has to be
+//     listed again: a list names the version alone, which servers take for that
+//     very one. Here: it asks for a state not older than that.
 //   - When an index function gives an error: the write panics. Here: the object
 //     is stored, absent from that index, and the error is reported.
 //   - When somebody writes into what GetIndexers returned: it is the live map,

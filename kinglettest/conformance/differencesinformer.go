@@ -134,6 +134,24 @@ func informerDifferences() []Difference {
 			right:     "the process ended, with handler and key",
 			real:      true,
 		},
+		{
+			ID:        "consistent-list",
+			Situation: "a list not older than what a reflector has is refused, as that version is gone",
+			ClientGo:  "the latest state is asked for in one piece",
+			Right:     "it is asked for in pages",
+			outcome:   consistentList,
+			weak:      `version "", limit 0`,
+			right:     `version "", limit 500`,
+		},
+		{
+			ID:        "paged-relist",
+			Situation: "pages are asked for (WatchListPageSize), and everything has to be listed again",
+			ClientGo:  "a list names the version alone, which servers take for that very one",
+			Right:     "it asks for a state not older than that",
+			outcome:   pagedRelist,
+			weak:      `version "101", match "", limit 7`,
+			right:     `version "101", match "NotOlderThan", limit 7`,
+		},
 	}
 }
 
