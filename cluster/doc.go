@@ -17,6 +17,27 @@
 // Components are stopped hard, as by a kill, and started again one by one on
 // the same data and at the same address: StopComponent, StartComponent.
 //
+// # Restored backups
+//
+// Backup and Restore are "etcdctl snapshot save" and "etcdutl snapshot restore".
+// Seen of kube-apiserver 1.36 after a restoration, by clients that know version V
+// from before, while the server has not come to V again:
+//
+//	list, consistent          its own version, which is older
+//	list not older than V     504 after 3 s, "Too large resource version"
+//	watch-list not older      200 after 3 s, and ERROR 504 with the same cause
+//	watch from V              200, and nothing: no event, no bookmark, not even
+//	                          the one 2 s before the timeout. Once the server has
+//	                          passed V, the events after V, with no sign of a gap
+//
+// With a bump of the revision, a watch from V ends with 410 at once.
+//
+// An API server that was not restarted with etcd keeps its watch caches: lists
+// of any kind, consistent ones too, show objects and versions that no longer
+// exist, while a get of one object shows the truth. Its watch of etcd is silent
+// in the same way, so that it goes on at V with a gap and stays wrong until it
+// is restarted.
+//
 // # Limits
 //
 // Kubernetes keeps state once a process (feature gates, klog, configz,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"path/filepath"
 	"sync"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -30,17 +29,24 @@ type etcdProcess struct {
 
 func etcdEndpoint(socket string) string { return "unix://" + socket }
 
-func (c *Cluster) startEtcd(ctx context.Context) (process, error) {
+// etcdConfig is the configuration of the only member, as far as a restored
+// snapshot must know it.
+func etcdConfig(dir string) *embed.Config {
 	cfg := embed.NewConfig()
 	cfg.Name = "kinglet"
-	cfg.Dir = filepath.Join(c.dir.path, "etcd")
-	cfg.ListenClientUrls = []url.URL{{Scheme: "unix", Path: c.socket}}
+	cfg.Dir = dir
 	cfg.ListenPeerUrls = nil // a cluster of one
 	// etcd insists on addresses to announce to members that never come.
 	nowhere := url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	cfg.AdvertiseClientUrls = []url.URL{nowhere}
 	cfg.AdvertisePeerUrls = []url.URL{nowhere}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	return cfg
+}
+
+func (c *Cluster) startEtcd(ctx context.Context) (process, error) {
+	cfg := etcdConfig(etcdDir(c.dir.path))
+	cfg.ListenClientUrls = []url.URL{{Scheme: "unix", Path: c.socket}}
 	cfg.EnableGRPCGateway = false
 	// What a killed process wrote is in the kernel's hands and survives; only
 	// a power cut could lose it, and a test cluster may lose it then.

@@ -189,6 +189,21 @@ func (c *Cluster) SetChurn(rate float64) error {
 // versions answered with 410 Gone, stop it, Compact, and start it again.
 func (c *Cluster) Compact() error { return c.do("compact") }
 
+// Backup takes a snapshot of etcd, as "etcdctl snapshot save" does, and returns
+// the revision that it has. It is kept under name for the cluster's life.
+func (c *Cluster) Backup(name string) (revision int64, err error) {
+	e, err := c.program.command("backup " + name)
+	return e.Revision, err
+}
+
+// Restore replaces etcd's data with a snapshot that [Cluster.Backup] has taken,
+// as "etcdutl snapshot restore" does. Stop etcd before it, and the API server too:
+// one that runs on keeps serving from its watch caches what no longer exists. A
+// bump of more than 0 is that of --bump-revision, with --mark-compacted.
+func (c *Cluster) Restore(name string, bump uint64) error {
+	return c.do(fmt.Sprintf("restore %s %d", name, bump))
+}
+
 // User makes a user who has no rights beyond discovery, and returns the file of
 // the user's kubeconfig. Everything the user asks for is forbidden (403).
 func (c *Cluster) User(name string) (kubeconfig string, err error) {

@@ -18,6 +18,7 @@ type clusterEvent struct {
 	Event      string `json:"event"`
 	Kubeconfig string `json:"kubeconfig"`
 	Server     string `json:"server"`
+	Revision   int64  `json:"revision"`
 	Error      string `json:"error"`
 }
 

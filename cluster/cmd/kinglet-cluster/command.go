@@ -45,6 +45,9 @@ JSON document a line on stdout, and ends when stdin does:
   user NAME         make a user without rights; answers with a kubeconfig
   revoke NAME       take the user's token back
   compact           make etcd forget old versions
+  backup NAME       take a snapshot of etcd; answers with its revision
+  restore NAME BUMP go back to it, while etcd is stopped, with BUMP more
+                    revisions than it has; 0 for none
   quit`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -103,7 +104,8 @@ func obey(ctx context.Context, c *cluster.Cluster, words []string) (event, error
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	verb, args := words[0], words[1:]
-	want := map[string]int{"stop": 1, "start": 1, "churn": 1, "user": 1, "revoke": 1, "compact": 0, "quit": 0}
+	want := map[string]int{"stop": 1, "start": 1, "churn": 1, "user": 1, "revoke": 1, "compact": 0,
+		"backup": 1, "restore": 2, "quit": 0}
 	if n, known := want[verb]; !known {
 		return event{}, fmt.Errorf("unknown command %q", verb)
 	} else if len(args) != n {
@@ -130,7 +132,32 @@ func obey(ctx context.Context, c *cluster.Cluster, words []string) (event, error
 	case "compact":
 		revision, err := c.Compact(ctx)
 		return event{Event: "compacted", Revision: revision}, err
+	case "backup":
+		file, err := snapshotFile(c, args[0])
+		if err != nil {
+			return event{}, err
+		}
+		revision, err := c.Backup(ctx, file)
+		return event{Event: "backup", Revision: revision}, err
+	case "restore":
+		bump, err := strconv.ParseUint(args[1], 10, 63)
+		if err != nil {
+			return event{}, err
+		}
+		file, err := snapshotFile(c, args[0])
+		if err != nil {
+			return event{}, err
+		}
+		return event{Event: "restored"}, c.Restore(ctx, file, bump)
 	default:
 		return event{}, errQuit
 	}
+}
+
+// snapshotFile is where the snapshot of that name is kept.
+func snapshotFile(c *cluster.Cluster, name string) (string, error) {
+	if !filepath.IsLocal(name) || filepath.Base(name) != name {
+		return "", fmt.Errorf("%q cannot be the name of a snapshot", name)
+	}
+	return filepath.Join(c.Dir(), name+".snapshot"), nil
 }

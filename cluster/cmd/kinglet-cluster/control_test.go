@@ -7,7 +7,8 @@ import (
 )
 
 func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
-	for _, line := range []string{"dance", "stop", "stop etcd now", "churn", "churn fast", "compact all", "quit now"} {
+	for _, line := range []string{"dance", "stop", "stop etcd now", "churn", "churn fast", "compact all", "quit now",
+		"backup", "backup ../b", "restore b", "restore b x", "restore .. 0"} {
 		if answer, err := obey(t.Context(), nil, strings.Fields(line)); err == nil {
 			t.Errorf("%q is answered with %+v", line, answer)
 		}
