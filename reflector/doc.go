@@ -67,6 +67,40 @@
 // bookmarks do not mark the end, is left for a paged list, and tried again with
 // a list that is due an hour or more later.
 //
+// # Restored backups
+//
+// A kube-apiserver whose etcd was restored accepts a watch from a version that
+// it has not come to again. It sends nothing on it, no bookmark either, until
+// its version has passed that one, and goes on from there: what was written in
+// between is never told. So the reflector goes by signs. A list, an event and a
+// bookmark show that the server has come as far as the sink. Where the last sign
+// is two minutes old, a watch is not resumed before the server was asked for its
+// version, with a probe: a consistent list of one object. A resumed watch on
+// which no sign comes for two minutes is ended for it. An older answer leads to
+// a consistent list, and four of those to a new epoch, as above.
+//
+// A restored server is therefore followed, once it answers: within 2 minutes and
+// 15 seconds if the connections broke, as they do when a control plane is
+// restored; within 11 minutes if a proxy kept the watch open, which ends at its
+// timeout. To this comes the time that the lists take, and up to half a minute
+// more where a probe is left without an answer. Waits between requests that fail
+// are at most a minute.
+//
+// What cannot be noticed in this way: a server that has passed the sink's
+// version before it was asked, by as many writes as the backup lacks; and a
+// kube-apiserver that was not restarted with its etcd, since it answers from its
+// watch caches what no longer exists, to consistent lists too. Versions look
+// fine in both cases, and only contents differ: kinglet's ConsistencyCheck finds
+// them. An operator avoids both with the flags --bump-revision and
+// --mark-compacted of "etcdutl snapshot restore": watches from versions of
+// before are then answered with 410, and followed by a list at once.
+//
+// A watch with a bookmark a minute, or with events, costs no probe. Without
+// either there is one a watch: 6 to 12 an hour, each of one object. A server
+// that ignores the limit and sends everything is probed once an hour at most; a
+// refused probe is reported, and the watch resumed. Where versions have no
+// order, nothing is asked. Status.Probes counts them.
+//
 // # Silence
 //
 // A dead peer is the source's to notice: see package source. A stream may also

@@ -66,7 +66,7 @@ type Error struct {
 	Name string
 	// Source describes the source.
 	Source string
-	// Verb is "list", "watch" or "watch-list".
+	// Verb is "list", "watch", "watch-list" or "probe".
 	Verb string
 	// ResourceVersion is what was asked for: "" for the most recent, "0" for
 	// any.

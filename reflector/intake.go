@@ -32,7 +32,7 @@ func (d *driver[T]) page(page source.Page[T]) error {
 			in.Unreadable++
 		}
 	}
-	if mutant.On(mutant.TakeOlderList) {
+	if mutant.On(mutant.TakeOlderList) || mutant.On(mutant.TrustProbes) && d.now.Request.Verb == machine.VerbProbe {
 		in.Version = d.pretend(in.Version)
 	}
 	effects := d.machine.Step(in)
@@ -92,6 +92,8 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 				d.staged.bytes += event.Bytes
 			case machine.Unstage:
 				d.staged.remove(event.Key)
+			case machine.Patience:
+				d.perform(e) // it has nothing to do with the sink
 			default:
 				flush()
 				d.perform(e)

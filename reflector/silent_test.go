@@ -49,11 +49,11 @@ func TestASilentStreamIsWatchedAgainAfterThreeBookmarkIntervals(t *testing.T) {
 
 func TestWhatOneStreamTaughtHoldsForTheNext(t *testing.T) {
 	short := every(time.Minute, 1, "6", after(time.Minute, ends))
-	play(t, Options{DisableWatchList: true, Rand: highest}, []answer{lists("5"), short, short, short},
+	play(t, Options{DisableWatchList: true, Rand: highest}, []answer{lists("5"), short, short, short, every(time.Minute, 1, "6", silence)},
 		func(t *testing.T, p *playing) {
-			p.pass(10 * time.Minute)
+			p.pass(11 * time.Minute)
 			expect(t, "requests", p.script.heard(), `0s list "0" limit=500 continue=""`, `0s watch "5"`,
-				`2m0s watch "6"`, `4m0s watch "6"`, `6m0s watch "6"`, `9m0s watch "6"`)
+				`2m0s watch "6"`, `4m0s watch "6"`, `6m0s watch "6"`, `10m0s watch "6"`)
 		})
 }
 

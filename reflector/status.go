@@ -57,6 +57,9 @@ type Status struct {
 	// Lists are list requests, one a page; Streams are watches with initial
 	// events; Watches are the other ones.
 	Lists, Streams, Watches uint64
+	// Probes are requests for one object, sent for the server's version before
+	// a watch is resumed.
+	Probes uint64
 	// Published lists and streams; all but the first are relists.
 	Published uint64
 	// Events received, and Bookmarks.
@@ -103,6 +106,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Lists:            s.Counts.Lists,
 		Streams:          s.Counts.Streams,
 		Watches:          s.Counts.Watches,
+		Probes:           s.Counts.Probes,
 		Published:        s.Counts.Published,
 		Events:           s.Counts.Events,
 		Bookmarks:        s.Counts.Bookmarks,

@@ -74,9 +74,9 @@ func TestASilentStreamIsWatchedAgainFromItsVersion(t *testing.T) {
 					objects, stop := run(t, cfg)
 					defer wire.close()
 					defer stop()
-					pass(50 * time.Second)
+					// What has not changed since the watch began has no bookmarks.
 					version := create(t, storage, "b")
-					pass(50 * time.Second)
+					pass(100 * time.Second)
 					requests.take()
 					wire.die()
 					create(t, storage, "c")

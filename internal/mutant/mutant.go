@@ -65,6 +65,9 @@ const (
 	PublishEarly
 	// SweepOnForbidden takes a 403 for an empty list.
 	SweepOnForbidden
+	// TrustProbes takes the answer to every probe for that of a server which
+	// has come as far as the store.
+	TrustProbes
 	// end is how many there are.
 	end
 )
@@ -87,7 +90,7 @@ func (m Mutation) String() string {
 		"none", "skip sweep", "drop event", "resume too new", "take older list", "forget index entry",
 		"reorder changes", "update in place", "lose delete", "last old", "empty replay", "forget unknown",
 		"never fold", "stall all", "synced early", "drop undecodable", "write held", "leave handlers",
-		"deliver first", "publish early", "sweep on forbidden",
+		"deliver first", "publish early", "sweep on forbidden", "trust probes",
 	}
 	return names[m]
 }

@@ -174,6 +174,9 @@ func TestAWatchListSendsEverythingAndThenTheBookmark(t *testing.T) {
 		if want := "ADDED:a0 ADDED:b0 BOOKMARK:initial-events-end ADDED:c0"; got != want && got != "ADDED:a0 ADDED:b0 ADDED:c0 BOOKMARK:initial-events-end" {
 			w.Errorf("seen %s, wanted %s", got, want)
 		}
+		// The watch may have begun after the last write: of what has not moved
+		// since, there are no bookmarks.
+		w.storage.Skip(1)
 		time.Sleep(61 * time.Second)
 		w.sees(i, "BOOKMARK:")
 	})

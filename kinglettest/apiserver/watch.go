@@ -19,8 +19,9 @@ type watching struct {
 	server *Server
 	send   func(typ watch.EventType, obj runtime.Object, damaged bool) error
 	flush  func() error
-	// at is the revision up to which everything has been sent.
-	at int64
+	// at is the revision up to which everything has been sent, and begun that
+	// from which on changes are sent.
+	at, begun int64
 	// sent counts events.
 	sent int
 }
@@ -35,9 +36,10 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call)
 	if err != nil {
 		return err
 	}
+	var late error
 	if c.WatchList() && rv > 0 {
-		if _, err := s.waitFor(ctx, rv); err != nil {
-			return err
+		if _, late = s.waitFor(ctx, rv); late != nil && ctx.Err() != nil {
+			return late
 		}
 	}
 	if c.Options.TimeoutSeconds != nil {
@@ -52,6 +54,10 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call)
 	if err := t.flush(); err != nil {
 		return nil // the other side is gone, or is to believe so
 	}
+	if late != nil {
+		_ = t.fail(late) // as a real server does: the answer has begun
+		return nil
+	}
 	_ = t.run(ctx)
 	return nil
 }
@@ -64,6 +70,7 @@ func (t *watching) run(ctx context.Context) error {
 	if err := t.begin(); err != nil {
 		return err
 	}
+	t.begun = t.at
 	var bookmark <-chan time.Time
 	if t.Options.AllowWatchBookmarks && t.server.opts.BookmarkInterval > 0 {
 		tick := time.NewTicker(t.server.opts.BookmarkInterval)
@@ -83,6 +90,12 @@ func (t *watching) run(ctx context.Context) error {
 		case <-changed:
 		case <-moved:
 		case <-bookmark:
+			// As with a real server, nothing at or below the version that the
+			// watch began at is sent, and that goes for bookmarks, too; nor is
+			// anything before a restored storage has come to the watch's version.
+			if t.at <= t.begun || t.at > t.server.storage.Revision() {
+				continue
+			}
 			if err := t.bookmark(false); err != nil {
 				return err
 			}
@@ -157,7 +170,7 @@ func (t *watching) catchUp(to int64) error {
 	case expired:
 		return t.fail(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", t.at, s.Revision())))
 	case restored:
-		return nil // a real server keeps silent, too
+		return nil // as a real server: silent until the storage has passed it
 	}
 	for i := range changes {
 		ch := &changes[i]

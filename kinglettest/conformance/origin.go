@@ -219,13 +219,19 @@ func (o *origin) answerWatches(watches ...watch.Interface) {
 	o.watchAnswers = append(o.watchAnswers, watches...)
 }
 
+// probe reports whether a request is for no more than the server's version:
+// an engine may ask for that whenever it is in doubt.
+func (r request) probe() bool {
+	return r.verb == "list" && r.options.Limit == 1 && r.options.ResourceVersion == "" && r.options.Continue == ""
+}
+
 // asked returns the requests since the last call.
 func (o *origin) asked() []request {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	list := o.requests
 	o.requests = nil
-	return list
+	return slices.DeleteFunc(list, request.probe)
 }
 
 // verbs returns what asked does, in words.

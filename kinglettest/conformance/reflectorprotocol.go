@@ -256,7 +256,7 @@ func protocolRetriable(t *testing.T, im Implementation) {
 		o.put(pod("ns", "a"))
 		synctest.Wait()
 		o.end()
-		pass(5 * time.Minute)
+		pass(time.Minute)
 		o.put(pod("ns", "b"))
 		s.told(t, "update ns/a@102", "add ns/b@103")
 		same(t, fmt.Sprint("requests after ", err), inWords(besides("watch-list", o.asked())),

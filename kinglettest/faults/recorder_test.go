@@ -106,6 +106,14 @@ func (r *recorder) repeats() {
 	r.again = true
 }
 
+// restored forgets which versions there were: those that follow may be older.
+func (r *recorder) restored() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.newest)
+	r.shown = 0
+}
+
 // take returns what was told since the last take.
 func (r *recorder) take() []string {
 	r.mu.Lock()

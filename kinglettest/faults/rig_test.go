@@ -170,6 +170,8 @@ func name(req *apiserver.Request) string {
 		return "continue"
 	case req.Verb == "watch":
 		return "watch " + o.ResourceVersion
+	case o.ResourceVersion == "" && o.Limit == 1:
+		return "probe"
 	case o.ResourceVersion == "":
 		return "list latest"
 	case o.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan:
@@ -201,8 +203,14 @@ func (r *rig) disconnect(do func()) {
 	r.server.Disconnect()
 }
 
-// took returns the requests since the last call of took or asked.
+// took returns the requests since the last call of took or asked, without
+// probes: those are the subject of the tests in restored_test.go.
 func (r *rig) took() []request {
+	return slices.DeleteFunc(r.tookAll(), func(q request) bool { return q.what == "probe" })
+}
+
+// tookAll is took with the probes.
+func (r *rig) tookAll() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	reqs := r.requests

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,11 +79,6 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 	defer w.mu.Unlock()
 	w.number++
 	r.Number = w.number
-	if latest := w.storage.Revision(); !w.plan.Restarts && r.Verb == "watch" && number(r.Options.ResourceVersion) > latest {
-		// The storage was restored. A server that kept silent here could not
-		// be told from one where nothing happens.
-		return &apiserver.Fault{Answer: tooLarge(latest)}
-	}
 	name, f := plan.Of(r)
 	if name == "" || w.over {
 		return nil
@@ -115,15 +109,6 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 		}
 	}
 	return &f
-}
-
-// tooLarge is what a server says of a version that it has not come to.
-func tooLarge(current int64) error {
-	err := apierrors.NewTimeoutError(fmt.Sprintf("Too large resource version, current: %d", current), 1)
-	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-		Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version",
-	}}
-	return err
 }
 
 func (w *world) close() {
@@ -162,11 +147,6 @@ func (w *world) run(ctx context.Context) error {
 	w.server.Release()
 	w.replica.Release()
 	close(w.released)
-	if !w.restoration.at.IsZero() {
-		// A watch that was sent before the storage went back and answered
-		// after it would be silent for as long as it lasts.
-		w.server.Disconnect()
-	}
 	if w.plan.Restarts {
 		// Only an event can tell of a restart. It is sent once all who back off
 		// have come back, and is followed by a list when the watch ends.

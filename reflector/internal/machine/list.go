@@ -150,6 +150,7 @@ func (m *Machine) publish(epoch bool) {
 	// event shows that it does not.
 	m.Unordered, m.Renumbered = false, false
 	m.Older, m.OlderConsistent = 0, 0
+	m.sign()
 	m.ListStalls, m.SyncFailures, m.Refusals = 0, 0, 0
 }
 

@@ -81,7 +81,7 @@ func (m *Machine) moved() {
 // do again, so that the silence counts as an interval.
 func (m *Machine) beat() {
 	p := &m.Pulse
-	before := p.patience()
+	before := m.idle()
 	p.Longest, p.Silence = max(p.Longest, p.Silence), 0
 	if passed := m.now - p.Bookmark; passed >= pulseLeast {
 		if p.Intervals%pulseMemory == 0 {
@@ -91,14 +91,14 @@ func (m *Machine) beat() {
 		p.Longest = max(p.Longest, passed)
 		p.Bookmark = m.now
 	}
-	if p.patience() != before {
+	if m.idle() != before {
 		m.adjust()
 	}
 }
 
 // adjust tells the driver of another patience with the watch under way.
 func (m *Machine) adjust() {
-	m.emit(Effect{Kind: Patience, Silence: watchGrace, PastTimeout: true, Idle: m.Pulse.patience()})
+	m.emit(Effect{Kind: Patience, Silence: watchGrace, PastTimeout: true, Idle: m.idle()})
 }
 
 // silent takes that a watch was given up, and notes whether for having been

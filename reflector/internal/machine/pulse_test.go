@@ -39,6 +39,7 @@ func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
 				if m.Phase == BackingOff { // it was too short
 					step(Input{Kind: Timer})
 				}
+				confirm(m, now)
 				begun = now
 			default:
 				step(Input{Kind: Event, Event: Bookmark, Version: "5"})
@@ -95,6 +96,7 @@ func TestOnlyWhatWasMissedShowsThatAWatchWasDead(t *testing.T) {
 				step(Input{Kind: Event, Event: Bookmark, Version: "5"}, Minute)
 			}
 			step(Input{Kind: Silence}, 3*Minute)
+			confirm(m, now)
 			if m.Counts.SilentWatches != 1 || m.Phase != Watching {
 				t.Fatalf("%+v", m.State)
 			}
@@ -104,5 +106,14 @@ func TestOnlyWhatWasMissedShowsThatAWatchWasDead(t *testing.T) {
 				t.Errorf("may be silent for %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// confirm answers the probe that is under way, if one is, with the store's
+// version.
+func confirm(m *Machine, now Nanos) {
+	if m.Request.Verb == VerbProbe {
+		m.Step(Input{Kind: Page, At: now, Version: m.Version, Items: 1})
+		m.Step(Input{Kind: Ended, At: now})
 	}
 }

@@ -18,6 +18,7 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 	t.Logf("seed %d", seed)
 	const machines, inputs = 4000, 250
 	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
+	probes, older := uint64(0), 0
 	for i := range uint64(machines) {
 		w := newWorld(seed, i)
 		for range inputs {
@@ -32,11 +33,14 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 		unordered += w.unordered
 		renumbered += w.followed
 		healed += w.alarms
+		probes += w.m.Counts.Probes
+		older += w.older
 	}
 	// The test must have been where it matters.
 	t.Logf("%d lists published, %d epochs after older lists, %d times without order, %d epochs after that, %d alarms, %d silent watches",
 		published, epochs, unordered, renumbered, healed, silent)
-	if published < machines || epochs == 0 || unordered == 0 || renumbered == 0 || healed == 0 || silent == 0 {
+	t.Logf("%d probes, %d of which found an older server", probes, older)
+	if probes == 0 || older == 0 || published < machines || epochs == 0 || unordered == 0 || renumbered == 0 || healed == 0 || silent == 0 {
 		t.Error("the random inputs did not reach all that they should")
 	}
 }
@@ -55,6 +59,7 @@ type world struct {
 	started   bool
 	hasty     int // requests since anything moved
 	alarms    int
+	older     int // probes answered with an older version
 	// unordered counts how often the machine became so, and followed how often
 	// it then followed a server that numbers anew.
 	unordered, followed int
@@ -124,6 +129,9 @@ func (w *world) invent() Input {
 		}
 	case Page:
 		in.Version, in.Items = w.m.List.Version, w.rand.Int64N(5)
+		if w.m.Request.Verb == VerbProbe && !w.chance(10) {
+			in.Items = 1
+		}
 		if in.Version == "" || w.chance(20) {
 			in.Version = w.version(8)
 		}
@@ -179,6 +187,10 @@ func (w *world) fitting() InputKind {
 		return Ended
 	case w.m.Phase == Listing:
 		return Page
+	case w.m.Request.Verb == VerbProbe && w.m.Probe.Answered:
+		return Ended
+	case w.m.Request.Verb == VerbProbe:
+		return Page
 	}
 	return Event
 }
@@ -200,6 +212,9 @@ func (w *world) step(in Input) error {
 	}
 	if after.Unordered && !before.Unordered {
 		w.unordered++
+	}
+	if before.Request.Verb == VerbProbe && after.Phase != Watching && after.Older > before.Older {
+		w.older++
 	}
 	if before.Renumbered && after.Epoch > before.Epoch {
 		w.followed++
@@ -243,7 +258,7 @@ func (w *world) step(in Input) error {
 	if after.Heal.Armed && (after.Phase != Watching || !after.Degraded()) {
 		return fmt.Errorf("armed in %v", after.Phase)
 	}
-	if after.Degraded() && after.Phase == Watching && !after.Heal.Armed && !after.Renumbered {
+	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Armed && !after.Renumbered {
 		return fmt.Errorf("degraded, and nothing arranged")
 	}
 	if err := inOrder(&before, in, after, effects); err != nil {
@@ -253,9 +268,12 @@ func (w *world) step(in Input) error {
 		if in.Kind != Silence || before.Pulse.Intervals < pulseLearned || in.At-before.Pulse.Heard < silentLeast {
 			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Pulse.Heard)
 		}
-		if !after.Renumbered && after.Phase != Watching || after.Request.Version != before.Version {
+		if !after.Renumbered && after.Phase != Watching || after.Request.Version != before.Version && after.Request.Verb != VerbProbe {
 			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)
 		}
+	}
+	if err := w.inDoubt(&before, in, effects); err != nil {
+		return err
 	}
 	if w.hasty > 8 {
 		return fmt.Errorf("%d requests without anything moving", w.hasty)
@@ -282,7 +300,7 @@ func inOrder(before *State, in Input, after *State, effects []Effect) error {
 		return fmt.Errorf("in order again without a list")
 	}
 	object := in.Kind == Event && in.Event <= Deleted
-	if before.Phase != Watching || !object && (in.Kind != Event || in.Event != Bookmark) {
+	if before.Request.Verb != VerbWatch || !object && (in.Kind != Event || in.Event != Bookmark) {
 		if reported > 0 {
 			return fmt.Errorf("out of order without an event")
 		}
@@ -310,6 +328,44 @@ func inOrder(before *State, in Input, after *State, effects []Effect) error {
 	return nil
 }
 
+// inDoubt is wrong if a watch is resumed from a version of which the server has
+// shown no sign for a while, without a probe; if that watch may be silent for
+// long; or if a probe is sent for any other reason, or comes to nothing.
+func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
+	after := &w.m.State
+	useful := after.Synced && !after.Unordered && resourceversion.Ordered(after.Version) &&
+		!(before.Probe.Unlimited || after.Probe.Unlimited)
+	fresh := after.Probe.Sign > in.At-signLasts
+	for _, e := range effects {
+		switch {
+		case e.Kind == List && e.Request.Verb == VerbProbe && (!after.Synced || after.Unordered || !resourceversion.Ordered(after.Version)):
+			return fmt.Errorf("a probe that cannot be compared with %q", after.Version)
+		case e.Kind == List && e.Request.Verb == VerbProbe && fresh:
+			return fmt.Errorf("a probe %v after a sign", duration(in.At-after.Probe.Sign))
+		case e.Kind != Watch || e.Request.Verb != VerbWatch || !after.Resumed || before.Request.Verb == VerbProbe:
+		case useful && !fresh:
+			return fmt.Errorf("a watch %v after the last sign", duration(in.At-after.Probe.Sign))
+		case useful && !(e.Idle > 0 && e.Idle <= signLasts):
+			return fmt.Errorf("a watch without a sign that may be silent for %v", duration(e.Idle))
+		}
+	}
+	if before.Request.Verb != VerbProbe || after.Request.Verb != VerbWatch {
+		return nil
+	}
+	answer := before.Probe.Version
+	if in.Kind == Page {
+		answer = in.Version
+	}
+	switch order, ok := resourceversion.Compare(answer, after.Version); {
+	case in.Kind != Page && (in.Kind != Ended || in.Failure.Class != NoFailure):
+	case in.Kind == Ended && !before.Probe.Answered:
+		return fmt.Errorf("a watch after a probe that was not answered")
+	case ok && order < 0:
+		return fmt.Errorf("a watch of a server that is older than the store")
+	}
+	return nil
+}
+
 // relistReason is wrong if a synced machine begins to list without a reason.
 func relistReason(before *State, in Input, after *State) error {
 	listing := after.Phase == Listing || after.Phase == Streaming || after.Phase == BackingOff && after.Resync
@@ -319,6 +375,7 @@ func relistReason(before *State, in Input, after *State) error {
 	switch f := in.Failure.Class; {
 	case f == Expired || f == NotFound:
 	case after.Refusals >= refusalsBeforeRelist:
+	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case in.Kind == Alarm && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
@@ -345,11 +402,11 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if e.Silence <= 0 {
 			return fmt.Errorf("unlimited patience")
 		}
-		if err := w.checkIdle(e); err != nil {
+		if err := w.checkIdle(before, e); err != nil {
 			return err
 		}
 	case Patience:
-		if err := w.checkIdle(e); err != nil {
+		if err := w.checkIdle(before, e); err != nil {
 			return err
 		}
 	case Wait:
@@ -399,9 +456,12 @@ func (w *world) check(before *State, in Input, e Effect) error {
 
 // checkIdle is wrong if a watch may be silent for too short, for ever although
 // the server's pace is known, or for any time although it is not.
-func (w *world) checkIdle(e Effect) error {
+func (w *world) checkIdle(before *State, e Effect) error {
 	watching := e.Kind == Patience || e.Request.Verb == VerbWatch
 	known := watching && w.m.Pulse.Intervals >= pulseLearned
+	if watching && (before.Probe.Unsure || w.m.Probe.Unsure) && e.Idle == signLasts {
+		return nil
+	}
 	if known != (e.Idle > 0) || known && e.Idle < max(silentLeast, silentIntervals*w.m.Pulse.Interval()) {
 		return fmt.Errorf("idle for %v with %+v", e.Idle, w.m.Pulse)
 	}

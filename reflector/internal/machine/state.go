@@ -42,11 +42,13 @@ const (
 	VerbStream
 	// VerbWatch is a WATCH.
 	VerbWatch
+	// VerbProbe is a LIST of one object, for the server's version.
+	VerbProbe
 )
 
-var verbNames = [...]string{"none", "list", "watch-list", "watch"}
+var verbNames = [...]string{"none", "list", "watch-list", "watch", "probe"}
 
-// String returns "list", "watch-list" or "watch".
+// String returns "list", "watch-list", "watch" or "probe".
 func (v Verb) String() string { return verbNames[v] }
 
 // Request is what is asked of the server.
@@ -103,6 +105,8 @@ type Counts struct {
 	// Lists, Streams and Watches are requests sent; a list's pages count as
 	// one request each.
 	Lists, Streams, Watches uint64
+	// Probes are requests for one object, sent for the server's version.
+	Probes uint64
 	// Published lists; all but the first are relists.
 	Published uint64
 	// Events that came in, Bookmarks among them.
@@ -173,7 +177,7 @@ type State struct {
 	// Paginated is whether the server pages although asked for any version,
 	// so that it has no cache to spare by not paging.
 	Paginated bool
-	// Older counts lists in a row that were older than the store,
+	// Older counts lists, and a probe, in a row that were older than the store,
 	// OlderConsistent those of them that were consistent.
 	Older, OlderConsistent int
 	// ListStalls counts lists in a row that were given up.
@@ -193,6 +197,7 @@ type State struct {
 	Backoff Backoff
 	Heal    Heal
 	Pulse   Pulse
+	Probe   Probe
 
 	// Failure is the last one; zero once healthy again.
 	Failure Failure
@@ -230,14 +235,17 @@ func (m *Machine) Step(in Input) []Effect {
 			m.resume()
 		}
 	case Page:
-		if m.Phase == Listing {
+		switch {
+		case m.Phase == Listing:
 			m.page(&in)
+		case m.Request.Verb == VerbProbe:
+			m.probePage(&in)
 		}
 	case Event:
-		switch m.Phase {
-		case Streaming:
+		switch m.Request.Verb {
+		case VerbStream:
 			m.initial(&in)
-		case Watching:
+		case VerbWatch:
 			m.live(&in)
 		}
 	case Ended:
@@ -335,6 +343,10 @@ func (m *Machine) ended(f Failure) {
 		m.initialEnded()
 	case m.Phase == Streaming:
 		m.initialFailed(f)
+	case m.last.Verb == VerbProbe && good:
+		m.probeEnded()
+	case m.last.Verb == VerbProbe:
+		m.probeFailed(f)
 	case good:
 		m.watchEnded()
 	default:
@@ -355,6 +367,10 @@ func (m *Machine) silence() {
 	case Streaming:
 		m.withhold(Stalled)
 	case Watching:
+		if m.last.Verb == VerbProbe {
+			m.probeFailed(Failure{Class: Transport, Err: Stalled})
+			return
+		}
 		// The server was to send a bookmark, or to end this watch, and did
 		// not, and nobody knows since when the line is dead.
 		m.silent()
@@ -378,5 +394,5 @@ func (m *Machine) resume() {
 		m.sync()
 		return
 	}
-	m.watch(true)
+	m.rewatch()
 }

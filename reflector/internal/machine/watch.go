@@ -16,7 +16,7 @@ func (m *Machine) watch(resumed bool) {
 	m.listen()
 	m.emit(Effect{Kind: Watch, Request: r,
 		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
-		Silence: watchGrace, PastTimeout: true, Idle: m.Pulse.patience()})
+		Silence: watchGrace, PastTimeout: true, Idle: m.idle()})
 	m.arm()
 }
 
@@ -33,6 +33,9 @@ func (m *Machine) live(in *Input) {
 		m.beat()
 		m.healthy()
 		m.Synthetic = false
+		if in.Version == m.Version {
+			m.sign()
+		}
 		if m.reach(in.Version) {
 			m.emit(Effect{Kind: Advance, Version: m.Version})
 		}
@@ -74,7 +77,10 @@ func (m *Machine) reach(v string) bool {
 	order, ok := m.compare(v, m.Version)
 	m.Version = v
 	m.Refusals = 0
-	if ok && order < 0 {
+	switch {
+	case ok && order > 0:
+		m.sign()
+	case ok:
 		m.outOfOrder()
 	}
 	if order, ok := resourceversion.Compare(v, m.Request.Version); ok && order > 0 {

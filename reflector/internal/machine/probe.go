@@ -1,0 +1,151 @@
+package machine
+
+// A kube-apiserver whose etcd was restored from a backup accepts a watch from a
+// version that it has not come to. It sends nothing, no bookmark either, until
+// its own version has passed that one, and goes on from there: what was written
+// in between is never told. A watch on which nothing happens looks the same.
+//
+// So where the server has shown no sign of the store's version for a while, it
+// is asked for its own before a watch is resumed: a consistent list of one
+// object, called a probe. An older answer leads to a list, and that decides
+// between a server that lags behind and one that was restored; see accept.
+
+// Probe is what is known about whether the server has come as far as the store.
+type Probe struct {
+	// Sign is when the server last showed that it has the store's version: with
+	// a list, an event, a bookmark or the answer to a probe.
+	Sign Nanos
+	// Unsure is whether the watch under way was resumed, and the server has
+	// shown no sign since. Such a watch may be silent for signLasts.
+	Unsure bool
+	// Refused counts probes in a row that the server turned down.
+	Refused int
+	// Unlimited is whether the server answered the last probe with more than the
+	// one object that was asked for, and Last when that was.
+	Unlimited bool
+	Last      Nanos
+	// Answered is whether something of the answer came, and Version its version.
+	Answered bool
+	Version  string
+}
+
+const (
+	// signLasts is for how long a sign counts. It is twice the interval of a
+	// kube-apiserver's bookmarks, so that they spare a watch all probes.
+	signLasts = 2 * Minute
+	// probePatience is how long the answer to a probe may take.
+	probePatience = 30 * Second
+	// probeAttempts is how often in a row a server that answers may turn a probe
+	// down before a watch follows all the same.
+	probeAttempts = 3
+	// unlimitedEvery is how often a server is probed that answers with
+	// everything.
+	unlimitedEvery = Hour
+)
+
+// sign notes that the server has the store's version.
+func (m *Machine) sign() {
+	m.Probe.Sign = m.now
+	if !m.Probe.Unsure {
+		return
+	}
+	before := m.idle()
+	m.Probe.Unsure = false
+	if m.Request.Verb == VerbWatch && m.idle() != before {
+		m.adjust()
+	}
+}
+
+// mayProbe is whether a probe can say anything, and costs little. Where versions
+// have no order, an answer says nothing.
+func (m *Machine) mayProbe() bool {
+	p := &m.Probe
+	if !m.Synced || p.Unlimited && m.now-p.Last < unlimitedEvery {
+		return false
+	}
+	_, ordered := m.compare(m.Version, m.Version)
+	return ordered
+}
+
+// rewatch goes on from the version that the store has, with a probe first if the
+// last sign is too old. Nothing may be under way.
+func (m *Machine) rewatch() {
+	m.Probe.Unsure = m.mayProbe()
+	if m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
+		m.probe()
+		return
+	}
+	m.watch(true)
+}
+
+// idle is for how long the watch under way may say nothing; 0 if for ever.
+func (m *Machine) idle() Nanos {
+	patience := m.Pulse.patience()
+	if m.Probe.Unsure && (patience == 0 || patience > signLasts) {
+		return signLasts
+	}
+	return patience
+}
+
+// probe asks for the server's version. Nothing may be under way.
+func (m *Machine) probe() {
+	r := Request{Verb: VerbProbe, Limit: 1}
+	m.enter(Watching)
+	m.request(r)
+	m.Counts.Probes++
+	m.Probe.Answered, m.Probe.Version, m.Probe.Unlimited = false, "", false
+	m.emit(Effect{Kind: List, Request: r, Silence: probePatience})
+}
+
+// probePage takes a piece of the answer to a probe.
+func (m *Machine) probePage(in *Input) {
+	m.Counts.Bytes += uint64(in.Bytes)
+	m.Probe.Answered, m.Probe.Version = true, in.Version
+	if in.Items > 1 {
+		// The rest is of no use.
+		m.Probe.Unlimited, m.Probe.Last = true, m.now
+		m.leave()
+		m.probeEnded()
+	}
+}
+
+// probeEnded takes the good end of a probe.
+func (m *Machine) probeEnded() {
+	if !m.Probe.Answered {
+		m.probeFailed(Failure{Class: Transport, Err: Truncated})
+		return
+	}
+	m.Probe.Refused = 0
+	order, ok := m.compare(m.Probe.Version, m.Version)
+	if ok && order < 0 {
+		// Only another consistent answer says more. The server is there: the row
+		// of waits between those answers begins anew.
+		m.Older++
+		m.Backoff.Attempts = 0
+		m.sync()
+		return
+	}
+	m.sign()
+	m.watch(true)
+}
+
+// probeFailed takes the failure of a probe.
+//
+// While the server cannot be reached, a watch would fail just the same. What the
+// server refuses may be this kind of request only: a watch follows, and the next
+// probe is due when that has ended.
+func (m *Machine) probeFailed(f Failure) {
+	switch f.Class {
+	case Transport:
+		m.wait(f, false)
+		return
+	case Server, Throttled:
+		if m.Probe.Refused++; m.Probe.Refused < probeAttempts {
+			m.wait(f, false)
+			return
+		}
+	}
+	m.Probe.Refused, m.Probe.Unsure = 0, false
+	m.report(f)
+	m.watch(true)
+}
