@@ -46,6 +46,11 @@ const (
 // sign notes that the server has the store's version.
 func (m *Machine) sign() {
 	m.Probe.Sign = m.now
+	m.sure()
+}
+
+// sure notes that no probe is to follow the watch under way because it is silent.
+func (m *Machine) sure() {
 	if !m.Probe.Unsure {
 		return
 	}

@@ -80,7 +80,8 @@ func (m *Machine) reach(v string) bool {
 	switch {
 	case ok && order > 0:
 		m.sign()
-	case ok:
+	case ok && order < 0:
+		m.sure()
 		m.outOfOrder()
 	}
 	if order, ok := resourceversion.Compare(v, m.Request.Version); ok && order > 0 {
