@@ -114,7 +114,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	for i := range events {
 		ev := &events[i]
 		switch {
-		case otherKind(ev.Err):
+		case otherKind(ev.Err) && !(ev.Type == source.Deleted && mutant.On(mutant.DeleteByStranger)):
 			w.ops = m.refuseOther(w.ops, ev)
 			healthy = healthy && m.quarantine.empty()
 			continue
@@ -122,7 +122,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			// What a delete carries matters less than that it is one: an
 			// object that does not decode any more is deleted all the same.
 			another := m.another(w.ops, ev)
-			if another && !m.quarantine.has(ev.Key) {
+			if another && !m.quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
 				continue // old news: what is held was created after it
 			}
 			last := ev.Err == nil && !another

@@ -41,8 +41,9 @@ type Status struct {
 	// Failures the versions that could not, ever; see Informer.Quarantined.
 	Quarantined int
 	Failures    uint64
-	// Degraded is true after an object came whose identity could not be read,
-	// or a consistency check found a difference, until a relist heals it.
+	// Degraded is true after an object came whose identity could not be read, a
+	// consistency check found a difference, or a server was found to number
+	// anew, until a relist heals it.
 	Degraded bool
 	// Consistency says what has come of consistency checks.
 	Consistency ConsistencyStatus

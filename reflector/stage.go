@@ -3,6 +3,7 @@ package reflector
 import (
 	"errors"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -108,7 +109,9 @@ func (s *stage[T]) index() {
 			switch {
 			case !named(p):
 			case s.at[p.Key] != nil:
-				s.drop(p)
+				if !mutant.On(mutant.LeaveGhost) {
+					s.drop(p)
+				}
 			default:
 				s.at[p.Key] = p
 			}

@@ -68,6 +68,11 @@ const (
 	// TrustProbes takes the answer to every probe for that of a server which
 	// has come as far as the store.
 	TrustProbes
+	// DeleteByStranger takes the delete of an object of another kind for that of
+	// the object with its key.
+	DeleteByStranger
+	// LeaveGhost removes one of two initial events of a key.
+	LeaveGhost
 	// end is how many there are.
 	end
 )
@@ -90,7 +95,7 @@ func (m Mutation) String() string {
 		"none", "skip sweep", "drop event", "resume too new", "take older list", "forget index entry",
 		"reorder changes", "update in place", "lose delete", "last old", "empty replay", "forget unknown",
 		"never fold", "stall all", "synced early", "drop undecodable", "write held", "leave handlers",
-		"deliver first", "publish early", "sweep on forbidden", "trust probes",
+		"deliver first", "publish early", "sweep on forbidden", "trust probes", "delete by stranger", "leave ghost",
 	}
 	return names[m]
 }
