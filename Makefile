@@ -42,7 +42,7 @@ vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
-	$(GO) vet -tags mutants ./internal/mutant ./kinglettest/torture
+	$(GO) vet -tags mutants ./internal/mutant ./internal/wire ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
@@ -114,9 +114,11 @@ torture:
 	code=$$?; cat $(BIN)/torture.txt || code=1; exit $$code
 
 # The engine broken in one way after the other, each to be caught within 1,000
-# of the same trials. The table at the end says by which seed, and how.
+# of the same trials, and the decoders, each to be caught by the rig that compares
+# them with the official ones. The tables at the end have the seed, and the symptom.
 .PHONY: mutants
 mutants:
+	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationIsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for
