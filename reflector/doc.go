@@ -45,11 +45,12 @@
 // has ended. If the first event on a resumed watch goes back, the server does
 // not know the version which that watch was asked to go on from. It may have
 // been restarted, and what it lost by that no watch tells. Status says Degraded
-// meanwhile; the list begins a new epoch, with [ErrRestored]. The reflector asks
-// for watches of at most Options.WatchTimeoutMax (10 minutes) and leaves one
-// that stays silent 30 s longer, so that is the bound. A watch that directly
-// follows its list is not resumed, and neither is one that goes back only after
-// it has gone forward.
+// meanwhile; the list begins a new epoch, with [ErrRestored]. Such a server's new
+// versions count as an order, until one of them goes back in turn, so that a
+// replica of it that lags is noticed as well. The reflector asks for watches of
+// at most Options.WatchTimeoutMax (10 minutes) and leaves one that stays silent
+// 30 s longer, so that is the bound. A watch that directly follows its list is
+// not resumed, and neither is one that goes back only after it has gone forward.
 //
 // # Relists
 //

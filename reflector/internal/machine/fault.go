@@ -46,7 +46,7 @@ func (f Fault) Error() string {
 	case Restored:
 		return "the server went back to an earlier version, as after a restore or a restart in memory, and the store follows it"
 	case OutOfOrder:
-		return "an event is older than the version that the watch had reached: versions of this source are taken for no order until the next list"
+		return "an event is older than the version that the watch had reached: the server numbers anew, or its versions have no order"
 	case Unreadable:
 		return "the identity of an object could not be read"
 	}

@@ -250,7 +250,7 @@ func (w *world) step(in Input) error {
 	if after.List != (Progress{}) && after.Phase != Listing && after.Phase != Streaming {
 		return fmt.Errorf("a list under way in %v", after.Phase)
 	}
-	if after.Epoch == before.Epoch && !before.Unordered && !after.Unordered {
+	if after.Epoch == before.Epoch && !before.Unordered && !after.Unordered && before.Renumbered == after.Renumbered {
 		if order, ok := resourceversion.Compare(after.Version, before.Version); ok && order < 0 {
 			return fmt.Errorf("version went from %s to %s", before.Version, after.Version)
 		}
@@ -293,9 +293,6 @@ func inOrder(before *State, in Input, after *State, effects []Effect) error {
 			reported++
 		}
 	}
-	if after.Renumbered && !after.Unordered {
-		return fmt.Errorf("renumbered, and in order")
-	}
 	if before.Unordered && !after.Unordered && !published || before.Renumbered && !after.Renumbered && !published {
 		return fmt.Errorf("in order again without a list")
 	}
@@ -324,6 +321,8 @@ func inOrder(before *State, in Input, after *State, effects []Effect) error {
 		return fmt.Errorf("%d reports of being out of order", reported)
 	case after.Renumbered != (before.Renumbered || reported > 0 && before.Resumed && !before.Advanced):
 		return fmt.Errorf("renumbered: %v", after.Renumbered)
+	case after.Unordered != (before.Unordered || reported > 0 && before.Renumbered == after.Renumbered):
+		return fmt.Errorf("unordered: %v", after.Unordered)
 	}
 	return nil
 }

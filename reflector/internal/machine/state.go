@@ -133,18 +133,19 @@ type State struct {
 	Synced bool
 	// Version is what the sink's state equals: that of the list, then that of
 	// the event that arrived last.
-	// Invariant: within an epoch, and unless Unordered, it never decreases.
+	// Invariant: within an epoch it decreases only with the event that makes
+	// versions Renumbered, and while they are Unordered.
 	Version string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
-	// Unordered is whether an event since the last list was older than the one
-	// before it, or than the version that its watch began at. The next list is
-	// then not compared with Version.
+	// Unordered is whether versions have no order until the next list, since an
+	// event went back to an older one than the last. That list is not compared
+	// with Version.
 	Unordered bool
-	// Renumbered is whether that was the first to move the version on a resumed
-	// watch, so that the server may have lost objects as well as its versions.
-	// What follows the watch is then a list, which begins a new epoch.
-	// Invariant: only if Unordered.
+	// Renumbered is whether the first event that moved the version on a resumed
+	// watch went back, so that the server may have lost objects as well as its
+	// versions. What follows the watch is then a list, which begins a new epoch.
+	// Versions after that event count as an order, unless Unordered.
 	Renumbered bool
 
 	// Request is the one under way.

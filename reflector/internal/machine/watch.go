@@ -90,21 +90,23 @@ func (m *Machine) reach(v string) bool {
 	return true
 }
 
-// outOfOrder takes an event that is older than the one before it, or than the
-// version that the watch began at. No kube-apiserver sends such events. A source
-// that does numbers each object separately, or anew since it was restarted, or
-// is a fake: its versions order nothing until the next list.
+// outOfOrder handles an event that is older than the one before it, or than the
+// version that the watch began at. No kube-apiserver sends such events.
 //
 // The watch goes on, since what it says is true. But a server that has forgotten
 // the version which a resumed watch began at has forgotten objects as well, and
-// only a list can tell which: one follows when this watch ends.
+// only a list can tell which: one follows when this watch ends. Its new versions
+// are an order again, until one of them goes back in turn: then the source is a
+// fake, or numbers each object separately, and its versions order nothing until
+// the next list.
 func (m *Machine) outOfOrder() {
-	m.Unordered = true
 	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
-	if m.Resumed && !m.Advanced {
+	if m.Resumed && !m.Advanced && !m.Renumbered {
 		m.Renumbered = true
 		m.expect(f)
+		return
 	}
+	m.Unordered = true
 }
 
 // watchEnded takes the good end of a watch.
