@@ -35,6 +35,8 @@ func class(err error) machine.Class {
 	switch {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return machine.Expired
+	case apierrors.IsStoreReadError(err):
+		return machine.StoreRead
 	case isTooLarge(err):
 		return machine.TooLarge
 	case apierrors.IsTooManyRequests(err):

@@ -42,6 +42,7 @@ func TestErrorsAreToldApartByWhatTheyLeadTo(t *testing.T) {
 		{apierrors.NewResourceExpired("too old resource version"), machine.Expired},
 		{status(http.StatusGone, metav1.StatusReasonGone, "too old resource version"), machine.Expired},
 		{status(http.StatusGone, "", ""), machine.Expired},
+		{status(http.StatusInternalServerError, metav1.StatusReasonStoreReadError, "data is corrupt"), machine.StoreRead},
 		{status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "", tooLarge), machine.TooLarge},
 		{status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "", tooLargeInWords), machine.TooLarge},
 		{status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "Too large resource version: 9, current: 5"), machine.TooLarge},

@@ -55,7 +55,8 @@
 // # Relists
 //
 // The reflector lists again only if the server said that the version is gone
-// (410), if the resource itself was gone (404), if what was lost can only be
+// (410) or that it cannot read from its storage what follows the version (a
+// StoreReadError, as when a corrupt object was deleted), if the resource itself was gone (404), if what was lost can only be
 // told by a list, or if the server, though it answers, refuses or breaks off
 // the watch at one version three times in a row. Server errors, refused and
 // reset connections, throttling and the ordinary end of a watch lead to another

@@ -114,16 +114,27 @@ func (o *origin) put(obj runtime.Object) {
 func (o *origin) remove(namespace, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	last := o.removeLocked(namespace, name).DeepCopyObject()
+	m, _ := meta.Accessor(last)
+	m.SetResourceVersion(strconv.Itoa(o.version))
+	o.sendLocked(watch.Event{Type: watch.Deleted, Object: last})
+}
+
+// loseDelete is remove, except that no watch ever brings the event.
+func (o *origin) loseDelete(namespace, name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.removeLocked(namespace, name)
+}
+
+func (o *origin) removeLocked(namespace, name string) (old runtime.Object) {
 	old, ok := o.objects[namespace+"/"+name]
 	if !ok {
 		panic("BUG: no " + namespace + "/" + name + " to remove")
 	}
 	delete(o.objects, namespace+"/"+name)
 	o.version++
-	last := old.DeepCopyObject()
-	m, _ := meta.Accessor(last)
-	m.SetResourceVersion(strconv.Itoa(o.version))
-	o.sendLocked(watch.Event{Type: watch.Deleted, Object: last})
+	return old
 }
 
 func (o *origin) sendLocked(e watch.Event) {

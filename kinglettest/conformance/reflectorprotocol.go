@@ -28,6 +28,7 @@ func reflectorProtocolTests() []test {
 		{sentence: "a longer minimum of watches is honoured, a shorter is not", run: protocolWatchTimeout},
 		{sentence: "an expired watch is followed by a list not older than what it has", run: protocolExpiredWatch},
 		{sentence: "an expired list is followed by a consistent one", run: protocolExpiredList},
+		{sentence: "a change that the server cannot read from its storage is followed by a list", run: protocolStoreRead},
 		{sentence: "a version that is too large is followed by a consistent list", run: protocolTooLarge},
 		{sentence: "pages are fetched until there are no more, and replace once", run: protocolPages},
 		{sentence: "a page that expired is followed by a full list", run: protocolExpiredPage},
@@ -195,6 +196,38 @@ func protocolExpiredList(t *testing.T, im Implementation) {
 // gone is how servers before Kubernetes 1.18 said that a version has expired.
 func gone() error {
 	return apierrors.NewGenericServerResponse(http.StatusGone, "watch", corev1.Resource("pods"), "", "gone", 0, false)
+}
+
+// A corrupt object is deleted: the server cannot tell its last state, ends the
+// watch with that error, and tells no later watch of the delete.
+func protocolStoreRead(t *testing.T, im Implementation) {
+	status := metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,
+		Message: "failed to prepare current and previous objects: corrupt object has been deleted",
+	}
+	for _, advanced := range []bool{false, true} {
+		o := listOnly(pod("ns", "a"), pod("ns", "corrupt"))
+		_, s := reflecting(t, im, o)
+		pass(10 * time.Second)
+		if advanced {
+			o.put(pod("ns", "b"))
+			synctest.Wait()
+		}
+		o.asked()
+		s.take()
+		o.loseDelete("ns", "corrupt")
+		o.send(watch.Event{Type: watch.Error, Object: &status})
+		o.end()
+		pass(10 * time.Second)
+		requests := inWords(besides("watch-list", o.asked()))
+		if advanced {
+			same(t, "requests", requests, `list from "103"`, `watch from "104"`)
+			s.told(t, "replace [ns/a@101 ns/b@103] at 104")
+		} else {
+			same(t, "requests", requests, `list from "102"`, `watch from "103"`)
+			s.told(t, "replace [ns/a@101] at 103")
+		}
+	}
 }
 
 func protocolTooLarge(t *testing.T, im Implementation) {

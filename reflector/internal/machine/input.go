@@ -92,6 +92,10 @@ const (
 	Throttled
 	// Expired: 410, Gone or Expired.
 	Expired
+	// StoreRead: the server could not read an object from its storage that it
+	// was to send, as where a corrupt object was deleted. What became of the
+	// object only a list can tell.
+	StoreRead
 	// TooLarge: the server has not come as far as the version asked for.
 	TooLarge
 	// Unauthorized: 401.
@@ -112,7 +116,7 @@ const (
 	Protocol
 )
 
-var classNames = [...]string{"ended", "transport", "server", "throttled", "expired", "too-large",
+var classNames = [...]string{"ended", "transport", "server", "throttled", "expired", "store-read", "too-large",
 	"unauthorized", "forbidden", "not-found", "invalid", "foreign", "other", "protocol"}
 
 // String returns a short name.

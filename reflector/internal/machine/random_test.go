@@ -372,7 +372,7 @@ func relistReason(before *State, in Input, after *State) error {
 		return nil
 	}
 	switch f := in.Failure.Class; {
-	case f == Expired || f == NotFound:
+	case f == Expired || f == StoreRead || f == NotFound:
 	case after.Refusals >= refusalsBeforeRelist:
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case in.Kind == Alarm && before.Degraded():

@@ -122,13 +122,13 @@ func (m *Machine) watchEnded() {
 // watchFailed takes the failure of a watch; streamed is whether the server
 // sent it as an event.
 //
-// The version is given up only when the server says that it is gone, or when
-// the resource itself was; or when the server, able to answer, turned the
+// The version is given up only when the server says that it is gone, when it
+// cannot read what follows it, or when the resource itself was gone; or when the server, able to answer, turned the
 // watch down or broke it off refusalsBeforeRelist times in a row at that very
 // version. Anything else leads to another watch from where the last one was.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	switch f.Class {
-	case Expired:
+	case Expired, StoreRead:
 		m.calm()
 		if !m.Backoff.Hurried {
 			m.report(f) // else the wait does
