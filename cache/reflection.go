@@ -253,10 +253,18 @@ func (r *reflection) failedWith(err error) {
 		r.run.end(taken)
 		return
 	}
-	if e, ok := errors.AsType[*reflector.Error](err); ok && e.Verb == "watch" && isExpired(e.Err) {
+	e, ok := errors.AsType[*reflector.Error](err)
+	switch {
+	case !ok || e.Verb != "watch" || !onlyAListTells(e.Err):
+	case r.engine.source.opened:
 		r.run.endWatch(e.Err)
+	default: // it was refused
+		r.run.end(e.Err)
 	}
 }
+
+// onlyAListTells is whether err has the engine list at once.
+func onlyAListTells(err error) bool { return isExpired(err) || apierrors.IsStoreReadError(err) }
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
@@ -271,13 +279,15 @@ func (r *reflection) changed(status reflector.Status) {
 }
 
 // backsOff ends the run where client-go's ListAndWatch would return: the shell
-// waits then. Throttled and refused watches are tried again from inside.
+// waits then. Throttled and refused watches are tried again from inside, and so
+// are initial events that end before their end.
 func (r *reflection) backsOff(last error) {
 	e, ok := errors.AsType[*reflector.Error](last)
 	switch {
 	case !ok || e.Verb == "list":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case throttledOrRefused(e.Err):
+	case e.Verb == "watch-list" && errors.Is(e, reflector.ErrTruncated):
 	case e.Verb != "watch":
 		r.run.end(watchError(r.options.Name, r.options.TypeDescription, last))
 	case apierrors.IsInternalError(e.Err) && r.shell.MaxInternalErrorRetryDuration > 0:

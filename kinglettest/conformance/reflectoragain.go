@@ -133,7 +133,11 @@ func againBackoff(t *testing.T, im Implementation, o *origin) {
 	o.asked()
 	o.failWatches(refused, refused, refused, refused, refused)
 	from, at := time.Now(), []time.Duration{}
-	o.onRequest = func(request) { at = append(at, time.Since(from)) }
+	o.onRequest = func(r request) {
+		if !r.probe() {
+			at = append(at, time.Since(from))
+		}
+	}
 	o.end()
 	pass(time.Hour)
 	for i, s := range []time.Duration{0, 10, 20, 50, 120, 190} {

@@ -1,0 +1,142 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// ended is a watch that has sent events and ended.
+func ended(events ...watch.Event) func() (watch.Interface, error) {
+	return func() (watch.Interface, error) {
+		w := watch.NewFakeWithChanSize(len(events), false)
+		for _, e := range events {
+			w.Action(e.Type, e.Object)
+		}
+		w.Stop()
+		return w, nil
+	}
+}
+
+// streaming is a ListerWatcher that can be asked for a watch-list.
+type streaming struct{ *script }
+
+func (streaming) IsWatchListSemanticsUnSupported() bool { return false }
+
+// endOfInitialEvents is the bookmark of that name.
+func endOfInitialEvents(version string) watch.Event {
+	p := pod("", version)
+	p.Annotations = map[string]string{metav1.InitialEventsAnnotationKey: "true"}
+	return watch.Event{Type: watch.Bookmark, Object: p}
+}
+
+// listAndWatch calls ListAndWatch, and returns what it returned and what it has
+// asked within a minute. With ok it has not returned then.
+func listAndWatch(t *testing.T, r *Reflector, s *script) (err error, ok bool, asked string) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	returned := make(chan error, 1)
+	go func() { returned <- r.ListAndWatchWithContext(ctx) }()
+	<-time.After(time.Minute)
+	select {
+	case err = <-returned:
+	default:
+		ok = true
+		cancel()
+		err = <-returned
+	}
+	return err, ok, s.heard()
+}
+
+// Each error, as the answer to a watch and as its first event, of the watch that
+// follows the list and of one that follows another.
+func TestListAndWatchReturnsAsClientGosDoesHoweverAWatchFails(t *testing.T) {
+	things := schema.GroupResource{Resource: "pods"}
+	storeRead := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: 500, Reason: metav1.StatusReasonStoreReadError, Message: "corrupt",
+	}}
+	object := watch.Event{Type: watch.Added, Object: pod("b", "6")}
+	for _, failure := range []*apierrors.StatusError{
+		apierrors.NewResourceExpired("gone"),
+		apierrors.NewGenericServerResponse(410, "watch", things, "", "gone", 0, false),
+		storeRead,
+		apierrors.NewInternalError(errBoom),
+		apierrors.NewServiceUnavailable("later"),
+		apierrors.NewForbidden(things, "", errBoom),
+		apierrors.NewUnauthorized("who"),
+		apierrors.NewNotFound(things, ""),
+		apierrors.NewBadRequest("what"),
+	} {
+		refused := watchFails(failure)
+		sent := watch.Event{Type: watch.Error, Object: &failure.ErrStatus}
+		for what, watches := range map[string][]func() (watch.Interface, error){
+			"refused":                 {refused},
+			"refused again":           {ended(object), refused},
+			"its first event":         {ended(sent)},
+			"the first event again":   {ended(object), ended(sent)},
+			"after initial events":    {ended(endOfInitialEvents("5"), object), refused},
+			"the first event of more": {ended(endOfInitialEvents("5"), object), ended(sent)},
+		} {
+			stream := what == "after initial events" || what == "the first event of more"
+			t.Run(fmt.Sprint(failure.ErrStatus.Reason, failure.ErrStatus.Code, " ", what), func(t *testing.T) {
+				silenced(t)
+				synctest.Test(t, func(t *testing.T) {
+					got := map[string]string{}
+					for _, name := range []string{"client-go", "kinglet"} {
+						s := &script{lists: []func() (runtime.Object, error){lists("5", pod("a", "5"))}, watches: watches}
+						var lw ListerWatcher = s
+						if stream {
+							lw = streaming{s}
+						}
+						r := NewReflector
+						if name == "client-go" {
+							r = kc.NewReflector
+						}
+						err, still, asked := listAndWatch(t, r(lw, &corev1.Pod{}, NewStore(MetaNamespaceKeyFunc), 0), s)
+						got[name] = fmt.Sprintf("%v (still running: %v), asked %s", err, still, asked)
+					}
+					want(t, "ListAndWatch returned", got["kinglet"], got["client-go"])
+				})
+			})
+		}
+	}
+}
+
+func TestInitialEventsThatEndTooSoonAreAskedForAgainByTheSameListAndWatch(t *testing.T) {
+	silenced(t)
+	for name, newReflector := range map[string]func(ListerWatcher, any, ReflectorStore, time.Duration) *Reflector{
+		"client-go": kc.NewReflector, "kinglet": NewReflector,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				object := watch.Event{Type: watch.Added, Object: pod("a", "4")}
+				s := &script{watches: []func() (watch.Interface, error){
+					ended(object),
+					func() (watch.Interface, error) {
+						w := watch.NewFakeWithChanSize(2, false)
+						w.Action(object.Type, object.Object)
+						w.Action(watch.Bookmark, endOfInitialEvents("5").Object)
+						return w, nil
+					},
+				}}
+				store := NewStore(MetaNamespaceKeyFunc)
+				err, still, asked := listAndWatch(t, newReflector(streaming{s}, &corev1.Pod{}, store, 0), s)
+				if err != nil || !still {
+					t.Errorf("returned %v (still running: %v)", err, still)
+				}
+				want(t, "asked", asked, "watch , watch ")
+				want(t, "the store has", fmt.Sprint(store.ListKeys()), "[ns/a]")
+			})
+		})
+	}
+}
