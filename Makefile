@@ -23,7 +23,7 @@ test: unit e2e
 
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with another version of Kubernetes).
-check: lint borrowed fuzz mutants unit-cluster
+check: lint borrowed fuzz mutants unit-cluster peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 

@@ -258,7 +258,7 @@ func (i *Informer[T]) Status() Status {
 		Synced:          i.HasSynced(),
 		LastError:       r.LastError,
 		LastErrorTime:   r.LastErrorTime,
-		ResourceVersion: r.ResourceVersion,
+		ResourceVersion: i.mirror.version(),
 		Objects:         i.store.Len(),
 		Received:        r.Received,
 		Remaining:       r.Remaining,

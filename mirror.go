@@ -38,8 +38,8 @@ type mirror[T any] struct {
 	// steps is odd while a step is under way: while store, version and
 	// quarantine may not belong together.
 	steps atomic.Uint64
-	// at is the source's version after the last step. The store's own may be
-	// another, where somebody writes to it by hand.
+	// at is the source's version that the store has come to. The store's own may
+	// be another, where somebody writes to it by hand.
 	at      string // guarded by atMutex
 	atMutex sync.Mutex
 	// doubted are keys of which the next list is to be decoded afresh; may be
@@ -74,14 +74,24 @@ func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
 	return obj, memo, ok
 }
 
-// begin begins a step; end ends it, which led to version.
+// begin begins a step; end ends it.
 func (m *mirror[T]) begin() { m.steps.Add(1) }
+func (m *mirror[T]) end()   { m.steps.Add(1) }
 
-func (m *mirror[T]) end(version string) {
+// reached notes the version that a step leads to. It is called where the store
+// gets there, so that whoever learns of that, by a call or by Synced, finds it.
+func (m *mirror[T]) reached(version string) {
 	m.atMutex.Lock()
+	defer m.atMutex.Unlock()
 	m.at = version
-	m.atMutex.Unlock()
-	m.steps.Add(1)
+}
+
+// version is the source's version that the store has come to, empty before the
+// first list.
+func (m *mirror[T]) version() string {
+	m.atMutex.Lock()
+	defer m.atMutex.Unlock()
+	return m.at
 }
 
 // between calls read with the source's version, unless a step is under way. It
@@ -92,10 +102,7 @@ func (m *mirror[T]) between(read func(version string)) bool {
 	if before%2 != 0 {
 		return false
 	}
-	m.atMutex.Lock()
-	version := m.at
-	m.atMutex.Unlock()
-	read(version)
+	read(m.version())
 	return m.steps.Load() == before
 }
 
@@ -105,7 +112,7 @@ func (m *mirror[T]) Len() int { return m.store.Len() }
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
 	m.begin()
-	defer m.end(version)
+	defer m.end()
 	if mutant.Enabled {
 		events = m.mutate(scope, events, version)
 	}
@@ -149,6 +156,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version}
 		w.changes = m.legal(m.store.Apply(batch, w.changes))
+		m.reached(version)
 		return w.changes, version
 	})
 	m.detector.Settled()
@@ -187,7 +195,7 @@ func (w *workspace[T]) empty() {
 // Replace takes a list: the whole state of the scope at one version.
 func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, _ bool) {
 	m.begin()
-	defer m.end(version)
+	defer m.end()
 	// First what calls user code, which may be done under no lock.
 	kept := m.refuseAll(scope, pages)
 	ops := func(yield func(store.Op[T]) bool) {
@@ -213,9 +221,11 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial
 			m.store.ReplaceSeq(batch, ops, nil)
+			m.reached(version)
 			return nil, version
 		}
 		m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
+		m.reached(version)
 		return m.legal(changes), version
 	})
 	m.doubted.Store(nil)
@@ -232,9 +242,10 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 // Bookmark moves the version forward.
 func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
 	m.begin()
-	defer m.end(version)
+	defer m.end()
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		m.store.SetResourceVersion(scope.ID, version)
+		m.reached(version)
 		return nil, version
 	})
 }

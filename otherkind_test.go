@@ -41,8 +41,8 @@ func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 			{"of no key", source.Item[pod]{Err: &source.ItemError{Err: &source.KindError{}}}, nil},
 		} {
 			for _, remove := range []bool{false, true} {
-				if remove && tc.quarantined != nil {
-					continue // what cannot be taken in is removed then
+				if tc.quarantined != nil && (remove || typ == source.Deleted) {
+					continue // it is removed then
 				}
 				t.Run(fmt.Sprintf("%v %s, remove %v", typ, tc.name, remove), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
@@ -86,6 +86,29 @@ func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestADeleteInAnotherKindDeletesTheObjectWithItsUID: the server sends it in a
+// form that is not the one asked for, and it is gone all the same.
+func TestADeleteInAnotherKindDeletesTheObjectWithItsUID(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, kinglet.Options[pod]{}, withUID(newPod("a", "n1"), "uid-a"), newPod("b", "n1"))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		rec.take()
+		r.src.Send(source.Event[pod]{Type: source.Modified, Item: ofAnotherKind("a", "uid-a")})
+		r.src.Send(source.Event[pod]{Type: source.Deleted, Item: ofAnotherKind("a", "uid-a")})
+		pass(time.Minute)
+		expect(t, rec.take(), "Live Deleted a on n1 (final state unknown)")
+		if q := r.informer.Quarantined(); len(q) > 0 || r.informer.Store().Len() != 1 {
+			t.Errorf("%d objects; in quarantine: %v", r.informer.Store().Len(), q)
+		}
+		if errs := r.errors(); len(errs) != 2 || !as[*source.KindError](errs[1]) {
+			t.Errorf("reported %v", errs)
+		}
+	})
 }
 
 func as[E error](err error) bool {

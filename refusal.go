@@ -73,17 +73,22 @@ func otherKind(err error) bool {
 	return is
 }
 
-// refuseOther takes an event with an object of another kind. It is about nothing
-// that is held, a delete no less than the others, so that it is reported and
+// refuseOther handles an event with an object of another kind. It concerns
+// nothing that is held, a delete no less than the others, so it is reported and
 // changes nothing. If its UID is that of the object held, it is that object, in a
-// form that cannot be taken in.
+// form that cannot be taken in: it stays as it was last, unless it was deleted.
 func (m *mirror[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op[T] {
 	held, ok := m.latest(ops, ev.Key)
-	if ok && ev.UID != "" && m.uid(held) == ev.UID {
+	itself := ok && ev.UID != "" && m.uid(held) == ev.UID
+	if itself && ev.Type != source.Deleted {
 		return m.refuse(ops, &ev.Item)
 	}
 	m.quarantine.failed()
 	m.report(ev.Err)
+	if itself {
+		m.quarantine.clear(ev.Key)
+		ops = append(ops, store.Op[T]{Key: ev.Key, Delete: true, ResourceVersion: ev.ResourceVersion})
+	}
 	return ops
 }
 

@@ -60,13 +60,11 @@ func (s *storeSink) held(key store.Key) (any, bool) {
 	return nil, false
 }
 
-// Held is asked whether an event is old. A store that has nothing under the key
-// may have been asked for the wrong one, since its key function is its own, so
-// the answer is then that there is something and nobody knows what: such an
-// event is taken, as client-go takes it.
+// Held returns the last version of an object, to decoders, and no memo: a store
+// of the program's may have changed what it was given.
 func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
-	obj, _ := s.held(key)
-	return obj, nil, true
+	obj, ok := s.held(key)
+	return obj, nil, ok
 }
 
 // Apply takes live events.

@@ -39,7 +39,7 @@
 // is reported, and that list is published whatever its version. It orders what
 // follows it, so that an older list is noticed again.
 //
-// A live watch is never ended because of this, and no list taken over what it
+// A live watch is not cut short because of this, and no list taken over what it
 // says: the list of a fake may be a fixed one, and one that a test stops hearing
 // is a test that fails. There is one case in which a list follows once the watch
 // has ended. If the first event on a resumed watch goes back, the server does
@@ -48,17 +48,18 @@
 // meanwhile; the list begins a new epoch, with [ErrRestored]. Such a server's new
 // versions count as an order, until one of them goes back in turn, so that a
 // replica of it that lags is noticed as well. The reflector asks for watches of
-// at most Options.WatchTimeoutMax (10 minutes) and leaves one that stays silent
-// 30 s longer, so that is the bound. A watch that directly follows its list is
-// not resumed, and neither is one that goes back only after it has gone forward.
+// at most Options.WatchTimeoutMax (10 minutes) and leaves this one 30 s later if
+// it still goes on, so that is the bound. A watch that directly follows its list
+// is not resumed, and neither is one that goes back only after it has gone forward.
 //
 // # Relists
 //
 // The reflector lists again only if the server said that the version is gone
 // (410) or that it cannot read from its storage what follows the version (a
-// StoreReadError, as when a corrupt object was deleted), if the resource itself was gone (404), if what was lost can only be
-// told by a list, or if the server, though it answers, refuses or breaks off
-// the watch at one version three times in a row. Server errors, refused and
+// StoreReadError, as when a corrupt object was deleted), if the resource itself
+// was gone (404), if what was lost can only be told by a list, or if the server,
+// though it answers, refuses or breaks off the watch at one version three times
+// in a row. Server errors, refused and
 // reset connections, throttling and the ordinary end of a watch lead to another
 // watch from the same version.
 //
@@ -99,9 +100,11 @@
 //
 // A watch with a bookmark a minute, or with events, costs no probe. Without
 // either there is one a watch: 6 to 12 an hour, each of one object. A server
-// that ignores the limit and sends everything is probed once an hour at most; a
-// refused probe is reported, and the watch resumed. Where versions have no
-// order, nothing is asked. Status.Probes counts them.
+// that ignores the limit and sends everything, or has left two probes in a row
+// without an answer, is probed once an hour at most. A refused probe is reported,
+// and the watch resumed. An answer with the very version of the last list means
+// nothing: the list of a fake may be a fixed one. Where versions have no order,
+// nothing is asked. Status.Probes counts them.
 //
 // # Silence
 //

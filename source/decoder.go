@@ -48,25 +48,27 @@ func newDecoder[T any](gv schema.GroupVersion, opts *Options) (*decoder[T], erro
 	if err != nil {
 		return nil, err
 	}
-	return &decoder[T]{codec: c, limit: opts.maxObjectBytes()}, nil
+	return &decoder[T]{decoding: decoding[T]{codec: c, limit: opts.maxObjectBytes()}}, nil
 }
 
 // decoder cuts the stream into objects and has its codec decode them.
 type decoder[T any] struct {
-	codec *codec[T]
-	limit int
+	decoding[T]
 	// spare is the scratch of the last time something was busy. It is weak: a
 	// busy stream finds it again, an idle one leaves it to the next
 	// collection.
 	spare weak.Pointer[scratch[T]]
 }
 
-// another returns a decoder that is as d, for another caller at the same time.
-func (d *decoder[T]) another() *decoder[T] {
-	c := *d
-	c.spare = weak.Pointer[scratch[T]]{}
-	return &c
+// decoding is how a source decodes. It does not change once the source is read.
+type decoding[T any] struct {
+	codec *codec[T]
+	limit int
 }
+
+// another returns a decoder that decodes as d does. It may be called, and used,
+// while d is in use.
+func (d *decoder[T]) another() *decoder[T] { return &decoder[T]{decoding: d.decoding} }
 
 // scratch is what only a busy stream needs.
 type scratch[T any] struct {

@@ -65,10 +65,16 @@ func (m *Machine) differs(f Failure) {
 }
 
 // arm sets the alarm for the next attempt, on the watch under way. Where a list
-// follows that watch anyway, nothing cuts it short.
+// follows that watch anyway, the alarm is only for one that outlives its timeout.
 func (m *Machine) arm() {
 	h := &m.Heal
-	if !m.Degraded() || h.Armed || m.Phase != Watching || m.Renumbered {
+	if !m.Degraded() || h.Armed || m.Phase != Watching {
+		return
+	}
+	if m.Renumbered {
+		h.Armed = true
+		left := max(0, m.config.WatchTimeoutMax+watchGrace-m.age())
+		m.emit(Effect{Kind: SetAlarm, Min: left, Max: left})
 		return
 	}
 	if h.Since == 0 {

@@ -115,8 +115,8 @@ func (m *Machine) accept() bool {
 		m.Older++
 		f := Failure{Class: Protocol, Err: OlderThanStore}
 		if !m.List.Consistent {
-			// To ask the same again, or later, is of no use: what answered pays
-			// no heed to the version. A consistent list says whether it is late.
+			// To ask the same again, or later, is of no use: what answered ignores
+			// the version. A consistent list says whether it is late.
 			m.fail(f)
 			m.leave()
 			m.sync()
@@ -138,7 +138,7 @@ func (m *Machine) accept() bool {
 
 // publish makes what is staged the state of the sink.
 func (m *Machine) publish(epoch bool) {
-	m.Version = m.List.Version
+	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
 	m.Counts.Published++
 	m.emit(Effect{Kind: Publish, Version: m.Version, Epoch: epoch})

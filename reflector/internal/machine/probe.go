@@ -18,12 +18,14 @@ type Probe struct {
 	// Unsure is whether the watch under way was resumed, and the server has
 	// shown no sign since. Such a watch may be silent for signLasts.
 	Unsure bool
-	// Refused counts probes in a row that the server turned down.
-	Refused int
-	// Unlimited is whether the server answered the last probe with more than the
-	// one object that was asked for, and Last when that was.
-	Unlimited bool
-	Last      Nanos
+	// Refused counts probes in a row that the server turned down, Stalled those
+	// that it left without an answer.
+	Refused, Stalled int
+	// Costly is whether the server answered the last probe with more than the
+	// one object that was asked for, or did not answer the last two, and Last
+	// when that was.
+	Costly bool
+	Last   Nanos
 	// Answered is whether something of the answer came, and Version its version.
 	Answered bool
 	Version  string
@@ -38,9 +40,9 @@ const (
 	// probeAttempts is how often in a row a server that answers may turn a probe
 	// down before a watch follows all the same.
 	probeAttempts = 3
-	// unlimitedEvery is how often a server is probed that answers with
-	// everything.
-	unlimitedEvery = Hour
+	// costlyEvery is how often a server is probed that answers with everything, or
+	// takes longer than probePatience.
+	costlyEvery = Hour
 )
 
 // sign notes that the server has the store's version.
@@ -65,7 +67,7 @@ func (m *Machine) sure() {
 // have no order, an answer says nothing.
 func (m *Machine) mayProbe() bool {
 	p := &m.Probe
-	if !m.Synced || p.Unlimited && m.now-p.Last < unlimitedEvery {
+	if !m.Synced || p.Costly && m.now-p.Last < costlyEvery {
 		return false
 	}
 	_, ordered := m.compare(m.Version, m.Version)
@@ -98,7 +100,7 @@ func (m *Machine) probe() {
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Probes++
-	m.Probe.Answered, m.Probe.Version, m.Probe.Unlimited = false, "", false
+	m.Probe.Answered, m.Probe.Version, m.Probe.Costly = false, "", false
 	m.emit(Effect{Kind: List, Request: r, Silence: probePatience})
 }
 
@@ -108,7 +110,7 @@ func (m *Machine) probePage(in *Input) {
 	m.Probe.Answered, m.Probe.Version = true, in.Version
 	if in.Items > 1 {
 		// The rest is of no use.
-		m.Probe.Unlimited, m.Probe.Last = true, m.now
+		m.Probe.Costly, m.Probe.Last = true, m.now
 		m.leave()
 		m.probeEnded()
 	}
@@ -120,9 +122,11 @@ func (m *Machine) probeEnded() {
 		m.probeFailed(Failure{Class: Transport, Err: Truncated})
 		return
 	}
-	m.Probe.Refused = 0
+	m.Probe.Refused, m.Probe.Stalled = 0, 0
 	order, ok := m.compare(m.Probe.Version, m.Version)
-	if ok && order < 0 {
+	// A server with one version for all of its lists is a fake. A real one that
+	// was restored to just this version has another by the next probe.
+	if ok && order < 0 && m.Probe.Version != m.Listed {
 		// Only another consistent answer says more. The server is there: the row
 		// of waits between those answers begins anew.
 		m.Older++
@@ -137,20 +141,26 @@ func (m *Machine) probeEnded() {
 // probeFailed takes the failure of a probe.
 //
 // While the server cannot be reached, a watch would fail just the same. What the
-// server refuses may be this kind of request only: a watch follows, and the next
-// probe is due when that has ended.
+// server refuses, or is slow about, may be this kind of request only: a watch
+// follows, and the next probe is due when that has ended.
 func (m *Machine) probeFailed(f Failure) {
-	switch f.Class {
-	case Transport:
+	p := &m.Probe
+	switch {
+	case f.Err == Stalled:
+		// A list may take longer than a probe is worth.
+		if p.Stalled++; p.Stalled > 1 {
+			p.Costly, p.Last = true, m.now
+		}
+	case f.Class == Transport:
 		m.wait(f, false)
 		return
-	case Server, Throttled:
-		if m.Probe.Refused++; m.Probe.Refused < probeAttempts {
+	case f.Class == Server, f.Class == Throttled:
+		if p.Refused++; p.Refused < probeAttempts {
 			m.wait(f, false)
 			return
 		}
 	}
-	m.Probe.Refused, m.Probe.Unsure = 0, false
+	p.Refused, p.Unsure = 0, false
 	m.report(f)
 	m.watch(true)
 }

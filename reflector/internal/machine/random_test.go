@@ -333,7 +333,7 @@ func inOrder(before *State, in Input, after *State, effects []Effect) error {
 func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	after := &w.m.State
 	useful := after.Synced && !after.Unordered && resourceversion.Ordered(after.Version) &&
-		!(before.Probe.Unlimited || after.Probe.Unlimited)
+		!(before.Probe.Costly || after.Probe.Costly)
 	fresh := after.Probe.Sign > in.At-signLasts
 	for _, e := range effects {
 		switch {
@@ -359,7 +359,7 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	case in.Kind != Page && (in.Kind != Ended || in.Failure.Class != NoFailure):
 	case in.Kind == Ended && !before.Probe.Answered:
 		return fmt.Errorf("a watch after a probe that was not answered")
-	case ok && order < 0:
+	case ok && order < 0 && answer != before.Listed:
 		return fmt.Errorf("a watch of a server that is older than the store")
 	}
 	return nil

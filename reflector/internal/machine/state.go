@@ -136,6 +136,8 @@ type State struct {
 	// Invariant: within an epoch it decreases only with the event that makes
 	// versions Renumbered, and while they are Unordered.
 	Version string
+	// Listed is the version of the last list that was published.
+	Listed string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
 	// Unordered is whether versions have no order until the next list, since an
@@ -153,8 +155,8 @@ type State struct {
 	Request Request
 	// RequestAt is when it was sent.
 	RequestAt Nanos
-	// Advanced is whether an event of it was newer than the version that it
-	// began at, so that another like it would not be the same once more.
+	// Advanced is whether it is past the version that it began at, so that another
+	// from where it is now would not be the same once more.
 	Advanced bool
 	// Resumed is whether the watch under way is not the one that followed the
 	// list, but a later one.

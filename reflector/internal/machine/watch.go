@@ -84,8 +84,8 @@ func (m *Machine) reach(v string) bool {
 		m.sure()
 		m.outOfOrder()
 	}
-	if order, ok := resourceversion.Compare(v, m.Request.Version); ok && order > 0 {
-		m.Advanced = true
+	if past, ok := resourceversion.Compare(v, m.Request.Version); ok {
+		m.Advanced = past > 0
 	}
 	return true
 }
@@ -104,6 +104,7 @@ func (m *Machine) outOfOrder() {
 	if m.Resumed && !m.Advanced && !m.Renumbered {
 		m.Renumbered = true
 		m.expect(f)
+		m.arm()
 		return
 	}
 	m.Unordered = true
