@@ -23,7 +23,7 @@ import (
 
 func TestEachKindOfDifferenceIsFoundReportedAndHealedByARelist(t *testing.T) {
 	told := map[kinglet.InconsistencyKind][]string{
-		kinglet.Missing:      {"add b"},
+		kinglet.Missing:      {"update b"}, // it was told of b, and of no delete
 		kinglet.Surplus:      {"delete b-ghost, final state unknown true"},
 		kinglet.OtherVersion: {"update b"},
 		kinglet.OtherObject:  {"delete b, final state unknown true", "add b"},

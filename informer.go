@@ -84,6 +84,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	i.hub, err = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
+		Removed:  i.store.Removed,
 		Report:   i.opts.OnError,
 		Grace:    i.opts.StopGrace,
 	})
@@ -173,9 +174,10 @@ func (i *Informer[T]) Store() store.Reader[T] { return i.store }
 // WritableStore is the store itself, for programs that put objects into it by
 // their own hand, at any time: before Run, as unit tests do, or ahead of the
 // watch. Handlers are told of no such write. A handler that begins later has
-// it in its initial state, and the next change of the key has it as Old. What
-// the source says always wins: the first list, and each later one, removes
-// what it does not name. Indexes belong to the informer: see AddIndex.
+// it in its initial state, and the next change of the key has it as Old. A
+// handler that knows an object which is removed so is told of its delete by the
+// source, or of its next state as an Updated. What the source says always wins:
+// the first list, and each later one, removes what it does not name. Indexes belong to the informer: see AddIndex.
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes

@@ -154,7 +154,7 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	}
 	m.deferred.hold()
 	m.hub.Commit(func() ([]store.Change[T], string) {
-		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version}
+		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
 		w.changes = m.legal(m.store.Apply(batch, w.changes))
 		m.reached(version)
 		return w.changes, version
@@ -216,7 +216,7 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 	}
 	m.deferred.hold()
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
-		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version}
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
 		if !m.listed {
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial

@@ -72,6 +72,12 @@
 //     handlers get an Update from one object to the other. Here: handlers get a
 //     Delete, then an Add.
 //     (https://github.com/kubernetes/kubernetes/issues/133565)
+//   - When an object is deleted from an informer's store by hand, and the watch
+//     brings its next state: handlers get a second Add. Here: handlers that
+//     know it get an Update.
+//   - When an object is deleted from an informer's store by hand, and from the
+//     server while the watch is away: handlers never hear that it is gone.
+//     Here: handlers that know it get a Delete.
 //   - When a list is served by a server that lags behind: the published version
 //     and the objects go backwards. Here: they never do.
 //     (https://github.com/kubernetes/kubernetes/issues/59848)

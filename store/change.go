@@ -107,6 +107,11 @@ type Batch[T any] struct {
 	// ResourceVersion is the scope's version once the whole batch is
 	// applied; empty keeps the version there is.
 	ResourceVersion string
+	// Reported says that somebody is told of the changes, of those of each such
+	// batch and of nothing else: an informer's handlers. What another write has
+	// removed counts as held in these changes, so that nobody misses a Deleted or
+	// gets a second Added.
+	Reported bool
 	// AtOnce has readers see all of an applied batch or nothing, at the price
 	// of a copy of every page and node that it changes.
 	AtOnce bool

@@ -64,6 +64,9 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 				continue
 			}
 		}
+		if old, was := s.recallLocked(op.Key); was && b.Reported && !at.found() {
+			c.Type, c.Old = Updated, old
+		}
 		if write {
 			slot := s.put(at, op.Key, &op, b.Scope.ID)
 			for slot/64 >= uint32(len(named)) {
@@ -74,6 +77,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 		changed(c)
 	}
 	s.sweep(&b, named, changed)
+	s.tellRemovedLocked(&b, changed)
 	if b.ResourceVersion != "" {
 		s.draft.setVersion(b.Scope.ID, b.ResourceVersion)
 	}
@@ -96,6 +100,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 		key := w.keyOf(slot)
 		at := location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}
 		old := at.object()
+		s.removedLocked(b.Reported, key, old)
 		s.erase(at, key, "", "")
 		changed(Change[T]{Type: Deleted, Key: key, Old: old,
 			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})

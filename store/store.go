@@ -33,8 +33,9 @@ type Store[T any] struct {
 	indexers []*indexer[T]
 	filings  filings
 	// slots is how many slots were ever used; free are those not in use now.
-	slots uint32
-	free  freeSlots
+	slots   uint32
+	free    freeSlots
+	removed removals[T]
 	// gone are deleted since the last publication; see forget.
 	gone []gone
 	// At most one of draft and inPlace is set; see handover.go.

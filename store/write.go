@@ -30,6 +30,7 @@ func (s *Store[T]) Put(obj T) error {
 	s.mu.Lock()
 	defer s.unlock()
 	s.put(s.locate(key), key, &Op[T]{Object: obj}, "")
+	s.recallLocked(key)
 	return nil
 }
 
@@ -48,7 +49,9 @@ func (s *Store[T]) Write(op Op[T]) error {
 	switch {
 	case !op.Delete:
 		s.put(at, op.Key, &op, "")
+		s.recallLocked(op.Key)
 	case at.found():
+		s.removedLocked(false, op.Key, at.object())
 		s.erase(at, op.Key, "", op.ResourceVersion)
 	case op.ResourceVersion != "":
 		s.begin().setVersion("", op.ResourceVersion)
@@ -63,13 +66,15 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 	at := s.locate(key)
 	old := at.object()
 	if at.found() {
+		s.removedLocked(false, key, old)
 		s.erase(at, key, "", "")
 	}
 	return old, at.found()
 }
 
 // Apply makes the operations of a batch, in their order, and appends to
-// changes what each changed; deleting a key that is absent changes nothing.
+// changes what each changed; deleting a key that is absent changes nothing. If
+// the batch is Reported, changes say what is new to those who are told of it.
 // Readers may see the batch in parts, unless b.AtOnce is set: every operation
 // as a whole, and no later one without the earlier. All of it is seen once
 // Apply has returned.
@@ -82,6 +87,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 	s.mu.Lock()
 	defer s.unlock()
 	changes = slices.Grow(changes, len(b.Ops))
+	s.removed.from = s.removed.from || b.Reported
 	if b.AtOnce && len(b.Ops) > 0 {
 		s.beginDraft()
 	}
@@ -91,10 +97,11 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 			continue
 		}
 		at := s.locate(op.Key)
-		if op.Delete && !at.found() {
+		old, known := s.knownLocked(at, op, b.Reported)
+		if op.Delete && !known {
 			continue
 		}
-		c := Change[T]{Type: Added, Key: op.Key, Old: at.object(), New: op.Object,
+		c := Change[T]{Type: Added, Key: op.Key, Old: old, New: op.Object,
 			ResourceVersion: op.ResourceVersion, Reason: b.Reason}
 		if c.ResourceVersion == "" {
 			c.ResourceVersion = b.ResourceVersion
@@ -106,10 +113,13 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 			if op.HasObject {
 				c.Old = op.Object
 			}
-			s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
-		default:
 			if at.found() {
-				if op.IfChanged && s.opts.Equal != nil && s.equal(op.Key, c.Old, op.Object) {
+				s.removedLocked(b.Reported, op.Key, old)
+				s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
+			}
+		default:
+			if known {
+				if at.found() && op.IfChanged && s.opts.Equal != nil && s.equal(op.Key, old, op.Object) {
 					continue
 				}
 				c.Type = Updated

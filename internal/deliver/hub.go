@@ -30,6 +30,11 @@ type Options[T any] struct {
 	// under the hub's lock: it must be O(1) and must not call into the hub.
 	Snapshot func() store.Reader[T]
 
+	// Removed returns the keys of which the changes speak as known although the
+	// store does not hold them: store.Removed. It is called after Snapshot, under
+	// the same hold of the hub's lock. May be nil.
+	Removed func() []store.Key
+
 	// Report is told of *HandlerPanicError, *HandlerExitError,
 	// *OverflowError, *StuckHandlerError and *store.KeyError. It is called
 	// from the goroutine that met the error, never under a lock, possibly

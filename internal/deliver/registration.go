@@ -45,6 +45,8 @@ type Registration[T any] struct {
 	// the queue holds what has happened since.
 	replay replay[T]
 	flight flight
+	// strangers are what this handler does not know and others do.
+	strangers strangers
 	// idle: the goroutine waits for wake.
 	idle bool
 	// ended: no further call begins, and nothing more is queued.
@@ -222,7 +224,11 @@ func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, befo
 	r.queue.grow(hint)
 	for i := range n {
 		c := &changes[i]
-		if !r.queue.push(c, before) {
+		told := c
+		if len(r.strangers) > 0 {
+			told = introduce(r.strangers, c)
+		}
+		if told != nil && !r.queue.push(told, before) {
 			return before, &OverflowError{Handler: r.opts.Name, Bound: r.opts.Bound, Key: c.Key}
 		}
 		reached := i+1 == len(changes) || changes[i+1].ResourceVersion != c.ResourceVersion

@@ -41,6 +41,10 @@ type replay[T any] struct {
 
 // beginReplay is called under Hub.mu.
 func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) {
+	var removed []store.Key
+	if r.hub.opts.Removed != nil {
+		removed = r.hub.opts.Removed()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
@@ -48,6 +52,7 @@ func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) 
 	}
 	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len()}
 	r.queue.version = version
+	r.strangers = strangersTo(snapshot, removed)
 	r.wakeLocked()
 }
 

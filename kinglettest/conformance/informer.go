@@ -47,6 +47,7 @@ func sharedInformerRow() row {
 				{sentence: "the controller says what the informer says, and does not run", run: informerController},
 				{sentence: "a shared informer without indexes has a store", run: informerPlain},
 			},
+			byHandTests(),
 			informerKeyTests(),
 			handlerLifeTests(),
 			resyncTests(),

@@ -1,0 +1,123 @@
+package conformance
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kc "k8s.io/client-go/tools/cache"
+)
+
+// byHandTests are about programs that write into the store of an informer that
+// runs.
+func byHandTests() []test {
+	var tests []test
+	for _, w := range byHandWrites() {
+		tests = append(tests, test{
+			sentence: "what the watch deletes is told to the handlers, though " + w.what,
+			run:      func(t *testing.T, im Implementation) { informerDeleteToldByHand(t, im, w.write) },
+		})
+	}
+	return append(tests, test{
+		sentence: "what is written by hand is the Old of the next update", run: informerUpdateByHand,
+	})
+}
+
+// byHandWrite is what a program does to an object of an informer's store.
+type byHandWrite struct {
+	what  string
+	write func(t *testing.T, store kc.Indexer, a *corev1.Pod)
+}
+
+func byHandWrites() []byHandWrite {
+	return []byHandWrite{
+		{"nobody wrote it", func(*testing.T, kc.Indexer, *corev1.Pod) {}},
+		{"it was deleted by hand", func(t *testing.T, s kc.Indexer, a *corev1.Pod) { must(t, s.Delete(a)) }},
+		{"it was deleted by hand twice", func(t *testing.T, s kc.Indexer, a *corev1.Pod) {
+			must(t, s.Delete(a))
+			must(t, s.Delete(a))
+		}},
+		{"all was replaced by nothing", func(t *testing.T, s kc.Indexer, _ *corev1.Pod) { must(t, s.Replace(nil, "1")) }},
+		{"it was deleted by a transaction", func(t *testing.T, s kc.Indexer, a *corev1.Pod) {
+			if err := s.(kc.TransactionStore).Transaction(kc.Transaction{Object: a, Type: kc.TransactionTypeDelete}); err != nil {
+				t.Error(err)
+			}
+		}},
+		{"it was deleted and added by hand", func(t *testing.T, s kc.Indexer, a *corev1.Pod) {
+			must(t, s.Delete(a))
+			must(t, s.Add(a))
+		}},
+		{"it was deleted, added and deleted by hand", func(t *testing.T, s kc.Indexer, a *corev1.Pod) {
+			must(t, s.Delete(a))
+			must(t, s.Add(a))
+			must(t, s.Delete(a))
+		}},
+		{"it was updated by hand", func(t *testing.T, s kc.Indexer, a *corev1.Pod) { must(t, s.Update(a)) }},
+	}
+}
+
+func informerDeleteToldByHand(t *testing.T, im Implementation, write func(*testing.T, kc.Indexer, *corev1.Pod)) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	first, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	second, _ := handle(t, informer)
+	synctest.Wait()
+	for _, r := range []*recorder{first, second} {
+		r.told(t, "add ns/a@101 initial")
+	}
+	write(t, informer.GetIndexer(), pod("ns", "a", at("101")))
+	synctest.Wait()
+	o.remove("ns", "a")
+	synctest.Wait()
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	for _, r := range []*recorder{first, second} {
+		r.told(t, "delete ns/a@102", "add ns/a@103")
+	}
+}
+
+func informerUpdateByHand(t *testing.T, im Implementation) {
+	o := newOrigin(pod("ns", "a"))
+	informer := podInformer(im, o)
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	r.told(t, "add ns/a@101 initial")
+	must(t, informer.GetStore().Update(pod("ns", "a", at("7"), identity("uid-101"))))
+	synctest.Wait()
+	r.told(t)
+	o.put(pod("ns", "a"))
+	synctest.Wait()
+	r.told(t, "update ns/a@7 to ns/a@102")
+}
+
+// removedByHand deletes an object by hand that one handler was told of, and says
+// what happens next to it and to a handler that came after the delete.
+func removedByHand(t *testing.T, im Implementation, o *origin, next func()) string {
+	informer := podInformer(im, o)
+	early, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	synctest.Wait()
+	early.told(t, "add ns/a@101 initial")
+	must(t, informer.GetStore().Delete(pod("ns", "a")))
+	late, _ := handle(t, informer)
+	synctest.Wait()
+	next()
+	synctest.Wait()
+	return "early: " + strings.Join(early.take(), "; ") + "; late: " + strings.Join(late.take(), "; ")
+}
+
+func removedByHandChanges(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a"))
+	return removedByHand(t, im, o, func() { o.put(pod("ns", "a")) })
+}
+
+func removedByHandUnseen(t *testing.T, im Implementation) string {
+	o := newOrigin(pod("ns", "a"))
+	return removedByHand(t, im, o, func() {
+		o.behindItsBack(func() { o.remove("ns", "a") })
+		pass(time.Minute)
+	})
+}

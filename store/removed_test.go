@@ -1,0 +1,94 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// Whatever is removed by hand, and put again, between the batches that somebody
+// is told of: from the changes follows what the source has said, each step of
+// them is legal, and no delete is missing.
+func TestChangesThatAreReportedAreALegalHistoryWhateverIsRemovedByHand(t *testing.T) {
+	type object struct {
+		key     Key
+		version int
+	}
+	for seed := range uint64(300) {
+		rnd := rand.New(rand.NewPCG(seed, 10))
+		s, err := New(Options[object]{KeyFunc: func(o object) (Key, error) { return o.key, nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, source := map[Key]bool{}, map[Key]bool{}
+		tell := func(c Change[object]) {
+			if (c.Type == Added) == told[c.Key] {
+				t.Fatalf("seed %d: %v of %v, which is known: %v", seed, c.Type, c.Key, told[c.Key])
+			}
+			if told[c.Key] = c.Type != Deleted; !told[c.Key] {
+				delete(told, c.Key)
+			}
+			if c.Type != Added && c.Old.key != c.Key {
+				t.Fatalf("seed %d: the Old of %v of %v is %v", seed, c.Type, c.Key, c.Old)
+			}
+		}
+		some := func() Key { return Key{Name: fmt.Sprint(rnd.IntN(6))} }
+		for step := range 60 {
+			key := some()
+			obj := object{key, step}
+			_, held := s.Get(key)
+			switch rnd.IntN(9) {
+			case 0:
+				s.Delete(key)
+			case 1:
+				err = s.Write(Op[object]{Key: key, Delete: true})
+			case 2:
+				s.Apply(Batch[object]{Ops: []Op[object]{{Key: key, Delete: true}, {Key: some(), Delete: true}}}, nil)
+			case 3:
+				s.Replace(Batch[object]{}, nil)
+			case 4:
+				if held || told[key] {
+					err = s.Put(obj)
+				}
+			case 5, 6, 7:
+				b := Batch[object]{Reported: true}
+				for range 1 + rnd.IntN(3) {
+					op := Op[object]{Key: some(), Delete: rnd.IntN(2) == 0}
+					op.Object = object{op.Key, step}
+					op.HasObject = op.Delete && rnd.IntN(2) == 0
+					b.Ops = append(b.Ops, op)
+					if source[op.Key] = !op.Delete; op.Delete {
+						delete(source, op.Key)
+					}
+				}
+				for _, c := range s.Apply(b, nil) {
+					tell(c)
+				}
+				for _, op := range b.Ops {
+					if told[op.Key] != source[op.Key] {
+						t.Fatalf("seed %d: %v is known: %v, and the source has it: %v", seed, op.Key, told[op.Key], source[op.Key])
+					}
+				}
+			case 8:
+				b := Batch[object]{Reported: true, Reason: Relist}
+				clear(source)
+				for range rnd.IntN(4) {
+					k := some()
+					source[k] = true
+					b.Ops = append(b.Ops, Op[object]{Key: k, Object: object{k, step}})
+				}
+				b.Ops = slices.CompactFunc(b.Ops, func(a, b Op[object]) bool { return a.Key == b.Key })
+				for _, c := range s.Replace(b, nil) {
+					tell(c)
+				}
+				if fmt.Sprint(told) != fmt.Sprint(source) || len(s.Removed()) > 0 {
+					t.Fatalf("seed %d: known %v, the list has %v, removed %v", seed, told, source, s.Removed())
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
