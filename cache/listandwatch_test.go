@@ -140,3 +140,60 @@ func TestInitialEventsThatEndTooSoonAreAskedForAgainByTheSameListAndWatch(t *tes
 		})
 	}
 }
+
+// Whatever the watches bring that end at once: an hour of them is no storm of
+// requests, and a ListAndWatch of empty ones returns.
+func TestWatchesThatEndAtOnceAreWaitedBetween(t *testing.T) {
+	event := func(typ watch.EventType, version string) watch.Event {
+		return watch.Event{Type: typ, Object: pod("a", version)}
+	}
+	for what, answer := range map[string]func() (watch.Interface, error){
+		"nothing":                        ended(),
+		"the same object":                ended(event(watch.Added, "6")),
+		"versions that go up and down":   ended(event(watch.Modified, "9"), event(watch.Modified, "5")),
+		"versions that go down and up":   ended(event(watch.Modified, "4"), event(watch.Modified, "9")),
+		"initial events and no more":     ended(event(watch.Added, "6"), endOfInitialEvents("6")),
+		"initial events, and then older": ended(event(watch.Added, "6"), endOfInitialEvents("6"), event(watch.Modified, "5")),
+		"an object without a version":    ended(event(watch.Modified, "")),
+		"versions of no order":           ended(event(watch.Modified, "x"), event(watch.Modified, "y")),
+	} {
+		for _, stream := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, watch-list %v", what, stream), func(t *testing.T) {
+				silenced(t)
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					const most = 400 // one in ten seconds
+					requests := 0
+					s := &script{}
+					for range most {
+						s.watches = append(s.watches, func() (watch.Interface, error) {
+							if requests++; requests == most {
+								cancel()
+							}
+							return answer()
+						})
+					}
+					var lw ListerWatcher = s
+					if stream {
+						lw = streaming{s}
+					}
+					store := NewStore(MetaNamespaceKeyFunc)
+					if what == "nothing" {
+						if err, still, asked := listAndWatch(t, NewReflector(lw, &corev1.Pod{}, store, 0), s); err != nil || still {
+							t.Errorf("ListAndWatch returned %v (still running: %v), asked %s", err, still, asked)
+						}
+					}
+					done := make(chan struct{})
+					go func() { defer close(done); NewReflector(lw, &corev1.Pod{}, store, 0).RunWithContext(ctx) }()
+					<-time.After(time.Hour)
+					if requests >= most {
+						t.Errorf("%d watches", requests)
+					}
+					cancel()
+					<-done
+				})
+			})
+		}
+	}
+}
