@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	goruntime "runtime"
 	"strings"
 	"testing"
@@ -307,6 +308,20 @@ func TestItemsThatWaitForTheirListsKindWaitNoLongerThanAnObjectIsLarge(t *testin
 	}
 }
 
+// lookedAt calls look before each read, and adds up what was read.
+type lookedAt struct {
+	io.ReadCloser
+	look func()
+	read *int
+}
+
+func (w *lookedAt) Read(b []byte) (int, error) {
+	w.look()
+	n, err := w.ReadCloser.Read(b)
+	*w.read += n
+	return n, err
+}
+
 func TestAGzipBombIsStoppedByTheLimitOfAnObject(t *testing.T) {
 	const limit = 1 << 20
 	for _, tc := range []struct {
@@ -326,17 +341,37 @@ func TestAGzipBombIsStoppedByTheLimitOfAnObject(t *testing.T) {
 			cfg := serve(t, gzipped(t, func(w io.Writer, _ func()) {
 				_, _ = io.CopyN(w, &endless{head: tc.head, piece: strings.Repeat("a", 1<<15)}, 1<<30)
 			}))
-			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{MaxObjectBytes: limit}))
+			// What is decoded from is counted as it is read, and the heap looked at
+			// each time that another quarter of the limit was.
 			goruntime.GC()
-			before := heap()
+			before, read, next, peak := heap(), 0, 0, int64(0)
+			cfg.WrapTransport = func(rt http.RoundTripper) http.RoundTripper {
+				return roundTripper(func(req *http.Request) (*http.Response, error) {
+					resp, err := rt.RoundTrip(req)
+					if err == nil {
+						body := resp.Body
+						resp.Body = &lookedAt{body, func() {
+							if read >= next {
+								goruntime.GC()
+								peak, next = max(peak, heap()-before), read+limit/4
+							}
+						}, &read}
+					}
+					return resp, err
+				})
+			}
+			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{MaxObjectBytes: limit}))
 			err := tc.call(src)
 			if tle, ok := errors.AsType[*TooLargeError](err); !ok || tle.Limit != limit {
 				t.Errorf("%v", err)
 			}
-			goruntime.GC()
-			if n := heap() - before; n > 16*limit {
-				t.Errorf("the heap grew by %d KiB", n>>10)
+			if read < limit || read > 2*limit {
+				t.Errorf("stopped after %d bytes, with a limit of %d", read, limit)
 			}
+			if peak > 16*limit {
+				t.Errorf("the heap grew by %d KiB", peak>>10)
+			}
+			t.Logf("%d KiB read, the heap grew by %d KiB", read>>10, peak>>10)
 		})
 	}
 }
