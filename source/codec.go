@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/store"
@@ -189,6 +190,8 @@ func panicked(err error) error {
 // if that is the likely one, it is taken for it.
 func (r *reader[T]) withKind(o wire.Object[T], raw []byte, likely schema.GroupVersionKind) fromText[T] {
 	switch {
+	case mutant.On(mutant.KindOfItsOwn) && r.kind.inherited():
+		return fromText[T]{Object: o}
 	case r.apart:
 		return fromText[T]{Object: o, gvk: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)}
 	case r.kind.form != untyped:
@@ -216,6 +219,9 @@ func (r *reader[T]) fromJSON(raw []byte) Item[T] {
 // without their kind, as client-go's typed clients do; one that is still the
 // last version is held, and stays as it is.
 func (r *reader[T]) watched(o fromText[T], err error, raw []byte) Item[T] {
+	if mutant.On(mutant.WriteHeldKind) && r.kind.bare && r.kind.form == metadataOnly && err == nil {
+		setKind(o.Value, schema.GroupVersionKind{})
+	}
 	if bad := r.kind.check(o.gvk); bad != nil {
 		err = bad
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 )
 
@@ -152,7 +153,7 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 	if k.form == metadataOnly {
 		return partialKind, true
 	}
-	known = list.Kind != "" && (all || list.Version != "")
+	known = list.Kind != "" && (all || list.Version != "" || mutant.On(mutant.KindWithoutVersion))
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
 	return list, known && list.Kind != ""
 }
@@ -195,7 +196,7 @@ func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
 // own has the object's kind in memory that nobody else has, if T has a kind.
 // The rest of it may still be that of the last version, which is held.
 func (k *kind[T]) own(o *wire.Object[T]) {
-	if !o.Same {
+	if !o.Same || mutant.On(mutant.WriteHeldKind) {
 		return
 	}
 	var c runtime.Object

@@ -6,7 +6,6 @@ import (
 	"math/rand"
 	goruntime "runtime"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,8 +16,7 @@ import (
 // targets hold, for pods as fuzzers fill them, under the race detector.
 func TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(4))
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(testSeed(t))
 	rnd := rand.New(rand.NewSource(seed))
 	rs := newReplicas(t, 12)
 	for _, c := range codecs() {

@@ -183,8 +183,7 @@ func (u *unreliable) Watch(ctx context.Context, req WatchRequest[*corev1.Pod], y
 // TestWhoFollowsAPreferredMissesNothingAndGetsNothingTwice whatever the first
 // source fails with, and when.
 func TestWhoFollowsAPreferredMissesNothingAndGetsNothingTwice(t *testing.T) {
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(testSeed(t))
 	r := rand.New(rand.NewSource(seed))
 	fellBack, failed := 0, 0
 	synctest.Test(t, func(t *testing.T) {

@@ -83,8 +83,7 @@ func (m *mirror) equals(t testing.TB, s *Static[*corev1.Pod]) {
 }
 
 func TestAMirrorOfAStaticSourceFollowsIt(t *testing.T) {
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(testSeed(t))
 	r := rand.New(rand.NewSource(seed))
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStatic[*corev1.Pod]()

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
@@ -137,8 +136,7 @@ func podList(version string, names ...string) *corev1.PodList {
 
 // randomPods are as strange as apimachinery's own round trip tests make them.
 func randomPods(t testing.TB, n int) (*corev1.PodList, *rand.Rand) {
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(testSeed(t))
 	r := rand.New(rand.NewSource(seed))
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, r, scheme.Codecs)
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}

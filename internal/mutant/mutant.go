@@ -77,7 +77,7 @@ const (
 	end
 )
 
-// All are the mutations of the engine, without None; Wire has the decoders'.
+// All are the mutations of the engine, without None; Wire and Source have the decoders'.
 func All() []Mutation {
 	all := make([]Mutation, 0, end-1)
 	for m := None + 1; m < end; m++ {
@@ -88,6 +88,9 @@ func All() []Mutation {
 
 // String is the mutation's name.
 func (m Mutation) String() string {
+	if m >= firstSource {
+		return m.sourceName()
+	}
 	if m >= firstWire {
 		return m.wireName()
 	}
