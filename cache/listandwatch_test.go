@@ -40,9 +40,9 @@ func endOfInitialEvents(version string) watch.Event {
 	return watch.Event{Type: watch.Bookmark, Object: p}
 }
 
-// listAndWatch calls ListAndWatch, and returns what it returned and what it has
-// asked within a minute. With ok it has not returned then.
-func listAndWatch(t *testing.T, r *Reflector, s *script) (err error, ok bool, asked string) {
+// listAndWatch calls ListAndWatch, and returns what it has asked within a minute,
+// whether it was still running then, and its error.
+func listAndWatch(t *testing.T, r *Reflector, s *script) (asked string, still bool, err error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error, 1)
@@ -51,11 +51,11 @@ func listAndWatch(t *testing.T, r *Reflector, s *script) (err error, ok bool, as
 	select {
 	case err = <-returned:
 	default:
-		ok = true
+		still = true
 		cancel()
 		err = <-returned
 	}
-	return err, ok, s.heard()
+	return s.heard(), still, err
 }
 
 // Each error, as the answer to a watch and as its first event, of the watch that
@@ -102,7 +102,7 @@ func TestListAndWatchReturnsAsClientGosDoesHoweverAWatchFails(t *testing.T) {
 						if name == "client-go" {
 							r = kc.NewReflector
 						}
-						err, still, asked := listAndWatch(t, r(lw, &corev1.Pod{}, NewStore(MetaNamespaceKeyFunc), 0), s)
+						asked, still, err := listAndWatch(t, r(lw, &corev1.Pod{}, NewStore(MetaNamespaceKeyFunc), 0), s)
 						got[name] = fmt.Sprintf("%v (still running: %v), asked %s", err, still, asked)
 					}
 					want(t, "ListAndWatch returned", got["kinglet"], got["client-go"])
@@ -130,7 +130,7 @@ func TestInitialEventsThatEndTooSoonAreAskedForAgainByTheSameListAndWatch(t *tes
 					},
 				}}
 				store := NewStore(MetaNamespaceKeyFunc)
-				err, still, asked := listAndWatch(t, newReflector(streaming{s}, &corev1.Pod{}, store, 0), s)
+				asked, still, err := listAndWatch(t, newReflector(streaming{s}, &corev1.Pod{}, store, 0), s)
 				if err != nil || !still {
 					t.Errorf("returned %v (still running: %v)", err, still)
 				}
@@ -180,7 +180,7 @@ func TestWatchesThatEndAtOnceAreWaitedBetween(t *testing.T) {
 					}
 					store := NewStore(MetaNamespaceKeyFunc)
 					if what == "nothing" {
-						if err, still, asked := listAndWatch(t, NewReflector(lw, &corev1.Pod{}, store, 0), s); err != nil || still {
+						if asked, still, err := listAndWatch(t, NewReflector(lw, &corev1.Pod{}, store, 0), s); err != nil || still {
 							t.Errorf("ListAndWatch returned %v (still running: %v), asked %s", err, still, asked)
 						}
 					}

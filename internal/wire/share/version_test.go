@@ -46,7 +46,7 @@ func TestALastVersionCountsOnlyWithAMemoOfThePlanForThisVeryObject(t *testing.T)
 			t.Errorf("%s: another object", what)
 		}
 	}
-	if NewPlanID() == NewPlanID() {
+	if one, other := NewPlanID(), NewPlanID(); one == other {
 		t.Error("two plans have one identity")
 	}
 }
