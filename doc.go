@@ -23,8 +23,10 @@
 //     answers: a relist that a lagging server answers does not take the store,
 //     or its version, back. This holds within an epoch; a server that was
 //     restored from a backup, or restarted in memory, begins a new one, which is
-//     reported. Resource versions are compared as KEP-5504 allows; where they
-//     are no numbers, the list that arrives last counts.
+//     reported, within 11 minutes even if the server only keeps silent (package
+//     reflector has how, and what cannot be noticed). Resource versions are
+//     compared as KEP-5504 allows; where they are no numbers, the list that
+//     arrives last counts.
 //  3. Reads do not wait for iteration, writes do not wait for readers. A
 //     snapshot is consistent over the objects and every index, immutable, and
 //     safe to keep. When a write returns, the next read sees it.
