@@ -42,7 +42,7 @@ vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
-	$(GO) vet -tags mutants ./internal/mutant ./internal/wire ./source ./kinglettest/torture
+	$(GO) vet -tags mutants ./internal/mutant ./internal/wire ./source ./reflector ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
@@ -120,6 +120,7 @@ torture:
 mutants:
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
+	$(GO) test -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationIsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for

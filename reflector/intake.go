@@ -75,6 +75,9 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
 			in.Version = d.pretend(in.Version)
 		}
+		if mutant.On(mutant.VersionsDecide) && d.comesLate(in) {
+			continue
+		}
 		effects := d.machine.Step(in)
 		for j := range effects {
 			switch e := &effects[j]; e.Kind {

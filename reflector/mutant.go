@@ -3,6 +3,7 @@ package reflector
 import (
 	"strconv"
 
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
@@ -23,4 +24,11 @@ func (d *driver[T]) pretend(version string) string {
 		return d.machine.Version
 	}
 	return version
+}
+
+// comesLate reports whether an event of a watch has a version that is not above
+// the one before.
+func (d *driver[T]) comesLate(in machine.Input) bool {
+	order, ok := resourceversion.Compare(in.Version, d.machine.Version)
+	return ok && order <= 0 && in.Event != machine.Bookmark && d.machine.Phase == machine.Watching
 }

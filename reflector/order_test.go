@@ -71,49 +71,57 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 // TestRandomVersionsInAWatchChangeNothingButTheVersion streams random events
 // with random versions, in random batches.
 func TestRandomVersionsInAWatchChangeNothingButTheVersion(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	for i := range uint64(200) {
-		r := rand.New(rand.NewPCG(seed, i))
-		version := func() string {
-			return []string{"", "x", strconv.Itoa(1 + r.IntN(100))}[min(2, r.IntN(20))]
+		if err := orderTrial(t, seed, i); err != nil {
+			t.Error(err)
 		}
-		want, last, stream := "", "", answer(silence)
-		for range 1 + r.IntN(10) {
-			var batch []source.Event[*thing]
-			said := ""
-			for range 1 + r.IntN(10) {
-				e := event(source.EventType(1+r.IntN(3)), "o"+strconv.Itoa(r.IntN(4)), version())
-				if r.IntN(8) == 0 {
-					e = bookmark(version())
-				} else {
-					said += fmt.Sprintf(" %v %s", e.Type, describe(&e.Item))
-				}
-				batch = append(batch, e)
-			}
-			// The last batch is made first.
-			for n := len(batch) - 1; n >= 0 && last == ""; n-- {
-				last = batch[n].ResourceVersion
-			}
-			want, stream = said+want, sends(stream, batch...)
-		}
-		last = cmp.Or(last, "50")
-		play(t, Options{DisableWatchList: true}, []answer{lists("50"), stream}, func(t *testing.T, p *playing) {
-			got := ""
-			for call := range strings.SplitSeq(p.sink.said(), "\n") {
-				if applied, ok := strings.CutPrefix(call, "apply"); ok {
-					applied, _, _ = strings.Cut(applied, " to be at ")
-					got += applied
-				}
-			}
-			if got != want {
-				t.Errorf("seed %d, stream %d: applied\n%s\nwant\n%s", seed, i, got, want)
-			}
-			if s := p.Status(); s.ResourceVersion != last || s.Lists != 1 || s.Watches != 1 || s.Degraded || len(p.errors) > 1 {
-				t.Errorf("seed %d, stream %d: want version %s; reported %v; %+v", seed, i, last, p.errors, s)
-			}
-		})
 	}
+}
+
+// orderTrial is one stream of these, and returns what is wrong with what was
+// applied of it.
+func orderTrial(t *testing.T, seed, i uint64) (err error) {
+	r := rand.New(rand.NewPCG(seed, i))
+	version := func() string {
+		return []string{"", "x", strconv.Itoa(1 + r.IntN(100))}[min(2, r.IntN(20))]
+	}
+	want, last, stream := "", "", answer(silence)
+	for range 1 + r.IntN(10) {
+		var batch []source.Event[*thing]
+		said := ""
+		for range 1 + r.IntN(10) {
+			e := event(source.EventType(1+r.IntN(3)), "o"+strconv.Itoa(r.IntN(4)), version())
+			if r.IntN(8) == 0 {
+				e = bookmark(version())
+			} else {
+				said += fmt.Sprintf(" %v %s", e.Type, describe(&e.Item))
+			}
+			batch = append(batch, e)
+		}
+		// The last batch is made first.
+		for n := len(batch) - 1; n >= 0 && last == ""; n-- {
+			last = batch[n].ResourceVersion
+		}
+		want, stream = said+want, sends(stream, batch...)
+	}
+	last = cmp.Or(last, "50")
+	play(t, Options{DisableWatchList: true}, []answer{lists("50"), stream}, func(t *testing.T, p *playing) {
+		got := ""
+		for call := range strings.SplitSeq(p.sink.said(), "\n") {
+			if applied, ok := strings.CutPrefix(call, "apply"); ok {
+				applied, _, _ = strings.Cut(applied, " to be at ")
+				got += applied
+			}
+		}
+		if got != want {
+			err = fmt.Errorf("seed %d, stream %d: applied\n%s\nwant\n%s", seed, i, got, want)
+		}
+		if s := p.Status(); s.ResourceVersion != last || s.Lists != 1 || s.Watches != 1 || s.Degraded || len(p.errors) > 1 {
+			err = errors.Join(err, fmt.Errorf("seed %d, stream %d: want version %s; reported %v; %+v", seed, i, last, p.errors, s))
+		}
+	})
+	return err
 }
 
 // TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds: what it lost

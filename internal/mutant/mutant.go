@@ -88,6 +88,9 @@ func All() []Mutation {
 
 // String is the mutation's name.
 func (m Mutation) String() string {
+	if m == VersionsDecide {
+		return "versions decide"
+	}
 	if m >= firstSource {
 		return m.sourceName()
 	}
