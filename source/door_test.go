@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,7 +96,7 @@ func TestThroughADoorComesWhatTheClosuresReturn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want.items, got.items); diff != "" {
+			if diff := differences(want.items, got.items); diff != "" {
 				t.Error(diff)
 			}
 			last := got.pages[len(got.pages)-1]
@@ -115,7 +114,7 @@ func TestThroughADoorComesWhatTheClosuresReturn(t *testing.T) {
 			for i := range gotEvents.events {
 				gotEvents.events[i].Bytes = 0
 			}
-			if diff := cmp.Diff(wantEvents.events, gotEvents.events); diff != "" || len(gotEvents.events) != 3 {
+			if diff := differences(wantEvents.events, gotEvents.events); diff != "" || len(gotEvents.events) != 3 {
 				t.Error(diff)
 			}
 			checkStats(t, door, 2, 0, nil)

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +54,7 @@ func TestUnstructuredEqualsTheDynamicClient(t *testing.T) {
 				t.Fatalf("%d items at %q, asked as %s", len(got.items), got.version, accept)
 			}
 			for i, it := range got.items {
-				if diff := cmp.Diff(want.Items[i].Object, it.Object.Object); diff != "" {
+				if diff := differences(want.Items[i].Object, it.Object.Object); diff != "" {
 					t.Errorf("item %d:\n%s", i, diff)
 				}
 			}
@@ -86,7 +85,7 @@ func TestUnstructuredWatchEqualsTheDynamicClient(t *testing.T) {
 	defer w.Stop()
 	i := 0
 	for want := range w.ResultChan() {
-		if diff := cmp.Diff(want.Object.(*unstructured.Unstructured).Object, got.events[i].Object.Object); diff != "" {
+		if diff := differences(want.Object.(*unstructured.Unstructured).Object, got.events[i].Object.Object); diff != "" {
 			t.Errorf("event %d:\n%s", i, diff)
 		}
 		i++
@@ -127,7 +126,7 @@ func TestMetadataEqualsTheMetadataClientButKeepsItsKind(t *testing.T) {
 			client := must(metadata.NewForConfig(cfg)).Resource(podGVR)
 			want := must(client.List(t.Context(), metav1.ListOptions{}))
 			for i, it := range got.items {
-				if diff := cmp.Diff(want.Items[i], *it.Object, cmpopts.IgnoreTypes(metav1.TypeMeta{})); diff != "" {
+				if diff := differences(want.Items[i], *it.Object, cmpopts.IgnoreTypes(metav1.TypeMeta{})); diff != "" {
 					t.Errorf("item %d:\n%s", i, diff)
 				}
 				if it.Object.TypeMeta != kind {
@@ -141,7 +140,7 @@ func TestMetadataEqualsTheMetadataClientButKeepsItsKind(t *testing.T) {
 			w := must(client.Watch(t.Context(), metav1.ListOptions{}))
 			defer w.Stop()
 			first := <-w.ResultChan()
-			if diff := cmp.Diff(first.Object, runtime.Object(seen.events[0].Object), cmpopts.IgnoreTypes(metav1.TypeMeta{})); diff != "" {
+			if diff := differences(first.Object, runtime.Object(seen.events[0].Object), cmpopts.IgnoreTypes(metav1.TypeMeta{})); diff != "" {
 				t.Error(diff)
 			}
 			if seen.events[0].Object.TypeMeta != kind {

@@ -106,7 +106,7 @@ func sameItem[T any](t *testing.T, a, b Item[T]) {
 	if a.Key != b.Key || a.UID != b.UID || a.ResourceVersion != b.ResourceVersion || (a.Err == nil) != (b.Err == nil) {
 		t.Errorf("%+v, or %+v", a, b)
 	}
-	if diff := cmp.Diff(a.Object, b.Object, cmp.AllowUnexported(store.Key{})); diff != "" {
+	if diff := differences(a.Object, b.Object, cmp.AllowUnexported(store.Key{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -142,7 +142,7 @@ func FuzzList(f *testing.F) {
 		}
 		for i, it := range got.items {
 			if it.Err == nil {
-				if diff := cmp.Diff(&want.Items[i], it.Object); diff != "" {
+				if diff := differences(&want.Items[i], it.Object); diff != "" {
 					t.Errorf("item %d:\n%s", i, diff)
 				}
 			}

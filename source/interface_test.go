@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -118,7 +117,7 @@ func equalInside[T any](t *testing.T, got Item[any], want Item[T]) {
 		t.Fatalf("%T where a %T was due: %v", got.Object, want.Object, got.Err)
 	}
 	typed := Item[T]{Key: got.Key, UID: got.UID, ResourceVersion: got.ResourceVersion, Object: obj, Err: got.Err}
-	if diff := cmp.Diff(want, typed); diff != "" {
+	if diff := differences(want, typed); diff != "" {
 		t.Error(diff)
 	}
 }

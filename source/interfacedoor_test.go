@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -47,12 +46,12 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 		plain := must(FromListerWatcher[any](closures(serve(t, handler)), Options{Example: example}))
 		got, err := list(t, src, ListRequest[any]{})
 		want, plainErr := list(t, plain, ListRequest[any]{})
-		if diff := cmp.Diff(want.items, got.items); diff != "" || err != nil || plainErr != nil || len(got.items) != 2 {
+		if diff := differences(want.items, got.items); diff != "" || err != nil || plainErr != nil || len(got.items) != 2 {
 			t.Errorf("%s: %v, %v, %s", c.name, err, plainErr, diff)
 		}
 		gotEvents, err := watchAll(t, src, WatchRequest[any]{ResourceVersion: "12"})
 		wantEvents, plainErr := watchAll(t, plain, WatchRequest[any]{ResourceVersion: "12"})
-		if diff := cmp.Diff(itemsOf(wantEvents.events), itemsOf(gotEvents.events)); diff != "" || err != nil || plainErr != nil || len(gotEvents.events) != 1 {
+		if diff := differences(itemsOf(wantEvents.events), itemsOf(gotEvents.events)); diff != "" || err != nil || plainErr != nil || len(gotEvents.events) != 1 {
 			t.Errorf("%s: %v, %v, %s", c.name, err, plainErr, diff)
 		}
 		checkStats(t, door, 2, 0, nil)

@@ -228,7 +228,7 @@ func TestWhatIsDecodedDoesNotAliasTheBuffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			clean := decodedList(t, body)
-			if diff := cmp.Diff(clean, got.items, cmp.AllowUnexported(store.Key{})); diff != "" {
+			if diff := differences(clean, got.items, cmp.AllowUnexported(store.Key{})); diff != "" {
 				t.Error(diff)
 			}
 		})

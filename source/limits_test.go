@@ -215,9 +215,9 @@ func TestWhatNeverEndsEndsAtTheLimitOfAnObject(t *testing.T) {
 
 func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 	// A page or a batch at most is held, and buffers: less than 1 MiB, and twelve
-	// times that is allowed. 16 MiB are read, or 170,000 items that take a kilobyte each
-	// when decoded.
-	const enough, enoughItems, most = 16 << 20, 1 << 19, 12 << 20
+	// times that is allowed. 16 MiB are read, or 43,000 items or 20,000 events, which
+	// take a kilobyte each when decoded, and more.
+	const enough, enoughItems, enoughEvents, most = 16 << 20, 1 << 17, 4 << 20, 12 << 20
 	typedList := func(head, piece string) func(t *testing.T) {
 		return func(t *testing.T) {
 			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
@@ -234,7 +234,7 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 		r := &endless{piece: string(jsonFrame("ADDED", pod("ns", "a", "1")))}
 		measure(t, most, r, func(look func() error) error {
 			return dec.DecodeWatch(r, nil, func([]Event[*corev1.Pod]) error { return look() })
-		}, enough)
+		}, enoughEvents)
 	})
 	for name, r := range map[string]*endless{
 		"members":         {head: `{`, piece: `"a":"` + strings.Repeat("x", 100) + `",`},

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -41,7 +40,7 @@ func TestListEqualsTheTypedClient(t *testing.T) {
 				t.Errorf("%d bytes counted of %d", got.bytes, len(body))
 			}
 			for i, it := range got.items {
-				if diff := cmp.Diff(&want.Items[i], it.Object); diff != "" {
+				if diff := differences(&want.Items[i], it.Object); diff != "" {
 					t.Fatalf("item %d (-client-go +kinglet):\n%s", i, diff)
 				}
 				if it.Key != nsName(it.Object.Namespace, it.Object.Name) || it.UID != it.Object.UID || it.ResourceVersion != it.Object.ResourceVersion {
@@ -131,7 +130,7 @@ func TestWhatIsAskedForReachesTheServer(t *testing.T) {
 			for k, v := range fixed {
 				tc.want[k] = v
 			}
-			if diff := cmp.Diff(tc.want, query); diff != "" {
+			if diff := differences(tc.want, query); diff != "" {
 				t.Errorf("query (-want +got):\n%s", diff)
 			}
 			if path != "/api/v1/namespaces/ns/pods" {

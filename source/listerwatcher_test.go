@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -173,7 +172,7 @@ func TestWhatAListerWatchersWatchSendsBecomesEvents(t *testing.T) {
 		"ADDED ns/a 1", "BOOKMARK  7 end", "UNKNOWN   error", "MODIFIED n  error", "MODIFIED  5 error", "UNKNOWN   error", "UNKNOWN   error",
 		"ERROR   error", "UNKNOWN ns/b 8 error", "ERROR   error", "ERROR   error", "DELETED ns/a 9",
 	}
-	if diff := cmp.Diff(want, said); diff != "" {
+	if diff := differences(want, said); diff != "" {
 		t.Error(diff)
 	}
 	if !apierrors.IsResourceExpired(got[7].Err) || !apierrors.IsResourceExpired(got[9].Err) {

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -77,7 +76,7 @@ func (m *mirror) equals(t testing.TB, s *Static[*corev1.Pod]) {
 	for _, p := range s.Objects() {
 		want[must(ObjectKey(p))] = p
 	}
-	if diff := cmp.Diff(want, m.pods); diff != "" {
+	if diff := differences(want, m.pods); diff != "" {
 		t.Errorf("static and mirror (-static +mirror):\n%s", diff)
 	}
 }

@@ -55,7 +55,7 @@ func TestWatchEqualsTheTypedClient(t *testing.T) {
 				if e.Type.String() != string(want.Type) {
 					t.Errorf("event %d is %s, want %s", i, e.Type, want.Type)
 				}
-				if diff := cmp.Diff(want.Object, any(e.Object)); diff != "" {
+				if diff := differences(want.Object, any(e.Object)); diff != "" {
 					t.Fatalf("event %d (-client-go +kinglet):\n%s", i, diff)
 				}
 				n += e.Bytes
@@ -310,7 +310,7 @@ func TestHowTheStreamIsCutDoesNotMatter(t *testing.T) {
 			if err := dec.DecodeWatch(iotest.OneByteReader(bytes.NewReader(body)), nil, bytewise.batch); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(whole.events, bytewise.events, cmp.AllowUnexported(store.Key{})); diff != "" {
+			if diff := differences(whole.events, bytewise.events, cmp.AllowUnexported(store.Key{})); diff != "" {
 				t.Error(diff)
 			}
 			if len(bytewise.batches) != 20 {

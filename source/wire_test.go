@@ -8,8 +8,10 @@ import (
 	"math/rand"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
@@ -135,6 +137,15 @@ func podList(version string, names ...string) *corev1.PodList {
 }
 
 // randomPods are as strange as apimachinery's own round trip tests make them.
+// differences is cmp.Diff, which takes many times as long to see that there are
+// none.
+func differences(want, got any, opts ...cmp.Option) string {
+	if reflect.DeepEqual(want, got) {
+		return ""
+	}
+	return cmp.Diff(want, got, opts...)
+}
+
 func randomPods(t testing.TB, n int) (*corev1.PodList, *rand.Rand) {
 	seed := int64(testSeed(t))
 	r := rand.New(rand.NewSource(seed))

@@ -19,7 +19,7 @@ func alive() int {
 }
 
 func TestAPodOfAKnownTemplateTakesASixthOfTheOfficialHeap(t *testing.T) {
-	const n, templates = 3000, 30
+	const n, templates = 600, 6
 	pods := newPods(t, templates)
 	all := make([]*pod, templates)
 	for i := range all {
