@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,8 +13,7 @@ import (
 )
 
 func TestPlacesAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 10_000 {
 		a, b := randomPlace(rnd), randomPlace(rnd)
@@ -27,8 +25,7 @@ func TestPlacesAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
 
 // The naive twin sorts all paths and takes those in the stretch.
 func TestWhatIsHeldInAStretchIsAllThatThereIsOfItAndNothingElse(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	for n := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, n))
 		s, err := store.New(store.Options[*metav1.PartialObjectMetadata]{KeyFunc: objectKey[*metav1.PartialObjectMetadata]})

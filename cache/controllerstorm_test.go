@@ -161,8 +161,7 @@ func TestAControllerInAStormEndsEqualAndLeavesNothingBehind(t *testing.T) {
 	} {
 		for run := range 8 {
 			t.Run(fmt.Sprint(what, run), func(t *testing.T) {
-				seed := uint64(time.Now().UnixNano())
-				t.Logf("seed %d", seed)
+				seed := testSeed(t)
 				silenced(t)
 				synctest.Test(t, func(t *testing.T) { storm(t, seed, queue) })
 			})

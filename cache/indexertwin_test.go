@@ -17,8 +17,7 @@ import (
 )
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	kc "k8s.io/client-go/tools/cache"
 )
@@ -178,7 +177,7 @@ func (w *queueTwins) waiting() bool {
 func testTwins(t *testing.T, make func(t *testing.T, r *rand.Rand, known [2]*things) (theirs, ours Queue)) {
 	silenced(t)
 	for run := range 200 {
-		seed := uint64(time.Now().UnixNano())
+		seed := testSeed(t)
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			t.Logf("seed %d", seed)
 			w := &queueTwins{t: t, r: rand.New(rand.NewPCG(seed, 1))}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 )
 
 // object is what the tests put into queues. Version 0 is no object.
@@ -98,7 +97,7 @@ type chooser func(n int) int
 
 // seeded logs the seed that repeats the run.
 func seeded(t testing.TB, run int) chooser {
-	seed := uint64(time.Now().UnixNano()) + uint64(run)
+	seed := testSeed(t) + uint64(run)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("seed %d", seed)

@@ -185,8 +185,7 @@ func mirrored(t *testing.T, m *model, during func()) *Reflector[*thing] {
 }
 
 func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	var total Status
 	for i := range uint64(60) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
@@ -213,8 +212,7 @@ func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
 }
 
 func TestTheSinkFollowsARestoredServer(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	for i := range uint64(20) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -14,8 +13,7 @@ import (
 
 // TestAStageHoldsWhatAMapWould compares it with a map, over random streams.
 func TestAStageHoldsWhatAMapWould(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 500 {
 		var s stage[*thing]

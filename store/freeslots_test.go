@@ -6,8 +6,7 @@ import (
 )
 
 func TestFreeSlotsGivesOutWhatCameInOnceAndAPageAtATime(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	const n = 3000
 	var f freeSlots

@@ -123,8 +123,7 @@ func (p *frontTwin) look() {
 
 func TestAFrontFindsKeysLikeASortedList(t *testing.T) {
 	for base := range 4 { // all keys begin with two zeros and a "w"
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
+		seed := testSeed(t)
 		p := &frontTwin{t: t, rnd: rand.New(rand.NewPCG(seed, 1))}
 		p.f.rebase(base, p.keyAt)
 		for range 4000 {

@@ -26,8 +26,7 @@ func (h *hints) find(tag, slot uint32) int {
 // TestHintsLeadToWhatIsThereAndToNothingElse has tags that crowd few groups,
 // so that groups fill, leave tombstones and are probed beyond.
 func TestHintsLeadToWhatIsThereAndToNothingElse(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	for _, crowded := range []uint32{0xffffffff, 0xffc00f03, 0xe0000001} {
 		var h hints

@@ -324,8 +324,7 @@ func (p *pair) verify() {
 }
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := store.SeedOf(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

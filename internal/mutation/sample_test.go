@@ -100,7 +100,7 @@ func TestASampleStopsWhenItsTimeIsUsedUp(t *testing.T) {
 }
 
 func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testSeed(t)
 	t.Log("seed", seed)
 	w := newWorld(t, podKey, Options[pod]{Sample: 10, Seed: seed,
 		Clock: func() time.Time { return time.Time{} }})
@@ -126,7 +126,7 @@ func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 }
 
 func TestEveryArrivalHasAChance(t *testing.T) {
-	seed := rand.Uint64()
+	seed := testSeed(t)
 	t.Log("seed", seed)
 	const arrivals, places, rounds = 40, 20, 4000
 	s := sample[pod]{max: 2 * places, rand: rand.New(rand.NewPCG(seed, 0))}

@@ -13,8 +13,7 @@ import (
 )
 
 func random(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -8,8 +8,7 @@ import (
 
 // seeded returns random numbers that a failure can be repeated with.
 func seeded(t testing.TB) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -4,14 +4,12 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 )
 
 // TestThePaceIsTheLongestOfTheLastIntervals compares what a machine learns with
 // a twin that remembers every interval.
 func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
 		m := New(testConfig())

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
@@ -14,8 +13,7 @@ import (
 // might cause, and some that make no sense, and checks after each what must
 // hold whatever came before.
 func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	const machines, inputs = 4000, 250
 	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
 	probes, older := uint64(0), 0

@@ -219,8 +219,7 @@ func randomValue(r *rand.Rand, depth int) any {
 
 // The naive twin compares whole objects as JSON.
 func TestThereAreChangesExactlyIfTheObjectsDiffer(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	encode := func(v any) string {
 		text, err := json.Marshal(v)

@@ -156,8 +156,7 @@ func TestARestoredServerForgetsOldAnswers(t *testing.T) {
 // The naive twin knows everything: which versions are the collection's own,
 // when each was made, and which ones the store has.
 func TestReadingsAreNeverTooHighWhateverTheOrderOfAnswersAndEvents(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 300 {
 		type write struct {

@@ -62,8 +62,7 @@ func show(t *testing.T, width int, use func(s Screen, tty *os.File)) []string {
 }
 
 func TestEventLinesAreNeverMixedWithTheStatusLine(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testSeed(t)
 	for _, width := range []int{20, 60, 120} {
 		const writers, each = 3, 200
 		got := show(t, width, func(s Screen, tty *os.File) {
