@@ -192,8 +192,7 @@ func TestManyMayDecodeWithOneTable(t *testing.T) {
 func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 	// The same bytes come again and again between other versions and other
 	// objects, which are given what was decoded in vain.
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := newRand(t).Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	source := newPodSource(false)
