@@ -9,11 +9,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestPlacesAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 10_000 {
 		a, b := randomPlace(rnd), randomPlace(rnd)
@@ -25,7 +26,7 @@ func TestPlacesAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
 
 // The naive twin sorts all paths and takes those in the stretch.
 func TestWhatIsHeldInAStretchIsAllThatThereIsOfItAndNothingElse(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	for n := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, n))
 		s, err := store.New(store.Options[*metav1.PartialObjectMetadata]{KeyFunc: objectKey[*metav1.PartialObjectMetadata]})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -97,7 +98,7 @@ func TestWhatIsMissingOnAPageThatIsTooOldToTellIsFoundOnceItIsNot(t *testing.T) 
 // check finds a difference while there is none, and each that there is made is
 // found within one sweep after things have come to rest.
 func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
-	seed := kinglet.SeedOf(t)
+	seed := testseed.Of(t)
 	checks, compared, skipped, sweeps, found := 0, 0, 0, 0, 0
 	for n := range uint64(4) {
 		rnd := rand.New(rand.NewPCG(seed, n))

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // weather is a ListerWatcher over pods that keep changing, whose lists and
@@ -161,7 +163,7 @@ func TestAControllerInAStormEndsEqualAndLeavesNothingBehind(t *testing.T) {
 	} {
 		for run := range 8 {
 			t.Run(fmt.Sprint(what, run), func(t *testing.T) {
-				seed := testSeed(t)
+				seed := testseed.Of(t)
 				silenced(t)
 				synctest.Test(t, func(t *testing.T) { storm(t, seed, queue) })
 			})

@@ -14,10 +14,12 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

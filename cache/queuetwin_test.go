@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // thing is what the twins queue. One without a key has none, and one with a
@@ -177,7 +179,7 @@ func (w *queueTwins) waiting() bool {
 func testTwins(t *testing.T, make func(t *testing.T, r *rand.Rand, known [2]*things) (theirs, ours Queue)) {
 	silenced(t)
 	for run := range 200 {
-		seed := testSeed(t)
+		seed := testseed.Of(t)
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			t.Logf("seed %d", seed)
 			w := &queueTwins{t: t, r: rand.New(rand.NewPCG(seed, 1))}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // object is what the tests put into queues. Version 0 is no object.
@@ -97,7 +99,7 @@ type chooser func(n int) int
 
 // seeded logs the seed that repeats the run.
 func seeded(t testing.TB, run int) chooser {
-	seed := testSeed(t) + uint64(run)
+	seed := testseed.Of(t) + uint64(run)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("seed %d", seed)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -185,7 +186,7 @@ func mirrored(t *testing.T, m *model, during func()) *Reflector[*thing] {
 }
 
 func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	var total Status
 	for i := range uint64(60) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestTheSinkIsEqualWhateverFailedInBetween(t *testing.T) {
 }
 
 func TestTheSinkFollowsARestoredServer(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	for i := range uint64(20) {
 		t.Run(strconv.FormatUint(seed+i, 10), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -71,7 +72,7 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 // TestRandomVersionsInAWatchChangeNothingButTheVersion streams random events
 // with random versions, in random batches.
 func TestRandomVersionsInAWatchChangeNothingButTheVersion(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	for i := range uint64(200) {
 		if err := orderTrial(t, seed, i); err != nil {
 			t.Error(err)

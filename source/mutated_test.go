@@ -10,13 +10,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld is what the fuzz
 // targets hold, for pods as fuzzers fill them, under the race detector.
 func TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld(t *testing.T) {
 	defer goruntime.GOMAXPROCS(goruntime.GOMAXPROCS(4))
-	seed := int64(testSeed(t))
+	seed := int64(testseed.Of(t))
 	rnd := rand.New(rand.NewSource(seed))
 	rs := newReplicas(t, 12)
 	for _, c := range codecs() {

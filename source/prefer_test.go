@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -183,7 +184,7 @@ func (u *unreliable) Watch(ctx context.Context, req WatchRequest[*corev1.Pod], y
 // TestWhoFollowsAPreferredMissesNothingAndGetsNothingTwice whatever the first
 // source fails with, and when.
 func TestWhoFollowsAPreferredMissesNothingAndGetsNothingTwice(t *testing.T) {
-	seed := int64(testSeed(t))
+	seed := int64(testseed.Of(t))
 	r := rand.New(rand.NewSource(seed))
 	fellBack, failed := 0, 0
 	synctest.Test(t, func(t *testing.T) {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // A trial has a decoder read lists and watches in JSON, one after the other,
@@ -203,7 +205,7 @@ func kindless(obj runtime.Object) string {
 }
 
 func TestRandomListsAndWatchesMeanWhatApimachinerySaysAndChangeNothingThatIsHeld(t *testing.T) {
-	r := rand.New(rand.NewPCG(testSeed(t), 0))
+	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	for range 300 {
 		if err := rigTrial(r.Uint64()); err != nil {
 			t.Fatal(err)

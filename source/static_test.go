@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -82,7 +83,7 @@ func (m *mirror) equals(t testing.TB, s *Static[*corev1.Pod]) {
 }
 
 func TestAMirrorOfAStaticSourceFollowsIt(t *testing.T) {
-	seed := int64(testSeed(t))
+	seed := int64(testseed.Of(t))
 	r := rand.New(rand.NewSource(seed))
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStatic[*corev1.Pod]()

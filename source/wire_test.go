@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -136,7 +137,6 @@ func podList(version string, names ...string) *corev1.PodList {
 	return list
 }
 
-// randomPods are as strange as apimachinery's own round trip tests make them.
 // differences is cmp.Diff, which takes many times as long to see that there are
 // none.
 func differences(want, got any, opts ...cmp.Option) string {
@@ -146,8 +146,9 @@ func differences(want, got any, opts ...cmp.Option) string {
 	return cmp.Diff(want, got, opts...)
 }
 
+// randomPods are as strange as apimachinery's own round trip tests make them.
 func randomPods(t testing.TB, n int) (*corev1.PodList, *rand.Rand) {
-	seed := int64(testSeed(t))
+	seed := int64(testseed.Of(t))
 	r := rand.New(rand.NewSource(seed))
 	fill := fuzzer.FuzzerFor(metafuzzer.Funcs, r, scheme.Codecs)
 	list := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}

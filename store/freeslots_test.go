@@ -3,10 +3,12 @@ package store
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 func TestFreeSlotsGivesOutWhatCameInOnceAndAPageAtATime(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	const n = 3000
 	var f freeSlots

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // frontTwin is a front and its naive twin: the sorted keys.
@@ -123,7 +125,7 @@ func (p *frontTwin) look() {
 
 func TestAFrontFindsKeysLikeASortedList(t *testing.T) {
 	for base := range 4 { // all keys begin with two zeros and a "w"
-		seed := testSeed(t)
+		seed := testseed.Of(t)
 		p := &frontTwin{t: t, rnd: rand.New(rand.NewPCG(seed, 1))}
 		p.f.rebase(base, p.keyAt)
 		for range 4000 {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 	"github.com/kinglet-go/kinglet/store/storetest"
 )
@@ -324,7 +325,7 @@ func (p *pair) verify() {
 }
 
 func seeded(t testing.TB) *rand.Rand {
-	seed := store.SeedOf(t)
+	seed := testseed.Of(t)
 	return rand.New(rand.NewPCG(seed, 1))
 }
 

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -100,7 +101,7 @@ func TestASampleStopsWhenItsTimeIsUsedUp(t *testing.T) {
 }
 
 func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	t.Log("seed", seed)
 	w := newWorld(t, podKey, Options[pod]{Sample: 10, Seed: seed,
 		Clock: func() time.Time { return time.Time{} }})
@@ -126,7 +127,7 @@ func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 }
 
 func TestEveryArrivalHasAChance(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	t.Log("seed", seed)
 	const arrivals, places, rounds = 40, 20, 4000
 	s := sample[pod]{max: 2 * places, rand: rand.New(rand.NewPCG(seed, 0))}

@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 func random(t *testing.T) *rand.Rand {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -4,11 +4,13 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // seeded returns random numbers that a failure can be repeated with.
 func seeded(t testing.TB) *rand.Rand {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

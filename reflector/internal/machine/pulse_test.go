@@ -4,12 +4,14 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // TestThePaceIsTheLongestOfTheLastIntervals compares what a machine learns with
 // a twin that remembers every interval.
 func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 200 {
 		m := New(testConfig())

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 func object(t *testing.T, text string) map[string]any {
@@ -219,7 +221,7 @@ func randomValue(r *rand.Rand, depth int) any {
 
 // The naive twin compares whole objects as JSON.
 func TestThereAreChangesExactlyIfTheObjectsDiffer(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 2))
 	encode := func(v any) string {
 		text, err := json.Marshal(v)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
 // at is a point in time, in seconds after the start of a test.
@@ -156,7 +158,7 @@ func TestARestoredServerForgetsOldAnswers(t *testing.T) {
 // The naive twin knows everything: which versions are the collection's own,
 // when each was made, and which ones the store has.
 func TestReadingsAreNeverTooHighWhateverTheOrderOfAnswersAndEvents(t *testing.T) {
-	seed := testSeed(t)
+	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	for range 300 {
 		type write struct {
