@@ -238,9 +238,9 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 	})
 	for name, r := range map[string]*endless{
 		"members":         {head: `{`, piece: `"a":"` + strings.Repeat("x", 100) + `",`},
-		"spaces":          {head: `{"items":[`, piece: " "},
+		"spaces":          {head: `{"items":[`, piece: strings.Repeat(" ", 1<<10)},
 		"unknown fields":  {head: string(protoMagic) + "\x12\xff\xff\xff\xff\x7f", piece: "\x4a\x7f" + strings.Repeat("x", 127)},
-		"a skipped field": {head: string(protoMagic) + "\x4a\xff\xff\xff\xff\x7f", piece: "x"},
+		"a skipped field": {head: string(protoMagic) + "\x4a\xff\xff\xff\xff\x7f", piece: strings.Repeat("x", 1<<10)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
@@ -251,7 +251,7 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 	}
 	t.Run("spaces in a watch", func(t *testing.T) {
 		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
-		r := &endless{piece: " "}
+		r := &endless{piece: strings.Repeat(" ", 1<<10)}
 		measure(t, most, r, func(look func() error) error {
 			return dec.DecodeWatch(&looking{r, look}, nil, func([]Event[*corev1.Pod]) error { return nil })
 		}, enough)
