@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -69,8 +69,7 @@ func metadataOf(gvr schema.GroupVersionResource) func(*rest.Config) source.Liste
 // fill gives the server n pods, as strange as apimachinery's round trip tests
 // make them, and n widgets.
 func fill(t *testing.T, s *apiServer, n int) {
-	seed := time.Now().UnixNano()
-	t.Logf("seed %d", seed)
+	seed := int64(testseed.Of(t))
 	fuzz := fuzzer.FuzzerFor(metafuzzer.Funcs, rand.New(rand.NewSource(seed)), scheme.Codecs)
 	for i := range n {
 		p := &corev1.Pod{}

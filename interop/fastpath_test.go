@@ -64,25 +64,27 @@ func alone(lw func(*rest.Config) source.ListerWatcher) func(*testing.T, *rest.Co
 	return func(_ *testing.T, cfg *rest.Config) source.ListerWatcher { return lw(cfg) }
 }
 
-// A server of both encodings is asked for protobuf first, which a client of
-// JSON does not do.
+// A server of both encodings is asked for protobuf first, also by a client that
+// speaks JSON, unless its configuration names what it accepts.
 func TestAListWatchFromAClientOfTheDropInReadsTheWireByItself(t *testing.T) {
-	s := newAPIServer(t)
-	fill(t, s, 30)
-	cfg := s.bearer()
-	cfg.AcceptContentTypes = runtime.ContentTypeJSON
-	client := kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient()
-	got := synced(t, cache.NewSharedIndexInformer(
-		cache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, cache.Indexers{}))
-	for _, r := range s.forget() {
-		if !strings.HasPrefix(r.accept, runtime.ContentTypeProtobuf) {
-			t.Errorf("the server was asked for %q", r.accept)
+	for accepts, asked := range map[string]string{"": runtime.ContentTypeProtobuf, runtime.ContentTypeJSON: runtime.ContentTypeJSON} {
+		s := newAPIServer(t)
+		fill(t, s, 30)
+		cfg := s.bearer()
+		cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, accepts
+		client := kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient()
+		got := synced(t, cache.NewSharedIndexInformer(
+			cache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, cache.Indexers{}))
+		for _, r := range s.forget() {
+			if first, _, _ := strings.Cut(r.accept, ","); first != asked {
+				t.Errorf("by a client that accepts %q the server was asked for %q", accepts, r.accept)
+			}
 		}
-	}
-	want := synced(t, clientcache.NewSharedIndexInformer(
-		clientcache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, clientcache.Indexers{}))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		want := synced(t, clientcache.NewSharedIndexInformer(
+			clientcache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, clientcache.Indexers{}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
