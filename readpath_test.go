@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,35 @@ import (
 // paths, and ends all but the last one after a minute.
 type pathed struct {
 	*source.Static[*corev1.Pod]
-	paths []source.ReadPath
+	mu    sync.Mutex
+	paths []source.ReadPath // guarded by mu
+}
+
+// left is how many paths are to come.
+func (p *pathed) left() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.paths)
+}
+
+// logged is a log that one goroutine writes and another reads.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer // guarded by mu
+}
+
+func (l *logged) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(line)
+}
+
+// take returns what was logged since the last time.
+func (l *logged) take() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer l.text.Reset()
+	return l.text.String()
 }
 
 func (p *pathed) List(ctx context.Context, req source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {
@@ -28,12 +57,15 @@ func (p *pathed) List(ctx context.Context, req source.ListRequest[*corev1.Pod], 
 }
 
 func (p *pathed) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod], yield func([]source.Event[*corev1.Pod]) error) error {
-	if len(p.paths) > 0 {
-		req.OnPath(p.paths[0])
-		p.paths = p.paths[1:]
+	p.mu.Lock()
+	next := p.paths
+	p.paths = next[min(1, len(next)):]
+	p.mu.Unlock()
+	if len(next) > 0 {
+		req.OnPath(next[0])
 	}
 	req.OnPath = nil
-	if len(p.paths) == 0 {
+	if len(next) <= 1 {
 		return p.Static.Watch(ctx, req, yield)
 	}
 	within, cancel := context.WithTimeout(ctx, time.Minute)
@@ -73,7 +105,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var log bytes.Buffer
+			var log logged
 			was := slog.Default()
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 			defer slog.SetDefault(was)
@@ -104,12 +136,11 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 						t.Errorf("path %d: since %v, want %v", i, got.Since, since)
 					}
 					before = got
-					if line := log.String(); (tc.lines[i] == "") != (line == "") || !strings.Contains(line, tc.lines[i]) || strings.Count(line, "\n") > 1 {
+					if line := log.take(); (tc.lines[i] == "") != (line == "") || !strings.Contains(line, tc.lines[i]) || strings.Count(line, "\n") > 1 {
 						t.Errorf("path %d: %q is logged, want %q", i, line, tc.lines[i])
 					}
-					log.Reset()
 					if i < len(tc.paths)-1 {
-						for len(src.paths) > len(tc.paths)-i-2 {
+						for src.left() > len(tc.paths)-i-2 {
 							time.Sleep(time.Second)
 							synctest.Wait()
 						}

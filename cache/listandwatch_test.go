@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,11 +165,11 @@ func TestWatchesThatEndAtOnceAreWaitedBetween(t *testing.T) {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					const most = 400 // one in ten seconds
-					requests := 0
+					var requests atomic.Int64
 					s := &script{}
 					for range most {
 						s.watches = append(s.watches, func() (watch.Interface, error) {
-							if requests++; requests == most {
+							if requests.Add(1) == most {
 								cancel()
 							}
 							return answer()
@@ -187,8 +188,8 @@ func TestWatchesThatEndAtOnceAreWaitedBetween(t *testing.T) {
 					done := make(chan struct{})
 					go func() { defer close(done); NewReflector(lw, &corev1.Pod{}, store, 0).RunWithContext(ctx) }()
 					<-time.After(time.Hour)
-					if requests >= most {
-						t.Errorf("%d watches", requests)
+					if n := requests.Load(); n >= most {
+						t.Errorf("%d watches", n)
 					}
 					cancel()
 					<-done
