@@ -175,7 +175,7 @@ func (i *Informer[T]) Store() store.Reader[T] { return i.store }
 // their own hand, at any time: before Run, as unit tests do, or ahead of the
 // watch. Handlers are told of no such write. A handler that begins later has
 // it in its initial state, and the next change of the key has it as Old. A
-// handler that knows an object which is removed so is told of its delete by the
+// handler that knows an object that is removed in this way gets its delete by the
 // source, or of its next state as an Updated. What the source says always wins:
 // the first list, and each later one, removes what it does not name. Indexes belong to the informer: see AddIndex.
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }

@@ -57,7 +57,7 @@
 //
 // Informers, and what NewInformer and its sisters return, implement
 // [Observable]: what each is doing, what failed last, and which objects could
-// not be taken in. A status costs about a microsecond. Its ReadPath says how
+// not be taken in. A status costs about a microsecond. Its ReadPath shows how
 // objects are read: from the wire, in protobuf or JSON, or by the client's
 // decoder, why, and since when. When that changes a line is logged; of a client
 // that was made without source.WrapTransport, once and at verbosity 2.

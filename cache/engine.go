@@ -36,7 +36,7 @@ type engineConfig struct {
 	// resyncPeriod is 0 for none; shouldResync may be nil.
 	resyncPeriod time.Duration
 	shouldResync func() bool
-	// resyncFailed is told of an error of the store's Resync, after which there
+	// resyncFailed receives an error of the store's Resync, after which there
 	// are no resyncs until the engine is run again; nil has everything listed
 	// anew, and resyncs go on.
 	resyncFailed func(error)

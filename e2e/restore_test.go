@@ -196,7 +196,7 @@ func get(t *testing.T, client *http.Client, url string) *http.Response {
 	return response
 }
 
-// age says how a version compares with that from before the restoration.
+// age returns how a version compares with that from before the restoration.
 func age(version, before string) string {
 	a, _ := strconv.Atoi(version)
 	b, _ := strconv.Atoi(before)

@@ -23,7 +23,7 @@
 // what is pending, up to [HandlerOptions.MaxBatch] changes; a quiet collection
 // delivers each change by itself, at once.
 //
-// A write to the store that goes around the hub is told to nobody. The store
+// A write to the store that goes around the hub reaches no handler. The store
 // reports the changes that follow as if what was removed so were still there
 // (store.Batch.Reported): the handlers that know it hear of it. Those that began
 // after it was gone do not, and are told accordingly (stranger.go).

@@ -23,7 +23,7 @@ func strangersTo[T any](snapshot store.Reader[T], removed []store.Key) strangers
 	return s
 }
 
-// introduce returns what a handler is told of a change: of the delete of a
+// introduce returns the changes that a handler gets for a change: of the delete of a
 // stranger nothing, which is nil, and of its next state that it was added.
 func introduce[T any](s strangers, c *store.Change[T]) *store.Change[T] {
 	if _, is := s[c.Key]; !is {

@@ -30,7 +30,7 @@ type message struct {
 	size uintptr
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
-	// private says that a foreign type may have hidden state, such as a Quantity
+	// private: a foreign type may have hidden state, such as a Quantity
 	// (package state).
 	private bool
 	ops     []op
