@@ -46,8 +46,8 @@ func (f *fakeServer) set(version string, pods ...*corev1.Pod) {
 	}
 }
 
-func (f *fakeServer) listerWatcher() kc.ListerWatcher {
-	return &kc.ListWatch{
+func (f *fakeServer) listerWatcher(im Implementation) kc.ListerWatcher {
+	return im.NewListWatch(ListWatch{
 		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -63,7 +63,7 @@ func (f *fakeServer) listerWatcher() kc.ListerWatcher {
 			f.watches = append(f.watches, w)
 			return w, nil
 		},
-	}
+	})
 }
 
 // open returns the latest watch, and how many there were.
@@ -115,7 +115,7 @@ func informerFakeStream(t *testing.T, im Implementation) {
 	deleted := func(name, version string) step { return step{watch.Deleted, pod("ns", name, at(version))} }
 	play := func(what, version string, listed []*corev1.Pod, steps []step) {
 		f := newFakeServer(version, listed...)
-		informer := podInformer(im, f.listerWatcher())
+		informer := podInformer(im, f.listerWatcher(im))
 		must(t, informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *kc.Reflector, err error) {
 			t.Errorf("%s: the watch error handler was told of %v", what, err)
 		}))
@@ -187,12 +187,12 @@ func informerFakeStream(t *testing.T, im Implementation) {
 // that lives.
 func informerOtherType(t *testing.T, im Implementation) {
 	f := newFakeServer("10", pod("ns", "a", at("5"), identity("1")))
-	informer := podInformer(im, f.listerWatcher())
+	informer := podInformer(im, f.listerWatcher(im))
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
 	store := im.NewStore(im.MetaNamespaceKeyFunc)
 	fs := newFakeServer("10", pod("ns", "a", at("5"), identity("1")))
-	running(t, im.NewReflector(fs.listerWatcher(), &corev1.Pod{}, store, 0).RunWithContext)
+	running(t, im.NewReflector(fs.listerWatcher(im), &corev1.Pod{}, store, 0).RunWithContext)
 	r.take()
 	for _, server := range []*fakeServer{f, fs} {
 		w, _ := server.open()
@@ -221,7 +221,7 @@ func informerOtherType(t *testing.T, im Implementation) {
 func informerBareBookmark(t *testing.T, im Implementation) {
 	f := newFakeServer("")
 	f.streams = true
-	informer := podInformer(im, f.listerWatcher())
+	informer := podInformer(im, f.listerWatcher(im))
 	r, reg := handle(t, informer)
 	running(t, informer.RunWithContext)
 	w, _ := f.open()
@@ -250,7 +250,7 @@ func informerBareBookmark(t *testing.T, im Implementation) {
 // anew. A watch lives through it; then that ends as well.
 func numbersAnew(t *testing.T, im Implementation) string {
 	f := newFakeServer("1000", pod("ns", "a", at("900")), pod("ns", "b", at("901")))
-	informer := podInformer(im, f.listerWatcher())
+	informer := podInformer(im, f.listerWatcher(im))
 	running(t, informer.RunWithContext)
 	w, _ := f.open()
 	pass(time.Minute)
