@@ -1,0 +1,197 @@
+package keyqueue
+
+import "time"
+
+// classes share the workers among classes of keys by start-time fair queueing
+// (Goyal, Vin, Cheng: "Start-time Fair Queueing", 1996): each run moves its class
+// on in virtual time by what it costs, and the class that is least far on is
+// served next. A run under way counts with what the class's runs cost lately.
+//
+// With one class, which is the rule, none of that is computed.
+type classes[K comparable] struct {
+	workers int // 0: there is one class
+
+	list []class // by slot
+	// names has the classes' records: the key is the name, and at is how far
+	// the class is in virtual time, runs under way included.
+	names slab[string]
+	table table[string]
+	// contending are the classes with queued keys.
+	contending heap
+	// active counts the classes with queued or running keys.
+	active int
+	// virtual is where the class was that was served last.
+	virtual int64
+	// mean is what the runs of all classes cost.
+	mean int64
+	// full is scratch of next.
+	full []uint32
+}
+
+type class struct {
+	ready   heap
+	running int
+	records int
+	// tag is how far the class is in virtual time without the runs under way,
+	// and mean what a run costs, both in nanoseconds.
+	tag, mean int64
+}
+
+// leastCost is what a run costs at the least, so that runs which take no time
+// are shared as well.
+const leastCost = int64(time.Microsecond)
+
+// newClasses shares among workers, or knows one class if that is 0.
+func newClasses[K comparable](workers int) classes[K] {
+	s := classes[K]{workers: workers, list: []class{{}}, mean: leastCost}
+	if workers > 0 {
+		s.table = newTable[string]()
+		s.list = nil
+	}
+	return s
+}
+
+// of returns the index of a class, for one more record.
+func (s *classes[K]) of(name string) uint32 {
+	if s.workers == 0 {
+		return 0
+	}
+	hash := s.table.hash(name)
+	i, _, ok := s.table.find(hash, name, &s.names)
+	if !ok {
+		i = s.names.take()
+		*s.names.at(i) = record[string]{key: name}
+		s.table.insert(hash, i, &s.names)
+		for int(i) >= len(s.list) {
+			s.list = append(s.list, class{})
+		}
+		s.list[i] = class{tag: s.virtual, mean: s.mean}
+	}
+	s.list[i].records++
+	return i
+}
+
+// name returns the name of a class.
+func (s *classes[K]) name(i uint32) string {
+	if s.workers == 0 {
+		return ""
+	}
+	return s.names.at(i).key
+}
+
+// left counts one record less of a class. A class without records is forgotten,
+// with how far it was ahead.
+func (s *classes[K]) left(i uint32) {
+	if s.workers == 0 {
+		return
+	}
+	if s.list[i].records--; s.list[i].records > 0 {
+		return
+	}
+	hash := s.table.hash(s.names.at(i).key)
+	_, place, _ := s.table.find(hash, s.names.at(i).key, &s.names)
+	s.table.remove(hash, place, &s.names)
+	s.names.release(i)
+	s.list[i] = class{}
+}
+
+// push enqueues a key in its class.
+func (s *classes[K]) push(records *slab[K], slot uint32, i uint32) {
+	k := &s.list[i]
+	records.push(&k.ready, slot)
+	if s.workers == 0 || len(k.ready.slots) > 1 {
+		return
+	}
+	if k.running == 0 {
+		s.active++
+	}
+	// A class that comes back has no claim on the time that it was away.
+	k.tag = max(k.tag, s.virtual-int64(k.running)*k.mean)
+	s.names.at(i).at = k.place()
+	s.names.push(&s.contending, i)
+}
+
+func (k *class) place() int64 { return k.tag + int64(k.running)*k.mean }
+
+// remove takes a queued key out of its class.
+func (s *classes[K]) remove(records *slab[K], slot uint32, i uint32) {
+	k := &s.list[i]
+	records.remove(&k.ready, slot)
+	if s.workers == 0 || len(k.ready.slots) > 0 {
+		return
+	}
+	s.names.remove(&s.contending, i)
+	if k.running == 0 {
+		s.active--
+	}
+}
+
+// pop begins a run of the first key of the class whose turn it is.
+func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
+	if s.workers == 0 {
+		if len(s.list[0].ready.slots) == 0 {
+			return 0, false
+		}
+		return records.pop(&s.list[0].ready), true
+	}
+	i, ok := s.next()
+	if !ok {
+		return 0, false
+	}
+	k := &s.list[i]
+	s.virtual = max(s.virtual, k.place())
+	k.running++
+	slot = records.pop(&k.ready)
+	if len(k.ready.slots) == 0 {
+		s.names.remove(&s.contending, i)
+	} else {
+		s.names.at(i).at = k.place()
+		s.names.fix(&s.contending, i)
+	}
+	return slot, true
+}
+
+// next returns the class that is least far on, among those that run on less than
+// their share of the workers. If none does, the least far on of all: a worker is
+// not kept idle.
+func (s *classes[K]) next() (uint32, bool) {
+	if len(s.contending.slots) == 0 {
+		return 0, false
+	}
+	share := (s.workers + s.active - 1) / s.active
+	chosen := s.contending.slots[0]
+	full := s.full[:0]
+	for len(s.contending.slots) > 0 {
+		i := s.contending.slots[0]
+		if s.list[i].running < share {
+			chosen = i
+			break
+		}
+		full = append(full, s.names.pop(&s.contending))
+	}
+	for _, i := range full {
+		s.names.push(&s.contending, i)
+	}
+	s.full = full
+	return chosen, true
+}
+
+// finished counts what a run of a class cost.
+func (s *classes[K]) finished(i uint32, took time.Duration) {
+	if s.workers == 0 {
+		return
+	}
+	cost := max(int64(took), leastCost)
+	k := &s.list[i]
+	k.running--
+	k.tag += cost
+	k.mean += (cost - k.mean) / 5
+	s.mean += (cost - s.mean) / 5
+	switch {
+	case len(k.ready.slots) > 0:
+		s.names.at(i).at = k.place()
+		s.names.fix(&s.contending, i)
+	case k.running == 0:
+		s.active--
+	}
+}

@@ -1,0 +1,357 @@
+package keyqueue
+
+import "time"
+
+// core decides what a key does next. It has no lock, no goroutine and no clock:
+// each method is told the time, in nanoseconds that never go back.
+//
+// Invariant: each record is in one heap, by its state: waiting, fresh or tried
+// (Paced), its class's (Queued), none (Running, Again).
+type core[K comparable] struct {
+	table   table[K]
+	records slab[K]
+
+	waiting heap
+	pace    pace
+	classes classes[K]
+	order   Order[K] // nil: the classes' heaps
+
+	// heads are the head starts of delayed runs that have one.
+	heads map[uint32]time.Duration
+	// failures are those of the keys whose last run failed.
+	failures map[uint32]Failure
+
+	// stamp is the last time of enqueueing, which rises with each, so that keys
+	// of equal head starts are served first in, first out.
+	stamp   int64
+	queued  int
+	running int
+}
+
+// Failure is what is known of a key that failed since it last succeeded.
+type Failure struct {
+	Count int
+	Err   error
+	// exact is set if the key waits for a time that its error asked for, which
+	// is not paced.
+	exact bool
+}
+
+// AddOptions say when a key runs, and with what precedence.
+type AddOptions struct {
+	// After delays the run. If the key waits already, the earlier time counts;
+	// a run that begins ends the delay.
+	After time.Duration
+	// Head is a head start: the key is served as if it had been enqueued that
+	// much earlier, or later if it is negative.
+	Head time.Duration
+	// Class is the name of the key's class. It counts when the key is absent.
+	Class string
+	// Cause is shown for the run; see [Run.Cause].
+	Cause uint8
+}
+
+// add enqueues a key, or moves it forward if it waits or is queued already. It
+// reports whether the key has a run before it that it did not have, and whether
+// that is because it came into the queue.
+func (c *core[K]) add(now int64, key K, o AddOptions) (added, ready bool) {
+	hash := c.table.hash(key)
+	slot, _, ok := c.table.find(hash, key, &c.records)
+	if !ok {
+		slot = c.insert(hash, key, o.Class)
+	}
+	r := c.records.at(slot)
+	if o.After > 0 {
+		c.delay(now, slot, r, o)
+		return false, false
+	}
+	switch r.state {
+	case Running:
+		c.drop(slot)
+		r.state, r.since, r.cause = Again, ticks(now), o.Cause
+		r.at = c.enqueueTime(now, o.Head)
+		return true, false
+	case Again:
+		r.at = min(r.at, c.enqueueTime(now, o.Head))
+	case Queued:
+		if c.order != nil {
+			c.order.Touch(key)
+		} else if at := c.enqueueTime(now, o.Head); at < r.at {
+			r.at, r.cause = at, o.Cause
+			c.records.fix(&c.classes.list[r.class].ready, slot)
+		}
+	default:
+		c.unwait(slot, r)
+		r.cause = o.Cause
+		c.enqueue(now, slot, r, o.Head)
+		return true, true
+	}
+	return false, false
+}
+
+// delay has the key run at a later time, unless it runs sooner anyway.
+func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
+	at := later(now, o.After)
+	switch r.state {
+	case Queued, Again, Paced: // the run that comes first would end the delay
+		return
+	case Running:
+		if at >= r.at {
+			return
+		}
+		r.at = at
+	case Waiting:
+		if at >= r.at {
+			return
+		}
+		r.at = at
+		c.records.fix(&c.waiting, slot)
+	default:
+		c.wait(now, slot, r, at)
+	}
+	r.cause = o.Cause
+	c.setHead(slot, o.Head)
+}
+
+func later(now int64, d time.Duration) int64 {
+	if int64(d) > never-1-now {
+		return never - 1
+	}
+	return now + int64(d)
+}
+
+func (c *core[K]) setHead(slot uint32, head time.Duration) {
+	if head == 0 {
+		delete(c.heads, slot)
+		return
+	}
+	if c.heads == nil {
+		c.heads = map[uint32]time.Duration{}
+	}
+	c.heads[slot] = head
+}
+
+// slotOf returns the slot of a key that is not absent.
+func (c *core[K]) slotOf(key K) (uint32, bool) {
+	slot, _, ok := c.table.find(c.table.hash(key), key, &c.records)
+	return slot, ok
+}
+
+// insert makes a record without a state.
+func (c *core[K]) insert(hash uint64, key K, class string) uint32 {
+	slot := c.records.take()
+	r := c.records.at(slot)
+	*r = record[K]{key: key, at: never, class: c.classes.of(class)}
+	c.table.insert(hash, slot, &c.records)
+	return slot
+}
+
+// forget removes a record that is in no heap.
+func (c *core[K]) forget(slot uint32, r *record[K]) {
+	c.drop(slot)
+	delete(c.failures, slot)
+	hash := c.table.hash(r.key)
+	_, place, _ := c.table.find(hash, r.key, &c.records)
+	c.table.remove(hash, place, &c.records)
+	c.classes.left(r.class)
+	c.records.release(slot)
+}
+
+// drop forgets what a delayed run would have had.
+func (c *core[K]) drop(slot uint32) {
+	if len(c.heads) > 0 {
+		delete(c.heads, slot)
+	}
+}
+
+func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
+	c.stamp = max(now, c.stamp+1)
+	return c.stamp - int64(head)
+}
+
+// enqueue puts a key that is in no heap in the queue.
+func (c *core[K]) enqueue(now int64, slot uint32, r *record[K], head time.Duration) {
+	r.at = c.enqueueTime(now, head)
+	c.drop(slot)
+	c.toQueue(now, slot, r)
+}
+
+func (c *core[K]) toQueue(now int64, slot uint32, r *record[K]) {
+	r.state, r.since = Queued, ticks(now)
+	c.queued++
+	if c.order != nil {
+		c.order.Push(r.key)
+		return
+	}
+	c.classes.push(&c.records, slot, r.class)
+}
+
+func (c *core[K]) wait(now int64, slot uint32, r *record[K], at int64) {
+	r.at, r.state, r.since = at, Waiting, ticks(now)
+	c.records.push(&c.waiting, slot)
+}
+
+// unwait takes a key out of the heap of those that wait.
+func (c *core[K]) unwait(slot uint32, r *record[K]) {
+	switch r.state {
+	case Waiting:
+		c.records.remove(&c.waiting, slot)
+	case Paced:
+		c.records.remove(c.pace.line(c.failures[slot].Count), slot)
+	}
+}
+
+// advance enqueues what is due, and returns how many keys came into the queue.
+func (c *core[K]) advance(now int64) (ready int) {
+	for len(c.waiting.slots) > 0 {
+		slot := c.waiting.slots[0]
+		r := c.records.at(slot)
+		if r.at > now {
+			break
+		}
+		c.records.pop(&c.waiting)
+		if f, failed := c.failures[slot]; failed && !f.exact && c.pace.limited() {
+			r.state, r.since = Paced, ticks(now)
+			c.records.push(c.pace.line(f.Count), slot)
+			continue
+		}
+		c.enqueue(now, slot, r, c.heads[slot])
+		ready++
+	}
+	for {
+		line := c.pace.deal(now)
+		if line == nil {
+			return ready
+		}
+		slot := c.records.pop(line)
+		c.enqueue(now, slot, c.records.at(slot), c.heads[slot])
+		ready++
+	}
+}
+
+// lenQueued returns how many keys may run at once.
+func (c *core[K]) lenQueued() int {
+	if c.order != nil {
+		return c.order.Len()
+	}
+	return c.queued
+}
+
+// next returns when advance is to be called next, or never.
+func (c *core[K]) next() int64 {
+	at := c.pace.next()
+	if len(c.waiting.slots) > 0 {
+		at = min(at, c.records.at(c.waiting.slots[0]).at)
+	}
+	return at
+}
+
+// take begins the run of the key whose turn it is.
+func (c *core[K]) take(now int64) (slot uint32, ok bool) {
+	if c.order != nil {
+		slot, ok = c.takeOrdered()
+	} else {
+		slot, ok = c.classes.pop(&c.records)
+	}
+	if !ok {
+		return 0, false
+	}
+	r := c.records.at(slot)
+	c.queued--
+	c.running++
+	r.state, r.since, r.at = Running, ticks(now), never
+	return slot, true
+}
+
+// takeOrdered asks the foreign order. An order that returns a key which it was not
+// given is in the wrong, and its key is passed over.
+func (c *core[K]) takeOrdered() (uint32, bool) {
+	for c.order.Len() > 0 {
+		key := c.order.Pop()
+		slot, ok := c.slotOf(key)
+		if ok && c.records.at(slot).state == Queued {
+			return slot, true
+		}
+	}
+	return 0, false
+}
+
+// Result is how a run ended. The zero Result is a success after which nothing is
+// left of the key.
+type Result struct {
+	// After has the key run once more then. It counts beside delays that were
+	// asked for during the run; the earliest wins.
+	After time.Duration
+	// Head is the head start of that run.
+	Head time.Duration
+	// Err is why the run failed. The key is counted as failed until it succeeds.
+	Err error
+	// Exact says that After was asked for by the error, so that the limit of all
+	// retries together does not hold it up.
+	Exact bool
+	// Terminal says that the key is not tried again, whatever After is. It runs
+	// when it is added again.
+	Terminal bool
+	// Cause is that of the run after After.
+	Cause uint8
+}
+
+// finish ends a run, and returns how many keys came into the queue.
+func (c *core[K]) finish(now int64, slot uint32, took time.Duration, res Result) (ready int) {
+	r := c.records.at(slot)
+	c.running--
+	r.took = spanOf(took)
+	if c.order == nil {
+		c.classes.finished(r.class, took)
+	}
+	if res.Err != nil && !res.Terminal {
+		if c.failures == nil {
+			c.failures = map[uint32]Failure{}
+		}
+		c.failures[slot] = Failure{Count: c.failures[slot].Count + 1, Err: res.Err, exact: res.Exact}
+	} else if len(c.failures) > 0 {
+		delete(c.failures, slot)
+	}
+	if r.state == Again {
+		c.toQueue(now, slot, r)
+		return 1
+	}
+	retry := (res.After > 0 || res.Err != nil) && !res.Terminal
+	if at := later(now, max(res.After, 0)); retry && at < r.at {
+		r.at, r.cause = at, res.Cause
+		c.setHead(slot, res.Head)
+	}
+	if r.at == never {
+		c.forget(slot, r)
+		return 0
+	}
+	c.wait(now, slot, r, r.at)
+	return c.advance(now)
+}
+
+// cancel forgets a delay, a queued run or a run after the one under way, and
+// reports whether there was one.
+func (c *core[K]) cancel(key K) bool {
+	slot, ok := c.slotOf(key)
+	if !ok {
+		return false
+	}
+	r := c.records.at(slot)
+	switch r.state {
+	case Running, Again:
+		asked := r.at != never
+		r.state, r.at = Running, never
+		c.drop(slot)
+		return asked
+	case Queued:
+		if c.order != nil {
+			return false
+		}
+		c.queued--
+		c.classes.remove(&c.records, slot, r.class)
+	default:
+		c.unwait(slot, r)
+	}
+	c.forget(slot, r)
+	return true
+}

@@ -1,0 +1,395 @@
+package keyqueue
+
+import (
+	"iter"
+	"sync"
+	"time"
+)
+
+// Queue is a work queue of keys: see the documentation of the package. All
+// methods are safe for concurrent use, and none but Take and the two waits at the
+// end blocks. It has no goroutine: a timer's function runs when a delay is over.
+type Queue[K comparable] struct {
+	clock    Clock
+	observer Observer[K]
+
+	mu sync.Mutex
+	// runnable is signalled for each key that came into the queue, and broadcast
+	// when takers are to look at the flags below again.
+	runnable sync.Cond
+	// ended is broadcast when the last run under way has ended.
+	ended sync.Cond
+
+	core core[K] // guarded by mu
+	// held keeps keys from being taken.
+	held bool // guarded by mu
+	// closed refuses keys; Take returns what is queued, and then false.
+	closed bool // guarded by mu
+	// stopped has Take return false at once.
+	stopped bool // guarded by mu
+	// draining is set while a drain waits, until it is told not to.
+	draining bool // guarded by mu
+
+	// alarm is the timer that calls wake at alarmAt; alarmAt is never while there
+	// is none.
+	alarm   Timer // guarded by mu
+	alarmAt int64 // guarded by mu
+}
+
+// Options of a queue. The zero value is a queue in order of enqueueing.
+type Options[K comparable] struct {
+	// Clock is the system's if it is nil.
+	Clock Clock
+	// Workers is how many the classes share. If it is 0 the names of classes
+	// mean nothing.
+	Workers int
+	// Retries is how many failed keys may be tried again in a second, of all keys
+	// together; 0 is no limit.
+	Retries float64
+	// Order replaces the order in which keys are served: by the time of
+	// enqueueing less the head start, in fair turns of classes. It is called
+	// under the queue's lock. With it there are no classes, head starts mean
+	// nothing and a queued key cannot be cancelled.
+	Order Order[K]
+	// Observer is told what happens to keys, under the queue's lock.
+	Observer Observer[K]
+}
+
+// Order is a queue as package workqueue of client-go's has them.
+type Order[K comparable] interface {
+	// Touch says that a key in the queue was added again.
+	Touch(K)
+	Push(K)
+	Len() int
+	Pop() K
+}
+
+// Observer is told of keys under the queue's lock, so that it needs none.
+type Observer[K comparable] interface {
+	// Added: an Add without a delay gave the key a run that it did not have.
+	Added(K)
+	// Taken: the run begins.
+	Taken(K)
+	// Finished: the run has ended.
+	Finished(K)
+}
+
+// New returns an empty queue.
+func New[K comparable](o Options[K]) *Queue[K] {
+	q := &Queue[K]{clock: o.Clock, observer: o.Observer, alarmAt: never}
+	if q.clock == nil {
+		q.clock = systemClock{time.Now()}
+	}
+	q.runnable.L, q.ended.L = &q.mu, &q.mu
+	workers := o.Workers
+	if o.Order != nil {
+		workers = 0
+	}
+	q.core = core[K]{
+		table:   newTable[K](),
+		pace:    newPace(o.Retries),
+		classes: newClasses[K](workers),
+		order:   o.Order,
+	}
+	return q
+}
+
+// Add has a key run once, now or after a delay. A key runs once however often it
+// is added before its run begins, and once more if it is added during the run.
+// It reports whether the queue takes keys: not after Close or Stop.
+func (q *Queue[K]) Add(key K, o AddOptions) bool {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed || q.stopped {
+		return false
+	}
+	added, ready := q.core.add(now, key, o)
+	switch {
+	case ready:
+		q.runnable.Signal()
+	case o.After > 0:
+		q.setAlarmLocked(now)
+	}
+	if added && q.observer != nil {
+		q.observer.Added(key)
+	}
+	return true
+}
+
+// Run is a key that a worker has.
+type Run[K comparable] struct {
+	Key K
+	// Failures is how often the key failed since it last succeeded.
+	Failures int
+	// Cause is what was said of it in [AddOptions] or [Result].
+	Cause uint8
+
+	slot  uint32
+	began int64
+}
+
+// Take waits for a key whose turn it is, and begins its run. It returns false
+// when the queue is stopped, or closed and without keys that may run.
+func (q *Queue[K]) Take() (Run[K], bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		if q.stopped {
+			return Run[K]{}, false
+		}
+		if !q.held {
+			if run, ok := q.takeLocked(); ok {
+				return run, true
+			}
+		}
+		if q.closed {
+			return Run[K]{}, false
+		}
+		q.runnable.Wait()
+	}
+}
+
+func (q *Queue[K]) takeLocked() (Run[K], bool) {
+	if q.core.lenQueued() == 0 {
+		return Run[K]{}, false
+	}
+	now := q.clock.Now()
+	slot, ok := q.core.take(now)
+	if !ok {
+		return Run[K]{}, false
+	}
+	r := q.core.records.at(slot)
+	run := Run[K]{Key: r.key, Cause: r.cause, slot: slot, began: now}
+	if len(q.core.failures) > 0 {
+		run.Failures = q.core.failures[slot].Count
+	}
+	if q.observer != nil {
+		q.observer.Taken(r.key)
+	}
+	return run, true
+}
+
+// Finish ends a run that Take began. It is called once for each.
+func (q *Queue[K]) Finish(run Run[K], res Result) {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.finishLocked(now, run.slot, time.Duration(now-run.began), res)
+}
+
+// Done ends the run of a key, with success. It does nothing if the key does not
+// run.
+func (q *Queue[K]) Done(key K) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	slot, ok := q.core.slotOf(key)
+	if !ok || !q.core.records.at(slot).state.running() {
+		return
+	}
+	q.finishLocked(q.clock.Now(), slot, 0, Result{})
+}
+
+func (q *Queue[K]) finishLocked(now int64, slot uint32, took time.Duration, res Result) {
+	if q.observer != nil {
+		q.observer.Finished(q.core.records.at(slot).key)
+	}
+	for range q.core.finish(now, slot, took, res) {
+		q.runnable.Signal()
+	}
+	q.setAlarmLocked(now)
+	if q.core.running == 0 {
+		q.ended.Broadcast()
+		if q.closed {
+			q.runnable.Broadcast()
+		}
+	}
+}
+
+// Cancel forgets a delay, a queued run, or the run after the one under way. It
+// reports whether there was one.
+func (q *Queue[K]) Cancel(key K) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.core.cancel(key)
+}
+
+// setAlarmLocked sets the timer to the next time at which a key is due. A timer
+// that is early is left alone: it sets itself again.
+func (q *Queue[K]) setAlarmLocked(now int64) {
+	at := q.core.next()
+	if at >= q.alarmAt || q.closed {
+		return
+	}
+	q.alarmAt = at
+	d := time.Duration(max(at-now, 0))
+	if q.alarm == nil {
+		q.alarm = q.clock.AfterFunc(d, q.wake)
+	} else {
+		q.alarm.Reset(d)
+	}
+}
+
+// wake enqueues what is due.
+func (q *Queue[K]) wake() {
+	now := q.clock.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.alarmAt = never
+	if q.closed {
+		return
+	}
+	for range q.core.advance(now) {
+		q.runnable.Signal()
+	}
+	q.setAlarmLocked(now)
+}
+
+// Hold keeps keys from being taken, or lets them. Those that run go on.
+func (q *Queue[K]) Hold(held bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.held = held
+	if !held {
+		q.runnable.Broadcast()
+	}
+}
+
+// Close refuses keys from now on. Those in the queue are still served.
+func (q *Queue[K]) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.draining = true, false
+	q.stopAlarmLocked()
+	q.runnable.Broadcast()
+	q.ended.Broadcast()
+}
+
+// CloseAndDrain is Close, and waits until nothing runs. A Close ends the wait.
+func (q *Queue[K]) CloseAndDrain() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.draining = true, true
+	q.stopAlarmLocked()
+	q.runnable.Broadcast()
+	for q.core.running > 0 && q.draining {
+		q.ended.Wait()
+	}
+}
+
+// Stop is Close, and no key is taken any more. What is queued or waits stays, to
+// be looked at.
+func (q *Queue[K]) Stop() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed, q.stopped, q.draining = true, true, false
+	q.stopAlarmLocked()
+	q.runnable.Broadcast()
+	q.ended.Broadcast()
+}
+
+func (q *Queue[K]) stopAlarmLocked() {
+	if q.alarm != nil {
+		q.alarm.Stop()
+		q.alarmAt = never
+	}
+}
+
+// Closed reports whether the queue refuses keys.
+func (q *Queue[K]) Closed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+// Counts says how many keys are in which state.
+type Counts struct{ Waiting, Paced, Queued, Running, Failing int }
+
+// Counts returns how many keys are in which state. It costs nothing that grows
+// with them.
+func (q *Queue[K]) Counts() Counts {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	c := &q.core
+	return Counts{
+		Waiting: len(c.waiting.slots),
+		Paced:   len(c.pace.fresh.slots) + len(c.pace.tried.slots),
+		Queued:  c.lenQueued(),
+		Running: c.running,
+		Failing: len(c.failures),
+	}
+}
+
+// KeyStatus is what there is to say of a key.
+type KeyStatus struct {
+	State State
+	// Since is when it came into that state, to a sixteenth of a second.
+	Since time.Time
+	// Next is when a waiting key is due, and zero for the others.
+	Next time.Time
+	// Took is how long its last run was, to a thousandth; 0 if there was none
+	// since it was last absent.
+	Took time.Duration
+	// Failure is zero for a key that has not failed since it last succeeded.
+	Failure Failure
+	Class   string
+	Cause   uint8
+}
+
+// All returns all keys that are not absent, in no order. The queue is locked for
+// some hundreds of keys at a time, so that those which change meanwhile may be
+// missing or come twice.
+func (q *Queue[K]) All() iter.Seq2[K, KeyStatus] {
+	return func(yield func(K, KeyStatus) bool) {
+		keys := make([]K, 0, chunkSize)
+		statuses := make([]KeyStatus, 0, chunkSize)
+		for i := 0; ; i++ {
+			keys, statuses = keys[:0], statuses[:0]
+			q.mu.Lock()
+			if i >= len(q.core.records.chunks) {
+				q.mu.Unlock()
+				return
+			}
+			if c := q.core.records.chunks[i]; c != nil {
+				for j := range c.records {
+					if r := &c.records[j]; r.state != 0 {
+						keys = append(keys, r.key)
+						statuses = append(statuses, q.statusLocked(uint32(i*chunkSize+j), r))
+					}
+				}
+			}
+			q.mu.Unlock()
+			for j, key := range keys {
+				if !yield(key, statuses[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Get returns what there is to say of a key that is not absent.
+func (q *Queue[K]) Get(key K) (KeyStatus, bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	slot, ok := q.core.slotOf(key)
+	if !ok {
+		return KeyStatus{}, false
+	}
+	return q.statusLocked(slot, q.core.records.at(slot)), true
+}
+
+func (q *Queue[K]) statusLocked(slot uint32, r *record[K]) KeyStatus {
+	s := KeyStatus{
+		State:   r.state,
+		Since:   q.clock.Time(int64(r.since) * tick),
+		Took:    r.took.duration(),
+		Failure: q.core.failures[slot],
+		Class:   q.core.classes.name(r.class),
+		Cause:   r.cause,
+	}
+	if (r.state == Waiting || r.state == Running) && r.at != never {
+		s.Next = q.clock.Time(r.at)
+	}
+	return s
+}

@@ -1,0 +1,96 @@
+package keyqueue
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// record is all that is known of a key that is not absent. Its size matters: a
+// controller of a million objects that look at something every hour has a
+// million of them.
+type record[K comparable] struct {
+	key K
+	// at orders the heap that holds the record:
+	//
+	//   waiting        when it is due
+	//   paced          when it was due
+	//   queued, again  when it was enqueued, less its head start
+	//   running        when it is due after the run; never if nobody asked
+	at int64
+	// pos is the place in that heap.
+	pos uint32
+	// class is the index of the key's class.
+	class uint32
+	// since is when it came into its state, in ticks.
+	since uint32
+	// took is how long the last run was.
+	took  span
+	state State
+	// cause is what asked for the next run, or for the one under way.
+	cause uint8
+}
+
+// State is what a key is doing. A key that has no state is absent: nothing is
+// kept of it.
+type State uint8
+
+const (
+	// Waiting until a time: for a delayed Add, or to be tried again.
+	Waiting State = iota + 1
+	// Paced: it may be tried again, but the limit of all retries together does
+	// not allow it yet.
+	Paced
+	// Queued until a worker is free.
+	Queued
+	// Running: a worker has it.
+	Running
+	// Again: a worker has it, and it is to run once more.
+	Again
+)
+
+func (s State) String() string {
+	switch s {
+	case Waiting:
+		return "waiting"
+	case Paced:
+		return "paced"
+	case Queued:
+		return "queued"
+	case Running:
+		return "running"
+	case Again:
+		return "running, and again"
+	}
+	return "absent"
+}
+
+// running reports whether a worker has the key.
+func (s State) running() bool { return s == Running || s == Again }
+
+const never = math.MaxInt64
+
+// A tick is the unit of times that are only shown: 4 bytes of them last for eight
+// years.
+const tick = int64(time.Second / 16)
+
+func ticks(ns int64) uint32 { return uint32(min(max(ns, 0)/tick, math.MaxUint32)) }
+
+// span is a duration of microseconds up to a month, with 11 bits of precision: the
+// upper 5 bits are how far the lower 11 are shifted.
+type span uint16
+
+const spanBits = 11
+
+func spanOf(d time.Duration) span {
+	us := uint64(max(d, 0) / time.Microsecond)
+	shift := max(bits.Len64(us)-spanBits, 0)
+	if shift > 31 {
+		return math.MaxUint16
+	}
+	return span(shift<<spanBits | int(us>>shift))
+}
+
+func (s span) duration() time.Duration {
+	return time.Duration(s%(1<<spanBits)) << (s >> spanBits) * time.Microsecond
+}

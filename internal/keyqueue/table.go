@@ -1,0 +1,171 @@
+package keyqueue
+
+import "hash/maphash"
+
+// table finds the slot of a key. It holds no keys: what it answers is compared
+// with the key in the slot. It grows and shrinks a block at a time, so that no
+// operation touches more than two blocks of keys, however many there are.
+//
+// It is a hash table with a directory (Fagin et al., "Extendible hashing", 1979)
+// over blocks with linear probing in Robin Hood order (Celis, 1986): an entry
+// knows its distance from home, so that deleting one needs no hash of the others.
+type table[K comparable] struct {
+	seed maphash.Seed
+	// directory has 1<<depth entries, by the upper bits of a hash; a block whose
+	// own depth is less stands in several.
+	directory []*block
+	depth     uint8
+}
+
+const (
+	blockBits = 9
+	blockSize = 1 << blockBits
+	// fullBlock is how many entries a block has when it is split: the longest
+	// probes are still some ten entries then.
+	fullBlock = blockSize * 7 / 8
+	// emptyBlocks is how many entries two neighbours have when they are merged.
+	emptyBlocks = blockSize / 4
+)
+
+type block struct {
+	slots [blockSize]uint32
+	// far is 0 where there is no entry, and otherwise 1 plus how far the entry is
+	// from the place of its hash.
+	far   [blockSize]uint8
+	used  int
+	depth uint8
+}
+
+func newTable[K comparable]() table[K] {
+	return table[K]{seed: maphash.MakeSeed(), directory: []*block{{}}}
+}
+
+func (t *table[K]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
+
+// of returns the block of a hash, and the home in it.
+func (t *table[K]) of(hash uint64) (*block, uint32) {
+	return t.directory[hash>>(64-t.depth)], uint32(hash) % blockSize
+}
+
+// find returns the slot of a key of that hash, and its place in its block.
+func (t *table[K]) find(hash uint64, key K, records *slab[K]) (slot, place uint32, ok bool) {
+	b, i := t.of(hash)
+	for far := uint8(1); ; far++ {
+		switch {
+		case b.far[i] < far:
+			return 0, 0, false
+		case b.far[i] == far && records.at(b.slots[i]).key == key:
+			return b.slots[i], i, true
+		}
+		i = (i + 1) % blockSize
+	}
+}
+
+// insert adds a slot whose key is not in the table. Splitting reads the keys of
+// a block from records.
+func (t *table[K]) insert(hash uint64, slot uint32, records *slab[K]) {
+	b, home := t.of(hash)
+	for b.used >= fullBlock || !b.place(home, slot) {
+		t.split(b, hash, records)
+		b, home = t.of(hash)
+	}
+}
+
+// place adds an entry, or reports that some entry would be too far from home.
+func (b *block) place(home, slot uint32) bool {
+	// Looked through before anything moves, so that a refusal leaves the block as it was.
+	far, other := uint8(1), uint8(0)
+	for i := home; b.far[i] != 0; i = (i + 1) % blockSize {
+		if b.far[i] < far {
+			other = b.far[i]
+			far = other
+		}
+		if far++; far == 0 {
+			return false
+		}
+	}
+	far = 1
+	for i := home; ; i = (i + 1) % blockSize {
+		if b.far[i] == 0 {
+			b.slots[i], b.far[i] = slot, far
+			b.used++
+			return true
+		}
+		if b.far[i] < far {
+			b.slots[i], slot = slot, b.slots[i]
+			b.far[i], far = far, b.far[i]
+		}
+		far++
+	}
+}
+
+// remove deletes the entry that find returned. Merging reads keys from records.
+func (t *table[K]) remove(hash uint64, place uint32, records *slab[K]) {
+	b, _ := t.of(hash)
+	for {
+		next := (place + 1) % blockSize
+		if b.far[next] <= 1 {
+			break
+		}
+		b.slots[place], b.far[place] = b.slots[next], b.far[next]-1
+		place = next
+	}
+	b.slots[place], b.far[place] = 0, 0
+	b.used--
+	if b.used < emptyBlocks/2 && b.depth > 0 {
+		t.merge(b, hash, records)
+	}
+}
+
+// split makes two blocks of one.
+func (t *table[K]) split(b *block, hash uint64, records *slab[K]) {
+	if b.depth == t.depth {
+		wider := make([]*block, 2*len(t.directory))
+		for i, b := range t.directory {
+			wider[2*i], wider[2*i+1] = b, b
+		}
+		t.directory = wider
+		t.depth++
+	}
+	halves := [2]*block{{depth: b.depth + 1}, {depth: b.depth + 1}}
+	t.stand(halves[0], hash, 0)
+	t.stand(halves[1], hash, 1)
+	t.refile(b, records)
+}
+
+// stand puts b where the directory has the hashes that have the upper bits of
+// hash, except that the last of b's bits is bit.
+func (t *table[K]) stand(b *block, hash uint64, bit int) {
+	wide := 1 << (t.depth - b.depth)
+	first := int(hash>>(64-t.depth)) &^ (2*wide - 1)
+	first += bit * wide
+	for i := first; i < first+wide; i++ {
+		t.directory[i] = b
+	}
+}
+
+// merge makes one block of b and its neighbour, if both are nearly empty.
+func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) {
+	other, _ := t.of(hash ^ 1<<(64-b.depth))
+	if other.depth != b.depth || b.used+other.used > emptyBlocks {
+		return
+	}
+	one := &block{depth: b.depth - 1}
+	wide := 1 << (t.depth - one.depth)
+	first := int(hash>>(64-t.depth)) &^ (wide - 1)
+	for i := first; i < first+wide; i++ {
+		t.directory[i] = one
+	}
+	t.refile(b, records)
+	t.refile(other, records)
+}
+
+// refile puts the entries of a block that is no longer in the directory where
+// they belong.
+func (t *table[K]) refile(b *block, records *slab[K]) {
+	for i, far := range b.far {
+		if far != 0 {
+			t.insert(t.hash(records.at(b.slots[i]).key), b.slots[i], records)
+		}
+	}
+}

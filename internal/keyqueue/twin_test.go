@@ -1,0 +1,298 @@
+package keyqueue
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
+)
+
+var operations = flag.Int("operations", 200_000, "how many random operations are compared with the twin's")
+
+// twin is what the core does, written down naively: every key's state, and a look
+// at all of them for each question.
+type twin struct {
+	keys  map[int]*twinKey
+	stamp int64
+}
+
+type twinKey struct {
+	state    State
+	order    int64         // queued or again
+	due      int64         // waiting or running; never
+	head     time.Duration // of the delayed run
+	failures int
+}
+
+func (w *twin) enqueue(now int64, k *twinKey, head time.Duration) {
+	w.stamp = max(now, w.stamp+1)
+	order := w.stamp - int64(head)
+	switch k.state {
+	case Running:
+		k.state, k.order, k.due, k.head = Again, order, never, 0
+	case Again, Queued:
+		k.order = min(k.order, order)
+	default:
+		k.state, k.order, k.due, k.head = Queued, order, never, 0
+	}
+}
+
+func (w *twin) add(now int64, key int, after, head time.Duration) {
+	k := w.keys[key]
+	if k == nil {
+		k = &twinKey{due: never}
+		w.keys[key] = k
+	}
+	if after <= 0 {
+		w.enqueue(now, k, head)
+		return
+	}
+	if k.state == Queued || k.state == Again {
+		return
+	}
+	if at := now + int64(after); at < k.due {
+		k.due, k.head = at, head
+	}
+	if k.state == 0 {
+		k.state = Waiting
+	}
+}
+
+func (w *twin) advance(now int64) {
+	for {
+		var next *twinKey
+		for _, k := range w.keys {
+			if k.state == Waiting && k.due <= now && (next == nil || k.due < next.due) {
+				next = k
+			}
+		}
+		if next == nil {
+			return
+		}
+		w.enqueue(now, next, next.head)
+	}
+}
+
+func (w *twin) take() (int, bool) {
+	best, found := 0, false
+	for key, k := range w.keys {
+		if k.state == Queued && (!found || k.order < w.keys[best].order) {
+			best, found = key, true
+		}
+	}
+	if found {
+		*w.keys[best] = twinKey{state: Running, due: never, failures: w.keys[best].failures}
+	}
+	return best, found
+}
+
+func (w *twin) finish(now int64, key int, res Result) {
+	k := w.keys[key]
+	if res.Err != nil && !res.Terminal {
+		k.failures++
+	} else {
+		k.failures = 0
+	}
+	if k.state == Again {
+		k.state = Queued
+		return
+	}
+	if (res.Err != nil || res.After > 0) && !res.Terminal && now+int64(res.After) < k.due {
+		k.due, k.head = now+int64(res.After), res.Head
+	}
+	k.state = Waiting
+	if k.due == never {
+		delete(w.keys, key)
+	}
+	w.advance(now)
+}
+
+func (w *twin) cancel(key int) bool {
+	k := w.keys[key]
+	switch {
+	case k == nil:
+		return false
+	case k.state.running():
+		asked := k.state == Again || k.due != never
+		k.state, k.due, k.head = Running, never, 0
+		return asked
+	}
+	delete(w.keys, key)
+	return true
+}
+
+func (w *twin) running() []int {
+	var keys []int
+	for key, k := range w.keys {
+		if k.state.running() {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// TestTheCoreDoesWhatItsNaiveTwinDoes compares them after each of many random
+// operations. What two keys that are due at the same moment do first is nobody's
+// business, so no two are.
+func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
+	seed := testseed.Of(t)
+	r := rand.New(rand.NewPCG(seed, 1))
+	c := core[int]{table: newTable[int](), pace: newPace(0), classes: newClasses[int](0)}
+	w := &twin{keys: map[int]*twinKey{}}
+	var now int64
+	slots := map[int]uint32{}
+	errFailed := fmt.Errorf("failed")
+	keys := 1
+	var steps []string
+	for i := range *operations {
+		if i%1000 == 0 { // a few keys have them meet, many have the table grow and shrink
+			keys = []int{1, 3, 30, 100}[r.IntN(4)]
+		}
+		now += 1 + r.Int64N(int64(time.Second))
+		unique := func(d time.Duration) time.Duration {
+			return time.Duration(later(now, d)/1e6*1e6+int64(i%1e6)) - time.Duration(now)
+		}
+		heads := []time.Duration{0, 0, -30 * time.Second, time.Minute}
+		head := heads[r.IntN(len(heads))]
+		var step string
+		switch op := r.IntN(10); {
+		case op < 3:
+			key := r.IntN(keys)
+			step = fmt.Sprintf("add %d, head %v", key, head)
+			c.add(now, key, AddOptions{Head: head})
+			w.add(now, key, 0, head)
+		case op < 5:
+			key, after := r.IntN(keys), unique(time.Second+rand.N(time.Minute))
+			step = fmt.Sprintf("add %d after %v, head %v", key, after, head)
+			c.add(now, key, AddOptions{After: after, Head: head})
+			w.add(now, key, after, head)
+		case op < 7:
+			step = "take"
+			slot, ok := c.take(now)
+			want, wanted := w.take()
+			if ok != wanted || ok && c.records.at(slot).key != want {
+				t.Fatalf("operation %d: take: %v %v, the twin %v %v\n%v", i, slot, ok, want, wanted, steps)
+			}
+			if ok {
+				slots[want] = slot
+			}
+		case op < 9:
+			running := w.running()
+			if len(running) == 0 {
+				continue
+			}
+			key := running[r.IntN(len(running))]
+			res := Result{Head: head}
+			switch r.IntN(4) {
+			case 1:
+				res.After = unique(time.Second + rand.N(time.Hour))
+			case 2:
+				res.Err, res.After = errFailed, unique(time.Second+rand.N(time.Minute))
+			case 3:
+				res.Err, res.Terminal = errFailed, true
+			}
+			step = fmt.Sprintf("finish %d %+v", key, res)
+			c.finish(now, slots[key], 0, res)
+			w.finish(now, key, res)
+		default:
+			key := r.IntN(keys)
+			step = fmt.Sprintf("cancel %d", key)
+			if got, want := c.cancel(key), w.cancel(key); got != want {
+				t.Fatalf("operation %d: cancel: %v, the twin %v\n%v", i, got, want, steps)
+			}
+		}
+		if c.next() <= now || r.IntN(4) == 0 {
+			c.advance(now)
+			w.advance(now)
+		}
+		steps = append(steps, step)
+		steps = steps[max(0, len(steps)-40):]
+		if err := sameAs(&c, w); err != nil {
+			t.Fatalf("operation %d: %s: %v\n%v", i, step, err, steps)
+		}
+	}
+}
+
+// sameAs compares a core with its twin.
+func sameAs(c *core[int], w *twin) error {
+	if c.records.used != len(w.keys) {
+		return fmt.Errorf("%d records, the twin has %d", c.records.used, len(w.keys))
+	}
+	for key, k := range w.keys {
+		slot, ok := c.slotOf(key)
+		if !ok {
+			return fmt.Errorf("key %d is absent, the twin has %+v", key, *k)
+		}
+		r := c.records.at(slot)
+		at := k.due
+		if k.state == Queued || k.state == Again {
+			at = k.order
+		}
+		if r.state != k.state || r.at != at || c.failures[slot].Count != k.failures || c.heads[slot] != k.head {
+			return fmt.Errorf("key %d is %v at %d, head %v, failures %+v; the twin has %+v",
+				key, r.state, r.at, c.heads[slot], c.failures[slot], *k)
+		}
+	}
+	return nil
+}
+
+// TestTheTableFindsWhatAMapFinds has many keys, of which most are deleted again.
+func TestTheTableFindsWhatAMapFinds(t *testing.T) {
+	seed := testseed.Of(t)
+	r := rand.New(rand.NewPCG(seed, 2))
+	table := newTable[string]()
+	records := &slab[string]{}
+	want := map[string]uint32{}
+	for _, size := range []int{10, 100_000, 100, 20_000, 0} {
+		for len(want) != size {
+			key := fmt.Sprint(r.IntN(200_000))
+			if len(want) > size {
+				for key = range want {
+					break
+				}
+			}
+			hash := table.hash(key)
+			slot, place, ok := table.find(hash, key, records)
+			if known, had := want[key]; ok != had || ok && slot != known {
+				t.Fatalf("%s: slot %d %v, the map has %d %v", key, slot, ok, known, had)
+			}
+			switch {
+			case !ok:
+				slot = records.take()
+				*records.at(slot) = record[string]{key: key}
+				table.insert(hash, slot, records)
+				want[key] = slot
+			case ok && (len(want) > size || r.IntN(3) == 0):
+				table.remove(hash, place, records)
+				records.release(slot)
+				delete(want, key)
+			}
+		}
+		for key, slot := range want {
+			if got, _, ok := table.find(table.hash(key), key, records); !ok || got != slot {
+				t.Fatalf("%d keys: %s: slot %d %v, the map has %d", size, key, got, ok, slot)
+			}
+		}
+		blocks := map[*block]bool{}
+		for _, b := range table.directory {
+			blocks[b] = true
+		}
+		chunks := 0
+		for _, c := range records.chunks {
+			if c != nil {
+				chunks++
+			}
+		}
+		if most := 1 + size*8/blockSize; len(blocks) > most && size < 1000 {
+			t.Errorf("%d keys are in %d blocks, more than %d", size, len(blocks), most)
+		}
+		if size == 0 && chunks > 1 {
+			t.Errorf("without keys there are %d chunks", chunks)
+		}
+	}
+}
