@@ -29,7 +29,7 @@ type classes[K comparable] struct {
 }
 
 type class struct {
-	ready   heap
+	ready   ready
 	running int
 	records int
 	// tag is how far the class is in virtual time without the runs under way,
@@ -90,7 +90,7 @@ func (s *classes[K]) left(i uint32) {
 	}
 	hash := s.table.hash(s.names.at(i).key)
 	_, place, _ := s.table.find(hash, s.names.at(i).key, &s.names)
-	s.table.remove(hash, place, &s.names)
+	s.table.remove(hash, place)
 	s.names.release(i)
 	s.list[i] = class{}
 }
@@ -98,8 +98,8 @@ func (s *classes[K]) left(i uint32) {
 // push enqueues a key in its class.
 func (s *classes[K]) push(records *slab[K], slot uint32, i uint32) {
 	k := &s.list[i]
-	records.push(&k.ready, slot)
-	if s.workers == 0 || len(k.ready.slots) > 1 {
+	records.enqueue(&k.ready, slot)
+	if s.workers == 0 || k.ready.n > 1 {
 		return
 	}
 	if k.running == 0 {
@@ -116,8 +116,8 @@ func (k *class) place() int64 { return k.tag + int64(k.running)*k.mean }
 // remove takes a queued key out of its class.
 func (s *classes[K]) remove(records *slab[K], slot uint32, i uint32) {
 	k := &s.list[i]
-	records.remove(&k.ready, slot)
-	if s.workers == 0 || len(k.ready.slots) > 0 {
+	records.unqueue(&k.ready, slot)
+	if s.workers == 0 || k.ready.n > 0 {
 		return
 	}
 	s.names.remove(&s.contending, i)
@@ -129,10 +129,10 @@ func (s *classes[K]) remove(records *slab[K], slot uint32, i uint32) {
 // pop begins a run of the first key of the class whose turn it is.
 func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
 	if s.workers == 0 {
-		if len(s.list[0].ready.slots) == 0 {
+		if s.list[0].ready.n == 0 {
 			return 0, false
 		}
-		return records.pop(&s.list[0].ready), true
+		return records.dequeue(&s.list[0].ready), true
 	}
 	i, ok := s.next()
 	if !ok {
@@ -141,8 +141,8 @@ func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
 	k := &s.list[i]
 	s.virtual = max(s.virtual, k.place())
 	k.running++
-	slot = records.pop(&k.ready)
-	if len(k.ready.slots) == 0 {
+	slot = records.dequeue(&k.ready)
+	if k.ready.n == 0 {
 		s.names.remove(&s.contending, i)
 	} else {
 		s.names.at(i).at = k.place()
@@ -188,7 +188,7 @@ func (s *classes[K]) finished(i uint32, took time.Duration) {
 	k.mean += (cost - k.mean) / 5
 	s.mean += (cost - s.mean) / 5
 	switch {
-	case len(k.ready.slots) > 0:
+	case k.ready.n > 0:
 		s.names.at(i).at = k.place()
 		s.names.fix(&s.contending, i)
 	case k.running == 0:

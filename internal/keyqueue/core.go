@@ -5,8 +5,8 @@ import "time"
 // core decides what a key does next. It has no lock, no goroutine and no clock:
 // each method is told the time, in nanoseconds that never go back.
 //
-// Invariant: each record is in one heap, by its state: waiting, fresh or tried
-// (Paced), its class's (Queued), none (Running, Again).
+// Invariant: each record is in one heap, by its state: waiting, the pace's
+// line (Paced), its class's (Queued), none (Running, Again).
 type core[K comparable] struct {
 	table   table[K]
 	records slab[K]
@@ -26,6 +26,10 @@ type core[K comparable] struct {
 	stamp   int64
 	queued  int
 	running int
+
+	// forgotten counts the keys since the memory was adjusted to most, the most
+	// records since then.
+	forgotten, most int
 }
 
 // Failure is what is known of a key that failed since it last succeeded.
@@ -77,8 +81,8 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (added, ready bool) {
 		if c.order != nil {
 			c.order.Touch(key)
 		} else if at := c.enqueueTime(now, o.Head); at < r.at {
-			r.at, r.cause = at, o.Cause
-			c.records.fix(&c.classes.list[r.class].ready, slot)
+			r.cause = o.Cause
+			c.records.hurry(&c.classes.list[r.class].ready, slot, at)
 		}
 	default:
 		c.unwait(slot, r)
@@ -143,19 +147,31 @@ func (c *core[K]) insert(hash uint64, key K, class string) uint32 {
 	r := c.records.at(slot)
 	*r = record[K]{key: key, at: never, class: c.classes.of(class)}
 	c.table.insert(hash, slot, &c.records)
+	c.most = max(c.most, c.records.used)
 	return slot
 }
 
 // forget removes a record that is in no heap.
-func (c *core[K]) forget(slot uint32, r *record[K]) {
+func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 	c.drop(slot)
-	delete(c.failures, slot)
-	hash := c.table.hash(r.key)
+	if len(c.failures) > 0 {
+		delete(c.failures, slot)
+	}
 	_, place, _ := c.table.find(hash, r.key, &c.records)
-	c.table.remove(hash, place, &c.records)
+	c.table.remove(hash, place)
 	c.classes.left(r.class)
 	c.records.release(slot)
+	if c.forgotten++; c.forgotten >= shrinkAfter {
+		c.forgotten = 0
+		c.table.shrink(2*c.most+chunkSize, &c.records)
+		c.records.shrink(2*c.most + chunkSize)
+		c.most = c.records.used
+	}
 }
+
+// shrinkAfter is after how many forgotten keys the memory is adjusted to what was
+// needed meanwhile, so that a queue which fills and empties does not allocate.
+const shrinkAfter = 4096
 
 // drop forgets what a delayed run would have had.
 func (c *core[K]) drop(slot uint32) {
@@ -197,7 +213,7 @@ func (c *core[K]) unwait(slot uint32, r *record[K]) {
 	case Waiting:
 		c.records.remove(&c.waiting, slot)
 	case Paced:
-		c.records.remove(c.pace.line(c.failures[slot].Count), slot)
+		c.records.remove(&c.pace.line, slot)
 	}
 }
 
@@ -211,19 +227,17 @@ func (c *core[K]) advance(now int64) (ready int) {
 		}
 		c.records.pop(&c.waiting)
 		if f, failed := c.failures[slot]; failed && !f.exact && c.pace.limited() {
-			r.state, r.since = Paced, ticks(now)
-			c.records.push(c.pace.line(f.Count), slot)
+			c.hold(now, slot, r, f.Count)
 			continue
 		}
 		c.enqueue(now, slot, r, c.heads[slot])
 		ready++
 	}
 	for {
-		line := c.pace.deal(now)
-		if line == nil {
+		slot, ok := c.deal(now)
+		if !ok {
 			return ready
 		}
-		slot := c.records.pop(line)
 		c.enqueue(now, slot, c.records.at(slot), c.heads[slot])
 		ready++
 	}
@@ -296,8 +310,8 @@ type Result struct {
 	Cause uint8
 }
 
-// finish ends a run, and returns how many keys came into the queue.
-func (c *core[K]) finish(now int64, slot uint32, took time.Duration, res Result) (ready int) {
+// finish ends the run of a key of that hash, and returns how many keys came into the queue.
+func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration, res Result) (ready int) {
 	r := c.records.at(slot)
 	c.running--
 	r.took = spanOf(took)
@@ -322,7 +336,7 @@ func (c *core[K]) finish(now int64, slot uint32, took time.Duration, res Result)
 		c.setHead(slot, res.Head)
 	}
 	if r.at == never {
-		c.forget(slot, r)
+		c.forget(hash, slot, r)
 		return 0
 	}
 	c.wait(now, slot, r, r.at)
@@ -332,7 +346,8 @@ func (c *core[K]) finish(now int64, slot uint32, took time.Duration, res Result)
 // cancel forgets a delay, a queued run or a run after the one under way, and
 // reports whether there was one.
 func (c *core[K]) cancel(key K) bool {
-	slot, ok := c.slotOf(key)
+	hash := c.table.hash(key)
+	slot, _, ok := c.table.find(hash, key, &c.records)
 	if !ok {
 		return false
 	}
@@ -352,6 +367,6 @@ func (c *core[K]) cancel(key K) bool {
 	default:
 		c.unwait(slot, r)
 	}
-	c.forget(slot, r)
+	c.forget(hash, slot, r)
 	return true
 }

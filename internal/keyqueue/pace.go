@@ -6,10 +6,10 @@ import (
 )
 
 // pace is the limit of all retries together. Keys that may be tried again stand
-// in one of two lines, in order of the time when they were due: those that failed
-// once, and those that failed again. While both wait they are served in turn, so
-// that neither a key that fails for the first time waits for the many that
-// fail all the time, nor those for ever for new ones.
+// in line by the time when they were due. Every second token goes to the key
+// that failed for the first time last, if there is one: it does not wait for the
+// many that fail all the time. The others go to the first in line, so that none
+// waits for ever.
 type pace struct {
 	rate  float64 // tokens a second; 0: no limit
 	burst float64
@@ -18,9 +18,21 @@ type pace struct {
 	// filled is when tokens was computed.
 	filled int64
 
-	fresh, tried heap
-	triedNext    bool
+	line heap
+	// newest are the keys that failed for the first time last, the latest at the
+	// end; some of them may have left the line.
+	newest  []firstFailure
+	inOrder bool // the next token goes to the first in line
 }
+
+type firstFailure struct {
+	slot uint32
+	due  int64
+}
+
+// mostNewest bounds newest. A first failure that is not among them any more
+// waits in line.
+const mostNewest = 64
 
 // newPace returns a limit of rate retries a second. As many as are due within a
 // tenth of a second may come at once.
@@ -31,36 +43,47 @@ func newPace(rate float64) pace {
 
 func (p *pace) limited() bool { return p.rate > 0 }
 
-// line returns the line of a key with so many failures.
-func (p *pace) line(failures int) *heap {
-	if failures <= 1 {
-		return &p.fresh
+// hold puts a key that is due in line.
+func (c *core[K]) hold(now int64, slot uint32, r *record[K], failures int) {
+	p := &c.pace
+	r.state, r.since = Paced, ticks(now)
+	c.records.push(&p.line, slot)
+	if failures > 1 {
+		return
 	}
-	return &p.tried
+	if len(p.newest) == mostNewest {
+		p.newest = append(p.newest[:0], p.newest[1:]...)
+	}
+	p.newest = append(p.newest, firstFailure{slot, r.at})
 }
 
-// deal returns the line whose first key may go now, or nil.
-func (p *pace) deal(now int64) *heap {
-	if len(p.fresh.slots)+len(p.tried.slots) == 0 {
-		return nil
+// deal takes a key out of the line, if there is a token for it.
+func (c *core[K]) deal(now int64) (slot uint32, ok bool) {
+	p := &c.pace
+	if len(p.line.slots) == 0 {
+		return 0, false
 	}
 	p.tokens = min(p.burst, p.tokens+time.Duration(now-p.filled).Seconds()*p.rate)
 	p.filled = now
 	if p.tokens < 1 {
-		return nil
+		return 0, false
 	}
 	p.tokens--
-	tried := len(p.fresh.slots) == 0 || p.triedNext && len(p.tried.slots) > 0
-	p.triedNext = !tried
-	if tried {
-		return &p.tried
+	p.inOrder = !p.inOrder
+	for !p.inOrder && len(p.newest) > 0 {
+		first := p.newest[len(p.newest)-1]
+		p.newest = p.newest[:len(p.newest)-1]
+		if r := c.records.lookup(first.slot); r != nil && r.state == Paced && r.at == first.due {
+			c.records.remove(&p.line, first.slot)
+			return first.slot, true
+		}
 	}
-	return &p.fresh
+	return c.records.pop(&p.line), true
 }
 
 // next returns when there is a token for a key in line.
 func (p *pace) next() int64 {
-	if len(p.fresh.slots)+len(p.tried.slots) == 0 {
+	if len(p.line.slots) == 0 {
 		return never
 	}
 	missing := max(0, 1-p.tokens)

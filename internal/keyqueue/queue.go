@@ -175,7 +175,7 @@ func (q *Queue[K]) Finish(run Run[K], res Result) {
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.finishLocked(now, run.slot, time.Duration(now-run.began), res)
+	q.finishLocked(now, q.core.table.hash(run.Key), run.slot, time.Duration(now-run.began), res)
 }
 
 // Done ends the run of a key, with success. It does nothing if the key does not
@@ -183,18 +183,19 @@ func (q *Queue[K]) Finish(run Run[K], res Result) {
 func (q *Queue[K]) Done(key K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	slot, ok := q.core.slotOf(key)
+	hash := q.core.table.hash(key)
+	slot, _, ok := q.core.table.find(hash, key, &q.core.records)
 	if !ok || !q.core.records.at(slot).state.running() {
 		return
 	}
-	q.finishLocked(q.clock.Now(), slot, 0, Result{})
+	q.finishLocked(q.clock.Now(), hash, slot, 0, Result{})
 }
 
-func (q *Queue[K]) finishLocked(now int64, slot uint32, took time.Duration, res Result) {
+func (q *Queue[K]) finishLocked(now int64, hash uint64, slot uint32, took time.Duration, res Result) {
 	if q.observer != nil {
 		q.observer.Finished(q.core.records.at(slot).key)
 	}
-	for range q.core.finish(now, slot, took, res) {
+	for range q.core.finish(now, hash, slot, took, res) {
 		q.runnable.Signal()
 	}
 	q.setAlarmLocked(now)
@@ -313,7 +314,7 @@ func (q *Queue[K]) Counts() Counts {
 	c := &q.core
 	return Counts{
 		Waiting: len(c.waiting.slots),
-		Paced:   len(c.pace.fresh.slots) + len(c.pace.tried.slots),
+		Paced:   len(c.pace.line.slots),
 		Queued:  c.lenQueued(),
 		Running: c.running,
 		Failing: len(c.failures),
@@ -351,8 +352,8 @@ func (q *Queue[K]) All() iter.Seq2[K, KeyStatus] {
 				return
 			}
 			if c := q.core.records.chunks[i]; c != nil {
-				for j := range c.records {
-					if r := &c.records[j]; r.state != 0 {
+				for j := range c {
+					if r := &c[j]; r.state != 0 {
 						keys = append(keys, r.key)
 						statuses = append(statuses, q.statusLocked(uint32(i*chunkSize+j), r))
 					}

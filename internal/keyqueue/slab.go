@@ -1,72 +1,87 @@
 package keyqueue
 
-// slab holds records by slot number, in chunks that are given back when they are
-// empty.
+// slab holds records by slot number, in chunks.
 type slab[K comparable] struct {
 	chunks []*chunk[K]
-	// room are the chunks that have a free slot, those without any record among
+	rooms  []room // by chunk
+	// open are the chunks that have a free slot, those without any record among
 	// them; slots are taken from the last.
-	room []uint32
-	used int
+	open []uint32
+	// used counts records, held the chunks that are in memory.
+	used, held int
 }
 
-const (
-	chunkBits = 8
-	chunkSize = 1 << chunkBits
-)
+// chunkSize leaves 8 bytes for the allocator, whose size classes are most often
+// multiples of 256 bytes; see BenchmarkAMillionWaitingKeys.
+const chunkSize = 255
 
-type chunk[K comparable] struct {
-	records [chunkSize]record[K]
-	// free lists the slots of the chunk without a record: the first, and in each
-	// record's pos the next; chunkSize ends it.
-	free uint32
-	used int
-}
+// chunk is records and no more, so that it fills the allocator's size classes.
+type chunk[K comparable] [chunkSize]record[K]
+
+// room is what is free in a chunk: free is the first slot without a record, each
+// such record's pos the next, and chunkSize the end.
+type room struct{ free, used uint32 }
 
 // at returns the record in a slot.
 func (s *slab[K]) at(slot uint32) *record[K] {
-	return &s.chunks[slot>>chunkBits].records[slot%chunkSize]
+	return &s.chunks[slot/chunkSize][slot%chunkSize]
+}
+
+// lookup returns the record in a slot that may have been given back, or nil.
+func (s *slab[K]) lookup(slot uint32) *record[K] {
+	if s.chunks[slot/chunkSize] == nil {
+		return nil
+	}
+	return s.at(slot)
 }
 
 // take returns a slot with an empty record.
 func (s *slab[K]) take() uint32 {
-	if len(s.room) == 0 {
-		s.room = append(s.room, uint32(len(s.chunks)))
+	if len(s.open) == 0 {
+		s.open = append(s.open, uint32(len(s.chunks)))
 		s.chunks = append(s.chunks, nil)
+		s.rooms = append(s.rooms, room{})
 	}
-	n := s.room[len(s.room)-1]
-	c := s.chunks[n]
+	n := s.open[len(s.open)-1]
+	c, room := s.chunks[n], &s.rooms[n]
 	if c == nil {
 		c = &chunk[K]{}
-		for i := range c.records {
-			c.records[i].pos = uint32(i) + 1
+		for i := range c {
+			c[i].pos = uint32(i) + 1
 		}
 		s.chunks[n] = c
+		s.held++
+		room.free = 0
 	}
-	i := c.free
-	c.free = c.records[i].pos
-	c.used++
+	i := room.free
+	room.free = c[i].pos
+	room.used++
 	s.used++
-	if c.used == chunkSize {
-		s.room = s.room[:len(s.room)-1]
+	if room.used == chunkSize {
+		s.open = s.open[:len(s.open)-1]
 	}
-	return n<<chunkBits | i
+	return n*chunkSize + i
 }
 
 // release empties the record in a slot.
 func (s *slab[K]) release(slot uint32) {
-	n, i := slot>>chunkBits, slot%chunkSize
-	c := s.chunks[n]
-	c.records[i] = record[K]{pos: c.free}
-	c.free = i
-	c.used--
+	n, i := slot/chunkSize, slot%chunkSize
+	room := &s.rooms[n]
+	s.chunks[n][i] = record[K]{pos: room.free}
+	room.free = i
+	room.used--
 	s.used--
-	switch {
-	case c.used == chunkSize-1:
-		s.room = append(s.room, n)
-	case c.used == 0 && n != s.room[len(s.room)-1]:
-		// The chunk that the next slots come from stays, so that a queue that
-		// is often empty does not allocate.
-		s.chunks[n] = nil
+	if room.used == chunkSize-1 {
+		s.open = append(s.open, n)
+	}
+}
+
+// shrink gives back empty chunks, as long as there is room for keep records.
+func (s *slab[K]) shrink(keep int) {
+	for n := len(s.chunks) - 1; n >= 0 && (s.held-1)*chunkSize >= keep; n-- {
+		if s.chunks[n] != nil && s.rooms[n].used == 0 {
+			s.chunks[n] = nil
+			s.held--
+		}
 	}
 }

@@ -4,7 +4,7 @@ import "hash/maphash"
 
 // table finds the slot of a key. It holds no keys: what it answers is compared
 // with the key in the slot. It grows and shrinks a block at a time, so that no
-// operation touches more than two blocks of keys, however many there are.
+// operation touches more than some blocks of keys, however many there are.
 //
 // It is a hash table with a directory (Fagin et al., "Extendible hashing", 1979)
 // over blocks with linear probing in Robin Hood order (Celis, 1986): an entry
@@ -15,6 +15,7 @@ type table[K comparable] struct {
 	// own depth is less stands in several.
 	directory []*block
 	depth     uint8
+	blocks    int
 }
 
 const (
@@ -23,8 +24,11 @@ const (
 	// fullBlock is how many entries a block has when it is split: the longest
 	// probes are still some ten entries then.
 	fullBlock = blockSize * 7 / 8
-	// emptyBlocks is how many entries two neighbours have when they are merged.
+	// emptyBlocks is how many entries two neighbours have at most when they are
+	// merged.
 	emptyBlocks = blockSize / 4
+	// mergesAtOnce bounds how long a shrink takes: to some hundred microseconds.
+	mergesAtOnce = 16
 )
 
 type block struct {
@@ -37,7 +41,7 @@ type block struct {
 }
 
 func newTable[K comparable]() table[K] {
-	return table[K]{seed: maphash.MakeSeed(), directory: []*block{{}}}
+	return table[K]{seed: maphash.MakeSeed(), directory: []*block{{}}, blocks: 1}
 }
 
 func (t *table[K]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
@@ -99,8 +103,8 @@ func (b *block) place(home, slot uint32) bool {
 	}
 }
 
-// remove deletes the entry that find returned. Merging reads keys from records.
-func (t *table[K]) remove(hash uint64, place uint32, records *slab[K]) {
+// remove deletes the entry that find returned.
+func (t *table[K]) remove(hash uint64, place uint32) {
 	b, _ := t.of(hash)
 	for {
 		next := (place + 1) % blockSize
@@ -112,8 +116,18 @@ func (t *table[K]) remove(hash uint64, place uint32, records *slab[K]) {
 	}
 	b.slots[place], b.far[place] = 0, 0
 	b.used--
-	if b.used < emptyBlocks/2 && b.depth > 0 {
-		t.merge(b, hash, records)
+}
+
+// shrink merges some blocks, as long as there is room for keep keys.
+func (t *table[K]) shrink(keep int, records *slab[K]) {
+	merged := 0
+	for i := 0; i < len(t.directory) && merged < mergesAtOnce && (t.blocks-1)*fullBlock/2 >= keep; {
+		b := t.directory[i]
+		wide := 1 << (t.depth - b.depth)
+		if b.depth > 0 && t.merge(b, uint64(i)<<(64-t.depth), records) {
+			merged++
+		}
+		i += wide
 	}
 }
 
@@ -130,6 +144,7 @@ func (t *table[K]) split(b *block, hash uint64, records *slab[K]) {
 	halves := [2]*block{{depth: b.depth + 1}, {depth: b.depth + 1}}
 	t.stand(halves[0], hash, 0)
 	t.stand(halves[1], hash, 1)
+	t.blocks++
 	t.refile(b, records)
 }
 
@@ -144,11 +159,12 @@ func (t *table[K]) stand(b *block, hash uint64, bit int) {
 	}
 }
 
-// merge makes one block of b and its neighbour, if both are nearly empty.
-func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) {
+// merge makes one block of b, which has the hash, and its neighbour, if both are
+// nearly empty.
+func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) bool {
 	other, _ := t.of(hash ^ 1<<(64-b.depth))
 	if other.depth != b.depth || b.used+other.used > emptyBlocks {
-		return
+		return false
 	}
 	one := &block{depth: b.depth - 1}
 	wide := 1 << (t.depth - one.depth)
@@ -156,8 +172,10 @@ func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) {
 	for i := first; i < first+wide; i++ {
 		t.directory[i] = one
 	}
+	t.blocks--
 	t.refile(b, records)
 	t.refile(other, records)
+	return true
 }
 
 // refile puts the entries of a block that is no longer in the directory where

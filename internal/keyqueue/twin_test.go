@@ -197,7 +197,7 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 				res.Err, res.Terminal = errFailed, true
 			}
 			step = fmt.Sprintf("finish %d %+v", key, res)
-			c.finish(now, slots[key], 0, res)
+			c.finish(now, c.table.hash(key), slots[key], 0, res)
 			w.finish(now, key, res)
 		default:
 			key := r.IntN(keys)
@@ -268,7 +268,7 @@ func TestTheTableFindsWhatAMapFinds(t *testing.T) {
 				table.insert(hash, slot, records)
 				want[key] = slot
 			case ok && (len(want) > size || r.IntN(3) == 0):
-				table.remove(hash, place, records)
+				table.remove(hash, place)
 				records.release(slot)
 				delete(want, key)
 			}
@@ -278,21 +278,20 @@ func TestTheTableFindsWhatAMapFinds(t *testing.T) {
 				t.Fatalf("%d keys: %s: slot %d %v, the map has %d", size, key, got, ok, slot)
 			}
 		}
+		for before := 0; before != table.blocks; {
+			before = table.blocks
+			table.shrink(size, records)
+		}
+		records.shrink(size)
 		blocks := map[*block]bool{}
 		for _, b := range table.directory {
 			blocks[b] = true
 		}
-		chunks := 0
-		for _, c := range records.chunks {
-			if c != nil {
-				chunks++
-			}
+		if most := 2 + size*8/blockSize; len(blocks) > most || len(blocks) != table.blocks {
+			t.Errorf("%d keys are in %d blocks, more than %d, or not %d", size, len(blocks), most, table.blocks)
 		}
-		if most := 1 + size*8/blockSize; len(blocks) > most && size < 1000 {
-			t.Errorf("%d keys are in %d blocks, more than %d", size, len(blocks), most)
-		}
-		if size == 0 && chunks > 1 {
-			t.Errorf("without keys there are %d chunks", chunks)
+		if size == 0 && records.held > 1 {
+			t.Errorf("without keys there are %d chunks", records.held)
 		}
 	}
 }
