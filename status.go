@@ -10,6 +10,16 @@ import (
 // Phase is what an informer is doing.
 type Phase = reflector.Phase
 
+// The phases.
+const (
+	Starting   = reflector.Starting
+	Listing    = reflector.Listing
+	Streaming  = reflector.Streaming
+	Watching   = reflector.Watching
+	BackingOff = reflector.BackingOff
+	Stopped    = reflector.Stopped
+)
+
 // Status is what is known of an informer at one moment.
 type Status struct {
 	Name string
@@ -37,6 +47,11 @@ type Status struct {
 	// otherwise, said nothing on them for three bookmark intervals; another
 	// watch from the same version followed each at once.
 	SilentWatches uint64
+	// LastContact is when the watch was last heard of, by its begin, an event or a
+	// bookmark; zero before the first. BookmarkInterval is the pace of the
+	// server's bookmarks, and 0 where it sends none: silence means nothing there.
+	LastContact      time.Time
+	BookmarkInterval time.Duration
 	// Quarantined counts keys whose latest version could not be taken in,
 	// Failures the versions that could not, ever; see Informer.Quarantined.
 	Quarantined int

@@ -72,6 +72,9 @@ type Status struct {
 	// longest of the last 16 to 31 intervals. 0 until three were seen; a
 	// silent watch means nothing as long.
 	BookmarkInterval time.Duration
+	// LastContact is when the watch under way, or the last one, was last heard of:
+	// it began, or an event or a bookmark came. Zero before the first.
+	LastContact time.Time
 	// Unreadable is how often something came whose identity could not be
 	// read.
 	Unreadable uint64
@@ -115,6 +118,9 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),
+	}
+	if s.Pulse.Heard != 0 {
+		status.LastContact = r.time(s.Pulse.Heard)
 	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {

@@ -1,0 +1,243 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// Reconciler brings the world closer to what the object under a key asks for. It
+// reads the object itself: a key says that something changed, and not what.
+// Reconcile is called from several goroutines, for one key never twice at once.
+type Reconciler[K comparable] interface {
+	Reconcile(ctx context.Context, key K) (Result, error)
+}
+
+// ReconcilerFunc is a function as a Reconciler.
+type ReconcilerFunc[K comparable] func(ctx context.Context, key K) (Result, error)
+
+// Reconcile calls f.
+func (f ReconcilerFunc[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
+
+// Result says what comes after a run that succeeded. The zero Result is: nothing,
+// until the key is added again. Beside an error it is ignored.
+type Result struct {
+	// After, if positive, has the key run once more then. It replaces all delays
+	// that were asked for before this run began; of those asked for during the
+	// run the earliest counts. A change until then has the key run at once, and
+	// ends the delay.
+	After time.Duration
+	// Head is the head start of that run; see AddOptions.
+	Head time.Duration
+}
+
+// AddOptions say when an added key runs, and with what precedence.
+type AddOptions struct {
+	// After delays the run. If the key waits already the earlier time counts.
+	After time.Duration
+	// Head is a head start: the key is served as if it had been added that much
+	// earlier, or later if it is negative. As keys age alike whatever their head
+	// starts, none starves.
+	Head time.Duration
+}
+
+// Controller runs a Reconciler for keys: those that Watch gets from changes of
+// informers, and those that are added. Make one with New. All methods are safe
+// for concurrent use.
+type Controller[K comparable] struct {
+	opts       Options[K]
+	reconciler Reconciler[K]
+	queue      *keyqueue.Queue[K]
+	hot        *hotKeys[K]
+	counts     counts
+
+	started atomic.Bool
+	// ended is set when no more keys and inputs are taken.
+	ended atomic.Bool
+	// mapFailures counts changes that could not be mapped to keys.
+	mapFailures atomic.Uint64
+
+	mu     sync.Mutex
+	inputs []input // guarded by mu
+	gate   Gate    // guarded by mu
+	// changed is closed, and made anew, when an input is connected or dropped.
+	changed chan struct{} // guarded by mu
+	// runs is what the contexts of runs come from. It is set before there are any.
+	runs context.Context
+}
+
+// New returns a controller that has r reconcile keys. It starts nothing: see Run.
+// The error names everything that is wrong with o.
+func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
+	var missing error
+	if f, isFunc := r.(ReconcilerFunc[K]); r == nil || isFunc && f == nil {
+		missing = errors.New("the reconciler is nil")
+	}
+	o, err := o.withDefaults()
+	if err = errors.Join(missing, err); err != nil {
+		return nil, fmt.Errorf("controller %s: %w", o.Name, err)
+	}
+	queue := keyqueue.Options[K]{Retries: o.Retries}
+	if o.Class != nil {
+		queue.Workers = o.Workers
+	}
+	c := &Controller[K]{
+		opts:       o,
+		reconciler: r,
+		queue:      keyqueue.New(queue),
+		hot:        newHotKeys[K](),
+		changed:    make(chan struct{}),
+		gate:       Gate{Reason: "Run has not been called", Since: time.Now()},
+	}
+	c.queue.Hold(true)
+	return c, nil
+}
+
+// Add has keys run as soon as a worker is free. A key that is added again before
+// its run begins runs once; one that is added during its run, once more. It does
+// not block. After Run has ended, or has begun to stop, it returns an error that
+// wraps ErrStopped.
+func (c *Controller[K]) Add(keys ...K) error { return c.AddWith(AddOptions{}, keys...) }
+
+// AddWith is Add after a delay or with a head start.
+func (c *Controller[K]) AddWith(o AddOptions, keys ...K) error {
+	for _, key := range keys {
+		if err := c.add(key, keyqueue.AddOptions{After: o.After, Head: o.Head}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Controller[K]) add(key K, o keyqueue.AddOptions) error {
+	if c.opts.Class != nil {
+		o.Class = c.opts.Class(key)
+	}
+	if c.ended.Load() || !c.queue.Add(key, o) {
+		return fmt.Errorf("controller %s: add %v: %w", c.opts.Name, key, ErrStopped)
+	}
+	return nil
+}
+
+// Cancel forgets that a key is queued, waits for a delay or for its next try, or
+// is to run again after the run under way. It reports whether there was any of
+// it. It does not end a run.
+func (c *Controller[K]) Cancel(key K) bool { return c.queue.Cancel(key) }
+
+// Run runs keys until ctx ends: once each watched informer has synced, all of its
+// initial objects are in the queue, and the Elector has this replica lead.
+//
+// When ctx ends no further run begins, keys are refused and informers are no
+// longer listened to. Runs under way keep a live context for Options.Drain, after
+// which it is cancelled with ErrDraining; leadership is released after the last of
+// them. If leadership is lost, their contexts are cancelled at once. Run returns
+// when all that it started has ended, so a run that ignores its context holds
+// it up. It may be called once.
+//
+// The error is nil after a stop, a *DrainError if runs had to be cancelled,
+// ErrLeadershipLost, or that of the Elector.
+func (c *Controller[K]) Run(ctx context.Context) error {
+	if c.started.Swap(true) {
+		return fmt.Errorf("controller %s: %w", c.opts.Name, ErrAlreadyRun)
+	}
+	runs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	c.runs = runs
+
+	var workers sync.WaitGroup
+	for range c.opts.Workers {
+		c.startWorker(&workers)
+	}
+	idle := make(chan struct{})
+	led, lost, err := c.lead(ctx)
+	if err == nil {
+		err = c.supervise(ctx, lost)
+	}
+	c.stop()
+	go func() { workers.Wait(); close(idle) }()
+	if errors.Is(err, ErrLeadershipLost) {
+		cancel(ErrLeadershipLost)
+		<-idle
+	} else if drainErr := c.drain(idle, lost, cancel); drainErr != nil {
+		err = errors.Join(err, drainErr)
+	}
+	if led != nil {
+		led.Release()
+	}
+	if err != nil && !errors.As(err, new(*DrainError)) {
+		err = fmt.Errorf("controller %s: %w", c.opts.Name, err)
+	}
+	return err
+}
+
+// lead waits until this replica leads. Without an Elector, and if ctx ended before
+// it led, there is no Leadership and no error.
+func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, error) {
+	if c.opts.Elector == nil {
+		return nil, nil, nil
+	}
+	c.mu.Lock()
+	c.setGateLocked("this replica does not lead")
+	c.mu.Unlock()
+	led, err := c.opts.Elector.Acquire(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("election: %w", err)
+	}
+	return led, led.Lost(), nil
+}
+
+// stop ends feeding, and keeps runs from beginning.
+func (c *Controller[K]) stop() {
+	c.ended.Store(true)
+	c.queue.Stop()
+	c.mu.Lock()
+	inputs := slices.Clone(c.inputs)
+	c.gate = Gate{Reason: "stopped", Since: time.Now()}
+	c.mu.Unlock()
+	for _, in := range inputs {
+		if in.handler != nil {
+			in.handler.Remove()
+		}
+	}
+	for _, in := range inputs {
+		if in.handler != nil {
+			<-in.handler.Done()
+		}
+	}
+}
+
+// drain waits for the runs under way, and cancels those that take too long.
+func (c *Controller[K]) drain(idle, lost <-chan struct{}, cancel context.CancelCauseFunc) error {
+	timer := time.NewTimer(c.opts.Drain)
+	defer timer.Stop()
+	select {
+	case <-idle:
+		return nil
+	case <-lost:
+		cancel(ErrLeadershipLost)
+		<-idle
+		return ErrLeadershipLost
+	case <-timer.C:
+	}
+	err := &DrainError{Controller: c.opts.Name, Drain: c.opts.Drain}
+	for key, s := range c.queue.All() {
+		if s.State == keyqueue.Running || s.State == keyqueue.Again {
+			err.Keys = append(err.Keys, fmt.Sprint(key))
+		}
+	}
+	cancel(ErrDraining)
+	<-idle
+	if len(err.Keys) == 0 {
+		return nil
+	}
+	return err
+}

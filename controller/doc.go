@@ -1,0 +1,44 @@
+// Package controller is the last stage: it runs a function of the program's for
+// each key that something happened to, and again until it succeeds.
+//
+//	pods, deployments := ... // *kinglet.Informer, run by a kinglet.Set
+//	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
+//	controller.Watch(c, deployments, controller.Self)
+//	controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+//	err = c.Run(ctx)
+//
+// # Guarantees
+//
+// With the tests that show them:
+//
+//   - No key runs twice at once, and a change during a run makes exactly one more:
+//     TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange, and those of
+//     internal/keyqueue.
+//   - No key starves, whatever is added, fails or waits: a head start is a time.
+//     TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame.
+//   - No run begins before each watched informer has synced and all of its initial
+//     objects are in the queue: TestNoRunBeginsBeforeAllInputsAreInTheQueue.
+//   - A stop drains: TestAStopDrainsAndThenGivesUpLeadership.
+//   - What fails is tried again, alone: a panic, an error or a timeout of one key
+//     ends nothing else. TestWhatFailsIsTriedAgainAsItAsksFor.
+//
+// # What a key costs
+//
+// A key that has nothing before it costs nothing. One that waits costs some 70
+// bytes with a kinglet.Key in it, beside its strings. Run has one goroutine, and
+// one for each worker.
+//
+// # Delays
+//
+// A key has at most one time before it. A run that begins ends all delays that
+// were asked for before, Result.After sets the only one, a change runs the key at
+// once, and Cancel forgets it. (client-go's queue keeps a delayed Add beside an
+// immediate one: kubernetes/kubernetes#133560.)
+//
+// # Leadership
+//
+// With an Elector informers run and the queue fills from the beginning; runs begin
+// when this replica leads, and leadership goes after the last of them. When it is
+// lost instead, the contexts of all runs end at once: what a run still writes then
+// races the next leader, and only resource versions protect from that.
+package controller

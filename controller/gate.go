@@ -1,0 +1,176 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// Gate says whether runs may begin.
+type Gate struct {
+	// Reason says why they may not, and is empty if they may.
+	Reason string
+	// Since is when that began.
+	Since time.Time
+}
+
+// gateInterval is how often a gate that depends on time is looked at.
+const gateInterval = 500 * time.Millisecond
+
+// supervise lets runs begin, or not, until ctx ends or leadership is lost.
+func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) error {
+	for {
+		wake, changed := c.checkGate()
+		var timer *time.Timer
+		var tick <-chan time.Time
+		if c.opts.MaxStale > 0 || wake != nil {
+			timer = time.NewTimer(gateInterval)
+			tick = timer.C
+		}
+		var err error
+		select {
+		case <-ctx.Done():
+		case <-lost:
+			err = ErrLeadershipLost
+		case <-wake:
+		case <-changed:
+		case <-tick:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// checkGate opens or shuts the gate. It returns what may open it, and what changes
+// it otherwise.
+func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	reason := ""
+	for i := range c.inputs {
+		in := &c.inputs[i]
+		if in.ended() {
+			continue
+		}
+		if in.handler == nil {
+			reason = fmt.Sprintf("%s is about to be watched", in.name)
+			break
+		}
+		if why := in.unsynced(); why != "" {
+			reason, wake = why, in.handler.Synced()
+			break
+		}
+		if why := in.stale(c.opts.MaxStale); why != "" {
+			reason = why
+			break
+		}
+	}
+	c.setGateLocked(reason)
+	return wake, c.changed
+}
+
+// ended reports whether nothing comes from the input any more: the program has
+// removed it.
+func (in *input) ended() bool {
+	if in.handler == nil {
+		return in.failed
+	}
+	select {
+	case <-in.handler.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// unsynced says what the input waits for before its initial objects are in the
+// queue, or nothing.
+func (in *input) unsynced() string {
+	select {
+	case <-in.handler.Synced():
+		return ""
+	default:
+	}
+	s := in.status()
+	switch {
+	case s.Phase == kinglet.Starting:
+		return fmt.Sprintf("the informer of %s has not been run", in.name)
+	case s.Synced:
+		return fmt.Sprintf("the initial objects of %s are being enqueued", in.name)
+	case s.LastError != nil:
+		return fmt.Sprintf("%s has not synced: %v", in.name, s.LastError)
+	}
+	return fmt.Sprintf("%s has not synced: %s, %d objects so far", in.name, s.Phase, s.Received)
+}
+
+// stale says since when the server has not been heard of, if that is too long.
+func (in *input) stale(limit time.Duration) string {
+	if limit == 0 {
+		return ""
+	}
+	s := in.status()
+	if s.Phase == kinglet.Watching && s.BookmarkInterval == 0 {
+		return "" // a quiet watch says nothing
+	}
+	heard := s.LastContact
+	if heard.IsZero() {
+		heard = in.added
+	}
+	silence := time.Since(heard)
+	if silence < limit {
+		return ""
+	}
+	reason := fmt.Sprintf("nothing was heard of %s since %s", in.name, heard.Format(time.RFC3339))
+	if s.LastError != nil {
+		reason += fmt.Sprintf(": %v", s.LastError)
+	}
+	return reason
+}
+
+// setGateLocked shuts the gate for a reason, or opens it.
+func (c *Controller[K]) setGateLocked(reason string) {
+	if c.gate.Reason == reason {
+		return
+	}
+	shut := c.gate.Reason != "" && reason != ""
+	c.gate.Reason = reason
+	if !shut {
+		c.gate.Since = time.Now()
+	}
+	c.queue.Hold(reason != "")
+}
+
+// addInput has the gate wait for an input that is about to be connected, and
+// returns its index.
+func (c *Controller[K]) addInput(in input) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended.Load() {
+		return 0, ErrStopped
+	}
+	c.inputs = append(c.inputs, in)
+	if c.gate.Reason == "" {
+		c.gate = Gate{Reason: fmt.Sprintf("%s is about to be watched", in.name), Since: time.Now()}
+		c.queue.Hold(true)
+	}
+	return len(c.inputs) - 1, nil
+}
+
+// connect gives an input its handler, or notes that it has none. If the controller
+// has stopped in the meantime, the handler ends.
+func (c *Controller[K]) connect(index int, handler registration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.inputs[index].handler, c.inputs[index].failed = handler, handler == nil
+	if handler != nil && c.ended.Load() {
+		handler.Remove()
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}

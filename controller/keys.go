@@ -1,0 +1,157 @@
+package controller
+
+import (
+	"iter"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Self maps a change to the key of the object that changed.
+func Self[T any](c Change[T]) iter.Seq[kinglet.Key] {
+	return func(yield func(kinglet.Key) bool) { yield(c.Key) }
+}
+
+// OwnerOptions say which owner references count.
+type OwnerOptions struct {
+	// ControllerOnly counts the one reference that has controller set.
+	ControllerOnly bool
+	// ClusterScoped says that the owners have no namespace. Otherwise theirs is
+	// that of the object.
+	ClusterScoped bool
+}
+
+// Owner returns a function that maps a change to the keys of the object's owners
+// of a kind, by its owner references; versions do not count. For an update those
+// of both states are returned, so that an owner hears of what leaves it. It
+// takes at most one OwnerOptions.
+func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Change[T]) iter.Seq[kinglet.Key] {
+	var opts OwnerOptions
+	if len(o) > 0 {
+		opts = o[0]
+	}
+	return func(c Change[T]) iter.Seq[kinglet.Key] {
+		return distinct(c, func(obj T, yield func(kinglet.Key) bool) bool {
+			for _, ref := range obj.GetOwnerReferences() {
+				if ref.Kind != kind.Kind || opts.ControllerOnly && (ref.Controller == nil || !*ref.Controller) {
+					continue
+				}
+				if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != kind.Group {
+					continue
+				}
+				key := kinglet.Key{Cluster: c.Key.Cluster, Name: ref.Name}
+				if !opts.ClusterScoped {
+					key.Namespace = obj.GetNamespace()
+				}
+				if !yield(key) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+// ByIndex returns a function that maps a change to the keys of the objects of
+// another informer that its index has under one of the values that the function
+// values returns: from a ConfigMap to the Deployments that mount it, if the index
+// is of what Deployments mount. For an update the values of both states count.
+// The other informer needs a Watch as well, for what enters the index later. A
+// change that cannot be looked up, since there is no such index, is reported as a
+// *MapError.
+func ByIndex[T any, U metav1.Object](of *kinglet.Informer[U], index string, values func(T) iter.Seq[string]) func(Change[T]) iter.Seq[kinglet.Key] {
+	return func(c Change[T]) iter.Seq[kinglet.Key] {
+		return distinct(c, func(obj T, yield func(kinglet.Key) bool) bool {
+			for value := range values(obj) {
+				found, err := of.Store().ByIndex(index, value)
+				if err != nil {
+					panic(err)
+				}
+				for obj := range found {
+					if !yield(kinglet.Key{Cluster: c.Key.Cluster, Namespace: obj.GetNamespace(), Name: obj.GetName()}) {
+						return false
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
+// distinct returns what of returns for the states of a change, each key once.
+func distinct[T any](c Change[T], of func(T, func(kinglet.Key) bool) bool) iter.Seq[kinglet.Key] {
+	return func(yield func(kinglet.Key) bool) {
+		if c.Type != store.Updated || c.Reason == store.Resync {
+			obj := c.New
+			if c.Type == store.Deleted {
+				obj = c.Old
+			}
+			of(obj, yield)
+			return
+		}
+		seen := map[kinglet.Key]bool{}
+		once := func(key kinglet.Key) bool {
+			if seen[key] {
+				return true
+			}
+			seen[key] = true
+			return yield(key)
+		}
+		if of(c.New, once) {
+			of(c.Old, once)
+		}
+	}
+}
+
+// GenerationChanged says that an update matters if it changed metadata.generation,
+// which API servers raise for changes of the spec and not for those of the
+// status. What is added, deleted or resynced matters always.
+func GenerationChanged[T metav1.Object](c Change[T]) bool {
+	return Changed(func(obj T) int64 { return obj.GetGeneration() })(c)
+}
+
+// LabelsChanged says that an update matters if it changed the labels.
+func LabelsChanged[T metav1.Object](c Change[T]) bool {
+	return Changed(func(obj T) map[string]string { return obj.GetLabels() })(c)
+}
+
+// AnnotationsChanged says that an update matters if it changed the annotations.
+func AnnotationsChanged[T metav1.Object](c Change[T]) bool {
+	return Changed(func(obj T) map[string]string { return obj.GetAnnotations() })(c)
+}
+
+// Changed returns a predicate: an update matters if what of returns changed, by
+// reflect.DeepEqual. What is added, deleted or resynced matters always.
+func Changed[T, V any](of func(T) V) func(Change[T]) bool {
+	return func(c Change[T]) bool {
+		return c.Type != store.Updated || c.Reason == store.Resync || !reflect.DeepEqual(of(c.Old), of(c.New))
+	}
+}
+
+// Any returns a predicate: a change matters if it does by one of them.
+func Any[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
+	return func(c Change[T]) bool {
+		for _, p := range predicates {
+			if p(c) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// All returns a predicate: a change matters if it does by all of them.
+func All[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
+	return func(c Change[T]) bool {
+		for _, p := range predicates {
+			if !p(c) {
+				return false
+			}
+		}
+		return true
+	}
+}

@@ -1,0 +1,139 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+)
+
+// Options of a controller. The zero value works.
+type Options[K comparable] struct {
+	// Name is used in errors and Status; "controller" if it is empty.
+	Name string
+	// Workers is how many keys run at once; 1 if it is 0.
+	Workers int
+	// Backoff says how long a key waits after a failure.
+	Backoff Backoff
+	// Retries, if not 0, is how many retries a second there are at most, of all
+	// keys together, dealt fairly among those that fail. Keys after RetryAfter
+	// are not counted.
+	Retries float64
+	// Class, if not nil, is the class of a key, such as its namespace. Classes
+	// with keys in the queue are served by what their runs have cost, and hold
+	// at most their share of the workers while others wait. It is asked when a
+	// key is added, and must always answer the same. Any name is a class.
+	Class func(K) string
+	// Yield is by how much keys of an initial list, of a relist and of a resync
+	// let others go first: 30 s if it is 0, not at all if it is negative. They
+	// are served that much later at most than first in, first out would have it.
+	Yield time.Duration
+	// Timeout of one run, if not 0; the cause of its context is ErrTimeout.
+	Timeout time.Duration
+	// Drain is how long runs may go on after Run's context has ended; 20 s if it
+	// is 0, not at all if it is negative. Their contexts live until then.
+	Drain time.Duration
+	// MaxStale, if not 0, keeps runs from beginning while a watched informer has
+	// had no sign of life from its server for so long. Three intervals between
+	// bookmarks, which are three minutes with kube-apiserver, are the least that
+	// makes sense. A watch without bookmarks is never called stale.
+	MaxStale time.Duration
+	// Elector, if not nil, is asked before the first run. Informers run and the
+	// queue fills meanwhile. See controller/lease.
+	Elector Elector
+	// OnError is told of each run that failed, as a *RunError, and of changes
+	// that could not be mapped to keys, as a *MapError. It is called from the
+	// goroutine that met the error, and should not block. If it is nil, errors
+	// go to slog.Default() as warnings.
+	OnError func(error)
+	// CrashOnPanic has the panic of a run end the process. Otherwise it is an
+	// error like others, a *PanicError.
+	CrashOnPanic bool
+}
+
+// Elector decides which of several replicas runs keys.
+type Elector interface {
+	// Acquire waits until this replica leads or ctx ends.
+	Acquire(ctx context.Context) (Leadership, error)
+}
+
+// Leadership is held from Acquire to Release.
+type Leadership interface {
+	// Lost is closed when somebody else may lead.
+	Lost() <-chan struct{}
+	// Release lets another replica lead at once, and returns when this one has
+	// ended doing what it did to lead. It is called once.
+	Release()
+}
+
+// Backoff is how long a key waits after a failure: a random time up to Base
+// after the first, and up to twice as much after each that follows, but no more
+// than Max. (Full jitter: Brooker, "Exponential Backoff And Jitter", 2015.)
+type Backoff struct {
+	Base time.Duration // 5 ms if 0
+	Max  time.Duration // 1000 s if 0
+}
+
+// Delay returns how long a key waits that has failed so many times.
+func (b Backoff) Delay(failures int) time.Duration {
+	return time.Duration(rand.Int64N(int64(b.bound(failures)))) + 1
+}
+
+func (b Backoff) bound(failures int) time.Duration {
+	d := b.Base
+	for range failures - 1 {
+		if d >= b.Max/2 {
+			return b.Max
+		}
+		d *= 2
+	}
+	return min(d, b.Max)
+}
+
+func (o Options[K]) withDefaults() (Options[K], error) {
+	var errs []error
+	negative := func(name string, d time.Duration) {
+		if d < 0 {
+			errs = append(errs, fmt.Errorf("%s is %v, must not be negative", name, d))
+		}
+	}
+	if o.Name == "" {
+		o.Name = "controller"
+	}
+	if o.Workers < 0 {
+		errs = append(errs, fmt.Errorf("Workers is %d, must not be negative", o.Workers))
+	}
+	o.Workers = max(o.Workers, 1)
+	negative("Backoff.Base", o.Backoff.Base)
+	negative("Backoff.Max", o.Backoff.Max)
+	if o.Backoff.Base == 0 {
+		o.Backoff.Base = 5 * time.Millisecond
+	}
+	if o.Backoff.Max == 0 {
+		o.Backoff.Max = max(1000*time.Second, o.Backoff.Base)
+	}
+	if o.Backoff.Max < o.Backoff.Base {
+		errs = append(errs, fmt.Errorf("Backoff.Max is %v, less than Backoff.Base, %v", o.Backoff.Max, o.Backoff.Base))
+	}
+	if !(o.Retries >= 0) {
+		errs = append(errs, fmt.Errorf("Retries is %v, must not be negative", o.Retries))
+	}
+	negative("Timeout", o.Timeout)
+	negative("MaxStale", o.MaxStale)
+	o.Yield = orDefault(o.Yield, 30*time.Second)
+	o.Drain = orDefault(o.Drain, 20*time.Second)
+	if o.OnError == nil {
+		o.OnError = func(err error) { slog.Default().Warn("controller", "err", err) }
+	}
+	return o, errors.Join(errs...)
+}
+
+// orDefault returns d, the default if it is 0, and 0 if it is negative.
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return max(d, 0)
+}

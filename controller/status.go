@@ -1,0 +1,173 @@
+package controller
+
+import (
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Status is what is known of a controller at one moment.
+type Status[K comparable] struct {
+	Name    string
+	Workers int
+	// Gate says whether runs may begin, and why not.
+	Gate Gate
+	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
+	// ones wait for a delay or for their next try, Paced ones for Options.Retries.
+	Queued, Running, Waiting, Paced int
+	// Failing keys failed when they last ran.
+	Failing int
+	// Succeeded and Failed count runs. Of those that failed, Terminal count the
+	// ones with a Terminal error, Panicked those that panicked and TimedOut those
+	// that took longer than Options.Timeout.
+	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
+	// Unmapped counts changes of informers that could not be mapped to keys; each
+	// was reported as a *MapError.
+	Unmapped uint64
+	// Hot are keys that ran more than ten times within a minute, the hottest
+	// first: often two controllers that undo each other's work, or one that acts
+	// on its own writes.
+	Hot []HotKey[K]
+}
+
+// Status says how the controller is. Its cost does not grow with the number of
+// keys.
+func (c *Controller[K]) Status() Status[K] {
+	n := c.queue.Counts()
+	c.mu.Lock()
+	gate := c.gate
+	c.mu.Unlock()
+	return Status[K]{
+		Name:      c.opts.Name,
+		Workers:   c.opts.Workers,
+		Gate:      gate,
+		Queued:    n.Queued,
+		Running:   n.Running,
+		Waiting:   n.Waiting,
+		Paced:     n.Paced,
+		Failing:   n.Failing,
+		Succeeded: c.counts.succeeded.Load(),
+		Failed:    c.counts.failed.Load(),
+		Terminal:  c.counts.terminal.Load(),
+		Panicked:  c.counts.panicked.Load(),
+		TimedOut:  c.counts.timedOut.Load(),
+		Unmapped:  c.mapFailures.Load(),
+		Hot:       c.hot.list(time.Now(), c.causeName),
+	}
+}
+
+// State is what a key is doing.
+type State = keyqueue.State
+
+// The states. A key without one is absent: nothing is kept of it.
+const (
+	// Waiting for a delay, or for its next try.
+	Waiting = keyqueue.Waiting
+	// Paced: it may be tried again as soon as Options.Retries allows.
+	Paced = keyqueue.Paced
+	// Queued until a worker is free.
+	Queued = keyqueue.Queued
+	// Running.
+	Running = keyqueue.Running
+	// RunningAgain: it runs, and will once more, since it was added meanwhile.
+	RunningAgain = keyqueue.Again
+)
+
+// KeyStatus is what is known of a key.
+type KeyStatus struct {
+	State State
+	// Since is when it came into that state, to a sixteenth of a second.
+	Since time.Time
+	// Next is when it runs, if it waits for a time.
+	Next time.Time
+	// Took is how long its last run was, since it was last absent.
+	Took time.Duration
+	// Failures is how often it failed since it last succeeded, and LastError the
+	// last of their errors.
+	Failures  int
+	LastError error
+	// Class is that of Options.Class.
+	Class string
+	// Cause says what asked for the run that it waits for, or for the one under
+	// way: "add", "retry", "after", or an informer and the reason of the change.
+	Cause string
+}
+
+// Keys iterates over all keys that are not absent, in no order. The queue is
+// locked for some hundreds at a time: a key that changes state meanwhile may be
+// missing or come twice.
+func (c *Controller[K]) Keys() iter.Seq2[K, KeyStatus] {
+	return func(yield func(K, KeyStatus) bool) {
+		for key, s := range c.queue.All() {
+			if !yield(key, c.keyStatus(s)) {
+				return
+			}
+		}
+	}
+}
+
+// Key returns what is known of a key, and false if it is absent.
+func (c *Controller[K]) Key(key K) (KeyStatus, bool) {
+	s, ok := c.queue.Get(key)
+	if !ok {
+		return KeyStatus{}, false
+	}
+	return c.keyStatus(s), true
+}
+
+func (c *Controller[K]) keyStatus(s keyqueue.KeyStatus) KeyStatus {
+	return KeyStatus{
+		State:     s.State,
+		Since:     s.Since,
+		Next:      s.Next,
+		Took:      s.Took,
+		Failures:  s.Failure.Count,
+		LastError: s.Failure.Err,
+		Class:     s.Class,
+		Cause:     c.causeName(s.Cause),
+	}
+}
+
+// A cause is one byte of a key's record: how a run came to be asked for.
+const (
+	causeAdd = iota
+	causeRetry
+	causeAfter
+	// causeInput and what follows are the reasons of the first input's changes,
+	// then of the second's, and so on.
+	causeInput
+	// reasons is how many reasons there are.
+	reasons = uint8(store.Resync) + 1
+	// causeOther stands for the inputs that do not fit.
+	causeOther = 255
+)
+
+// causeOf returns the cause of a change of an input.
+func causeOf(index int, reason store.Reason) uint8 {
+	cause := causeInput + index*int(reasons) + int(reason)
+	return uint8(min(cause, causeOther))
+}
+
+func (c *Controller[K]) causeName(cause uint8) string {
+	switch cause {
+	case causeAdd:
+		return "add"
+	case causeRetry:
+		return "retry"
+	case causeAfter:
+		return "after"
+	case causeOther:
+		return "another informer"
+	}
+	cause -= causeInput
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := "an informer"
+	if i := int(cause / reasons); i < len(c.inputs) {
+		name = c.inputs[i].name
+	}
+	return fmt.Sprintf("%s: %s", name, store.Reason(cause%reasons))
+}

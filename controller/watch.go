@@ -1,0 +1,123 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"runtime/debug"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Change is what a Watch maps to keys.
+type Change[T any] = store.Change[T]
+
+// WatchOptions say which changes of an informer matter. The zero value is all of
+// them.
+type WatchOptions[T any] struct {
+	// If, if not nil, says whether a change matters: see GenerationChanged and
+	// the other predicates.
+	If func(Change[T]) bool
+	// Resync, if not 0, is the period at which each object is mapped again.
+	Resync time.Duration
+}
+
+// Watch has the changes of an informer enqueue keys: those that the function keys
+// returns for a change. See Self, Owner and ByIndex. It takes at most one
+// WatchOptions.
+//
+// It may be called before Run and while it runs. Runs begin only once the
+// informer has synced and all of its initial objects are in the queue. The
+// informer is not run by the controller, and may serve others. The registration
+// ends with Run; Remove ends it earlier.
+func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (*kinglet.Registration[T], error) {
+	switch {
+	case c == nil:
+		return nil, fmt.Errorf("watch: the controller is nil")
+	case i == nil:
+		return nil, fmt.Errorf("controller %s: watch: the informer is nil", c.opts.Name)
+	case keys == nil:
+		return nil, fmt.Errorf("controller %s: watch %s: the function from changes to keys is nil", c.opts.Name, i.Status().Name)
+	case len(o) > 1:
+		return nil, fmt.Errorf("controller %s: watch %s: %d WatchOptions, at most one is allowed", c.opts.Name, i.Status().Name, len(o))
+	}
+	var opts WatchOptions[T]
+	if len(o) == 1 {
+		opts = o[0]
+	}
+	name := i.Status().Name
+	index, err := c.addInput(input{name: name, status: i.Status, added: time.Now()})
+	if err != nil {
+		return nil, fmt.Errorf("controller %s: watch %s: %w", c.opts.Name, name, err)
+	}
+	f := &feed[T, K]{c: c, input: index, name: name, keys: keys, matters: opts.If}
+	r, err := i.AddHandler(kinglet.HandlerFunc[T](f.handle), kinglet.HandlerOptions{Name: "controller " + c.opts.Name, Resync: opts.Resync})
+	if err != nil {
+		c.connect(index, nil)
+		return nil, fmt.Errorf("controller %s: %w", c.opts.Name, err)
+	}
+	c.connect(index, r)
+	return r, nil
+}
+
+// input is a watched informer.
+type input struct {
+	name   string
+	status func() kinglet.Status
+	added  time.Time
+	// handler is nil until the handler is registered.
+	handler registration
+	// failed is set if it could not be registered.
+	failed bool
+}
+
+// registration is a kinglet.Registration of any type.
+type registration interface {
+	Synced() <-chan struct{}
+	Done() <-chan struct{}
+	Remove()
+}
+
+// feed is the handler that maps changes to keys.
+type feed[T any, K comparable] struct {
+	c       *Controller[K]
+	input   int
+	name    string
+	keys    func(Change[T]) iter.Seq[K]
+	matters func(Change[T]) bool
+}
+
+func (f *feed[T, K]) handle(ctx context.Context, changes []Change[T]) {
+	for i := range changes {
+		if ctx.Err() != nil {
+			return
+		}
+		f.add(&changes[i])
+	}
+}
+
+// add enqueues the keys of a change. A panic of the program's functions is
+// reported, and does not reach the changes that follow.
+func (f *feed[T, K]) add(change *Change[T]) {
+	defer func() {
+		if v := recover(); v != nil {
+			f.c.mapFailures.Add(1)
+			f.c.opts.OnError(&MapError{Controller: f.c.opts.Name, Informer: f.name, Key: change.Key, Err: &PanicError{v, debug.Stack()}})
+		}
+	}()
+	if f.matters != nil && !f.matters(*change) {
+		return
+	}
+	o := keyqueue.AddOptions{Cause: causeOf(f.input, change.Reason)}
+	if change.Reason != store.Live {
+		o.Head = -f.c.opts.Yield
+	}
+	for key := range f.keys(*change) {
+		// A key that comes too late is one that the next replica finds in its
+		// initial list.
+		f.c.add(key, o)
+	}
+}

@@ -1,0 +1,103 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// counts are what has come of runs.
+type counts struct {
+	succeeded, failed, terminal, panicked, timedOut atomic.Uint64
+}
+
+// startWorker starts a goroutine that runs keys until the queue is stopped.
+func (c *Controller[K]) startWorker(workers *sync.WaitGroup) {
+	workers.Add(1)
+	go func() {
+		returned := false
+		defer func() {
+			if !returned { // a run ended the goroutine
+				c.startWorker(workers)
+			}
+			workers.Done()
+		}()
+		for {
+			run, ok := c.queue.Take()
+			if !ok {
+				returned = true
+				return
+			}
+			c.runKey(run)
+		}
+	}()
+}
+
+// runKey runs a key and tells the queue what came of it, whatever the program's
+// code does.
+func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
+	ctx := c.runs
+	if c.opts.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	if run.Cause != causeAfter {
+		c.hot.count(time.Now(), run.Key, run.Cause)
+	}
+	var result Result
+	var err error
+	returned := false
+	defer func() {
+		if !returned {
+			// The value is nil after runtime.Goexit, which recover does not stop.
+			value := recover()
+			if value != nil && c.opts.CrashOnPanic {
+				panic(value)
+			}
+			c.counts.panicked.Add(1)
+			err = &PanicError{value, debug.Stack()}
+		}
+		c.finish(ctx, run, result, err)
+	}()
+	result, err = c.reconciler.Reconcile(ctx, run.Key)
+	returned = true
+}
+
+func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result Result, err error) {
+	if err == nil {
+		c.counts.succeeded.Add(1)
+		c.queue.Finish(run, keyqueue.Result{After: result.After, Head: result.Head, Cause: causeAfter})
+		return
+	}
+	if c.ended.Load() && errors.Is(err, context.Canceled) {
+		c.queue.Finish(run, keyqueue.Result{Err: err}) // what it was told to do
+		return
+	}
+	if errors.Is(context.Cause(ctx), ErrTimeout) && errors.Is(err, context.DeadlineExceeded) {
+		c.counts.timedOut.Add(1)
+		err = errors.Join(ErrTimeout, err)
+	}
+	c.counts.failed.Add(1)
+	res := keyqueue.Result{Err: err, Cause: causeRetry}
+	report := &RunError[K]{Controller: c.opts.Name, Key: run.Key, Failures: run.Failures + 1, Err: err}
+	var terminal *terminalError
+	var retry *retryError
+	switch {
+	case errors.As(err, &terminal):
+		c.counts.terminal.Add(1)
+		res.Terminal = true
+	case errors.As(err, &retry):
+		res.After, res.Exact = retry.after, true
+	default:
+		res.After = c.opts.Backoff.Delay(run.Failures + 1)
+	}
+	report.After = res.After
+	c.queue.Finish(run, res)
+	c.opts.OnError(report)
+}
