@@ -47,8 +47,8 @@ type Status struct {
 	// otherwise, said nothing on them for three bookmark intervals; another
 	// watch from the same version followed each at once.
 	SilentWatches uint64
-	// LastContact is when the watch was last heard of, by its begin, an event or a
-	// bookmark; zero before the first. BookmarkInterval is the pace of the
+	// LastContact is when the server was last heard of: a page, an event or a
+	// bookmark came. Zero before the first. BookmarkInterval is the pace of the
 	// server's bookmarks, and 0 where it sends none: silence means nothing there.
 	LastContact      time.Time
 	BookmarkInterval time.Duration

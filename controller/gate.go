@@ -115,7 +115,7 @@ func (in *input) stale(limit time.Duration) string {
 		return ""
 	}
 	s := in.status()
-	if s.Phase == kinglet.Watching && s.BookmarkInterval == 0 {
+	if s.Phase == kinglet.Watching && s.BookmarkInterval == 0 && s.LastError == nil {
 		return "" // a quiet watch says nothing
 	}
 	heard := s.LastContact

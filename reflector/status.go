@@ -72,8 +72,8 @@ type Status struct {
 	// longest of the last 16 to 31 intervals. 0 until three were seen; a
 	// silent watch means nothing as long.
 	BookmarkInterval time.Duration
-	// LastContact is when the watch under way, or the last one, was last heard of:
-	// it began, or an event or a bookmark came. Zero before the first.
+	// LastContact is when the server was last heard of: a page, an event or a
+	// bookmark came. Zero before the first.
 	LastContact time.Time
 	// Unreadable is how often something came whose identity could not be
 	// read.
@@ -119,8 +119,8 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),
 	}
-	if s.Pulse.Heard != 0 {
-		status.LastContact = r.time(s.Pulse.Heard)
+	if s.Contact != 0 {
+		status.LastContact = r.time(s.Contact)
 	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {

@@ -197,6 +197,10 @@ type State struct {
 	Refusals     int
 	RefusedSince Nanos
 
+	// Contact is when the server was last heard of: a page or an event came, which
+	// was no error.
+	Contact Nanos
+
 	Backoff Backoff
 	Heal    Heal
 	Pulse   Pulse
@@ -229,6 +233,9 @@ func (m *Machine) Step(in Input) []Effect {
 		return nil
 	}
 	m.now = max(m.now, in.At)
+	if in.Kind == Page || in.Kind == Event && in.Event != Error {
+		m.Contact = m.now
+	}
 	switch in.Kind {
 	case Start:
 		switch m.Phase {
