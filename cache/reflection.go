@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // reflection is what is in a Reflector's shell: to the shell it is a
@@ -263,8 +264,10 @@ func (r *reflection) failedWith(err error) {
 	}
 }
 
-// onlyAListTells is whether err has the engine list at once.
-func onlyAListTells(err error) bool { return isExpired(err) || apierrors.IsStoreReadError(err) }
+// onlyAListTells is whether err, of a watch, has the engine list at once.
+func onlyAListTells(err error) bool {
+	return isExpired(err) || apierrors.IsStoreReadError(err) || errors.Is(err, source.ErrNoStatus)
+}
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 

@@ -56,12 +56,12 @@
 //
 // The reflector lists again only if the server said that the version is gone
 // (410) or that it cannot read from its storage what follows the version (a
-// StoreReadError, as when a corrupt object was deleted), if the resource itself
-// was gone (404), if what was lost can only be told by a list, or if the server,
-// though it answers, refuses or breaks off the watch at one version three times
-// in a row. Server errors, refused and
-// reset connections, throttling and the ordinary end of a watch lead to another
-// watch from the same version.
+// StoreReadError, as when a corrupt object was deleted), if an Error event has no
+// status, which no server sends, if the resource itself was gone (404), if what
+// was lost can only be told by a list, or if the server, though it answers,
+// refuses or breaks off the watch at one version three times in a row. Server
+// errors, refused and reset connections, throttling and the ordinary end of a
+// watch lead to another watch from the same version.
 //
 // Initial events are streamed (KEP-3157) if the source and server can. A
 // server's refusal is remembered for the life of the reflector, or until the

@@ -47,6 +47,10 @@ func (e *ItemError) Unwrap() error { return e.Err }
 // does not read.
 var ErrEncoding = errors.New("neither JSON nor protobuf")
 
+// ErrNoStatus: an Error event has no Status, so that nothing is known of what
+// went wrong, or of what the watch has missed.
+var ErrNoStatus = errors.New("an Error event without a status")
+
 // KindError says that an object of one kind came where another was due, or an
 // object of another Go type.
 type KindError struct {

@@ -44,6 +44,7 @@ func (e *Event[T]) noObject(got []byte) {
 	t := Unknown
 	if e.Type == Error {
 		t = Error
+		err = fmt.Errorf("%w: no object in it: %s", ErrNoStatus, glimpse(got))
 	}
 	*e = Event[T]{Type: t}
 	e.Err = err

@@ -153,7 +153,7 @@ func otherError(what runtime.Object) error {
 	err := apierrors.FromObject(what)
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		err = fmt.Errorf("unexpected object of type %T, kind %q", what, what.GetObjectKind().GroupVersionKind().Kind)
+		err = fmt.Errorf("%w: unexpected object of type %T, kind %q", ErrNoStatus, what, what.GetObjectKind().GroupVersionKind().Kind)
 	}
 	return fmt.Errorf("the server sent as an error: %w", err)
 }

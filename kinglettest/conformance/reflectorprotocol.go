@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 )
@@ -29,6 +31,7 @@ func reflectorProtocolTests() []test {
 		{sentence: "an expired watch is followed by a list not older than what it has", run: protocolExpiredWatch},
 		{sentence: "an expired list is followed by a consistent one", run: protocolExpiredList},
 		{sentence: "a change that the server cannot read from its storage is followed by a list", run: protocolStoreRead},
+		{sentence: "an Error event without a status is followed by a list", run: protocolNoStatus},
 		{sentence: "a version that is too large is followed by a consistent list", run: protocolTooLarge},
 		{sentence: "pages are fetched until there are no more, and replace once", run: protocolPages},
 		{sentence: "a page that expired is followed by a full list", run: protocolExpiredPage},
@@ -200,6 +203,49 @@ func gone() error {
 
 // A corrupt object is deleted: the server cannot tell its last state, ends the
 // watch with that error, and tells no later watch of the delete.
+// A source that is no server, such as a storage in the same process, may end a
+// watch with an error of its own. What the watch has missed is not known then: a
+// list tells, and a ListAndWatch that was called by hand ends, so that whoever
+// called it knows that there may be a gap.
+func protocolNoStatus(t *testing.T, im Implementation) {
+	for _, object := range []runtime.Object{nil, (*metav1.Status)(nil), pod("ns", "z"), &metav1.List{}} {
+		for _, advanced := range []bool{false, true} {
+			o := listOnly(pod("ns", "a"), pod("ns", "lost"))
+			s := &sink{}
+			r := im.NewReflector(o, &corev1.Pod{}, s, 0)
+			done := make(chan error, 1)
+			stop := running(t, func(ctx context.Context) { done <- r.ListAndWatchWithContext(ctx) })
+			pass(10 * time.Second)
+			want := []string{`list from "102"`, `watch from "103"`}
+			if advanced {
+				o.put(pod("ns", "b"))
+				want = []string{`list from "103"`, `watch from "104"`}
+			}
+			synctest.Wait()
+			o.asked()
+			s.take()
+			o.loseDelete("ns", "lost")
+			o.send(watch.Event{Type: watch.Error, Object: object})
+			synctest.Wait()
+			select {
+			case err := <-done:
+				must(t, err)
+			default:
+				t.Errorf("%T: ListAndWatch goes on", object)
+			}
+			stop()
+			running(t, func(ctx context.Context) { _ = r.ListAndWatchWithContext(ctx) })
+			pass(10 * time.Second)
+			same(t, "requests", inWords(besides("watch-list", o.asked())), want...)
+			if advanced {
+				s.told(t, "replace [ns/a@101 ns/b@103] at 104")
+			} else {
+				s.told(t, "replace [ns/a@101] at 103")
+			}
+		}
+	}
+}
+
 func protocolStoreRead(t *testing.T, im Implementation) {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,

@@ -372,6 +372,7 @@ func relistReason(before *State, in Input, after *State) error {
 	}
 	switch f := in.Failure.Class; {
 	case f == Expired || f == StoreRead || f == NotFound:
+	case in.Kind == Event && in.Event == Error && f == Foreign:
 	case after.Refusals >= refusalsBeforeRelist:
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case in.Kind == Alarm && before.Degraded():

@@ -124,27 +124,30 @@ func (m *Machine) watchEnded() {
 // sent it as an event.
 //
 // The version is given up only when the server says that it is gone, when it
-// cannot read what follows it, or when the resource itself was gone; or when the server, able to answer, turned the
-// watch down or broke it off refusalsBeforeRelist times in a row at that very
-// version. Anything else leads to another watch from where the last one was.
+// cannot read what follows it, or when the resource itself was gone; when an
+// error event has no status, since nothing is known then of what the watch has
+// missed; or when the server, able to answer, turned the watch down or broke it
+// off refusalsBeforeRelist times in a row at that very version. Anything else
+// leads to another watch from where the last one was.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
-	switch f.Class {
-	case Expired, StoreRead:
+	unexplained := streamed && f.Class == Foreign
+	switch {
+	case f.Class == Expired, f.Class == StoreRead, unexplained:
 		m.calm()
 		if !m.Backoff.Hurried {
 			m.report(f) // else the wait does
 		}
 		m.hurry(f)
 		return
-	case NotFound:
+	case f.Class == NotFound:
 		m.vanished()
 		m.wait(f, true)
 		return
-	case Invalid, TooLarge:
+	case f.Class == Invalid, f.Class == TooLarge:
 		m.refused(f)
 		return
-	case Transport, Server, Other, Foreign:
-		if streamed && f.Class != Transport && f.Class != Foreign && !m.Advanced {
+	case f.Class == Transport, f.Class == Server, f.Class == Other, f.Class == Foreign:
+		if streamed && f.Class != Transport && !m.Advanced {
 			m.refused(f)
 			return
 		}
