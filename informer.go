@@ -268,6 +268,7 @@ func (i *Informer[T]) Status() Status {
 		Events:           r.Events,
 		Lists:            r.Lists,
 		Watches:          r.Watches,
+		Probes:           r.Probes,
 		SilentWatches:    r.SilentWatches,
 		LastContact:      r.LastContact,
 		BookmarkInterval: r.BookmarkInterval,

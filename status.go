@@ -43,6 +43,9 @@ type Status struct {
 	Bytes uint64
 	// Events, Lists and Watches count what was received and asked for.
 	Events, Lists, Watches uint64
+	// Probes are requests for one object, sent for the server's version where it
+	// has shown no sign of it for two minutes, before a watch is resumed.
+	Probes uint64
 	// SilentWatches were given up because the server, which sends bookmarks
 	// otherwise, said nothing on them for three bookmark intervals; another
 	// watch from the same version followed each at once.

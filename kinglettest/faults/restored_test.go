@@ -127,6 +127,9 @@ func TestAnIdleInformerAsksForTheServersVersionOnceAWatchAndNeverIfThereAreBookm
 						watches++
 					}
 				}
+				if st := r.inf.Status(); !r.engine.lenient && st.Probes != uint64(probes) {
+					r.errorf("Status has %d probes of %d", st.Probes, probes)
+				}
 				most := watches
 				if writes {
 					most = 0
