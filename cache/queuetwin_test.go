@@ -178,10 +178,10 @@ func (w *queueTwins) waiting() bool {
 
 func testTwins(t *testing.T, make func(t *testing.T, r *rand.Rand, known [2]*things) (theirs, ours Queue)) {
 	silenced(t)
-	for run := range 200 {
-		seed := testseed.Of(t)
-		t.Run(fmt.Sprint(run), func(t *testing.T) {
-			t.Logf("seed %d", seed)
+	first := testseed.Of(t)
+	for run := range uint64(200) {
+		seed := first + run
+		t.Run(fmt.Sprint("-seed ", seed), func(t *testing.T) {
 			w := &queueTwins{t: t, r: rand.New(rand.NewPCG(seed, 1))}
 			for i := range w.known {
 				w.known[i] = &things{map[string]any{}, map[string]bool{}}

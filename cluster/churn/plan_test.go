@@ -1,11 +1,14 @@
 package churn
 
 import (
+	"flag"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 )
+
+var seedFlag = flag.Uint64("seed", 0, "of what is random in the tests; 0: another each time")
 
 // world is what a plan changes, kept naively.
 type world map[string]struct{ replicas, revision int }
@@ -13,8 +16,11 @@ type world map[string]struct{ replicas, revision int }
 // TestOperationsAreLegal carries out a plan's operations in a world that fails
 // now and then and loses deployments, and checks that each makes sense there.
 func TestOperationsAreLegal(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	t.Logf("-seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	opts := Options{Deployments: 7, Replicas: 6, Seed: seed}.withDefaults()
 	p := newPlan(opts)

@@ -3,10 +3,8 @@ package nodes
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -14,9 +12,7 @@ import (
 // TestNoTwoPodsShareAnAddress compares the pool with the list of who has what,
 // through random operations on few pods and fewer addresses.
 func TestNoTwoPodsShareAnAddress(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := newRand(t)
 	pool := newAddressPool()
 	type lease struct {
 		uid  types.UID

@@ -101,9 +101,7 @@ func TestABoundPodRunsAndIsReady(t *testing.T) {
 }
 
 func TestNothingIsReportedTwice(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := newRand(t)
 	for range 2_000 {
 		pod := boundPod(func(p *corev1.Pod) { vary(random, p) })
 		now := testTime

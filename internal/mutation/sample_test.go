@@ -102,7 +102,6 @@ func TestASampleStopsWhenItsTimeIsUsedUp(t *testing.T) {
 
 func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 	seed := testseed.Of(t)
-	t.Log("seed", seed)
 	w := newWorld(t, podKey, Options[pod]{Sample: 10, Seed: seed,
 		Clock: func() time.Time { return time.Time{} }})
 	pods := make([]pod, 1000)
@@ -128,7 +127,6 @@ func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 
 func TestEveryArrivalHasAChance(t *testing.T) {
 	seed := testseed.Of(t)
-	t.Log("seed", seed)
 	const arrivals, places, rounds = 40, 20, 4000
 	s := sample[pod]{max: 2 * places, rand: rand.New(rand.NewPCG(seed, 0))}
 	var held [arrivals]int

@@ -3,14 +3,12 @@ package wire
 import (
 	"encoding/binary"
 	"flag"
-	"math/rand/v2"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-var (
-	trials   = flag.Int("trials", 2_000, "how many trials compare the decoders with the official ones")
-	seedFlag = flag.Uint64("seed", 0, "of what is random; 0: another each time")
-)
+var trials = flag.Int("trials", 2_000, "how many trials compare the decoders with the official ones")
 
 // rigSteps is how many versions a trial has at most.
 const rigSteps = 12
@@ -27,10 +25,7 @@ func trial(seed uint64) (decodings int, err error) {
 }
 
 func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
+	seed := testseed.Of(t)
 	all := 0
 	for i := range *trials {
 		n, err := trial(seed + uint64(i))

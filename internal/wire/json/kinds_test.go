@@ -10,7 +10,6 @@ import (
 	"sort"
 	"sync"
 	"testing"
-	"time"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
@@ -24,22 +23,15 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
-var (
-	objects  = flag.Int("objects", 1, "how many sequences of objects of each kind are compared with the official decoder")
-	seedFlag = flag.Int64("seed", 0, "seed of the random tests; 0: of the time")
-)
+var objects = flag.Int("objects", 1, "how many sequences of objects of each kind are compared with the official decoder")
 
 func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = time.Now().UnixNano()
-	}
-	t.Logf("-seed %d", seed)
-	return rand.New(rand.NewSource(seed))
+	return rand.New(rand.NewSource(int64(testseed.Of(t))))
 }
 
 // kind is one kind of client-go's scheme.

@@ -69,8 +69,7 @@ func disturb(rnd *rand.Rand, raw, other []byte) []byte {
 }
 
 func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
-	t.Logf("-seed %d", *seedFlag)
-	rnd := rand.New(rand.NewSource(*seedFlag))
+	rnd := newRand(t)
 	s := share.NewSession(share.NewTable(0))
 	var other []byte
 	for _, typ := range kinds() {

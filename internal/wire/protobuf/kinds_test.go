@@ -1,7 +1,6 @@
 package protobuf
 
 import (
-	"math/rand"
 	"reflect"
 	"testing"
 
@@ -53,8 +52,7 @@ func (h *history) equal(d decoded) {
 }
 
 func TestObjectsOfEveryKindAreEqualToTheOfficialOnesInAllTheirVersions(t *testing.T) {
-	t.Logf("-seed %d", *seedFlag)
-	rnd := rand.New(rand.NewSource(*seedFlag))
+	rnd := newRand(t)
 	h := &history{t: t, session: share.NewSession(share.NewTable(0))}
 	types := kinds()
 	again := 0
@@ -102,8 +100,7 @@ func TestObjectsOfEveryKindAreEqualToTheOfficialOnesInAllTheirVersions(t *testin
 }
 
 func TestObjectsOfEveryKindWithoutDroppedFieldsAreTheOfficialOnesWithThemCleared(t *testing.T) {
-	t.Logf("-seed %d", *seedFlag)
-	rnd := rand.New(rand.NewSource(*seedFlag))
+	rnd := newRand(t)
 	s := share.NewSession(share.NewTable(0))
 	for _, typ := range kinds() {
 		if !reflect.PointerTo(typ).Implements(reflect.TypeFor[metav1.Object]()) {
@@ -136,8 +133,7 @@ func TestObjectsOfEveryKindWithoutDroppedFieldsAreTheOfficialOnesWithThemCleared
 }
 
 func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
-	t.Logf("-seed %d", *seedFlag)
-	rnd := rand.New(rand.NewSource(*seedFlag))
+	rnd := newRand(t)
 	s := share.NewSession(nil)
 	for _, typ := range kinds() {
 		p := compile(t, typ)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -61,8 +62,7 @@ func alter(r *rand.Rand, p *corev1.Pod) {
 }
 
 func TestEachOfManyVersionsIsTheOfficialOneAndLeavesTheOnesBeforeAlone(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testseed.Of(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))

@@ -15,12 +15,15 @@ import (
 	runtimeserializer "k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-var (
-	objectsFlag = flag.Int("objects", 2, "objects of each kind in the comparison with the official decoder")
-	seedFlag    = flag.Int64("seed", 1, "of what is random")
-)
+var objectsFlag = flag.Int("objects", 2, "objects of each kind in the comparison with the official decoder")
+
+func newRand(t testing.TB) *rand.Rand {
+	return rand.New(rand.NewSource(int64(testseed.Of(t))))
+}
 
 // codec is what gogo generates for each kind.
 type codec interface {

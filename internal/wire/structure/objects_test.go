@@ -20,21 +20,14 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var (
-	objects  = flag.Int("objects", 4, "how many objects of each kind are shared")
-	seedFlag = flag.Int64("seed", 0, "of what is random; 0: of the time")
-)
+var objects = flag.Int("objects", 4, "how many objects of each kind are shared")
 
 func newRand(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = time.Now().UnixNano()
-	}
-	t.Logf("-seed %d", seed)
-	return rand.New(rand.NewSource(seed))
+	return rand.New(rand.NewSource(int64(testseed.Of(t))))
 }
 
 // kinds are the Go types of client-go's scheme.

@@ -8,21 +8,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var (
-	objects  = flag.Int("objects", 3, "how many objects of each kind are decoded")
-	seedFlag = flag.Uint64("seed", 0, "of what is random; 0: another each time")
-)
+var objects = flag.Int("objects", 3, "how many objects of each kind are decoded")
 
 func random(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
+	return rand.New(rand.NewPCG(testseed.Of(t), 0))
 }
 
 func compile(t testing.TB, drop ...string) *Plan {
