@@ -204,7 +204,7 @@ func officialList(body []byte) (*corev1.PodList, error) {
 	if err := u.Unmarshal(body[len(protoMagic):]); err != nil {
 		return nil, err
 	}
-	if u.Kind != "PodList" || u.APIVersion != "v1" {
+	if u.Kind != "PodList" || u.APIVersion != "v1" || u.Raw == nil {
 		return nil, errEnough
 	}
 	return &l, l.Unmarshal(u.Raw)

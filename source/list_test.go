@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -221,6 +222,37 @@ func TestATruncatedListIsAnError(t *testing.T) {
 				src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
 				if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("after %d of %d bytes: %v", cut, len(body), err)
+				}
+			}
+		})
+	}
+}
+
+// TestAListThatEndsTooSoonIsAnErrorWhereverItEnds is about connections whose end
+// is that of the body: nothing else tells that there is more to come. What is
+// taken for a list that ends too soon deletes everything behind its end.
+func TestAListThatEndsTooSoonIsAnErrorWhereverItEnds(t *testing.T) {
+	for _, c := range codecs() {
+		t.Run(c.name, func(t *testing.T) {
+			for _, names := range [][]string{nil, {"a"}, {"a", "b"}} {
+				body := c.object(podList("3", names...))
+				whole := 0
+				for cut := range len(body) + 1 {
+					var got listed[*corev1.Pod]
+					err := fuzzDecoder[*corev1.Pod]().DecodeList(bytes.NewReader(body[:cut]), nil, got.page)
+					switch {
+					case err == nil && (len(got.items) != len(names) || got.version != "3"):
+						t.Errorf("of %d items, %d of %d bytes are a list of %d at %q", len(names), cut, len(body), len(got.items), got.version)
+					case err == nil:
+						whole++
+					case cut == len(body):
+						t.Errorf("%d items: %v", len(names), err)
+					}
+				}
+				// A message in protobuf ends with fields that say nothing of the
+				// list, and JSON with a newline.
+				if whole > 8 {
+					t.Errorf("of %d items, %d beginnings are the whole", len(names), whole)
 				}
 			}
 		})

@@ -54,8 +54,11 @@ func (l *listing[T]) protobuf() error {
 			return err
 		}
 	}
-	if !seen && l.gvk.Empty() {
-		return w.malformed("list", "neither kind nor items")
+	if !seen {
+		// Every list has metadata, so every server sends this field. Where the end
+		// of the connection is that of the body, nothing else tells an empty list
+		// from one that was cut off behind its kind.
+		return w.malformed("list", "no message of the list's own: %w", io.ErrUnexpectedEOF)
 	}
 	return l.finish()
 }
