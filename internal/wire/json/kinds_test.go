@@ -34,7 +34,8 @@ func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewSource(int64(testseed.Of(t))))
 }
 
-// kind is one kind of client-go's scheme.
+// kind is one kind of client-go's scheme. A type that has many, as those of
+// options have one in each group, is there once.
 type kind struct {
 	gvk  schema.GroupVersionKind
 	typ  reflect.Type
@@ -42,16 +43,20 @@ type kind struct {
 }
 
 var compileKinds = sync.OnceValue(func() []kind {
-	var kinds []kind
+	first := map[reflect.Type]kind{}
 	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
-		if gvk.Version == "__internal" {
-			continue
+		if k, ok := first[typ]; gvk.Version != "__internal" && (!ok || gvk.String() < k.gvk.String()) {
+			first[typ] = kind{gvk: gvk, typ: typ}
 		}
+	}
+	var kinds []kind
+	for typ, k := range first {
 		plan, err := Compile(typ, nil)
 		if err != nil {
 			panic(err)
 		}
-		kinds = append(kinds, kind{gvk, typ, plan})
+		k.plan = plan
+		kinds = append(kinds, k)
 	}
 	sort.Slice(kinds, func(i, j int) bool { return kinds[i].gvk.String() < kinds[j].gvk.String() })
 	return kinds

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	mathrand "math/rand"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +18,16 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// kinds are all of client-go's scheme.
+// kinds are all of client-go's scheme; one of each type, for options have the same
+// type in each group.
 func kinds() []schema.GroupVersionKind {
-	var all []schema.GroupVersionKind
-	for gvk := range maps.Keys(scheme.Scheme.AllKnownTypes()) {
-		if gvk.Version != runtime.APIVersionInternal {
-			all = append(all, gvk)
+	first := map[reflect.Type]schema.GroupVersionKind{}
+	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
+		if other, ok := first[typ]; gvk.Version != runtime.APIVersionInternal && (!ok || gvk.String() < other.String()) {
+			first[typ] = gvk
 		}
 	}
+	all := slices.Collect(maps.Values(first))
 	slices.SortFunc(all, func(a, b schema.GroupVersionKind) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
