@@ -1,0 +1,206 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
+)
+
+// How the rig compares what a decoder made with what the official one makes.
+
+// official decodes what a version was decoded from once more.
+func (r *rig) official(h rigVersion) (obj any, err error) {
+	if h.raw == nil {
+		return nil, errors.New("made by hand")
+	}
+	obj = reflect.New(r.subject.typ).Interface()
+	switch u, ok := obj.(*unstructured.Unstructured); {
+	case ok:
+		err = utiljson.Unmarshal(h.raw, &u.Object)
+	case h.proto:
+		err = obj.(unmarshaler).Unmarshal(h.raw)
+	default:
+		err = utiljson.Unmarshal(h.raw, obj)
+	}
+	if err == nil && h.dropped {
+		for _, path := range r.subject.drop {
+			dropField(reflect.ValueOf(obj), strings.Split(path, "."))
+		}
+	}
+	return obj, err
+}
+
+// decode decodes raw by one of the decoders, and compares.
+func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
+	r.note("decoder %d, protobuf %v, last %v, memo %v: %q", which, proto, last.Held, last.Memo != nil, raw)
+	r.decodings++
+	h := rigVersion{raw: raw, proto: proto, dropped: which == 1}
+	var o Object[any]
+	var err error
+	if b := slices.Clone(raw); proto {
+		o, err = r.decoders[which].Protobuf(r.session, b, last)
+		clear(b)
+	} else {
+		var n int
+		b = append(b, ' ')
+		if o, n, err = r.decoders[which].JSON(r.session, b, last); n > 0 {
+			h.raw = raw[:min(n, len(raw))]
+		}
+		clear(b)
+	}
+	if refused := (*scan.ExponentError)(nil); errors.As(err, &refused) {
+		return nil // the official decoder would take hours
+	}
+	want, wantErr := r.official(h)
+	tooLarge := (*json.UnmarshalTypeError)(nil)
+	switch {
+	case err == nil && which == 1 && errors.As(wantErr, &tooLarge):
+		return nil // a number, in what is dropped
+	case err != nil && !proto && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
+		return nil // the official decoder takes null for an object
+	case (err == nil) != (wantErr == nil):
+		return fmt.Errorf("error %v, the official decoder's is %v", err, wantErr)
+	case err != nil:
+		return nil
+	case o.Same && (!last.Held || o.Value != last.Object || o.Memo != last.Memo):
+		return errors.New("the same, and not the last version")
+	}
+	if err := r.named(&o, want, proto); err != nil {
+		return err
+	}
+	if !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
+		return fmt.Errorf("decoded\n%s\nnot\n%s\nfrom %q", spell(o.Value), spell(want), h.raw)
+	}
+	h.object, h.memo = o.Value, o.Memo
+	if !o.Same && r.oneIn(4) {
+		r.name(h.object)
+	}
+	return r.keep(h)
+}
+
+// named gives want the kind that the decoded object has, where that is not
+// the decoder's to choose.
+func (r *rig) named(o *Object[any], want any, proto bool) error {
+	if u, ok := want.(*unstructured.Unstructured); ok {
+		for _, name := range []string{"kind", "apiVersion"} {
+			if v, ok := o.Value.(*unstructured.Unstructured).Object[name]; ok && o.Same && u.Object[name] == nil {
+				u.Object[name] = v
+			}
+		}
+		return nil
+	}
+	tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta")
+	if kind := tm.FieldByName("Kind").String(); !proto && o.Kind != kind {
+		return fmt.Errorf("of kind %q, not %q", o.Kind, kind)
+	}
+	tm.SetZero()
+	if o.Same {
+		tm.Set(reflect.ValueOf(o.Value).Elem().FieldByName("TypeMeta"))
+	}
+	return nil
+}
+
+// name gives an object a kind, as a source may before it hands it on.
+func (r *rig) name(obj any) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if u.Object["kind"] == nil {
+			u.Object["kind"] = "Listed"
+		}
+		return
+	}
+	reflect.ValueOf(obj).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(metav1.TypeMeta{Kind: "Listed"}))
+}
+
+// keep holds an object, and has readers read it.
+func (r *rig) keep(h rigVersion) error {
+	var own []uintptr
+	visitStates(reflect.ValueOf(h.object), func(p uintptr, _ bool) { own = append(own, p) })
+	for _, p := range own {
+		if r.states[p] {
+			return errors.New("hidden state is another object's as well")
+		}
+		r.states[p] = true
+	}
+	touch(reflect.ValueOf(h.object))
+	r.held = append(r.held, h)
+	return nil
+}
+
+// unchanged verifies that an object is what it was when it was decoded, with
+// what readers have written since.
+func (r *rig) unchanged(h rigVersion) error {
+	want, err := r.official(h)
+	if err != nil {
+		return nil // nobody knows what it was
+	}
+	if u, ok := want.(*unstructured.Unstructured); ok {
+		if v, ok := h.object.(*unstructured.Unstructured).Object["kind"]; ok {
+			u.Object["kind"] = v
+		}
+		if v, ok := h.object.(*unstructured.Unstructured).Object["apiVersion"]; ok {
+			u.Object["apiVersion"] = v
+		}
+	} else {
+		reflect.ValueOf(want).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(h.object).Elem().FieldByName("TypeMeta"))
+	}
+	for _, v := range r.held {
+		if v.object == h.object {
+			touch(reflect.ValueOf(want))
+		}
+	}
+	if !state.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
+		return fmt.Errorf("became\n%s\nwas\n%s", spell(h.object), spell(want))
+	}
+	return nil
+}
+
+// shared has the sharer by structure share what a transform may have returned.
+func (r *rig) shared(raw []byte, proto bool) error {
+	h := rigVersion{raw: raw, proto: proto}
+	var objs [2]any
+	byHand := r.oneIn(2) && r.subject.typ != unstructuredType
+	seed := []byte{byte(r.intn(256)), byte(r.intn(256))}
+	for i := range objs {
+		var err error
+		if objs[i], err = r.official(h); err != nil {
+			return nil
+		}
+		if byHand {
+			(&filler{script: newScript(seed)}).byHand(reflect.ValueOf(objs[i]).Elem())
+		}
+	}
+	if byHand {
+		h.raw = nil
+	}
+	obj, want := objs[0], objs[1]
+	last := r.last()
+	r.note("shared by structure, last %v: %q", last.Held, raw)
+	r.decodings++
+	own := map[uintptr]bool{}
+	visitStates(reflect.ValueOf(obj), func(p uintptr, _ bool) { own[p] = true })
+	got := r.structure.Share(obj, last)
+	if !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
+		return fmt.Errorf("shared\n%s\nof\n%s", spell(got), spell(want))
+	}
+	if got == last.Object {
+		return nil
+	}
+	moved := false
+	visitStates(reflect.ValueOf(got), func(p uintptr, quantity bool) { moved = moved || !quantity && !own[p] })
+	if moved {
+		return errors.New("hidden state is not where the transform put it")
+	}
+	h.object = got
+	return r.keep(h)
+}
