@@ -42,7 +42,7 @@ vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
-	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./source ./reflector ./kinglettest/torture
+	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./source ./reflector ./internal/keyqueue ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
@@ -115,12 +115,13 @@ torture:
 
 # The engine broken in one way after the other, each to be caught within 1,000
 # of the same trials, and the decoders, each to be caught by the rig that compares
-# them with the official ones. The tables at the end have the seed, and the symptom.
+# them with the official ones, and the work queue. The tables at the end have the seed, and the symptom.
 .PHONY: mutants
 mutants:
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
 	$(GO) test -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
+	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationIsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for

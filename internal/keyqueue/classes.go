@@ -1,6 +1,10 @@
 package keyqueue
 
-import "time"
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+)
 
 // classes share the workers among classes of keys by start-time fair queueing
 // (Goyal, Vin, Cheng: "Start-time Fair Queueing", 1996): each run moves its class
@@ -163,7 +167,7 @@ func (s *classes[K]) next() (uint32, bool) {
 	full := s.full[:0]
 	for len(s.contending.slots) > 0 {
 		i := s.contending.slots[0]
-		if s.list[i].running < share {
+		if s.list[i].running < share || mutant.On(mutant.HoldWorkers) {
 			chosen = i
 			break
 		}
@@ -182,6 +186,9 @@ func (s *classes[K]) finished(i uint32, took time.Duration) {
 		return
 	}
 	cost := max(int64(took), leastCost)
+	if mutant.On(mutant.ClassesByTurn) {
+		cost = leastCost
+	}
 	k := &s.list[i]
 	k.running--
 	k.tag += cost

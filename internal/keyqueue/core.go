@@ -1,6 +1,10 @@
 package keyqueue
 
-import "time"
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+)
 
 // core decides what a key does next. It has no lock, no goroutine and no clock:
 // each method is told the time, in nanoseconds that never go back.
@@ -71,6 +75,9 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (added, ready bool) {
 	}
 	switch r.state {
 	case Running:
+		if mutant.On(mutant.LoseAdd) {
+			break
+		}
 		c.drop(slot)
 		r.state, r.since, r.cause = Again, ticks(now), o.Cause
 		r.at = c.enqueueTime(now, o.Head)
@@ -105,7 +112,7 @@ func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
 		}
 		r.at = at
 	case Waiting:
-		if at >= r.at {
+		if (at >= r.at) != mutant.On(mutant.LaterWins) {
 			return
 		}
 		r.at = at
@@ -175,13 +182,16 @@ const shrinkAfter = 4096
 
 // drop forgets what a delayed run would have had.
 func (c *core[K]) drop(slot uint32) {
-	if len(c.heads) > 0 {
+	if len(c.heads) > 0 && !mutant.On(mutant.StaleHead) {
 		delete(c.heads, slot)
 	}
 }
 
 func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
 	c.stamp = max(now, c.stamp+1)
+	if mutant.On(mutant.NoHeadStart) {
+		head = 0
+	}
 	return c.stamp - int64(head)
 }
 
@@ -226,6 +236,10 @@ func (c *core[K]) advance(now int64) (ready int) {
 			break
 		}
 		c.records.pop(&c.waiting)
+		if mutant.Ninth(mutant.LoseDue) {
+			c.forget(c.table.hash(r.key), slot, r)
+			continue
+		}
 		if f, failed := c.failures[slot]; failed && !f.exact && c.pace.limited() {
 			c.hold(now, slot, r, f.Count)
 			continue
@@ -323,14 +337,14 @@ func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration
 			c.failures = map[uint32]Failure{}
 		}
 		c.failures[slot] = Failure{Count: c.failures[slot].Count + 1, Err: res.Err, exact: res.Exact}
-	} else if len(c.failures) > 0 {
+	} else if len(c.failures) > 0 && !mutant.On(mutant.KeepFailure) {
 		delete(c.failures, slot)
 	}
 	if r.state == Again {
 		c.toQueue(now, slot, r)
 		return 1
 	}
-	retry := (res.After > 0 || res.Err != nil) && !res.Terminal
+	retry := (res.After > 0 || res.Err != nil) && (!res.Terminal || mutant.On(mutant.RetryTerminal))
 	if at := later(now, max(res.After, 0)); retry && at < r.at {
 		r.at, r.cause = at, res.Cause
 		c.setHead(slot, res.Head)
@@ -365,6 +379,9 @@ func (c *core[K]) cancel(key K) bool {
 		c.queued--
 		c.classes.remove(&c.records, slot, r.class)
 	default:
+		if mutant.On(mutant.KeepCancelled) {
+			return true
+		}
 		c.unwait(slot, r)
 	}
 	c.forget(hash, slot, r)

@@ -3,6 +3,8 @@ package keyqueue
 import (
 	"math"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // pace is the limit of all retries together. Keys that may be tried again stand
@@ -69,7 +71,7 @@ func (c *core[K]) deal(now int64) (slot uint32, ok bool) {
 		return 0, false
 	}
 	p.tokens--
-	p.inOrder = !p.inOrder
+	p.inOrder = !p.inOrder && !mutant.On(mutant.NewestOnly) || mutant.On(mutant.OldestOnly)
 	for !p.inOrder && len(p.newest) > 0 {
 		first := p.newest[len(p.newest)-1]
 		p.newest = p.newest[:len(p.newest)-1]

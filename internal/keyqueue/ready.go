@@ -1,5 +1,7 @@
 package keyqueue
 
+import "github.com/kinglet-go/kinglet/internal/mutant"
+
 // ready has the queued keys of a class in their order. Most keys come in that
 // order, since most have the same head start: those stand in line. Keys that
 // belong before the end of the line are in a heap.
@@ -27,7 +29,7 @@ const (
 func (s *slab[K]) enqueue(q *ready, slot uint32) {
 	r := s.at(slot)
 	q.n++
-	if q.line.first != q.line.next && r.at < q.last {
+	if q.line.first != q.line.next && r.at < q.last && !mutant.On(mutant.OutOfLine) {
 		s.push(&q.heap, slot)
 		return
 	}

@@ -140,7 +140,13 @@ func (w *twin) running() []int {
 // operations. What two keys that are due at the same moment do first is nobody's
 // business, so no two are.
 func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
-	seed := testseed.Of(t)
+	if err := twinTrial(testseed.Of(t), *operations); err != nil {
+		t.Error(err)
+	}
+}
+
+// twinTrial compares a core with a twin after each of so many operations.
+func twinTrial(seed uint64, operations int) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := core[int]{table: newTable[int](), pace: newPace(0), classes: newClasses[int](0)}
 	w := &twin{keys: map[int]*twinKey{}}
@@ -149,7 +155,8 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 	errFailed := fmt.Errorf("failed")
 	keys := 1
 	var steps []string
-	for i := range *operations {
+	upTo := func(d time.Duration) time.Duration { return time.Duration(r.Int64N(int64(d))) }
+	for i := range operations {
 		if i%1000 == 0 { // a few keys have them meet, many have the table grow and shrink
 			keys = []int{1, 3, 30, 100}[r.IntN(4)]
 		}
@@ -167,7 +174,7 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 			c.add(now, key, AddOptions{Head: head})
 			w.add(now, key, 0, head)
 		case op < 5:
-			key, after := r.IntN(keys), unique(time.Second+rand.N(time.Minute))
+			key, after := r.IntN(keys), unique(time.Second+upTo(time.Minute))
 			step = fmt.Sprintf("add %d after %v, head %v", key, after, head)
 			c.add(now, key, AddOptions{After: after, Head: head})
 			w.add(now, key, after, head)
@@ -176,7 +183,7 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 			slot, ok := c.take(now)
 			want, wanted := w.take()
 			if ok != wanted || ok && c.records.at(slot).key != want {
-				t.Fatalf("operation %d: take: %v %v, the twin %v %v\n%v", i, slot, ok, want, wanted, steps)
+				return fmt.Errorf("operation %d: take: %v %v, the twin %v %v\n%v", i, slot, ok, want, wanted, steps)
 			}
 			if ok {
 				slots[want] = slot
@@ -190,9 +197,9 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 			res := Result{Head: head}
 			switch r.IntN(4) {
 			case 1:
-				res.After = unique(time.Second + rand.N(time.Hour))
+				res.After = unique(time.Second + upTo(time.Hour))
 			case 2:
-				res.Err, res.After = errFailed, unique(time.Second+rand.N(time.Minute))
+				res.Err, res.After = errFailed, unique(time.Second+upTo(time.Minute))
 			case 3:
 				res.Err, res.Terminal = errFailed, true
 			}
@@ -203,7 +210,7 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 			key := r.IntN(keys)
 			step = fmt.Sprintf("cancel %d", key)
 			if got, want := c.cancel(key), w.cancel(key); got != want {
-				t.Fatalf("operation %d: cancel: %v, the twin %v\n%v", i, got, want, steps)
+				return fmt.Errorf("operation %d: cancel: %v, the twin %v\n%v", i, got, want, steps)
 			}
 		}
 		if c.next() <= now || r.IntN(4) == 0 {
@@ -213,9 +220,10 @@ func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
 		steps = append(steps, step)
 		steps = steps[max(0, len(steps)-40):]
 		if err := sameAs(&c, w); err != nil {
-			t.Fatalf("operation %d: %s: %v\n%v", i, step, err, steps)
+			return fmt.Errorf("operation %d: %s: %w\n%v", i, step, err, steps)
 		}
 	}
+	return nil
 }
 
 // sameAs compares a core with its twin.

@@ -77,7 +77,8 @@ const (
 	end
 )
 
-// All are the mutations of the engine, without None; Wire and Source have the decoders'.
+// All are the mutations of the engine, without None; Wire and Source have the decoders',
+// Queue the work queue's.
 func All() []Mutation {
 	all := make([]Mutation, 0, end-1)
 	for m := None + 1; m < end; m++ {
@@ -90,6 +91,9 @@ func All() []Mutation {
 func (m Mutation) String() string {
 	if m == VersionsDecide {
 		return "versions decide"
+	}
+	if m >= firstQueue {
+		return m.queueName()
 	}
 	if m >= firstSource {
 		return m.sourceName()

@@ -1,0 +1,23 @@
+//go:build mutants
+
+package keyqueue
+
+import (
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/mutant/mutanttest"
+)
+
+func TestEveryMutationOfTheQueueIsCaught(t *testing.T) {
+	trial := func(seed uint64) error {
+		if err := twinTrial(seed, 3000); err != nil {
+			return err
+		}
+		if err := sharesTrial(seed); err != nil {
+			return err
+		}
+		return paceTrial(seed)
+	}
+	mutanttest.EachIsCaught(t, mutant.Queue(), 100, trial, nil)
+}

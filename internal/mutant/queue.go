@@ -1,0 +1,52 @@
+package mutant
+
+// The mutations of the work queue (internal/keyqueue). Its trials have to notice
+// them, which compare it with its naive twin and look at what classes and retries
+// get.
+const (
+	// LoseAdd forgets a key that is added while it runs.
+	LoseAdd Mutation = firstQueue + iota
+	// LaterWins has the later of two delays count.
+	LaterWins
+	// LoseDue forgets every ninth key that is due.
+	LoseDue
+	// NoHeadStart serves keys in the order in which they came.
+	NoHeadStart
+	// StaleHead gives a run the head start of a delay that has ended.
+	StaleHead
+	// OutOfLine puts a key at the end of the line although it belongs before it.
+	OutOfLine
+	// KeepFailure counts failures from before a success.
+	KeepFailure
+	// RetryTerminal tries again what is not to be.
+	RetryTerminal
+	// KeepCancelled leaves a wait that was cancelled.
+	KeepCancelled
+	// ClassesByTurn serves classes in turn, whatever their runs cost.
+	ClassesByTurn
+	// HoldWorkers lets a class have all workers while others wait.
+	HoldWorkers
+	// NewestOnly deals all tokens to keys that failed for the first time.
+	NewestOnly
+	// OldestOnly deals all tokens in order.
+	OldestOnly
+	endQueue
+)
+
+const firstQueue Mutation = 4000
+
+// Queue are the mutations of the work queue.
+func Queue() []Mutation {
+	var all []Mutation
+	for m := firstQueue; m < endQueue; m++ {
+		all = append(all, m)
+	}
+	return all
+}
+
+func (m Mutation) queueName() string {
+	return [endQueue - firstQueue]string{
+		"lose add", "later wins", "lose due", "no head start", "stale head", "out of line", "keep failure",
+		"retry terminal", "keep cancelled", "classes by turn", "hold workers", "newest only", "oldest only",
+	}[m-firstQueue]
+}
