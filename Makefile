@@ -8,7 +8,7 @@ BIN := $(CURDIR)/bin
 
 # The modules of go.work, then the control plane's, which pins its own
 # Kubernetes and stays outside.
-MODULES := . cmd/kinglet bench interop
+MODULES := . cmd/kinglet bench interop examples
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
 # with the one, and to read it with the other, takes longer than CI may.
@@ -42,6 +42,7 @@ vet:
 	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
+	$(GO) vet -C examples -tags e2e ./...
 	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./source ./reflector ./internal/keyqueue ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
@@ -50,6 +51,7 @@ staticcheck: $(BIN)/staticcheck
 	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
 	$(BIN)/staticcheck -tags e2e ./e2e/...
 	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
+	cd examples && $(BIN)/staticcheck -tags e2e ./...
 	@echo "staticcheck peers"; cd peers && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
@@ -99,6 +101,7 @@ long-cluster: $(BIN)/staticcheck
 e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
 	$(GO) test -p 1 -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 	$(GO) test -C interop -race -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
+	$(GO) test -C examples -race -tags e2e -count=1 -timeout 10m ./... -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults. TORTURE_FOR is for all of
 # them: two parts of five for kinglet, two for its drop-in, one for client-go,
