@@ -1,0 +1,109 @@
+package interop
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+
+	"github.com/kinglet-go/kinglet/controller"
+)
+
+// The work of controller-runtime#3496: a hundred keys that ask to run again a
+// second after each run, of runs that take 12 ms, are 120 % of what one worker can
+// do. Beside them come the 90 keys of an initial list, at low priority.
+const (
+	pollingKeys, initialKeys = 100, 90
+	pollingPeriod            = time.Second
+	runCost                  = 12 * time.Millisecond
+	pollingFor               = 5 * time.Minute
+)
+
+// initialRuns notes when the initial keys have run.
+type initialRuns struct {
+	began time.Time
+	mu    sync.Mutex
+	ended map[string]time.Duration // guarded by mu
+}
+
+// run runs a key, and reports whether it polls.
+func (r *initialRuns) run(key string) (polls bool) {
+	time.Sleep(runCost)
+	if strings.HasPrefix(key, "polling") {
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended[key] = time.Since(r.began)
+	return false
+}
+
+func (r *initialRuns) result() (n int, last time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, d := range r.ended {
+		last = max(last, d)
+	}
+	return len(r.ended), last
+}
+
+// TestInitialKeysAreNotStarvedByKeysThatPoll runs that work on kinglet's controller
+// and on controller-runtime's priority queue.
+func TestInitialKeysAreNotStarvedByKeysThatPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &initialRuns{began: time.Now(), ended: map[string]time.Duration{}}
+		c, err := controller.New(controller.ReconcilerFunc[string](func(_ context.Context, key string) (controller.Result, error) {
+			if r.run(key) {
+				return controller.Result{After: pollingPeriod}, nil
+			}
+			return controller.Result{}, nil
+		}), controller.Options[string]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range initialKeys { // as Watch adds the keys of an initial list
+			_ = c.AddWith(controller.AddOptions{Head: -30 * time.Second}, fmt.Sprintf("initial-%d", i))
+		}
+		for i := range pollingKeys {
+			_ = c.Add(fmt.Sprintf("polling-%d", i))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), pollingFor)
+		defer cancel()
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+		n, last := r.result()
+		fifo := (pollingKeys + initialKeys) * runCost
+		t.Logf("kinglet: %d of %d initial keys ran, the last after %v; first in, first out would be %v", n, initialKeys, last, fifo)
+		if n != initialKeys || last > fifo+30*time.Second+pollingKeys*runCost {
+			t.Errorf("%d initial keys ran, the last after %v", n, last)
+		}
+	})
+
+	synctest.Test(t, func(t *testing.T) {
+		r := &initialRuns{began: time.Now(), ended: map[string]time.Duration{}}
+		q := priorityqueue.New[string]("")
+		for i := range initialKeys { // as controller-runtime adds them
+			q.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(-100)}, fmt.Sprintf("initial-%d", i))
+		}
+		for i := range pollingKeys {
+			q.AddWithOpts(priorityqueue.AddOpts{}, fmt.Sprintf("polling-%d", i))
+		}
+		for time.Since(r.began) < pollingFor {
+			key, priority, _ := q.GetWithPriority()
+			if r.run(key) {
+				q.AddWithOpts(priorityqueue.AddOpts{After: pollingPeriod, Priority: ptr.To(priority)}, key)
+			}
+			q.Done(key)
+		}
+		q.ShutDown()
+		n, last := r.result()
+		t.Logf("controller-runtime: %d of %d initial keys ran, the last after %v", n, initialKeys, last)
+	})
+}
