@@ -66,9 +66,9 @@
 // Initial events are streamed (KEP-3157) if the source and server can. A
 // server's refusal is remembered for the life of the reflector, or until the
 // resource was gone in between, since another server may be behind it then. A
-// stream that makes no progress for Options.InitialEventsProgress, or whose
-// bookmarks do not mark the end, is left for a paged list, and tried again with
-// a list that is due an hour or more later.
+// stream that makes no progress for Options.InitialEventsProgress is left for a
+// paged list, and tried again with a list that is due an hour or more later.
+// Bookmarks that do not mark the end are no progress.
 //
 // # Restored backups
 //

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 )
@@ -38,6 +36,7 @@ func reflectorProtocolTests() []test {
 		{sentence: "too many requests, and refused connections, are waited out without a list", run: protocolRetriable},
 		{sentence: "internal errors of a watch are waited out as long as asked for", run: protocolInternalErrors},
 		{sentence: "a watch-list that breaks off replaces nothing", run: protocolBrokenWatchList},
+		{sentence: "a bookmark that does not mark the end of a watch-list ends nothing", run: protocolOtherBookmark},
 		{sentence: "failures are asked about less and less often", run: protocolBackoff},
 		{sentence: "watches that end at once are not asked for in a loop", run: protocolVeryShortWatch},
 		{sentence: "a source that says it knows no watch-list is not asked for one", run: protocolNoWatchListSemantics},
@@ -203,49 +202,6 @@ func gone() error {
 
 // A corrupt object is deleted: the server cannot tell its last state, ends the
 // watch with that error, and tells no later watch of the delete.
-// A source that is no server, such as a storage in the same process, may end a
-// watch with an error of its own. What the watch has missed is not known then: a
-// list tells, and a ListAndWatch that was called by hand ends, so that whoever
-// called it knows that there may be a gap.
-func protocolNoStatus(t *testing.T, im Implementation) {
-	for _, object := range []runtime.Object{nil, (*metav1.Status)(nil), pod("ns", "z"), &metav1.List{}} {
-		for _, advanced := range []bool{false, true} {
-			o := listOnly(pod("ns", "a"), pod("ns", "lost"))
-			s := &sink{}
-			r := im.NewReflector(o, &corev1.Pod{}, s, 0)
-			done := make(chan error, 1)
-			stop := running(t, func(ctx context.Context) { done <- r.ListAndWatchWithContext(ctx) })
-			pass(10 * time.Second)
-			want := []string{`list from "102"`, `watch from "103"`}
-			if advanced {
-				o.put(pod("ns", "b"))
-				want = []string{`list from "103"`, `watch from "104"`}
-			}
-			synctest.Wait()
-			o.asked()
-			s.take()
-			o.loseDelete("ns", "lost")
-			o.send(watch.Event{Type: watch.Error, Object: object})
-			synctest.Wait()
-			select {
-			case err := <-done:
-				must(t, err)
-			default:
-				t.Errorf("%T: ListAndWatch goes on", object)
-			}
-			stop()
-			running(t, func(ctx context.Context) { _ = r.ListAndWatchWithContext(ctx) })
-			pass(10 * time.Second)
-			same(t, "requests", inWords(besides("watch-list", o.asked())), want...)
-			if advanced {
-				s.told(t, "replace [ns/a@101 ns/b@103] at 104")
-			} else {
-				s.told(t, "replace [ns/a@101] at 103")
-			}
-		}
-	}
-}
-
 func protocolStoreRead(t *testing.T, im Implementation) {
 	status := metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Reason: metav1.StatusReasonStoreReadError,

@@ -40,24 +40,18 @@ func (m *Machine) initial(in *Input) {
 		m.List.Received++
 		m.stageEvent(in, Stage)
 	case Modified, Deleted:
-		// A server that is catching up sends these before the end, too. One
-		// that knows nothing of initial events sends them for ever, so they
-		// are no sign of progress.
+		// A server that is catching up sends these before the end, too.
 		m.Counts.Events++
 		kind := Restage
 		if in.Event == Deleted {
 			kind = Unstage
 		}
 		m.stageEvent(in, kind)
-		if m.now-m.List.At >= m.config.InitialEventsProgress {
-			m.withhold(NoInitialEventsEnd)
-		}
+		m.noProgress()
 	case Bookmark:
 		m.Counts.Bookmarks++
 		if !in.InitialEventsEnd {
-			// The end comes with the first bookmark, or the server does not
-			// know of it.
-			m.withhold(NoInitialEventsEnd)
+			m.noProgress()
 			return
 		}
 		m.List.Version = in.Version
@@ -73,6 +67,14 @@ func (m *Machine) initial(in *Input) {
 			return
 		}
 		m.lostInList(in.Failure, 1)
+	}
+}
+
+// noProgress handles an event that is no initial one, nor their end. A server
+// that knows nothing of initial events sends such events for ever.
+func (m *Machine) noProgress() {
+	if m.now-m.List.At >= m.config.InitialEventsProgress {
+		m.withhold(NoInitialEventsEnd)
 	}
 }
 
