@@ -4,8 +4,6 @@ package conformance
 
 import (
 	"context"
-	"reflect"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -202,25 +200,4 @@ type ControllerConfig struct {
 	WatchErrorHandlerWithContext kc.WatchErrorHandlerWithContext
 	WatchListPageSize            int64
 	RetryOnError                 bool
-}
-
-// missing names those of the wanted functions that are nil. A name that ends
-// in a star stands for every field that begins so.
-func (im Implementation) missing(wanted []string) []string {
-	var names []string
-	v := reflect.ValueOf(im)
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		if v.Field(i).Kind() != reflect.Func || !v.Field(i).IsNil() || field.Tag.Get("conformance") == "optional" {
-			continue
-		}
-		for _, w := range wanted {
-			prefix, all := strings.CutSuffix(w, "*")
-			if field.Name == w || all && strings.HasPrefix(field.Name, prefix) {
-				names = append(names, field.Name)
-				break
-			}
-		}
-	}
-	return names
 }

@@ -3,13 +3,12 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/kinglet-go/kinglet/kinglettest/conformance/internal/suite"
 )
 
 // Behaviour says which side of the [Differences] is expected.
@@ -17,9 +16,9 @@ type Behaviour int
 
 const (
 	// RightBehaviour expects what should be, which is what kinglet does.
-	RightBehaviour Behaviour = iota
+	RightBehaviour = Behaviour(suite.RightBehaviour)
 	// ClientGoBehaviour expects what client-go v0.37.2 does.
-	ClientGoBehaviour
+	ClientGoBehaviour = Behaviour(suite.ReferenceBehaviour)
 )
 
 // Options say what Run expects. The zero value expects what is right.
@@ -39,29 +38,26 @@ func Run(t *testing.T, im Implementation, opts Options) {
 	restore := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{reports.take}
 	t.Cleanup(func() { utilruntime.ErrorHandlers = restore })
+	contract().Run(t, im, suite.Behaviour(opts.Expect), opts.Rows)
+}
+
+// contract is the suite, in the terms of what runs it.
+func contract() suite.Suite[Implementation] {
+	s := suite.Suite[Implementation]{Name: func(im Implementation) string { return im.Name }}
 	for _, r := range rows() {
-		if len(opts.Rows) > 0 && !slices.Contains(opts.Rows, r.id) {
-			continue
+		row := suite.Row[Implementation]{ID: r.id, Needs: r.needs}
+		for _, c := range r.tests {
+			row.Tests = append(row.Tests, suite.Test[Implementation]{Sentence: c.sentence, Run: c.run, Real: c.real, Only: c.only})
 		}
-		t.Run(r.id, func(t *testing.T) {
-			if missing := im.missing(r.needs); len(missing) > 0 {
-				t.Fatalf("%s lacks what row %q is about: %s", im.Name, r.id, strings.Join(missing, ", "))
-			}
-			for _, test := range r.tests {
-				if test.only == nil || test.only(im) {
-					t.Run(test.sentence, func(t *testing.T) { test.start(t, im) })
-				}
-			}
+		s.Rows = append(s.Rows, row)
+	}
+	for _, d := range differences() {
+		s.Differences = append(s.Differences, suite.Difference[Implementation]{
+			ID: d.ID, Situation: d.Situation, Reference: d.ClientGo, Right: d.Right, Source: d.Source,
+			Outcome: d.outcome, WeakOutcome: d.weak, RightOutcome: d.right, Real: d.real,
 		})
 	}
-	if len(opts.Rows) > 0 {
-		return
-	}
-	t.Run("differences", func(t *testing.T) {
-		for _, d := range differences() {
-			t.Run(d.ID, func(t *testing.T) { d.check(t, im, opts.Expect) })
-		}
-	})
+	return s
 }
 
 // Row is a group of names of the surface, and what is tested about them.
@@ -118,14 +114,6 @@ type test struct {
 	run      func(*testing.T, Implementation)
 	real     bool
 	only     func(Implementation) bool
-}
-
-func (c test) start(t *testing.T, im Implementation) {
-	if c.real {
-		c.run(t, im)
-		return
-	}
-	synctest.Test(t, func(t *testing.T) { c.run(t, im) })
 }
 
 // reports collects what is reported to the process-wide error handlers.

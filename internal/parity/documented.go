@@ -1,0 +1,35 @@
+package parity
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Documented fails the test where the list of differences in doc.go is not
+// want, which begins with "//   - When " and ends before next, the line that
+// follows the list. With rewrite it writes the list instead.
+func Documented(t *testing.T, want, next string, rewrite bool) {
+	t.Helper()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin = "//   - When "
+	end := "//\n" + next + "\n"
+	before, rest, found := strings.Cut(string(text), begin)
+	list, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("doc.go has no list between %q and %q", begin, end)
+	}
+	if begin+list == want {
+		return
+	}
+	if rewrite {
+		if err := os.WriteFile("doc.go", []byte(before+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("doc.go lists other differences; go test -run Differences -args -rewrite writes them. It should have:\n%s", want)
+}

@@ -1,0 +1,164 @@
+// Package suite runs a contract as a test suite over an implementation of it.
+// The implementation is a struct of functions, its type a parameter: see
+// packages conformance and conformance/queues.
+package suite
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+// Behaviour says which side of the differences is expected.
+type Behaviour int
+
+const (
+	// RightBehaviour expects what should be.
+	RightBehaviour Behaviour = iota
+	// ReferenceBehaviour expects what the reference does.
+	ReferenceBehaviour
+)
+
+// Suite is a contract of implementations of type I.
+type Suite[I any] struct {
+	// Name returns an implementation's name, for failures.
+	Name        func(I) string
+	Rows        []Row[I]
+	Differences []Difference[I]
+}
+
+// Row is a group of tests, and the fields of I that they need; see missing.
+type Row[I any] struct {
+	ID    string
+	Needs []string
+	Tests []Test[I]
+}
+
+// Test is one sentence of the contract. A Real test runs in real time, the
+// others in a bubble. Where Only is set, the test is of those implementations
+// alone.
+type Test[I any] struct {
+	Sentence string
+	Run      func(*testing.T, I)
+	Real     bool
+	Only     func(I) bool
+}
+
+// Difference is a scenario in which the reference is wrong or weak.
+type Difference[I any] struct {
+	// ID names the difference, and its subtest.
+	ID string
+	// Situation, Reference and Right are for people: what happens, what the
+	// reference makes of it, and what should come of it. Source is where the
+	// weakness is reported or described.
+	Situation, Reference, Right, Source string
+	// Outcome plays the scenario and puts into words what came of it. It is one
+	// of WeakOutcome and RightOutcome.
+	Outcome                   func(*testing.T, I) string
+	WeakOutcome, RightOutcome string
+	Real                      bool
+}
+
+// Run runs a subtest for each row, or for those named, and one for the
+// differences if no row is named; and in each of them one for each sentence.
+func (s Suite[I]) Run(t *testing.T, im I, expect Behaviour, rows []string) {
+	for _, r := range s.Rows {
+		if len(rows) > 0 && !slices.Contains(rows, r.ID) {
+			continue
+		}
+		t.Run(r.ID, func(t *testing.T) {
+			if missing := missing(im, r.Needs); len(missing) > 0 {
+				t.Fatalf("%s lacks what row %q is about: %s", s.Name(im), r.ID, strings.Join(missing, ", "))
+			}
+			for _, test := range r.Tests {
+				if test.Only == nil || test.Only(im) {
+					t.Run(test.Sentence, func(t *testing.T) { start(t, test.Real, func(t *testing.T) { test.Run(t, im) }) })
+				}
+			}
+		})
+	}
+	if len(rows) > 0 {
+		return
+	}
+	t.Run("differences", func(t *testing.T) {
+		for _, d := range s.Differences {
+			t.Run(d.ID, func(t *testing.T) {
+				want := d.RightOutcome
+				if expect == ReferenceBehaviour {
+					want = d.WeakOutcome
+				}
+				start(t, d.Real, func(t *testing.T) {
+					if got := d.Outcome(t, im); got != want {
+						t.Errorf("%s: %s\n got: %s\nwant: %s", s.Name(im), d.Situation, got, want)
+					}
+				})
+			})
+		}
+	})
+}
+
+// start runs a test in real time or in a bubble.
+func start(t *testing.T, real bool, run func(*testing.T)) {
+	if real {
+		run(t)
+		return
+	}
+	synctest.Test(t, run)
+}
+
+// missing names those of the wanted functions that are nil. A name that ends in
+// a star stands for every field that begins so. Fields with the tag
+// conformance:"optional" are never missing.
+func missing(im any, wanted []string) []string {
+	var names []string
+	v := reflect.ValueOf(im)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if v.Field(i).Kind() != reflect.Func || !v.Field(i).IsNil() || field.Tag.Get("conformance") == "optional" {
+			continue
+		}
+		for _, w := range wanted {
+			prefix, all := strings.CutSuffix(w, "*")
+			if field.Name == w || all && strings.HasPrefix(field.Name, prefix) {
+				names = append(names, field.Name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// Table renders the differences as a table in Markdown, under a heading of its
+// columns.
+func (s Suite[I]) Table() string {
+	var b strings.Builder
+	b.WriteString("| when | client-go | here | source |\n| --- | --- | --- | --- |\n")
+	for _, d := range s.Differences {
+		b.WriteString("| " + d.Situation + " | " + d.Reference + " | " + d.Right + " | " + d.Source + " |\n")
+	}
+	return b.String()
+}
+
+// Doc renders the differences for a doc comment: a list, of which godoc makes
+// one, with lines of at most 80 columns that begin with "//".
+func (s Suite[I]) Doc() string {
+	var b strings.Builder
+	for _, d := range s.Differences {
+		text := "When " + d.Situation + ": " + d.Reference + ". Here: " + d.Right + "."
+		if d.Source != "" {
+			text += " (" + d.Source + ")"
+		}
+		line := "//   -"
+		for _, word := range strings.Fields(text) {
+			if len(line)+1+len(word) > 80 {
+				b.WriteString(line + "\n")
+				line = "//    "
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
