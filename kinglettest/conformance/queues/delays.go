@@ -1,0 +1,278 @@
+package queues
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	kw "k8s.io/client-go/util/workqueue"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+func delaysRow() row {
+	return row{
+		ID:    "delays",
+		Needs: []string{"NewDelaying*", "NewTypedDelaying*", "NewNamedDelayingQueue", "TypedNewDelayingQueue", "New", "NewTypedWithConfig"},
+		Tests: []test{
+			{Sentence: "an item comes when its delay is over, and not before", Run: delaysSimple},
+			{Sentence: "every constructor makes a delaying queue", Run: delaysConstructors},
+			{Sentence: "the earlier of two delays counts", Run: delaysEarlier},
+			{Sentence: "no delay, or less than none, is an add", Run: delaysNone},
+			{Sentence: "an add does not end a delay", Run: delaysSurvive},
+			{Sentence: "what is due comes in the order of time", Run: delaysOrder},
+			{Sentence: "what is due while it is processed is queued when it is done", Run: delaysDirty},
+			{Sentence: "a shutdown drops what waits, and what is added later", Run: delaysShutdown},
+			{Sentence: "a drain does not wait for delays", Run: delaysDrain},
+			{Sentence: "time is that of the clock that was given", Run: delaysFakeClock},
+			{Sentence: "a clock that leaps makes everything due", Run: delaysLeap},
+			{Sentence: "the longest delay there is does no harm", Run: delaysLongest},
+			{Sentence: "it hands on to the queue below it", Run: delaysOwnQueue},
+			{Sentence: "random operations hand out what a model does", Run: delaysEqualModel},
+			{Sentence: "no add is lost when many add with delays", Run: delaysStorm, Real: true},
+		},
+	}
+}
+
+func delaysSimple(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", 50*time.Millisecond)
+	pass(50*time.Millisecond - 1)
+	equal(t, "length", q.Len(), 0)
+	pass(1)
+	same(t, "items", drained(t, q), "a")
+	pass(time.Hour)
+	equal(t, "length", q.Len(), 0)
+	q.ShutDown()
+}
+
+func delaysConstructors(t *testing.T, im Implementation) {
+	clock := testingclock.NewFakeClock(time.Now())
+	for name, q := range map[string]kw.DelayingInterface{
+		"NewDelayingQueue":                im.NewDelayingQueue(),
+		"NewDelayingQueueWithConfig":      im.NewDelayingQueueWithConfig(kw.DelayingQueueConfig{}),
+		"NewDelayingQueueWithCustomClock": im.NewDelayingQueueWithCustomClock(clock, "delaysConstructors/clock"),
+		"NewDelayingQueueWithCustomQueue": im.NewDelayingQueueWithCustomQueue(im.New(), "delaysConstructors/queue"),
+		"NewNamedDelayingQueue":           im.NewNamedDelayingQueue("delaysConstructors/named"),
+	} {
+		q.AddAfter("a", time.Second)
+		pass(time.Second)
+		clock.Step(time.Second)
+		synctest.Wait()
+		same(t, name, drained(t, q), any("a"))
+		q.ShutDown()
+	}
+	for name, q := range map[string]kw.TypedDelayingInterface[string]{
+		"NewTypedDelayingQueueWithConfig": im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{}),
+		"TypedNewDelayingQueue":           im.TypedNewDelayingQueue(),
+	} {
+		q.AddAfter("a", time.Second)
+		pass(time.Second)
+		same(t, name, drained(t, q), "a")
+		q.ShutDown()
+	}
+}
+
+func delaysEarlier(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", 2*time.Second)
+	q.AddAfter("a", 3*time.Second)
+	q.AddAfter("b", 3*time.Second)
+	q.AddAfter("b", time.Second)
+	pass(time.Second)
+	same(t, "after 1 s", drained(t, q), "b")
+	pass(time.Second)
+	same(t, "after 2 s", drained(t, q), "a")
+	pass(time.Hour)
+	equal(t, "length", q.Len(), 0)
+	q.ShutDown()
+}
+
+func delaysNone(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", 0)
+	q.AddAfter("b", -time.Second)
+	same(t, "items", drained(t, q), "a", "b")
+	q.ShutDown()
+}
+
+func delaysSurvive(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", time.Second)
+	q.Add("a")
+	same(t, "at once", drained(t, q), "a")
+	q.AddAfter("a", 0)
+	same(t, "at once", drained(t, q), "a")
+	pass(time.Second)
+	same(t, "after the delay", drained(t, q), "a")
+	q.ShutDown()
+}
+
+func delaysOrder(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	for _, item := range strings.Split("3142605", "") {
+		q.AddAfter(item, time.Second+time.Duration(item[0]-'0'))
+	}
+	pass(2 * time.Second)
+	same(t, "items", drained(t, q), "0", "1", "2", "3", "4", "5", "6")
+	q.ShutDown()
+}
+
+func delaysDirty(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.Add("a")
+	next(t, q)
+	q.AddAfter("a", time.Second)
+	pass(2 * time.Second)
+	equal(t, "length", q.Len(), 0)
+	q.Done("a")
+	same(t, "items", drained(t, q), "a")
+	q.ShutDown()
+}
+
+func delaysShutdown(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", time.Second)
+	q.Add("b")
+	q.ShutDown()
+	q.AddAfter("c", time.Second)
+	q.AddAfter("d", 0)
+	pass(time.Minute)
+	same(t, "items", drained(t, q), "b")
+	over(t, q)
+	q.ShutDown()
+}
+
+func delaysDrain(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("a", time.Second)
+	q.Add("b")
+	next(t, q)
+	returned := going(q.ShutDownWithDrain)
+	equal(t, "returned", returned(), false)
+	q.Done("b")
+	equal(t, "returned", returned(), true)
+	pass(time.Minute)
+	over(t, q)
+}
+
+func delaysFakeClock(t *testing.T, im Implementation) {
+	clock := testingclock.NewFakeClock(time.Now())
+	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Clock: clock})
+	step := func(d time.Duration) {
+		synctest.Wait()
+		clock.Step(d)
+		synctest.Wait()
+	}
+	q.AddAfter("a", time.Second)
+	q.AddAfter("b", 50*time.Millisecond)
+	pass(time.Hour)
+	equal(t, "length before the clock moves", q.Len(), 0)
+	step(60 * time.Millisecond)
+	same(t, "items", drained(t, q), "b")
+	q.AddAfter("c", 2*time.Second)
+	step(time.Second)
+	same(t, "items", drained(t, q), "a")
+	step(2 * time.Second)
+	same(t, "items", drained(t, q), "c")
+	q.AddAfter("d", 50*time.Millisecond)
+	q.AddAfter("d", 30*time.Millisecond)
+	step(40 * time.Millisecond)
+	same(t, "items", drained(t, q), "d")
+	step(20 * time.Millisecond)
+	equal(t, "length", q.Len(), 0)
+	q.ShutDown()
+}
+
+func delaysLeap(t *testing.T, im Implementation) {
+	clock := testingclock.NewFakeClock(time.Now())
+	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Clock: clock})
+	q.AddAfter("a", time.Second)
+	q.AddAfter("b", 500*time.Millisecond)
+	q.AddAfter("c", 250*time.Millisecond)
+	synctest.Wait()
+	clock.SetTime(clock.Now().Add(24 * time.Hour))
+	synctest.Wait()
+	same(t, "items", drained(t, q), "c", "b", "a")
+	q.ShutDown()
+}
+
+func delaysLongest(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	q.AddAfter("never", 1<<63-1)
+	q.AddAfter("b", time.Second)
+	pass(time.Second)
+	same(t, "items", drained(t, q), "b")
+	q.AddAfter("never", 2*time.Second)
+	pass(time.Second)
+	equal(t, "length", q.Len(), 0)
+	pass(time.Second)
+	same(t, "items", drained(t, q), "never")
+	q.ShutDown()
+}
+
+func delaysOwnQueue(t *testing.T, im Implementation) {
+	below := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Queue: &stack{}})
+	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Queue: below})
+	q.AddAfter("a", time.Second)
+	q.AddAfter("b", 2*time.Second)
+	q.Add("c")
+	equal(t, "length below", below.Len(), 1)
+	pass(2 * time.Second)
+	same(t, "items", drained(t, q), "b", "a", "c")
+	q.ShutDown()
+	equal(t, "shutting down below", below.ShuttingDown(), true)
+}
+
+// delaysEqualModel gives every delay a nanosecond of its own, since the order of
+// what is due at the same one is nowhere laid down.
+func delaysEqualModel(t *testing.T, im Implementation) {
+	r := random(t)
+	for range 5 {
+		q, m := im.NewTypedDelayingQueue(), newModel()
+		for i := range 2000 {
+			item := fmt.Sprint(r.IntN(12))
+			switch op := r.IntN(100); {
+			case op < 20:
+				q.Add(item)
+				m.add(item)
+			case op < 50:
+				d := time.Duration(r.IntN(1000))*time.Millisecond + time.Duration(i+1)
+				q.AddAfter(item, d)
+				m.addAfter(item, time.Now().Add(d))
+				synctest.Wait()
+			case op < 70 && len(m.queued) > 0:
+				equal(t, "item", next(t, q), m.get())
+			case op < 85 && len(m.processing) > 0:
+				item = m.oneProcessed(r)
+				q.Done(item)
+				m.done(item)
+			default:
+				pass(time.Duration(r.IntN(300)) * time.Millisecond)
+				m.until(time.Now())
+			}
+			if got, want := q.Len(), len(m.queued); got != want {
+				t.Fatalf("length %d, want %d", got, want)
+			}
+		}
+		q.ShutDown()
+	}
+}
+
+func delaysStorm(t *testing.T, im Implementation) {
+	q := im.NewTypedDelayingQueue()
+	// Adds with a delay are all made before the shutdown, which would drop
+	// them: the last one of each item is immediate.
+	var delayed sync.WaitGroup
+	for p := range 4 {
+		delayed.Go(func() {
+			for i := range 1000 {
+				q.AddAfter(fmt.Sprint(i%50), time.Duration(1+(i*p)%1000)*time.Microsecond)
+			}
+		})
+	}
+	storm(t, q, 50, 4, 4, 1000, q.Add)
+	delayed.Wait()
+}
