@@ -1,0 +1,103 @@
+package workqueue
+
+import (
+	"sync/atomic"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// engineClock returns a clock for the engine: its own for the system's time.
+func engineClock(c clock.WithTicker) keyqueue.Clock {
+	if c == nil || isReal(c) {
+		return nil
+	}
+	return &givenClock{clock: c, began: c.Now()}
+}
+
+func isReal(c clock.WithTicker) bool {
+	switch c.(type) {
+	case clock.RealClock, *clock.RealClock:
+		return true
+	}
+	return false
+}
+
+// givenClock is a clock of the program's, as the engine wants it. It need not
+// have AfterFunc; and a fake clock's calls its function under the clock's lock.
+type givenClock struct {
+	clock clock.WithTicker
+	began time.Time
+	// seen is the time that was asked for last.
+	seen atomic.Int64
+}
+
+func (c *givenClock) Now() int64 {
+	now := c.now()
+	c.seen.Store(now)
+	return now
+}
+
+func (c *givenClock) now() int64 { return int64(c.clock.Now().Sub(c.began)) }
+
+func (c *givenClock) Time(ns int64) time.Time { return c.began.Add(time.Duration(ns)) }
+
+func (c *givenClock) AfterFunc(d time.Duration, f func()) keyqueue.Timer {
+	t := &givenTimer{clock: c, f: f}
+	t.Reset(d)
+	return t
+}
+
+// givenTimer has a goroutine while it runs. The engine calls its methods under
+// its own lock.
+type givenTimer struct {
+	clock *givenClock
+	f     func()
+	stop  chan struct{} // nil if it was never set; closed if it does not run
+}
+
+func (t *givenTimer) Stop() bool {
+	if t.stop == nil {
+		return false
+	}
+	select {
+	case <-t.stop:
+		return false
+	default:
+		close(t.stop)
+		return true
+	}
+}
+
+// Reset has f called after d, counted from when the engine asked for the time.
+// A fake clock may have been moved since then: a timer that counted from now
+// would be late.
+func (t *givenTimer) Reset(d time.Duration) bool {
+	running := t.Stop()
+	stop := make(chan struct{})
+	t.stop = stop
+	due := t.clock.seen.Load() + int64(d)
+	if due < 0 { // too large a sum
+		due = 1<<63 - 1
+	}
+	timer := t.clock.clock.NewTimer(time.Duration(max(0, due-t.clock.now())))
+	late := t.clock.now() >= due
+	go func() {
+		defer timer.Stop()
+		if !late {
+			select {
+			case <-timer.C():
+			case <-stop:
+				return
+			}
+		}
+		select {
+		case <-stop:
+		default:
+			t.f()
+		}
+	}()
+	return running
+}

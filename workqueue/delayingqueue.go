@@ -1,0 +1,225 @@
+package workqueue
+
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
+import (
+	"iter"
+	"sync"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// NewTypedDelayingQueue returns a queue to which items can be added later,
+// without metrics.
+func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
+	return NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{})
+}
+
+// NewTypedDelayingQueueWithConfig is [NewTypedDelayingQueue] with a name,
+// metrics, a clock, or the queue below it.
+//
+// Delays are apart from the queue: an item may wait for its delay while it is
+// queued or processed, and an Add does not end a delay. Of two delays of an
+// item the earlier counts. AddAfter never blocks.
+//
+// The queue has a goroutine, which ends with ShutDown or ShutDownWithDrain. A
+// second one ends it within 10 s of the clock if the queue below is shut down
+// directly; the queues of this package tell it at once, and need none unless
+// there is a clock. What is returned implements [Observable] and [Delays].
+func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
+	logger := klog.Background()
+	if config.Logger != nil {
+		logger = *config.Logger
+	}
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	own := config.Queue == nil
+	if own {
+		config.Queue = NewTypedWithConfig(TypedQueueConfig[T]{
+			Name:            config.Name,
+			MetricsProvider: config.MetricsProvider,
+			Clock:           config.Clock,
+		})
+	}
+	q := &delayingQueue[T]{
+		TypedInterface: config.Queue,
+		waiting:        keyqueue.New(keyqueue.Options[T]{Clock: engineClock(config.Clock)}),
+		retries:        newRetries(config.MetricsProvider, config.Name),
+		stop:           make(chan struct{}),
+	}
+	if !own || !isReal(config.Clock) {
+		timer := config.Clock.NewTimer(heartbeat)
+		go q.watchBelow(timer)
+	}
+	go q.move(logger)
+	return q
+}
+
+// TypedNewDelayingQueue is [NewTypedDelayingQueue].
+//
+// Deprecated: use NewTypedDelayingQueue instead.
+func TypedNewDelayingQueue[T comparable]() TypedDelayingInterface[T] {
+	return NewTypedDelayingQueue[T]()
+}
+
+// NewDelayingQueue is [NewTypedDelayingQueue] for items of any type.
+//
+// Deprecated: use NewTypedDelayingQueue instead.
+func NewDelayingQueue() DelayingInterface { return NewDelayingQueueWithConfig(DelayingQueueConfig{}) }
+
+// NewDelayingQueueWithConfig is [NewTypedDelayingQueueWithConfig] for items of
+// any type.
+//
+// Deprecated: use NewTypedDelayingQueueWithConfig instead.
+func NewDelayingQueueWithConfig(config DelayingQueueConfig) DelayingInterface {
+	return NewTypedDelayingQueueWithConfig[any](config)
+}
+
+// NewDelayingQueueWithCustomQueue is [NewDelayingQueueWithConfig] with the queue
+// below it.
+//
+// Deprecated: use NewTypedDelayingQueueWithConfig instead.
+func NewDelayingQueueWithCustomQueue(q Interface, name string) DelayingInterface {
+	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Queue: q})
+}
+
+// NewNamedDelayingQueue is [NewDelayingQueueWithConfig] with a name.
+//
+// Deprecated: use NewTypedDelayingQueueWithConfig instead.
+func NewNamedDelayingQueue(name string) DelayingInterface {
+	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name})
+}
+
+// NewDelayingQueueWithCustomClock is [NewDelayingQueueWithConfig] with a clock.
+//
+// Deprecated: use NewTypedDelayingQueueWithConfig instead.
+func NewDelayingQueueWithCustomClock(clock clock.WithTicker, name string) DelayingInterface {
+	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Clock: clock})
+}
+
+// delayingQueue is a queue with items beside it that wait until they are added.
+type delayingQueue[T comparable] struct {
+	TypedInterface[T]
+	// waiting are the items with a delay. It is a queue whose one worker adds
+	// what is due to the other.
+	waiting *keyqueue.Queue[T]
+	retries CounterMetric // nil if there is none
+
+	stop     chan struct{} // closed when the delays are over
+	stopOnce sync.Once
+}
+
+// AddAfter adds an item when the delay is over, or at once if there is none.
+func (q *delayingQueue[T]) AddAfter(item T, duration time.Duration) {
+	if q.ShuttingDown() {
+		return
+	}
+	if q.retries != nil {
+		q.retries.Inc()
+	}
+	if duration <= 0 {
+		q.Add(item)
+		return
+	}
+	q.waiting.Add(item, keyqueue.AddOptions{After: duration})
+}
+
+// ShutDown drops what waits and shuts down the queue below.
+func (q *delayingQueue[T]) ShutDown() {
+	q.TypedInterface.ShutDown()
+	q.end()
+}
+
+// ShutDownWithDrain drops what waits and drains the queue below.
+func (q *delayingQueue[T]) ShutDownWithDrain() {
+	q.end()
+	q.TypedInterface.ShutDownWithDrain()
+}
+
+// CancelDelay implements Delays.
+func (q *delayingQueue[T]) CancelDelay(item T) bool { return q.waiting.Cancel(item) }
+
+// Waiting implements Delays.
+func (q *delayingQueue[T]) Waiting() int {
+	c := q.waiting.Counts()
+	return c.Waiting + c.Queued
+}
+
+// Items implements Observable.
+func (q *delayingQueue[T]) Items() iter.Seq2[T, ItemStatus] {
+	return func(yield func(T, ItemStatus) bool) {
+		below, ok := q.TypedInterface.(Observable[T])
+		if ok {
+			for item, s := range below.Items() {
+				if w, waits := q.waiting.Get(item); waits {
+					s.Next = w.Next
+				}
+				if !yield(item, s) {
+					return
+				}
+			}
+		}
+		for item, s := range q.waiting.All() {
+			if engine, ok := below.(*Typed[T]); ok {
+				if _, listed := engine.queue.Get(item); listed {
+					continue
+				}
+			}
+			if !yield(item, ItemStatus{State: Waiting, Since: s.Since, Next: s.Next}) {
+				return
+			}
+		}
+	}
+}
+
+func (q *delayingQueue[T]) end() {
+	q.stopOnce.Do(func() {
+		close(q.stop)
+		q.waiting.Stop()
+	})
+}
+
+// move adds what is due to the queue below.
+func (q *delayingQueue[T]) move(logger klog.Logger) {
+	defer utilruntime.HandleCrashWithLogger(logger)
+	for {
+		run, ok := q.waiting.Take()
+		if !ok {
+			return
+		}
+		if q.TypedInterface.ShuttingDown() {
+			q.end()
+			return
+		}
+		// Before the Add, which may block: what is added with a delay from now on
+		// is another delay.
+		q.waiting.Finish(run, keyqueue.Result{})
+		q.Add(run.Key)
+	}
+}
+
+// heartbeat is how often the queue below is asked whether it is shutting down,
+// as client-go asks it.
+const heartbeat = 10 * time.Second
+
+func (q *delayingQueue[T]) watchBelow(timer clock.Timer) {
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C():
+			if q.TypedInterface.ShuttingDown() {
+				q.end()
+				return
+			}
+			timer.Reset(heartbeat)
+		case <-q.stop:
+			return
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package workqueue_test
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/kinglet-go/kinglet/internal/parity"
+	"github.com/kinglet-go/kinglet/kinglettest/conformance/queues"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the differences into doc.go, in place of comparing them")
+
+func TestTheDocumentedDifferencesAreThoseThatTheSuiteTests(t *testing.T) {
+	parity.Documented(t, queues.DifferencesDoc(), "// # What stays", *rewrite)
+}

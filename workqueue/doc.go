@@ -1,0 +1,78 @@
+// Package workqueue is a drop-in for k8s.io/client-go/util/workqueue: change
+// that one import to this one, and a program compiles, behaves, and runs on
+// kinglet's queue.
+//
+// A queue holds items, which are keys of something most of the time. An item
+// stands in it once however often it is added, is processed by one worker at a
+// time, and is queued again if it was added while it was processed.
+//
+// # What is whose
+//
+// Interfaces, configurations and metrics are aliases of client-go's, so that
+// values pass freely to and from code that was compiled with client-go's
+// package: a controller-runtime controller takes one of these queues from its
+// option NewQueue. Queues are this package's own, over one engine
+// (internal/keyqueue) that keeps one record of an item where client-go has up
+// to four sets and maps. So are the rate limiters that count failures, and
+// [ParallelizeUntil]. The rate limiters without a fault of their own
+// ([TypedBucketRateLimiter], [TypedMaxOfRateLimiter],
+// [TypedWithMaxWaitRateLimiter]) are aliases.
+//
+// # Goroutines
+//
+// A queue has none; one with metrics has one, which counts unfinished work every
+// half second; a delaying queue has one more, and a second one if it was given a
+// clock or a queue of the program's. ShutDown and ShutDownWithDrain end them.
+//
+// # Metrics
+//
+// A queue with a name has metrics, by the provider of its configuration, else by
+// that of [SetProvider], else by the one that client-go's package was given. The
+// last costs as much as a queue of client-go's beside each one here; a program
+// that cares calls SetProvider.
+//
+// # What can be seen
+//
+// All queues implement [Observable]: what they hold, what it does and since
+// when. Delaying and rate limiting queues implement [Delays], by which a delay
+// can be cancelled.
+//
+// # Differences
+//
+// Where client-go is known to be wrong or weak, this package differs. Each of
+// these is a test of package kinglettest/conformance/queues, which runs over
+// both and so notices when client-go has been mended.
+//
+//   - When Done is called of an item that is queued and that nobody processes:
+//     it stands in the queue twice, and two workers process it at a time. Here:
+//     nothing happens.
+//   - When two goroutines wait in ShutDownWithDrain, and the last item is done:
+//     one of them waits for ever. Here: both return.
+//   - When a delaying queue was shut down, is then drained, and ShutDown is to
+//     end the drain: only the first ShutDown counts: the drain goes on. Here:
+//     the drain ends.
+//   - When a delaying queue is shut down with ShutDownWithDrain: its goroutine
+//     lives on for up to 10 s, and its ticker for ever. Here: both end at once.
+//   - When the queue below a delaying queue stands still in Add: AddAfter
+//     blocks once 1,000 more are under way. Here: AddAfter never blocks.
+//   - When items fail, and Forget is never called: rate limiters count their
+//     failures for ever. Here: an item that has not failed for an hour, and for
+//     ten times the longest delay, starts anew within as long again.
+//     (https://github.com/kubernetes/kubernetes/issues/138743)
+//   - When an exponential delay would be 2^63 ns: it is negative on amd64, so
+//     that the item is retried at once. Here: it is the longest delay.
+//   - When an item is added again and again to a queue with the default limiter
+//     for controllers, while it waits for its token: each time takes a token,
+//     and all other items wait for it: by a tenth of a second each. Here: an
+//     item has one token to come.
+//   - When ParallelizeUntil is given fewer than no pieces: it panics: makechan:
+//     size out of range. Here: there is nothing to do.
+//
+// # What stays
+//
+// Some of what programs complain about is what the interface says, and others
+// count on it: an Add does not end a delay of the same item, which is added again
+// when that is over; a bucket is one for all items; ShutDownWithDrain does not
+// wait for items that are queued while none is processed. Package controller has
+// none of these.
+package workqueue

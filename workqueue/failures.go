@@ -1,0 +1,89 @@
+package workqueue
+
+import (
+	"sync"
+	"time"
+)
+
+// failures counts the failures of items, for rate limiters. An item that
+// neither failed nor was forgotten for keep is forgotten: so the count of a
+// program that forgets to call Forget is bounded by what fails in twice that
+// time.
+//
+// There are two generations. A count lives in the younger one; when that is as
+// old as keep, it becomes the older one, and what the older one had is gone. An
+// item that fails again moves to the younger one. So nothing is ever searched
+// for what has expired, and no goroutine runs.
+//
+// The zero value keeps failures for the least time.
+type failures[T comparable] struct {
+	keep time.Duration
+
+	mu       sync.Mutex
+	younger  map[T]int // guarded by mu
+	older    map[T]int // guarded by mu
+	youngest time.Time // guarded by mu; when younger was begun
+}
+
+// keepAtLeast is how long a failure counts, however short the delays are. It
+// spans every pause of a program that gives an item up after so many failures.
+const keepAtLeast = time.Hour
+
+// keepFor returns how long failures count whose longest delay is d: ten times that
+// leaves an item time to be retried and processed.
+func keepFor(d time.Duration) time.Duration {
+	const most = 1 << 61 // twice that is a Duration still
+	if d > most/10 {
+		return most
+	}
+	return 10 * d
+}
+
+// add counts one more failure and returns how many there were before it.
+func (f *failures[T]) add(item T) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expireLocked()
+	n := f.countLocked(item)
+	if f.younger == nil {
+		f.younger = map[T]int{}
+	}
+	f.younger[item] = n + 1
+	if len(f.older) > 0 {
+		delete(f.older, item)
+	}
+	return n
+}
+
+// count returns how many failures there were.
+func (f *failures[T]) count(item T) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expireLocked()
+	return f.countLocked(item)
+}
+
+func (f *failures[T]) forget(item T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.younger, item)
+	delete(f.older, item)
+}
+
+func (f *failures[T]) countLocked(item T) int {
+	if n, ok := f.younger[item]; ok {
+		return n
+	}
+	return f.older[item]
+}
+
+func (f *failures[T]) expireLocked() {
+	now, keep := time.Now(), max(f.keep, keepAtLeast)
+	switch age := now.Sub(f.youngest); {
+	case age < keep:
+	case age < 2*keep:
+		f.older, f.younger, f.youngest = f.younger, nil, now
+	default:
+		f.older, f.younger, f.youngest = nil, nil, now
+	}
+}

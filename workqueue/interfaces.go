@@ -1,0 +1,78 @@
+package workqueue
+
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
+import (
+	kw "k8s.io/client-go/util/workqueue"
+)
+
+// Queues.
+type (
+	// TypedInterface is a queue in which an item stands once, and is processed
+	// by one worker at a time.
+	TypedInterface[T comparable] = kw.TypedInterface[T]
+	// Interface is a TypedInterface of items of any type.
+	//
+	// Deprecated: use TypedInterface instead.
+	Interface = kw.Interface
+	// Queue is the order of a TypedInterface. Its methods are called one at a
+	// time, under the lock of the queue that it is given to.
+	Queue[T comparable] = kw.Queue[T]
+	// TypedDelayingInterface is a TypedInterface to which items can be added
+	// later.
+	TypedDelayingInterface[T comparable] = kw.TypedDelayingInterface[T]
+	// DelayingInterface is a TypedDelayingInterface of items of any type.
+	//
+	// Deprecated: use TypedDelayingInterface instead.
+	DelayingInterface = kw.DelayingInterface
+	// TypedRateLimitingInterface is a TypedDelayingInterface whose rate limiter
+	// says how much later.
+	TypedRateLimitingInterface[T comparable] = kw.TypedRateLimitingInterface[T]
+	// RateLimitingInterface is a TypedRateLimitingInterface of items of any
+	// type.
+	//
+	// Deprecated: use TypedRateLimitingInterface instead.
+	RateLimitingInterface = kw.RateLimitingInterface
+)
+
+// What constructors take. The zero value of each works.
+type (
+	// TypedQueueConfig configures [NewTypedWithConfig].
+	TypedQueueConfig[T comparable] = kw.TypedQueueConfig[T]
+	// QueueConfig configures [NewWithConfig].
+	//
+	// Deprecated: use TypedQueueConfig instead.
+	QueueConfig = kw.QueueConfig
+	// TypedDelayingQueueConfig configures [NewTypedDelayingQueueWithConfig].
+	TypedDelayingQueueConfig[T comparable] = kw.TypedDelayingQueueConfig[T]
+	// DelayingQueueConfig configures [NewDelayingQueueWithConfig].
+	//
+	// Deprecated: use TypedDelayingQueueConfig instead.
+	DelayingQueueConfig = kw.DelayingQueueConfig
+	// TypedRateLimitingQueueConfig configures
+	// [NewTypedRateLimitingQueueWithConfig].
+	TypedRateLimitingQueueConfig[T comparable] = kw.TypedRateLimitingQueueConfig[T]
+	// RateLimitingQueueConfig configures [NewRateLimitingQueueWithConfig].
+	//
+	// Deprecated: use TypedRateLimitingQueueConfig instead.
+	RateLimitingQueueConfig = kw.RateLimitingQueueConfig
+)
+
+// Metrics.
+type (
+	// MetricsProvider makes the metrics of queues that have a name.
+	MetricsProvider = kw.MetricsProvider
+	// GaugeMetric goes up and down by one.
+	GaugeMetric = kw.GaugeMetric
+	// SettableGaugeMetric is set.
+	SettableGaugeMetric = kw.SettableGaugeMetric
+	// CounterMetric goes up by one.
+	CounterMetric = kw.CounterMetric
+	// SummaryMetric observes single values.
+	SummaryMetric = kw.SummaryMetric
+	// HistogramMetric observes single values.
+	HistogramMetric = kw.HistogramMetric
+)
+
+// DoWorkPieceFunc does one piece of the work of [ParallelizeUntil].
+type DoWorkPieceFunc = kw.DoWorkPieceFunc

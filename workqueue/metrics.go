@@ -1,0 +1,152 @@
+package workqueue
+
+import (
+	"sync"
+	"time"
+
+	kw "k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// provider is process-wide because SetProvider is.
+var provider struct {
+	once sync.Once
+	mu   sync.RWMutex
+	set  MetricsProvider // guarded by mu; nil until set
+}
+
+// SetProvider sets the provider of metrics for all queues with a name that are
+// made after it, here and in client-go. Only the first call counts. It does not
+// block and is safe for concurrent use.
+//
+// Queues of this package that are made before it, or in a program that never
+// calls it, have the metrics of the provider that client-go's package was given:
+// importing k8s.io/component-base/metrics/prometheus/workqueue or
+// controller-runtime does that.
+func SetProvider(metricsProvider MetricsProvider) {
+	provider.once.Do(func() {
+		kw.SetProvider(metricsProvider)
+		provider.mu.Lock()
+		defer provider.mu.Unlock()
+		provider.set = metricsProvider
+	})
+}
+
+// providerFor returns the provider of a queue that was given own: nil if it has
+// to be client-go's.
+func providerFor(own MetricsProvider) MetricsProvider {
+	if own != nil {
+		return own
+	}
+	provider.mu.RLock()
+	defer provider.mu.RUnlock()
+	return provider.set
+}
+
+// queueMetrics are told of a queue's items under its lock.
+type queueMetrics[T comparable] interface {
+	keyqueue.Observer[T]
+	shutDown()
+}
+
+// newQueueMetrics returns nil if the queue is to have no metrics.
+func newQueueMetrics[T comparable](own MetricsProvider, name string, c clock.WithTicker) queueMetrics[T] {
+	if name == "" {
+		return nil
+	}
+	p := providerFor(own)
+	if p == nil {
+		if m := newClientGoMetrics[T](name, c); m != nil {
+			return m
+		}
+		return nil
+	}
+	return &ownMetrics[T]{
+		clock:        c,
+		depth:        p.NewDepthMetric(name),
+		adds:         p.NewAddsMetric(name),
+		latency:      p.NewLatencyMetric(name),
+		workDuration: p.NewWorkDurationMetric(name),
+		unfinished:   p.NewUnfinishedWorkSecondsMetric(name),
+		longest:      p.NewLongestRunningProcessorSecondsMetric(name),
+		added:        map[T]time.Time{},
+		begun:        map[T]time.Time{},
+	}
+}
+
+// newRetries returns the counter of a delaying queue's retries, nil if there is
+// to be none.
+func newRetries(own MetricsProvider, name string) CounterMetric {
+	if name == "" {
+		return nil
+	}
+	if p := providerFor(own); p != nil {
+		return p.NewRetriesMetric(name)
+	}
+	return newClientGoRetries(name)
+}
+
+// ownMetrics measure a queue for a provider.
+type ownMetrics[T comparable] struct {
+	clock clock.PassiveClock
+
+	depth        GaugeMetric
+	adds         CounterMetric
+	latency      HistogramMetric
+	workDuration HistogramMetric
+	unfinished   SettableGaugeMetric
+	longest      SettableGaugeMetric
+
+	// mu is taken under the queue's lock, by what counts unfinished work without
+	// that.
+	mu    sync.Mutex
+	added map[T]time.Time // guarded by mu; of items that have a run before them
+	begun map[T]time.Time // guarded by mu; of items that are processed
+}
+
+// Added implements keyqueue.Observer.
+func (m *ownMetrics[T]) Added(item T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.adds.Inc()
+	m.depth.Inc()
+	m.added[item] = m.clock.Now()
+}
+
+// Taken implements keyqueue.Observer.
+func (m *ownMetrics[T]) Taken(item T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.depth.Dec()
+	m.begun[item] = m.clock.Now()
+	if at, ok := m.added[item]; ok {
+		m.latency.Observe(m.clock.Since(at).Seconds())
+		delete(m.added, item)
+	}
+}
+
+// Finished implements keyqueue.Observer.
+func (m *ownMetrics[T]) Finished(item T) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if at, ok := m.begun[item]; ok {
+		m.workDuration.Observe(m.clock.Since(at).Seconds())
+		delete(m.begun, item)
+	}
+}
+
+func (m *ownMetrics[T]) shutDown() {}
+
+func (m *ownMetrics[T]) countUnfinished() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var total, longest float64
+	for _, at := range m.begun {
+		age := m.clock.Since(at).Seconds()
+		total, longest = total+age, max(longest, age)
+	}
+	m.unfinished.Set(total)
+	m.longest.Set(longest)
+}

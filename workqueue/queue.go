@@ -1,0 +1,160 @@
+package workqueue
+
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
+import (
+	"iter"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// Typed is a queue in which an item stands once, however often it is added, and
+// is processed by one worker at a time: what is added while it is processed is
+// queued again when it is done. Items are handed out in the order in which they
+// were added, unless the configuration has an order of its own.
+//
+// All methods are safe for concurrent use.
+type Typed[T comparable] struct {
+	queue   *keyqueue.Queue[T]
+	metrics queueMetrics[T] // nil if there are none
+
+	// stop ends the goroutine that counts unfinished work, which there is only
+	// with metrics, and counting waits for its end.
+	stop     chan struct{}
+	stopOnce sync.Once
+	counting sync.WaitGroup
+}
+
+// Type is a Typed of items of any type.
+//
+// Deprecated: use Typed instead.
+type Type = Typed[any]
+
+// NewTyped returns a queue without metrics.
+func NewTyped[T comparable]() *Typed[T] { return NewTypedWithConfig(TypedQueueConfig[T]{}) }
+
+// NewTypedWithConfig returns a queue with a name, metrics, a clock or an order.
+// With metrics it has a goroutine, which ends with ShutDown or
+// ShutDownWithDrain.
+func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	q := &Typed[T]{
+		metrics: newQueueMetrics[T](config.MetricsProvider, config.Name, config.Clock),
+		stop:    make(chan struct{}),
+	}
+	// The engine's own order counts an item that is added while it is processed
+	// from when it was added; client-go's from when it is done.
+	if config.Queue == nil {
+		config.Queue = DefaultQueue[T]()
+	}
+	options := keyqueue.Options[T]{Clock: engineClock(config.Clock), Order: config.Queue}
+	if q.metrics != nil {
+		options.Observer = q.metrics
+	}
+	q.queue = keyqueue.New(options)
+	if own, ok := q.metrics.(*ownMetrics[T]); ok {
+		ticker := config.Clock.NewTicker(unfinishedEvery)
+		q.counting.Go(func() { q.countUnfinished(ticker, own) })
+	}
+	return q
+}
+
+// New returns a queue of items of any type without metrics.
+//
+// Deprecated: use NewTyped instead.
+func New() *Type { return NewWithConfig(QueueConfig{}) }
+
+// NewWithConfig is [NewTypedWithConfig] for items of any type.
+//
+// Deprecated: use NewTypedWithConfig instead.
+func NewWithConfig(config QueueConfig) *Type { return NewTypedWithConfig(config) }
+
+// NewNamed is [NewWithConfig] with a name.
+//
+// Deprecated: use NewTypedWithConfig instead.
+func NewNamed(name string) *Type { return NewWithConfig(QueueConfig{Name: name}) }
+
+// Add queues an item, unless it is queued already. An item that is processed is
+// queued when it is done. After ShutDown it does nothing. It does not block.
+func (q *Typed[T]) Add(item T) { q.queue.Add(item, keyqueue.AddOptions{}) }
+
+// Len returns how many items are queued: neither those that are processed nor
+// those that wait for a delay.
+func (q *Typed[T]) Len() int { return q.queue.Counts().Queued }
+
+// Get waits for an item, which is processed from then on: call Done when that is
+// over. It returns true if the queue is shut down and has no more items.
+func (q *Typed[T]) Get() (item T, shutdown bool) {
+	run, ok := q.queue.Take()
+	return run.Key, !ok
+}
+
+// Done says that an item is no longer processed. It is queued again if it was
+// added meanwhile. It does nothing for an item that nobody processes.
+func (q *Typed[T]) Done(item T) { q.queue.Done(item) }
+
+// ShutDown refuses items from now on. Those that are queued are still handed
+// out, and Get returns true when there are none left. It ends the wait of
+// ShutDownWithDrain.
+func (q *Typed[T]) ShutDown() {
+	q.queue.Close()
+	q.end()
+}
+
+// ShutDownWithDrain is ShutDown, and waits until no item is processed, or until
+// ShutDown is called. As in client-go, it does not wait for items that are
+// queued while none is processed: a worker may be gone.
+func (q *Typed[T]) ShutDownWithDrain() {
+	q.queue.CloseAndDrain()
+	q.end()
+}
+
+// ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.
+func (q *Typed[T]) ShuttingDown() bool { return q.queue.Closed() }
+
+// Items returns the items that are queued or processed, in no order, with what
+// they do and since when. Items that change meanwhile may be missing or come
+// twice. It is for people and their tools: it takes time in proportion to the
+// items, though it locks the queue for some hundreds at a time.
+func (q *Typed[T]) Items() iter.Seq2[T, ItemStatus] {
+	return func(yield func(T, ItemStatus) bool) {
+		for item, s := range q.queue.All() {
+			if !yield(item, statusOf(s)) {
+				return
+			}
+		}
+	}
+}
+
+func (q *Typed[T]) end() {
+	q.stopOnce.Do(func() {
+		close(q.stop)
+		if q.metrics != nil {
+			q.metrics.shutDown()
+		}
+	})
+	q.counting.Wait()
+}
+
+// unfinishedEvery is how often unfinished work is counted, as in client-go.
+const unfinishedEvery = 500 * time.Millisecond
+
+func (q *Typed[T]) countUnfinished(ticker clock.Ticker, m *ownMetrics[T]) {
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C():
+			if !q.queue.Closed() {
+				m.countUnfinished()
+			}
+		case <-q.stop:
+			return
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package workqueue
+
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
+import "k8s.io/utils/clock"
+
+// NewTypedRateLimitingQueue returns a delaying queue without metrics whose
+// AddRateLimited asks the limiter for the delay. Call Forget when an item needs
+// no more retries: until then its next delay is longer.
+func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) TypedRateLimitingInterface[T] {
+	return NewTypedRateLimitingQueueWithConfig(rateLimiter, TypedRateLimitingQueueConfig[T]{})
+}
+
+// NewTypedRateLimitingQueueWithConfig is [NewTypedRateLimitingQueue] with a
+// name, metrics, a clock, or the delaying queue below it.
+func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	if config.DelayingQueue == nil {
+		config.DelayingQueue = NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{
+			Name:            config.Name,
+			MetricsProvider: config.MetricsProvider,
+			Clock:           config.Clock,
+		})
+	}
+	l := limits[T]{config.DelayingQueue, rateLimiter}
+	if own, ok := config.DelayingQueue.(*delayingQueue[T]); ok {
+		return &rateLimitingQueue[T]{own, l}
+	}
+	return &rateLimitingQueueOver[T]{config.DelayingQueue, l}
+}
+
+// NewRateLimitingQueue is [NewTypedRateLimitingQueue] for items of any type.
+//
+// Deprecated: use NewTypedRateLimitingQueue instead.
+func NewRateLimitingQueue(rateLimiter RateLimiter) RateLimitingInterface {
+	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{})
+}
+
+// NewRateLimitingQueueWithConfig is [NewTypedRateLimitingQueueWithConfig] for
+// items of any type.
+//
+// Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
+func NewRateLimitingQueueWithConfig(rateLimiter RateLimiter, config RateLimitingQueueConfig) RateLimitingInterface {
+	return NewTypedRateLimitingQueueWithConfig[any](rateLimiter, config)
+}
+
+// NewNamedRateLimitingQueue is [NewRateLimitingQueueWithConfig] with a name.
+//
+// Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
+func NewNamedRateLimitingQueue(rateLimiter RateLimiter, name string) RateLimitingInterface {
+	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{Name: name})
+}
+
+// NewRateLimitingQueueWithDelayingInterface is [NewRateLimitingQueueWithConfig]
+// with a delaying queue of the caller's.
+//
+// Deprecated: use NewTypedRateLimitingQueueWithConfig instead.
+func NewRateLimitingQueueWithDelayingInterface(di DelayingInterface, rateLimiter RateLimiter) RateLimitingInterface {
+	return NewRateLimitingQueueWithConfig(rateLimiter, RateLimitingQueueConfig{DelayingQueue: di})
+}
+
+// rateLimitingQueue is a delaying queue with a limiter.
+type rateLimitingQueue[T comparable] struct {
+	*delayingQueue[T]
+	limits[T]
+}
+
+// rateLimitingQueueOver is the same over a delaying queue of the program's.
+type rateLimitingQueueOver[T comparable] struct {
+	TypedDelayingInterface[T]
+	limits[T]
+}
+
+type limits[T comparable] struct {
+	queue       TypedDelayingInterface[T]
+	rateLimiter TypedRateLimiter[T]
+}
+
+// AddRateLimited adds an item after the delay that its limiter asks for.
+func (l *limits[T]) AddRateLimited(item T) { l.queue.AddAfter(item, l.rateLimiter.When(item)) }
+
+func (l *limits[T]) NumRequeues(item T) int { return l.rateLimiter.NumRequeues(item) }
+
+func (l *limits[T]) Forget(item T) { l.rateLimiter.Forget(item) }
