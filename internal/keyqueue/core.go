@@ -19,6 +19,8 @@ type core[K comparable] struct {
 	pace    pace
 	classes classes[K]
 	order   Order[K] // nil: the classes' heaps
+	// atTheEnd is Options.AgainAtTheEnd.
+	atTheEnd bool
 
 	// heads are the head starts of delayed runs that have one.
 	heads map[uint32]time.Duration
@@ -341,6 +343,9 @@ func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration
 		delete(c.failures, slot)
 	}
 	if r.state == Again {
+		if c.atTheEnd {
+			r.at = c.enqueueTime(now, 0)
+		}
 		c.toQueue(now, slot, r)
 		return 1
 	}

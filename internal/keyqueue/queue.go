@@ -51,6 +51,9 @@ type Options[K comparable] struct {
 	// under the queue's lock. With it there are no classes, head starts mean
 	// nothing and a queued key cannot be cancelled.
 	Order Order[K]
+	// AgainAtTheEnd has a key that was added during its run enqueued when the run
+	// ends, without a head start, and not when it was added.
+	AgainAtTheEnd bool
 	// Observer is told what happens to keys, under the queue's lock.
 	Observer Observer[K]
 }
@@ -90,6 +93,8 @@ func New[K comparable](o Options[K]) *Queue[K] {
 		pace:    newPace(o.Retries),
 		classes: newClasses[K](workers),
 		order:   o.Order,
+
+		atTheEnd: o.AgainAtTheEnd,
 	}
 	return q
 }

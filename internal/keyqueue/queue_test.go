@@ -359,3 +359,19 @@ func TestSpansAreExactToAThousandth(t *testing.T) {
 		}
 	}
 }
+
+func TestAKeyAddedDuringItsRunGoesToTheEndIfAsked(t *testing.T) {
+	for atTheEnd, want := range map[bool]string{false: "a b", true: "b a"} {
+		q := New[string](Options[string]{AgainAtTheEnd: atTheEnd})
+		q.Add("a", AddOptions{})
+		q.Take()
+		q.Add("a", AddOptions{})
+		q.Add("b", AddOptions{})
+		q.Done("a")
+		first, _ := q.Take()
+		second, _ := q.Take()
+		if got := first.Key + " " + second.Key; got != want {
+			t.Errorf("at the end %v: %s, want %s", atTheEnd, got, want)
+		}
+	}
+}
