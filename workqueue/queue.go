@@ -48,12 +48,10 @@ func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
 		metrics: newQueueMetrics[T](config.MetricsProvider, config.Name, config.Clock),
 		stop:    make(chan struct{}),
 	}
-	// The engine's own order counts an item that is added while it is processed
-	// from when it was added; client-go's from when it is done.
-	if config.Queue == nil {
-		config.Queue = DefaultQueue[T]()
+	options := keyqueue.Options[T]{Clock: engineClock(config.Clock), AgainAtTheEnd: true}
+	if config.Queue != nil {
+		options.Order = config.Queue
 	}
-	options := keyqueue.Options[T]{Clock: engineClock(config.Clock), Order: config.Queue}
 	if q.metrics != nil {
 		options.Observer = q.metrics
 	}
