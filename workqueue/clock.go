@@ -25,6 +25,13 @@ func isReal(c clock.WithTicker) bool {
 	return false
 }
 
+// noClock is for a queue that keeps no times. It has no delays, and so no timers.
+type noClock struct{}
+
+func (noClock) Now() int64                                     { return 0 }
+func (noClock) Time(int64) time.Time                           { return time.Time{} }
+func (noClock) AfterFunc(time.Duration, func()) keyqueue.Timer { panic("BUG: a timer without a clock") }
+
 // givenClock is a clock of the program's, as the engine wants it. It need not
 // have AfterFunc; and a fake clock's calls its function under the clock's lock.
 type givenClock struct {

@@ -31,7 +31,8 @@ type Delays[T comparable] interface {
 // ItemStatus is what an item does.
 type ItemStatus struct {
 	State State
-	// Since is when it came into that state, to a sixteenth of a second.
+	// Since is when it came into that state, to a sixteenth of a second. It is zero
+	// for an item that is queued or processed in a queue without a name.
 	Since time.Time
 	// Next is when its delay is over, and zero if it has none.
 	Next time.Time

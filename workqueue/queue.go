@@ -49,6 +49,9 @@ func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
 		stop:    make(chan struct{}),
 	}
 	options := keyqueue.Options[T]{Clock: engineClock(config.Clock), AgainAtTheEnd: true}
+	if config.Name == "" {
+		options.Clock = noClock{}
+	}
 	if config.Queue != nil {
 		options.Order = config.Queue
 	}
