@@ -76,8 +76,9 @@ borrowed:
 	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./cache
 	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
-# Tests that others wrote for client-go's tools/cache, over kinglet's cache:
-# client-go's own, those of Kubernetes' libraries, and controller-runtime's.
+# Tests that others wrote for client-go's tools/cache and util/workqueue, over
+# kinglet's drop-ins: client-go's own, those of Kubernetes' libraries, and
+# controller-runtime's.
 # PEERS="-suite apiserver -run Quota" for some of them; peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
 .PHONY: peers peers-cache $(BIN)/peers
@@ -160,6 +161,7 @@ long-decoders:
 # in bin/bench, as JSON and as charts.
 bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
+	$(GO) run -C bench ./queuebench $(BENCH)
 	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
 	$(GO) run -C bench ./wirebench -cluster $(BIN)/kinglet-cluster $(BENCH)
 	$(GO) run -C bench ./idlebench

@@ -24,6 +24,7 @@ import (
 // A cutting is the test files of a package on their way out of it: what names
 // something unexported is cut, and so is what needs that.
 type cutting struct {
+	path  string // of the package
 	fset  *token.FileSet
 	files []*cutFile
 	// gone is what was cut, by name, each with the identifier that began it.
@@ -50,7 +51,7 @@ type fileRange struct {
 }
 
 // cut gives the tree what compiles of the suite's tests outside of their
-// package, as an external test package that imports kinglet's cache by a dot. It
+// package, as an external test package that imports kinglet's drop-in by a dot. It
 // returns the tests that do not, each with the identifier that began it.
 func (t *tree) cut(ctx context.Context, s suite) (map[string]string, error) {
 	from, err := list(ctx, "", s.packages...)
@@ -61,21 +62,29 @@ func (t *tree) cut(ctx context.Context, s suite) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(from) != 1 || len(from[0].XTestGoFiles) > 0 {
-		return nil, fmt.Errorf("%s: one package with internal tests alone was expected", s.name)
+	if len(from) != 1 {
+		return nil, fmt.Errorf("%s: one package was expected", s.name)
 	}
-	c := &cutting{gone: map[string]string{}}
-	for _, name := range from[0].TestGoFiles {
+	c := &cutting{path: from[0].ImportPath, gone: map[string]string{}}
+	for _, name := range slices.Concat(from[0].TestGoFiles, from[0].XTestGoFiles) {
 		text, err := os.ReadFile(filepath.Join(from[0].Dir, name))
 		if err != nil {
 			return nil, err
 		}
-		if text, err = t.outside(name, text); err != nil {
+		if text, err = t.swapImports(name, "", text); err != nil {
 			return nil, err
+		}
+		if slices.Contains(from[0].TestGoFiles, name) {
+			if text, err = t.outside(name, c.path, text); err != nil {
+				return nil, err
+			}
 		}
 		// What constructors return is asserted to be the type behind the
 		// interface, by tests that need no more than the interface.
 		text = bytes.ReplaceAll(text, []byte("*sharedIndexInformer)"), []byte("SharedIndexInformer)"))
+		// A helper waits for client-go's loop to have read what AddAfter sent it.
+		// Here there is nothing to wait for.
+		text = bytes.ReplaceAll(text, []byte("len(q.(*delayingType[any]).waitingForAddCh) == 0"), []byte("true"))
 		c.files = append(c.files, &cutFile{path: filepath.Join(to[0].Dir, name), text: text})
 	}
 	if err := c.parse(); err != nil {
@@ -108,16 +117,16 @@ func (t *tree) cut(ctx context.Context, s suite) (map[string]string, error) {
 }
 
 // outside moves a file out of its package: package cache becomes package
-// cache_test, and its names come from the tree's cache by a dot import. Lines keep their
-// numbers.
-func (t *tree) outside(path string, text []byte) ([]byte, error) {
+// cache_test, and its names come from the drop-in for that package by a dot
+// import. Lines keep their numbers.
+func (t *tree) outside(path, pkg string, text []byte) ([]byte, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, text, parser.PackageClauseOnly)
 	if err != nil {
 		return nil, err
 	}
 	end := fset.Position(file.Name.End()).Offset
-	return slices.Concat(text[:end], []byte("_test; import . "+strconv.Quote(t.cache)), text[end:]), nil
+	return slices.Concat(text[:end], []byte("_test; import . "+strconv.Quote(t.dropIn(pkg))), text[end:]), nil
 }
 
 func (c *cutting) parse() error {
@@ -214,7 +223,7 @@ func (c *cutting) check(imp types.Importer) []types.Error {
 		files[i] = f.ast
 	}
 	// Every error is given to the function, the one that is returned too.
-	_, _ = conf.Check(clientGo+"_test", c.fset, files, nil)
+	_, _ = conf.Check(c.path+"_test", c.fset, files, nil)
 	slices.SortStableFunc(errs, func(a, b types.Error) int { return int(a.Pos) - int(b.Pos) })
 	return errs
 }

@@ -81,12 +81,12 @@ func TestAFileOfWhichNothingIsLeftIsEmpty(t *testing.T) {
 }
 
 func TestAFileMovesOutOfItsPackage(t *testing.T) {
-	tr := &tree{cache: kinglet}
-	text, err := tr.outside("a_test.go", []byte("// Doc.\npackage cache // a word\n\nimport \"fmt\"\n"))
+	tr := &tree{}
+	text, err := tr.outside("a_test.go", clientGoCache, []byte("// Doc.\npackage cache // a word\n\nimport \"fmt\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "// Doc.\npackage cache_test; import . \"" + kinglet + "\" // a word\n\nimport \"fmt\"\n"; string(text) != want {
+	if want := "// Doc.\npackage cache_test; import . \"" + kingletCache + "\" // a word\n\nimport \"fmt\"\n"; string(text) != want {
 		t.Errorf("got %q, want %q", text, want)
 	}
 }

@@ -1,8 +1,9 @@
-// Command peers runs tests that others wrote for client-go's tools/cache over
-// kinglet's package cache, and compares what they come to with a list.
+// Command peers runs tests that others wrote for client-go's tools/cache and
+// util/workqueue over kinglet's packages cache and workqueue, and compares what
+// they come to with a list.
 //
-// The suites are in suite.go: client-go's own tests of tools/cache, the packages
-// of client-go that stand on it (dynamic and metadata informers, tools/watch),
+// The suites are in suite.go: client-go's own tests of both packages, the packages
+// of client-go that stand on them (dynamic and metadata informers, tools/watch),
 // Kubernetes' libraries whose tests run informers (admission, quota, the watch
 // cache, flow control, the peer proxy, endpoint slices, the aggregator), and the
 // specs of controller-runtime's pkg/cache on a real control plane. Their versions
@@ -11,15 +12,15 @@
 //
 // # How the tests come to run over kinglet
 //
-// Each module that imports client-go's tools/cache is copied into a folder below
-// bin, with kinglet's import path in the place of client-go's; tests, informer
-// factories, listers, everything (tree.go, swap.go). Packages that kinglet itself
-// imports are left as they are. Replace directives then lead the go command to the
-// copies. Before a suite runs, go list has to show that no package that is linked
-// with it imports client-go's tools/cache, other than kinglet's own: so every
-// informer, reflector and store of the suite is kinglet's. That holds for
-// controller-runtime too, whose Options.NewInformer has kinglet's constructor as
-// its default then.
+// Each module that imports one of those packages is copied into a folder below
+// bin, with kinglet's import paths in the place of client-go's; tests, informer
+// factories, listers, everything (tree.go, swap.go). Packages that a drop-in itself
+// needs keep their import of what it replaces. Replace directives then lead the go
+// command to the copies. Before a suite runs, go list has to show that no package
+// that is linked with it imports client-go's tools/cache or util/workqueue, other
+// than kinglet's own: so every informer, reflector, store and queue of the suite is
+// kinglet's. That holds for controller-runtime too, whose Options.NewInformer has
+// kinglet's constructor as its default then.
 //
 // client-go's own tests are in the package that they test. They are moved out of
 // it, and type-checked: what names something unexported is cut, and so is what
@@ -29,8 +30,8 @@
 // # What is expected
 //
 // expected.txt pins how many tests each suite runs, and lists those that fail on
-// purpose, each with a reason and with the words by which cache/doc.go describes
-// the difference. A test fails the command if it fails and is not on the list, and
+// purpose, each with a reason and with the words by which the drop-in's doc.go
+// describes the difference. A test fails the command if it fails and is not on the list, and
 // if it is on the list and passes.
 //
 // A test that ends its process, or runs longer than -timeout, fails alone: those
@@ -42,5 +43,5 @@
 //	make peers PEERS="-suite client-go/cache -run TestReflectorResync -v"
 //	make peers PEERS="-suite client-go/cache -run TestReflectorResync -client-go"
 //
-// The second runs the same test over client-go's cache.
+// The second runs the same test over client-go's packages.
 package main

@@ -28,7 +28,8 @@ type options struct {
 	timeout time.Duration
 	dir     string
 	cluster string
-	cache   string
+	// clientGo has the tests run over client-go's own packages.
+	clientGo bool
 }
 
 // memory bounds each process of a suite, so that one that grows without end
@@ -66,7 +67,7 @@ func parseFlags(args []string) (options, error) {
 	var opts options
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), "Runs tests that were written for client-go's tools/cache over kinglet's cache.\nUsage, in folder peers: go run . [flags]\n\n")
+		fmt.Fprint(flags.Output(), "Runs tests that were written for client-go's packages over kinglet's drop-ins.\nUsage, in folder peers: go run . [flags]\n\n")
 		flags.PrintDefaults()
 	}
 	expr := func(name, usage string, into **regexp.Regexp) {
@@ -83,11 +84,7 @@ func parseFlags(args []string) (options, error) {
 	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "time that one test may take; it fails after that")
 	flags.StringVar(&opts.dir, "dir", "../bin/peers-sources", "folder for the changed copies of their sources")
 	flags.StringVar(&opts.cluster, "cluster", "", "kinglet-cluster `program`; built if there is none")
-	opts.cache = kinglet
-	flags.BoolFunc("client-go", "run over client-go's own cache, to see what a test does there", func(string) error {
-		opts.cache = clientGo
-		return nil
-	})
+	flags.BoolVar(&opts.clientGo, "client-go", false, "run over client-go's own packages, to see what a test does there")
 	if err := flags.Parse(args); err != nil {
 		return opts, err
 	}
@@ -119,14 +116,14 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	if len(chosen) == 0 {
 		return false, fmt.Errorf("no suite matches -suite %s", opts.suite)
 	}
-	if opts.cache != kinglet {
+	if opts.clientGo {
 		opts.dir += "-client-go"
 	}
 	dir, err := filepath.Abs(opts.dir)
 	if err != nil {
 		return false, err
 	}
-	t, unlock, err := newTree(ctx, dir, opts.cache, suites)
+	t, unlock, err := newTree(ctx, dir, opts.clientGo, suites)
 	if err != nil {
 		return false, err
 	}
@@ -134,7 +131,7 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 	var sum verdict
 	for _, s := range chosen {
 		e := expected[s.name]
-		if e == nil || opts.cache != kinglet {
+		if e == nil || opts.clientGo {
 			e = &expectation{}
 		}
 		v, err := runSuite(ctx, t, s, e, opts, out)
@@ -189,7 +186,7 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
 	}
-	v := judge(e, outcomes, len(gone), opts.run == nil && opts.cache == kinglet)
+	v := judge(e, outcomes, len(gone), opts.run == nil && !opts.clientGo)
 	v.print(out, s, e, gone, opts.verbose)
 	return v, nil
 }

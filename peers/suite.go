@@ -1,6 +1,6 @@
 package main
 
-// A suite is a set of tests that was written for client-go's tools/cache.
+// A suite is a set of tests that was written for client-go.
 type suite struct {
 	name     string
 	packages []string // by import path
@@ -19,7 +19,12 @@ type suite struct {
 var suites = []suite{
 	{
 		name:     "client-go/cache",
-		packages: []string{clientGo},
+		packages: []string{clientGoCache},
+		outside:  true,
+	},
+	{
+		name:     "client-go/workqueue",
+		packages: []string{clientGoQueue},
 		outside:  true,
 	},
 	{
@@ -87,8 +92,15 @@ var suites = []suite{
 	},
 }
 
+// The import paths that are swapped, and what they become.
 const (
-	// clientGo is the import path that is swapped, kinglet the one it becomes.
-	clientGo = "k8s.io/client-go/tools/cache"
-	kinglet  = "github.com/kinglet-go/kinglet/cache"
+	clientGoCache = "k8s.io/client-go/tools/cache"
+	clientGoQueue = "k8s.io/client-go/util/workqueue"
+	kingletCache  = "github.com/kinglet-go/kinglet/cache"
+	kingletQueue  = "github.com/kinglet-go/kinglet/workqueue"
 )
+
+var dropIns = map[string]string{
+	clientGoCache: kingletCache,
+	clientGoQueue: kingletQueue,
+}

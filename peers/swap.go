@@ -11,10 +11,20 @@ import (
 	"strings"
 )
 
-// swapImport returns the file with the import path of the tree's cache in place of
-// client-go's. Lines keep their numbers.
-func (t *tree) swapImport(name string, text []byte) ([]byte, error) {
-	if !bytes.Contains(text, []byte(clientGo)) {
+// dropIn returns the import path by which the tree's tests have a package of
+// client-go's: kinglet's, if there is one.
+func (t *tree) dropIn(path string) string {
+	if to := dropIns[path]; to != "" && !t.clientGo {
+		return to
+	}
+	return path
+}
+
+// swapImports returns a file of a package with kinglet's import paths in place of
+// client-go's, apart from those whose drop-in needs the package. Lines keep their
+// numbers.
+func (t *tree) swapImports(name, pkg string, text []byte) ([]byte, error) {
+	if !bytes.Contains(text, []byte(clientGoCache)) && !bytes.Contains(text, []byte(clientGoQueue)) {
 		return text, nil
 	}
 	fset := token.NewFileSet()
@@ -23,20 +33,21 @@ func (t *tree) swapImport(name string, text []byte) ([]byte, error) {
 		return nil, err
 	}
 	for _, spec := range slices.Backward(file.Imports) {
-		if path, _ := strconv.Unquote(spec.Path.Value); path == clientGo {
+		if path, _ := strconv.Unquote(spec.Path.Value); dropIns[path] != "" && !t.needs[path][pkg] {
 			from, to := fset.Position(spec.Path.Pos()).Offset, fset.Position(spec.Path.End()).Offset
-			text = slices.Concat(text[:from], []byte(strconv.Quote(t.cache)), text[to:])
+			text = slices.Concat(text[:from], []byte(strconv.Quote(t.dropIn(path))), text[to:])
 		}
 	}
 	return text, nil
 }
 
 // proveSwapped returns an error if the tests of the suite would be linked with a
-// package that imports client-go's tools/cache, other than kinglet's own. Where
-// there is none, nothing but kinglet can make an informer, a reflector or a
-// store of client-go's; and `make borrowed` shows that kinglet makes none.
+// package that imports one of client-go's that kinglet has a drop-in for, other
+// than kinglet's own. Where there is none, nothing but kinglet can make an
+// informer, a reflector, a store or a queue of client-go's; and `make borrowed`
+// shows that kinglet makes none of the former.
 func (t *tree) proveSwapped(ctx context.Context, s suite) error {
-	if t.cache != kinglet {
+	if t.clientGo {
 		return nil
 	}
 	pkgs, err := list(ctx, t.modfile, append([]string{"-deps", "-test"}, s.packages...)...)
@@ -46,17 +57,18 @@ func (t *tree) proveSwapped(ctx context.Context, s suite) error {
 	linked := false
 	for _, p := range pkgs {
 		path, _, _ := strings.Cut(p.ImportPath, " ")
-		linked = linked || path == kinglet
-		imports := slices.ContainsFunc(p.Imports, func(imported string) bool {
-			imported, _, _ = strings.Cut(imported, " ")
-			return imported == clientGo
-		})
-		if imports && !isKinglet(path) && !strings.HasSuffix(path, ".test") {
-			return fmt.Errorf("%s: package %s still imports %s, so that its informers would be client-go's", s.name, p.ImportPath, clientGo)
+		linked = linked || path == kingletCache || path == kingletQueue
+		if isKinglet(path) || strings.HasSuffix(path, ".test") {
+			continue
+		}
+		for _, imported := range p.Imports {
+			if imported, _, _ = strings.Cut(imported, " "); dropIns[imported] != "" {
+				return fmt.Errorf("%s: package %s still imports %s, so that what it makes would be client-go's", s.name, p.ImportPath, imported)
+			}
 		}
 	}
 	if !linked {
-		return fmt.Errorf("%s: its tests do not use kinglet's cache", s.name)
+		return fmt.Errorf("%s: its tests do not use kinglet's packages", s.name)
 	}
 	return nil
 }

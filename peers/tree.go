@@ -16,8 +16,8 @@ import (
 	"syscall"
 )
 
-// A tree is copies of the modules whose packages import client-go's tools/cache,
-// with kinglet's in its place. The go command has them from there by replace
+// A tree is copies of the modules whose packages import those of client-go's that
+// kinglet has drop-ins for, with kinglet's in their place. The go command has them from there by replace
 // directives; it allows no overlay over the module cache.
 //
 // The folder is the same in each run, since the go command compiles a package
@@ -25,21 +25,21 @@ import (
 type tree struct {
 	dir     string
 	modfile string // for the go command's flag -modfile
-	// cache is the package that the tests run over: kinglet, or clientGo to see
-	// what they do there.
-	cache string
-	// ours is the packages that kinglet needs. They are left as they are, since
-	// they could not import kinglet.
-	ours map[string]bool
+	// clientGo is set to run the tests over client-go's packages, to see what they
+	// do there.
+	clientGo bool
+	// needs has, for each package of client-go's with a drop-in, the packages that
+	// the drop-in needs: those could not import it, and are left as they are.
+	needs map[string]map[string]bool
 }
 
 // newTree copies the modules that the suites need, and swaps the import. Until
 // unlock is called, no other process can have a tree in that folder.
-func newTree(ctx context.Context, dir, cache string, suites []suite) (_ *tree, unlock func(), err error) {
+func newTree(ctx context.Context, dir string, clientGo bool, suites []suite) (_ *tree, unlock func(), err error) {
 	if unlock, err = lock(dir); err != nil {
 		return nil, nil, err
 	}
-	t, err := fillTree(ctx, dir, cache, suites)
+	t, err := fillTree(ctx, dir, clientGo, suites)
 	if err != nil {
 		unlock()
 		return nil, nil, err
@@ -62,14 +62,17 @@ func lock(dir string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-func fillTree(ctx context.Context, dir, cache string, suites []suite) (*tree, error) {
-	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), cache: cache, ours: map[string]bool{}}
-	needs, err := list(ctx, "", "-deps", kinglet)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range needs {
-		t.ours[p.ImportPath] = true
+func fillTree(ctx context.Context, dir string, clientGo bool, suites []suite) (*tree, error) {
+	t := &tree{dir: dir, modfile: filepath.Join(dir, "go.mod"), clientGo: clientGo, needs: map[string]map[string]bool{}}
+	for path, to := range dropIns {
+		needs, err := list(ctx, "", "-deps", to)
+		if err != nil {
+			return nil, err
+		}
+		t.needs[path] = map[string]bool{}
+		for _, p := range needs {
+			t.needs[path][p.ImportPath] = true
+		}
 	}
 	args := []string{"-deps", "-test"}
 	var skip []string
@@ -86,7 +89,7 @@ func fillTree(ctx context.Context, dir, cache string, suites []suite) (*tree, er
 	modules := map[string]*goModule{}
 	for _, p := range pkgs {
 		importPath, _, _ := strings.Cut(p.ImportPath, " ")
-		if slices.Contains(p.Imports, clientGo) && p.Module != nil && !p.Module.Main && !isKinglet(importPath) {
+		if (slices.Contains(p.Imports, clientGoCache) || slices.Contains(p.Imports, clientGoQueue)) && p.Module != nil && !p.Module.Main && !isKinglet(importPath) {
 			modules[p.Module.Path] = p.Module
 		}
 	}
@@ -151,8 +154,11 @@ func (t *tree) copy(m *goModule, skip []string) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(rel, ".go") && (!t.ours[pkg] || strings.HasSuffix(rel, "_test.go")) && !strings.Contains(rel, "testdata") {
-			if text, err = t.swapImport(from, text); err != nil {
+		if strings.HasSuffix(rel, ".go") && !strings.Contains(rel, "testdata") {
+			if strings.HasSuffix(rel, "_test.go") {
+				pkg = "" // nothing needs a test
+			}
+			if text, err = t.swapImports(from, pkg, text); err != nil {
 				return err
 			}
 		}

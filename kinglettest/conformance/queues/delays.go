@@ -275,4 +275,5 @@ func delaysStorm(t *testing.T, im Implementation) {
 	}
 	storm(t, q, 50, 4, 4, 1000, q.Add)
 	delayed.Wait()
+	q.ShutDown() // which ends client-go's goroutine at once
 }
