@@ -33,11 +33,38 @@ const (
 
 type block struct {
 	slots [blockSize]uint32
-	// far is 0 where there is no entry, and otherwise 1 plus how far the entry is
-	// from the place of its hash.
-	far   [blockSize]uint8
+	// marks is 0 where there is no entry. Otherwise the lower bits are 1 plus how
+	// far the entry is from the place of its hash, and the upper ones are bits of
+	// the hash: those by which the block's next splits part its entries.
+	marks [blockSize]mark
 	used  int
-	depth uint8
+	// depth is how many upper bits of their hashes the entries have in common, and
+	// base from where on marks have bits.
+	// Invariant: base <= depth <= base+markBits.
+	depth, base uint8
+}
+
+// A mark has 3 bits of a hash, so that keys are hashed again in every third split
+// of their block only, and distances up to 31: with more the block is split.
+type mark uint8
+
+const (
+	markBits = 3
+	farBits  = 8 - markBits
+	farthest = 1<<farBits - 1
+)
+
+func (m mark) far() uint8 { return uint8(m) & farthest }
+
+// markOf returns the mark of an entry that is at home.
+func (b *block) markOf(hash uint64) mark {
+	return mark(hash<<b.base>>(64-markBits))<<farBits | 1
+}
+
+// bit returns the bit of the hash that comes after those that all of the block
+// have in common.
+func (b *block) bit(m mark) int {
+	return int(m) >> (7 - (b.depth - b.base)) & 1
 }
 
 func newTable[K comparable]() table[K] {
@@ -54,13 +81,18 @@ func (t *table[K]) of(hash uint64) (*block, uint32) {
 // find returns the slot of a key of that hash, and its place in its block.
 func (t *table[K]) find(hash uint64, key K, records *slab[K]) (slot, place uint32, ok bool) {
 	b, i := t.of(hash)
-	for far := uint8(1); ; far++ {
-		switch {
-		case b.far[i] < far:
+	at := b.markOf(hash)
+	for far := at.far(); ; far++ {
+		switch m := b.marks[i]; {
+		case m.far() < far:
 			return 0, 0, false
-		case b.far[i] == far && records.at(b.slots[i]).key == key:
+		case m == at && records.at(b.slots[i]).key == key:
 			return b.slots[i], i, true
 		}
+		if far == farthest {
+			return 0, 0, false
+		}
+		at++
 		i = (i + 1) % blockSize
 	}
 }
@@ -69,37 +101,34 @@ func (t *table[K]) find(hash uint64, key K, records *slab[K]) (slot, place uint3
 // a block from records.
 func (t *table[K]) insert(hash uint64, slot uint32, records *slab[K]) {
 	b, home := t.of(hash)
-	for b.used >= fullBlock || !b.place(home, slot) {
+	for b.used >= fullBlock || !b.place(home, slot, b.markOf(hash)) {
 		t.split(b, hash, records)
 		b, home = t.of(hash)
 	}
 }
 
 // place adds an entry, or reports that some entry would be too far from home.
-func (b *block) place(home, slot uint32) bool {
+func (b *block) place(home, slot uint32, m mark) bool {
 	// Looked through before anything moves, so that a refusal leaves the block as it was.
-	far, other := uint8(1), uint8(0)
-	for i := home; b.far[i] != 0; i = (i + 1) % blockSize {
-		if b.far[i] < far {
-			other = b.far[i]
-			far = other
-		}
-		if far++; far == 0 {
+	far := m.far()
+	for i := home; b.marks[i] != 0; i = (i + 1) % blockSize {
+		far = min(far, b.marks[i].far())
+		if far == farthest {
 			return false
 		}
+		far++
 	}
-	far = 1
 	for i := home; ; i = (i + 1) % blockSize {
-		if b.far[i] == 0 {
-			b.slots[i], b.far[i] = slot, far
+		if b.marks[i] == 0 {
+			b.slots[i], b.marks[i] = slot, m
 			b.used++
 			return true
 		}
-		if b.far[i] < far {
+		if b.marks[i].far() < m.far() {
 			b.slots[i], slot = slot, b.slots[i]
-			b.far[i], far = far, b.far[i]
+			b.marks[i], m = m, b.marks[i]
 		}
-		far++
+		m++
 	}
 }
 
@@ -108,13 +137,13 @@ func (t *table[K]) remove(hash uint64, place uint32) {
 	b, _ := t.of(hash)
 	for {
 		next := (place + 1) % blockSize
-		if b.far[next] <= 1 {
+		if b.marks[next].far() <= 1 {
 			break
 		}
-		b.slots[place], b.far[place] = b.slots[next], b.far[next]-1
+		b.slots[place], b.marks[place] = b.slots[next], b.marks[next]-1
 		place = next
 	}
-	b.slots[place], b.far[place] = 0, 0
+	b.slots[place], b.marks[place] = 0, 0
 	b.used--
 }
 
@@ -141,11 +170,27 @@ func (t *table[K]) split(b *block, hash uint64, records *slab[K]) {
 		t.directory = wider
 		t.depth++
 	}
-	halves := [2]*block{{depth: b.depth + 1}, {depth: b.depth + 1}}
+	spent := b.depth == b.base+markBits
+	base := b.base
+	if spent {
+		base = b.depth
+	}
+	halves := [2]*block{{depth: b.depth + 1, base: base}, {depth: b.depth + 1, base: base}}
 	t.stand(halves[0], hash, 0)
 	t.stand(halves[1], hash, 1)
 	t.blocks++
-	t.refile(b, records)
+	if spent {
+		t.refile(b, records)
+		return
+	}
+	for i, m := range b.marks {
+		if m != 0 {
+			home := (uint32(i) + 1 - uint32(m.far())) % blockSize
+			// There is room: a half has no more entries than the whole had, in
+			// the same order, so that none is further from home.
+			halves[b.bit(m)].place(home, b.slots[i], m&^farthest|1)
+		}
+	}
 }
 
 // stand puts b where the directory has the hashes that have the upper bits of
@@ -166,7 +211,7 @@ func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) bool {
 	if other.depth != b.depth || b.used+other.used > emptyBlocks {
 		return false
 	}
-	one := &block{depth: b.depth - 1}
+	one := &block{depth: b.depth - 1, base: b.depth - 1}
 	wide := 1 << (t.depth - one.depth)
 	first := int(hash>>(64-t.depth)) &^ (wide - 1)
 	for i := first; i < first+wide; i++ {
@@ -181,8 +226,8 @@ func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) bool {
 // refile puts the entries of a block that is no longer in the directory where
 // they belong.
 func (t *table[K]) refile(b *block, records *slab[K]) {
-	for i, far := range b.far {
-		if far != 0 {
+	for i, m := range b.marks {
+		if m != 0 {
 			t.insert(t.hash(records.at(b.slots[i]).key), b.slots[i], records)
 		}
 	}
