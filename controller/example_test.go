@@ -1,0 +1,56 @@
+package controller_test
+
+import (
+	"context"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A controller of Deployments that hears of their Pods as well.
+func Example() {
+	labels := metav1.ObjectMeta{Namespace: "ns", Name: "web"}
+	deployments, err := kinglet.New[*appsv1.Deployment](source.NewStatic(&appsv1.Deployment{ObjectMeta: labels}), kinglet.Options[*appsv1.Deployment]{})
+	check(err)
+	pods, err := kinglet.New[*corev1.Pod](source.NewStatic[*corev1.Pod](), kinglet.Options[*corev1.Pod]{})
+	check(err)
+	ctx, stop := context.WithCancel(context.Background())
+	reconcile := func(_ context.Context, key kinglet.Key) (controller.Result, error) {
+		deployment, ok := deployments.Store().Get(key)
+		if !ok {
+			return controller.Result{}, nil // it was deleted
+		}
+		fmt.Println("reconciles", deployment.Name)
+		stop()
+		return controller.Result{}, nil
+	}
+	informers := kinglet.NewSet(deployments, pods)
+	ended := make(chan error)
+	go func() { ended <- informers.Run(ctx) }()
+
+	// README begin
+	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
+	check(err)
+	_, err = controller.Watch(c, deployments, controller.Self)
+	check(err)
+	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+	check(err)
+	check(c.Run(ctx))
+	// README end
+
+	check(<-ended)
+	// Output: reconciles web
+}
