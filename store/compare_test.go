@@ -73,6 +73,12 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 	}
 	for _, name := range m.Indexes() {
 		compareIndex(t, r, name, m.Index(name))
+		if v, ok := r.(*store.Snapshot[*item]); ok {
+			compareKeyed(t, v, name, m.Index(name))
+		}
+	}
+	if v, ok := r.(*store.Snapshot[*item]); ok {
+		compareSpans(t, v, m, d)
 	}
 	if _, err := r.ByIndex("unheard of", ""); !errors.Is(err, store.ErrNoIndex) {
 		t.Fatalf("ByIndex of no index: %v", err)

@@ -15,7 +15,7 @@
 //	key.go, change.go, index.go   the types that the other packages share
 //	options.go, store.go          Store and how it is made
 //	write.go, replace.go          what a write does
-//	read.go, snapshot.go          Reader, of the store and of one version
+//	read.go, snapshot.go, span.go Reader, of the store and of one version
 //	handover.go                   how versions pass from writer to readers
 //	pages.go, freeslots.go        slot → object, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions

@@ -138,41 +138,6 @@ func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	}
 }
 
-// KeysFrom iterates over the keys that are not less than k, in order. It begins
-// with a search of the tree, and visits nothing before k.
-func (v *Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
-	return func(yield func(Key) bool) {
-		var buf keyBuf
-		lo := v.aim(&k, k.odd(), &buf)
-		v.slotsFrom(v.root, &lo, func(slot uint32) bool { return yield(v.keyOf(slot)) })
-	}
-}
-
-// slotsFrom visits the slots of keys from lo on.
-func (v *Snapshot[T]) slotsFrom(n *node, lo *target, visit func(uint32) bool) bool {
-	if n == nil {
-		return true
-	}
-	if n.in == nil {
-		for _, slot := range n.slots[v.locate(n, lo).i:n.n] {
-			if !visit(slot) {
-				return false
-			}
-		}
-		return true
-	}
-	from := v.kid(n, lo)
-	if !v.slotsFrom(n.in.kids[from], lo, visit) {
-		return false
-	}
-	for _, kid := range n.in.kids[from+1 : n.n+1] {
-		if !v.eachSlot(kid, visit) {
-			return false
-		}
-	}
-	return true
-}
-
 func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
 	if n == nil {
 		return true
@@ -192,71 +157,6 @@ func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
 func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 	for _, slot := range slots {
 		if !yield(v.pages.page(slot).slots[slot%pageLen].obj) {
-			return false
-		}
-	}
-	return true
-}
-
-// Prefix iterates in key order over the objects of one cluster and namespace
-// whose name starts with p.Name; over a whole cluster if both Namespace and
-// Name are empty. It visits only these.
-func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		end := p.afterPrefix()
-		var buf keyBuf
-		lo := v.aim(&p, p.odd(), &buf)
-		v.walkRange(v.root, &lo, &target{Key: &end}, yield)
-	}
-}
-
-// afterPrefix returns the smallest key behind all that start with p.
-func (p Key) afterPrefix() Key {
-	// The string that follows s directly is s+"\x00".
-	if p.Namespace == "" && p.Name == "" {
-		return Key{Cluster: p.Cluster + "\x00"}
-	}
-	for i := len(p.Name) - 1; i >= 0; i-- {
-		if c := p.Name[i]; c < 0xff {
-			return Key{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name[:i] + string([]byte{c + 1})}
-		}
-	}
-	return Key{Cluster: p.Cluster, Namespace: p.Namespace + "\x00"}
-}
-
-// walkRange visits the keys from lo up to, and without, hi; nil is open.
-func (v *Snapshot[T]) walkRange(n *node, lo, hi *target, yield func(T) bool) bool {
-	if n == nil {
-		return true
-	}
-	if lo == nil && hi == nil {
-		return v.walk(n, yield)
-	}
-	from, to := 0, int(n.n)
-	if n.in == nil {
-		if lo != nil {
-			from = v.locate(n, lo).i
-		}
-		if hi != nil {
-			to = v.locate(n, hi).i
-		}
-		return from >= to || v.visit(n.slots[from:to], yield)
-	}
-	if lo != nil {
-		from = v.kid(n, lo)
-	}
-	if hi != nil {
-		to = v.kid(n, hi)
-	}
-	for i := from; i <= to; i++ {
-		kidLo, kidHi := lo, hi
-		if i > from {
-			kidLo = nil
-		}
-		if i < to {
-			kidHi = nil
-		}
-		if !v.walkRange(n.in.kids[i], kidLo, kidHi, yield) {
 			return false
 		}
 	}
@@ -309,15 +209,41 @@ func (v *Snapshot[T]) IndexKeys(index, value string) (iter.Seq[Key], error) {
 		return nil, err
 	}
 	return func(yield func(Key) bool) {
+		v.walkSlots(root, value, func(slots []uint32) bool { return v.visitKeys(slots, yield) })
+	}, nil
+}
+
+// ByIndexKeyed is ByIndex with the objects' keys.
+func (v *Snapshot[T]) ByIndexKeyed(index, value string) (iter.Seq2[Key, T], error) {
+	root, err := v.index(index)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Key, T) bool) {
 		v.walkSlots(root, value, func(slots []uint32) bool {
 			for _, slot := range slots {
-				if !yield(v.keyOf(slot)) {
+				if !yield(v.keyOf(slot), v.pages.page(slot).slots[slot%pageLen].obj) {
 					return false
 				}
 			}
 			return true
 		})
 	}, nil
+}
+
+// ValuesOf returns the values that the named index has for an object, whether
+// the store holds it or not, sorted and without duplicates. The error wraps
+// ErrNoIndex, or is what the index function returned or panicked with.
+func (v *Snapshot[T]) ValuesOf(index string, obj T) ([]string, error) {
+	i, ok := v.indexNo(index)
+	if !ok {
+		return nil, fmt.Errorf("%w: %q", ErrNoIndex, index)
+	}
+	values, err := callIndex(v.indexes[i].fn, obj)
+	if err != nil {
+		return nil, err
+	}
+	return normal(values), nil
 }
 
 // walkSlots yields the slots that an index has under a value, some at a time.
