@@ -126,7 +126,7 @@ mutants:
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
 	$(GO) test -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationIsCaught$$' -v ./kinglettest/torture
+	$(GO) test -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for
 # long; then as many rounds of starting and stopping them, and of creating and

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
+	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -26,6 +27,8 @@ type Informer[T any] struct {
 	detector   *mutation.Detector[T] // nil if off
 	mirror     *mirror[T]
 	checker    *checker[T]
+	// reads is what Store returns.
+	reads *latest[T]
 	// deferred reports the store's errors.
 	deferred deferredErrors
 
@@ -91,8 +94,13 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
+	own := &ownWrites[T]{
+		name: i.opts.Name, rules: overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]}, store: i.store, report: i.opts.OnError,
+	}
+	i.reads = &latest[T]{store: i.store, own: own}
 	i.mirror = &mirror[T]{
 		store:      i.store,
+		own:        own,
 		quarantine: i.quarantine,
 		uid:        i.opts.UID,
 		report:     i.opts.OnError,
@@ -134,6 +142,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return i.named(ErrAlreadyRun)
 	}
 	defer close(i.stopped)
+	i.mirror.own.begin()
+	defer i.mirror.own.end()
 	// The reflector runs here, the handlers each on a goroutine of their own:
 	// an idle informer with one handler costs two.
 	ctx, stop := context.WithCancel(ctx)
@@ -168,8 +178,9 @@ func (i *Informer[T]) named(err error) error {
 	return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 }
 
-// Store reads the latest state, at any time, also before Run and after it.
-func (i *Informer[T]) Store() store.Reader[T] { return i.store }
+// Store reads the latest state, at any time, also before Run and after it: the
+// store, and what the program wrote that the store does not show yet (Wrote).
+func (i *Informer[T]) Store() store.Reader[T] { return i.reads }
 
 // WritableStore is the store itself, for programs that put objects into it by
 // their own hand, at any time: before Run, as unit tests do, or ahead of the
@@ -178,11 +189,13 @@ func (i *Informer[T]) Store() store.Reader[T] { return i.store }
 // handler that knows an object that is removed in this way gets its delete by the
 // source, or of its next state as an Updated. What the source says always wins:
 // the first list, and each later one, removes what it does not name. Indexes belong to the informer: see AddIndex.
+// Its reads are of the store alone: they do not include what Wrote was told.
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
-// Snapshot returns the latest state as one immutable version: objects, indexes
-// and resource version agree, and stay. Taking it costs the same for any size.
-func (i *Informer[T]) Snapshot() *store.Snapshot[T] { return i.store.Snapshot() }
+// Snapshot returns the latest state as one immutable version: objects, indexes,
+// resource version and what the program wrote agree, and stay. Taking it costs
+// the same for any size.
+func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
 
 // AddIndex adds an index, also while there are objects: it covers all of them
 // when AddIndex returns.
@@ -190,6 +203,7 @@ func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
 	if err := i.store.AddIndex(name, fn); err != nil {
 		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 	}
+	i.mirror.own.generation.Add(1)
 	return nil
 }
 
@@ -198,6 +212,7 @@ func (i *Informer[T]) RemoveIndex(name string) error {
 	if err := i.store.RemoveIndex(name); err != nil {
 		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 	}
+	i.mirror.own.generation.Add(1)
 	return nil
 }
 
@@ -275,6 +290,7 @@ func (i *Informer[T]) Status() Status {
 		Quarantined:      keys,
 		Failures:         failures,
 		Degraded:         r.Degraded,
+		OwnWrites:        i.mirror.own.status(),
 		Consistency:      i.checker.state(),
 		ReadPath:         r.ReadPath,
 	}

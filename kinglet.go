@@ -14,10 +14,8 @@ type (
 	ChangeType = store.ChangeType
 	// Reason says how a change came to be known.
 	Reason = store.Reason
-	// Reader is everything that can be read from an informer's store.
+	// Reader is everything that can be read from an informer.
 	Reader[T any] = store.Reader[T]
-	// Snapshot is one immutable version of a store.
-	Snapshot[T any] = store.Snapshot[T]
 	// KeyFunc reads an object's key.
 	KeyFunc[T any] = store.KeyFunc[T]
 	// IndexFunc returns the values under which an object is found.

@@ -1,7 +1,6 @@
 package kinglet
 
 import (
-	"sync"
 	"sync/atomic"
 	"weak"
 
@@ -24,7 +23,9 @@ const keepBatch = 16
 // and hands what changed to the handlers, in that order and as one step.
 // Its methods are called from the reflector's goroutine, but for Held.
 type mirror[T any] struct {
-	store      *store.Store[T]
+	store *store.Store[T]
+	// own is told which version the store has come to.
+	own        *ownWrites[T]
 	quarantine *quarantine
 	uid        func(T) types.UID
 	report     func(error)
@@ -38,10 +39,6 @@ type mirror[T any] struct {
 	// steps is odd while a step is under way: while store, version and
 	// quarantine may not belong together.
 	steps atomic.Uint64
-	// at is the source's version that the store has come to. The store's own may
-	// be another, where somebody writes to it by hand.
-	at      string // guarded by atMutex
-	atMutex sync.Mutex
 	// doubted are keys of which the next list is to be decoded afresh; may be
 	// nil.
 	doubted atomic.Pointer[map[store.Key]struct{}]
@@ -78,21 +75,9 @@ func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
 func (m *mirror[T]) begin() { m.steps.Add(1) }
 func (m *mirror[T]) end()   { m.steps.Add(1) }
 
-// reached notes the version that a step leads to. It is called where the store
-// gets there, so that whoever learns of that, by a call or by Synced, finds it.
-func (m *mirror[T]) reached(version string) {
-	m.atMutex.Lock()
-	defer m.atMutex.Unlock()
-	m.at = version
-}
-
 // version is the source's version that the store has come to, empty before the
 // first list.
-func (m *mirror[T]) version() string {
-	m.atMutex.Lock()
-	defer m.atMutex.Unlock()
-	return m.at
-}
+func (m *mirror[T]) version() string { return m.own.version() }
 
 // between calls read with the source's version, unless a step is under way. It
 // returns false if so, or if one began meanwhile: what was read counts for
@@ -155,8 +140,11 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 	m.deferred.hold()
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
+		if mutant.On(mutant.EndEarly) {
+			m.endEarly(version)
+		}
 		w.changes = m.legal(m.store.Apply(batch, w.changes))
-		m.reached(version)
+		m.own.reached(version, w.changes)
 		return w.changes, version
 	})
 	m.detector.Settled()
@@ -193,7 +181,7 @@ func (w *workspace[T]) empty() {
 }
 
 // Replace takes a list: the whole state of the scope at one version.
-func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, _ bool) {
+func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, epoch bool) {
 	m.begin()
 	defer m.end()
 	// First what calls user code, which may be done under no lock.
@@ -214,6 +202,7 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 			}
 		}
 	}
+	var dropped []error
 	m.deferred.hold()
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
 		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
@@ -221,16 +210,19 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial
 			m.store.ReplaceSeq(batch, ops, nil)
-			m.reached(version)
-			return nil, version
+		} else {
+			m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
+			changes = m.legal(changes)
 		}
-		m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
-		m.reached(version)
-		return m.legal(changes), version
+		dropped = m.own.replaced(version, changes, epoch)
+		return changes, version
 	})
 	m.doubted.Store(nil)
 	m.detector.Settled()
 	m.deferred.release()
+	for _, err := range dropped {
+		m.report(err)
+	}
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.
 		m.listed = true
@@ -245,7 +237,7 @@ func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
 	defer m.end()
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		m.store.SetResourceVersion(scope.ID, version)
-		m.reached(version)
+		m.own.reached(version, nil)
 		return nil, version
 	})
 }

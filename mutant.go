@@ -49,6 +49,15 @@ func (m *mirror[T]) deliverFirst(events []source.Event[T]) {
 	time.Sleep(time.Millisecond)
 }
 
+// endEarly ends what the program wrote before the store shows what confirms it,
+// and rests a while.
+func (m *mirror[T]) endEarly(version string) {
+	at := m.own.version()
+	m.own.reached(version, nil)
+	time.Sleep(time.Millisecond)
+	m.own.reached(at, nil)
+}
+
 // reorder swaps two changes of one key that follow each other.
 func reorder[T any](changes []store.Change[T]) {
 	for i := range max(0, len(changes)-1) {

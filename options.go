@@ -35,6 +35,11 @@ type Options[T any] struct {
 	// objects without a version that a watch has as added again, and by a
 	// ConsistencyCheck, from its goroutine.
 	Equal func(a, b T) bool
+	// Covers reports whether an object that the program wrote is of the
+	// collection, for Informer.Wrote, where the source cannot say so: it has a
+	// field selector, or is made of closures. If nil, only objects whose key is
+	// known are taken in there.
+	Covers func(T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
 	// OnError is told of everything that goes wrong and is not returned by a

@@ -22,11 +22,21 @@ func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T
 		return ops
 	}
 	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
+	m.pinOwn(item.Key)
 	m.reportItem(item)
 	if held && m.remove {
 		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
 	}
 	return ops
+}
+
+// pinOwn has reads include what the program wrote under a key although the watch
+// passes it, since the store will not show it. It stays as the last good version
+// does, unless the user wants such objects removed.
+func (m *mirror[T]) pinOwn(key store.Key) {
+	if !m.remove {
+		m.own.pin(key)
+	}
 }
 
 // reportItem reports what is wrong with an item, unless nobody can say which
@@ -122,6 +132,7 @@ func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept
 				held = false
 			}
 			m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
+			m.pinOwn(it.Key)
 			m.reportItem(it)
 			if held && !m.remove {
 				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})

@@ -63,6 +63,9 @@ type Status struct {
 	// consistency check found a difference, or a server was found to number
 	// anew, until a relist heals it.
 	Degraded bool
+	// OwnWrites says what has become of what Informer.Wrote and WroteDelete were
+	// told.
+	OwnWrites OwnWritesStatus
 	// Consistency says what has come of consistency checks.
 	Consistency ConsistencyStatus
 	// ReadPath says how objects are read: from the wire, in protobuf or JSON,

@@ -139,7 +139,7 @@ func reaches(list *corev1.PodList) func(map[kinglet.Key]*corev1.Pod) bool {
 	}
 }
 
-func difference(list *corev1.PodList, snap *kinglet.Snapshot[*corev1.Pod]) []string {
+func difference(list *corev1.PodList, snap kinglet.Snapshot[*corev1.Pod]) []string {
 	var differ []string
 	seen := map[kinglet.Key]bool{}
 	for i := range list.Items {
@@ -163,7 +163,7 @@ func difference(list *corev1.PodList, snap *kinglet.Snapshot[*corev1.Pod]) []str
 
 // check compares what a handler was told with the store, and its history with
 // guarantee 4.
-func (h *history) check(t *testing.T, snap *kinglet.Snapshot[*corev1.Pod]) {
+func (h *history) check(t *testing.T, snap kinglet.Snapshot[*corev1.Pod]) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"sync"
 	"weak"
 
 	"github.com/kinglet-go/kinglet/internal/wire"
@@ -11,7 +12,9 @@ import (
 
 // Map returns a source of T made from a source of W by transform, which is
 // called once for each object, on the goroutine that lists or watches, before
-// anybody else sees it. It may modify and return what it is given, which
+// anybody else sees it, and by ReadAnswer, for the answers to writes, on its
+// caller's goroutine; never for two objects at once. It may modify and return
+// what it is given, which
 // shares no memory with any other object: src is asked without Held.
 //
 // A transform that fails, panics or returns nil makes the item an *ItemError
@@ -53,7 +56,10 @@ func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
 var errNilObject = errors.New("the transform returned nil and no error")
 
 type mapped[W, T any] struct {
-	src       Source[W]
+	src Source[W]
+	// mu is held while a page, a batch or an answer is transformed, so that
+	// transform is called for one object at a time.
+	mu        sync.Mutex
 	transform func(W) (T, error)
 	// sharing is nil if nothing is to be shared.
 	sharing *Sharing
@@ -107,9 +113,11 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 	return m.src.List(ctx, wreq, func(page Page[W]) error {
 		items := make([]Item[T], len(page.Items))
 		by := m.structure(req.Held)
+		m.mu.Lock()
 		for i := range page.Items {
 			items[i] = m.item(&page.Items[i], req.Held, by)
 		}
+		m.mu.Unlock()
 		return yield(Page[T]{
 			Items:           items,
 			ResourceVersion: page.ResourceVersion,
@@ -131,6 +139,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {
 		by := m.structure(req.Held)
+		m.mu.Lock()
 		for i := range events {
 			e := &events[i]
 			out := Event[T]{Type: e.Type, InitialEventsEnd: e.InitialEventsEnd, Bytes: e.Bytes}
@@ -141,6 +150,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 			}
 			batch = append(batch, out)
 		}
+		m.mu.Unlock()
 		err := yield(batch)
 		batch = reuse(batch)
 		return err

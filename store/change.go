@@ -71,6 +71,11 @@ type Change[T any] struct {
 	// FinalStateUnknown is true for a Deleted change of which the object's
 	// last state was missed; Old is then the last state that was seen.
 	FinalStateUnknown bool
+	// OwnEcho is true for a change that is made of nothing but what the program
+	// has told its informer that it wrote (kinglet's Informer.Wrote and
+	// WroteDelete): all versions of which it consists were. One of which the
+	// watch told before the program did is not known to be one.
+	OwnEcho bool
 }
 
 // Memo is what a decoder left beside an object to recognise its next version

@@ -75,6 +75,8 @@
 //   - An Added keeps its Reason, and with it that it was Initial, whatever is
 //     folded into it. An Updated has the Reason of its newest part.
 //   - ResourceVersion is that of the newest part; a Deleted keeps its own.
+//   - OwnEcho is set if it is set for every change that was folded in, those
+//     included that nobody hears of.
 //
 // [HandlerOptions.EveryVersion] asks for every change one by one instead, up
 // to a bound.

@@ -43,6 +43,9 @@ type record[T any] struct {
 	goneReason store.Reason
 	// unknown is FinalStateUnknown of the Deleted.
 	unknown bool
+	// own is OwnEcho of the Added or Updated, goneOwn that of the Deleted: of
+	// everything that was folded into it.
+	own, goneOwn bool
 }
 
 // fold adds what happened next. The table stands in the package's docs.
@@ -60,26 +63,26 @@ func (r *record[T]) fold(c *store.Change[T]) {
 func (r *record[T]) foldAdded(c *store.Change[T]) {
 	switch r.form {
 	case nothing:
-		r.form, r.reason = added, c.Reason
+		r.form, r.reason, r.own = added, c.Reason, true
 	case deleted:
-		r.form, r.reason = replaced, c.Reason
+		r.form, r.reason, r.own = replaced, c.Reason, true
 	}
-	r.cur, r.version = c.New, c.ResourceVersion
+	r.cur, r.version, r.own = c.New, c.ResourceVersion, r.own && c.OwnEcho
 }
 
 func (r *record[T]) foldUpdated(c *store.Change[T]) {
 	switch r.form {
 	case nothing:
-		r.form, r.old, r.reason = updated, c.Old, c.Reason
+		r.form, r.old, r.reason, r.own = updated, c.Old, c.Reason, true
 	case updated:
 		r.reason = c.Reason
 		if mutant.On(mutant.LastOld) {
 			r.old = c.Old
 		}
 	case deleted:
-		r.form, r.reason = replaced, c.Reason
+		r.form, r.reason, r.own = replaced, c.Reason, true
 	}
-	r.cur, r.version = c.New, c.ResourceVersion
+	r.cur, r.version, r.own = c.New, c.ResourceVersion, r.own && c.OwnEcho
 }
 
 func (r *record[T]) foldDeleted(c *store.Change[T]) {
@@ -90,17 +93,21 @@ func (r *record[T]) foldDeleted(c *store.Change[T]) {
 			r.form = nothing
 			break
 		}
+		r.goneOwn = c.OwnEcho && (r.form == nothing || r.own)
 		r.setDeleted(c)
 	case added:
 		r.form = nothing
 	case deleted:
+		r.goneOwn = r.goneOwn && c.OwnEcho
 		if r.unknown && !c.FinalStateUnknown {
 			r.setDeleted(c)
 		}
 	case replaced:
+		// Somebody else's versions count, though nobody hears of them.
+		r.goneOwn = r.goneOwn && r.own && c.OwnEcho
 		r.form = deleted
 	}
-	r.cur, r.version = zero, ""
+	r.cur, r.version, r.own = zero, "", false
 }
 
 func (r *record[T]) setDeleted(c *store.Change[T]) {
@@ -130,19 +137,19 @@ func (r *record[T]) appendTo(dst []store.Change[T]) []store.Change[T] {
 	if r.form == deleted || r.form == replaced {
 		dst = append(dst, store.Change[T]{
 			Type: store.Deleted, Key: r.key, Old: r.old,
-			ResourceVersion: r.gone, Reason: r.goneReason, FinalStateUnknown: r.unknown,
+			ResourceVersion: r.gone, Reason: r.goneReason, FinalStateUnknown: r.unknown, OwnEcho: r.goneOwn,
 		})
 	}
 	switch r.form {
 	case added, replaced:
 		dst = append(dst, store.Change[T]{
 			Type: store.Added, Key: r.key, New: r.cur,
-			ResourceVersion: r.version, Reason: r.reason,
+			ResourceVersion: r.version, Reason: r.reason, OwnEcho: r.own,
 		})
 	case updated:
 		dst = append(dst, store.Change[T]{
 			Type: store.Updated, Key: r.key, Old: r.old, New: r.cur,
-			ResourceVersion: r.version, Reason: r.reason,
+			ResourceVersion: r.version, Reason: r.reason, OwnEcho: r.own,
 		})
 	}
 	return dst

@@ -77,8 +77,8 @@ const (
 	end
 )
 
-// All are the mutations of the engine, without None; Wire and Source have the decoders',
-// Queue the work queue's.
+// All are the mutations of the engine, without None; Wire and Source have the
+// decoders', Queue the work queue's, Own those of reads that include own writes.
 func All() []Mutation {
 	all := make([]Mutation, 0, end-1)
 	for m := None + 1; m < end; m++ {
@@ -91,6 +91,9 @@ func All() []Mutation {
 func (m Mutation) String() string {
 	if m == VersionsDecide {
 		return "versions decide"
+	}
+	if m >= firstOwn {
+		return m.ownName()
 	}
 	if m >= firstQueue {
 		return m.queueName()

@@ -1,0 +1,46 @@
+package mutant
+
+// The mutations of reads that include a program's own writes (internal/overlay,
+// and what the root package does with it). The trials of own writes have to
+// notice them: no other trial tells an informer of a write.
+const (
+	// EndlessWrite never takes a write for seen.
+	EndlessWrite Mutation = firstOwn + iota
+	// BelieveLateAnswers takes an answer for news although the watch has passed
+	// it, or the object was deleted since.
+	BelieveLateAnswers
+	// RemovalHidesAll hides any object under the key of one that was deleted.
+	RemovalHidesAll
+	// EndEarly ends writes before the store shows what confirms them.
+	EndEarly
+	// LastToldWins takes the answer that was told last for the newest.
+	LastToldWins
+	// ForgetOwnIndex leaves what was written out of indexes.
+	ForgetOwnIndex
+	// CountTwice counts an object that was written and is held twice.
+	CountTwice
+	// KeepEpoch keeps what was written when the server begins a new epoch.
+	KeepEpoch
+	// EchoOfOthers takes every change of a key that was written for the
+	// program's own.
+	EchoOfOthers
+	endOwn
+)
+
+const firstOwn Mutation = 5000
+
+// Own are the mutations of reads that include own writes.
+func Own() []Mutation {
+	all := make([]Mutation, 0, endOwn-firstOwn)
+	for m := firstOwn; m < endOwn; m++ {
+		all = append(all, m)
+	}
+	return all
+}
+
+func (m Mutation) ownName() string {
+	return [endOwn - firstOwn]string{
+		"endless write", "believe late answers", "removal hides all", "end early", "last told wins",
+		"forget own index", "count twice", "keep epoch", "echo of others",
+	}[m-firstOwn]
+}

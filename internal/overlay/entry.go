@@ -1,0 +1,150 @@
+package overlay
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Rules read what the store's objects are known by.
+type Rules[T any] struct {
+	UID func(T) types.UID
+	// Version is the object's resource version, or empty.
+	Version func(T) string
+}
+
+// entry is what is known of one key. It never changes.
+type entry[T any] struct {
+	key store.Key
+	// written is nil where the program has only deleted.
+	written *written[T]
+	// removals are of objects that are not older than written, as far as that
+	// is known.
+	removals []removal
+	// told are the versions of the program's writes that the watch has not come
+	// to yet, the newest last; at most maxTold.
+	told []string
+}
+
+// maxTold bounds the versions that an entry remembers to recognise the
+// program's own changes by. Of more, the oldest are taken for somebody else's.
+const maxTold = 64
+
+// written is the state that a write led to.
+type written[T any] struct {
+	obj T
+	// absent: the object has left the collection with this write.
+	absent  bool
+	uid     types.UID
+	version string
+	since   time.Time
+	// pinned: the watch has passed it without showing it.
+	pinned bool
+	// values are the object's in each index, as of a generation of indexes.
+	values     map[string][]string
+	generation uint64
+}
+
+// removal is an object that was deleted.
+type removal struct {
+	uid types.UID
+	// bound is a version at which the object still existed, or empty.
+	bound string
+	// seen: at bound the object was in the collection, which therefore will have
+	// had it once it has come there.
+	seen  bool
+	since time.Time
+}
+
+// reached reports whether a collection at version at has come to another
+// version.
+func reached(at, version string) bool {
+	order, ok := resourceversion.Compare(at, version)
+	return ok && order >= 0
+}
+
+// before reports whether a collection is known not to have come to a version.
+// One without a version has come to none.
+func before(at, version string) bool {
+	if at == "" {
+		return resourceversion.Ordered(version)
+	}
+	order, ok := resourceversion.Compare(at, version)
+	return ok && order < 0
+}
+
+// comparableWith reports whether a collection's version can be compared with
+// another one. A collection without a version is before all that have an order.
+func comparableWith(at, version string) bool {
+	return resourceversion.Ordered(version) && (at == "" || resourceversion.Ordered(at))
+}
+
+// asNew reports whether an object that is held is as new as a version.
+func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
+	if !ok {
+		return false
+	}
+	is := r.Version(held)
+	return is == version && version != "" || reached(is, version)
+}
+
+// confirmed reports whether the store shows w or something newer, where it holds
+// held at version at.
+func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
+	if mutant.On(mutant.EndlessWrite) {
+		return false
+	}
+	return !w.pinned && reached(at, w.version) || r.asNew(held, ok, w.version)
+}
+
+// hides reports whether a removal has the key shown as absent, where the store
+// holds held at version at.
+func (r *Rules[T]) hides(m *removal, at string, held T, ok bool) bool {
+	return before(at, m.bound) || ok && (r.UID(held) == m.uid || mutant.On(mutant.RemovalHidesAll))
+}
+
+// resolve returns what a read shows under the entry's key where the store, at
+// version at, holds held. Merged is false if that is held itself.
+func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, shown, merged bool) {
+	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
+		return w.obj, !w.absent, true
+	}
+	for i := range e.removals {
+		if r.hides(&e.removals[i], at, held, ok) {
+			var none T
+			return none, false, true
+		}
+	}
+	return held, ok, false
+}
+
+// isOwn reports whether a change of the key is nothing but a write of the
+// program's.
+func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
+	if mutant.On(mutant.EchoOfOthers) {
+		return true
+	}
+	if c.Reason != store.Live {
+		return false // there may have been other changes in between
+	}
+	if c.ResourceVersion != "" && slices.Contains(e.told, c.ResourceVersion) {
+		return true
+	}
+	return c.Type == store.Deleted && e.removed(r.UID(c.Old)) >= 0
+}
+
+// removed returns which removal is of a UID, or -1.
+func (e *entry[T]) removed(uid types.UID) int {
+	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
+}
+
+// tell returns what told is after another write.
+func tell(told []string, version string) []string {
+	told = append(slices.Clip(told), version)
+	return told[max(0, len(told)-maxTold):]
+}

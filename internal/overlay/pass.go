@@ -1,0 +1,133 @@
+package overlay
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Pass returns what is left of o once the store shows version at, and how many
+// writes and removals it has confirmed. get reads the store. Changes are what
+// the step has changed; those that are nothing but writes of the program's are
+// marked as OwnEcho.
+func (o *Overlay[T]) Pass(r *Rules[T], at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*Overlay[T], int) {
+	if o == nil {
+		return nil, 0
+	}
+	// touched are the changes of each entry's key.
+	touched := make([][]*store.Change[T], len(o.entries))
+	for i := range changes {
+		c := &changes[i]
+		if n, ok := o.find(c.Key); ok {
+			c.OwnEcho = o.entries[n].isOwn(r, c)
+			touched[n] = append(touched[n], c)
+		}
+	}
+	confirmed, same := 0, true
+	left := make([]*entry[T], 0, len(o.entries))
+	for n, e := range o.entries {
+		held, ok := get(e.key)
+		next := e.passed(r, at, held, ok, touched[n])
+		same = same && next == e
+		confirmed += e.size() - next.size()
+		if next.size() > 0 {
+			left = append(left, next)
+		}
+	}
+	if same {
+		return o, 0
+	}
+	return of(left), confirmed
+}
+
+// size is how many writes and removals an entry consists of.
+func (e *entry[T]) size() int {
+	n := len(e.removals)
+	if e.written != nil {
+		n++
+	}
+	return n
+}
+
+// passed returns what is left of an entry once the store, at version at, holds
+// held, after some changes of the key.
+func (e *entry[T]) passed(r *Rules[T], at string, held T, ok bool, changes []*store.Change[T]) *entry[T] {
+	next := *e
+	if w := e.written; w != nil && w.ended(r, at, held, ok, changes) {
+		next.written = nil
+	}
+	next.removals = slices.DeleteFunc(slices.Clone(e.removals), func(m removal) bool {
+		return r.ended(&m, at, held, ok, changes)
+	})
+	next.told = slices.DeleteFunc(slices.Clone(e.told), func(v string) bool { return reached(at, v) })
+	if next.size() == e.size() && len(next.told) == len(e.told) {
+		return e
+	}
+	return &next
+}
+
+// ended reports whether a write has been seen.
+func (w *written[T]) ended(r *Rules[T], at string, held T, ok bool, changes []*store.Change[T]) bool {
+	switch {
+	case w.confirmed(r, at, held, ok):
+		return true
+	case !comparableWith(at, w.version):
+		return len(changes) > 0
+	}
+	// A pinned one waits for something newer that could be taken in.
+	return w.pinned && slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return reached(c.ResourceVersion, w.version) })
+}
+
+// ended reports whether an object's end has been seen.
+func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*store.Change[T]) bool {
+	if before(at, m.bound) {
+		return false // it has left the collection, and comes into it again
+	}
+	if slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return c.Type == store.Deleted && r.UID(c.Old) == m.uid }) {
+		return true
+	}
+	if !m.seen || !reached(at, m.bound) {
+		return false
+	}
+	// Without UIDs any change of the key is of another object.
+	return !ok || r.UID(held) != m.uid || m.uid == "" && len(changes) > 0
+}
+
+// Expire returns what is left of o without what was told at a time or before,
+// and lists that. Removals of objects that nobody has seen end without a word:
+// the collection may never have had them.
+func (o *Overlay[T]) Expire(cutoff time.Time) (*Overlay[T], []Unconfirmed) {
+	if o == nil {
+		return nil, nil
+	}
+	var expired []Unconfirmed
+	same := true
+	left := make([]*entry[T], 0, len(o.entries))
+	for _, e := range o.entries {
+		next := *e
+		if w := e.written; w != nil && !w.since.After(cutoff) {
+			next.written = nil
+			expired = append(expired, Unconfirmed{Key: e.key, UID: w.uid, Version: w.version, Since: w.since})
+		}
+		next.removals = slices.DeleteFunc(slices.Clone(e.removals), func(m removal) bool {
+			old := !m.since.After(cutoff)
+			if old && m.seen {
+				expired = append(expired, Unconfirmed{Key: e.key, UID: m.uid, Since: m.since})
+			}
+			return old
+		})
+		same = same && next.size() == e.size()
+		switch {
+		case next.size() == 0:
+		case next.size() == e.size():
+			left = append(left, e)
+		default:
+			left = append(left, &next)
+		}
+	}
+	if same {
+		return o, nil
+	}
+	return of(left), expired
+}

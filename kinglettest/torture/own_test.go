@@ -1,0 +1,472 @@
+package torture_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// The trials of reads that include a program's own writes. Workers write config
+// maps by all verbs and tell the informer of what the server answered, at once or
+// late and in any order, while others write as well and the watch is 5 s behind.
+// Readers hold every read against what really was (owntruth_test.go).
+
+const (
+	ownLag     = 5 * time.Second
+	ownKeys    = 12
+	ownWorkers = 8
+	// ownLeap keeps versions from before and after a restored backup apart.
+	ownLeap = 1 << 20
+)
+
+type configMap = *corev1.ConfigMap
+
+// ownTrial is one trial.
+type ownTrial struct {
+	seed   uint64
+	writes int // of all workers
+	// selects: the informer has a label selector, which objects enter and leave.
+	selects bool
+}
+
+// ownWorld is what a trial works on.
+type ownWorld struct {
+	ownTrial
+	t       *testing.T
+	storage *apiserver.Storage
+	server  *apiserver.Server
+	inf     *kinglet.Informer[configMap]
+	truth   ownTruth
+
+	mu     sync.Mutex
+	errs   []error // reported; guarded by mu
+	late   sync.WaitGroup
+	revs   []seenAt // what the watch is to come to; guarded by mu
+	echoes int      // guarded by mu
+	// expired is how many writes were not confirmed in time while the storage was
+	// restored.
+	expired uint64
+}
+
+// seenAt is what the storage's revision was at some time.
+type seenAt struct {
+	at       time.Time
+	revision int64
+}
+
+func newOwnWorld(t *testing.T, tr ownTrial) *ownWorld {
+	w := &ownWorld{ownTrial: tr, t: t, storage: apiserver.NewStorage(apiserver.ConfigMaps)}
+	w.truth.init(tr.selects)
+	w.server = apiserver.New(w.storage, apiserver.Options{})
+	opts := source.Options{}
+	if tr.selects {
+		opts.LabelSelector = "in=yes"
+	}
+	src, err := source.FromConfig[configMap](w.server.Config(), corev1.SchemeGroupVersion.WithResource("configmaps"), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.inf, err = kinglet.New(src, kinglet.Options[configMap]{
+		OnError: w.report,
+		Indexers: map[string]kinglet.IndexFunc[configMap]{
+			"value": func(o configMap) ([]string, error) { return []string{o.Data["value"]}, nil },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *ownWorld) report(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
+}
+
+// lag has the server's watches learn of each revision 5 s late, until ctx ends.
+func (w *ownWorld) lag(ctx context.Context) {
+	w.server.Hold()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		w.mu.Lock()
+		w.revs = append(w.revs, seenAt{time.Now(), w.storage.Revision()})
+		due := int64(0)
+		for len(w.revs) > 0 && time.Since(w.revs[0].at) >= ownLag {
+			due, w.revs = w.revs[0].revision, w.revs[1:]
+		}
+		if n := due - w.server.Advance(0); n > 0 {
+			w.server.Advance(n)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// run runs the trial and returns what was wrong.
+func (tr ownTrial) run(t *testing.T) (wrong []string) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newOwnWorld(t, tr)
+		defer w.server.Close()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() {
+			if err := w.inf.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		running.Go(func() { w.lag(ctx) })
+		w.addHandlers()
+		if err := w.inf.WaitSynced(ctx); err != nil {
+			t.Fatal(err)
+		}
+		w.round(1, tr.writes/2, true)
+		w.restore(ctx)
+		w.round(2, tr.writes/2, false)
+		// The last bookmark may be a minute away, and 5 s late.
+		time.Sleep(2*time.Minute + ownLag)
+		w.settled()
+		stop()
+		running.Wait()
+		wrong = w.truth.wrong
+	})
+	return wrong
+}
+
+// round has the workers write, with readers and faults beside them.
+func (w *ownWorld) round(n uint64, writes int, faults bool) {
+	var workers, beside sync.WaitGroup
+	over := make(chan struct{})
+	for i := range ownWorkers {
+		rnd := rand.New(rand.NewPCG(w.seed, n<<8|uint64(i)))
+		workers.Go(func() {
+			for range writes / ownWorkers {
+				time.Sleep(time.Duration(rnd.Int64N(int64(300 * time.Millisecond))))
+				w.write(rnd)
+			}
+		})
+	}
+	for i := range 3 {
+		rnd := rand.New(rand.NewPCG(w.seed, n<<8|uint64(100+i)))
+		beside.Go(func() {
+			for w.goesOn(over, time.Duration(rnd.Int64N(int64(30*time.Millisecond)))) {
+				w.look()
+			}
+		})
+	}
+	if faults {
+		rnd := rand.New(rand.NewPCG(w.seed, n<<8|200))
+		beside.Go(func() {
+			for w.goesOn(over, time.Duration(rnd.Int64N(int64(20*time.Second)))) {
+				switch rnd.IntN(3) {
+				case 0: // watched again
+				case 1: // 410: listed again
+					w.storage.Compact(w.storage.Revision())
+				case 2:
+					w.storage.Skip(rnd.Int64N(20)) // writes to other resources
+				}
+				w.server.Disconnect()
+			}
+		})
+	}
+	workers.Wait()
+	w.late.Wait()
+	close(over)
+	beside.Wait()
+}
+
+// goesOn waits, and reports whether the round goes on.
+func (w *ownWorld) goesOn(over <-chan struct{}, wait time.Duration) bool {
+	select {
+	case <-over:
+		return false
+	case <-time.After(wait):
+		return true
+	}
+}
+
+// write makes one write, and tells the informer if it was its own.
+func (w *ownWorld) write(rnd *rand.Rand) {
+	name := fmt.Sprintf("object-%d", rnd.IntN(ownKeys))
+	own := rnd.IntN(3) > 0
+	known, _ := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name})
+	ch := w.truth.write(w.storage, name, func() (runtime.Object, bool) { return w.verb(rnd, name, known) })
+	if ch == nil || !own {
+		return
+	}
+	if rnd.IntN(4) > 0 {
+		w.tell(ch)
+		return
+	}
+	late := time.Duration(rnd.Int64N(int64(2 * ownLag)))
+	w.late.Go(func() {
+		time.Sleep(late)
+		w.tell(ch)
+	})
+}
+
+// verb makes a write of a random kind. It returns what the server answered, nil
+// if it refused, and whether the object has been deleted.
+func (w *ownWorld) verb(rnd *rand.Rand, name string, known configMap) (answer runtime.Object, deleted bool) {
+	key := types.NamespacedName{Namespace: "default", Name: name}
+	gr := apiserver.ConfigMaps.GroupResource()
+	obj := &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"in": "yes"}},
+		Data:       map[string]string{"value": strconv.Itoa(rnd.IntN(4)), "filler": strconv.FormatUint(rnd.Uint64(), 36)},
+	}
+	if w.selects && rnd.IntN(4) == 0 {
+		obj.Labels["in"] = "no"
+	}
+	if rnd.IntN(6) == 0 {
+		obj.Finalizers = []string{"example.com/f"}
+	}
+	var err error
+	switch n := rnd.IntN(10); {
+	case n < 3: // a create
+		answer, err = w.storage.Create(obj)
+	case n < 5: // a patch, or an apply
+		answer, err = w.storage.Update(obj)
+	case n < 8 && known != nil: // an update of what was read
+		next := known.DeepCopy()
+		next.Data, next.Labels, next.Finalizers = obj.Data, obj.Labels, obj.Finalizers
+		answer, err = w.storage.Update(next)
+	case n < 9 && known != nil: // a delete of what was read
+		answer, err = w.storage.Delete(gr, key, &metav1.Preconditions{UID: &known.UID})
+		deleted = true
+	default:
+		answer, err = w.storage.Delete(gr, key, nil)
+		deleted = true
+	}
+	if err != nil {
+		return nil, false
+	}
+	return answer, deleted
+}
+
+// tell tells the informer of a write.
+func (w *ownWorld) tell(ch *ownWrite) {
+	w.truth.telling(ch, w.shown(ch.name))
+	version := w.inf.Status().ResourceVersion
+	var err error
+	if ch.deleted {
+		err = w.inf.WroteDelete(kinglet.Key{Namespace: "default", Name: ch.name}, ch.uid)
+	} else {
+		err = w.inf.Wrote(ch.obj)
+	}
+	if err != nil {
+		w.truth.violated("telling of %v: %v", ch, err)
+	}
+	w.truth.told(ch, w.inf.Status().ResourceVersion == version)
+	w.get(ch.name)
+}
+
+// shown is the UID that a read shows of a name.
+func (w *ownWorld) shown(name string) types.UID {
+	if obj, ok := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name}); ok {
+		return obj.UID
+	}
+	return ""
+}
+
+// get reads one object, and holds it against the truth.
+func (w *ownWorld) get(name string) {
+	began := time.Now()
+	least := w.truth.floor(name, number(w.inf.Store().ResourceVersion("")))
+	obj, ok := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name})
+	if took := time.Since(began); took > 0 {
+		w.truth.violated("a read waited for %v", took)
+	}
+	w.truth.check("get", name, obj, ok, least, -1)
+}
+
+// addHandlers adds one handler that is told of every version, and one whose
+// changes fold.
+func (w *ownWorld) addHandlers() {
+	for _, opts := range []kinglet.HandlerOptions{{EveryVersion: true, Bound: 1 << 20}, {}} {
+		reg, err := w.inf.AddHandler(kinglet.HandlerFunc[configMap](func(_ context.Context, changes []kinglet.Change[configMap]) {
+			for i := range changes {
+				w.changed(&changes[i], opts.EveryVersion)
+			}
+			if !opts.EveryVersion {
+				time.Sleep(2 * time.Second) // so that changes fold
+			}
+		}), opts)
+		if err != nil || reg == nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// changed takes what a handler was told.
+func (w *ownWorld) changed(c *kinglet.Change[configMap], every bool) {
+	w.truth.change(c, every)
+	if c.OwnEcho {
+		w.mu.Lock()
+		w.echoes++
+		w.mu.Unlock()
+	}
+	if at := w.inf.Store().ResourceVersion(""); number(c.ResourceVersion) > number(at) {
+		w.truth.violated("a handler was told of version %s, and the store is at %s", c.ResourceVersion, at)
+	}
+}
+
+// restore takes the storage back to a backup while there are own writes that the
+// watch has not shown, and waits until the informer has followed.
+func (w *ownWorld) restore(ctx context.Context) {
+	w.storage.Skip(1) // an answer at the very version of the last list would prove nothing
+	backup := w.storage.Revision()
+	w.storage.Skip(ownLeap)
+	rnd := rand.New(rand.NewPCG(w.seed, 300))
+	for range 30 {
+		w.write(rnd)
+	}
+	w.late.Wait()
+	// The informer has to come to what will be lost, to notice it.
+	time.Sleep(2 * ownLag)
+	var last []*ownWrite
+	for range 5 {
+		if ch := w.truth.write(w.storage, "last", func() (runtime.Object, bool) {
+			obj, err := w.storage.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "default", Name: fmt.Sprintf("last-%d", rnd.Uint64()), Labels: map[string]string{"in": "yes"}}})
+			if err != nil {
+				return nil, false
+			}
+			return obj, false
+		}); ch != nil {
+			ch.name = ch.obj.Name
+			last = append(last, ch)
+		}
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- w.inf.WaitVersion(ctx, strconv.FormatInt(w.storage.Revision()+1000, 10)) }()
+	synctest.Wait()
+	before := w.inf.Status().OwnWrites.Expired
+	w.truth.restored(backup)
+	if err := w.storage.Restore(backup); err != nil {
+		w.t.Fatal(err)
+	}
+	w.mu.Lock()
+	w.revs = nil
+	w.server.Release()
+	w.server.Hold()
+	w.mu.Unlock()
+	w.server.Disconnect()
+	// The informer learns of it within 2 minutes and 15 seconds, as package
+	// reflector has it. Until then it takes answers of before for news.
+	time.Sleep(time.Minute)
+	for _, ch := range last {
+		w.tell(ch)
+	}
+	var err error
+	select {
+	case err = <-waited:
+	case <-time.After(4 * time.Minute):
+		st := w.inf.Status()
+		err = fmt.Errorf("not at all: %v at %s since %v, %v; the storage is at %d, of a backup of %d", st.Phase, st.ResourceVersion, st.Since, st.LastError, w.storage.Revision(), backup)
+	}
+	if !errors.Is(err, kinglet.ErrEpoch) {
+		w.truth.violated("a wait for a version of before the restoration ended with %v", err)
+	}
+	synctest.Wait()
+	after := w.inf.Status().OwnWrites
+	if w.expired = after.Expired - before; after.Entries > 0 {
+		w.truth.violated("after the restoration there are entries still: %+v", after)
+	}
+	w.truth.begin()
+}
+
+// settled checks what there is to check at the end.
+func (w *ownWorld) settled() {
+	s := w.inf.Status().OwnWrites
+	if s.Entries > 0 || !s.Oldest.IsZero() {
+		w.truth.violated("two minutes after the last write: %+v", s)
+	}
+	if s.Confirmed == 0 || s.Late == 0 || w.echoes == 0 {
+		w.truth.violated("the trial has shown nothing: %+v, %d echoes", s, w.echoes)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var dropped, expired uint64
+	for _, err := range w.errs {
+		switch unconfirmed, ok := errors.AsType[*kinglet.UnconfirmedWriteError](err); {
+		case !ok: // the faults
+		case errors.Is(err, kinglet.ErrEpoch):
+			dropped++
+		default:
+			if expired++; expired > w.expired {
+				w.truth.violated("reported: %v", unconfirmed)
+			}
+		}
+	}
+	if dropped == 0 || dropped != s.Dropped || expired != s.Expired {
+		w.truth.violated("%+v; reported: %d dropped, %d expired", s, dropped, expired)
+	}
+	if !w.storageEquals() {
+		w.truth.violated("in the end reads are not what the server has")
+	}
+}
+
+// storageEquals says that reads are what the server has.
+func (w *ownWorld) storageEquals() bool {
+	objs, _ := w.storage.List(apiserver.ConfigMaps.GroupResource())
+	n := 0
+	for _, o := range objs {
+		o := o.(configMap)
+		if w.selects && o.Labels["in"] != "yes" {
+			continue
+		}
+		n++
+		got, ok := w.inf.Store().Get(kinglet.Key{Namespace: o.Namespace, Name: o.Name})
+		if !ok || got.ResourceVersion != o.ResourceVersion {
+			return false
+		}
+	}
+	return w.inf.Store().Len() == n
+}
+
+func number(rv string) int64 {
+	n, err := strconv.ParseInt(rv, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func TestNoReadIsOlderThanTheProgramsOwnWrites(t *testing.T) {
+	for i, selects := range []bool{false, true} {
+		t.Run(fmt.Sprintf("selects=%v", selects), func(t *testing.T) {
+			tr := ownTrial{seed: *firstSeed + uint64(i), writes: 10_000, selects: selects}
+			for _, wrong := range tr.run(t) {
+				t.Errorf("seed %d: %s", tr.seed, wrong)
+			}
+		})
+	}
+	t.Run("many seeds", func(t *testing.T) {
+		for seed := *firstSeed + 10; seed < *firstSeed+40; seed++ {
+			tr := ownTrial{seed: seed, writes: 300, selects: seed%2 == 0}
+			for _, wrong := range tr.run(t) {
+				t.Errorf("seed %d: %s", tr.seed, wrong)
+			}
+		}
+	})
+}

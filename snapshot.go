@@ -1,0 +1,242 @@
+package kinglet
+
+import (
+	"iter"
+
+	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Snapshot is one immutable version of an informer's objects: one version of the
+// store, and what the program had told the informer that it wrote
+// ([Informer.Wrote]) and the store did not show yet. Objects, indexes, counts and
+// order agree, and stay. It is a Reader, and safe for concurrent use.
+//
+// While there is nothing of the program's own that the store does not show, a
+// read costs what it costs of the store. Otherwise the first read of something
+// else than single keys looks at each such entry once, and every read costs some
+// nanoseconds an entry more.
+//
+// The zero Snapshot is not usable: see [Informer.Snapshot].
+type Snapshot[T any] struct {
+	base *store.Snapshot[T]
+	// own is nil while nothing is to be merged.
+	own *overlay.View[T]
+}
+
+var _ Reader[any] = Snapshot[any]{}
+
+// Get returns the object under key. It does not allocate.
+func (s Snapshot[T]) Get(key Key) (T, bool) {
+	if s.own != nil {
+		return s.own.Get(key)
+	}
+	return s.base.Get(key)
+}
+
+// Len returns the number of objects.
+func (s Snapshot[T]) Len() int {
+	if s.own != nil {
+		return s.own.Len()
+	}
+	return s.base.Len()
+}
+
+// All iterates over all objects in key order.
+func (s Snapshot[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if s.own != nil {
+			s.own.Span(store.Span{})(yield)
+			return
+		}
+		s.base.All()(yield)
+	}
+}
+
+// Keys iterates over all keys in order.
+func (s Snapshot[T]) Keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		if s.own != nil {
+			s.own.SpanKeys(store.Span{})(yield)
+			return
+		}
+		s.base.Keys()(yield)
+	}
+}
+
+// KeysFrom iterates over the keys that are not less than k, in order.
+func (s Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
+	return func(yield func(Key) bool) {
+		if s.own != nil {
+			s.own.SpanKeys(store.Span{From: &k})(yield)
+			return
+		}
+		s.base.KeysFrom(k)(yield)
+	}
+}
+
+// Prefix iterates in key order over the objects of one cluster and namespace
+// whose name starts with p.Name; over a whole cluster if both Namespace and
+// Name are empty.
+func (s Snapshot[T]) Prefix(p Key) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		if s.own != nil {
+			s.own.Span(store.PrefixSpan(p))(yield)
+			return
+		}
+		s.base.Prefix(p)(yield)
+	}
+}
+
+// ByIndex iterates over the objects that the named index holds under value, in
+// no particular order. The error wraps ErrNoIndex if there is no such index.
+func (s Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
+	if s.own != nil {
+		return s.own.ByIndex(index, value)
+	}
+	return s.base.ByIndex(index, value)
+}
+
+// IndexKeys iterates over the keys of the objects that ByIndex would yield. The
+// error wraps ErrNoIndex if there is no such index.
+func (s Snapshot[T]) IndexKeys(index, value string) (iter.Seq[Key], error) {
+	if s.own == nil {
+		return s.base.IndexKeys(index, value)
+	}
+	keyed, err := s.own.ByIndexKeyed(index, value)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Key) bool) {
+		for key := range keyed {
+			if !yield(key) {
+				return
+			}
+		}
+	}, nil
+}
+
+// IndexCount returns how many objects ByIndex would yield, without visiting
+// them.
+func (s Snapshot[T]) IndexCount(index, value string) (int, error) {
+	if s.own != nil {
+		return s.own.IndexCount(index, value)
+	}
+	return s.base.IndexCount(index, value)
+}
+
+// IndexValues iterates over the values that have at least one object, in no
+// particular order. The error wraps ErrNoIndex if there is no such index.
+func (s Snapshot[T]) IndexValues(index string) (iter.Seq[string], error) {
+	if s.own != nil {
+		return s.own.IndexValues(index)
+	}
+	return s.base.IndexValues(index)
+}
+
+// Indexes returns the names of the indexes, sorted.
+func (s Snapshot[T]) Indexes() []string { return s.base.Indexes() }
+
+// ResourceVersion returns the version of the given scope (its ID) that the
+// store's part of the snapshot equals; empty before the first list. Of what the
+// program wrote itself, the snapshot has what is newer in place of that.
+func (s Snapshot[T]) ResourceVersion(scope string) string { return s.base.ResourceVersion(scope) }
+
+// Check returns what the store finds wrong with itself, for tests: see
+// store.Snapshot.Check.
+func (s Snapshot[T]) Check() error { return s.base.Check() }
+
+// latest reads an informer's latest state: each call sees that of its time.
+type latest[T any] struct {
+	store *store.Store[T]
+	own   *ownWrites[T]
+}
+
+var _ Reader[any] = (*latest[any])(nil)
+
+// snapshot returns the latest state. What the program wrote is read first: an
+// entry goes only once the store shows what it stands for.
+func (l *latest[T]) snapshot() Snapshot[T] {
+	over := l.own.over.Load()
+	if over == nil {
+		return Snapshot[T]{base: l.store.Snapshot()}
+	}
+	generation := l.own.generation.Load()
+	base := l.store.Snapshot()
+	return Snapshot[T]{base: base, own: overlay.NewView(base, over, &l.own.rules, scopeID, generation)}
+}
+
+// Get implements Reader.
+func (l *latest[T]) Get(key Key) (T, bool) {
+	over := l.own.over.Load()
+	if over == nil || !over.Has(key) {
+		return l.store.Get(key)
+	}
+	// What is held is read after the version, and so is as new or newer.
+	at := l.store.ResourceVersion(scopeID)
+	held, ok := l.store.Get(key)
+	return over.Resolve(&l.own.rules, key, at, held, ok)
+}
+
+// Len implements Reader.
+func (l *latest[T]) Len() int {
+	if l.own.over.Load() == nil {
+		return l.store.Len()
+	}
+	return l.snapshot().Len()
+}
+
+// All implements Reader.
+func (l *latest[T]) All() iter.Seq[T] {
+	return func(yield func(T) bool) { l.snapshot().All()(yield) }
+}
+
+// Keys implements Reader.
+func (l *latest[T]) Keys() iter.Seq[Key] {
+	return func(yield func(Key) bool) { l.snapshot().Keys()(yield) }
+}
+
+// Prefix implements Reader.
+func (l *latest[T]) Prefix(p Key) iter.Seq[T] {
+	return func(yield func(T) bool) { l.snapshot().Prefix(p)(yield) }
+}
+
+// ByIndex implements Reader.
+func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
+	// Whether there is such an index is the store's to say.
+	if _, err := l.store.ByIndex(index, value); err != nil {
+		return nil, err
+	}
+	return func(yield func(T) bool) {
+		// If it has been removed since, there is nothing.
+		if objs, err := l.snapshot().ByIndex(index, value); err == nil {
+			objs(yield)
+		}
+	}, nil
+}
+
+// IndexCount implements Reader.
+func (l *latest[T]) IndexCount(index, value string) (int, error) {
+	if l.own.over.Load() == nil {
+		return l.store.IndexCount(index, value)
+	}
+	return l.snapshot().IndexCount(index, value)
+}
+
+// IndexValues implements Reader.
+func (l *latest[T]) IndexValues(index string) (iter.Seq[string], error) {
+	if _, err := l.store.IndexValues(index); err != nil {
+		return nil, err
+	}
+	return func(yield func(string) bool) {
+		if values, err := l.snapshot().IndexValues(index); err == nil {
+			values(yield)
+		}
+	}, nil
+}
+
+// Indexes implements Reader.
+func (l *latest[T]) Indexes() []string { return l.store.Indexes() }
+
+// ResourceVersion implements Reader.
+func (l *latest[T]) ResourceVersion(scope string) string { return l.store.ResourceVersion(scope) }

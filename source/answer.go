@@ -1,0 +1,240 @@
+package source
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+var (
+	// ErrNoAnswers: the source cannot make an item of the answer to a write.
+	ErrNoAnswers = errors.New("the source cannot read the answers to writes")
+	// ErrNotCovered: an object that was written is not of the source's
+	// collection, or nobody can say whether it is.
+	ErrNotCovered = errors.New("not covered by the collection")
+)
+
+// Answer is what a server answered a create, an update, a patch or an apply
+// with: an object that a client has decoded, or the body as it came.
+type Answer struct {
+	// Object is of the type that the source decodes into. It is copied.
+	Object any
+	// Body is read if Object is nil: one object in JSON or protobuf. It is of
+	// the group and version of the request.
+	Body         []byte
+	GroupVersion schema.GroupVersion
+}
+
+// Coverage says whether an object is of a collection.
+type Coverage uint8
+
+const (
+	// CoverageUnknown: it depends on what only the server knows, such as a field
+	// selector beyond metadata.name and metadata.namespace.
+	CoverageUnknown Coverage = iota
+	// Covered: it is.
+	Covered
+	// NotCovered: it is not, for one of its labels or its name.
+	NotCovered
+)
+
+// Written is what a source makes of an Answer.
+type Written[T any] struct {
+	// Item is what List or Watch would send of the object, without a memo.
+	Item[T]
+	Coverage Coverage
+	// Gone: the object exists no more. Of a deleted object that had finalizers,
+	// the last of them was removed with the write.
+	Gone bool
+}
+
+// AnswerReader is a source that can make an item of the answer to a write, at any
+// time and from any goroutine. All sources of this package are; WithKeyFunc, Map
+// and Prefer are if what they are made of is.
+type AnswerReader[T any] interface {
+	// ReadAnswer returns what List or Watch would have sent of the object:
+	// without the fields that are dropped, transformed, and in memory that it
+	// shares with nobody. The error is an *ItemError or a *KindError that names
+	// what is wrong with it, or wraps ErrNotCovered if it is of a namespace that
+	// the collection does not have.
+	ReadAnswer(a Answer) (Written[T], error)
+}
+
+// ReadAnswer has src read the answer to a write, or returns ErrNoAnswers if it is
+// no AnswerReader.
+func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
+	if r, ok := src.(AnswerReader[T]); ok {
+		return r.ReadAnswer(a)
+	}
+	return Written[T]{}, ErrNoAnswers
+}
+
+// ReadAnswer implements AnswerReader.
+func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
+	item, err := s.dec.codec.answer(a, len(s.opts.Drop) > 0)
+	if err != nil {
+		return Written[T]{}, err
+	}
+	return written(item, &s.opts, Covered)
+}
+
+// ReadAnswer implements AnswerReader. What the closures narrow by themselves is
+// not known, so a collection of closures covers no object for certain.
+func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
+	var item Item[T]
+	var err error
+	if a.Object != nil && len(s.opts.Drop) == 0 {
+		var obj T
+		if obj, err = copied[T](a.Object, &s.want); err == nil {
+			item = objectItem(obj)
+		}
+	} else {
+		var codec *codec[T]
+		if codec, err = newCodec[T](a.GroupVersion, &s.opts); err == nil {
+			item, err = codec.answer(a, len(s.opts.Drop) > 0)
+		}
+	}
+	if err != nil {
+		return Written[T]{}, err
+	}
+	return written(item, &s.opts, CoverageUnknown)
+}
+
+// ReadAnswer implements AnswerReader. Of objects only: a Static knows no bytes.
+func (s *Static[T]) ReadAnswer(a Answer) (Written[T], error) {
+	if a.Object == nil {
+		return Written[T]{}, ErrNoAnswers
+	}
+	obj, err := copied[T](a.Object, &expected{typ: reflect.TypeFor[T]()})
+	if err != nil {
+		return Written[T]{}, err
+	}
+	return written(objectItem(obj), &Options{}, Covered)
+}
+
+// ReadAnswer implements AnswerReader.
+func (p *Preferred[T]) ReadAnswer(a Answer) (Written[T], error) {
+	src := p.first
+	if p.Stats().Reason != nil {
+		src = p.second
+	}
+	return ReadAnswer(src, a)
+}
+
+// ReadAnswer implements AnswerReader.
+func (r *rekeyed[T]) ReadAnswer(a Answer) (Written[T], error) {
+	w, err := ReadAnswer(r.src, a)
+	if err == nil {
+		r.rekey(&w.Item)
+		err = w.Err
+	}
+	return w, err
+}
+
+// ReadAnswer implements AnswerReader. The object of an answer is a W.
+func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
+	w, err := ReadAnswer(m.src, a)
+	if err != nil {
+		return Written[T]{}, err
+	}
+	m.mu.Lock()
+	item := m.item(&w.Item, nil, nil)
+	m.mu.Unlock()
+	return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone}, item.Err
+}
+
+// copied returns a copy of an object that a client has decoded.
+func copied[T any](obj any, want *expected) (T, error) {
+	var none T
+	ro, ok := obj.(runtime.Object)
+	if _, is := obj.(T); !ok || !is {
+		return none, &KindError{WantType: want.typ, GotType: reflect.TypeOf(obj)}
+	}
+	if isNil(ro) {
+		return none, fmt.Errorf("a nil %T", obj)
+	}
+	if err := want.check(ro); err != nil {
+		return none, err
+	}
+	return ro.DeepCopyObject().(T), nil
+}
+
+// answer makes the item of an answer, and leaves out what is dropped.
+func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
+	r := c.reader(nil)
+	switch {
+	case a.Object != nil:
+		var obj T
+		if obj, err = copied[T](a.Object, &expected{typ: reflect.PointerTo(c.kind.elem)}); err != nil {
+			return it, err
+		}
+		if gvk := objectKind(obj); !gvk.Empty() && c.kind.form != metadataOnly {
+			if err := c.kind.check(gvk); err != nil {
+				return it, err
+			}
+		}
+		if drops {
+			obj, err = r.dropped(obj)
+		}
+		if err == nil {
+			it = objectItem(obj)
+		}
+	case len(a.Body) == 0:
+		err = errors.New("an answer without content")
+	case encodingOf(a.Body[0]) == encodingProtobuf:
+		var o envelope
+		if o, err = readEnvelope(a.Body); err == nil {
+			it = r.fromProto(o.raw, o.tm)
+		}
+	default:
+		it = r.fromJSON(a.Body)
+	}
+	if err == nil && it.Err == nil && a.Object == nil && c.kind.form == metadataOnly && c.kind.marks() {
+		// The whole object came, and its metadata says of which kind that is.
+		setKind(it.Object, partialKind)
+	}
+	it.Memo = nil
+	return it, err
+}
+
+// dropped returns an object as it is decoded: without what is dropped.
+func (r *reader[T]) dropped(obj T) (T, error) {
+	gvk := objectKind(obj)
+	b, err := json.Marshal(obj)
+	if err != nil {
+		return obj, err
+	}
+	o, err := r.jsonObject(b, gvk)
+	if err == nil && !gvk.Empty() {
+		setKind(o.Value, gvk)
+	}
+	return o.Value, err
+}
+
+// written says of an item what else there is to say, for a collection that most
+// says how certain it is of what it covers.
+func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], error) {
+	w := Written[T]{Item: item}
+	if item.Err != nil {
+		return w, item.Err
+	}
+	m, err := accessor(item.Object)
+	if err != nil {
+		return w, err
+	}
+	if opts.Namespace != "" && m.GetNamespace() != opts.Namespace {
+		return w, fmt.Errorf("%w: it is in namespace %q, and the collection of %q", ErrNotCovered, m.GetNamespace(), opts.Namespace)
+	}
+	w.Gone = gone(item.Object, m)
+	w.Coverage, err = opts.covers(m, most)
+	if err == nil && item.Key == (store.Key{}) {
+		err = &NamelessError{item.Object}
+	}
+	return w, err
+}
