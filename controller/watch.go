@@ -21,6 +21,10 @@ type WatchOptions[T any] struct {
 	// If, if not nil, says whether a change matters: see GenerationChanged and
 	// the other predicates.
 	If func(Change[T]) bool
+	// SkipOwn leaves out changes that are made of nothing but what the program told
+	// the informer it wrote, by Wrote or WroteDelete: its reads had them before.
+	// Do not set it for a reconciler that counts on a run after its own write.
+	SkipOwn bool
 	// Resync, if not 0, is the period at which each object is mapped again.
 	Resync time.Duration
 }
@@ -53,7 +57,7 @@ func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys f
 	if err != nil {
 		return nil, fmt.Errorf("controller %s: watch %s: %w", c.opts.Name, name, err)
 	}
-	f := &feed[T, K]{c: c, input: index, name: name, keys: keys, matters: opts.If}
+	f := &feed[T, K]{c: c, input: index, name: name, keys: keys, matters: opts.If, skipOwn: opts.SkipOwn}
 	r, err := i.AddHandler(kinglet.HandlerFunc[T](f.handle), kinglet.HandlerOptions{Name: "controller " + c.opts.Name, Resync: opts.Resync})
 	if err != nil {
 		c.connect(index, nil)
@@ -88,6 +92,7 @@ type feed[T any, K comparable] struct {
 	name    string
 	keys    func(Change[T]) iter.Seq[K]
 	matters func(Change[T]) bool
+	skipOwn bool
 }
 
 func (f *feed[T, K]) handle(ctx context.Context, changes []Change[T]) {
@@ -108,6 +113,9 @@ func (f *feed[T, K]) add(change *Change[T]) {
 			f.c.opts.OnError(&MapError{Controller: f.c.opts.Name, Informer: f.name, Key: change.Key, Err: &PanicError{v, debug.Stack()}})
 		}
 	}()
+	if f.skipOwn && change.OwnEcho {
+		return
+	}
 	if f.matters != nil && !f.matters(*change) {
 		return
 	}

@@ -46,7 +46,7 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 		if site, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
 			return result, fmt.Errorf("add the finalizer: %w", err)
 		}
-		//WROTE s.sites.Wrote(site)
+		_ = s.sites.Wrote(site)
 	}
 	if site.Status.ObservedGeneration == 0 { // it is new
 		if err := s.claim(ctx, site); err != nil {
@@ -66,7 +66,7 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 	if site, err = s.client(site.Namespace).UpdateStatus(ctx, site, metav1.UpdateOptions{}); err != nil {
 		return result, fmt.Errorf("write the status: %w", err)
 	}
-	//WROTE s.sites.Wrote(site)
+	_ = s.sites.Wrote(site)
 	return result, nil
 }
 
@@ -107,7 +107,7 @@ func (s *sites) deploy(ctx context.Context, site *Site) (*appsv1.Deployment, err
 	if err != nil {
 		return nil, fmt.Errorf("write the Deployment: %w", err)
 	}
-	//WROTE s.deployments.Wrote(have)
+	_ = s.deployments.Wrote(have)
 	return have, nil
 }
 
@@ -146,7 +146,7 @@ func (s *sites) remove(ctx context.Context, site *Site) error {
 	if site, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("remove the finalizer: %w", err)
 	}
-	//WROTE s.sites.Wrote(site)
+	_ = s.sites.Wrote(site)
 	return nil
 }
 
