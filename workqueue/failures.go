@@ -82,7 +82,7 @@ func (f *failures[T]) expireLocked() {
 	switch age := now.Sub(f.youngest); {
 	case age < keep:
 	case age < 2*keep:
-		f.older, f.younger, f.youngest = f.younger, nil, now
+		f.older, f.younger, f.youngest = f.younger, nil, f.youngest.Add(keep)
 	default:
 		f.older, f.younger, f.youngest = nil, nil, now
 	}

@@ -112,6 +112,7 @@ func (q *Typed[T]) ShutDown() {
 // ShutDown is called. As in client-go, it does not wait for items that are
 // queued while none is processed: a worker may be gone.
 func (q *Typed[T]) ShutDownWithDrain() {
+	q.stopCounting()
 	q.queue.CloseAndDrain()
 	q.end()
 }
@@ -133,13 +134,14 @@ func (q *Typed[T]) Items() iter.Seq2[T, ItemStatus] {
 	}
 }
 
+func (q *Typed[T]) stopCounting() { q.stopOnce.Do(func() { close(q.stop) }) }
+
+// end waits for the goroutine that counts.
 func (q *Typed[T]) end() {
-	q.stopOnce.Do(func() {
-		close(q.stop)
-		if q.metrics != nil {
-			q.metrics.shutDown()
-		}
-	})
+	q.stopCounting()
+	if q.metrics != nil {
+		q.metrics.shutDown()
+	}
 	q.counting.Wait()
 }
 

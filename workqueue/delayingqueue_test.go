@@ -1,0 +1,172 @@
+package workqueue_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/kinglet-go/kinglet/workqueue"
+)
+
+// drained gets all items that are queued, each of them done at once.
+func drained(q workqueue.TypedInterface[string]) string {
+	var items []string
+	for q.Len() > 0 {
+		item, _ := q.Get()
+		items = append(items, item)
+		q.Done(item)
+	}
+	return strings.Join(items, " ")
+}
+
+func equal[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func TestAFakeClockMayBeSteppedWithoutWaitingForAnybody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := testingclock.NewFakeClock(time.Now())
+		q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: clock})
+		for round := range 100 {
+			q.AddAfter("a", 50*time.Millisecond)
+			q.AddAfter("b", 80*time.Millisecond)
+			for range round % 7 {
+				clock.Step(10 * time.Millisecond)
+			}
+			clock.Step(50 * time.Millisecond)
+			clock.Step(50 * time.Millisecond)
+			synctest.Wait()
+			if got := drained(q); got != "a b" {
+				t.Fatalf("round %d: %q", round, got)
+			}
+		}
+		q.ShutDown()
+	})
+}
+
+// A bubble ends when its goroutines have.
+func TestNoGoroutineStaysWhenTheQueueBelowIsShutDownDirectly(t *testing.T) {
+	for _, shutDown := range []func(workqueue.TypedInterface[string]){
+		workqueue.TypedInterface[string].ShutDown, workqueue.TypedInterface[string].ShutDownWithDrain,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			below := workqueue.NewTyped[string]()
+			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Queue: below})
+			q.AddAfter("a", time.Hour)
+			shutDown(below)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			equal(t, "items that wait", q.(workqueue.Delays[string]).Waiting(), 1)
+			q.AddAfter("b", time.Second)
+			equal(t, "items that wait", q.(workqueue.Delays[string]).Waiting(), 1)
+		})
+	}
+}
+
+func TestADelayCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute))
+		delays := q.(workqueue.Delays[string])
+		q.AddRateLimited("a")
+		q.AddAfter("b", time.Minute)
+		q.Add("b")
+		equal(t, "items that wait", delays.Waiting(), 2)
+		equal(t, "a had a delay", delays.CancelDelay("a"), true)
+		equal(t, "a has a delay", delays.CancelDelay("a"), false)
+		equal(t, "b had a delay", delays.CancelDelay("b"), true)
+		equal(t, "items that wait", delays.Waiting(), 0)
+		equal(t, "items", drained(q), "b")
+		time.Sleep(time.Hour)
+		equal(t, "items", drained(q), "")
+		q.AddAfter("a", time.Second)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		equal(t, "items", drained(q), "a")
+		q.ShutDown()
+	})
+}
+
+func TestItemsAreListedWithWhatTheyDoAndSinceWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.DefaultTypedControllerRateLimiter[string](),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "listed"},
+		)
+		began := time.Now()
+		q.Add("processing")
+		q.Add("both")
+		q.Add("again")
+		for range 3 {
+			q.Get()
+		}
+		time.Sleep(time.Second)
+		q.Add("again")
+		q.Add("queued")
+		q.AddAfter("both", time.Minute)
+		time.Sleep(time.Second)
+		q.AddAfter("waiting", time.Hour)
+		list := func() string {
+			var lines []string
+			for item, s := range q.(workqueue.Observable[string]).Items() {
+				line := fmt.Sprintf("%s: %v since %v", item, s.State, s.Since.Sub(began))
+				if !s.Next.IsZero() {
+					line += fmt.Sprintf(", next %v", s.Next.Sub(began))
+				}
+				lines = append(lines, line)
+			}
+			slices.Sort(lines)
+			return strings.Join(lines, "\n")
+		}
+		equal(t, "items", list(), strings.TrimSpace(`
+again: processing, and again since 1s
+both: processing since 0s, next 1m1s
+processing: processing since 0s
+queued: queued since 1s
+waiting: waiting since 2s, next 1h0m2s`))
+		for range q.(workqueue.Observable[string]).Items() {
+			break
+		}
+		q.ShutDown()
+	})
+}
+
+func TestAQueueWithoutANameListsItemsWithoutTimes(t *testing.T) {
+	q := workqueue.NewTyped[string]()
+	q.Add("a")
+	q.Add("b")
+	q.Get()
+	got := maps.Collect(q.Items())
+	want := map[string]workqueue.ItemStatus{"a": {State: workqueue.Processing}, "b": {State: workqueue.Queued}}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	q.ShutDown()
+}
+
+// What a rate limiting queue is over a delaying queue that cannot list or cancel,
+// it does not claim to be.
+func TestARateLimitingQueueOverAnotherDoesNotPretend(t *testing.T) {
+	below := struct {
+		workqueue.TypedDelayingInterface[string]
+	}{workqueue.NewTypedDelayingQueue[string]()}
+	q := workqueue.NewTypedRateLimitingQueueWithConfig(
+		workqueue.DefaultTypedControllerRateLimiter[string](),
+		workqueue.TypedRateLimitingQueueConfig[string]{DelayingQueue: below},
+	)
+	if _, ok := q.(workqueue.Observable[string]); ok {
+		t.Error("it lists items")
+	}
+	if _, ok := q.(workqueue.Delays[string]); ok {
+		t.Error("it cancels delays")
+	}
+	q.ShutDown()
+}
