@@ -79,7 +79,6 @@ func parallelCancelled(t *testing.T, im Implementation) {
 
 func parallelNoContext(t *testing.T, im Implementation) {
 	var n atomic.Int32
-	//lint:ignore SA1012 client-go allows it
 	im.ParallelizeUntil(nil, 2, 10, func(int) { n.Add(1) }, 0)
 	equal(t, "pieces", n.Load(), 10)
 }

@@ -1,5 +1,7 @@
 package queues
 
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
 import (
 	"fmt"
 	"strings"
