@@ -11,7 +11,7 @@ import (
 // clientGoMetrics measure a queue for the provider that client-go's package was
 // given. That can be had only through a queue of client-go's: so one of the same
 // name is made to go through the same as ours, without a worker. It counts
-// unfinished work by itself, in its own goroutine.
+// unfinished work in a goroutine of its own.
 type clientGoMetrics[T comparable] struct {
 	shadow *kw.Typed[T]
 	order  *shadowOrder[T]

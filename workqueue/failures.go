@@ -25,8 +25,9 @@ type failures[T comparable] struct {
 	youngest time.Time // guarded by mu; when younger was begun
 }
 
-// keepAtLeast is how long a failure counts, however short the delays are. It
-// spans every pause of a program that gives an item up after so many failures.
+// keepAtLeast is how long a failure counts, however short the delays are: a
+// program that gives an item up after some number of failures may take long over
+// each.
 const keepAtLeast = time.Hour
 
 // keepFor returns how long failures count whose longest delay is d: ten times that

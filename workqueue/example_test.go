@@ -1,0 +1,56 @@
+package workqueue_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kinglet-go/kinglet/workqueue"
+)
+
+// A controller's loop, as it is written for client-go.
+func ExampleNewTypedRateLimitingQueue() {
+	queue := workqueue.NewTypedRateLimitingQueue(
+		workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))
+	reconcile := func(key string) error {
+		if queue.NumRequeues(key) < 2 {
+			return errors.New("not yet")
+		}
+		fmt.Println("reconciled", key)
+		queue.ShutDown()
+		return nil
+	}
+	queue.Add("default/web")
+	for {
+		key, shutdown := queue.Get()
+		if shutdown {
+			return
+		}
+		if err := reconcile(key); err != nil {
+			fmt.Println(key, err)
+			queue.AddRateLimited(key)
+		} else {
+			queue.Forget(key)
+		}
+		queue.Done(key)
+	}
+	// Output:
+	// default/web not yet
+	// default/web not yet
+	// reconciled default/web
+}
+
+// What a queue holds, and a delay that is no longer wanted.
+func ExampleObservable() {
+	queue := workqueue.NewTypedDelayingQueue[string]()
+	defer queue.ShutDown()
+	queue.Add("default/web")
+	queue.AddAfter("default/db", time.Hour)
+	fmt.Println("cancelled:", queue.(workqueue.Delays[string]).CancelDelay("default/db"))
+	for item, status := range queue.(workqueue.Observable[string]).Items() {
+		fmt.Println(item, status.State)
+	}
+	// Output:
+	// cancelled: true
+	// default/web queued
+}
