@@ -99,7 +99,7 @@ long-cluster: $(BIN)/staticcheck
 	cd cluster && GOWORK=off $(BIN)/staticcheck ./...
 	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
-e2e: $(BIN)/kinglet-cluster $(BIN)/kinglet
+e2e: $(BIN)/kinglet-cluster
 	$(GO) test -p 1 -race -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 	$(GO) test -C interop -race -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
 	$(GO) test -C examples -race -tags e2e -count=1 -timeout 10m ./... -args -cluster $(BIN)/kinglet-cluster
