@@ -93,6 +93,23 @@ func TestARestoredServerIsFollowedWhereTheConnectionHeld(t *testing.T) {
 	})
 }
 
+// What it answers from then on has the version of the list, as what a fake with a
+// fixed list answers.
+func TestAServerRestoredToTheVersionOfTheListIsFollowedThoughNobodyWrites(t *testing.T) {
+	for name, opts := range map[string]apiserver.Options{"watch-lists": {}, "lists": paged} {
+		t.Run(name, func(t *testing.T) {
+			each(t, setup{server: opts}, func(r *rig) {
+				backup := r.restorable() // nothing is written between the list and the backup
+				r.disconnect(func() { r.restore(backup) })
+				// As above, and what a client takes to give up on a version that is too
+				// large, which a server waits 3 s for, ten times.
+				r.pass(3*time.Minute + 15*time.Second)
+				r.shows("o0=1", "o1=1", "o2=1")
+			})
+		})
+	}
+}
+
 // For two days nothing but a restoration happens.
 func TestARestoredServerIsFollowedByAnInformerThatWasIdleForDays(t *testing.T) {
 	each(t, setup{}, func(r *rig) {

@@ -66,6 +66,9 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 		switch {
 		case e.Kind == List && e.Request.Verb == VerbProbe && (!after.Synced || after.Unordered || !resourceversion.Ordered(after.Version)):
 			return fmt.Errorf("a probe that cannot be compared with %q", after.Version)
+		case e.Kind == List && e.Request.Verb == VerbProbe && e.Request.NotOlderThan &&
+			(before.Request.Verb != VerbProbe || before.Request.NotOlderThan):
+			return fmt.Errorf("a second probe without a first one")
 		case e.Kind == List && e.Request.Verb == VerbProbe && fresh:
 			return fmt.Errorf("a probe %v after a sign", duration(in.At-after.Probe.Sign))
 		case e.Kind != Watch || e.Request.Verb != VerbWatch || !after.Resumed || before.Request.Verb == VerbProbe:
@@ -86,7 +89,7 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	case in.Kind != Page && (in.Kind != Ended || in.Failure.Class != NoFailure):
 	case in.Kind == Ended && !before.Probe.Answered:
 		return fmt.Errorf("a watch after a probe that was not answered")
-	case ok && order < 0 && answer != before.Listed:
+	case ok && order < 0 && !(answer == before.Listed && before.Request.NotOlderThan):
 		return fmt.Errorf("a watch of a server that is older than the store")
 	}
 	return nil

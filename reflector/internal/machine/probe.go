@@ -9,6 +9,10 @@ package machine
 // is asked for its own before a watch is resumed: a consistent list of one
 // object, called a probe. An older answer leads to a list, and that decides
 // between a server that lags behind and one that was restored; see accept.
+//
+// An answer of the very version of the last list may also be the fixed list of a
+// fake, which no list may take anything from. A second probe tells them apart: it
+// asks for a state not older than the store. A server that has none says so.
 
 // Probe is what is known about whether the server has come as far as the store.
 type Probe struct {
@@ -37,6 +41,10 @@ const (
 	signLasts = 2 * Minute
 	// probePatience is how long the answer to a probe may take.
 	probePatience = 30 * Second
+	// confirmPatience is the same for the second probe. A kube-apiserver waits 3 s
+	// for the version before it says that it does not have it, and clients ask it
+	// as many as ten times more, a second later each time.
+	confirmPatience = Minute
 	// probeAttempts is how often in a row a server that answers may turn a probe
 	// down before a watch follows all the same.
 	probeAttempts = 3
@@ -96,12 +104,20 @@ func (m *Machine) idle() Nanos {
 
 // probe asks for the server's version. Nothing may be under way.
 func (m *Machine) probe() {
-	r := Request{Verb: VerbProbe, Limit: 1}
+	m.sendProbe(Request{Verb: VerbProbe, Limit: 1}, probePatience)
+}
+
+// confirm asks for a state not older than the store's, after a probe.
+func (m *Machine) confirm() {
+	m.sendProbe(Request{Verb: VerbProbe, Version: m.Version, NotOlderThan: true, Limit: 1}, confirmPatience)
+}
+
+func (m *Machine) sendProbe(r Request, patience Nanos) {
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Probes++
 	m.Probe.Answered, m.Probe.Version, m.Probe.Costly = false, "", false
-	m.emit(Effect{Kind: List, Request: r, Silence: probePatience})
+	m.emit(Effect{Kind: List, Request: r, Silence: patience})
 }
 
 // probePage takes a piece of the answer to a probe.
@@ -124,18 +140,26 @@ func (m *Machine) probeEnded() {
 	}
 	m.Probe.Refused, m.Probe.Stalled = 0, 0
 	order, ok := m.compare(m.Probe.Version, m.Version)
-	// A server with one version for all of its lists is a fake. A real one that
-	// was restored to just this version has another by the next probe.
-	if ok && order < 0 && m.Probe.Version != m.Listed {
-		// Only another consistent answer says more. The server is there: the row
-		// of waits between those answers begins anew.
-		m.Older++
-		m.Backoff.Attempts = 0
-		m.sync()
+	older := ok && order < 0
+	switch {
+	case older && m.Probe.Version == m.Listed && !m.last.NotOlderThan:
+		m.confirm()
+		return
+	case older && m.Probe.Version != m.Listed:
+		m.isOlder()
 		return
 	}
 	m.sign()
 	m.watch(true)
+}
+
+// isOlder lists, since the server has shown itself to be older than the store.
+func (m *Machine) isOlder() {
+	// Only another consistent answer says more. The server is there: the row of
+	// waits between those answers begins anew.
+	m.Older++
+	m.Backoff.Attempts = 0
+	m.sync()
 }
 
 // probeFailed takes the failure of a probe.
@@ -146,6 +170,10 @@ func (m *Machine) probeEnded() {
 func (m *Machine) probeFailed(f Failure) {
 	p := &m.Probe
 	switch {
+	case f.Class == TooLarge && m.last.NotOlderThan:
+		p.Refused, p.Stalled = 0, 0
+		m.isOlder()
+		return
 	case f.Err == Stalled:
 		// A list may take longer than a probe is worth.
 		if p.Stalled++; p.Stalled > 1 {
