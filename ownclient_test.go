@@ -1,0 +1,156 @@
+package kinglet_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// tryClient writes by a typed and by a dynamic client, and compares what reads
+// show before the watch comes to it and after. It leaves what it found.
+func tryClient(t *testing.T, b *behind, cfg *rest.Config) {
+	t.Helper()
+	ctx := t.Context()
+	pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns")
+	created, err := pods.Create(ctx, newPod("b", "n1"), metav1.CreateOptions{})
+	b.must(err)
+	b.shows("a on n1", "b on n1")
+	created.Spec.NodeName = "n2"
+	updated, err := pods.Update(ctx, created, metav1.UpdateOptions{})
+	b.must(err)
+	b.shows("a on n1", "b on n2")
+	updated.Status.Phase = corev1.PodRunning
+	_, err = pods.UpdateStatus(ctx, updated, metav1.UpdateOptions{})
+	b.must(err)
+	if p, _ := b.informer.Store().Get(key("b")); p.Status.Phase != corev1.PodRunning {
+		t.Errorf("the phase is %q", p.Status.Phase)
+	}
+	if _, err := pods.Create(ctx, newPod("a", "n9"), metav1.CreateOptions{}); err == nil {
+		t.Error("created twice")
+	}
+	b.shows("a on n1", "b on n2")
+	cfg = rest.CopyConfig(cfg)
+	cfg.ContentType = ""
+	untyped := dynamic.NewForConfigOrDie(cfg).Resource(corev1.SchemeGroupVersion.WithResource("pods")).Namespace("ns")
+	u, err := untyped.Get(ctx, "b", metav1.GetOptions{})
+	b.must(err)
+	u.SetFinalizers([]string{"example.com/f"})
+	u, err = untyped.Update(ctx, u, metav1.UpdateOptions{})
+	b.must(err)
+	b.must(pods.Delete(ctx, "b", metav1.DeleteOptions{})) // it is marked
+	if p, ok := b.informer.Store().Get(key("b")); !ok || p.DeletionTimestamp == nil {
+		t.Errorf("not marked: %v", p)
+	}
+	u.SetFinalizers(nil)
+	u.SetResourceVersion("")
+	_, err = untyped.Update(ctx, u, metav1.UpdateOptions{})
+	b.must(err)
+	b.shows("a on n1")
+	_, err = pods.Create(ctx, newPod("c", "n1"), metav1.CreateOptions{})
+	b.must(err)
+	b.must(pods.Delete(ctx, "c", metav1.DeleteOptions{}))
+	b.shows("a on n1")
+	b.catchUp()
+	b.shows("a on n1")
+	if s := b.own(); s.Entries != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// answers is a transport that answers every request in the same way.
+type answers struct {
+	status int
+	body   string
+	err    error // after the body
+}
+
+func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
+	var body io.Reader = strings.NewReader(a.body)
+	if a.err != nil {
+		body = io.MultiReader(body, errReader{a.err})
+	}
+	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(body)}, nil
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+func TestOwnWritesLeavesOutWhatIsNoWriteOfTheObject(t *testing.T) {
+	const made = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"b","uid":"u","resourceVersion":"5000"},"spec":{"nodeName":"n1"}}`
+	const gone = `{"apiVersion":"v1","kind":"Status","status":"Success","details":{"name":"a","kind":"pods","uid":"UID"}}`
+	for _, tc := range []struct {
+		what, method, path, sent string
+		answer                   answers
+		told                     bool
+	}{
+		{"a create", "POST", "/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, true},
+		{"a create behind a proxy", "POST", "/k8s/clusters/c-1/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made}, true},
+		{"an apply", "PATCH", "/api/v1/namespaces/ns/pods/b?fieldManager=x", "{}", answers{status: 200, body: made}, true},
+		{"a status", "PUT", "/api/v1/namespaces/ns/pods/b/status", "{}", answers{status: 200, body: made}, true},
+		{"a delete", "DELETE", "/api/v1/namespaces/ns/pods/a", `{"kind":"DeleteOptions"}`, answers{status: 200, body: gone}, true},
+		{"a delete that answers with the object", "DELETE", "/api/v1/namespaces/ns/pods/a", "",
+			answers{status: 200, body: `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"a","uid":"UID","resourceVersion":"2"}}`}, true},
+
+		{"a dry run", "POST", "/api/v1/namespaces/ns/pods?dryRun=All", "{}", answers{status: 201, body: made}, false},
+		{"a dry run of a delete", "DELETE", "/api/v1/namespaces/ns/pods/a", `{"dryRun":["All"]}`, answers{status: 200, body: gone}, false},
+		{"a read", "GET", "/api/v1/namespaces/ns/pods/b", "", answers{status: 200, body: made}, false},
+		{"an error", "POST", "/api/v1/namespaces/ns/pods", "{}", answers{status: 409, body: `{"kind":"Status","apiVersion":"v1","status":"Failure"}`}, false},
+		{"a Status", "POST", "/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: gone}, false},
+		{"an eviction", "POST", "/api/v1/namespaces/ns/pods/a/eviction", "{}", answers{status: 201, body: gone}, false},
+		{"a binding", "POST", "/api/v1/namespaces/ns/pods/a/binding", "{}", answers{status: 201, body: made}, false},
+		{"a collection", "DELETE", "/api/v1/namespaces/ns/pods", "", answers{status: 200, body: gone}, false},
+		{"another resource", "POST", "/api/v1/namespaces/ns/configmaps", "{}", answers{status: 201, body: made}, false},
+		{"a body that breaks off", "POST", "/api/v1/namespaces/ns/pods", "{}", answers{status: 201, body: made, err: errors.New("reset")}, false},
+	} {
+		t.Run(tc.what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"))
+				defer b.end()
+				held, _ := b.informer.Store().Get(key("a"))
+				tc.answer.body = strings.ReplaceAll(tc.answer.body, "UID", string(held.UID))
+				own := &kinglet.OwnWrites{}
+				b.must(own.Add(corev1.SchemeGroupVersion.WithResource("pods"), b.informer))
+				req, err := http.NewRequestWithContext(t.Context(), tc.method, "http://server"+tc.path, bytes.NewReader([]byte(tc.sent)))
+				b.must(err)
+				resp, err := own.Wrap(tc.answer).RoundTrip(req)
+				b.must(err)
+				got, err := io.ReadAll(resp.Body)
+				if string(got) != tc.answer.body || !errors.Is(err, tc.answer.err) {
+					t.Errorf("the client got %q, %v", got, err)
+				}
+				b.must(resp.Body.Close())
+				if n := b.own().Entries; (n == 1) != tc.told {
+					t.Errorf("%d entries; reported: %v", n, b.reported())
+				}
+				if errs := b.reported(); len(errs) > 0 {
+					t.Errorf("reported: %v", errs)
+				}
+			})
+		})
+	}
+}
+
+func TestOwnWritesSaysWhatItCannotAdd(t *testing.T) {
+	own := &kinglet.OwnWrites{}
+	if err := own.Add(schema.GroupVersionResource{Resource: "pods"}); err == nil || !strings.Contains(err.Error(), "pods") {
+		t.Error(err)
+	}
+	if err := own.Add(corev1.SchemeGroupVersion.WithResource("pods"), nil); err == nil || !strings.Contains(err.Error(), "nil") {
+		t.Error(err)
+	}
+}
