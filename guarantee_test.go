@@ -331,3 +331,46 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 		})
 	}
 }
+
+func TestGuarantee12EveryReadIncludesOwnWritesAndHandlersAreToldByTheWatchAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"), newPod("d", "n1"))
+		defer b.end()
+		rec := &recorder{}
+		reg, err := b.informer.AddHandler(rec, kinglet.HandlerOptions{})
+		b.must(err)
+		defer reg.Remove()
+		synctest.Wait()
+		rec.take()
+		before := b.informer.Snapshot()
+		began := time.Now()
+		b.must(b.informer.Wrote(b.update(newPod("b", "n2"))))
+		b.shows("a on n1", "b on n2", "d on n1")
+		b.must(b.informer.Wrote(b.create(newPod("c", "n2"))))
+		b.shows("a on n1", "b on n2", "c on n2", "d on n1")
+		between := b.informer.Snapshot()
+		b.must(b.informer.WroteDelete(key("a"), b.delete("a").UID))
+		b.must(b.informer.Wrote(b.update(newPod("b", "n3"))))
+		b.shows("b on n3", "c on n2", "d on n1")
+		if n := between.Len(); n != 4 || before.Len() != 3 {
+			t.Errorf("snapshots have changed: %d and %d objects", before.Len(), n)
+		}
+		if took := time.Since(began); took > 0 {
+			t.Errorf("somebody waited for %v", took)
+		}
+		synctest.Wait()
+		expect(t, rec.take())
+		b.update(newPod("d", "n4")) // somebody else's
+		b.catchUp()
+		b.shows("b on n3", "c on n2", "d on n4")
+		if lines := rec.take(); len(lines) < 4 {
+			t.Errorf("was told %q", lines)
+		}
+		if s := b.own(); s.Entries != 0 || s.Confirmed != 3 || s.Expired+s.Dropped != 0 {
+			t.Errorf("%+v", s)
+		}
+		if n, _ := between.IndexCount("node", "n2"); n != 2 || between.Len() != 4 {
+			t.Errorf("a snapshot has changed: %d on n2, %d in all", n, between.Len())
+		}
+	})
+}

@@ -188,28 +188,48 @@ func (l *latest[T]) Len() int {
 
 // All implements Reader.
 func (l *latest[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { l.snapshot().All()(yield) }
+	return func(yield func(T) bool) {
+		if s := l.snapshot(); s.own != nil {
+			s.own.Span(store.Span{})(yield)
+		} else {
+			s.base.All()(yield)
+		}
+	}
 }
 
 // Keys implements Reader.
 func (l *latest[T]) Keys() iter.Seq[Key] {
-	return func(yield func(Key) bool) { l.snapshot().Keys()(yield) }
+	return func(yield func(Key) bool) {
+		if s := l.snapshot(); s.own != nil {
+			s.own.SpanKeys(store.Span{})(yield)
+		} else {
+			s.base.Keys()(yield)
+		}
+	}
 }
 
 // Prefix implements Reader.
 func (l *latest[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) { l.snapshot().Prefix(p)(yield) }
+	return func(yield func(T) bool) {
+		if s := l.snapshot(); s.own != nil {
+			s.own.Span(store.PrefixSpan(p))(yield)
+		} else {
+			s.base.Prefix(p)(yield)
+		}
+	}
 }
 
 // ByIndex implements Reader.
 func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
-	// Whether there is such an index is the store's to say.
-	if _, err := l.store.ByIndex(index, value); err != nil {
+	if err := l.store.CheckIndex(index); err != nil {
 		return nil, err
 	}
 	return func(yield func(T) bool) {
-		// If it has been removed since, there is nothing.
-		if objs, err := l.snapshot().ByIndex(index, value); err == nil {
+		s := l.snapshot()
+		if s.own == nil {
+			// An index that has been removed since has nothing.
+			_ = s.base.VisitIndex(index, value, yield)
+		} else if objs, err := s.own.ByIndex(index, value); err == nil {
 			objs(yield)
 		}
 	}, nil
@@ -225,7 +245,7 @@ func (l *latest[T]) IndexCount(index, value string) (int, error) {
 
 // IndexValues implements Reader.
 func (l *latest[T]) IndexValues(index string) (iter.Seq[string], error) {
-	if _, err := l.store.IndexValues(index); err != nil {
+	if err := l.store.CheckIndex(index); err != nil {
 		return nil, err
 	}
 	return func(yield func(string) bool) {

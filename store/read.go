@@ -99,18 +99,15 @@ func (s *Store[T]) Prefix(p Key) iter.Seq[T] {
 // ByIndex iterates as Snapshot.ByIndex does, over what is there when the loop
 // begins: nothing, if the index has been removed between.
 func (s *Store[T]) ByIndex(index, value string) (iter.Seq[T], error) {
-	if err := s.hasIndex(index); err != nil {
+	if err := s.CheckIndex(index); err != nil {
 		return nil, err
 	}
-	return func(yield func(T) bool) {
-		v := s.current()
-		if root, err := v.index(index); err == nil {
-			v.walkValue(root, value, yield)
-		}
-	}, nil
+	// An index that has been removed since has nothing.
+	return func(yield func(T) bool) { _ = s.current().VisitIndex(index, value, yield) }, nil
 }
 
-func (s *Store[T]) hasIndex(name string) error {
+// CheckIndex returns an error that wraps ErrNoIndex if there is no such index.
+func (s *Store[T]) CheckIndex(name string) error {
 	v, lent := s.lease()
 	_, err := v.index(name)
 	if lent {
@@ -133,7 +130,7 @@ func (s *Store[T]) IndexCount(index, value string) (int, error) {
 // IndexValues iterates over the values that have at least one object when the
 // loop begins, in no particular order.
 func (s *Store[T]) IndexValues(index string) (iter.Seq[string], error) {
-	if err := s.hasIndex(index); err != nil {
+	if err := s.CheckIndex(index); err != nil {
 		return nil, err
 	}
 	return func(yield func(string) bool) {

@@ -197,6 +197,16 @@ func (v *Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	return func(yield func(T) bool) { v.walkValue(root, value, yield) }, nil
 }
 
+// VisitIndex calls visit with the objects that ByIndex would yield, until it
+// returns false.
+func (v *Snapshot[T]) VisitIndex(index, value string, visit func(T) bool) error {
+	root, err := v.index(index)
+	if err == nil {
+		v.walkValue(root, value, visit)
+	}
+	return err
+}
+
 func (v *Snapshot[T]) walkValue(root *valueNode, value string, yield func(T) bool) {
 	v.walkSlots(root, value, func(slots []uint32) bool { return v.visit(slots, yield) })
 }
