@@ -49,7 +49,7 @@ func (s Snapshot[T]) All() iter.Seq[T] {
 			s.own.Span(store.Span{})(yield)
 			return
 		}
-		s.base.All()(yield)
+		s.base.Visit(yield)
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *latest[T]) All() iter.Seq[T] {
 		if s := l.snapshot(); s.own != nil {
 			s.own.Span(store.Span{})(yield)
 		} else {
-			s.base.All()(yield)
+			s.base.Visit(yield)
 		}
 	}
 }

@@ -131,6 +131,9 @@ func (v *Snapshot[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) { v.walk(v.root, yield) }
 }
 
+// Visit calls visit with all objects in key order, until it returns false.
+func (v *Snapshot[T]) Visit(visit func(T) bool) { v.walk(v.root, visit) }
+
 // Keys iterates over all keys in order.
 func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
