@@ -49,6 +49,9 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 	if err != nil {
 		return err
 	}
+	// What these clients write is in the informers' reads at once.
+	own := &kinglet.OwnWrites{}
+	cfg.Wrap(own.Wrap)
 	kube, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return err
@@ -63,8 +66,8 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 	if err != nil {
 		return err
 	}
-	deploymentsSource, err := source.FromConfig[*appsv1.Deployment](cfg, appsv1.SchemeGroupVersion.WithResource("deployments"),
-		source.Options{LabelSelector: "site"})
+	deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
+	deploymentsSource, err := source.FromConfig[*appsv1.Deployment](cfg, deployments, source.Options{LabelSelector: "site"})
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,10 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 		return err
 	}
 	if s.deployments, err = kinglet.New(deploymentsSource, kinglet.Options[*appsv1.Deployment]{}); err != nil {
+		return err
+	}
+
+	if err := errors.Join(own.Add(sitesResource, s.sites), own.Add(deployments, s.deployments)); err != nil {
 		return err
 	}
 

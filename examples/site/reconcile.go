@@ -46,7 +46,6 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 		if site, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
 			return result, fmt.Errorf("add the finalizer: %w", err)
 		}
-		_ = s.sites.Wrote(site)
 	}
 	if site.Status.ObservedGeneration == 0 { // it is new
 		if err := s.claim(ctx, site); err != nil {
@@ -63,10 +62,9 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 	}
 	site = site.DeepCopy()
 	site.Status = status
-	if site, err = s.client(site.Namespace).UpdateStatus(ctx, site, metav1.UpdateOptions{}); err != nil {
+	if _, err = s.client(site.Namespace).UpdateStatus(ctx, site, metav1.UpdateOptions{}); err != nil {
 		return result, fmt.Errorf("write the status: %w", err)
 	}
-	_ = s.sites.Wrote(site)
 	return result, nil
 }
 
@@ -107,7 +105,6 @@ func (s *sites) deploy(ctx context.Context, site *Site) (*appsv1.Deployment, err
 	if err != nil {
 		return nil, fmt.Errorf("write the Deployment: %w", err)
 	}
-	_ = s.deployments.Wrote(have)
 	return have, nil
 }
 
@@ -143,10 +140,9 @@ func (s *sites) remove(ctx context.Context, site *Site) error {
 	}
 	site = site.DeepCopy()
 	site.Finalizers = slices.DeleteFunc(site.Finalizers, func(f string) bool { return f == finalizer })
-	if site, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
+	if _, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("remove the finalizer: %w", err)
 	}
-	_ = s.sites.Wrote(site)
 	return nil
 }
 
