@@ -39,9 +39,9 @@ func main() {
 
 func (o *options) sizes() sizes {
 	if o.quick {
-		return sizes{rounds: 200, adds: 100_000, passes: 2, waiting: 100_000}
+		return sizes{rounds: 200, adds: 100_000, passes: 2, waiting: 100_000, restart: 5_000}
 	}
-	return sizes{rounds: 3000, adds: 1_000_000, passes: 10, waiting: 1_000_000}
+	return sizes{rounds: 3000, adds: 1_000_000, passes: 10, waiting: 1_000_000, restart: 100_000}
 }
 
 func run(o *options) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,10 +24,12 @@ type metric struct {
 	ofClientGo, ofCtrl   float64
 	ofSmaller, ownAtMost float64
 	hasOwn               bool
+	// ofEngine judges the engine, whose head starts the drop-in does not have.
+	ofEngine bool
 }
 
 // sizes say how much is measured.
-type sizes struct{ rounds, adds, passes, waiting int }
+type sizes struct{ rounds, adds, passes, waiting, restart int }
 
 var rows = []row{
 	{"cycle", cycle, []metric{
@@ -42,6 +45,10 @@ var rows = []row{
 	{"waiting", waiting, []metric{
 		{key: "bytes", what: "a key that waits", unit: "B", ofSmaller: 0.5},
 		{key: "ns", what: "AddAfter: CPU a key", unit: "ns"},
+	}},
+	{"restart", restart, []metric{
+		{key: "p99", what: "a live change waits, 99th percentile", unit: "ms", ownAtMost: 100, hasOwn: true, ofEngine: true},
+		{key: "initial", what: "the last initial key is served after", unit: "s"},
 	}},
 }
 
@@ -171,4 +178,72 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// restart is the start of a controller: an initial list, runs of a millisecond on
+// eight workers, and live changes from the first moment on, until all initial keys
+// are served.
+func restart(q queue, s sizes) (Measure, error) {
+	initial := keys(s.restart)
+	add := q.Add
+	if a, ok := q.(initialAdder); ok {
+		add = a.AddInitial
+	}
+	began := time.Now()
+	for _, k := range initial {
+		add(k)
+	}
+	var mu sync.Mutex
+	added := map[key]time.Time{}
+	var waits []time.Duration
+	left, last := len(initial), time.Duration(0)
+	done := make(chan struct{})
+	var working sync.WaitGroup
+	for range 8 {
+		working.Go(func() {
+			for {
+				k, shutdown := q.Get()
+				if shutdown {
+					return
+				}
+				now := time.Now()
+				mu.Lock()
+				if at, live := added[k]; live {
+					waits = append(waits, now.Sub(at))
+				} else if left--; left == 0 {
+					last = now.Sub(began)
+					close(done)
+				}
+				mu.Unlock()
+				time.Sleep(time.Millisecond)
+				q.Done(k)
+			}
+		})
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	live := 0
+	for end := false; !end; {
+		select {
+		case <-done:
+			end = true
+		case <-tick.C:
+			k := key{Namespace: "live", Name: fmt.Sprint(live)}
+			live++
+			mu.Lock()
+			added[k] = time.Now()
+			mu.Unlock()
+			q.Add(k)
+		}
+	}
+	q.ShutDown()
+	working.Wait()
+	slices.Sort(waits)
+	if len(waits) < live-100 {
+		return nil, fmt.Errorf("%d of %d live changes were served", len(waits), live)
+	}
+	return Measure{
+		"p99":     float64(waits[len(waits)*99/100].Microseconds()) / 1000,
+		"initial": last.Seconds(),
+	}, nil
 }
