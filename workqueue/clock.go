@@ -57,6 +57,27 @@ func (c *givenClock) AfterFunc(d time.Duration, f func()) keyqueue.Timer {
 	return t
 }
 
+// timerTo returns a timer for a time, and whether that was over when the timer had
+// been made. A timer counts from when it is made: where a fake clock was moved
+// meanwhile, it would be late, and another one is made. A clock that moves always
+// has moved a little, which does no harm.
+func (c *givenClock) timerTo(due int64) (timer clock.Timer, late bool) {
+	for range 3 {
+		now := c.now()
+		timer = c.clock.NewTimer(time.Duration(max(0, due-now)))
+		after := c.now()
+		if late = after >= due; late || after == now {
+			break
+		}
+		timer.Stop()
+		timer = nil
+	}
+	if timer == nil {
+		timer = c.clock.NewTimer(time.Duration(max(0, due-c.now())))
+	}
+	return timer, late
+}
+
 // givenTimer has a goroutine while it runs. The engine calls its methods under
 // its own lock.
 type givenTimer struct {
@@ -78,9 +99,8 @@ func (t *givenTimer) Stop() bool {
 	}
 }
 
-// Reset has f called after d, counted from when the engine asked for the time.
-// A fake clock may have been moved since then: a timer that counted from now
-// would be late.
+// Reset has f called after d, counted from when the engine asked for the time: a
+// fake clock may have been moved since.
 func (t *givenTimer) Reset(d time.Duration) bool {
 	running := t.Stop()
 	stop := make(chan struct{})
@@ -89,8 +109,7 @@ func (t *givenTimer) Reset(d time.Duration) bool {
 	if due < 0 { // too large a sum
 		due = 1<<63 - 1
 	}
-	timer := t.clock.clock.NewTimer(time.Duration(max(0, due-t.clock.now())))
-	late := t.clock.now() >= due
+	timer, late := t.clock.timerTo(due)
 	go func() {
 		defer timer.Stop()
 		if !late {

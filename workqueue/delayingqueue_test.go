@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/kinglet-go/kinglet/workqueue"
@@ -34,16 +35,16 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 
 func TestAFakeClockMayBeSteppedWithoutWaitingForAnybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock := testingclock.NewFakeClock(time.Now())
-		q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: clock})
+		fake := testingclock.NewFakeClock(time.Now())
+		q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: fake})
 		for round := range 100 {
 			q.AddAfter("a", 50*time.Millisecond)
 			q.AddAfter("b", 80*time.Millisecond)
 			for range round % 7 {
-				clock.Step(10 * time.Millisecond)
+				fake.Step(10 * time.Millisecond)
 			}
-			clock.Step(50 * time.Millisecond)
-			clock.Step(50 * time.Millisecond)
+			fake.Step(50 * time.Millisecond)
+			fake.Step(50 * time.Millisecond)
 			synctest.Wait()
 			if got := drained(q); got != "a b" {
 				t.Fatalf("round %d: %q", round, got)
@@ -51,6 +52,45 @@ func TestAFakeClockMayBeSteppedWithoutWaitingForAnybody(t *testing.T) {
 		}
 		q.ShutDown()
 	})
+}
+
+// leapingClock is stepped by somebody else while a timer is being made, once:
+// before it is, and after it.
+type leapingClock struct {
+	*testingclock.FakeClock
+	before, after time.Duration
+}
+
+func (c *leapingClock) NewTimer(d time.Duration) clock.Timer {
+	before, after := c.before, c.after
+	c.before, c.after = 0, 0
+	c.Step(before)
+	timer := c.FakeClock.NewTimer(d)
+	c.Step(after)
+	return timer
+}
+
+func TestAStepThatComesWhileATimerIsMadeDelaysNothing(t *testing.T) {
+	for _, c := range []struct{ before, after, rest time.Duration }{
+		{0, 0, 50}, {50, 0, 0}, {0, 50, 0}, {200, 0, 0}, {30, 0, 20}, {0, 30, 20}, {30, 20, 0}, {10, 10, 30},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			leaping := &leapingClock{FakeClock: testingclock.NewFakeClock(time.Now())}
+			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Clock: leaping})
+			leaping.before, leaping.after = c.before*time.Millisecond, c.after*time.Millisecond
+			q.AddAfter("a", 50*time.Millisecond)
+			synctest.Wait()
+			if c.rest > 0 {
+				leaping.Step(c.rest*time.Millisecond - 1)
+				synctest.Wait()
+				equal(t, fmt.Sprintf("%v: items before the time", c), q.Len(), 0)
+				leaping.Step(1)
+				synctest.Wait()
+			}
+			equal(t, fmt.Sprintf("%v: items", c), drained(q), "a")
+			q.ShutDown()
+		})
+	}
 }
 
 // A bubble ends when its goroutines have.
