@@ -58,10 +58,17 @@
 //  11. What the server refuses is not what the server deleted. On 401, 403, or
 //     404 of the resource after a sync the objects stay, phase and error are
 //     shown, and the informer retries.
+//  12. Own writes are in every read. What a program has told an informer that it
+//     wrote ([Informer.Wrote], [OwnWrites]) is in every following read, without
+//     waiting, until the watch has passed it, or two minutes are over, which is
+//     reported. A late answer brings nothing back. Handlers are told by the watch
+//     alone. A server that numbers anew ends it at once, and so may an object
+//     that left a selector and came back while the watch was behind.
 //
 // # Locks
 //
 // One lock is held while a batch is written to the store and handed to the
-// handlers' queues (deliver's). The store's own write lock is taken inside it.
-// No user code but key, index and equality functions runs under either.
+// handlers' queues (deliver's). The store's own write lock is taken inside it,
+// and after that the one of what the program wrote and of versions that are waited
+// for. No user code but key, UID, index and equality functions runs under them.
 package kinglet

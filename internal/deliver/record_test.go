@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -18,6 +19,7 @@ type change = store.Change[int]
 func foldTwin(knew bool, happened []change) []change {
 	alive := knew
 	var gone, born *change
+	first := 0 // of what is folded into the last Added
 	for i := range happened {
 		c := &happened[i]
 		switch c.Type {
@@ -27,25 +29,51 @@ func foldTwin(knew bool, happened []change) []change {
 				gone = c
 			}
 		case store.Added:
-			alive, born = true, c
+			alive, born, first = true, c, i
 		}
 	}
 	var out []change
 	if knew && gone != nil {
-		out = append(out, *gone)
+		d := *gone
+		d.OwnEcho = allOwn(happened)
+		if alive {
+			d.OwnEcho = allOwn(happened[:first])
+		}
+		out = append(out, d)
 	}
 	last := happened[len(happened)-1]
 	switch {
 	case alive && born != nil:
 		a := *born
-		a.New, a.ResourceVersion = last.New, last.ResourceVersion
+		a.New, a.ResourceVersion, a.OwnEcho = last.New, last.ResourceVersion, allOwn(happened[first:])
 		out = append(out, a)
 	case alive:
 		u := last
-		u.Old = happened[0].Old
+		u.Old, u.OwnEcho = happened[0].Old, allOwn(happened)
 		out = append(out, u)
 	}
 	return out
+}
+
+// allOwn reports whether all changes are the program's own.
+func allOwn(changes []change) bool {
+	return !slices.ContainsFunc(changes, func(c change) bool { return !c.OwnEcho })
+}
+
+// withEchoes calls yield with a history of nothing but own changes, with those of
+// which one is not, and with the history as it is.
+func withEchoes(history []change, yield func([]change)) {
+	yield(history)
+	if len(history) > 6 {
+		return // it takes long, and shows no more
+	}
+	for other := range len(history) + 1 {
+		own := slices.Clone(history)
+		for i := range own {
+			own[i].OwnEcho = i != other
+		}
+		yield(own)
+	}
 }
 
 // legalHistories calls yield with every history of n changes that a store can
@@ -83,15 +111,17 @@ func TestFoldingStepByStepEqualsFoldingTheWholeHistory(t *testing.T) {
 	for _, knew := range []bool{false, true} {
 		for n := 1; n <= 11; n++ {
 			legalHistories(knew, n, func(history []change) {
-				checked++
-				r := record[int]{key: store.Key{Name: "k"}}
-				for i := range history {
-					r.fold(&history[i])
-				}
-				got, want := r.appendTo(nil), foldTwin(knew, history)
-				if d := cmp.Diff(want, got); d != "" {
-					t.Fatalf("handler knew the key: %v\nhistory: %+v\n-want +got:\n%s", knew, history, d)
-				}
+				withEchoes(history, func(history []change) {
+					checked++
+					r := record[int]{key: store.Key{Name: "k"}}
+					for i := range history {
+						r.fold(&history[i])
+					}
+					got, want := r.appendTo(nil), foldTwin(knew, history)
+					if d := cmp.Diff(want, got); d != "" {
+						t.Fatalf("handler knew the key: %v\nhistory: %+v\n-want +got:\n%s", knew, history, d)
+					}
+				})
 			})
 		}
 	}
