@@ -4,7 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -28,6 +32,31 @@ var (
 	ErrAlreadyRun = errors.New("already run: an informer or set runs once")
 	// ErrStopped is wrapped when something is asked of what has stopped.
 	ErrStopped = errors.New("stopped")
+	// ErrNotCovered says that an object that was written is of another namespace
+	// than the informer's, or that nobody here can say whether the informer's
+	// selectors cover it: see Informer.Wrote.
+	ErrNotCovered = source.ErrNotCovered
+	// ErrNotRunning says that an informer is told of a write before Run.
+	ErrNotRunning = errors.New("not running: Run has not been called")
+	// ErrNoVersion says that an object has no resource version, so it is not
+	// what a server has answered.
+	ErrNoVersion = errors.New("the object has no resource version: tell what the server answered, not what it was sent")
+	// ErrUnknownKey says that a delete names no UID, and that nothing is known
+	// under its key.
+	ErrUnknownKey = overlay.ErrUnknown
+	// ErrNotConfirmed says that the watch has not shown a write for two minutes.
+	ErrNotConfirmed = errors.New("not seen by watch or list within " + ownFor.String())
+	// ErrTooManyWrites says that there are too many writes that the watch has
+	// not shown.
+	ErrTooManyWrites = fmt.Errorf("more than %d keys with writes that neither watch nor list has shown", maxOwn)
+	// ErrNotComparable says that a resource version cannot be compared with the
+	// informer's: one of them is not a decimal number (KEP-5504), so nobody can
+	// say which is newer.
+	ErrNotComparable = errors.New("resource versions that cannot be compared")
+	// ErrEpoch says that the server was restored from a backup, or restarted in
+	// memory, and numbers its versions anew: what was written or waited for
+	// before may never be seen.
+	ErrEpoch = errors.New("the server has begun to number anew: it was restored or restarted")
 )
 
 // NotSyncedError says which informer has not synced and what is known of why.
@@ -83,6 +112,51 @@ func (e *SetNotSyncedError) Unwrap() []error {
 	}
 	return errs
 }
+
+// UnconfirmedWriteError says that reads include a write of the program's no
+// more, although neither the watch nor a list has shown it. Reads may be older
+// than the write from now on.
+type UnconfirmedWriteError struct {
+	// Name is the informer's.
+	Name string
+	Key  Key
+	UID  types.UID
+	// ResourceVersion is that of the write; empty for a delete.
+	ResourceVersion string
+	// Told is when the informer was told of it.
+	Told time.Time
+	// Err is why: ErrEpoch, ErrNotConfirmed or ErrTooManyWrites.
+	Err error
+}
+
+func (e *UnconfirmedWriteError) Error() string {
+	what := "write of " + e.Key.String() + " at version " + e.ResourceVersion
+	if e.ResourceVersion == "" {
+		what = fmt.Sprintf("delete of %s (UID %s)", e.Key, e.UID)
+	}
+	return fmt.Sprintf("%s: reads include the program's %s no more: %v", e.Name, what, e.Err)
+}
+
+// Unwrap returns why the write ended.
+func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
+
+// VersionNotReachedError says which version an informer has not come to.
+type VersionNotReachedError struct {
+	// Name is the informer's.
+	Name string
+	// Want is the version that was waited for, At the one that the store is at.
+	Want, At string
+	// Err is why the wait ended: the context's error or cause, ErrStopped,
+	// ErrEpoch or ErrNotComparable.
+	Err error
+}
+
+func (e *VersionNotReachedError) Error() string {
+	return fmt.Sprintf("%s: at version %q, not yet at %q: %v", e.Name, e.At, e.Want, e.Err)
+}
+
+// Unwrap returns why the wait ended.
+func (e *VersionNotReachedError) Unwrap() error { return e.Err }
 
 func notNil(errs ...error) []error {
 	kept := errs[:0]

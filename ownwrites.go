@@ -1,7 +1,6 @@
 package kinglet
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -96,33 +95,6 @@ type OwnWritesStatus struct {
 	// minutes in case it is about to see one, since it may never have had it.
 	Expired, Dropped uint64
 }
-
-// UnconfirmedWriteError says that reads include a write of the program's no
-// more, although neither the watch nor a list has shown it. Reads may be older
-// than the write from now on.
-type UnconfirmedWriteError struct {
-	// Name is the informer's.
-	Name string
-	Key  Key
-	UID  types.UID
-	// ResourceVersion is that of the write; empty for a delete.
-	ResourceVersion string
-	// Told is when the informer was told of it.
-	Told time.Time
-	// Err is why: ErrEpoch, ErrNotConfirmed or ErrTooManyWrites.
-	Err error
-}
-
-func (e *UnconfirmedWriteError) Error() string {
-	what := "write of " + e.Key.String() + " at version " + e.ResourceVersion
-	if e.ResourceVersion == "" {
-		what = fmt.Sprintf("delete of %s (UID %s)", e.Key, e.UID)
-	}
-	return fmt.Sprintf("%s: reads include the program's %s no more: %v", e.Name, what, e.Err)
-}
-
-// Unwrap returns why the write ended.
-func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
 
 // version is the source's version that the store has come to, empty before the
 // first list.

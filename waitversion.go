@@ -2,41 +2,10 @@ package kinglet
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
-
-var (
-	// ErrNotComparable says that a resource version cannot be compared with the
-	// informer's: one of them is not a decimal number (KEP-5504), so nobody can
-	// say which is newer.
-	ErrNotComparable = errors.New("resource versions that cannot be compared")
-	// ErrEpoch says that the server was restored from a backup, or restarted in
-	// memory, and numbers its versions anew: what was written or waited for
-	// before may never be seen.
-	ErrEpoch = errors.New("the server has begun to number anew: it was restored or restarted")
-)
-
-// VersionNotReachedError says which version an informer has not come to.
-type VersionNotReachedError struct {
-	// Name is the informer's.
-	Name string
-	// Want is the version that was waited for, At the one that the store is at.
-	Want, At string
-	// Err is why the wait ended: the context's error or cause, ErrStopped,
-	// ErrEpoch or ErrNotComparable.
-	Err error
-}
-
-func (e *VersionNotReachedError) Error() string {
-	return fmt.Sprintf("%s: at version %q, not yet at %q: %v", e.Name, e.At, e.Want, e.Err)
-}
-
-// Unwrap returns why the wait ended.
-func (e *VersionNotReachedError) Unwrap() error { return e.Err }
 
 // WaitVersion blocks until store and indexes are at resource version rv of the
 // collection or a later one, as events, bookmarks and lists bring it. It takes no

@@ -14,26 +14,6 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-var (
-	// ErrNotCovered says that an object that was written is of another namespace
-	// than the informer's, or that nobody here can say whether the informer's
-	// selectors cover it: see Informer.Wrote.
-	ErrNotCovered = source.ErrNotCovered
-	// ErrNotRunning says that an informer is told of a write before Run.
-	ErrNotRunning = errors.New("not running: Run has not been called")
-	// ErrNoVersion says that an object has no resource version, so it is not
-	// what a server has answered.
-	ErrNoVersion = errors.New("the object has no resource version: tell what the server answered, not what it was sent")
-	// ErrUnknownKey says that a delete names no UID, and that nothing is known
-	// under its key.
-	ErrUnknownKey = overlay.ErrUnknown
-	// ErrNotConfirmed says that the watch has not shown a write for two minutes.
-	ErrNotConfirmed = errors.New("not seen by watch or list within " + ownFor.String())
-	// ErrTooManyWrites says that there are too many writes that the watch has
-	// not shown.
-	ErrTooManyWrites = fmt.Errorf("more than %d keys with writes that neither watch nor list has shown", maxOwn)
-)
-
 // Wrote tells the informer what the server answered a create, an update, a patch
 // or an apply with. From then on every read of the informer includes it
 // (guarantee 12): Get, indexes, lists, counts and order, of Store and Snapshot.
