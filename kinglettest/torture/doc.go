@@ -51,6 +51,12 @@
 // An [Engine] is any implementation of an informer: [Kinglet], [DropIn] and
 // [ClientGo] are here, so that the same trials can be run over all.
 //
+// # Own writes
+//
+// Reads that include what the program wrote itself (guarantee 12) have trials of
+// their own, in own_test.go and what begins with own: no engine but kinglet has
+// such reads.
+//
 // That the checker can fail is shown by client-go, and by mutations of the
 // engine (package internal/mutant): `make mutants`.
 package torture
