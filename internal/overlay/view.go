@@ -50,6 +50,7 @@ func NewView[T any](base *store.Snapshot[T], over *Overlay[T], r *Rules[T], scop
 // differences returns the entries that show something else than the snapshot.
 func (v *View[T]) differences() []difference[T] {
 	v.once.Do(func() {
+		v.differ = make([]difference[T], 0, len(v.over.entries))
 		for _, e := range v.over.entries {
 			held, ok := v.base.Get(e.key)
 			obj, shown, merged := e.resolve(v.r, v.at, held, ok)
