@@ -103,7 +103,7 @@ func (o Options[K]) withDefaults() (Options[K], error) {
 		o.Name = "controller"
 	}
 	if o.Workers < 0 {
-		errs = append(errs, fmt.Errorf("Workers is %d, must not be negative", o.Workers))
+		errs = append(errs, fmt.Errorf("option Workers is %d, must not be negative", o.Workers))
 	}
 	o.Workers = max(o.Workers, 1)
 	negative("Backoff.Base", o.Backoff.Base)
@@ -118,7 +118,7 @@ func (o Options[K]) withDefaults() (Options[K], error) {
 		errs = append(errs, fmt.Errorf("Backoff.Max is %v, less than Backoff.Base, %v", o.Backoff.Max, o.Backoff.Base))
 	}
 	if !(o.Retries >= 0) {
-		errs = append(errs, fmt.Errorf("Retries is %v, must not be negative", o.Retries))
+		errs = append(errs, fmt.Errorf("option Retries is %v, must not be negative", o.Retries))
 	}
 	negative("Timeout", o.Timeout)
 	negative("MaxStale", o.MaxStale)

@@ -63,15 +63,15 @@ func New(client coordinationv1.LeasesGetter, o Options) (*Elector, error) {
 		errs = append(errs, errors.New("the client is nil"))
 	}
 	if o.Namespace == "" {
-		errs = append(errs, errors.New("Namespace is needed"))
+		errs = append(errs, errors.New("no Namespace"))
 	}
 	if o.Name == "" {
-		errs = append(errs, errors.New("Name is needed"))
+		errs = append(errs, errors.New("no Name"))
 	}
 	if o.Identity == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Identity is empty, and the host has no name: %w", err))
+			errs = append(errs, fmt.Errorf("no Identity, and the host has no name: %w", err))
 		}
 		o.Identity = host + "_" + string(uuid.NewUUID())
 	}
