@@ -1,6 +1,7 @@
 package keyqueue
 
 import (
+	"math"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
@@ -126,11 +127,13 @@ func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
 	c.setHead(slot, o.Head)
 }
 
+// later returns the time a positive d after now, or the last that there is.
 func later(now int64, d time.Duration) int64 {
-	if int64(d) > never-1-now {
-		return never - 1
+	at := now + int64(d)
+	if at < now { // overflow
+		at = never
 	}
-	return now + int64(d)
+	return min(at, never-1)
 }
 
 func (c *core[K]) setHead(slot uint32, head time.Duration) {
@@ -194,7 +197,14 @@ func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
 	if mutant.On(mutant.NoHeadStart) {
 		head = 0
 	}
-	return c.stamp - int64(head)
+	at := c.stamp - int64(head)
+	switch {
+	case head < 0 && at < c.stamp: // overflow
+		at = never
+	case head > 0 && at > c.stamp:
+		at = math.MinInt64
+	}
+	return min(at, never-1)
 }
 
 // enqueue puts a key that is in no heap in the queue.

@@ -89,5 +89,6 @@ func (p *pace) next() int64 {
 		return never
 	}
 	missing := max(0, 1-p.tokens)
-	return p.filled + int64(math.Ceil(missing/p.rate*float64(time.Second)))
+	wait := math.Ceil(missing / p.rate * float64(time.Second))
+	return later(p.filled, time.Duration(min(wait, never/2)))
 }
