@@ -22,10 +22,13 @@ type classes[K comparable] struct {
 	table table[string]
 	// contending are the classes with queued keys.
 	contending heap
+	// indebted are classes without records that are ahead of virtual.
+	indebted heap
 	// active counts the classes with queued or running keys.
 	active int
-	// virtual is where the class was that was served last.
-	virtual int64
+	// virtual is where the class was that was served last, and farthest how far
+	// the class is that is farthest on.
+	virtual, farthest int64
 	// mean is what the runs of all classes cost.
 	mean int64
 	// full is scratch of next.
@@ -40,6 +43,10 @@ type class struct {
 	// and mean what a run costs, both in nanoseconds.
 	tag, mean int64
 }
+
+// mostIndebted bounds the classes that are remembered without records. The least
+// indebted go first.
+const mostIndebted = 1024
 
 // leastCost is what a run costs at the least, so that runs which take no time
 // are shared as well.
@@ -70,6 +77,8 @@ func (s *classes[K]) of(name string) uint32 {
 			s.list = append(s.list, class{})
 		}
 		s.list[i] = class{tag: s.virtual, mean: s.mean}
+	} else if s.list[i].records == 0 {
+		s.names.remove(&s.indebted, i)
 	}
 	s.list[i].records++
 	return i
@@ -83,20 +92,51 @@ func (s *classes[K]) name(i uint32) string {
 	return s.names.at(i).key
 }
 
-// left counts one record less of a class. A class without records is forgotten,
-// with how far it was ahead.
+// left counts one record less of a class. A class without records is remembered
+// until the others have come as far as it: a key that is added again whenever its
+// run has ended would run for nothing otherwise.
 func (s *classes[K]) left(i uint32) {
 	if s.workers == 0 {
 		return
 	}
-	if s.list[i].records--; s.list[i].records > 0 {
+	k := &s.list[i]
+	if k.records--; k.records > 0 {
 		return
 	}
+	if k.tag <= s.virtual {
+		s.forget(i)
+		return
+	}
+	if len(s.indebted.slots) == mostIndebted {
+		s.forget(s.names.pop(&s.indebted))
+	}
+	s.names.at(i).at = k.tag
+	s.names.push(&s.indebted, i)
+}
+
+// forget removes a class that is in no heap.
+func (s *classes[K]) forget(i uint32) {
 	hash := s.table.hash(s.names.at(i).key)
 	_, place, _ := s.table.find(hash, s.names.at(i).key, &s.names)
 	s.table.remove(hash, place)
 	s.names.release(i)
 	s.list[i] = class{}
+}
+
+// reach moves virtual time on, and forgets the classes that it has come up with.
+func (s *classes[K]) reach(at int64) {
+	s.virtual = max(s.virtual, at)
+	for len(s.indebted.slots) > 0 && s.names.at(s.indebted.slots[0]).at <= s.virtual {
+		s.forget(s.names.pop(&s.indebted))
+	}
+}
+
+// deactivate counts one active class less. When there is none, nobody waits for
+// what the others had, and all classes begin anew at the same place.
+func (s *classes[K]) deactivate() {
+	if s.active--; s.active == 0 {
+		s.reach(s.farthest)
+	}
 }
 
 // push enqueues a key in its class.
@@ -126,7 +166,7 @@ func (s *classes[K]) remove(records *slab[K], slot uint32, i uint32) {
 	}
 	s.names.remove(&s.contending, i)
 	if k.running == 0 {
-		s.active--
+		s.deactivate()
 	}
 }
 
@@ -143,7 +183,7 @@ func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
 		return 0, false
 	}
 	k := &s.list[i]
-	s.virtual = max(s.virtual, k.place())
+	s.reach(k.place())
 	k.running++
 	slot = records.dequeue(&k.ready)
 	if k.ready.n == 0 {
@@ -192,6 +232,7 @@ func (s *classes[K]) finished(i uint32, took time.Duration) {
 	k := &s.list[i]
 	k.running--
 	k.tag += cost
+	s.farthest = max(s.farthest, k.tag)
 	k.mean += (cost - k.mean) / 5
 	s.mean += (cost - s.mean) / 5
 	switch {
@@ -199,6 +240,6 @@ func (s *classes[K]) finished(i uint32, took time.Duration) {
 		s.names.at(i).at = k.place()
 		s.names.fix(&s.contending, i)
 	case k.running == 0:
-		s.active--
+		s.deactivate()
 	}
 }
