@@ -60,14 +60,18 @@ type RunError[K comparable] struct {
 	Key        K
 	// Failures is how often the key has failed since it last succeeded.
 	Failures int
-	// After is when it runs again; 0 if it does not, after a Terminal error.
+	// After is how long it waits until it runs again; 0 after a Terminal error,
+	// since it does not, and after RetryAfter(0, err), since it does at once.
 	After time.Duration
 	Err   error
 }
 
 func (e *RunError[K]) Error() string {
-	again := "not tried again until it changes"
-	if e.After > 0 {
+	again := "tried again at once"
+	switch {
+	case errors.As(e.Err, new(*terminalError)):
+		again = "not tried again until it changes"
+	case e.After > 0:
 		again = fmt.Sprintf("tried again in %v", e.After.Round(time.Millisecond))
 	}
 	return fmt.Sprintf("controller %s: %v: failure %d, %s: %v", e.Controller, e.Key, e.Failures, again, e.Err)

@@ -75,13 +75,15 @@ func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result 
 		c.queue.Finish(run, keyqueue.Result{After: result.After, Head: result.Head, Cause: causeAfter})
 		return
 	}
-	if c.ended.Load() && errors.Is(err, context.Canceled) {
+	if cause := context.Cause(c.runs); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
 		c.queue.Finish(run, keyqueue.Result{Err: err}) // what it was told to do
 		return
 	}
-	if errors.Is(context.Cause(ctx), ErrTimeout) && errors.Is(err, context.DeadlineExceeded) {
+	if context.Cause(ctx) == ErrTimeout {
 		c.counts.timedOut.Add(1)
-		err = errors.Join(ErrTimeout, err)
+		if !errors.Is(err, ErrTimeout) {
+			err = errors.Join(ErrTimeout, err)
+		}
 	}
 	c.counts.failed.Add(1)
 	res := keyqueue.Result{Err: err, Cause: causeRetry}

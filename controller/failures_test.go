@@ -1,0 +1,122 @@
+package controller_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/controller"
+)
+
+func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
+	errBad := errors.New("bad")
+	for _, test := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"at once", controller.RetryAfter(0, errBad), "tried again at once"},
+		{"a negative time", controller.RetryAfter(-time.Hour, errBad), "tried again at once"},
+		{"later", controller.RetryAfter(time.Minute, errBad), "tried again in 1m0s"},
+		{"never", controller.Terminal(errBad), "not tried again until it changes"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &runs{}
+				first := true
+				c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
+					r.note(k)
+					if !first {
+						return controller.Result{}, nil
+					}
+					first = false
+					return controller.Result{}, test.err
+				}, controller.Options[kinglet.Key]{OnError: r.report})
+				stop := start(t, c)
+				_ = c.Add(key("a"))
+				time.Sleep(time.Hour)
+				errs := r.errors()
+				if len(errs) != 1 || !strings.Contains(errs[0].Error(), ", "+test.want+": ") {
+					t.Errorf("after %v: %v", r.list(), errs)
+				}
+				if err := stop(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func TestAZeroBackoffHasItsDefaults(t *testing.T) {
+	for failures := range 100 {
+		for _, b := range []controller.Backoff{{}, {Base: time.Hour}, {Max: time.Millisecond}} {
+			if d := b.Delay(failures); d <= 0 || d > time.Hour {
+				t.Errorf("%+v after %d failures: %v", b, failures, d)
+			}
+		}
+	}
+}
+
+// TestARunThatFailsAfterItsTimeoutIsCountedAsOne has runs that return the cause,
+// the context's error, and an error of their own.
+func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &runs{}
+		c := newController(t, func(ctx context.Context, k kinglet.Key) (controller.Result, error) {
+			<-ctx.Done()
+			return controller.Result{}, controller.Terminal(map[string]error{
+				"cause": context.Cause(ctx), "context": ctx.Err(), "own": errors.New("half done"),
+			}[k.Name])
+		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
+		stop := start(t, c)
+		_ = c.Add(key("cause"), key("context"), key("own"))
+		time.Sleep(time.Minute)
+		if s := c.Status(); s.TimedOut != 3 {
+			t.Errorf("%d timed out", s.TimedOut)
+		}
+		for _, err := range r.errors() {
+			if !errors.Is(err, controller.ErrTimeout) || strings.Count(err.Error(), controller.ErrTimeout.Error()) != 1 {
+				t.Errorf("reported %v", err)
+			}
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestOnlyRunsThatWereCancelledToStopGoUnreported has one that fails with a
+// cancellation of its own while its context lives, and one that is cancelled.
+func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		run      func(ctx context.Context) error
+		reported int
+	}{
+		{"its own", func(context.Context) error { time.Sleep(2 * time.Second); return context.Canceled }, 1},
+		{"the context's error", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 0},
+		{"the context's cause", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &runs{}
+				c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
+					return controller.Result{}, test.run(ctx)
+				}, controller.Options[kinglet.Key]{OnError: r.report})
+				stop := start(t, c)
+				_ = c.Add(key("a"))
+				time.Sleep(time.Second)
+				if err := stop(); err != nil && !errors.As(err, new(*controller.DrainError)) {
+					t.Error(err)
+				}
+				if errs := r.errors(); len(errs) != test.reported {
+					t.Errorf("reported %v", errs)
+				}
+			})
+		})
+	}
+}
