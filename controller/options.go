@@ -72,7 +72,7 @@ type Leadership interface {
 // after the first, and up to twice as much after each that follows, but no more
 // than Max. (Full jitter: Brooker, "Exponential Backoff And Jitter", 2015.)
 type Backoff struct {
-	Base time.Duration // 5 ms if 0
+	Base time.Duration // 5 ms if 0, or Max if that is less
 	Max  time.Duration // 1000 s if 0
 }
 
@@ -81,7 +81,21 @@ func (b Backoff) Delay(failures int) time.Duration {
 	return time.Duration(rand.Int64N(int64(b.bound(failures)))) + 1
 }
 
+func (b Backoff) withDefaults() Backoff {
+	if b.Base == 0 {
+		b.Base = 5 * time.Millisecond
+		if b.Max > 0 {
+			b.Base = min(b.Base, b.Max)
+		}
+	}
+	if b.Max == 0 {
+		b.Max = max(1000*time.Second, b.Base)
+	}
+	return b
+}
+
 func (b Backoff) bound(failures int) time.Duration {
+	b = b.withDefaults()
 	d := b.Base
 	for range failures - 1 {
 		if d >= b.Max/2 {
@@ -108,12 +122,7 @@ func (o Options[K]) withDefaults() (Options[K], error) {
 	o.Workers = max(o.Workers, 1)
 	negative("Backoff.Base", o.Backoff.Base)
 	negative("Backoff.Max", o.Backoff.Max)
-	if o.Backoff.Base == 0 {
-		o.Backoff.Base = 5 * time.Millisecond
-	}
-	if o.Backoff.Max == 0 {
-		o.Backoff.Max = max(1000*time.Second, o.Backoff.Base)
-	}
+	o.Backoff = o.Backoff.withDefaults()
 	if o.Backoff.Max < o.Backoff.Base {
 		errs = append(errs, fmt.Errorf("Backoff.Max is %v, less than Backoff.Base, %v", o.Backoff.Max, o.Backoff.Base))
 	}
