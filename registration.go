@@ -118,6 +118,10 @@ func (r *Registration[T]) WaitSynced(ctx context.Context) error {
 // times.
 func (r *Registration[T]) Remove() { r.r.Remove() }
 
+// Removed reports whether Remove was called: a registration also ends with its
+// informer, and with its handler's goroutine.
+func (r *Registration[T]) Removed() bool { return r.r.Removed() }
+
 // SetResync changes the period of HandlerOptions.Resync; 0 or less ends
 // resyncs. A new period begins when the handler returns from the call under
 // way, or has synced if that is later.

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/kinglet-go/kinglet"
@@ -16,24 +17,30 @@ type Gate struct {
 	Since time.Time
 }
 
-// gateInterval is how often a gate that depends on time is looked at.
+// gateInterval is how often a gate that depends on informers is looked at.
 const gateInterval = 500 * time.Millisecond
 
 // supervise lets runs begin, or not, until ctx ends or leadership is lost.
 func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) error {
 	for {
-		wake, changed := c.checkGate()
+		select {
+		case <-lost:
+			return ErrLeadershipLost
+		default:
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		wake, changed, watching := c.checkGate()
 		var timer *time.Timer
 		var tick <-chan time.Time
-		if c.opts.MaxStale > 0 || wake != nil {
+		if watching {
 			timer = time.NewTimer(gateInterval)
 			tick = timer.C
 		}
-		var err error
 		select {
 		case <-ctx.Done():
 		case <-lost:
-			err = ErrLeadershipLost
 		case <-wake:
 		case <-changed:
 		case <-tick:
@@ -41,25 +48,27 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 		if timer != nil {
 			timer.Stop()
 		}
-		if err != nil || ctx.Err() != nil {
-			return err
-		}
 	}
 }
 
-// checkGate opens or shuts the gate. It returns what may open it, and what changes
-// it otherwise.
-func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}) {
+// checkGate opens or shuts the gate. It returns what may open it, what changes it
+// otherwise, and whether there are inputs to look at again after a while.
+func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	reason := ""
 	for i := range c.inputs {
 		in := &c.inputs[i]
-		if in.ended() {
+		if in.removed() {
 			continue
 		}
+		watching = true
 		if in.handler == nil {
 			reason = fmt.Sprintf("%s is about to be watched", in.name)
+			break
+		}
+		if why := in.ended(); why != "" {
+			reason = why
 			break
 		}
 		if why := in.unsynced(); why != "" {
@@ -72,21 +81,40 @@ func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}) {
 		}
 	}
 	c.setGateLocked(reason)
-	return wake, c.changed
+	return wake, c.changed, watching
 }
 
-// ended reports whether nothing comes from the input any more: the program has
-// removed it.
-func (in *input) ended() bool {
-	if in.handler == nil {
-		return in.failed
+// removed reports whether the controller does without the input: the program has
+// removed it. It lets go of the informer then.
+func (in *input) removed() bool {
+	if in.handler == nil || !in.handler.Removed() {
+		return in.gone
 	}
+	if in.done() {
+		*in = input{name: in.name, gone: true}
+	}
+	return true
+}
+
+func (in *input) done() bool {
 	select {
 	case <-in.handler.Done():
 		return true
 	default:
 		return false
 	}
+}
+
+// ended says why nothing comes from the input any more although the program has
+// not removed it, or nothing.
+func (in *input) ended() string {
+	switch {
+	case !in.done():
+		return ""
+	case in.handler.Err() != nil:
+		return fmt.Sprintf("%s is not listened to any more: %v", in.name, in.handler.Err())
+	}
+	return fmt.Sprintf("the informer of %s has stopped", in.name)
 }
 
 // unsynced says what the input waits for before its initial objects are in the
@@ -154,12 +182,17 @@ func (c *Controller[K]) addInput(in input) (int, error) {
 	if c.ended.Load() {
 		return 0, ErrStopped
 	}
-	c.inputs = append(c.inputs, in)
+	index := slices.IndexFunc(c.inputs, func(old input) bool { return old.gone && old.name == in.name })
+	if index < 0 {
+		index = len(c.inputs)
+		c.inputs = append(c.inputs, in)
+	}
+	c.inputs[index] = in
 	if c.gate.Reason == "" {
 		c.gate = Gate{Reason: fmt.Sprintf("%s is about to be watched", in.name), Since: time.Now()}
 		c.queue.Hold(true)
 	}
-	return len(c.inputs) - 1, nil
+	return index, nil
 }
 
 // connect gives an input its handler, or notes that it has none. If the controller
@@ -167,7 +200,7 @@ func (c *Controller[K]) addInput(in input) (int, error) {
 func (c *Controller[K]) connect(index int, handler registration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.inputs[index].handler, c.inputs[index].failed = handler, handler == nil
+	c.inputs[index].handler, c.inputs[index].gone = handler, handler == nil
 	if handler != nil && c.ended.Load() {
 		handler.Remove()
 	}

@@ -34,9 +34,10 @@ type WatchOptions[T any] struct {
 // WatchOptions.
 //
 // It may be called before Run and while it runs. Runs begin only once the
-// informer has synced and all of its initial objects are in the queue. The
-// informer is not run by the controller, and may serve others. The registration
-// ends with Run; Remove ends it earlier.
+// informer has synced and all of its initial objects are in the queue, and none
+// begins after the informer has stopped. The informer is not run by the
+// controller, and may serve others. The registration ends with Run; Remove ends it
+// earlier, and has the controller do without the informer.
 func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (*kinglet.Registration[T], error) {
 	switch {
 	case c == nil:
@@ -74,14 +75,17 @@ type input struct {
 	added  time.Time
 	// handler is nil until the handler is registered.
 	handler registration
-	// failed is set if it could not be registered.
-	failed bool
+	// gone is set if it could not be registered, or was removed and has returned.
+	// The name stays, for the causes of keys.
+	gone bool
 }
 
 // registration is a kinglet.Registration of any type.
 type registration interface {
 	Synced() <-chan struct{}
 	Done() <-chan struct{}
+	Err() error
+	Removed() bool
 	Remove()
 }
 
@@ -123,7 +127,11 @@ func (f *feed[T, K]) add(change *Change[T]) {
 	if change.Reason != store.Live {
 		o.Head = -f.c.opts.Yield
 	}
-	for key := range f.keys(*change) {
+	keys := f.keys(*change)
+	if keys == nil {
+		return
+	}
+	for key := range keys {
 		// A key that comes too late is one that the next replica finds in its
 		// initial list.
 		f.c.add(key, o)

@@ -53,6 +53,8 @@ type Registration[T any] struct {
 	ended bool
 	// err says why it ended; nil for Remove and for the end of the hub.
 	err error
+	// removed: Remove was called.
+	removed bool
 	// cancel ends the handler's context; nil until it has a goroutine.
 	cancel context.CancelCauseFunc
 }
@@ -151,6 +153,9 @@ func (r *Registration[T]) DeliveredThrough() string {
 // its changes were taken off the queue. Remove may be called at any time and
 // any number of times.
 func (r *Registration[T]) Remove() {
+	r.mu.Lock()
+	r.removed = true
+	r.mu.Unlock()
 	if r.end(nil) {
 		r.hub.forget(r)
 	}
@@ -273,4 +278,11 @@ func (r *Registration[T]) stuck(after time.Duration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return &StuckHandlerError{Handler: r.opts.Name, Key: r.flight.key, After: after}
+}
+
+// Removed reports whether Remove was called.
+func (r *Registration[T]) Removed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.removed
 }
