@@ -154,13 +154,19 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	for range c.opts.Workers {
 		c.startWorker(&workers)
 	}
-	idle := make(chan struct{})
+	idle := make(chan struct{}) // closed when workers and handlers have returned
 	led, lost, err := c.lead(ctx)
 	if err == nil {
 		err = c.supervise(ctx, lost)
 	}
-	c.stop()
-	go func() { workers.Wait(); close(idle) }()
+	handlers := c.stop()
+	go func() {
+		for _, h := range handlers {
+			<-h.Done()
+		}
+		workers.Wait()
+		close(idle)
+	}()
 	if errors.Is(err, ErrLeadershipLost) {
 		cancel(ErrLeadershipLost)
 		<-idle
@@ -195,24 +201,23 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 	return led, led.Lost(), nil
 }
 
-// stop ends feeding, and keeps runs from beginning.
-func (c *Controller[K]) stop() {
+// stop ends feeding, and keeps runs from beginning. It returns the handlers, which
+// may be in a call still.
+func (c *Controller[K]) stop() []registration {
 	c.ended.Store(true)
 	c.queue.Stop()
 	c.mu.Lock()
 	inputs := slices.Clone(c.inputs)
 	c.gate = Gate{Reason: "stopped", Since: time.Now()}
 	c.mu.Unlock()
+	var handlers []registration
 	for _, in := range inputs {
 		if in.handler != nil {
 			in.handler.Remove()
+			handlers = append(handlers, in.handler)
 		}
 	}
-	for _, in := range inputs {
-		if in.handler != nil {
-			<-in.handler.Done()
-		}
-	}
+	return handlers
 }
 
 // drain waits for the runs under way, and cancels those that take too long.
