@@ -31,8 +31,9 @@
 //
 // expected.txt pins how many tests each suite runs, and lists those that fail on
 // purpose, each with a reason and with the words by which the drop-in's doc.go
-// describes the difference. A test fails the command if it fails and is not on the list, and
-// if it is on the list and passes.
+// describes the difference. A test fails the command if it fails and is not on the
+// list, and if it is on the list and passes. The file also lists tests that race
+// with what they test, over client-go's packages too; these may do both.
 //
 // A test that ends its process, or runs longer than -timeout, fails alone: those
 // that it has kept from running are run without it. A process of a suite has 4 GB

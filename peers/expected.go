@@ -23,9 +23,12 @@ type expectation struct {
 type difference struct {
 	test   string
 	reason string
-	row    string // words of a drop-in's doc.go about it, or "client-go"
+	row    string // words of a drop-in's doc.go about it, or "client-go"; "" of a race
 	line   int    // of expected.txt
-	seen   bool
+	// race is whether the test fails only now and then, since it races with what
+	// it tests.
+	race bool
+	seen bool
 }
 
 // parseExpected reads expected.txt. Every row of a difference has to stand in
@@ -68,8 +71,17 @@ func parseExpected(text, doc string) (map[string]*expectation, error) {
 				return nil, wrong("the drop-ins' doc.go does not have the words %q", d.row)
 			}
 			e.differences = append(e.differences, d)
+		case fields[0] == "races" && len(fields) == 4:
+			e := all[fields[1]]
+			if e == nil {
+				return nil, wrong("suite %q has no line of its own above", fields[1])
+			}
+			if fields[2] == "" || fields[3] == "" {
+				return nil, wrong("a race needs a test and a reason")
+			}
+			e.differences = append(e.differences, difference{test: fields[2], reason: fields[3], line: i + 1, race: true})
 		default:
-			return nil, wrong("neither \"suite | name | tests | cut\" nor \"differs | suite | test | reason | words of a doc.go\"")
+			return nil, wrong("neither \"suite | name | tests | cut\", \"differs | suite | test | reason | words of a doc.go\" nor \"races | suite | test | reason\"")
 		}
 	}
 	return all, nil

@@ -23,6 +23,7 @@ var failing, passing = outcome{}, outcome{passed: true}
 
 func TestAFailureIsExplainedByTheListOrFailsTheSuite(t *testing.T) {
 	const list = "suite | s | 2 | 0\ndiffers | s | TestA/one | because | When a relist finds an object as it was\n"
+	const race = "suite | s | 1 | 0\nraces | s | TestA | because\n"
 	for _, c := range []struct {
 		name     string
 		list     string
@@ -57,6 +58,15 @@ func TestAFailureIsExplainedByTheListOrFailsTheSuite(t *testing.T) {
 		}, {
 			name: "the test of a subtest on the list, which fails by itself", list: list, failed: []string{"TestA"}, problem: "did not run",
 			outcomes: map[testName]outcome{named("TestA"): failing, named("TestB"): passing},
+		}, {
+			name: "a race that is lost", list: race, differ: 1,
+			outcomes: map[testName]outcome{named("TestA"): failing},
+		}, {
+			name: "a race that is won", list: race,
+			outcomes: map[testName]outcome{named("TestA"): passing},
+		}, {
+			name: "a race that is not there", list: race, problem: "did not run",
+			outcomes: map[testName]outcome{named("TestB"): passing},
 		}, {
 			name: "fewer tests than there were", list: "suite | s | 3 | 0", problem: "2 tests ran",
 			outcomes: map[testName]outcome{named("TestA"): passing, named("TestB"): passing},
@@ -98,6 +108,9 @@ func TestALineOfTheListThatIsWrongIsNamed(t *testing.T) {
 		"differs | s | TestA | r |":         "does not have the words",
 		"differs | s | TestA | | nobody":    "needs a test and a reason",
 		"differs | t | TestA | r | nobody":  "no line of its own",
+		"races | t | TestA | r":             "no line of its own",
+		"races | s | TestA |":               "needs a test and a reason",
+		"races | s | | r":                   "needs a test and a reason",
 		"suite | s | 2 | 3":                 "twice",
 	} {
 		_, err := parseExpected("suite | s | 1 | 1\n"+line, someDoc)

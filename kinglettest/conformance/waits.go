@@ -44,6 +44,9 @@ func waitForCacheSync(t *testing.T, im Implementation) {
 		equal(t, "waits that returned", len(done), 0)
 		close(stop)
 		equal(t, "waiting for what never syncs", <-done, false)
+		// Each function is asked once, whether or not the wait has any time.
+		equal(t, "waiting for what has synced, without time to wait", im.WaitForCacheSync(stop, yes, yes), true)
+		equal(t, "waiting for what has not synced, without time to wait", im.WaitForCacheSync(stop, yes, no), false)
 	}
 }
 
