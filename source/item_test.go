@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -261,4 +264,25 @@ func (s *scribbler) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// counted counts how often one of it is decoded.
+type counted struct{ corev1.Pod }
+
+var countedDecodings atomic.Int64
+
+func (c *counted) UnmarshalJSON(b []byte) error {
+	countedDecodings.Add(1)
+	return json.Unmarshal(b, &c.Pod)
+}
+
+// TestASourceDecodesNothingBeforeItIsAsked: the first object of a type costs
+// apimachinery's decoder a third of a megabyte, for a pod.
+func TestASourceDecodesNothingBeforeItIsAsked(t *testing.T) {
+	for _, opts := range []Options{{}, {DisableSharing: true}} {
+		must(FromConfig[*counted](&rest.Config{Host: "localhost"}, podGVR, opts))
+	}
+	if n := countedDecodings.Load(); n > 0 {
+		t.Errorf("%d objects were decoded", n)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,8 +43,9 @@ type kind[T any] struct {
 	// proto says that they can be read from protobuf.
 	proto bool
 	// tells: what an object's JSON says of its kind is what its ObjectKind says
-	// of it.
-	tells bool
+	// of it. It is found out when it is first asked: for that, apimachinery's
+	// decoder takes the whole type apart, and most kinds never need it.
+	tells func() bool
 	// bare: metadata has no kind in it that its bytes do not say, as
 	// client-go's metadata client leaves it.
 	bare   bool
@@ -80,7 +82,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		return nil, err
 	}
 	_, k.proto = any(obj).(protoUnmarshaler)
-	k.tells = k.tellsKind()
+	k.tells = sync.OnceValue(k.tellsKind)
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
@@ -176,7 +178,7 @@ func (k *kind[T]) tellsKind() bool {
 
 // said is the kind that raw says, of which apimachinery's decoder made obj.
 func (k *kind[T]) said(obj T, raw []byte) (schema.GroupVersionKind, error) {
-	if !k.tells && k.form == typed {
+	if !k.tells() && k.form == typed {
 		return jsonKind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
