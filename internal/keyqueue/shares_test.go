@@ -140,7 +140,7 @@ func paceTrial(seed uint64) error {
 
 func TestClassesAndRetriesGetTheirShares(t *testing.T) {
 	seed := testseed.Of(t)
-	for i := range uint64(20) {
+	for i := range uint64(5) {
 		for name, trial := range map[string]func(uint64) error{"shares": sharesTrial, "pace": paceTrial} {
 			if err := trial(seed + i); err != nil {
 				t.Errorf("%s, seed %d: %v", name, seed+i, err)
