@@ -50,6 +50,7 @@ type Elector struct {
 
 	mu   sync.Mutex
 	term *term // guarded by mu; nil while nobody leads or tries to
+	last *term // guarded by mu; the last that was begun, which may be ending
 }
 
 var _ controller.Elector = (*Elector)(nil)
@@ -125,8 +126,8 @@ func (e *Elector) join() (*term, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.term = t
-		go t.run(elector)
+		go t.run(elector, e.last)
+		e.term, e.last = t, t
 	}
 	e.term.members++
 	return e.term, nil
@@ -150,7 +151,7 @@ type term struct {
 
 func (e *Elector) newTerm() *term {
 	t := &term{e: e, leads: make(chan struct{}), lost: make(chan struct{}), over: make(chan struct{})}
-	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.ctx, t.cancel = context.WithCancel(context.WithValue(context.Background(), ofTerm{}, true))
 	return t
 }
 
@@ -176,7 +177,12 @@ func (t *term) elector() (*leaderelection.LeaderElector, error) {
 	})
 }
 
-func (t *term) run(elector *leaderelection.LeaderElector) {
+// run elects once the term before has ended: its release would free the lease that
+// this one has acquired, as both have the same identity.
+func (t *term) run(elector *leaderelection.LeaderElector, before *term) {
+	if before != nil {
+		<-before.over
+	}
 	elector.Run(t.ctx)
 	t.e.mu.Lock()
 	if t.e.term == t {
@@ -216,15 +222,28 @@ type membership struct {
 func (m *membership) Lost() <-chan struct{} { return m.term.lost }
 func (m *membership) Release()              { m.once.Do(m.term.leave) }
 
+// ofTerm is the key of a value that the context of a term has, and so those of its
+// requests. A release has a context of its own.
+type ofTerm struct{}
+
 // lock keeps client-go's elector from freeing the lease when it failed to renew
 // it: the runs of this replica may not have ended yet, and others have to wait
-// for the lease to expire.
+// for the lease to expire. It refuses the first request of such a release, since
+// leadership counts as lost only when the elector is through with it, and a server
+// that does not answer would take another RenewDeadline.
 type lock struct {
 	resourcelock.Interface
 	term *term
 }
 
 var errHeld = errors.New("not released: the controllers have not stopped")
+
+func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if ctx.Value(ofTerm{}) == nil && !l.term.released.Load() {
+		return nil, nil, errHeld
+	}
+	return l.Interface.Get(ctx)
+}
 
 func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" && !l.term.released.Load() {

@@ -1,0 +1,108 @@
+package lease_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/kinglet-go/kinglet/controller/lease"
+)
+
+// slowServer delays requests, or does not answer them at all.
+type slowServer struct {
+	typed.LeasesGetter
+	hangs  atomic.Bool
+	getFor atomic.Int64 // how long the next get is on its way
+}
+
+func (s *slowServer) Leases(namespace string) typed.LeaseInterface {
+	return slowLeases{s.LeasesGetter.Leases(namespace), s}
+}
+
+type slowLeases struct {
+	typed.LeaseInterface
+	server *slowServer
+}
+
+func (l slowLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	if l.server.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	time.Sleep(time.Duration(l.server.getFor.Swap(0)))
+	return l.LeaseInterface.Get(ctx, name, o)
+}
+
+func (l slowLeases) Update(ctx context.Context, lease *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	if l.server.hangs.Load() {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return l.LeaseInterface.Update(ctx, lease, o)
+}
+
+func slowReplica(t *testing.T) (*fake.Clientset, *slowServer, *lease.Elector) {
+	t.Helper()
+	client := fake.NewClientset()
+	server := &slowServer{LeasesGetter: client.CoordinationV1()}
+	e, err := lease.New(server, lease.Options{Namespace: "ns", Name: "l", Identity: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, server, e
+}
+
+func TestALeaderWhoseServerDoesNotAnswerIsToldBeforeTheLeaseExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, server, e := slowReplica(t)
+		led, err := e.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		server.hangs.Store(true)
+		began := time.Now()
+		<-led.Lost()
+		if d := time.Since(began); d > 13*time.Second {
+			t.Errorf("told after %v, and the lease lasts 15 s", d)
+		}
+		led.Release()
+	})
+}
+
+func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server, e := slowReplica(t)
+		first, err := e.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		server.getFor.Store(int64(time.Second))
+		released := make(chan struct{})
+		go func() { first.Release(); close(released) }()
+		synctest.Wait()
+		again, err := e.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			time.Sleep(50 * time.Millisecond)
+			if h := holder(t, client); h != "a" {
+				t.Errorf("%q holds the lease while a leads", h)
+				break
+			}
+		}
+		<-released
+		again.Release()
+		if h := holder(t, client); h != "" {
+			t.Errorf("%q holds the lease after the release", h)
+		}
+	})
+}
