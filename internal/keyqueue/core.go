@@ -34,18 +34,12 @@ type core[K comparable] struct {
 	queued  int
 	running int
 
+	// mostFailures and mostHeads are the most entries that those maps have had.
+	mostFailures, mostHeads int
+
 	// forgotten counts the keys since the memory was adjusted to most, the most
 	// records since then.
 	forgotten, most int
-}
-
-// Failure is what is known of a key that failed since it last succeeded.
-type Failure struct {
-	Count int
-	Err   error
-	// exact is set if the key waits for a time that its error asked for, which
-	// is not paced.
-	exact bool
 }
 
 // AddOptions say when a key runs, and with what precedence.
@@ -145,6 +139,7 @@ func (c *core[K]) setHead(slot uint32, head time.Duration) {
 		c.heads = map[uint32]time.Duration{}
 	}
 	c.heads[slot] = head
+	c.mostHeads = max(c.mostHeads, len(c.heads))
 }
 
 // slotOf returns the slot of a key that is not absent.
@@ -178,6 +173,8 @@ func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 		c.table.shrink(2*c.most+chunkSize, &c.records)
 		c.records.shrink(2*c.most + chunkSize)
 		c.most = c.records.used
+		c.failures, c.mostFailures = shrunk(c.failures, c.mostFailures)
+		c.heads, c.mostHeads = shrunk(c.heads, c.mostHeads)
 	}
 }
 
@@ -349,6 +346,7 @@ func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration
 			c.failures = map[uint32]Failure{}
 		}
 		c.failures[slot] = Failure{Count: c.failures[slot].Count + 1, Err: res.Err, exact: res.Exact}
+		c.mostFailures = max(c.mostFailures, len(c.failures))
 	} else if len(c.failures) > 0 && !mutant.On(mutant.KeepFailure) {
 		delete(c.failures, slot)
 	}

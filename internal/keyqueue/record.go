@@ -68,6 +68,15 @@ func (s State) String() string {
 // running reports whether a worker has the key.
 func (s State) running() bool { return s == Running || s == Again }
 
+// Failure is what is known of a key that failed since it last succeeded.
+type Failure struct {
+	Count int
+	Err   error
+	// exact is set if the key waits for a time that its error asked for, which
+	// is not paced.
+	exact bool
+}
+
 const never = math.MaxInt64
 
 // A tick is the unit of times that are only shown: 4 bytes of them last for eight

@@ -1,5 +1,7 @@
 package keyqueue
 
+import "maps"
+
 // slab holds records by slot number, in chunks.
 type slab[K comparable] struct {
 	chunks []*chunk[K]
@@ -84,4 +86,15 @@ func (s *slab[K]) shrink(keep int) {
 			s.held--
 		}
 	}
+}
+
+// shrunk returns a smaller map with the entries of one that has had many more, and
+// the most that it has had. A map never gets smaller otherwise.
+func shrunk[V any](m map[uint32]V, most int) (map[uint32]V, int) {
+	if most < 8*shrinkAfter || len(m) > shrinkAfter {
+		return m, most
+	}
+	smaller := make(map[uint32]V, len(m))
+	maps.Copy(smaller, m)
+	return smaller, len(m)
 }
