@@ -109,7 +109,9 @@ func distinct[T any](c Change[T], of func(T, func(kinglet.Key) bool) bool) iter.
 
 // GenerationChanged says that an update matters if it changed metadata.generation,
 // which API servers raise for changes of the spec and not for those of the
-// status. What is added, deleted or resynced matters always.
+// status. What is added, deleted or resynced matters always. Kinds without a
+// spec, such as ConfigMap and Secret, have no generation: no update of theirs
+// matters.
 func GenerationChanged[T metav1.Object](c Change[T]) bool {
 	return Changed(func(obj T) int64 { return obj.GetGeneration() })(c)
 }

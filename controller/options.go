@@ -45,8 +45,8 @@ type Options[K comparable] struct {
 	Elector Elector
 	// OnError is told of each run that failed, as a *RunError, and of changes
 	// that could not be mapped to keys, as a *MapError. It is called from the
-	// goroutine that met the error, and should not block. If it is nil, errors
-	// go to slog.Default() as warnings.
+	// goroutine that met the error: it should not block, and must not panic. If
+	// it is nil, errors go to slog.Default() as warnings.
 	OnError func(error)
 	// CrashOnPanic has the panic of a run end the process. Otherwise it is an
 	// error like others, a *PanicError.

@@ -30,7 +30,7 @@ type WatchOptions[T any] struct {
 }
 
 // Watch has the changes of an informer enqueue keys: those that the function keys
-// returns for a change. See Self, Owner and ByIndex. It takes at most one
+// returns for a change, where nil is none. See Self, Owner and ByIndex. It takes at most one
 // WatchOptions.
 //
 // It may be called before Run and while it runs. Runs begin only once the

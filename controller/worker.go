@@ -38,8 +38,8 @@ func (c *Controller[K]) startWorker(workers *sync.WaitGroup) {
 	}()
 }
 
-// runKey runs a key and tells the queue what came of it, whatever the program's
-// code does.
+// runKey runs a key and tells the queue what came of it, whether the reconciler
+// returns, panics or ends the goroutine.
 func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
 	ctx := c.runs
 	if c.opts.Timeout > 0 {
