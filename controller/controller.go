@@ -119,6 +119,9 @@ func (c *Controller[K]) add(key K, o keyqueue.AddOptions) error {
 	if c.opts.Class != nil {
 		o.Class = c.opts.Class(key)
 	}
+	if key != key {
+		return fmt.Errorf("controller %s: add %v: the key does not equal itself, so it would never be found again", c.opts.Name, key)
+	}
 	if c.ended.Load() || !c.queue.Add(key, o) {
 		return fmt.Errorf("controller %s: add %v: %w", c.opts.Name, key, ErrStopped)
 	}
@@ -197,6 +200,8 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 		return nil, nil, nil
 	case err != nil:
 		return nil, nil, fmt.Errorf("election: %w", err)
+	case led == nil:
+		return nil, nil, errors.New("election: the Elector returned neither a Leadership nor an error")
 	}
 	return led, led.Lost(), nil
 }

@@ -101,8 +101,12 @@ func New[K comparable](o Options[K]) *Queue[K] {
 
 // Add has a key run once, now or after a delay. A key runs once however often it
 // is added before its run begins, and once more if it is added during the run.
-// It reports whether the queue takes keys: not after Close or Stop.
+// It reports whether the queue takes the key: not after Close or Stop, and not one
+// that does not equal itself.
 func (q *Queue[K]) Add(key K, o AddOptions) bool {
+	if key != key { // not a number: it would never be found again
+		return false
+	}
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
