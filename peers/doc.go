@@ -33,7 +33,8 @@
 // purpose, each with a reason and with the words by which the drop-in's doc.go
 // describes the difference. A test fails the command if it fails and is not on the
 // list, and if it is on the list and passes. The file also lists tests that race
-// with what they test, over client-go's packages too; these may do both.
+// with what they test: they fail if an informer has synced before they look, so more
+// often over a faster one. These may do both.
 //
 // A test that ends its process, or runs longer than -timeout, fails alone: those
 // that it has kept from running are run without it. A process of a suite has 4 GB
