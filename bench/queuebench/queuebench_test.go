@@ -6,7 +6,7 @@ import (
 )
 
 func TestEveryRowMeasuresEveryEngine(t *testing.T) {
-	small := sizes{rounds: 20, adds: 1600, passes: 1, waiting: 1000}
+	small := sizes{rounds: 20, adds: 1600, passes: 1, waiting: 1000, restart: 200}
 	var report Report
 	for _, r := range rows {
 		got := map[string][]Measure{}

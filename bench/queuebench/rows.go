@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -184,6 +185,9 @@ func heap() uint64 {
 // eight workers, and live changes from the first moment on, until all initial keys
 // are served.
 func restart(q queue, s sizes) (Measure, error) {
+	if s.restart == 0 {
+		return nil, errors.New("no initial keys")
+	}
 	initial := keys(s.restart)
 	add := q.Add
 	if a, ok := q.(initialAdder); ok {
