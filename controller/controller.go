@@ -12,9 +12,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// Reconciler brings the world closer to what the object under a key asks for. It
-// reads the object itself: a key says that something changed, and not what.
-// Reconcile is called from several goroutines, for one key never twice at once.
+// Reconciler makes the actual state match the desired state of one key. It is not
+// given the change or the object, only the key, and reads what it needs. Several
+// goroutines call Reconcile, never two of them with the same key.
 type Reconciler[K comparable] interface {
 	Reconcile(ctx context.Context, key K) (Result, error)
 }
@@ -25,8 +25,8 @@ type ReconcilerFunc[K comparable] func(ctx context.Context, key K) (Result, erro
 // Reconcile calls f.
 func (f ReconcilerFunc[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
 
-// Result says what comes after a run that succeeded. The zero Result is: nothing,
-// until the key is added again. Beside an error it is ignored.
+// Result controls the next run of a key after a successful one. With the zero
+// Result the key runs when it is added again. A Result beside an error is ignored.
 type Result struct {
 	// After, if positive, has the key run once more then. It replaces all delays
 	// that were asked for before this run began; of those asked for during the

@@ -16,8 +16,8 @@ var (
 	// ErrDraining is the cause of contexts that are cancelled because a run did
 	// not end within Options.Drain.
 	ErrDraining = errors.New("the controller is stopping, and the time to drain is over")
-	// ErrLeadershipLost is the cause of contexts that are cancelled because the
-	// Elector says that somebody else may lead, and what Run returns then.
+	// ErrLeadershipLost is returned by Run when Leadership.Lost is closed. It is
+	// also the cause of the run contexts that Run cancels then.
 	ErrLeadershipLost = errors.New("leadership lost")
 	// ErrTimeout is the cause of contexts of runs that took longer than
 	// Options.Timeout.
@@ -54,7 +54,7 @@ type retryError struct {
 
 func (e *retryError) Unwrap() error { return e.error }
 
-// RunError is what Options.OnError is told of: a run that failed.
+// RunError is a failed run, as reported to Options.OnError.
 type RunError[K comparable] struct {
 	Controller string
 	Key        K
@@ -93,8 +93,8 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("panic: %v\n%s", e.Value, e.Stack)
 }
 
-// MapError says that a function of a Watch panicked, and of which change. The
-// change enqueued no key, or not all of its keys; those that follow do.
+// MapError reports a panic in the key function or predicate of a Watch. Some or all
+// keys of that change were not enqueued. Later changes are not affected.
 type MapError struct {
 	Controller, Informer string
 	// Key is that of the changed object.

@@ -9,11 +9,11 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// Gate says whether runs may begin.
+// Gate is open when runs may begin, and shut otherwise.
 type Gate struct {
-	// Reason says why they may not, and is empty if they may.
+	// Reason is why the gate is shut. It is empty while the gate is open.
 	Reason string
-	// Since is when that began.
+	// Since is when the gate was last opened or shut.
 	Since time.Time
 }
 
@@ -105,7 +105,7 @@ func (in *input) done() bool {
 	}
 }
 
-// ended says why nothing comes from the input any more although the program has
+// ended returns why nothing comes from the input any more although the program has
 // not removed it, or nothing.
 func (in *input) ended() string {
 	switch {
@@ -117,7 +117,7 @@ func (in *input) ended() string {
 	return fmt.Sprintf("the informer of %s has stopped", in.name)
 }
 
-// unsynced says what the input waits for before its initial objects are in the
+// unsynced returns what the input waits for before its initial objects are in the
 // queue, or nothing.
 func (in *input) unsynced() string {
 	select {
@@ -137,14 +137,15 @@ func (in *input) unsynced() string {
 	return fmt.Sprintf("%s has not synced: %s, %d objects so far", in.name, s.Phase, s.Received)
 }
 
-// stale says since when the server has not been heard of, if that is too long.
+// stale returns since when the server has been silent, if that is longer than limit,
+// or nothing.
 func (in *input) stale(limit time.Duration) string {
 	if limit == 0 {
 		return ""
 	}
 	s := in.status()
 	if s.Phase == kinglet.Watching && s.BookmarkInterval == 0 && s.LastError == nil {
-		return "" // a quiet watch says nothing
+		return "" // silence means nothing without bookmarks
 	}
 	heard := s.LastContact
 	if heard.IsZero() {

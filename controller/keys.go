@@ -20,8 +20,8 @@ func Self[T any](c Change[T]) iter.Seq[kinglet.Key] {
 type OwnerOptions struct {
 	// ControllerOnly counts the one reference that has controller set.
 	ControllerOnly bool
-	// ClusterScoped says that the owners have no namespace. Otherwise theirs is
-	// that of the object.
+	// ClusterScoped is for owners without a namespace. Otherwise owners are in the
+	// namespace of the object.
 	ClusterScoped bool
 }
 
@@ -107,34 +107,33 @@ func distinct[T any](c Change[T], of func(T, func(kinglet.Key) bool) bool) iter.
 	}
 }
 
-// GenerationChanged says that an update matters if it changed metadata.generation,
-// which API servers raise for changes of the spec and not for those of the
-// status. What is added, deleted or resynced matters always. Kinds without a
-// spec, such as ConfigMap and Secret, have no generation: no update of theirs
-// matters.
+// GenerationChanged returns true for updates that changed metadata.generation. API
+// servers increment it when the spec changes, but not when the status does. It
+// also returns true for changes that are not updates, and for resyncs.
 func GenerationChanged[T metav1.Object](c Change[T]) bool {
 	return Changed(func(obj T) int64 { return obj.GetGeneration() })(c)
 }
 
-// LabelsChanged says that an update matters if it changed the labels.
+// LabelsChanged is Changed for the labels.
 func LabelsChanged[T metav1.Object](c Change[T]) bool {
 	return Changed(func(obj T) map[string]string { return obj.GetLabels() })(c)
 }
 
-// AnnotationsChanged says that an update matters if it changed the annotations.
+// AnnotationsChanged is Changed for the annotations.
 func AnnotationsChanged[T metav1.Object](c Change[T]) bool {
 	return Changed(func(obj T) map[string]string { return obj.GetAnnotations() })(c)
 }
 
-// Changed returns a predicate: an update matters if what of returns changed, by
-// reflect.DeepEqual. What is added, deleted or resynced matters always.
+// Changed returns a predicate that is true for updates for which of returns
+// different values before and after, by reflect.DeepEqual. It is also true for
+// changes that are not updates, and for resyncs.
 func Changed[T, V any](of func(T) V) func(Change[T]) bool {
 	return func(c Change[T]) bool {
 		return c.Type != store.Updated || c.Reason == store.Resync || !reflect.DeepEqual(of(c.Old), of(c.New))
 	}
 }
 
-// Any returns a predicate: a change matters if it does by one of them.
+// Any returns a predicate that is true if one of the given predicates is.
 func Any[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
 	return func(c Change[T]) bool {
 		for _, p := range predicates {
@@ -146,7 +145,7 @@ func Any[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
 	}
 }
 
-// All returns a predicate: a change matters if it does by all of them.
+// All returns a predicate that is true if all of the given predicates are.
 func All[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
 	return func(c Change[T]) bool {
 		for _, p := range predicates {

@@ -15,7 +15,7 @@ type Options[K comparable] struct {
 	Name string
 	// Workers is how many keys run at once; 1 if it is 0.
 	Workers int
-	// Backoff says how long a key waits after a failure.
+	// Backoff is how long a key waits after a failure.
 	Backoff Backoff
 	// Retries, if not 0, is how many retries a second there are at most, of all
 	// keys together, dealt fairly among those that fail. Keys after RetryAfter
@@ -43,10 +43,10 @@ type Options[K comparable] struct {
 	// Elector, if not nil, is asked before the first run. Informers run and the
 	// queue fills meanwhile. See controller/lease.
 	Elector Elector
-	// OnError is told of each run that failed, as a *RunError, and of changes
-	// that could not be mapped to keys, as a *MapError. It is called from the
-	// goroutine that met the error: it should not block, and must not panic. If
-	// it is nil, errors go to slog.Default() as warnings.
+	// OnError is called with a *RunError for each failed run, and with a *MapError
+	// for each change that could not be mapped to keys, on the goroutine where the
+	// error occurred. It should not block and must not panic. If it is nil, errors
+	// go to slog.Default() as warnings.
 	OnError func(error)
 	// CrashOnPanic has the panic of a run end the process. Otherwise it is an
 	// error like others, a *PanicError.

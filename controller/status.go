@@ -13,7 +13,7 @@ import (
 type Status[K comparable] struct {
 	Name    string
 	Workers int
-	// Gate says whether runs may begin, and why not.
+	// Gate is whether runs may begin, and if not, why.
 	Gate Gate
 	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
 	// ones wait for a delay or for their next try, Paced ones for Options.Retries.
@@ -33,7 +33,7 @@ type Status[K comparable] struct {
 	Hot []HotKey[K]
 }
 
-// Status says how the controller is. Its cost does not grow with the number of
+// Status returns the state of the controller. Its cost does not grow with the number of
 // keys.
 func (c *Controller[K]) Status() Status[K] {
 	n := c.queue.Counts()
@@ -91,7 +91,7 @@ type KeyStatus struct {
 	LastError error
 	// Class is that of Options.Class.
 	Class string
-	// Cause says what asked for the run that it waits for, or for the one under
+	// Cause is what asked for the run that it waits for, or for the one under
 	// way: "add", "retry", "after", or an informer and the reason of the change.
 	Cause string
 }

@@ -18,8 +18,8 @@ type Change[T any] = store.Change[T]
 // WatchOptions say which changes of an informer matter. The zero value is all of
 // them.
 type WatchOptions[T any] struct {
-	// If, if not nil, says whether a change matters: see GenerationChanged and
-	// the other predicates.
+	// If, if not nil, selects the changes that are mapped to keys. See
+	// GenerationChanged and the other predicates.
 	If func(Change[T]) bool
 	// SkipOwn leaves out changes that are made of nothing but what the program told
 	// the informer it wrote, by Wrote or WroteDelete: its reads had them before.

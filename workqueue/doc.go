@@ -70,9 +70,9 @@
 //
 // # What stays
 //
-// Some of what programs complain about is what the interface says, and others
-// count on it: an Add does not end a delay of the same item, which is added again
-// when that is over; a bucket is one for all items; ShutDownWithDrain does not
-// wait for items that are queued while none is processed. Package controller has
-// none of these.
+// Three behaviours that users complain about are part of the interface, and other
+// programs depend on them: an Add does not end a delay of the same item, which is
+// added again when the delay is over; all items share one bucket;
+// ShutDownWithDrain does not wait for queued items while none is processed. Package
+// controller has none of these.
 package workqueue

@@ -25,8 +25,8 @@ type (
 	//
 	// Deprecated: use TypedDelayingInterface instead.
 	DelayingInterface = kw.DelayingInterface
-	// TypedRateLimitingInterface is a TypedDelayingInterface whose rate limiter
-	// says how much later.
+	// TypedRateLimitingInterface is a TypedDelayingInterface with a rate limiter,
+	// which decides the delay.
 	TypedRateLimitingInterface[T comparable] = kw.TypedRateLimitingInterface[T]
 	// RateLimitingInterface is a TypedRateLimitingInterface of items of any
 	// type.

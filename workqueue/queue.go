@@ -96,7 +96,7 @@ func (q *Typed[T]) Get() (item T, shutdown bool) {
 	return run.Key, !ok
 }
 
-// Done says that an item is no longer processed. It is queued again if it was
+// Done ends the processing of an item. The item is queued again if it was
 // added meanwhile. It does nothing for an item that nobody processes.
 func (q *Typed[T]) Done(item T) { q.queue.Done(item) }
 

@@ -12,7 +12,7 @@ import (
 // Rate limiters. Those that count failures are this package's own, see
 // itemlimiters.go; those without a fault of their own are client-go's.
 type (
-	// TypedRateLimiter says how long an item should wait before it is retried.
+	// TypedRateLimiter decides how long an item waits before it is retried.
 	TypedRateLimiter[T comparable] = kw.TypedRateLimiter[T]
 	// RateLimiter is a TypedRateLimiter of items of any type.
 	//

@@ -37,7 +37,8 @@ type Options struct {
 	RenewDeadline time.Duration
 	// RetryPeriod is the time between two tries: 2 s if 0.
 	RetryPeriod time.Duration
-	// OnNewLeader, if not nil, is told who leads, this replica included.
+	// OnNewLeader, if not nil, is called with the identity of each new leader, this
+	// replica included.
 	OnNewLeader func(identity string)
 }
 

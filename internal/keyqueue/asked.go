@@ -26,10 +26,10 @@ type Result struct {
 	Head time.Duration
 	// Err is why the run failed. The key is counted as failed until it succeeds.
 	Err error
-	// Exact says that After was asked for by the error, so that the limit of all
+	// Exact is set when After was asked for by the error, so that the limit of all
 	// retries together does not hold it up.
 	Exact bool
-	// Terminal says that the key is not tried again, whatever After is. It runs
+	// Terminal is set when the key is not tried again, whatever After is. It runs
 	// when it is added again.
 	Terminal bool
 	// Cause is that of the run after After.

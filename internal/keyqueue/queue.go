@@ -54,20 +54,20 @@ type Options[K comparable] struct {
 	// AgainAtTheEnd has a key that was added during its run enqueued when the run
 	// ends, without a head start, and not when it was added.
 	AgainAtTheEnd bool
-	// Observer is told what happens to keys, under the queue's lock.
+	// Observer, if not nil, is called when keys are added, taken and finished.
 	Observer Observer[K]
 }
 
 // Order is a queue as package workqueue of client-go's has them.
 type Order[K comparable] interface {
-	// Touch says that a key in the queue was added again.
+	// Touch is called when a key in the queue is added again.
 	Touch(K)
 	Push(K)
 	Len() int
 	Pop() K
 }
 
-// Observer is told of keys under the queue's lock, so that it needs none.
+// Observer is called under the queue's lock, so it needs no lock of its own.
 type Observer[K comparable] interface {
 	// Added: an Add without a delay gave the key a run that it did not have.
 	Added(K)
@@ -312,7 +312,7 @@ func (q *Queue[K]) Closed() bool {
 	return q.closed
 }
 
-// Counts says how many keys are in which state.
+// Counts is the number of keys in each state.
 type Counts struct{ Waiting, Paced, Queued, Running, Failing int }
 
 // Counts returns how many keys are in which state. It costs nothing that grows
