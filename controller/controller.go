@@ -119,13 +119,13 @@ func (c *Controller[K]) add(key K, o keyqueue.AddOptions) error {
 	if c.opts.Class != nil {
 		o.Class = c.opts.Class(key)
 	}
-	if key != key {
+	switch {
+	case !c.ended.Load() && c.queue.Add(key, o):
+		return nil
+	case key != key:
 		return fmt.Errorf("controller %s: add %v: the key does not equal itself, so it would never be found again", c.opts.Name, key)
 	}
-	if c.ended.Load() || !c.queue.Add(key, o) {
-		return fmt.Errorf("controller %s: add %v: %w", c.opts.Name, key, ErrStopped)
-	}
-	return nil
+	return fmt.Errorf("controller %s: add %v: %w", c.opts.Name, key, ErrStopped)
 }
 
 // Cancel forgets that a key is queued, waits for a delay or for its next try, or

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -136,21 +137,21 @@ func TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange(t *testing.T) {
 			if running != 1 {
 				t.Errorf("%d runs at once", running)
 			}
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 			running--
 			r.note(k)
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{Workers: 4})
 		mustWatch(t, c, inf)
 		stop := start(t, c, inf)
-		time.Sleep(500 * time.Millisecond)
+		testclock.Pass(500 * time.Millisecond)
 		for i := range 10 {
 			p := newPod("a")
 			p.Labels = map[string]string{"i": fmt.Sprint(i)}
 			put(t, src, p)
 			synctest.Wait()
 		}
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		if got := r.list(); len(got) != 2 {
 			t.Errorf("ran %d times, not twice", len(got))
 		}
@@ -211,7 +212,7 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		mustWatch(t, c, ready)
 		mustWatch(t, c, late)
 		stop := start(t, c, ready)
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		if got := r.list(); len(got) != 0 {
 			t.Errorf("ran %v before an informer was run", got)
 		}
@@ -246,7 +247,7 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		r := &runs{began: time.Now()}
 		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
 			r.note(k)
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{})
 		mustWatch(t, c, inf)
@@ -255,9 +256,9 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		for i := range 200 {
 			synctest.Wait()
 			put(t, src, newPod(fmt.Sprintf("live-%d", i)))
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 		}
-		time.Sleep(500 * time.Millisecond)
+		testclock.Pass(500 * time.Millisecond)
 		got := r.list()
 		if got[1] != "live-0" && got[2] != "live-0" {
 			t.Errorf("the first live change came after %v", got[:3])
@@ -330,7 +331,7 @@ func TestWhatFailsIsTriedAgainAsItAsksFor(t *testing.T) {
 				if err := c.Add(key("a")); err != nil {
 					t.Error(err)
 				}
-				time.Sleep(10 * time.Minute)
+				testclock.Pass(10 * time.Minute)
 				if got := r.list(); len(got) != test.runs {
 					t.Fatalf("ran %d times, not %d", len(got), test.runs)
 				}
@@ -367,7 +368,7 @@ func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
 		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
 		stop := start(t, c)
 		_ = c.Add(key("a"))
-		time.Sleep(2 * time.Second)
+		testclock.Pass(2 * time.Second)
 		if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], controller.ErrTimeout) {
 			t.Errorf("reported %v", errs)
 		}
@@ -425,7 +426,7 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 						}
 						return controller.Result{}, nil
 					case <-ctx.Done():
-						time.Sleep(time.Second)
+						testclock.Pass(time.Second)
 						if l.isReleased() {
 							t.Error("leadership is released while a key runs")
 						}
@@ -434,7 +435,7 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 				}, controller.Options[kinglet.Key]{Elector: l, OnError: r.report})
 				_ = c.Add(key("a"), key("b"))
 				stop := start(t, c)
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 				began := time.Now()
 				err := stop()
 				if test.drain {
@@ -474,7 +475,7 @@ func TestLostLeadershipEndsRunsAtOnce(t *testing.T) {
 		_ = c.Add(key("a"))
 		ended := make(chan error)
 		go func() { ended <- c.Run(context.Background()) }()
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		began := time.Now()
 		close(l.lost)
 		if err := <-ended; !errors.Is(err, controller.ErrLeadershipLost) || time.Since(began) > 0 {
@@ -495,13 +496,13 @@ func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 			p := newPod("a")
 			p.Labels = map[string]string{"i": fmt.Sprint(i)}
 			put(t, src, p)
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 		}
 		hot := c.Status().Hot
 		if len(hot) != 1 || hot[0].Key != key("a") || hot[0].Runs < 20 || hot[0].Causes["pods: Live"] < 19 {
 			t.Errorf("hot keys: %+v", hot)
 		}
-		time.Sleep(3 * time.Minute)
+		testclock.Pass(3 * time.Minute)
 		if hot := c.Status().Hot; len(hot) != 0 {
 			t.Errorf("hot keys after three quiet minutes: %+v", hot)
 		}

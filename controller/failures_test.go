@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
@@ -38,7 +39,7 @@ func TestAnErrorSaysWhetherTheKeyIsTriedAgain(t *testing.T) {
 				}, controller.Options[kinglet.Key]{OnError: r.report})
 				stop := start(t, c)
 				_ = c.Add(key("a"))
-				time.Sleep(time.Hour)
+				testclock.Pass(time.Hour)
 				errs := r.errors()
 				if len(errs) != 1 || !strings.Contains(errs[0].Error(), ", "+test.want+": ") {
 					t.Errorf("after %v: %v", r.list(), errs)
@@ -74,7 +75,7 @@ func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
 		}, controller.Options[kinglet.Key]{Timeout: time.Second, OnError: r.report})
 		stop := start(t, c)
 		_ = c.Add(key("cause"), key("context"), key("own"))
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		if s := c.Status(); s.TimedOut != 3 {
 			t.Errorf("%d timed out", s.TimedOut)
 		}
@@ -97,7 +98,7 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 		run      func(ctx context.Context) error
 		reported int
 	}{
-		{"its own", func(context.Context) error { time.Sleep(2 * time.Second); return context.Canceled }, 1},
+		{"its own", func(context.Context) error { testclock.Pass(2 * time.Second); return context.Canceled }, 1},
 		{"the context's error", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, 0},
 		{"the context's cause", func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }, 0},
 	} {
@@ -109,7 +110,7 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 				}, controller.Options[kinglet.Key]{OnError: r.report})
 				stop := start(t, c)
 				_ = c.Add(key("a"))
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 				if err := stop(); err != nil && !errors.As(err, new(*controller.DrainError)) {
 					t.Error(err)
 				}

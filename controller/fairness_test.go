@@ -13,6 +13,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // TestPollingKeysDoNotStarveTheInitialList is controller-runtime#3496: a hundred
@@ -30,7 +31,7 @@ func TestPollingKeysDoNotStarveTheInitialList(t *testing.T) {
 		waited := map[string]time.Duration{}
 		began := time.Now()
 		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-			time.Sleep(cost)
+			testclock.Pass(cost)
 			if strings.HasPrefix(k.Name, "initial") {
 				mu.Lock()
 				waited[k.Name] = time.Since(began)
@@ -44,7 +45,7 @@ func TestPollingKeysDoNotStarveTheInitialList(t *testing.T) {
 			_ = c.Add(key(fmt.Sprintf("polling-%d", i)))
 		}
 		stop := start(t, c, inf)
-		time.Sleep(2 * time.Minute)
+		testclock.Pass(2 * time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
 		// First in, first out, the last of the 190 runs would end after 2.3 s.
@@ -83,9 +84,9 @@ func TestAKeyThatFailsOnceIsTriedAgainInItsOwnTime(t *testing.T) {
 		for i := range 10_000 {
 			_ = c.Add(key(fmt.Sprintf("failing-%d", i)))
 		}
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		_ = c.Add(key("healthy"))
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		// The first backoff is at most 5 ms; a token comes each 100 ms, and
 		// every second one goes to the first in line.
 		if failed.IsZero() || again.IsZero() || again.Sub(failed) > 5*time.Millisecond+200*time.Millisecond {
@@ -107,7 +108,7 @@ func TestATenantThatFloodsDelaysTheOthersByNoMoreThanTheirOwnRun(t *testing.T) {
 			added := map[kinglet.Key]time.Time{}
 			var latencies []time.Duration
 			c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
-				time.Sleep(cost)
+				testclock.Pass(cost)
 				if k.Namespace != "flood" {
 					mu.Lock()
 					latencies = append(latencies, time.Since(added[k]))
@@ -124,14 +125,14 @@ func TestATenantThatFloodsDelaysTheOthersByNoMoreThanTheirOwnRun(t *testing.T) {
 			// Fifty tenants with a key each 200 ms: a quarter of the workers' time,
 			// spread evenly.
 			for i := range 5000 {
-				time.Sleep(4 * time.Millisecond)
+				testclock.Pass(4 * time.Millisecond)
 				k := kinglet.Key{Namespace: fmt.Sprintf("tenant-%d", i%50), Name: fmt.Sprint(i)}
 				mu.Lock()
 				added[k] = time.Now()
 				mu.Unlock()
 				_ = c.Add(k)
 			}
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
@@ -161,7 +162,7 @@ func TestAClosedGateSaysWhyWithinASecond(t *testing.T) {
 		mustWatch(t, c, inf)
 		stop := start(t, c, inf)
 		for range 5 { // the pace of bookmarks is learned
-			time.Sleep(time.Minute)
+			testclock.Pass(time.Minute)
 			src.Bookmark()
 		}
 		_ = c.Add(key("a"))
@@ -172,18 +173,18 @@ func TestAClosedGateSaysWhyWithinASecond(t *testing.T) {
 		src.FailWatches(-1, errors.New("unreachable"))
 		src.FailLists(-1, errors.New("unreachable"))
 		src.Disconnect(nil)
-		time.Sleep(3*time.Minute + time.Second)
+		testclock.Pass(3*time.Minute + time.Second)
 		if gate := c.Status().Gate; !strings.Contains(gate.Reason, "nothing was heard of pods") || !strings.Contains(gate.Reason, "unreachable") {
 			t.Errorf("the gate says %q", gate.Reason)
 		}
 		_ = c.Add(key("a"))
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		if got := r.list(); len(got) != 2 {
 			t.Errorf("ran %v although nothing is heard of the informer", got)
 		}
 		src.FailWatches(0, nil)
 		src.FailLists(0, nil)
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		if got := r.list(); len(got) < 3 {
 			t.Errorf("ran %v after the server had answered", got)
 		}

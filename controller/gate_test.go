@@ -12,6 +12,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove has an informer
@@ -50,14 +51,14 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 				ctx, cancel := context.WithCancel(context.Background())
 				ended := make(chan error, 1)
 				go func() { ended <- inf.Run(ctx) }()
-				time.Sleep(10 * time.Second)
+				testclock.Pass(10 * time.Second)
 				if !test.exit {
 					cancel()
 					<-ended
 				}
-				time.Sleep(10 * time.Second)
+				testclock.Pass(10 * time.Second)
 				_ = c.Add(key("b"))
-				time.Sleep(10 * time.Second)
+				testclock.Pass(10 * time.Second)
 				if got := r.list(); len(got) != test.runs {
 					t.Errorf("ran %v", got)
 				}
@@ -87,12 +88,12 @@ func TestTheGateOpensWhenTheProgramRemovesAnInput(t *testing.T) {
 		}
 		stop := start(t, c)
 		_ = c.Add(key("b"))
-		time.Sleep(10 * time.Second)
+		testclock.Pass(10 * time.Second)
 		if got := r.list(); len(got) != 0 {
 			t.Errorf("ran %v", got)
 		}
 		registration.Remove()
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		if got := r.list(); len(got) != 1 {
 			t.Errorf("ran %v", got)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -17,7 +18,7 @@ type lagging struct{ source.Source[pod] }
 
 func (l lagging) Watch(ctx context.Context, req source.WatchRequest[pod], yield func([]source.Event[pod]) error) error {
 	return l.Source.Watch(ctx, req, func(events []source.Event[pod]) error {
-		time.Sleep(100 * time.Millisecond)
+		testclock.Pass(100 * time.Millisecond)
 		return yield(events)
 	})
 }
@@ -39,7 +40,7 @@ func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 				if !ok {
 					t.Errorf("%v is not there", k)
 				}
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 				written := held.DeepCopy()
 				written.Labels = map[string]string{"run": time.Now().String()}
 				if err := src.Update(written); err != nil {
@@ -54,7 +55,7 @@ func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 			}, controller.Options[kinglet.Key]{})
 			mustWatch(t, c, inf, controller.WatchOptions[pod]{SkipOwn: skip})
 			stop := start(t, c, inf)
-			time.Sleep(time.Minute)
+			testclock.Pass(time.Minute)
 			if n := len(r.list()); skip && n > 2 || !skip && n < 30 {
 				t.Errorf("skip %v: %d runs", skip, n)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped has a function from
@@ -26,7 +27,7 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 					return controller.Result{}, ctx.Err()
 				}, controller.Options[kinglet.Key]{Elector: l})
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
-					time.Sleep(time.Minute)
+					testclock.Pass(time.Minute)
 					return true
 				}})
 				informers, stopInformers := context.WithCancel(context.Background())
@@ -37,12 +38,12 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- c.Run(ctx) }()
 				_ = c.Add(key("a"))
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 				put(t, src, newPod("b"))
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 				if stopFirst {
 					cancel()
-					time.Sleep(time.Second)
+					testclock.Pass(time.Second)
 				}
 				began := time.Now()
 				close(l.lost)

@@ -18,6 +18,7 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -62,7 +63,7 @@ func TestOneReplicaLeadsAndTheNextFollowsWhenItLetsGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		first.Release()
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		if h := holder(t, client); h != "a" {
 			t.Errorf("%q holds the lease while a controller of a's runs", h)
 		}

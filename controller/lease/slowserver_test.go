@@ -13,6 +13,7 @@ import (
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // slowServer delays requests, or does not answer them at all.
@@ -36,7 +37,7 @@ func (l slowLeases) Get(ctx context.Context, name string, o metav1.GetOptions) (
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	time.Sleep(time.Duration(l.server.getFor.Swap(0)))
+	testclock.Pass(time.Duration(l.server.getFor.Swap(0)))
 	return l.LeaseInterface.Get(ctx, name, o)
 }
 
@@ -83,7 +84,7 @@ func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		server.getFor.Store(int64(time.Second))
 		released := make(chan struct{})
 		go func() { first.Release(); close(released) }()
@@ -93,7 +94,7 @@ func TestAReleaseDoesNotFreeTheLeaseThatTheProgramHasAcquiredAgain(t *testing.T)
 			t.Fatal(err)
 		}
 		for range 100 {
-			time.Sleep(50 * time.Millisecond)
+			testclock.Pass(50 * time.Millisecond)
 			if h := holder(t, client); h != "a" {
 				t.Errorf("%q holds the lease while a leads", h)
 				break

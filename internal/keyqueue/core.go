@@ -42,11 +42,10 @@ type core[K comparable] struct {
 	forgotten, most int
 }
 
-// add enqueues a key, or moves it forward if it waits or is queued already. It
+// add enqueues a key of that hash, or moves it forward if it waits or is queued already. It
 // reports whether the key has a run before it that it did not have, and whether
 // that is because it came into the queue.
-func (c *core[K]) add(now int64, key K, o AddOptions) (added, ready bool) {
-	hash := c.table.hash(key)
+func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (added, ready bool) {
 	slot, _, ok := c.table.find(hash, key, &c.records)
 	if !ok {
 		slot = c.insert(hash, key, o.Class)

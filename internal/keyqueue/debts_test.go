@@ -13,9 +13,9 @@ func TestAClassPaysForItsRunsThoughNothingIsLeftOfItInBetween(t *testing.T) {
 	c := newCore(0, 1)
 	const long, short = 100 * time.Millisecond, time.Millisecond
 	for i := range 20_000 {
-		c.add(0, fmt.Sprint(i), AddOptions{Class: "many"})
+		c.add(0, c.table.hash(fmt.Sprint(i)), fmt.Sprint(i), AddOptions{Class: "many"})
 	}
-	c.add(0, "one", AddOptions{Class: "one"})
+	c.add(0, c.table.hash("one"), "one", AddOptions{Class: "one"})
 	spent := map[string]time.Duration{}
 	for now := int64(0); now < int64(10*time.Second); {
 		slot, key := c.takeKey(now)
@@ -27,7 +27,7 @@ func TestAClassPaysForItsRunsThoughNothingIsLeftOfItInBetween(t *testing.T) {
 		spent[class] += took
 		c.finish(now, c.table.hash(key), slot, took, Result{})
 		if key == "one" {
-			c.add(now, "one", AddOptions{Class: "one"})
+			c.add(now, c.table.hash("one"), "one", AddOptions{Class: "one"})
 		}
 	}
 	if d := spent["one"] - spent["many"]; d.Abs() > 3*long {
@@ -41,10 +41,10 @@ func TestClassesWithoutKeysAreForgottenInTheEnd(t *testing.T) {
 		slot, key := c.takeKey(now)
 		c.finish(now+int64(took), c.table.hash(key), slot, took, Result{})
 	}
-	c.add(0, "busy", AddOptions{Class: "busy"}) // there is always somebody who waits
+	c.add(0, c.table.hash("busy"), "busy", AddOptions{Class: "busy"}) // there is always somebody who waits
 	most := 0
 	for i := range 50_000 {
-		c.add(int64(i), fmt.Sprint(i), AddOptions{Class: fmt.Sprint(i)})
+		c.add(int64(i), c.table.hash(fmt.Sprint(i)), fmt.Sprint(i), AddOptions{Class: fmt.Sprint(i)})
 		run(int64(i), time.Millisecond)
 		most = max(most, c.classes.names.used)
 	}
@@ -61,12 +61,12 @@ func TestClassesWithoutKeysAreForgottenInTheEnd(t *testing.T) {
 
 func TestAQueueThatWasIdleOwesAndClaimsNothing(t *testing.T) {
 	c := newCore(0, 1)
-	c.add(0, "hog", AddOptions{Class: "hog"})
+	c.add(0, c.table.hash("hog"), "hog", AddOptions{Class: "hog"})
 	slot, _ := c.takeKey(0)
 	c.finish(int64(time.Hour), c.table.hash("hog"), slot, time.Hour, Result{After: time.Second})
 	now := int64(2 * time.Hour)
 	for i := range 10 {
-		c.add(now, fmt.Sprint(i), AddOptions{Class: "other"})
+		c.add(now, c.table.hash(fmt.Sprint(i)), fmt.Sprint(i), AddOptions{Class: "other"})
 	}
 	c.advance(now)
 	for i := range 11 {

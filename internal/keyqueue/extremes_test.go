@@ -30,8 +30,8 @@ func TestAHeadStartOfAnySizeNeverOverflows(t *testing.T) {
 		} {
 			c := newCore(0, 0)
 			c.stamp = now - 1
-			c.add(now, "headed", AddOptions{Head: test.head})
-			c.add(now, "plain", AddOptions{})
+			c.add(now, c.table.hash("headed"), "headed", AddOptions{Head: test.head})
+			c.add(now, c.table.hash("plain"), "plain", AddOptions{})
 			if _, key := c.takeKey(now); key != test.first {
 				t.Errorf("at %d, beside a head start of %d: %q ran first, not %q", now, test.head, key, test.first)
 			}
@@ -41,9 +41,9 @@ func TestAHeadStartOfAnySizeNeverOverflows(t *testing.T) {
 
 func TestARunThatIsAskedForWithTheLongestWaitCanBeCancelled(t *testing.T) {
 	c := newCore(0, 0)
-	c.add(0, "a", AddOptions{})
+	c.add(0, c.table.hash("a"), "a", AddOptions{})
 	c.takeKey(0)
-	c.add(0, "a", AddOptions{Head: -math.MaxInt64})
+	c.add(0, c.table.hash("a"), "a", AddOptions{Head: -math.MaxInt64})
 	if !c.cancel("a") {
 		t.Error("the run after the one under way was not there to be cancelled")
 	}
@@ -68,7 +68,7 @@ func TestALimitOfNextToNoRetriesWaitsInsteadOfSpinning(t *testing.T) {
 		c := newCore(rate, 0)
 		errFailed := errors.New("failed")
 		for _, key := range []string{"a", "b"} { // the first has the token that there is
-			c.add(1, key, AddOptions{})
+			c.add(1, c.table.hash(key), key, AddOptions{})
 			slot, _ := c.takeKey(1)
 			c.finish(1, c.table.hash(key), slot, 0, Result{Err: errFailed})
 		}

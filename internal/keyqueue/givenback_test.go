@@ -15,7 +15,7 @@ func TestMemoryOfFailuresAndHeadStartsIsGivenBack(t *testing.T) {
 	errFailed := errors.New("failed")
 	const keys = 200_000
 	for i := range keys {
-		c.add(0, fmt.Sprint(i), AddOptions{})
+		c.add(0, c.table.hash(fmt.Sprint(i)), fmt.Sprint(i), AddOptions{})
 	}
 	for range keys {
 		slot, key := c.takeKey(0)
@@ -28,7 +28,7 @@ func TestMemoryOfFailuresAndHeadStartsIsGivenBack(t *testing.T) {
 		slot, key := c.takeKey(now)
 		c.finish(now, c.table.hash(key), slot, 0, Result{})
 	}
-	c.add(now, "another", AddOptions{})
+	c.add(now, c.table.hash("another"), "another", AddOptions{})
 	left := heapBytes()
 	c.failures, c.heads = nil, nil
 	maps := left - min(left, heapBytes())

@@ -20,7 +20,7 @@ type Queue[K comparable] struct {
 	// ended is broadcast when the last run under way has ended.
 	ended sync.Cond
 
-	core core[K] // guarded by mu
+	core core[K] // guarded by mu, except for the table's hash, which never changes
 	// held keeps keys from being taken.
 	held bool // guarded by mu
 	// closed refuses keys; Take returns what is queued, and then false.
@@ -104,7 +104,8 @@ func New[K comparable](o Options[K]) *Queue[K] {
 // It reports whether the queue takes the key: not after Close or Stop, and not one
 // that does not equal itself.
 func (q *Queue[K]) Add(key K, o AddOptions) bool {
-	if key != key { // not a number: it would never be found again
+	hash := q.core.table.hash(key) // panics for what is no key of a map
+	if key != key {                // not a number: it would never be found again
 		return false
 	}
 	now := q.clock.Now()
@@ -113,7 +114,7 @@ func (q *Queue[K]) Add(key K, o AddOptions) bool {
 	if q.closed || q.stopped {
 		return false
 	}
-	added, ready := q.core.add(now, key, o)
+	added, ready := q.core.add(now, hash, key, o)
 	switch {
 	case ready:
 		q.runnable.Signal()
@@ -181,18 +182,19 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 
 // Finish ends a run that Take began. It is called once for each.
 func (q *Queue[K]) Finish(run Run[K], res Result) {
+	hash := q.core.table.hash(run.Key)
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.finishLocked(now, q.core.table.hash(run.Key), run.slot, time.Duration(now-run.began), res)
+	q.finishLocked(now, hash, run.slot, time.Duration(now-run.began), res)
 }
 
 // Done ends the run of a key, with success. It does nothing if the key does not
 // run.
 func (q *Queue[K]) Done(key K) {
+	hash := q.core.table.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	hash := q.core.table.hash(key)
 	slot, _, ok := q.core.table.find(hash, key, &q.core.records)
 	if !ok || !q.core.records.at(slot).state.running() {
 		return

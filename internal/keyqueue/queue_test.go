@@ -3,6 +3,7 @@ package keyqueue
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
@@ -95,7 +97,7 @@ func TestAnImmediateAddEndsAWaitAndARunEndsTheDelaysBeforeIt(t *testing.T) {
 		if _, ok := q.Get("a"); ok {
 			t.Error("the delay is left after the run")
 		}
-		time.Sleep(2 * time.Minute)
+		testclock.Pass(2 * time.Minute)
 		if n := q.Counts(); n != (Counts{}) {
 			t.Errorf("after the delay: %+v", n)
 		}
@@ -130,9 +132,9 @@ func TestAHeadStartIsNeverWorthMoreThanItsTime(t *testing.T) {
 		q := New[string](Options[string]{})
 		defer q.Stop()
 		q.Add("initial", AddOptions{Head: -30 * time.Second})
-		time.Sleep(29 * time.Second)
+		testclock.Pass(29 * time.Second)
 		q.Add("soon", AddOptions{})
-		time.Sleep(2 * time.Second)
+		testclock.Pass(2 * time.Second)
 		q.Add("late", AddOptions{})
 		q.Add("raised", AddOptions{Head: -time.Hour})
 		q.Add("raised", AddOptions{Head: time.Hour})
@@ -229,7 +231,7 @@ func TestClassesAreServedByWhatTheirRunsCost(t *testing.T) {
 		}
 		for range 500 {
 			run, _ := q.Take()
-			time.Sleep(cost[class(run.Key)])
+			testclock.Pass(cost[class(run.Key)])
 			spent[class(run.Key)] += cost[class(run.Key)]
 			q.Finish(run, Result{})
 		}
@@ -267,7 +269,7 @@ func TestAClassHoldsItsShareOfTheWorkersWhileOthersWait(t *testing.T) {
 			return flood
 		}
 		for i := range 100 {
-			time.Sleep(time.Millisecond)
+			testclock.Pass(time.Millisecond)
 			q.Finish(runs[0], Result{})
 			run, _ := q.Take()
 			runs = append(runs[1:], run)
@@ -339,7 +341,7 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 			ran.Store(true)
 			q.Finish(run, Result{})
 		}()
-		time.Sleep(time.Hour)
+		testclock.Pass(time.Hour)
 		if ran.Load() {
 			t.Error("ran while held")
 		}
@@ -373,5 +375,15 @@ func TestAKeyAddedDuringItsRunGoesToTheEndIfAsked(t *testing.T) {
 		if got := first.Key + " " + second.Key; got != want {
 			t.Errorf("at the end %v: %s, want %s", atTheEnd, got, want)
 		}
+	}
+}
+
+func TestAKeyThatDoesNotEqualItselfIsRefused(t *testing.T) {
+	q := New[float64](Options[float64]{})
+	if q.Add(math.NaN(), AddOptions{}) {
+		t.Error("NaN is taken")
+	}
+	if !q.Add(1, AddOptions{}) || q.Counts().Queued != 1 {
+		t.Errorf("%+v", q.Counts())
 	}
 }

@@ -25,7 +25,7 @@ func sharesTrial(seed uint64) error {
 	// More keys than are run in the time, so that each class always has some.
 	const duration = 20 * time.Second
 	for key := range n * int(duration/time.Millisecond) * workers / n {
-		c.add(0, key, AddOptions{Class: fmt.Sprint(class(key))})
+		c.add(0, c.table.hash(key), key, AddOptions{Class: fmt.Sprint(class(key))})
 	}
 	type run struct {
 		slot uint32
@@ -113,7 +113,7 @@ func paceTrial(seed uint64) error {
 		return nil
 	}
 	for key := range old {
-		c.add(now, key, AddOptions{})
+		c.add(now, c.table.hash(key), key, AddOptions{})
 	}
 	next := old
 	for step := 0; now < end; step++ {
@@ -125,7 +125,7 @@ func paceTrial(seed uint64) error {
 		now += int64(token) / 16
 		c.advance(now)
 		if now > many && step%8 == 0 || now > some && step%40 == 0 {
-			c.add(now, next, AddOptions{})
+			c.add(now, c.table.hash(next), next, AddOptions{})
 			next++
 		}
 	}

@@ -171,12 +171,12 @@ func twinTrial(seed uint64, operations int) error {
 		case op < 3:
 			key := r.IntN(keys)
 			step = fmt.Sprintf("add %d, head %v", key, head)
-			c.add(now, key, AddOptions{Head: head})
+			c.add(now, c.table.hash(key), key, AddOptions{Head: head})
 			w.add(now, key, 0, head)
 		case op < 5:
 			key, after := r.IntN(keys), unique(time.Second+upTo(time.Minute))
 			step = fmt.Sprintf("add %d after %v, head %v", key, after, head)
-			c.add(now, key, AddOptions{After: after, Head: head})
+			c.add(now, c.table.hash(key), key, AddOptions{After: after, Head: head})
 			w.add(now, key, after, head)
 		case op < 7:
 			step = "take"
