@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	kw "k8s.io/client-go/util/workqueue"
@@ -54,30 +55,30 @@ func broken() bool { return os.Getenv(brokenVariable) != "" }
 // forgetful is a queue that drops what is added while it is processed.
 type forgetful struct {
 	kw.TypedInterface[string]
-	processed map[string]bool
+	processed *sync.Map
 }
 
 func (f forgetful) Get() (string, bool) {
 	item, shutdown := f.TypedInterface.Get()
-	f.processed[item] = true
+	f.processed.Store(item, true)
 	return item, shutdown
 }
 
 func (f forgetful) Add(item string) {
-	if !f.processed[item] {
+	if _, busy := f.processed.Load(item); !busy {
 		f.TypedInterface.Add(item)
 	}
 }
 
 func (f forgetful) Done(item string) {
-	delete(f.processed, item)
+	f.processed.Delete(item)
 	f.TypedInterface.Done(item)
 }
 
 func TestABrokenImplementationFails(t *testing.T) {
 	if broken() {
 		im := queues.ClientGo()
-		im.NewTyped = func() kw.TypedInterface[string] { return forgetful{kw.NewTyped[string](), map[string]bool{}} }
+		im.NewTyped = func() kw.TypedInterface[string] { return forgetful{kw.NewTyped[string](), &sync.Map{}} }
 		im.TypedBucketRateLimiter = nil
 		queues.Run(t, im, queues.Options{Expect: queues.ClientGoBehaviour, Rows: []string{"queue", "rate limiters"}})
 		return
