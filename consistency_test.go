@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -110,7 +111,7 @@ func TestWhatARelistDoesNotMendIsReportedAgainAndNotListedForAgain(t *testing.T)
 				c.Errorf("check %d: %+v", n, r)
 			}
 			synctest.Wait()
-			pass(10 * time.Minute)
+			testclock.Pass(10 * time.Minute)
 		}
 		if lists != 2 {
 			c.Errorf("%d lists", lists)
@@ -188,7 +189,7 @@ func TestNothingIsCheckedUnlessTheInformerIsWatching(t *testing.T) {
 		r.run()
 		refused("without a list")
 		r.src.FailLists(0, nil)
-		pass(time.Minute)
+		testclock.Pass(time.Minute)
 		if report, err := r.informer.CheckConsistency(t.Context()); err != nil || report.Compared != 1 {
 			t.Errorf("while watching: %+v, %v", report, err)
 		}
@@ -201,7 +202,7 @@ func TestChecksRunByThemselvesAtTheirTimeAndNotAtAllWhenOff(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Minute} {
 		opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Every: every}}
 		inChecked(t, []string{"ns/a"}, apiserver.Options{}, opts, nil, func(c *checked) {
-			pass(3 * time.Hour)
+			testclock.Pass(3 * time.Hour)
 			n := c.informer.Status().Consistency.Checks
 			if every == 0 && n != 0 || every > 0 && (n < 120 || n > 180) {
 				c.Errorf("every %v: %d checks in three hours", every, n)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
@@ -125,7 +126,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				case 2:
 					synctest.Wait()
 				case 3:
-					pass(time.Duration(rnd.Int64N(int64(3 * time.Second))))
+					testclock.Pass(time.Duration(rnd.Int64N(int64(3 * time.Second))))
 				}
 				r, err := c.informer.CheckConsistency(c.Context())
 				if r.Differences != 0 {
@@ -133,7 +134,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				}
 			}
 			calm.Store(true)
-			pass(10 * time.Minute)
+			testclock.Pass(10 * time.Minute)
 			s := c.informer.Status().Consistency
 			if s.Differences != 0 {
 				c.Errorf("%d differences in the background", s.Differences)
@@ -152,7 +153,7 @@ func TestNoCheckUnderChurnFindsADifferenceUnlessThereIsOne(t *testing.T) {
 				c.storage.Compact(c.storage.Revision())
 				damages[kind](c, obj.Namespace+"/"+obj.Name)
 				for s = before; s.Sweeps < before.Sweeps+2; s = c.informer.Status().Consistency {
-					pass(time.Second)
+					testclock.Pass(time.Second)
 				}
 				synctest.Wait()
 				c.equal()

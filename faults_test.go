@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -113,7 +114,7 @@ func TestAfterEachFaultTheErrorIsClearAndTheStoreEqualsTheServer(t *testing.T) {
 				s.put("MODIFIED", newPod("a", "n2"))
 				s.put("DELETED", newPod("b", "n1"))
 				s.put("ADDED", newPod("c", "n2"))
-				pass(15 * time.Minute)
+				testclock.Pass(15 * time.Minute)
 				matched := false
 				mu.Lock()
 				for _, err := range reported {

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,10 +17,6 @@ import (
 )
 
 type pod = *corev1.Pod
-
-// pass lets time pass in the synctest bubble of the caller, where it costs
-// nothing: every timer that is due by then has fired, in order.
-func pass(d time.Duration) { time.Sleep(d) }
 
 func newPod(name, node string) pod {
 	return &corev1.Pod{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -53,7 +54,7 @@ func TestResyncTellsAHandlerOfEveryObjectAgain(t *testing.T) {
 		r.run()
 		defer r.end()
 		rec.take()
-		time.Sleep(61 * time.Second)
+		testclock.Pass(61 * time.Second)
 		expect(t, rec.take(), "Resync Updated a on n1", "Resync Updated b on n1")
 	})
 }

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -73,7 +74,7 @@ func TestGuarantee8AWriteThroughOneObjectNamesThePathAndAllThatShareIt(t *testin
 		for _, name := range []string{"a", "b", "c"} {
 			r.publish(name)
 		}
-		pass(3 * time.Second)
+		testclock.Pass(3 * time.Second)
 		expect(t, r.mutations())
 		r.publish("d")
 		r.must(r.src.Delete(key("d")))
@@ -81,7 +82,7 @@ func TestGuarantee8AWriteThroughOneObjectNamesThePathAndAllThatShareIt(t *testin
 		held, _ := r.informer.Store().Get(key("b"))
 		held.Spec.Containers[0].Env[2].Value = "x"
 		r.publish("z")
-		pass(2 * time.Second)
+		testclock.Pass(2 * time.Second)
 		r.end()
 		got := r.mutations()
 		if len(got) != 1 || !strings.HasSuffix(got[0], " spec.containers[0].env[2].value b,c") {
@@ -111,7 +112,7 @@ func TestASampleIsCheckedFromTimeToTimeAndWhenTheInformerStops(t *testing.T) {
 		held.Spec.NodeName = "mine"
 		r.publish("z")
 		expect(t, r.mutations())
-		pass(61 * time.Second)
+		testclock.Pass(61 * time.Second)
 		expect(t, r.mutations(), "a spec.nodeName a")
 		held.Spec.Hostname = "mine"
 		r.publish("y")
@@ -137,7 +138,7 @@ func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
 		r.src.Disconnect(nil)
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 		r.must(r.src.Delete(key("a")))
-		pass(time.Minute)
+		testclock.Pass(time.Minute)
 		r.end()
 		expect(t, r.mutations(), "a spec.nodeName ", "a spec.hostname ")
 	})

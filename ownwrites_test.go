@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -256,17 +257,17 @@ func TestAWriteThatIsNotConfirmedEndsAfterTwoMinutesAndIsReported(t *testing.T) 
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
 		defer b.end()
 		b.must(b.informer.Wrote(b.update(newPod("a", "n2"))))
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		b.delete("b")
 		b.must(b.informer.WroteDelete(key("b"), ""))
 		b.shows("a on n2")
 		if s := b.own(); s.Entries != 2 || time.Since(s.Oldest) != time.Minute {
 			t.Errorf("%+v", s)
 		}
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		synctest.Wait()
 		b.shows("a on n1")
-		time.Sleep(time.Minute)
+		testclock.Pass(time.Minute)
 		synctest.Wait()
 		b.shows("a on n1", "b on n1")
 		var keys []string
@@ -290,7 +291,7 @@ func TestWhatRunEndedWithIsReadOn(t *testing.T) {
 		updated := b.update(newPod("a", "n2"))
 		b.must(b.informer.Wrote(updated))
 		b.end()
-		time.Sleep(5 * time.Minute)
+		testclock.Pass(5 * time.Minute)
 		b.shows("a on n2")
 		if err := b.informer.Wrote(updated); !errors.Is(err, kinglet.ErrStopped) {
 			t.Error(err)

@@ -13,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -141,7 +142,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 					}
 					if i < len(tc.paths)-1 {
 						for src.left() > len(tc.paths)-i-2 {
-							time.Sleep(time.Second)
+							testclock.Pass(time.Second)
 							synctest.Wait()
 						}
 					}

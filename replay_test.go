@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -87,7 +88,7 @@ func TestAWatchWithoutVersionsThatBeginsAnewTellsOfWhatChangedAlone(t *testing.T
 		synctest.Wait()
 		expect(t, rec.take(), "Live Updated a on n1") // somebody said that it changed
 
-		pass(time.Hour)
+		testclock.Pass(time.Hour)
 		w, after := u.latest()
 		if after < before+2 {
 			t.Fatalf("%d watches in an hour, the test is about those that begin anew", after-before)
@@ -96,7 +97,7 @@ func TestAWatchWithoutVersionsThatBeginsAnewTellsOfWhatChangedAlone(t *testing.T
 
 		u.set(newPod("a", "n2"), newPod("b", "n1"), newPod("c", "n1"))
 		w.Stop()
-		pass(time.Hour)
+		testclock.Pass(time.Hour)
 		expect(t, rec.take(), "Live Updated a on n2", "Live Added c on n1")
 
 		w, _ = u.latest()

@@ -8,20 +8,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/clock"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewTTLStore(MetaNamespaceKeyFunc, time.Minute)
 		add(t, s, configMap("a", "1", 1), configMap("a", "2", 2), configMap("a", "3", 3))
-		elapse(time.Minute)
+		testclock.Elapse(time.Minute)
 		if len(s.List()) != 3 {
 			t.Fatal("something has expired at its time, not after it")
 		}
 		if err := s.Update(configMap("a", "2", 4)); err != nil {
 			t.Fatal(err)
 		}
-		elapse(time.Second)
+		testclock.Elapse(time.Second)
 		if _, ok, _ := s.GetByKey("a/1"); ok {
 			t.Error("GetByKey finds what has expired")
 		}
@@ -37,7 +39,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Replace([]any{configMap("b", "1", 5), configMap("b", "2", 5)}, "7"); err != nil {
 			t.Fatal(err)
 		}
-		elapse(59 * time.Second)
+		testclock.Elapse(59 * time.Second)
 		if err := s.Delete(configMap("b", "2", 8)); err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +50,7 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 		if err := s.Resync(); err != nil || s.LastStoreSyncResourceVersion() != "9" {
 			t.Errorf("at %s: %v", s.LastStoreSyncResourceVersion(), err)
 		}
-		elapse(2 * time.Second)
+		testclock.Elapse(2 * time.Second)
 		if len(s.List()) != 0 {
 			t.Error("what a Replace brought does not expire")
 		}
@@ -59,7 +61,7 @@ func TestNothingExpiresWithoutATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewTTLStore(MetaNamespaceKeyFunc, 0)
 		add(t, s, configMap("a", "1", 1))
-		elapse(1000 * time.Hour)
+		testclock.Elapse(1000 * time.Hour)
 		if len(s.List()) != 1 {
 			t.Error("an object has expired")
 		}

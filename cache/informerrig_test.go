@@ -7,20 +7,12 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kctesting "k8s.io/client-go/tools/cache/testing"
 )
-
-// elapse lets time pass in the synctest bubble of the caller, where it costs
-// nothing.
-func elapse(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
 
 func testPod(name, node string) *corev1.Pod {
 	return &corev1.Pod{

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // ownWrites are a mutation cache and the store below it.
@@ -85,9 +87,9 @@ func TestAnOwnWriteIsForgottenAfterItsTimeOrWhenThereAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newOwnWrites(t, MutationCacheOptions{IncludeAdds: true, MaxCacheSize: 2})
 		w.Mutation(versionOfUID(5, "u"))
-		elapse(5*time.Minute - time.Second)
+		testclock.Elapse(5*time.Minute - time.Second)
 		w.shows("before its time is over", 5)
-		elapse(2 * time.Second)
+		testclock.Elapse(2 * time.Second)
 		w.shows("after it", 0)
 		w.Mutation(versionOfUID(6, "u"))
 		w.Mutation(configMap("a", "2", 7))

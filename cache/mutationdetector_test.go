@@ -10,6 +10,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // detecting runs a detector in a bubble, and returns what it found.
@@ -34,7 +36,7 @@ func TestAWriteIntoAnObjectIsFoundAndNamedAtTheLatestWhenTheDetectorEnds(t *test
 		d.AddObject(c)
 		d.AddObject(configMap("a", "2", 2))
 		d.AddObject("no object")
-		elapse(3 * time.Second)
+		testclock.Elapse(3 * time.Second)
 		synctest.Wait()                            // nobody compares it now
 		c.Data = map[string]string{"k": "written"} // found when it ends
 	})
@@ -47,10 +49,10 @@ func TestAnObjectIsLookedAfterForTwoMinutes(t *testing.T) {
 	found := detecting(t, func(d MutationDetector) {
 		c := configMap("a", "1", 1)
 		d.AddObject(c)
-		elapse(mutationWindow + 5*time.Second)
+		testclock.Elapse(mutationWindow + 5*time.Second)
 		synctest.Wait()
 		c.Name = "2"
-		elapse(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		if n := d.(*mutationDetector).objects.Len(); n != 0 {
 			t.Errorf("%d objects are held", n)
 		}

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func TestHandlersOfASharedInformerSeeALegalHistory(t *testing.T) {
@@ -46,7 +48,7 @@ func TestHandlersOfASharedInformerSeeALegalHistory(t *testing.T) {
 		// What went while the watch was broken comes out of the next list.
 		src.DeleteDropWatch(testPod("b", "n2"))
 		src.ResetWatch()
-		elapse(time.Minute)
+		testclock.Elapse(time.Minute)
 		early.expect(t, "lost ns/b: b@n2")
 		stop()
 		if !inf.IsStopped() {
@@ -126,7 +128,7 @@ func TestResyncPeriodsAreMultiplesOfTheInformers(t *testing.T) {
 		added(t, r, err)
 		stop := runInformer(inf) // the informer's period is a second now
 		late := add(1200 * time.Millisecond)
-		elapse(time.Minute)
+		testclock.Elapse(time.Minute)
 		for _, c := range []struct {
 			name string
 			d    *diary
@@ -147,7 +149,7 @@ func TestAnInformerWithoutAResyncPeriodDoesNone(t *testing.T) {
 		r, err := inf.AddEventHandlerWithResyncPeriod(d, time.Second)
 		added(t, r, err)
 		stop := runInformer(inf)
-		elapse(time.Hour)
+		testclock.Elapse(time.Hour)
 		d.expect(t, "first a@n1")
 		stop()
 	})
@@ -229,7 +231,7 @@ func TestATransformIsCalledOnceAVersionAndAFailureIsQuarantined(t *testing.T) {
 		stop := runInformer(inf)
 		src.Modify(testPod("odd", "n2"))
 		src.Modify(testPod("a", "n2"))
-		elapse(time.Second) // error handlers of apimachinery pause a little
+		testclock.Elapse(time.Second) // error handlers of apimachinery pause a little
 		d.expect(t, "first a@n1", "first odd@n1", "update a@n1 to a@n2")
 		for _, obj := range inf.GetStore().List() {
 			if obj.(*corev1.Pod).Labels["seen"] != "yes" {
@@ -247,7 +249,7 @@ func TestATransformIsCalledOnceAVersionAndAFailureIsQuarantined(t *testing.T) {
 		}
 		src.Delete(testPod("odd", "n2")) // the transform fails, and it is gone all the same
 		src.Modify(testPod("a", "n3"))
-		elapse(time.Second)
+		testclock.Elapse(time.Second)
 		if got := inf.GetStore().ListKeys(); !slices.Equal(got, []string{"ns/a"}) {
 			t.Errorf("left: %v", got)
 		}

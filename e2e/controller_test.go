@@ -39,7 +39,7 @@ func TestAStopInMidRunDrainsAndTheNextReplicaSeesTheLastWrite(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("cancelled %w", context.Cause(ctx))
-		case <-time.After(drain / 4):
+		case <-time.After(drain / 4): // the run's own work, in the midst of which the stop comes
 		}
 		if holder := leaseHolder(t, client); holder != "first" {
 			t.Errorf("%q holds the Lease while the first replica runs a key", holder)
@@ -60,11 +60,9 @@ func TestAStopInMidRunDrainsAndTheNextReplicaSeesTheLastWrite(t *testing.T) {
 	<-began
 	secondStop := second.start(t)
 	must(t, second.informer.WaitSynced(t.Context()))
-	go func() {
-		time.Sleep(100 * time.Millisecond) // into the stop
-		close(stopped)
-	}()
-	if err := firstStop(); err != nil {
+	firstEnded := firstStop()
+	close(stopped)
+	if err := firstEnded(); err != nil {
 		t.Errorf("the first replica: %v", err)
 	}
 	if written == nil {
@@ -78,7 +76,7 @@ func TestAStopInMidRunDrainsAndTheNextReplicaSeesTheLastWrite(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Error("the second replica does not run")
 	}
-	if err := secondStop(); err != nil {
+	if err := secondStop()(); err != nil {
 		t.Errorf("the second replica: %v", err)
 	}
 	if holder := leaseHolder(t, client); holder != "" {
@@ -118,19 +116,22 @@ func newMapReplica(t *testing.T, config *rest.Config, name string, reconcile fun
 	return r
 }
 
-// start runs the replica until the function that it returns is called.
-func (r *mapReplica) start(t *testing.T) (stop func() error) {
+// start runs the replica until stop is called, which returns at once; what it
+// returns waits for the end.
+func (r *mapReplica) start(t *testing.T) (stop func() (wait func() error)) {
 	informerContext, stopInformer := context.WithCancel(context.Background())
 	informer := make(chan error, 1)
 	go func() { informer <- r.informer.Run(informerContext) }()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- r.controller.Run(ctx) }()
-	return func() error {
+	return func() func() error {
 		cancel()
-		err := <-ended
-		stopInformer()
-		must(t, <-informer)
-		return err
+		return func() error {
+			err := <-ended
+			stopInformer()
+			must(t, <-informer)
+			return err
+		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,18 +45,18 @@ func TestATestThatTakesTooLongIsNoticedOnce(t *testing.T) {
 		stop := r.watch(time.Minute, func() { calls++ })
 		for range 10 {
 			r.start(named("TestShort"))
-			time.Sleep(50 * time.Second)
+			testclock.Pass(50 * time.Second)
 			r.end(named("TestShort"))
 		}
 		r.start(named("TestLong/one")) // The limit is not for subtests.
-		time.Sleep(2 * time.Minute)
+		testclock.Pass(2 * time.Minute)
 		r.end(named("TestLong/one"))
 		synctest.Wait()
 		if calls != 0 {
 			t.Errorf("%d calls before any test was too long", calls)
 		}
 		r.start(named("TestLong"))
-		time.Sleep(5 * time.Minute)
+		testclock.Pass(5 * time.Minute)
 		stop()
 		if calls != 1 {
 			t.Errorf("%d calls, want 1", calls)

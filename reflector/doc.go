@@ -86,9 +86,9 @@
 // 15 seconds if the connections broke, as they do when a control plane is
 // restored; within 11 minutes if a proxy kept the watch open, which ends at its
 // timeout. To this comes the time that the lists take, up to half a minute more
-// where a probe is left without an answer, and up to a minute where the server was
-// restored to just the version of the last list. Waits between requests that fail
-// are at most a minute.
+// where a probe is left without an answer, and 5 s where the server was restored to
+// just the version of the last list, or up to a minute if a ListerWatcher asks. Waits
+// between requests that fail are at most a minute.
 //
 // What cannot be noticed in this way: a server that has passed the sink's
 // version before it was asked, by as many writes as the backup lacks; and a
@@ -103,11 +103,16 @@
 // either there is one a watch: 6 to 12 an hour, each of one object. A server
 // that ignores the limit and sends everything, or has left two probes in a row
 // without an answer, is probed once an hour at most. A refused probe is reported,
-// and the watch resumed. An answer with the very version of the last list may be
-// the fixed list of a fake. Such a source is asked once more, for a state not
-// older than the sink's: a fake answers as before, which means nothing, and a
-// restored server says that it has no such state. Where versions have no order,
-// nothing is asked. Status.Probes counts them.
+// and the watch resumed, after three tries where the server is throttling or has
+// an error of its own. Kinglet's own requests are back within 8 s then, if no more
+// than a second is asked for; a ListerWatcher may try each ten times, with every
+// Retry-After between.
+//
+// An answer with the very version of the last list may be the fixed list of a
+// fake. Such a source is asked once more, for a state not older than the sink's: a
+// fake answers as before, which means nothing, and a restored server says that it
+// has no such state. Where versions have no order, nothing is asked. Status.Probes
+// counts them.
 //
 // # Silence
 //

@@ -146,6 +146,7 @@ func (d *driver[T]) list(ctx context.Context) error {
 		NotOlderThan:    r.NotOlderThan,
 		Continue:        r.Continue,
 		Limit:           r.Limit,
+		Once:            r.Verb == machine.VerbProbe,
 		Held:            d.reflector.sink.Held,
 		OnPath:          d.reflector.readBy,
 	}, d.page)

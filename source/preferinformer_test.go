@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -112,10 +113,10 @@ func followHalfway(t *testing.T, after int, paged bool) {
 		}
 	}
 	// Long enough for any backoff.
-	time.Sleep(2 * time.Minute)
+	testclock.Pass(2 * time.Minute)
 	asked := first.asked
 	state.Disconnect(nil)
-	time.Sleep(2 * time.Minute)
+	testclock.Pass(2 * time.Minute)
 	cancel()
 	if err := <-ran; err != nil {
 		t.Error(err)

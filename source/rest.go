@@ -142,7 +142,7 @@ func (s *restSource[T]) String() string { return s.name }
 
 // List implements Source. It waits its turn under the client's rate limit and
 // is retried by client-go while the server answers with Retry-After, ten times
-// at most. What the server refuses comes as an apierrors.APIStatus.
+// at most, unless it is to be sent once. What the server refuses comes as an apierrors.APIStatus.
 func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	within := ctx
 	if s.timeout > 0 {
@@ -151,7 +151,11 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 		defer cancel()
 	}
 	lo := listOptions(&s.opts, req)
-	body, err := s.request(&lo, false).Stream(within)
+	r := s.request(&lo, false)
+	if req.Once {
+		r.MaxRetries(0)
+	}
+	body, err := r.Stream(within)
 	if err != nil {
 		return failed(ctx, err)
 	}

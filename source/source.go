@@ -66,6 +66,9 @@ type ListRequest[T any] struct {
 	Continue string
 	// Limit is the page size asked for; 0 asks for everything.
 	Limit int64
+	// Once asks for one try: a refusal comes back at once, whatever Retry-After
+	// says. Sources that have no say in that ignore it.
+	Once bool
 	// Held may be nil.
 	Held Held[T]
 	// OnPath, which may be nil, is told how the answer is read, before any of

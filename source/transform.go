@@ -108,6 +108,7 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 		NotOlderThan:    req.NotOlderThan,
 		Continue:        req.Continue,
 		Limit:           req.Limit,
+		Once:            req.Once,
 		OnPath:          req.OnPath,
 	}
 	return m.src.List(ctx, wreq, func(page Page[W]) error {

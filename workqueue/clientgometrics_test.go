@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
@@ -114,7 +115,7 @@ func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
 					q.Done(item)
 					delete(processing, item)
 				case op >= 90 && k == 0:
-					time.Sleep(d)
+					testclock.Pass(d)
 				}
 				synctest.Wait()
 			}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
@@ -103,7 +104,7 @@ func TestNoGoroutineStaysWhenTheQueueBelowIsShutDownDirectly(t *testing.T) {
 			q := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[string]{Queue: below})
 			q.AddAfter("a", time.Hour)
 			shutDown(below)
-			time.Sleep(10 * time.Second)
+			testclock.Pass(10 * time.Second)
 			synctest.Wait()
 			equal(t, "items that wait", q.(workqueue.Delays[string]).Waiting(), 1)
 			q.AddAfter("b", time.Second)
@@ -125,10 +126,10 @@ func TestADelayCanBeCancelled(t *testing.T) {
 		equal(t, "b had a delay", delays.CancelDelay("b"), true)
 		equal(t, "items that wait", delays.Waiting(), 0)
 		equal(t, "items", drained(q), "b")
-		time.Sleep(time.Hour)
+		testclock.Pass(time.Hour)
 		equal(t, "items", drained(q), "")
 		q.AddAfter("a", time.Second)
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		synctest.Wait()
 		equal(t, "items", drained(q), "a")
 		q.ShutDown()
@@ -148,11 +149,11 @@ func TestItemsAreListedWithWhatTheyDoAndSinceWhen(t *testing.T) {
 		for range 3 {
 			q.Get()
 		}
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		q.Add("again")
 		q.Add("queued")
 		q.AddAfter("both", time.Minute)
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		q.AddAfter("waiting", time.Hour)
 		list := func() string {
 			var lines []string

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
@@ -41,7 +42,7 @@ func TestFailuresCountAsAMapWithTimesDoes(t *testing.T) {
 				f.forget(item)
 				delete(model, item)
 			case op < 7:
-				time.Sleep(time.Duration(r.IntN(int(90 * time.Minute))))
+				testclock.Pass(time.Duration(r.IntN(int(90 * time.Minute))))
 			}
 		}
 	})
@@ -57,7 +58,7 @@ func TestFailuresOfItemsThatAreNeverForgottenAreBounded(t *testing.T) {
 			if n := len(l.failures.younger) + len(l.failures.older); n > bound+1 {
 				t.Fatalf("%d failures are kept after %d items, want at most %d", n, i+1, bound+1)
 			}
-			time.Sleep(every)
+			testclock.Pass(every)
 		}
 	})
 }
@@ -106,10 +107,10 @@ func TestAnItemHasOneTokenToComeAndTheRateIsKept(t *testing.T) {
 				t.Fatalf("%d and %d tokens to come of 40 items", len(l.times), len(l.order))
 			}
 			if r.IntN(3) == 0 {
-				time.Sleep(time.Duration(r.IntN(int(300 * time.Millisecond))))
+				testclock.Pass(time.Duration(r.IntN(int(300 * time.Millisecond))))
 			}
 		}
-		time.Sleep(time.Hour)
+		testclock.Pass(time.Hour)
 		l.When("last")
 		if len(l.times) != 0 || len(l.order) != 0 {
 			t.Errorf("%d and %d tokens to come in an hour", len(l.times), len(l.order))

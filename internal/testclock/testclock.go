@@ -2,7 +2,10 @@
 // import it.
 package testclock
 
-import "time"
+import (
+	"testing/synctest"
+	"time"
+)
 
 // bubbles begin at midnight UTC 2000-01-01: see testing/synctest.
 var afterBubbles = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -15,4 +18,11 @@ func Pass(d time.Duration) {
 		panic("testclock: outside of a synctest bubble, where the test would really wait")
 	}
 	time.Sleep(d)
+}
+
+// Elapse is Pass, and returns when all other goroutines of the bubble wait. Only one
+// goroutine at a time may call it.
+func Elapse(d time.Duration) {
+	Pass(d)
+	synctest.Wait()
 }

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func controllerRow() row {
@@ -107,7 +109,7 @@ func controllerRuns(t *testing.T, im Implementation, o *origin) {
 	o.remove("ns", "b")
 	w.told(t, "Added ns/b@102", "Updated ns/a@103", "Deleted ns/b@104")
 	o.behindItsBack(func() { o.remove("ns", "a"); o.put(pod("ns", "c")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	w.toldInAnyOrder(t, "Deleted unknown ns/a@103", "Replaced ns/c@106")
 	same(t, "objects", names(w.store.List()), "ns/c@106")
 }
@@ -195,7 +197,7 @@ func controllerRetries(t *testing.T, im Implementation) {
 	})
 	running(t, c.RunWithContext)
 	o.put(pod("ns", "a"))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	log.told(t, slices.Repeat([]string{"ns/a@101"}, 4)...)
 }
 
@@ -227,12 +229,12 @@ func controllerResync(t *testing.T, im Implementation) {
 	})
 	running(t, c.RunWithContext)
 	w.take()
-	pass(9 * time.Second)
+	testclock.Elapse(9 * time.Second)
 	w.told(t)
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	w.told(t, "Sync ns/a@101")
 	should.Store(false)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	w.told(t)
 }
 
@@ -254,7 +256,7 @@ func controllerErrorHandlers(t *testing.T, im Implementation) {
 			}
 		})
 		stop := running(t, c.RunWithContext)
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		want := "with context my podstrue"
 		if both {
 			want = "plain my podstrue"

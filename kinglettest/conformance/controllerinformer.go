@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // The part of the row "controller" that is about NewInformer and its sisters:
@@ -123,11 +125,11 @@ func oneHandlerResyncs(t *testing.T, im Implementation) {
 	_, c := im.NewInformer(o, &corev1.Pod{}, 10*time.Second, r)
 	running(t, c.RunWithContext)
 	r.told(t, "add ns/a@101 initial")
-	pass(9 * time.Second)
+	testclock.Elapse(9 * time.Second)
 	r.told(t)
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	r.told(t, "update ns/a@101 to ns/a@101")
 }
 
@@ -142,7 +144,7 @@ func oneHandlerMissed(t *testing.T, im Implementation) {
 		o.put(pod("ns", "changed"))
 		o.put(pod("ns", "new"))
 	})
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	r.toldInAnyOrder(t,
 		"delete ns/gone@101, final state unknown", "update ns/changed@102 to ns/changed@104", "add ns/new@105")
 	same(t, "objects", names(store.List()), "ns/changed@104", "ns/new@105")

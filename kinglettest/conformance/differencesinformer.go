@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // informerDifferences are those of informers and reflectors.
@@ -183,7 +185,7 @@ func recreatedUnseen(t *testing.T, im Implementation) string {
 		o.remove("ns", "a")
 		o.put(pod("ns", "a", identity("second")))
 	})
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	return strings.Join(r.take(), "; ")
 }
 
@@ -195,7 +197,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	for range 9 {
 		o.put(pod("ns", "a"))
 	}
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	highest, back := 0, false
 	see := func(version string) {
 		v, err := strconv.Atoi(version)
@@ -223,7 +225,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	// What is asked next begins at what was published, which so comes to light
 	// however short it was.
 	for range 600 {
-		pass(100 * time.Millisecond)
+		testclock.Elapse(100 * time.Millisecond)
 		item, exists, _ := informer.GetStore().GetByKey("ns/a")
 		if version := informer.LastSyncResourceVersion(); version < strconv.Itoa(before) || !exists || item.(*corev1.Pod).ResourceVersion < "110" {
 			back = true
@@ -254,7 +256,7 @@ func badObjectFirst(t *testing.T, im Implementation) string {
 	must(t, informer.SetTransform(failingFor))
 	reports.drain()
 	running(t, informer.RunWithContext)
-	pass(5 * time.Minute)
+	testclock.Elapse(5 * time.Minute)
 	return fmt.Sprintf("synced %v, store %v, reported %v",
 		informer.HasSynced(), names(informer.GetStore().List()), len(reports.drain()) > 0)
 }
@@ -266,9 +268,9 @@ func badObjectLater(t *testing.T, im Implementation) string {
 	r, _ := handle(t, informer)
 	running(t, informer.RunWithContext)
 	o.put(pod("ns", "worse", label("bad", "yes")))
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "good")) })
-	pass(5 * time.Minute)
+	testclock.Elapse(5 * time.Minute)
 	deleted := strings.Contains(strings.Join(r.take(), "; "), "delete ns/worse")
 	return fmt.Sprintf("store %v, told of a delete %v", names(informer.GetStore().List()), deleted)
 }
@@ -344,11 +346,11 @@ func watchFails(t *testing.T, im Implementation) string {
 		o := newOrigin(pod("ns", "a"))
 		informer := podInformer(im, o)
 		stop := running(t, informer.RunWithContext)
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		o.asked()
 		o.failWatches(c.err, c.err)
 		o.end()
-		pass(5 * time.Minute)
+		testclock.Elapse(5 * time.Minute)
 		outcome := "watched"
 		for _, r := range o.asked() {
 			if r.verb != "watch" {
@@ -368,7 +370,7 @@ func relistUnchanged(t *testing.T, im Implementation) string {
 	running(t, informer.RunWithContext)
 	r.take()
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	// The new object shows that there was a relist.
 	log := r.take()
 	if !slices.Contains(log, "add ns/b@102") {
@@ -383,7 +385,7 @@ func listedType(t *testing.T, im Implementation) string {
 	o.newList = func() runtime.Object { return &metav1.List{} }
 	informer := im.NewSharedIndexInformer(o, &corev1.Pod{}, 0, kc.Indexers{})
 	running(t, informer.RunWithContext)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	return fmt.Sprintf("store %v", names(informer.GetStore().List()))
 }
 
@@ -391,7 +393,7 @@ func silentWatch(t *testing.T, im Implementation) string {
 	o := newOrigin(pod("ns", "a"))
 	informer := podInformer(im, o)
 	running(t, informer.RunWithContext)
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	requests := o.asked()
 	for _, r := range requests[1:] {
 		if r.String() != `watch from "101"` {
@@ -412,9 +414,9 @@ func backoffStartsAnew(t *testing.T, im Implementation) string {
 	}
 	informer := podInformer(im, o)
 	running(t, informer.RunWithContext)
-	pass(10 * time.Minute)
+	testclock.Elapse(10 * time.Minute)
 	o.asked()
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	lists := 0
 	for _, r := range o.asked() {
 		if r.verb == "list" {

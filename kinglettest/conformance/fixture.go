@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -151,10 +149,4 @@ func value[T any](v T, err error) func(*testing.T) T {
 		must(t, err)
 		return v
 	}
-}
-
-// pass lets time go by in a bubble, and everything settle.
-func pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
 }

@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // handlerLifeTests are the part of the row "shared informer" that is about how
@@ -241,7 +243,7 @@ func handlersComeAndGo(t *testing.T, im Implementation) {
 			must(t, informer.RemoveEventHandler(reg))
 		}
 		if i%20 == 0 {
-			pass(time.Millisecond)
+			testclock.Elapse(time.Millisecond)
 		}
 	}
 	synctest.Wait()

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // byHandTests are about programs that write into the store of an informer that
@@ -118,6 +120,6 @@ func removedByHandUnseen(t *testing.T, im Implementation) string {
 	o := newOrigin(pod("ns", "a"))
 	return removedByHand(t, im, o, func() {
 		o.behindItsBack(func() { o.remove("ns", "a") })
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 	})
 }

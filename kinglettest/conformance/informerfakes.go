@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // fakeServer is what unit tests have for a server: a list that is set once, and
@@ -206,7 +208,7 @@ func informerOtherType(t *testing.T, im Implementation) {
 			}
 		}
 	}
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	r.told(t)
 	same(t, "objects", names(informer.GetStore().List()), "ns/a@5")
 	same(t, "objects of a reflector", names(store.List()), "ns/a@5")
@@ -253,15 +255,15 @@ func numbersAnew(t *testing.T, im Implementation) string {
 	informer := podInformer(im, f.listerWatcher(im))
 	running(t, informer.RunWithContext)
 	w, _ := f.open()
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	w.Stop()
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	w, _ = f.open()
 	w.Modify(pod("ns", "a", at("5")))
 	f.set("6", pod("ns", "a", at("5")))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	live := names(informer.GetStore().List())
 	w.Stop()
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	return fmt.Sprintf("%v while the watch lives, %v after it", live, names(informer.GetStore().List()))
 }

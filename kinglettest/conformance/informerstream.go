@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func informerWrongType(t *testing.T, im Implementation) {
@@ -29,7 +31,7 @@ func informerWrongType(t *testing.T, im Implementation) {
 	reports.drain()
 	o.send(watch.Event{Type: watch.Added, Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}})
 	o.put(pod("ns", "b"))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	r.told(t, "add ns/b@102")
 	same(t, "objects", names(informer.GetStore().List()), "ns/a@101", "ns/b@102")
 	if len(reports.drain()) == 0 {
@@ -59,7 +61,7 @@ func informerWrongType(t *testing.T, im Implementation) {
 	reports.drain()
 	o.put(widget("x", "Gadget"))
 	o.put(widget("b", "Widget"))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	r.told(t, "add ns/b@103")
 	if len(reports.drain()) == 0 {
 		t.Error("nothing was reported of another kind")
@@ -103,7 +105,7 @@ func informerTransform(t *testing.T, im Implementation) {
 	synctest.Wait()
 	check(2)
 	o.behindItsBack(func() { o.put(pod("ns", "c", label("secret", "4"))) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	r.objects()
 	check(2)
 }
@@ -207,12 +209,12 @@ func informerEndsEqual(t *testing.T, im Implementation, o *origin) {
 			stories = append(stories, s)
 			value(informer.AddEventHandler(s))(t)
 		default:
-			pass(time.Duration(r.IntN(5000)) * time.Millisecond)
+			testclock.Elapse(time.Duration(r.IntN(5000)) * time.Millisecond)
 		}
 	}
 	// The worst that can still be ahead is a row of failures, some 60 of them,
 	// each with a wait of a minute at most.
-	pass(3 * time.Hour)
+	testclock.Elapse(3 * time.Hour)
 	o.mu.Lock()
 	var want []any
 	for _, obj := range o.objects {

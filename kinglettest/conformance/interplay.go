@@ -22,6 +22,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	fakemetadata "k8s.io/client-go/metadata/fake"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func interplayRow() row {
@@ -162,11 +164,11 @@ func fakeClientset(t *testing.T, im Implementation) {
 	same(t, "on n2", names(value(informer.GetIndexer().ByIndex("node", "n2"))(t)), "ns/b")
 	// The fake ends no watch, and has no versions: whoever gives one up and
 	// watches again is sent all that exists.
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	r.told(t)
 	same(t, "objects after an hour", names(informer.GetStore().List()), "ns/b")
 	value(pods.Create(t.Context(), pod("ns", "c"), metav1.CreateOptions{}))(t)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	same(t, "objects after another", names(informer.GetStore().List()), "ns/b", "ns/c")
 }
 

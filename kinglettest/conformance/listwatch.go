@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func listWatchRow() row {
@@ -144,7 +146,7 @@ func listWatchInforms(t *testing.T, im Implementation) {
 		running(t, informer.RunWithContext)
 		before := len(r.take())
 		o.put(pod("ns", "a"))
-		pass(0)
+		testclock.Elapse(0)
 		equal(t, "told", before+len(r.take()), 2)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	kc "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // surviving has panics survived until the test ends. What may panic has to be
@@ -36,18 +38,18 @@ func handlerPanicLogged(t *testing.T, im Implementation) {
 	}
 	running(t, func(ctx context.Context) { informer.RunWithContext(klog.NewContext(ctx, runs.logger())) })
 	for range 3 {
-		pass(time.Millisecond)
+		testclock.Elapse(time.Millisecond)
 		equal(t, "calls", len(calls.take()), 2)
 		for _, l := range []*logs{first, second} {
 			if list := l.with("Observed a panic", "it fell over"); len(list) != 1 {
 				t.Errorf("a handler's logger was told of %q", list)
 			}
 		}
-		pass(500 * time.Millisecond)
+		testclock.Elapse(500 * time.Millisecond)
 		equal(t, "calls", len(calls.take()), 0)
-		pass(499 * time.Millisecond)
+		testclock.Elapse(499 * time.Millisecond)
 	}
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	equal(t, "calls", len(calls.take()), 0)
 	if list := runs.with("it fell over"); len(list) > 0 {
 		t.Errorf("the informer's logger was told of %q", list)

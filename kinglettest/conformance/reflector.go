@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func reflectorRow() row {
@@ -88,7 +90,7 @@ func reflectorFollows(t *testing.T, im Implementation, o *origin) {
 	s.told(t, "add ns/c@103", "update ns/a@104", "delete ns/b@105")
 	equal(t, "version", r.LastSyncResourceVersion(), "105")
 	o.behindItsBack(func() { o.remove("ns", "a") })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	s.told(t, "replace [ns/c@103] at 106")
 	equal(t, "version", r.LastSyncResourceVersion(), "106")
 }
@@ -219,22 +221,22 @@ func reflectorResync(t *testing.T, im Implementation) {
 	r.ShouldResync = func() bool { asked.Add(1); return should.Load() }
 	running(t, r.RunWithContext)
 	s.told(t, "replace [] at 100")
-	pass(9 * time.Second)
+	testclock.Elapse(9 * time.Second)
 	s.told(t)
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	s.told(t, "resync")
 	should.Store(false)
-	pass(20 * time.Second)
+	testclock.Elapse(20 * time.Second)
 	s.told(t)
 	equal(t, "questions", asked.Load(), 3)
 
 	always := &sink{}
 	running(t, im.NewReflector(newOrigin(), &corev1.Pod{}, always, 10*time.Second).RunWithContext)
-	pass(31 * time.Second)
+	testclock.Elapse(31 * time.Second)
 	always.told(t, "replace [] at 100", "resync", "resync", "resync")
 	never := &sink{}
 	running(t, im.NewReflector(newOrigin(), &corev1.Pod{}, never, 0).RunWithContext)
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	never.told(t, "replace [] at 100")
 }
 
@@ -243,10 +245,10 @@ func reflectorResyncFails(t *testing.T, im Implementation) {
 	s.resyncFails.Store(true)
 	o := newOrigin()
 	running(t, im.NewReflector(o, &corev1.Pod{}, s, 30*time.Second).RunWithContext)
-	pass(31 * time.Second)
+	testclock.Elapse(31 * time.Second)
 	s.resyncFails.Store(false)
 	o.put(pod("ns", "a"))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	if log := strings.Join(s.take(), ", "); !strings.Contains(log, "resync") || !strings.Contains(log, "ns/a@101") {
 		t.Errorf("the store was told %v", log)
 	}

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // reflectorAgainTests are about what a reflector does when it is run by hand,
@@ -93,9 +95,9 @@ func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
 	s := &failingResyncs{}
 	stop := running(t, im.NewReflector(o, &corev1.Pod{}, s, time.Minute).RunWithContext)
 	s.told(t, "replace [ns/a@101] at 101")
-	pass(time.Minute + 30*time.Second)
+	testclock.Elapse(time.Minute + 30*time.Second)
 	s.told(t)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	s.told(t, "replace [ns/a@101] at 101")
 	stop()
 	queue := &failingQueue{Queue: im.NewFIFO(im.MetaNamespaceKeyFunc), failing: &failingResyncs{}}
@@ -104,9 +106,9 @@ func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
 		Process: func(any, bool) error { return nil },
 	}).RunWithContext)
 	o.asked()
-	pass(time.Minute + 30*time.Second)
+	testclock.Elapse(time.Minute + 30*time.Second)
 	equal(t, "requests before a resync fails", len(o.asked()), 0)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	if asked := o.verbs(); len(asked) == 0 || strings.HasPrefix(asked[0], "watch from") {
 		t.Errorf("requests after a resync has failed: %v", asked)
 	}
@@ -127,9 +129,9 @@ func againBackoff(t *testing.T, im Implementation, o *origin) {
 		Backoff: &wait.Backoff{Duration: 10 * time.Second, Factor: 3, Steps: 100, Cap: 70 * time.Second},
 	})
 	running(t, r.RunWithContext)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	o.put(pod("ns", "a"))
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	o.asked()
 	o.failWatches(refused, refused, refused, refused, refused)
 	from, at := time.Now(), []time.Duration{}
@@ -139,7 +141,7 @@ func againBackoff(t *testing.T, im Implementation, o *origin) {
 		}
 	}
 	o.end()
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	for i, s := range []time.Duration{0, 10, 20, 50, 120, 190} {
 		if i >= len(at) || at[i] != s*time.Second {
 			t.Fatalf("asked after %v", at)
@@ -205,15 +207,15 @@ func againOptions(t *testing.T, im Implementation) {
 	f := fmt.Sprintf
 	o := listOnly(pod("ns", "a"))
 	reflecting(t, im, withoutWatchList{o})
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	same(t, "with lists", carried(o.asked()), first, f(watched, "101"), f(watched, "101"), f(relist, "101"), f(watched, "102"))
 
 	o.failLists(gone())
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	asked := carried(o.asked())
 	if len(asked) != 4 || asked[0] != f(watched, "102") || asked[1] != f(relist, "102") || !strings.HasPrefix(asked[2], consistent) || asked[3] != f(watched, "103") {
 		t.Errorf("where the list is gone: %q", asked)
@@ -221,9 +223,9 @@ func againOptions(t *testing.T, im Implementation) {
 
 	o = newOrigin(pod("ns", "a"))
 	reflecting(t, im, o)
-	pass(10 * time.Second)
+	testclock.Elapse(10 * time.Second)
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	same(t, "with watch-lists", carried(o.asked()), f(watchList, ""), f(watched, "101"), f(watchList, "101"))
 
 	o = listOnly(pod("ns", "a"), pod("ns", "b"), pod("ns", "c"))

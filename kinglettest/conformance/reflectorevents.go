@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // A source that is no server, such as a storage in the same process, may end a
@@ -24,7 +26,7 @@ func protocolNoStatus(t *testing.T, im Implementation) {
 			r := im.NewReflector(o, &corev1.Pod{}, s, 0)
 			done := make(chan error, 1)
 			stop := running(t, func(ctx context.Context) { done <- r.ListAndWatchWithContext(ctx) })
-			pass(10 * time.Second)
+			testclock.Elapse(10 * time.Second)
 			want := []string{`list from "102"`, `watch from "103"`}
 			if advanced {
 				o.put(pod("ns", "b"))
@@ -44,7 +46,7 @@ func protocolNoStatus(t *testing.T, im Implementation) {
 			}
 			stop()
 			running(t, func(ctx context.Context) { _ = r.ListAndWatchWithContext(ctx) })
-			pass(10 * time.Second)
+			testclock.Elapse(10 * time.Second)
 			same(t, "requests", inWords(besides("watch-list", o.asked())), want...)
 			if advanced {
 				s.told(t, "replace [ns/a@101 ns/b@103] at 104")
@@ -72,7 +74,7 @@ func protocolOtherBookmark(t *testing.T, im Implementation) {
 	bookmark("3", "")
 	w.Add(pod("ns", "b", at("3")))
 	synctest.Wait()
-	pass(9 * time.Second)
+	testclock.Elapse(9 * time.Second)
 	s.told(t)
 	bookmark("4", "true")
 	synctest.Wait()

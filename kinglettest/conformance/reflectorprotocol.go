@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // reflectorProtocolTests are the part of the row "reflector" that is about
@@ -95,7 +97,7 @@ func protocolFallback(t *testing.T, im Implementation) {
 		o := newOrigin(pod("ns", "a"))
 		o.failWatches(err)
 		_, s := reflecting(t, im, o)
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		s.told(t, "replace [ns/a@101] at 101")
 		requests := o.verbs()
 		if len(requests) < 3 || requests[0] != `watch-list from ""` || !strings.HasPrefix(requests[1], "list") || requests[2] != `watch from "101"` {
@@ -125,11 +127,11 @@ func protocolWatch(t *testing.T, im Implementation) {
 		if s := *options.TimeoutSeconds; s < 300 || s > 600 {
 			t.Errorf("a watch is to end after %d s", s)
 		}
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		o.put(pod("ns", "a"))
 		synctest.Wait()
 		o.end()
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 	}
 	if len(timeouts) < 3 {
 		t.Errorf("20 watches were to end after %v s", timeouts)
@@ -156,7 +158,7 @@ func protocolExpiredWatch(t *testing.T, im Implementation) {
 	for _, byEvent := range []bool{false, true} {
 		o := listOnly(pod("ns", "a"))
 		_, s := reflecting(t, im, o)
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		o.asked()
 		s.take()
 		if byEvent {
@@ -167,7 +169,7 @@ func protocolExpiredWatch(t *testing.T, im Implementation) {
 		} else {
 			o.behindItsBack(func() { o.put(pod("ns", "b")) })
 		}
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		requests := inWords(besides("watch-list", o.asked()))
 		if byEvent {
 			same(t, "requests", requests, `list from "102"`, `watch from "102"`)
@@ -183,12 +185,12 @@ func protocolExpiredList(t *testing.T, im Implementation) {
 	for _, err := range []error{apierrors.NewResourceExpired("too old"), gone()} {
 		o := listOnly(pod("ns", "a"))
 		_, s := reflecting(t, im, o)
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		o.asked()
 		s.take()
 		o.failLists(err)
 		o.behindItsBack(func() { o.put(pod("ns", "b")) })
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		same(t, "requests", inWords(besides("watch-list", o.asked())),
 			`watch from "101"`, `list from "101"`, `list from ""`, `watch from "102"`)
 		s.told(t, "replace [ns/a@101 ns/b@102] at 102")
@@ -210,7 +212,7 @@ func protocolStoreRead(t *testing.T, im Implementation) {
 	for _, advanced := range []bool{false, true} {
 		o := listOnly(pod("ns", "a"), pod("ns", "corrupt"))
 		_, s := reflecting(t, im, o)
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		if advanced {
 			o.put(pod("ns", "b"))
 			synctest.Wait()
@@ -220,7 +222,7 @@ func protocolStoreRead(t *testing.T, im Implementation) {
 		o.loseDelete("ns", "corrupt")
 		o.send(watch.Event{Type: watch.Error, Object: &status})
 		o.end()
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		requests := inWords(besides("watch-list", o.asked()))
 		if advanced {
 			same(t, "requests", requests, `list from "103"`, `watch from "104"`)
@@ -240,7 +242,7 @@ func protocolTooLarge(t *testing.T, im Implementation) {
 	// The server was restored: what it has now is older.
 	o.failLists(o.tooLargeLocked("9999"))
 	o.behindItsBack(func() { o.put(pod("ns", "b")) })
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	requests := inWords(besides("watch-list", o.asked()))
 	if !slices.Contains(requests, `list from ""`) {
 		t.Errorf("requests: %v", requests)
@@ -276,7 +278,7 @@ func protocolExpiredPage(t *testing.T, im Implementation) {
 	r := im.NewReflector(o, &corev1.Pod{}, s, 0)
 	r.WatchListPageSize = 2
 	running(t, r.RunWithContext)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	s.told(t, "replace [ns/p0@101 ns/p1@102 ns/p2@103 ns/p3@104 ns/p4@105] at 105")
 }
 
@@ -291,7 +293,7 @@ func protocolRetriable(t *testing.T, im Implementation) {
 		o.put(pod("ns", "a"))
 		synctest.Wait()
 		o.end()
-		pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		o.put(pod("ns", "b"))
 		s.told(t, "update ns/a@102", "add ns/b@103")
 		same(t, fmt.Sprint("requests after ", err), inWords(besides("watch-list", o.asked())),
@@ -310,7 +312,7 @@ func protocolInternalErrors(t *testing.T, im Implementation) {
 		status := apierrors.NewInternalError(errBad).Status()
 		o.send(watch.Event{Type: watch.Error, Object: &status})
 		o.end()
-		pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 	}
 	for _, r := range besides("watch-list", o.asked()) {
 		if r.verb != "watch" {
@@ -328,7 +330,7 @@ func protocolBrokenWatchList(t *testing.T, im Implementation) {
 	broken.Stop()
 	o.answerWatches(broken)
 	_, s := reflecting(t, im, o)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	s.told(t, "replace [ns/a@101 ns/b@102] at 102")
 }
 
@@ -336,7 +338,7 @@ func protocolBackoff(t *testing.T, im Implementation) {
 	o := listOnly()
 	o.failLists(slices.Repeat([]error{errBad}, 10_000)...)
 	reflecting(t, im, o)
-	pass(10 * time.Minute)
+	testclock.Elapse(10 * time.Minute)
 	// Waits of 0.8 s, doubled up to 30 s, each with a random up to twice as
 	// much. With waits of a minute alone there are at least 10 lists. If the
 	// waits began anew every two minutes, which client-go's do, each two
@@ -361,7 +363,7 @@ func protocolVeryShortWatch(t *testing.T, im Implementation) {
 		o.answerWatches(w)
 	}
 	reflecting(t, im, o)
-	pass(10 * time.Minute)
+	testclock.Elapse(10 * time.Minute)
 	if n := len(o.asked()); n < 12 || n > 120 {
 		t.Errorf("%d requests in ten minutes of watches that end at once", n)
 	}

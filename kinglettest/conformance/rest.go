@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func restRow() row {
@@ -144,7 +146,7 @@ func mutationDetector(t *testing.T, im Implementation) {
 	p.Labels = map[string]string{"written": "by mistake"}
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() { d.Run(stop); close(done) }()
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	close(stop)
 	equal(t, "Run returns", ended(done), true)
 }

@@ -11,6 +11,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // restStoreTests are the part of "the rest" that is about stores with a
@@ -33,11 +35,11 @@ func restStoreTests() []test {
 func ttlExpires(t *testing.T, im Implementation) {
 	s := im.NewTTLStore(keyOfKeyed, time.Minute)
 	must(t, s.Add(keyed{"a", 1}))
-	pass(40 * time.Second)
+	testclock.Elapse(40 * time.Second)
 	must(t, s.Add(keyed{"b", 2}))
 	must(t, s.Update(keyed{"c", 3}))
 	same(t, "after 40 s", names(s.List()), "{a 1}", "{b 2}", "{c 3}")
-	pass(30 * time.Second)
+	testclock.Elapse(30 * time.Second)
 	_, exists, err := s.GetByKey("a")
 	equal(t, "a after 70 s", fmt.Sprint(exists, err), "false <nil>")
 	item, exists, err := s.Get(keyed{"b", 9})
@@ -46,11 +48,11 @@ func ttlExpires(t *testing.T, im Implementation) {
 	same(t, "keys after 70 s", sorted(s.ListKeys()), "b", "c")
 	must(t, s.Update(keyed{"b", 4}))
 	must(t, s.Delete(keyed{"c", 0}))
-	pass(40 * time.Second)
+	testclock.Elapse(40 * time.Second)
 	same(t, "after an update", names(s.List()), "{b 4}")
 	must(t, s.Replace([]any{keyed{"d", 5}, keyed{"e", 6}}, "7"))
 	same(t, "after Replace", names(s.List()), "{d 5}", "{e 6}")
-	pass(61 * time.Second)
+	testclock.Elapse(61 * time.Second)
 	same(t, "after a minute", s.List())
 	must(t, s.Resync())
 	var keyErr kc.KeyError
@@ -64,7 +66,7 @@ func ttlExpires(t *testing.T, im Implementation) {
 
 	forever := im.NewTTLStore(keyOfKeyed, 0)
 	must(t, forever.Add(keyed{"a", 1}))
-	pass(1000 * time.Hour)
+	testclock.Elapse(1000 * time.Hour)
 	same(t, "without a time", names(forever.List()), "{a 1}")
 }
 
@@ -262,9 +264,9 @@ func mutationAdds(t *testing.T, im Implementation) {
 func mutationForgets(t *testing.T, im Implementation) {
 	m, _ := mutated(t, im, kc.MutationCacheOptions{IncludeAdds: true, TTL: time.Minute, MaxCacheSize: 2})
 	m.Mutation(pod("ns", "a", at("1"), on("n1")))
-	pass(59 * time.Second)
+	testclock.Elapse(59 * time.Second)
 	same(t, "after 59 s", names(value(m.ByIndex("node", "n1"))(t)), "ns/a@1")
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	same(t, "after 61 s", value(m.ByIndex("node", "n1"))(t))
 	gives(t, m, "ns/a", "nothing")
 	for i, name := range []string{"x", "y", "z"} {
@@ -276,9 +278,9 @@ func mutationForgets(t *testing.T, im Implementation) {
 
 	long, _ := mutated(t, im, kc.MutationCacheOptions{IncludeAdds: true})
 	long.Mutation(pod("ns", "a", at("1"), on("n1")))
-	pass(4 * time.Minute)
+	testclock.Elapse(4 * time.Minute)
 	same(t, "after four minutes", names(value(long.ByIndex("node", "n1"))(t)), "ns/a@1")
-	pass(2 * time.Minute)
+	testclock.Elapse(2 * time.Minute)
 	gives(t, long, "ns/a", "nothing")
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // waitTests are the part of the row "the rest" that is about waits.
@@ -40,7 +42,7 @@ func waitForCacheSync(t *testing.T, im Implementation) {
 	} {
 		stop, done := make(chan struct{}), make(chan bool, 1)
 		go func() { done <- wait(stop) }()
-		pass(time.Hour)
+		testclock.Elapse(time.Hour)
 		equal(t, "waits that returned", len(done), 0)
 		close(stop)
 		equal(t, "waiting for what never syncs", <-done, false)
@@ -110,7 +112,7 @@ func waitInsideOfAWait(t *testing.T, im Implementation) {
 			go func() {
 				done <- outer(stop, func() bool { return inner(stop, func() bool { return inner(stop, no) }) })
 			}()
-			pass(time.Minute)
+			testclock.Elapse(time.Minute)
 			close(stop)
 			synctest.Wait()
 			if len(done) == 0 {
@@ -138,7 +140,7 @@ func waitAsks(t *testing.T, im Implementation) {
 	go func() {
 		done <- im.WaitForCacheSync(stop, count(&first, true), count(&second, false), count(&third, true))
 	}()
-	pass(time.Minute + time.Millisecond)
+	testclock.Elapse(time.Minute + time.Millisecond)
 	if first < 500 || first != second || third != 0 {
 		t.Errorf("in a minute the functions are called %d, %d and %d times", first, second, third)
 	}
@@ -161,7 +163,7 @@ func waitReports(t *testing.T, im Implementation) {
 	told("Waiting for=things")
 	close(soon.done)
 	told("Done waiting for=things instance=soon")
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	close(late.done)
 	told("Done waiting for=things instance=late")
 	cancel(errBad)

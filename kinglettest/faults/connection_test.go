@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -16,9 +17,9 @@ func TestARefusedConnectionIsTriedAgainWithBackoff(t *testing.T) {
 	each(t, setup{script: apiserver.Script{
 		{Times: 2, Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
-		r.pass(500 * time.Millisecond)
+		testclock.Elapse(500 * time.Millisecond)
 		r.status(reflector.BackingOff, something)
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list!", "watch-list!", "watch-list")
 		r.apart(reqs, 0, 800*time.Millisecond)
@@ -35,10 +36,10 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 			r.put("o0", "2")
 			r.remove("o1")
 		})
-		r.pass(10 * time.Second)
+		testclock.Elapse(10 * time.Second)
 		r.shows("o0=1", "o1=1", "o2=1")
 		// 0.8, 1.6 … 25.6 s, and up to twice as much: 101 s.
-		r.pass(3 * time.Minute)
+		testclock.Elapse(3 * time.Minute)
 		// The seventh is answered, and if that is a probe, the watch follows.
 		reqs := r.tookAll()
 		for i, q := range reqs {
@@ -57,10 +58,10 @@ func TestAListThatIsResetInItsMiddleIsThrownAwayAndAskedForAgain(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{CutAfter: 200}},
 	}}, func(r *rig) {
-		r.pass(500 * time.Millisecond)
+		testclock.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.reported("tells of the end that came too early", something)
 		reqs := r.took()
 		lists := 0
@@ -80,10 +81,10 @@ func TestInitialEventsThatAreResetInTheirMiddleAreNotPublished(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 300}},
 	}}, func(r *rig) {
-		r.pass(500 * time.Millisecond)
+		testclock.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.asked("watch-list!", "watch-list")
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
@@ -93,12 +94,12 @@ func TestAWatchThatIsResetIsGoneOnWithFromItsLastEventWithoutAList(t *testing.T)
 	each(t, setup{json: true}, func(r *rig) {
 		r.synced()
 		at := r.put("o0", "2")
-		r.pass(time.Second)
+		testclock.Elapse(time.Second)
 		r.disconnect(func() {
 			r.put("o0", "3")
 			r.remove("o1")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.asked("watch " + at)
 		r.heard("update o0=2", "update o0=3", "delete o1")
 	})
@@ -112,7 +113,7 @@ func TestAnEventThatIsTruncatedIsNotTakenInAndComesAgain(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.asked("watch "+at+"!", "watch "+at)
 		r.heard("update o0=2")
 	})
@@ -124,9 +125,9 @@ func TestAHalfOpenConnectionUnderInitialEventsIsLeftForAPagedList(t *testing.T) 
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{StallAfter: 300}},
 	}}, func(r *rig) {
-		r.pass(9 * time.Second)
+		testclock.Elapse(9 * time.Second)
 		r.shows()
-		r.pass(2 * time.Second)
+		testclock.Elapse(2 * time.Second)
 		r.asked("watch-list!", "list 0", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
@@ -137,7 +138,7 @@ func TestAHalfOpenConnectionUnderAListIsLeftAfterTenMinutes(t *testing.T) {
 	each(t, setup{server: paged, script: apiserver.Script{
 		{Match: apiserver.On("list"), Fault: apiserver.Fault{StallAfter: 200}},
 	}}, func(r *rig) {
-		r.pass(11 * time.Minute)
+		testclock.Elapse(11 * time.Minute)
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
@@ -153,9 +154,9 @@ func TestAHalfOpenConnectionUnderAResumedWatchIsLeftAfterTwoMinutes(t *testing.T
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.shows("o0=1", "o1=1", "o2=1")
-		r.pass(10 * time.Minute)
+		testclock.Elapse(10 * time.Minute)
 		reqs := r.took()
 		r.sequence(reqs[:min(2, len(reqs))], "watch "+at+"!", "watch "+at)
 		r.apart(reqs, 0, 2*time.Minute)
@@ -167,12 +168,12 @@ func TestBytesThatTrickleAreAllTakenInWithOneRequest(t *testing.T) {
 	slow := apiserver.Fault{Trickle: 1, TrickleEvery: 20 * time.Millisecond}
 	each(t, setup{json: true, script: apiserver.Script{{Times: -1, Fault: slow}}}, func(r *rig) {
 		// Some 400 bytes an object in JSON: 8 seconds each.
-		r.pass(2 * time.Minute)
+		testclock.Elapse(2 * time.Minute)
 		r.asked("watch-list!")
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.put("o0", "2")
 		r.remove("o1")
-		r.pass(2 * time.Minute)
+		testclock.Elapse(2 * time.Minute)
 		r.asked()
 		r.heard("update o0=2", "delete o1")
 	})
@@ -183,7 +184,7 @@ func TestAListThatTricklesIsTakenInWithOneRequest(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{
 		{Match: apiserver.On("list"), Times: -1, Fault: slow},
 	}}, func(r *rig) {
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.asked("watch-list", "list 0!", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})

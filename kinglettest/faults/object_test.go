@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -34,20 +35,20 @@ func (r *rig) quarantined(stale bool) {
 
 func TestOneObjectOfAListThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *testing.T) {
 	each(t, setup{server: paged, json: true, script: apiserver.Script{{Match: apiserver.On("list"), Times: -1, Fault: damaged}}}, func(r *rig) {
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		r.heard("add o0=1", "add o2=1")
 		r.quarantined(false)
 		r.asked("watch-list", "list 0!", "watch "+r.version())
 		r.put("o1", "2")
-		r.pass(time.Second)
+		testclock.Elapse(time.Second)
 		r.heard("add o1=2")
 	})
 }
 
 func TestOneInitialEventThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{{Match: apiserver.On("watch-list"), Times: -1, Fault: damaged}}}, func(r *rig) {
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		r.heard("add o0=1", "add o2=1")
 		r.quarantined(false)
@@ -56,7 +57,7 @@ func TestOneInitialEventThatDoesNotDecodeIsQuarantinedAndTheOthersAreThere(t *te
 		r.disconnect(func() {
 			r.put("o1", "2")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.heard("add o1=2")
 	})
 }
@@ -70,7 +71,7 @@ func TestAnEventThatDoesNotDecodeLeavesTheLastGoodVersionAndTheStreamGoesOn(t *t
 			r.put("o1", "2")
 			r.put("o2", "2")
 		})
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.shows("o0=1", "o1=1", "o2=2")
 		r.heard("update o2=2")
 		r.quarantined(true)
@@ -80,7 +81,7 @@ func TestAnEventThatDoesNotDecodeLeavesTheLastGoodVersionAndTheStreamGoesOn(t *t
 		r.disconnect(func() {
 			r.put("o1", "3")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.heard("update o1=3")
 	})
 }
@@ -92,7 +93,7 @@ func TestADeleteWhoseObjectDoesNotDecodeIsADelete(t *testing.T) {
 		r.disconnect(func() {
 			r.remove("o1")
 		})
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.shows("o0=1", "o2=1")
 		if got := r.told.take(); len(got) != 1 || got[0] != "delete o1" && got[0] != "delete o1 unseen" {
 			r.errorf("was told %q", got)

@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -24,7 +25,7 @@ func (r *rig) restorable() (backup int64) {
 	r.put("o0", "2")
 	r.put("o3", "1")
 	r.remove("o1")
-	r.pass(time.Second)
+	testclock.Elapse(time.Second)
 	r.heard("update o0=2", "add o3=1", "delete o1")
 	r.took()
 	return backup
@@ -57,7 +58,7 @@ func TestARestoredServerIsFollowedWhenItsConnectionsBroke(t *testing.T) {
 					r.put("o4", "1")
 				})
 				// Two minutes of silence, and four lists with waits between them.
-				r.pass(2*time.Minute + 15*time.Second)
+				testclock.Elapse(2*time.Minute + 15*time.Second)
 				r.followed()
 			})
 		})
@@ -72,10 +73,10 @@ func TestARestoredServerIsFollowedAtOnceWhereItWasAwayForTwoMinutes(t *testing.T
 			r.restore(backup)
 			r.put("o4", "1")
 		})
-		r.pass(3 * time.Minute)
+		testclock.Elapse(3 * time.Minute)
 		r.arm(nil)
 		// The next request is half a minute to a minute away, and no watch.
-		r.pass(time.Minute + 15*time.Second)
+		testclock.Elapse(time.Minute + 15*time.Second)
 		r.followed()
 	})
 }
@@ -88,7 +89,7 @@ func TestARestoredServerIsFollowedWhereTheConnectionHeld(t *testing.T) {
 		r.restore(backup)
 		r.put("o4", "1")
 		// The watch's timeout, and what is above.
-		r.pass(10*time.Minute + 45*time.Second)
+		testclock.Elapse(10*time.Minute + 45*time.Second)
 		r.followed()
 	})
 }
@@ -101,9 +102,8 @@ func TestAServerRestoredToTheVersionOfTheListIsFollowedThoughNobodyWrites(t *tes
 			each(t, setup{server: opts}, func(r *rig) {
 				backup := r.restorable() // nothing is written between the list and the backup
 				r.disconnect(func() { r.restore(backup) })
-				// As above, and what a client takes to give up on a version that is too
-				// large, which a server waits 3 s for, ten times.
-				r.pass(3*time.Minute + 15*time.Second)
+				// As above, and the 3 s that a server waits for a version that is too large.
+				testclock.Elapse(2*time.Minute + 20*time.Second)
 				r.shows("o0=1", "o1=1", "o2=1")
 			})
 		})
@@ -114,12 +114,12 @@ func TestAServerRestoredToTheVersionOfTheListIsFollowedThoughNobodyWrites(t *tes
 func TestARestoredServerIsFollowedByAnInformerThatWasIdleForDays(t *testing.T) {
 	each(t, setup{}, func(r *rig) {
 		backup := r.restorable()
-		r.pass(48 * time.Hour)
+		testclock.Elapse(48 * time.Hour)
 		r.disconnect(func() {
 			r.restore(backup)
 			r.put("o4", "1")
 		})
-		r.pass(2*time.Minute + 15*time.Second)
+		testclock.Elapse(2*time.Minute + 15*time.Second)
 		r.followed()
 	})
 }
@@ -134,7 +134,7 @@ func TestAnIdleInformerAsksForTheServersVersionOnceAWatchAndNeverIfThereAreBookm
 					if writes {
 						r.storage.Skip(1) // and the next bookmark says so
 					}
-					r.pass(time.Minute)
+					testclock.Elapse(time.Minute)
 				}
 				probes, watches := 0, 0
 				for _, q := range r.tookAll() {
@@ -168,14 +168,15 @@ func TestAServerThatAnswersAProbeLateIsNotTakenForARestoredOne(t *testing.T) {
 		r.arm(apiserver.Script{{
 			Match: func(q *apiserver.Request) bool { return name(q) == "probe" }, Times: 1, Fault: apiserver.Fault{Behind: 3},
 		}})
-		r.pass(15 * time.Minute)
+		testclock.Elapse(15 * time.Minute)
 		r.shows("o0=2", "o2=1", "o3=1")
 		r.heard()
 		r.arm(nil)
 	})
 }
 
-// Where lists are refused, a watch is as good as it gets.
+// Where lists are refused, a watch is as good as it gets, and soon: nobody below
+// the reflector tries a probe again.
 func TestARefusedProbeKeepsNoWatchFromBeingResumed(t *testing.T) {
 	for what, answer := range map[string]error{
 		"forbidden":   apierrors.NewForbidden(apiserver.ConfigMaps.GroupResource(), "", nil),
@@ -188,9 +189,23 @@ func TestARefusedProbeKeepsNoWatchFromBeingResumed(t *testing.T) {
 				r.arm(apiserver.Script{{
 					Match: func(q *apiserver.Request) bool { return name(q) == "probe" }, Times: -1, Fault: apiserver.Fault{Answer: answer},
 				}})
-				r.pass(time.Hour)
+				testclock.Elapse(time.Hour)
+				probes, since := 0, time.Now()
+				for _, q := range r.tookAll() {
+					if q.what != "probe" {
+						probes = 0
+						continue
+					}
+					if probes++; probes == 1 {
+						since = q.at
+					}
+					if late := q.at.Sub(since); probes > 3 || late > 8*time.Second {
+						r.errorf("probe %d came %v after the first", probes, late)
+						break
+					}
+				}
 				r.put("o0", "2")
-				r.pass(10 * time.Second)
+				testclock.Elapse(10 * time.Second)
 				r.heard("update o0=2")
 				r.arm(nil)
 			})

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -113,7 +114,7 @@ func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
 	go func() { defer close(ended); r.inf.Run(ctx) }()
 	body(r)
 	r.arm(nil)
-	r.pass(30 * time.Minute)
+	testclock.Elapse(30 * time.Minute)
 	r.settled()
 	stop()
 	<-ended
@@ -270,16 +271,10 @@ func (r *rig) errorf(format string, args ...any) {
 	r.t.Errorf(format, args...)
 }
 
-// pass lets time pass in the bubble.
-func (r *rig) pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
-
 // synced lets the informer sync, and forgets what it asked and was told.
 func (r *rig) synced() {
 	r.t.Helper()
-	r.pass(time.Second)
+	testclock.Elapse(time.Second)
 	if !r.inf.HasSynced() {
 		r.t.Fatal("has not synced")
 	}

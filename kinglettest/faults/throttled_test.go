@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -35,7 +36,7 @@ func TestA429OnListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
 	each(t, setup{server: paged, script: apiserver.Script{
 		{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: throttled()}},
 	}}, func(r *rig) {
-		r.pass(2 * time.Minute)
+		testclock.Elapse(2 * time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list", "list 0!", "list 0!", "list 0!", "list 0", "watch "+r.version())
 		for i := 1; i <= 3; i++ {
@@ -49,7 +50,7 @@ func TestA429OnWatchListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{Answer: throttled()}},
 	}}, func(r *rig) {
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch-list!", "watch-list")
 		r.apart(reqs, 0, retryAfter)
@@ -64,7 +65,7 @@ func TestA429OnWatchIsAskedAgainFromTheSameVersionAfterRetryAfter(t *testing.T) 
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		reqs := r.took()
 		r.sequence(reqs, "watch "+at+"!", "watch "+at+"!", "watch "+at)
 		r.apart(reqs, 0, retryAfter)
@@ -88,9 +89,9 @@ func TestServerErrorsOnListAreRetriedWithBackoffAndShown(t *testing.T) {
 			each(t, setup{server: paged, script: apiserver.Script{
 				{Match: apiserver.On("list"), Times: 3, Fault: apiserver.Fault{Answer: c.answer}},
 			}}, func(r *rig) {
-				r.pass(500 * time.Millisecond)
+				testclock.Elapse(500 * time.Millisecond)
 				r.status(reflector.BackingOff, c.is)
-				r.pass(time.Minute)
+				testclock.Elapse(time.Minute)
 				reqs := r.took()
 				lists := reqs[1:]
 				for i, least := range []time.Duration{800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond} {
@@ -118,7 +119,7 @@ func TestServerErrorsOnWatchLeadToTheSameWatchAgainAndToNoList(t *testing.T) {
 					r.remove("o1")
 				})
 				r.shows("o0=1", "o1=1", "o2=1")
-				r.pass(5 * time.Minute)
+				testclock.Elapse(5 * time.Minute)
 				r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at)
 				r.heard("update o0=2", "delete o1")
 			})

@@ -11,6 +11,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -29,7 +30,7 @@ func TestAWatchThatClosesAtOnceAgainAndAgainIsBackedOffFromAndNeverListed(t *tes
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		r.pass(5 * time.Minute)
+		testclock.Elapse(5 * time.Minute)
 		reqs := r.took()
 		for _, q := range reqs {
 			if q.what != "watch "+at || !q.fault {
@@ -44,7 +45,7 @@ func TestAWatchThatClosesAtOnceAgainAndAgainIsBackedOffFromAndNeverListed(t *tes
 		r.reported("says that the watch was short", short)
 		r.shows("o0=1", "o1=1", "o2=1")
 		r.arm(nil)
-		r.pass(2 * time.Minute)
+		testclock.Elapse(2 * time.Minute)
 		r.asked("watch " + at)
 		r.heard("update o0=2")
 	})
@@ -61,7 +62,7 @@ func TestAWatchThatEndsInGoodOrderIsGoneOnWithAtOnceFromItsLastEvent(t *testing.
 			second = r.put("o0", "3")
 			r.remove("o1")
 		})
-		r.pass(2 * time.Second)
+		testclock.Elapse(2 * time.Second)
 		r.asked("watch "+at+"!", "watch "+second)
 		r.heard("update o0=2", "update o0=3", "delete o1")
 	})
@@ -71,13 +72,13 @@ func TestABookmarkThatNeverComesIsWaitedForTenSecondsAndThenListed(t *testing.T)
 	each(t, setup{script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}},
 	}}, func(r *rig) {
-		r.pass(9 * time.Second)
+		testclock.Elapse(9 * time.Second)
 		r.heard()
-		r.pass(2 * time.Second)
+		testclock.Elapse(2 * time.Second)
 		r.asked("watch-list!", "list 0", "watch "+r.version())
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 		r.put("o0", "2")
-		r.pass(time.Second)
+		testclock.Elapse(time.Second)
 		r.heard("update o0=2")
 		r.reported("says that it stands still", func(err error) bool { return errors.Is(err, reflector.ErrStalled) })
 	})
@@ -89,14 +90,14 @@ func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
 		at := r.version()
 		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{NoBookmarks: true}}})
 		r.server.Disconnect()
-		r.pass(12 * time.Minute)
+		testclock.Elapse(12 * time.Minute)
 		for _, q := range r.took() {
 			if q.what != "watch "+at {
 				r.errorf("asked for %s", q.what)
 			}
 		}
 		r.put("o0", "2")
-		r.pass(time.Second)
+		testclock.Elapse(time.Second)
 		r.heard("update o0=2")
 	})
 }
@@ -106,12 +107,12 @@ func TestAWatchWithoutBookmarksIsAsGoodAsAny(t *testing.T) {
 func TestEventsThatComeTwiceAreNoSecondAddOrDeleteAndNoStepBack(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{{Times: -1, Fault: apiserver.Fault{Duplicate: true}}}}, func(r *rig) {
 		r.told.repeats()
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.put("o0", "2")
 		r.put("o0", "3")
 		r.remove("o1")
 		r.put("o1", "again")
-		r.pass(5 * time.Second)
+		testclock.Elapse(5 * time.Second)
 		r.shows("o0=3", "o1=again", "o2=1")
 		r.asked("watch-list!")
 		lines := slices.DeleteFunc(r.told.take(), func(line string) bool { return strings.HasPrefix(line, "update") })
@@ -132,7 +133,7 @@ func TestAWatchThatEndsWithAnErrorStatusIsGoneOnWithFromItsLastEvent(t *testing.
 			first = r.put("o0", "2")
 			r.put("o0", "3")
 		})
-		r.pass(time.Minute)
+		testclock.Elapse(time.Minute)
 		r.asked("watch "+at+"!", "watch "+first)
 		r.heard("update o0=2", "update o0=3")
 	})
@@ -146,7 +147,7 @@ func TestAnErrorStatusAtOneVersionAgainAndAgainEndsInOneRelist(t *testing.T) {
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
-		r.pass(2 * time.Minute)
+		testclock.Elapse(2 * time.Minute)
 		r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch-list")
 		r.heard("update o0=2")
 		r.reported("is the server's", apierrors.IsInternalError)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -143,7 +144,7 @@ func (tr ownTrial) run(t *testing.T) (wrong []string) {
 		w.restore(ctx)
 		w.round(2, tr.writes/2, false)
 		// The last bookmark may be a minute away, and 5 s late.
-		time.Sleep(2*time.Minute + ownLag)
+		testclock.Pass(2*time.Minute + ownLag)
 		w.settled()
 		stop()
 		running.Wait()
@@ -160,7 +161,7 @@ func (w *ownWorld) round(n uint64, writes int, faults bool) {
 		rnd := rand.New(rand.NewPCG(w.seed, n<<8|uint64(i)))
 		workers.Go(func() {
 			for range writes / ownWorkers {
-				time.Sleep(time.Duration(rnd.Int64N(int64(300 * time.Millisecond))))
+				testclock.Pass(time.Duration(rnd.Int64N(int64(300 * time.Millisecond))))
 				w.write(rnd)
 			}
 		})
@@ -219,7 +220,7 @@ func (w *ownWorld) write(rnd *rand.Rand) {
 	}
 	late := time.Duration(rnd.Int64N(int64(2 * ownLag)))
 	w.late.Go(func() {
-		time.Sleep(late)
+		testclock.Pass(late)
 		w.tell(ch)
 	})
 }
@@ -307,7 +308,7 @@ func (w *ownWorld) addHandlers() {
 				w.changed(&changes[i], opts.EveryVersion)
 			}
 			if !opts.EveryVersion {
-				time.Sleep(2 * time.Second) // so that changes fold
+				testclock.Pass(2 * time.Second) // so that changes fold
 			}
 		}), opts)
 		if err != nil || reg == nil {

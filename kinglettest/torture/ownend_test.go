@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -28,7 +29,7 @@ func (w *ownWorld) restore(ctx context.Context) {
 	}
 	w.late.Wait()
 	// The informer has to come to what will be lost, to notice it.
-	time.Sleep(2 * ownLag)
+	testclock.Pass(2 * ownLag)
 	var last []*ownWrite
 	for range 5 {
 		if ch := w.truth.write(w.storage, "last", func() (runtime.Object, bool) {
@@ -59,7 +60,7 @@ func (w *ownWorld) restore(ctx context.Context) {
 	w.server.Disconnect()
 	// The informer learns of it within 2 minutes and 15 seconds, as package
 	// reflector has it. Until then it takes answers of before for news.
-	time.Sleep(time.Minute)
+	testclock.Pass(time.Minute)
 	for _, ch := range last {
 		w.tell(ch)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // Recorder is a handler that writes down what it is told, and what the store
@@ -153,7 +155,7 @@ func (r *Recorder) sleep(nap time.Duration) {
 	case nap == stalled:
 		<-r.world.released
 	case nap > 0:
-		time.Sleep(nap)
+		testclock.Pass(nap)
 	}
 }
 

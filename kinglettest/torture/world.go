@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -150,17 +151,17 @@ func (w *world) run(ctx context.Context) error {
 	if w.plan.Restarts {
 		// Only an event can tell of a restart. It is sent once all who back off
 		// have come back, and is followed by a list when the watch ends.
-		time.Sleep(3 * time.Minute)
+		testclock.Pass(3 * time.Minute)
 		w.write(w.random(-2), 3)
 	}
-	time.Sleep(settle)
+	testclock.Pass(settle)
 	// What only shows a while after: a last round of writes, delivered live.
 	rnd := w.random(-1)
 	for range 5 {
 		w.write(rnd, 1)
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 	}
-	time.Sleep(time.Minute)
+	testclock.Pass(time.Minute)
 	w.look()
 	w.atRest()
 	return nil
@@ -185,7 +186,7 @@ func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 		}
 		h.mu.Unlock()
 	}
-	time.Sleep(time.Minute)
+	testclock.Pass(time.Minute)
 	synctest.Wait()
 	for _, h := range w.handlers {
 		h.mu.Lock()
@@ -199,7 +200,7 @@ func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 // perform makes the steps.
 func (w *world) perform() error {
 	for i, s := range w.plan.Steps {
-		time.Sleep(s.After)
+		testclock.Pass(s.After)
 		if w.Steps != nil && !w.Steps[i+1] {
 			continue
 		}

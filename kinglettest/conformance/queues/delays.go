@@ -12,6 +12,8 @@ import (
 
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func delaysRow() row {
@@ -41,11 +43,11 @@ func delaysRow() row {
 func delaysSimple(t *testing.T, im Implementation) {
 	q := im.NewTypedDelayingQueue()
 	q.AddAfter("a", 50*time.Millisecond)
-	pass(50*time.Millisecond - 1)
+	testclock.Elapse(50*time.Millisecond - 1)
 	equal(t, "length", q.Len(), 0)
-	pass(1)
+	testclock.Elapse(1)
 	same(t, "items", drained(t, q), "a")
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	equal(t, "length", q.Len(), 0)
 	q.ShutDown()
 }
@@ -60,7 +62,7 @@ func delaysConstructors(t *testing.T, im Implementation) {
 		"NewNamedDelayingQueue":           im.NewNamedDelayingQueue("delaysConstructors/named"),
 	} {
 		q.AddAfter("a", time.Second)
-		pass(time.Second)
+		testclock.Elapse(time.Second)
 		clock.Step(time.Second)
 		synctest.Wait()
 		same(t, name, drained(t, q), any("a"))
@@ -71,7 +73,7 @@ func delaysConstructors(t *testing.T, im Implementation) {
 		"TypedNewDelayingQueue":           im.TypedNewDelayingQueue(),
 	} {
 		q.AddAfter("a", time.Second)
-		pass(time.Second)
+		testclock.Elapse(time.Second)
 		same(t, name, drained(t, q), "a")
 		q.ShutDown()
 	}
@@ -83,11 +85,11 @@ func delaysEarlier(t *testing.T, im Implementation) {
 	q.AddAfter("a", 3*time.Second)
 	q.AddAfter("b", 3*time.Second)
 	q.AddAfter("b", time.Second)
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "after 1 s", drained(t, q), "b")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "after 2 s", drained(t, q), "a")
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	equal(t, "length", q.Len(), 0)
 	q.ShutDown()
 }
@@ -107,7 +109,7 @@ func delaysSurvive(t *testing.T, im Implementation) {
 	same(t, "at once", drained(t, q), "a")
 	q.AddAfter("a", 0)
 	same(t, "at once", drained(t, q), "a")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "after the delay", drained(t, q), "a")
 	q.ShutDown()
 }
@@ -117,7 +119,7 @@ func delaysOrder(t *testing.T, im Implementation) {
 	for _, item := range strings.Split("3142605", "") {
 		q.AddAfter(item, time.Second+time.Duration(item[0]-'0'))
 	}
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	same(t, "items", drained(t, q), "0", "1", "2", "3", "4", "5", "6")
 	q.ShutDown()
 }
@@ -127,7 +129,7 @@ func delaysDirty(t *testing.T, im Implementation) {
 	q.Add("a")
 	next(t, q)
 	q.AddAfter("a", time.Second)
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	equal(t, "length", q.Len(), 0)
 	q.Done("a")
 	same(t, "items", drained(t, q), "a")
@@ -141,7 +143,7 @@ func delaysShutdown(t *testing.T, im Implementation) {
 	q.ShutDown()
 	q.AddAfter("c", time.Second)
 	q.AddAfter("d", 0)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	same(t, "items", drained(t, q), "b")
 	over(t, q)
 	q.ShutDown()
@@ -156,7 +158,7 @@ func delaysDrain(t *testing.T, im Implementation) {
 	equal(t, "returned", returned(), false)
 	q.Done("b")
 	equal(t, "returned", returned(), true)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	over(t, q)
 }
 
@@ -170,7 +172,7 @@ func delaysFakeClock(t *testing.T, im Implementation) {
 	}
 	q.AddAfter("a", time.Second)
 	q.AddAfter("b", 50*time.Millisecond)
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	equal(t, "length before the clock moves", q.Len(), 0)
 	step(60 * time.Millisecond)
 	same(t, "items", drained(t, q), "b")
@@ -205,12 +207,12 @@ func delaysLongest(t *testing.T, im Implementation) {
 	q := im.NewTypedDelayingQueue()
 	q.AddAfter("never", 1<<63-1)
 	q.AddAfter("b", time.Second)
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "items", drained(t, q), "b")
 	q.AddAfter("never", 2*time.Second)
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	equal(t, "length", q.Len(), 0)
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "items", drained(t, q), "never")
 	q.ShutDown()
 }
@@ -222,7 +224,7 @@ func delaysOwnQueue(t *testing.T, im Implementation) {
 	q.AddAfter("b", 2*time.Second)
 	q.Add("c")
 	equal(t, "length below", below.Len(), 1)
-	pass(2 * time.Second)
+	testclock.Elapse(2 * time.Second)
 	same(t, "items", drained(t, q), "b", "a", "c")
 	q.ShutDown()
 	equal(t, "shutting down below", below.ShuttingDown(), true)
@@ -252,7 +254,7 @@ func delaysEqualModel(t *testing.T, im Implementation) {
 				q.Done(item)
 				m.done(item)
 			default:
-				pass(time.Duration(r.IntN(300)) * time.Millisecond)
+				testclock.Elapse(time.Duration(r.IntN(300)) * time.Millisecond)
 				m.until(time.Now())
 			}
 			if got, want := q.Len(), len(m.queued); got != want {

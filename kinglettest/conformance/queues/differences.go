@@ -10,6 +10,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/internal/suite"
 )
 
@@ -178,7 +179,7 @@ func addAfterBlocks(t *testing.T, im Implementation) string {
 	below := still{im.NewTyped(), make(chan struct{})}
 	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Queue: below})
 	q.AddAfter("first", time.Millisecond)
-	pass(time.Millisecond)
+	testclock.Elapse(time.Millisecond)
 	returned := going(func() {
 		for i := range 2000 {
 			q.AddAfter(fmt.Sprint(i), time.Hour)
@@ -200,7 +201,7 @@ func failuresKept(_ *testing.T, im Implementation) string {
 	fastSlow := im.NewTypedItemFastSlowRateLimiter(time.Millisecond, time.Second, 3)
 	exponential.When("a")
 	fastSlow.When("a")
-	pass(20_000 * time.Second)
+	testclock.Elapse(20_000 * time.Second)
 	return fmt.Sprintf("exponential %d, fast and slow %d", exponential.NumRequeues("a"), fastSlow.NumRequeues("a"))
 }
 

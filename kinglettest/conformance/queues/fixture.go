@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	kw "k8s.io/client-go/util/workqueue"
 )
@@ -56,12 +55,6 @@ func over[T comparable](t *testing.T, q kw.TypedInterface[T]) {
 	if item, shutdown := q.Get(); !shutdown {
 		t.Errorf("got %v of a queue that should be shut down and empty", item)
 	}
-}
-
-// pass lets time go by in a bubble, and everything settle.
-func pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
 }
 
 // going runs f in a goroutine of a bubble and returns whether it has returned.

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/time/rate"
 	kw "k8s.io/client-go/util/workqueue"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func limitersRow() row {
@@ -132,7 +134,7 @@ func limitersBucket(t *testing.T, im Implementation) {
 	equal(t, "requeues", l.NumRequeues("a"), 0)
 	l.Forget("a")
 	same(t, "a", whens(l, "a", 1), 500e6)
-	pass(time.Minute)
+	testclock.Elapse(time.Minute)
 	same(t, "a", whens(l, "a", 4), 0, 0, 0, 100e6)
 }
 
@@ -148,11 +150,11 @@ func limitersController(t *testing.T, im Implementation) {
 			equal(t, "one of the others", l.When(fmt.Sprint("b", i)).Round(time.Microsecond), time.Duration(i+1)*100*time.Millisecond)
 		}
 		equal(t, "requeues", l.NumRequeues("7"), 1)
-		pass(time.Hour)
+		testclock.Elapse(time.Hour)
 		same(t, "an item that failed before", whens(l, "b7", 3), 10e6, 20e6, 40e6)
 		l.Forget("b7")
 		same(t, "an item that was forgotten", whens(l, "b7", 2), 5e6, 10e6)
-		pass(time.Hour)
+		testclock.Elapse(time.Hour)
 		list := whens(l, "b7", 30)
 		equal(t, "the longest", list[len(list)-1], 1000*time.Second)
 	}

@@ -10,6 +10,8 @@ import (
 
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func metricsRow() row {
@@ -76,24 +78,24 @@ func metricsLines(t *testing.T, im Implementation) {
 	expect("an add", "adds +1", "depth +1")
 	q.Add("a")
 	expect("a second add")
-	pass(250 * time.Millisecond)
+	testclock.Elapse(250 * time.Millisecond)
 	next(t, q)
 	expect("get", "depth -1", "latency 0.25")
 	q.Add("a")
 	expect("an add while it is processed", "adds +1", "depth +1")
 	q.Add("a")
 	expect("another")
-	pass(500 * time.Millisecond)
+	testclock.Elapse(500 * time.Millisecond)
 	q.Done("a")
 	expect("done", "work 0.5")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	next(t, q)
 	expect("get of what was added while it was processed", "depth -1", "latency 1.5")
 	q.ShutDown()
 	q.Add("a")
 	q.Add("b")
 	expect("adds after the shutdown")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	q.Done("a")
 	expect("done after the shutdown", "work 1")
 	q.Done("a")
@@ -128,7 +130,7 @@ func metricsEqualModel(t *testing.T, im Implementation) {
 			want = []string{fmt.Sprint("work ", time.Since(begun[item]).Seconds())}
 		default:
 			// Multiples of 2^-3 s, so that sums are the same in any order.
-			pass(time.Duration(1+rnd.IntN(16)) * 125 * time.Millisecond)
+			testclock.Elapse(time.Duration(1+rnd.IntN(16)) * 125 * time.Millisecond)
 			if time.Now().UnixNano()%int64(500*time.Millisecond) != 0 {
 				continue
 			}
@@ -162,18 +164,18 @@ func metricsUnfinished(t *testing.T, im Implementation) {
 		equal(t, what+": longest running", l, longest)
 		equal(t, what+": times set", n, sets)
 	}
-	pass(499 * time.Millisecond)
+	testclock.Elapse(499 * time.Millisecond)
 	expect("before half a second", 0, 0, 0)
-	pass(time.Millisecond)
+	testclock.Elapse(time.Millisecond)
 	expect("after half a second", 0.5, 0.5, 2)
 	next(t, q)
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	expect("after 1.5 s", 2.5, 1.5, 6)
 	q.Done("a")
-	pass(500 * time.Millisecond)
+	testclock.Elapse(500 * time.Millisecond)
 	expect("after one is done", 1.5, 1.5, 8)
 	q.Done("b")
-	pass(500 * time.Millisecond)
+	testclock.Elapse(500 * time.Millisecond)
 	expect("after both are done", 0, 0, 10)
 	q.ShutDown()
 }
@@ -183,9 +185,9 @@ func metricsShutdown(t *testing.T, im Implementation) {
 	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Name: "q", MetricsProvider: r})
 	q.Add("a")
 	next(t, q)
-	pass(500 * time.Millisecond)
+	testclock.Elapse(500 * time.Millisecond)
 	q.ShutDown()
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	unfinished, longest, sets := r.gauges()
 	equal(t, "unfinished work", unfinished, 0.5)
 	equal(t, "longest running", longest, 0.5)
@@ -202,7 +204,7 @@ func metricsRetries(t *testing.T, im Implementation) {
 	same(t, "no delay", r.take(), "retries +1", "adds +1", "depth +1")
 	q.AddRateLimited("c")
 	same(t, "a rate limit", r.take(), "retries +1")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "a second later", r.take(), "adds +1", "depth +1", "adds +1", "depth +1")
 	q.ShutDown()
 	q.AddAfter("d", time.Second)
@@ -217,7 +219,7 @@ func metricsClock(t *testing.T, im Implementation) {
 	q.Add("a")
 	clock.Step(250 * time.Millisecond)
 	next(t, q)
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	clock.Step(250 * time.Millisecond)
 	synctest.Wait()
 	unfinished, longest, _ := r.gauges()

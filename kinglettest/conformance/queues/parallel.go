@@ -10,6 +10,8 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func parallelRow() row {
@@ -49,7 +51,7 @@ func parallelWorkers(t *testing.T, im Implementation) {
 			n := now.Add(1)
 			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 			}
-			time.Sleep(time.Second)
+			testclock.Pass(time.Second)
 			now.Add(-1)
 		}, c.chunk)
 		equal(t, fmt.Sprintf("%+v at a time", c), most.Load(), int32(c.atOnce))
@@ -64,14 +66,14 @@ func parallelCancelled(t *testing.T, im Implementation) {
 		returned := going(func() {
 			im.ParallelizeUntil(ctx, 2, 100, func(int) {
 				n.Add(1)
-				time.Sleep(time.Second)
+				testclock.Pass(time.Second)
 			}, chunk)
 		})
-		pass(2500 * time.Millisecond)
+		testclock.Elapse(2500 * time.Millisecond)
 		equal(t, "pieces", n.Load(), 6)
 		cancel()
 		equal(t, "returned while pieces are being done", returned(), false)
-		pass(time.Second)
+		testclock.Elapse(time.Second)
 		equal(t, "returned", returned(), true)
 		equal(t, "pieces", n.Load(), 6)
 	}
@@ -107,7 +109,7 @@ func parallelPanic(t *testing.T, im Implementation) {
 	}}
 	im.ParallelizeUntil(t.Context(), 2, 10, func(piece int) {
 		n.Add(1)
-		time.Sleep(time.Second)
+		testclock.Pass(time.Second)
 		if piece == 3 {
 			panic("it fell over")
 		}

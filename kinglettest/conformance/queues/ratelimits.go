@@ -10,6 +10,8 @@ import (
 
 	kw "k8s.io/client-go/util/workqueue"
 	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 func rateLimitsRow() row {
@@ -49,9 +51,9 @@ func limitsSimple(t *testing.T, im Implementation) {
 	q.AddRateLimited("b")
 	q.AddRateLimited("c")
 	for _, want := range strings.Split("abc", "") {
-		pass(time.Second - 1)
+		testclock.Elapse(time.Second - 1)
 		equal(t, "length", q.Len(), 0)
-		pass(1)
+		testclock.Elapse(1)
 		same(t, "items", drained(t, q), want)
 	}
 	q.ShutDown()
@@ -67,13 +69,13 @@ func limitsConstructors(t *testing.T, im Implementation) {
 	} {
 		q.AddRateLimited("a")
 		equal(t, name, q.Len(), 0)
-		pass(time.Second)
+		testclock.Elapse(time.Second)
 		same(t, name, drained(t, q), any("a"))
 		q.ShutDown()
 	}
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{})
 	q.AddRateLimited("a")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	same(t, "NewTypedRateLimitingQueueWithConfig", drained(t, q), "a")
 	q.ShutDown()
 }
@@ -94,7 +96,7 @@ func limitsOwnQueue(t *testing.T, im Implementation) {
 	below := im.NewTypedDelayingQueue()
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{DelayingQueue: below})
 	q.AddRateLimited("a")
-	pass(time.Second)
+	testclock.Elapse(time.Second)
 	equal(t, "length below", below.Len(), 1)
 	same(t, "items", drained(t, below), "a")
 	q.ShutDown()
@@ -105,10 +107,10 @@ func limitsFakeClock(t *testing.T, im Implementation) {
 	clock := testingclock.NewFakeClock(time.Now())
 	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{Clock: clock})
 	q.AddRateLimited("a")
-	pass(time.Hour)
+	testclock.Elapse(time.Hour)
 	equal(t, "length", q.Len(), 0)
 	clock.Step(time.Second)
-	pass(0)
+	testclock.Elapse(0)
 	same(t, "items", drained(t, q), "a")
 	q.ShutDown()
 }
