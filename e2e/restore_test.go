@@ -79,6 +79,7 @@ func TestARestoredServerIsSilentOnWatchesFromVersionsThatItHasNotComeTo(t *testi
 		{"list limit=1", "200 older"},
 		{"list resourceVersion=before", "504 Timeout"},
 		{"list resourceVersion=before&resourceVersionMatch=NotOlderThan", "504 Timeout"},
+		{"list continue=before", "504 Timeout"},
 		{"watch resourceVersion=before", "200"},
 		{"watch resourceVersion=before&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "200 ERROR 504 Timeout"},
 		{"watch resourceVersion=before, and 1,400 writes", "200 MODIFIED newer"},
@@ -107,16 +108,16 @@ func afterRestoration(t *testing.T, config *rest.Config, backup, restore func())
 			must(t, err)
 		}
 	}
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []string{"a", "b", "c"} {
 		_, err := maps.Create(t.Context(), configMap(name, "0"), metav1.CreateOptions{})
 		must(t, err)
 	}
 	backup()
 	must(t, maps.Delete(t.Context(), "b", metav1.DeleteOptions{}))
 	write(lost)
-	list, err := maps.List(t.Context(), metav1.ListOptions{})
+	list, err := maps.List(t.Context(), metav1.ListOptions{Limit: 1})
 	must(t, err)
-	before := list.ResourceVersion
+	before, rest := list.ResourceVersion, list.Continue
 	restore()
 
 	url := config.Host + "/api/v1/namespaces/default/configmaps?"
@@ -173,12 +174,13 @@ func afterRestoration(t *testing.T, config *rest.Config, backup, restore func())
 	ask("limit=1")
 	ask(from)
 	ask(from + "&resourceVersionMatch=NotOlderThan")
+	ask("limit=1&continue=" + rest)
 	watch(from, func() {})
 	watch(from+"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", func() {})
 	watch(from, func() { write(2 * lost) })
 	for i, name := range []string{
 		"list", "list limit=1", "list resourceVersion=before", "list resourceVersion=before&resourceVersionMatch=NotOlderThan",
-		"watch resourceVersion=before", "watch resourceVersion=before&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+		"list continue=before", "watch resourceVersion=before", "watch resourceVersion=before&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
 		"watch resourceVersion=before, and 1,400 writes",
 	} {
 		got[i][0] = name
@@ -253,7 +255,7 @@ func TestARestoredServerIsFollowed(t *testing.T) {
 		t.Fatal("the drop-in has not synced")
 	}
 
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []string{"a", "b", "c"} {
 		_, err := maps.Create(ctx, configMap(name, "0"), metav1.CreateOptions{})
 		must(t, err)
 	}

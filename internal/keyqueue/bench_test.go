@@ -33,11 +33,26 @@ func BenchmarkAddTakeFinish(b *testing.B) {
 	}
 }
 
-// The heap grown for a million keys that wait, beside their own strings.
+// The heap grown for a million keys that wait, beside their own strings: keys of
+// two strings, as types.NamespacedName, and of three, as kinglet.Key.
 func BenchmarkAMillionWaitingKeys(b *testing.B) {
-	keys := names(1_000_000)
+	b.Run("2 strings", func(b *testing.B) { waiting(b, names(1_000_000)) })
+	b.Run("3 strings", func(b *testing.B) {
+		type clusterName struct {
+			cluster string
+			name
+		}
+		keys := make([]clusterName, 0, 1_000_000)
+		for _, n := range names(cap(keys)) {
+			keys = append(keys, clusterName{name: n})
+		}
+		waiting(b, keys)
+	})
+}
+
+func waiting[K comparable](b *testing.B, keys []K) {
 	for b.Loop() {
-		q := New[name](Options[name]{})
+		q := New[K](Options[K]{})
 		before := heapBytes()
 		for i, k := range keys {
 			q.Add(k, AddOptions{After: time.Hour + time.Duration(i*7919%len(keys))*time.Millisecond})

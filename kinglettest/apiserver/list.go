@@ -81,6 +81,9 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 			// An inconsistent continuation: what there is now, from there on.
 			t.ResourceVersion = s.storage.Revision()
 		}
+		if latest := s.storage.Revision(); t.ResourceVersion > latest {
+			return nil, tooLarge(t.ResourceVersion, latest) // it was restored, or restarted
+		}
 		return s.listAt(c, t.ResourceVersion, t.StartKey)
 	}
 	at, err := s.listRevision(ctx, c)

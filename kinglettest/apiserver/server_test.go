@@ -279,3 +279,29 @@ func TestAServerThatIsHeldKnowsNothingNewerUntilItIsLetGo(t *testing.T) {
 		w.sees(i, "ADDED:c0")
 	})
 }
+
+// As TestARestoredServerIsSilentOnWatchesFromVersionsThatItHasNotComeTo in e2e finds
+// it on a real server.
+func TestAListIsNotContinuedAtAVersionThatTheStorageHasLost(t *testing.T) {
+	for name, lose := range map[string]func(*apiserver.Storage, int64) error{
+		"restored":  func(s *apiserver.Storage, to int64) error { return s.Restore(to) },
+		"restarted": func(s *apiserver.Storage, _ int64) error { s.Restart(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, apiserver.Options{}, func(w *world) {
+				w.create("a", nil)
+				backup := w.storage.Revision()
+				w.create("b", nil)
+				w.create("c", nil)
+				page := w.list(metav1.ListOptions{Limit: 1})
+				if err := lose(w.storage, backup); err != nil {
+					w.Fatal(err)
+				}
+				rest, err := w.client.CoreV1().ConfigMaps("default").List(w.Context(), metav1.ListOptions{Continue: page.Continue})
+				if !apierrors.IsTimeout(err) {
+					w.Errorf("answered with %v, %v", rest, err)
+				}
+			})
+		})
+	}
+}
