@@ -34,7 +34,7 @@
 // describes the difference. A test fails the command if it fails and is not on the
 // list, and if it is on the list and passes. The file also lists tests that race
 // with what they test: they fail if an informer has synced before they look, so more
-// often over a faster one. These may do both.
+// often over a faster one. These have to pass in one of three attempts.
 //
 // A test that ends its process, or runs longer than -timeout, fails alone: those
 // that it has kept from running are run without it. A process of a suite has 4 GB

@@ -26,7 +26,7 @@ type difference struct {
 	row    string // words of a drop-in's doc.go about it, or "client-go"; "" of a race
 	line   int    // of expected.txt
 	// race is whether the test fails only now and then, since it races with what
-	// it tests.
+	// it tests: then it has more than one attempt.
 	race bool
 	seen bool
 }

@@ -48,7 +48,7 @@ func judge(e *expectation, outcomes map[testName]outcome, cut int, whole bool) v
 		if outcomes[n].passed || bySubtest[n] {
 			continue
 		}
-		if d := e.differs(n.test); d != nil {
+		if d := e.differs(n.test); d != nil && !d.race {
 			d.seen = true
 			explained[n.top()] = true
 			continue

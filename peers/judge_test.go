@@ -59,7 +59,7 @@ func TestAFailureIsExplainedByTheListOrFailsTheSuite(t *testing.T) {
 			name: "the test of a subtest on the list, which fails by itself", list: list, failed: []string{"TestA"}, problem: "did not run",
 			outcomes: map[testName]outcome{named("TestA"): failing, named("TestB"): passing},
 		}, {
-			name: "a race that is lost", list: race, differ: 1,
+			name: "a race that is lost", list: race, failed: []string{"TestA"},
 			outcomes: map[testName]outcome{named("TestA"): failing},
 		}, {
 			name: "a race that is won", list: race,

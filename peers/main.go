@@ -182,7 +182,7 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 	if opts.verbose {
 		r.verbose = out
 	}
-	outcomes, err := r.runSuite(ctx, s, opts, tests)
+	outcomes, err := r.runSuite(ctx, s, e, opts, tests)
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -192,7 +192,7 @@ func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts option
 }
 
 // runSuite runs the tests of a suite, on a control plane if it needs one.
-func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []testName) (_ map[testName]outcome, err error) {
+func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts options, tests []testName) (_ map[testName]outcome, err error) {
 	if s.cluster {
 		// All that the tests need is compiled first: on two cores, a control plane
 		// beside the compiler is slow to start.
@@ -209,6 +209,26 @@ func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []tes
 		}
 		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
 	}
+	focus := ""
+	if opts.run != nil {
+		focus = opts.run.String()
+	}
+	outcomes, err := r.runTests(ctx, s, focus, tests)
+	for tries := 1; err == nil && tries < attempts; tries++ {
+		lost := e.lost(outcomes)
+		if len(lost) == 0 {
+			break
+		}
+		var again map[testName]outcome
+		plain := slices.DeleteFunc(slices.Clone(lost), func(n testName) bool { return n.spec })
+		again, err = r.runTests(ctx, s, focusOn(lost), plain)
+		won(outcomes, again, lost)
+	}
+	return outcomes, err
+}
+
+// runTests runs tests, and those specs of the suite that match focus.
+func (r runner) runTests(ctx context.Context, s suite, focus string, tests []testName) (map[testName]outcome, error) {
 	if s.specs == "" {
 		return r.run(ctx, tests)
 	}
@@ -219,8 +239,8 @@ func (r runner) runSuite(ctx context.Context, s suite, opts options, tests []tes
 	specs := r
 	specs.limit *= 20
 	specs.args = []string{"-ginkgo.json-report=" + report}
-	if opts.run != nil {
-		specs.args = append(specs.args, "-ginkgo.focus="+opts.run.String())
+	if focus != "" {
+		specs.args = append(specs.args, "-ginkgo.focus="+focus)
 	}
 	i := testName{pkg: s.packages[0], test: s.specs}
 	outcomes, err := specs.run(ctx, []testName{i})

@@ -5,10 +5,11 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-var trials = flag.Int("trials", 2_000, "how many trials compare the decoders with the official ones")
+var trials = flag.Int("trials", testrepeat.Times(2_000), "how many trials compare the decoders with the official ones")
 
 // rigSteps is how many versions a trial has at most.
 const rigSteps = 12

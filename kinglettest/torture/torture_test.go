@@ -12,6 +12,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/kinglettest/torture"
 )
 
@@ -43,7 +44,7 @@ func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
 	var sums []*summary
 	for _, e := range engines() {
 		t.Run(strings.ReplaceAll(e.Name, " ", "-"), func(t *testing.T) {
-			c := campaign{engine: e, first: *firstSeed, trials: 1000, workers: workers(), shrink: 2}
+			c := campaign{engine: e, first: *firstSeed, trials: testrepeat.Times(1000), workers: workers(), shrink: 2}
 			ours := e.Name != torture.ClientGo().Name
 			if !ours {
 				c.trials, c.shrink = 60, 0

@@ -16,10 +16,11 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-var objectsFlag = flag.Int("objects", 2, "objects of each kind in the comparison with the official decoder")
+var objectsFlag = flag.Int("objects", testrepeat.Times(2), "objects of each kind in the comparison with the official decoder")
 
 func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewSource(int64(testseed.Of(t))))

@@ -20,11 +20,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var objects = flag.Int("objects", 4, "how many objects of each kind are shared")
+var objects = flag.Int("objects", testrepeat.Times(4), "how many objects of each kind are shared")
 
 func newRand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewSource(int64(testseed.Of(t))))

@@ -9,11 +9,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var objects = flag.Int("objects", 3, "how many objects of each kind are decoded")
+var objects = flag.Int("objects", testrepeat.Times(3), "how many objects of each kind are decoded")
 
 func random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(testseed.Of(t), 0))

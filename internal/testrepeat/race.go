@@ -1,0 +1,5 @@
+//go:build race
+
+package testrepeat
+
+const race = true
