@@ -24,7 +24,7 @@
 //
 // # What a key costs
 //
-// A key that has nothing before it costs nothing. One that waits costs 88
+// A key that has nothing before it costs nothing. One that waits costs 93
 // bytes with a kinglet.Key in it, beside its strings. Run has one goroutine, and
 // one for each worker.
 //

@@ -72,7 +72,7 @@ func (s *classes[K]) of(name string) uint32 {
 	if !ok {
 		i = s.names.take()
 		*s.names.at(i) = record[string]{key: name}
-		s.table.insert(hash, i, &s.names)
+		s.table.insert(hash, i)
 		for int(i) >= len(s.list) {
 			s.list = append(s.list, class{})
 		}

@@ -138,7 +138,7 @@ func (c *core[K]) insert(hash uint64, key K, class string) uint32 {
 	slot := c.records.take()
 	r := c.records.at(slot)
 	*r = record[K]{key: key, at: never, class: c.classes.of(class)}
-	c.table.insert(hash, slot, &c.records)
+	c.table.insert(hash, slot)
 	c.most = max(c.most, c.records.used)
 	return slot
 }
@@ -155,7 +155,7 @@ func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 	c.records.release(slot)
 	if c.forgotten++; c.forgotten >= shrinkAfter {
 		c.forgotten = 0
-		c.table.shrink(2*c.most+chunkSize, &c.records)
+		c.table.shrink(2*c.most + chunkSize)
 		c.records.shrink(2*c.most + chunkSize)
 		c.most = c.records.used
 		c.failures, c.mostFailures = shrunk(c.failures, c.mostFailures)

@@ -2,13 +2,14 @@ package keyqueue
 
 import "hash/maphash"
 
-// table finds the slot of a key. It holds no keys: what it answers is compared
-// with the key in the slot. It grows and shrinks a block at a time, so that no
-// operation touches more than some blocks of keys, however many there are.
+// table finds the slot of a key. It holds no keys: an entry whose hash looks right
+// is compared with the key in its slot. It grows and shrinks one block at a time, so
+// that no operation touches more than a few blocks of keys, however many there are.
 //
 // It is a hash table with a directory (Fagin et al., "Extendible hashing", 1979)
-// over blocks with linear probing in Robin Hood order (Celis, 1986): an entry
-// knows its distance from home, so that deleting one needs no hash of the others.
+// over blocks with linear probing in Robin Hood order (Celis, 1986). An entry knows
+// its distance from home and the bits of its hash that splits part it by, so that
+// nothing is hashed again.
 type table[K comparable] struct {
 	seed maphash.Seed
 	// directory has 1<<depth entries, by the upper bits of a hash; a block whose
@@ -19,12 +20,13 @@ type table[K comparable] struct {
 }
 
 const (
-	blockBits = 9
-	blockSize = 1 << blockBits
+	// blockSize makes a block 4,072 bytes: one page, and a size class of the
+	// allocator.
+	blockSize = 508
 	// fullBlock is how many entries a block has when it is split: the longest
 	// probes are still some ten entries then.
 	fullBlock = blockSize * 7 / 8
-	// emptyBlocks is how many entries two neighbours have at most when they are
+	// emptyBlocks is how many entries two neighbors have at most when they are
 	// merged.
 	emptyBlocks = blockSize / 4
 	// mergesAtOnce bounds how long a shrink takes: to some hundred microseconds.
@@ -32,39 +34,50 @@ const (
 )
 
 type block struct {
-	slots [blockSize]uint32
-	// marks is 0 where there is no entry. Otherwise the lower bits are 1 plus how
-	// far the entry is from the place of its hash, and the upper ones are bits of
-	// the hash: those by which the block's next splits part its entries.
-	marks [blockSize]mark
-	used  int
-	// depth is how many upper bits of their hashes the entries have in common, and
-	// base from where on marks have bits.
-	// Invariant: base <= depth <= base+markBits.
-	depth, base uint8
+	entries [blockSize]entry
+	used    int32
+	// depth is how many upper bits of their hashes the entries have in common.
+	depth uint8
 }
 
-// A mark has 3 bits of a hash, so that keys are hashed again in every third split
-// of their block only, and distances up to 31: with more the block is split.
-type mark uint8
+// An entry is, from the upper bits down, 1 plus its distance from home (6 bits), the
+// upper bits of its hash (26), and its slot (32). 0 is no entry. A block that would
+// have an entry 63 from home is split; 26 bits part more keys than there are slots.
+type entry uint64
 
 const (
-	markBits = 3
-	farBits  = 8 - markBits
-	farthest = 1<<farBits - 1
+	slotBits = 32
+	hashBits = 26
+	// oneFurther is the difference that one place makes to an entry.
+	oneFurther entry = 1 << (slotBits + hashBits)
+	farthest         = 1<<(64-slotBits-hashBits) - 1
 )
 
-func (m mark) far() uint8 { return uint8(m) & farthest }
-
-// markOf returns the mark of an entry that is at home.
-func (b *block) markOf(hash uint64) mark {
-	return mark(hash<<b.base>>(64-markBits))<<farBits | 1
+// entryOf returns the entry of a hash that is at home.
+func entryOf(hash uint64, slot uint32) entry {
+	return oneFurther | entry(hash>>(64-hashBits)<<slotBits) | entry(slot)
 }
 
-// bit returns the bit of the hash that comes after those that all of the block
-// have in common.
-func (b *block) bit(m mark) int {
-	return int(m) >> (7 - (b.depth - b.base)) & 1
+func (e entry) slot() uint32 { return uint32(e) }
+
+func (e entry) far() uint32 { return uint32(e >> (slotBits + hashBits)) }
+
+// atHome returns the entry as it is at its home.
+func (e entry) atHome() entry { return e&(oneFurther-1) | oneFurther }
+
+// bit returns the hash's bit that comes after the first depth ones.
+func (e entry) bit(depth uint8) int {
+	return int(e>>(slotBits+hashBits-1-depth)) & 1
+}
+
+// homeOf returns the place in a block where the entry of a hash is looked for first.
+func homeOf(hash uint64) uint32 { return uint32(uint64(uint32(hash)) * blockSize >> 32) }
+
+func after(place uint32) uint32 {
+	if place++; place < blockSize {
+		return place
+	}
+	return 0
 }
 
 func newTable[K comparable]() table[K] {
@@ -73,87 +86,83 @@ func newTable[K comparable]() table[K] {
 
 func (t *table[K]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
 
-// of returns the block of a hash, and the home in it.
-func (t *table[K]) of(hash uint64) (*block, uint32) {
-	return t.directory[hash>>(64-t.depth)], uint32(hash) % blockSize
-}
+func (t *table[K]) of(hash uint64) *block { return t.directory[hash>>(64-t.depth)] }
 
 // find returns the slot of a key of that hash, and its place in its block.
 func (t *table[K]) find(hash uint64, key K, records *slab[K]) (slot, place uint32, ok bool) {
-	b, i := t.of(hash)
-	at := b.markOf(hash)
-	for far := at.far(); ; far++ {
-		switch m := b.marks[i]; {
-		case m.far() < far:
-			return 0, 0, false
-		case m == at && records.at(b.slots[i]).key == key:
-			return b.slots[i], i, true
-		}
-		if far == farthest {
+	b := t.of(hash)
+	i := homeOf(hash)
+	for want := entryOf(hash, 0); ; want += oneFurther {
+		e := b.entries[i]
+		if e.far() < want.far() {
 			return 0, 0, false
 		}
-		at++
-		i = (i + 1) % blockSize
+		if e>>slotBits == want>>slotBits && records.at(e.slot()).key == key {
+			return e.slot(), i, true
+		}
+		if want.far() == farthest {
+			return 0, 0, false
+		}
+		i = after(i)
 	}
 }
 
-// insert adds a slot whose key is not in the table. Splitting reads the keys of
-// a block from records.
-func (t *table[K]) insert(hash uint64, slot uint32, records *slab[K]) {
-	b, home := t.of(hash)
-	for b.used >= fullBlock || !b.place(home, slot, b.markOf(hash)) {
-		t.split(b, hash, records)
-		b, home = t.of(hash)
+// insert adds a slot whose key is not in the table.
+func (t *table[K]) insert(hash uint64, slot uint32) {
+	b := t.of(hash)
+	for b.used >= fullBlock || !b.place(homeOf(hash), entryOf(hash, slot)) {
+		t.split(b, hash)
+		b = t.of(hash)
 	}
 }
 
-// place adds an entry, or reports that some entry would be too far from home.
-func (b *block) place(home, slot uint32, m mark) bool {
+// place adds an entry that is at home, or reports that some entry would be too far
+// from there.
+func (b *block) place(home uint32, e entry) bool {
 	// Looked through before anything moves, so that a refusal leaves the block as it was.
-	far := m.far()
-	for i := home; b.marks[i] != 0; i = (i + 1) % blockSize {
-		far = min(far, b.marks[i].far())
+	far := e.far()
+	for i := home; b.entries[i] != 0; i = after(i) {
+		far = min(far, b.entries[i].far())
 		if far == farthest {
 			return false
 		}
 		far++
 	}
-	for i := home; ; i = (i + 1) % blockSize {
-		if b.marks[i] == 0 {
-			b.slots[i], b.marks[i] = slot, m
-			b.used++
-			return true
+	for i := home; ; i = after(i) {
+		here := b.entries[i]
+		if here.far() < e.far() {
+			b.entries[i] = e
+			if e = here; e == 0 {
+				b.used++
+				return true
+			}
 		}
-		if b.marks[i].far() < m.far() {
-			b.slots[i], slot = slot, b.slots[i]
-			b.marks[i], m = m, b.marks[i]
-		}
-		m++
+		e += oneFurther
 	}
 }
 
 // remove deletes the entry that find returned.
 func (t *table[K]) remove(hash uint64, place uint32) {
-	b, _ := t.of(hash)
+	b := t.of(hash)
 	for {
-		next := (place + 1) % blockSize
-		if b.marks[next].far() <= 1 {
+		next := after(place)
+		if b.entries[next].far() <= 1 {
 			break
 		}
-		b.slots[place], b.marks[place] = b.slots[next], b.marks[next]-1
+		b.entries[place] = b.entries[next] - oneFurther
 		place = next
 	}
-	b.slots[place], b.marks[place] = 0, 0
+	b.entries[place] = 0
 	b.used--
 }
 
 // shrink merges some blocks, as long as there is room for keep keys.
-func (t *table[K]) shrink(keep int, records *slab[K]) {
+func (t *table[K]) shrink(keep int) {
 	merged := 0
 	for i := 0; i < len(t.directory) && merged < mergesAtOnce && (t.blocks-1)*fullBlock/2 >= keep; {
 		b := t.directory[i]
 		wide := 1 << (t.depth - b.depth)
-		if b.depth > 0 && t.merge(b, uint64(i)<<(64-t.depth), records) {
+		if b.depth > 0 && t.merge(b, uint64(i)<<(64-t.depth)) {
 			merged++
 		}
 		i += wide
@@ -161,7 +170,7 @@ func (t *table[K]) shrink(keep int, records *slab[K]) {
 }
 
 // split makes two blocks of one.
-func (t *table[K]) split(b *block, hash uint64, records *slab[K]) {
+func (t *table[K]) split(b *block, hash uint64) {
 	if b.depth == t.depth {
 		wider := make([]*block, 2*len(t.directory))
 		for i, b := range t.directory {
@@ -170,65 +179,51 @@ func (t *table[K]) split(b *block, hash uint64, records *slab[K]) {
 		t.directory = wider
 		t.depth++
 	}
-	spent := b.depth == b.base+markBits
-	base := b.base
-	if spent {
-		base = b.depth
-	}
-	halves := [2]*block{{depth: b.depth + 1, base: base}, {depth: b.depth + 1, base: base}}
-	t.stand(halves[0], hash, 0)
-	t.stand(halves[1], hash, 1)
-	t.blocks++
-	if spent {
-		t.refile(b, records)
-		return
-	}
-	for i, m := range b.marks {
-		if m != 0 {
-			home := (uint32(i) + 1 - uint32(m.far())) % blockSize
-			// There is room: a half has no more entries than the whole had, in
-			// the same order, so that none is further from home.
-			halves[b.bit(m)].place(home, b.slots[i], m&^farthest|1)
-		}
-	}
-}
-
-// stand puts b where the directory has the hashes that have the upper bits of
-// hash, except that the last of b's bits is bit.
-func (t *table[K]) stand(b *block, hash uint64, bit int) {
-	wide := 1 << (t.depth - b.depth)
+	halves := [2]*block{{depth: b.depth + 1}, {depth: b.depth + 1}}
+	wide := 1 << (t.depth - b.depth - 1)
 	first := int(hash>>(64-t.depth)) &^ (2*wide - 1)
-	first += bit * wide
-	for i := first; i < first+wide; i++ {
-		t.directory[i] = b
+	for i := range 2 * wide {
+		t.directory[first+i] = halves[i/wide]
+	}
+	t.blocks++
+	if !b.refile(func(e entry) *block { return halves[e.bit(b.depth)] }) {
+		panic("BUG: half a block has an entry further from home than the whole")
 	}
 }
 
-// merge makes one block of b, which has the hash, and its neighbour, if both are
+// merge makes one block of b, which has the hash, and its neighbor, if both are
 // nearly empty.
-func (t *table[K]) merge(b *block, hash uint64, records *slab[K]) bool {
-	other, _ := t.of(hash ^ 1<<(64-b.depth))
+func (t *table[K]) merge(b *block, hash uint64) bool {
+	other := t.of(hash ^ 1<<(64-b.depth))
 	if other.depth != b.depth || b.used+other.used > emptyBlocks {
 		return false
 	}
-	one := &block{depth: b.depth - 1, base: b.depth - 1}
+	one := &block{depth: b.depth - 1}
+	into := func(entry) *block { return one }
+	if !b.refile(into) || !other.refile(into) {
+		return false
+	}
 	wide := 1 << (t.depth - one.depth)
 	first := int(hash>>(64-t.depth)) &^ (wide - 1)
-	for i := first; i < first+wide; i++ {
-		t.directory[i] = one
+	for i := range wide {
+		t.directory[first+i] = one
 	}
 	t.blocks--
-	t.refile(b, records)
-	t.refile(other, records)
 	return true
 }
 
-// refile puts the entries of a block that is no longer in the directory where
-// they belong.
-func (t *table[K]) refile(b *block, records *slab[K]) {
-	for i, m := range b.marks {
-		if m != 0 {
-			t.insert(t.hash(records.at(b.slots[i]).key), b.slots[i], records)
+// refile puts the entries of a block into others, or reports that there is no room.
+// There is, if those have fewer: the longest distance in a Robin Hood table does not
+// depend on the order of insertion, and grows with the entries alone.
+func (b *block) refile(to func(entry) *block) bool {
+	for i, e := range b.entries {
+		if e == 0 {
+			continue
+		}
+		home := (uint32(i) + blockSize + 1 - e.far()) % blockSize
+		if !to(e).place(home, e.atHome()) {
+			return false
 		}
 	}
+	return true
 }

@@ -3,6 +3,7 @@ package keyqueue
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -273,7 +274,7 @@ func TestTheTableFindsWhatAMapFinds(t *testing.T) {
 			case !ok:
 				slot = records.take()
 				*records.at(slot) = record[string]{key: key}
-				table.insert(hash, slot, records)
+				table.insert(hash, slot)
 				want[key] = slot
 			case ok && (len(want) > size || r.IntN(3) == 0):
 				table.remove(hash, place)
@@ -288,7 +289,7 @@ func TestTheTableFindsWhatAMapFinds(t *testing.T) {
 		}
 		for before := 0; before != table.blocks; {
 			before = table.blocks
-			table.shrink(size, records)
+			table.shrink(size)
 		}
 		records.shrink(size)
 		blocks := map[*block]bool{}
@@ -301,5 +302,43 @@ func TestTheTableFindsWhatAMapFinds(t *testing.T) {
 		if size == 0 && records.held > 1 {
 			t.Errorf("without keys there are %d chunks", records.held)
 		}
+	}
+}
+
+// Nothing is lost where more keys have one home than an entry may be away from it:
+// blocks are split for them, and not merged.
+func TestTheTableHoldsManyKeysOfOneHome(t *testing.T) {
+	seed := testseed.Of(t)
+	r := rand.New(rand.NewPCG(seed, 3))
+	table := newTable[uint64]()
+	records := &slab[uint64]{}
+	want := map[uint64]uint32{} // the keys are their hashes
+	for range 2_000 {
+		key := r.Uint64() &^ math.MaxUint32
+		slot := records.take()
+		*records.at(slot) = record[uint64]{key: key}
+		table.insert(key, slot)
+		want[key] = slot
+	}
+	blocks := table.blocks
+	if blocks < len(want)/farthest {
+		t.Errorf("%d blocks hold %d keys", blocks, len(want))
+	}
+	for range 100 {
+		table.shrink(0)
+	}
+	for key, slot := range want {
+		got, place, ok := table.find(key, key, records)
+		if !ok || got != slot {
+			t.Fatalf("%x: slot %d %v, want %d", key, got, ok, slot)
+		}
+		table.remove(key, place)
+	}
+	for before := 0; before != table.blocks; {
+		before = table.blocks
+		table.shrink(0)
+	}
+	if table.blocks != 1 {
+		t.Errorf("%d blocks of %d are left for no key", table.blocks, blocks)
 	}
 }
