@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/kinglet-go/kinglet/store"
 )
 
 type name struct{ namespace, name string }
@@ -38,13 +40,9 @@ func BenchmarkAddTakeFinish(b *testing.B) {
 func BenchmarkAMillionWaitingKeys(b *testing.B) {
 	b.Run("2 strings", func(b *testing.B) { waiting(b, names(1_000_000)) })
 	b.Run("3 strings", func(b *testing.B) {
-		type clusterName struct {
-			cluster string
-			name
-		}
-		keys := make([]clusterName, 0, 1_000_000)
+		keys := make([]store.Key, 0, 1_000_000)
 		for _, n := range names(cap(keys)) {
-			keys = append(keys, clusterName{name: n})
+			keys = append(keys, store.Key{Namespace: n.namespace, Name: n.name})
 		}
 		waiting(b, keys)
 	})
