@@ -32,6 +32,7 @@ func names(tests ...string) []testName {
 	return all
 }
 
+// The skip below is one of the outcomes that the runner has to report.
 func TestATestThatEndsTheProcessFailsAloneAndTheOthersRun(t *testing.T) {
 	r := inModule(t, `
 import ("os"; "testing"; "sync")

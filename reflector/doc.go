@@ -104,15 +104,13 @@
 // that ignores the limit and sends everything, or has left two probes in a row
 // without an answer, is probed once an hour at most. A refused probe is reported,
 // and the watch resumed, after three tries where the server is throttling or has
-// an error of its own. Kinglet's own requests are back within 8 s then, if no more
-// than a second is asked for; a ListerWatcher may try each ten times, with every
-// Retry-After between.
+// an error of its own. With a Retry-After of one second the three tries
+// take at most 8 s. A ListerWatcher's client may retry each of them ten times.
 //
-// An answer with the very version of the last list may be the fixed list of a
-// fake. Such a source is asked once more, for a state not older than the sink's: a
-// fake answers as before, which means nothing, and a restored server says that it
-// has no such state. Where versions have no order, nothing is asked. Status.Probes
-// counts them.
+// An answer at exactly the version of the last list may be the fixed list of a
+// fake. A second probe then asks for a state not older than the sink's. A fake
+// repeats its answer, which is ignored; a restored server answers 504. No probe is
+// sent where versions have no order. Status.Probes counts probes.
 //
 // # Silence
 //

@@ -23,13 +23,13 @@ const (
 	// blockSize makes a block 4,072 bytes: one page, and a size class of the
 	// allocator.
 	blockSize = 508
-	// fullBlock is how many entries a block has when it is split: the longest
-	// probes are still some ten entries then.
+	// fullBlock is how many entries a block has when it is split, so that probes
+	// stay short.
 	fullBlock = blockSize * 7 / 8
 	// emptyBlocks is how many entries two neighbors have at most when they are
 	// merged.
 	emptyBlocks = blockSize / 4
-	// mergesAtOnce bounds how long a shrink takes: to some hundred microseconds.
+	// mergesAtOnce bounds how long a shrink takes.
 	mergesAtOnce = 16
 )
 

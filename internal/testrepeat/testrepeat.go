@@ -1,10 +1,8 @@
-// Package testrepeat says how often random tests repeat what they do. Only tests
-// import it.
+// Package testrepeat sets the number of trials of random tests. Only tests import it.
 package testrepeat
 
-// Times returns n, or a quarter of n under the race detector. A repetition costs up
-// to ten times as much there, and the first ones find the races. `make many` runs
-// all n without it.
+// Times returns n, or n/4 (at least 1) under the race detector, where a trial costs
+// several times as much. `make many` runs all n without the race detector.
 func Times(n int) int {
 	if race {
 		return max(1, n/4)

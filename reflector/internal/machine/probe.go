@@ -42,8 +42,8 @@ const (
 	// probePatience is how long the answer to a probe may take.
 	probePatience = 30 * Second
 	// confirmPatience is the same for the second probe. A kube-apiserver waits 3 s
-	// for the version before it says that it does not have it, and the client of a
-	// ListerWatcher asks as many as ten times more, a second later each time.
+	// for the version and then answers 504. A ListerWatcher's client may retry that
+	// ten times, one second apart.
 	confirmPatience = Minute
 	// probeAttempts is how often in a row a server that answers may turn a probe
 	// down before a watch follows all the same.
