@@ -5,15 +5,16 @@ import (
 	"net/http"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // accepted is what a client asks for.
 type accepted struct {
-	// media is what it can be answered in: JSON before protobuf, or empty.
-	media string
-	// protobuf says that it can read that.
-	protobuf bool
+	// encoding is what it can be answered in, JSON before all others; or nil.
+	encoding encoding.Encoding
+	// reads are all formats that it can read.
+	reads [share.Formats]bool
 	// metadata and table: that it wants a server to convert the objects.
 	metadata, table bool
 }
@@ -22,21 +23,20 @@ func readAccept(header http.Header) accepted {
 	var a accepted
 	values := header.Values("Accept")
 	if len(values) == 0 {
-		return accepted{media: runtime.ContentTypeJSON}
+		a.accept(encoding.JSON)
+		return a
 	}
 	for one := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		media, params, err := mime.ParseMediaType(one)
 		if err != nil {
 			continue
 		}
-		switch media {
-		case runtime.ContentTypeProtobuf:
-			a.protobuf = true
-			if a.media == "" {
-				a.media = media
-			}
-		case runtime.ContentTypeJSON, "*/*", "application/*":
-			a.media = runtime.ContentTypeJSON
+		enc := encoding.OfMediaType(media)
+		if media == "*/*" || media == "application/*" {
+			enc = encoding.JSON
+		}
+		if enc != nil {
+			a.accept(enc)
 		}
 		switch as := params["as"]; {
 		case strings.HasPrefix(as, partialKind.Kind):
@@ -48,14 +48,9 @@ func readAccept(header http.Header) accepted {
 	return a
 }
 
-// readable reports whether an answer is one that a Decoder reads.
-func readable(header http.Header) bool {
-	media, ok := mediaType(header)
-	return ok && (media == runtime.ContentTypeJSON || media == runtime.ContentTypeProtobuf)
-}
-
-// mediaType is the type of an answer, without its parameters.
-func mediaType(header http.Header) (string, bool) {
-	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	return media, err == nil
+func (a *accepted) accept(enc encoding.Encoding) {
+	a.reads[enc.Format()] = true
+	if a.encoding == nil || enc == encoding.JSON {
+		a.encoding = enc
+	}
 }

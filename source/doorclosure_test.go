@@ -150,15 +150,15 @@ func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
 }
 
 func TestAClosureThatTurnsOneKindIntoAnotherShutsTheDoor(t *testing.T) {
+	allowCBOR(t)
 	dep := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", ResourceVersion: "2"}}
 	for _, c := range codecs() {
 		cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", c.contentType)
 			if r.URL.Query().Get("watch") != "" {
-				w.Write(c.frame("ADDED", &dep))
+				answer(c.contentType, c.frame("ADDED", &dep))(w, r)
 				return
 			}
-			w.Write(c.object(&appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []appsv1.Deployment{dep}}))
+			answer(c.contentType, c.object(&appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []appsv1.Deployment{dep}}))(w, r)
 		}))
 		client := must(kubernetes.NewForConfig(cfg)).AppsV1().Deployments("ns")
 		lw := &cache.ListWatch{

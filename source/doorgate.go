@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // gate is a source's side of its Door.
@@ -138,7 +140,7 @@ func kindOf[T any](obj T) schema.GroupVersionKind {
 // closure asks for something that is no T, and makes Ts of it.
 func otherKind(err error) *KindError {
 	k, ok := errors.AsType[*KindError](err)
-	if !ok || k.Got == statusKind || k.Got.Kind == "" {
+	if !ok || k.Got == encoding.StatusKind || k.Got.Kind == "" {
 		return nil
 	}
 	return k

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 var errCallOver = errors.New("the call that the request was made for is over")
@@ -19,8 +21,8 @@ var errCallOver = errors.New("the call that the request was made for is over")
 // would without a door, and its closing of the one ends the other.
 type handover struct {
 	gv schema.GroupVersion
-	// media is the type of the client's answer.
-	media string
+	// encoding is that of the client's answer.
+	encoding encoding.Encoding
 	// body is the server's, for the call to read.
 	body io.Reader
 	// ctx is the request's.
@@ -42,7 +44,7 @@ type handover struct {
 
 func newHandover(ctx context.Context, watch bool, p *passage, resp *http.Response) *handover {
 	return &handover{
-		gv: p.gv, media: p.media, watch: watch, ctx: ctx,
+		gv: p.gv, encoding: p.encoding, watch: watch, ctx: ctx,
 		body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
 		done: make(chan struct{}), closed: make(chan struct{}),
 	}

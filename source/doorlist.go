@@ -104,7 +104,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, req *ListReques
 	if last.Remaining != 0 {
 		lm.RemainingItemCount = &last.Remaining
 	}
-	reply, err := emptyList(a.media, kind.listKind(a.gv, first), lm)
+	reply, err := a.encoding.EmptyList(kind.listKind(a.gv, first), lm)
 	if err != nil {
 		return last, err
 	}

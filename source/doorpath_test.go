@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
@@ -48,25 +51,28 @@ func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
 
 func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
 	const js, proto = "application/json", "application/vnd.kubernetes.protobuf"
+	both := [share.Formats]bool{share.JSON: true, share.Protobuf: true}
+	onlyJSON := [share.Formats]bool{share.JSON: true}
 	for header, want := range map[string]accepted{
-		js:                           {media: js},
-		js + "," + proto:             {media: js, protobuf: true},
-		proto + ", " + js:            {media: js, protobuf: true},
-		proto:                        {media: proto, protobuf: true},
-		"*/*":                        {media: js},
-		js + ";q=0.9,text/cbor;q=1":  {media: js},
+		js:                           {encoding: encoding.JSON, reads: onlyJSON},
+		js + "," + proto:             {encoding: encoding.JSON, reads: both},
+		proto + ", " + js:            {encoding: encoding.JSON, reads: both},
+		proto:                        {encoding: encoding.Protobuf, reads: [share.Formats]bool{share.Protobuf: true}},
+		"application/cbor":           {encoding: encoding.CBOR, reads: [share.Formats]bool{share.CBOR: true}},
+		"*/*":                        {encoding: encoding.JSON, reads: onlyJSON},
+		js + ";q=0.9,text/cbor;q=1":  {encoding: encoding.JSON, reads: onlyJSON},
 		"text/html":                  {},
 		"application/cbor;;;":        {},
-		acceptPartial:                {media: js, protobuf: true, metadata: true},
-		acceptPartialList:            {media: js, protobuf: true, metadata: true},
-		js + ";as=Table;v=v1," + js:  {media: js, table: true},
-		js + ";as=PodMetrics;g=x.io": {media: js, table: true},
+		acceptPartial:                {encoding: encoding.JSON, reads: both, metadata: true},
+		acceptPartialList:            {encoding: encoding.JSON, reads: both, metadata: true},
+		js + ";as=Table;v=v1," + js:  {encoding: encoding.JSON, reads: onlyJSON, table: true},
+		js + ";as=PodMetrics;g=x.io": {encoding: encoding.JSON, reads: onlyJSON, table: true},
 	} {
 		if got := readAccept(http.Header{"Accept": {header}}); got != want {
 			t.Errorf("%s: %+v", header, got)
 		}
 	}
-	if got := readAccept(nil); got.media != js {
+	if got := readAccept(nil); got.encoding != encoding.JSON {
 		t.Errorf("without a header: %+v", got)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // WrapTransport is one end of a Door, made for rest.Config.Wrap. A request made
@@ -50,18 +52,17 @@ func (t *doorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	resp.Request = req
-	switch encoding := resp.Header.Get("Content-Encoding"); {
+	switch compressed := resp.Header.Get("Content-Encoding"); {
 	case resp.StatusCode != http.StatusOK:
 		v.leave(fmt.Errorf("the answer was %s", resp.Status))
-		if !readAccept(req.Header).protobuf {
-			statusAsJSON(resp)
-		}
+		client := readAccept(req.Header)
+		statusAsJSON(resp, &client)
 		return resp, nil
-	case !readable(resp.Header):
+	case encoding.OfMediaType(resp.Header.Get("Content-Type")) == nil:
 		v.leave(fmt.Errorf("the answer is of type %q", resp.Header.Get("Content-Type")))
 		return resp, nil
-	case encoding != "" && encoding != "identity":
-		v.leave(fmt.Errorf("the answer is encoded as %q", encoding))
+	case compressed != "" && compressed != "identity":
+		v.leave(fmt.Errorf("the answer is encoded as %q", compressed))
 		return resp, nil
 	}
 	a := newHandover(req.Context(), v.watch, p, resp)
@@ -71,7 +72,11 @@ func (t *doorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	empty := *resp
 	empty.Header = resp.Header.Clone()
-	empty.Header.Set("Content-Type", p.media)
+	contentType := p.encoding.MediaType()
+	if v.watch {
+		contentType = p.encoding.StreamType()
+	}
+	empty.Header.Set("Content-Type", contentType)
 	empty.Header.Del("Content-Length")
 	empty.ContentLength = -1
 	empty.Trailer = nil
@@ -83,10 +88,11 @@ func (t *doorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // request at most.
 const maxStatusBytes = 1 << 20
 
-// statusAsJSON rewrites a refusal for a client that did not ask for protobuf.
+// statusAsJSON rewrites a refusal in an encoding that the client does not read.
 // What cannot be rewritten stays as it is.
-func statusAsJSON(resp *http.Response) {
-	if media, ok := mediaType(resp.Header); !ok || media != runtime.ContentTypeProtobuf {
+func statusAsJSON(resp *http.Response, client *accepted) {
+	enc := encoding.OfMediaType(resp.Header.Get("Content-Type"))
+	if enc == nil || enc == encoding.JSON || client.reads[enc.Format()] {
 		return
 	}
 	body := resp.Body
@@ -97,15 +103,10 @@ func statusAsJSON(resp *http.Response) {
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(b), body), body}
 	}
-	var unknown runtime.Unknown
-	var status metav1.Status
-	if err != nil || !bytes.HasPrefix(raw, protoMagic) ||
-		unknown.Unmarshal(raw[len(protoMagic):]) != nil || status.Unmarshal(unknown.Raw) != nil {
-		again(raw)
-		return
+	var text []byte
+	if err == nil {
+		text, err = statusText(enc, raw)
 	}
-	status.TypeMeta = metav1.TypeMeta{APIVersion: unknown.APIVersion, Kind: unknown.Kind}
-	text, err := json.Marshal(&status)
 	if err != nil {
 		again(raw)
 		return
@@ -115,4 +116,22 @@ func statusAsJSON(resp *http.Response) {
 	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	resp.Header.Del("Content-Length")
 	resp.ContentLength = int64(len(text))
+}
+
+// statusText is a Status in JSON.
+func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
+	o, err := enc.Object(raw)
+	if err != nil {
+		return nil, err
+	}
+	gvk := encoding.KindOf(enc, o)
+	if gvk != encoding.StatusKind {
+		return nil, &KindError{Want: encoding.StatusKind, Got: gvk}
+	}
+	var status metav1.Status
+	if err := enc.Unmarshal(o.Raw, &status); err != nil {
+		return nil, err
+	}
+	status.SetGroupVersionKind(gvk)
+	return json.Marshal(&status)
 }

@@ -9,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // visit is one List or Watch call of a source with a door: where the transport,
@@ -112,8 +114,8 @@ type passage struct {
 	gv schema.GroupVersion
 	// accept replaces the client's Accept header.
 	accept string
-	// media is the type of answer that the client can read.
-	media string
+	// encoding is one that the client reads.
+	encoding encoding.Encoding
 }
 
 // examine says whether req is what the call asked for: that collection
@@ -128,7 +130,7 @@ func (v *visit) examine(req *http.Request) (*passage, error) {
 	}
 	client := readAccept(req.Header)
 	switch {
-	case client.media == "":
+	case client.encoding == nil:
 		return nil, fmt.Errorf("the client accepts %q", req.Header["Accept"])
 	case client.table || client.metadata != v.metadata:
 		return nil, fmt.Errorf("the client asks for another form of the objects: %q", req.Header["Accept"])
@@ -137,7 +139,7 @@ func (v *visit) examine(req *http.Request) (*passage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &passage{gv: gv, accept: accept, media: client.media}, nil
+	return &passage{gv: gv, accept: accept, encoding: client.encoding}, nil
 }
 
 // differs returns the name of a parameter that decides about what comes back

@@ -9,6 +9,8 @@ import (
 	"net/http/httptrace"
 	"sync/atomic"
 	"syscall"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // maxChunkHeader is how far a chunk's header is looked for. Servers write the
@@ -59,7 +61,7 @@ func (g *gathered) over(body io.ReadCloser) io.ReadCloser {
 // is the body's.
 func (g *gathered) Read(p []byte) (n int, err error) {
 	n, err = g.ReadCloser.Read(p)
-	if len(p) <= idleRead {
+	if len(p) <= encoding.IdleRead {
 		return n, err
 	}
 	for more := g.conn.Load(); err == nil && 0 < n && n < len(p) && more.begun(); {

@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // answering starts a server of one connection that answers the first request
@@ -91,7 +93,7 @@ func TestChunksThatAreThereTogetherAreReadTogether(t *testing.T) {
 		return
 	}
 	body := gatheredFrom(t, plainClient(t), answering(t, chunk("a")+chunk("b")+chunk("c")+chunk("d")))
-	got := make([]byte, busyRead)
+	got := make([]byte, encoding.BusyRead)
 	n, err := body.Read(got)
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +116,7 @@ func TestAReadDoesNotWaitForAChunkThatHasNotBegun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := gatheredFrom(t, plainClient(t), answering(t, all))
-			got := make([]byte, busyRead)
+			got := make([]byte, encoding.BusyRead)
 			// It would be the test's timeout that ends a read that waits.
 			for n := 0; n < chunkSize; {
 				m, err := body.Read(got[n:])

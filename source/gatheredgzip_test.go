@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 const gzipHeader = "Content-Encoding: gzip\r\n"
@@ -48,7 +50,7 @@ func TestOfACompressedWatchNothingThatWasReadIsHeldBack(t *testing.T) {
 	// A read that waits for the third chunk, which never comes, is ended.
 	late := time.AfterFunc(10*time.Second, func() { body.Close() })
 	defer late.Stop()
-	got := make([]byte, busyRead)
+	got := make([]byte, encoding.BusyRead)
 	n := 0
 	for n < len(want) {
 		m, err := body.Read(got[n:])
