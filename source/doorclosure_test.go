@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
 // What closures do beside passing on their client's answer.
@@ -360,7 +362,7 @@ func TestACallThatWasLeftBehindTakesNothing(t *testing.T) {
 			t.Error(err)
 		}
 		close(release)
-		if err := <-ended; err != errCallOver || body.closed != 1 {
+		if err := <-ended; err != intercept.ErrOver || body.closed != 1 {
 			t.Errorf("closed %d times: %v", body.closed, err)
 		}
 	})

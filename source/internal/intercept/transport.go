@@ -1,4 +1,4 @@
-package source
+package intercept
 
 import (
 	"bytes"
@@ -13,74 +13,66 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// WrapTransport is one end of a Door, made for rest.Config.Wrap. A request made
-// for a source with a Door is recognised by its context; for every other one
-// the cost is a look into that.
-//
-// client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins,
-// tokens and their renewal, basic authentication, impersonation and logging are
-// all above, see each answer that is no 200 unchanged, and work as they do
-// without it. Above it may be wrappers of your own that read a body of 200, if
-// they can do with an empty one; below it those that need the true one.
-// Compression is undone by the HTTP transport, below.
-func WrapTransport(rt http.RoundTripper) http.RoundTripper { return &doorTransport{next: rt} }
+// Transport returns a round tripper that intercepts the requests of Calls. For
+// any other request it costs a look into its context.
+func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
 
-type doorTransport struct{ next http.RoundTripper }
+type transport struct{ next http.RoundTripper }
 
 // WrappedRoundTripper is how apimachinery finds the transport below.
-func (t *doorTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
-func (t *doorTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	v := visitOf(req.Context())
-	if v == nil {
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := callOf(req.Context())
+	if c == nil {
 		return t.next.RoundTrip(req)
 	}
-	p := v.enter(req)
-	if p == nil {
+	a := c.admit(req)
+	if a == nil {
 		return t.next.RoundTrip(req)
 	}
 	ours := req.WithContext(req.Context())
 	ours.Header = req.Header.Clone()
-	ours.Header.Set("Accept", p.accept)
-	// Whoever asked for a compression above would get an empty answer to undo
-	// it on. Without this header the HTTP transport does it by itself.
+	ours.Header.Set("Accept", a.accept)
+	// A wrapper above that asked for compression would undo it on the empty
+	// body. Without this header the HTTP transport asks for it, and undoes it.
 	ours.Header.Del("Accept-Encoding")
 	resp, err := t.next.RoundTrip(ours)
 	if err != nil {
-		v.leave(fmt.Errorf("the request failed: %w", err))
+		c.decline(fmt.Errorf("the request failed: %w", err))
 		return resp, err
 	}
 	resp.Request = req
 	switch compressed := resp.Header.Get("Content-Encoding"); {
 	case resp.StatusCode != http.StatusOK:
-		v.leave(fmt.Errorf("the answer was %s", resp.Status))
+		c.decline(fmt.Errorf("the answer was %s", resp.Status))
 		client := readAccept(req.Header)
 		statusAsJSON(resp, &client)
 		return resp, nil
 	case encoding.OfMediaType(resp.Header.Get("Content-Type")) == nil:
-		v.leave(fmt.Errorf("the answer is of type %q", resp.Header.Get("Content-Type")))
+		c.decline(fmt.Errorf("the answer is of type %q", resp.Header.Get("Content-Type")))
 		return resp, nil
 	case compressed != "" && compressed != "identity":
-		v.leave(fmt.Errorf("the answer is encoded as %q", compressed))
+		c.decline(fmt.Errorf("the answer is encoded as %q", compressed))
 		return resp, nil
 	}
-	a := newHandover(req.Context(), v.watch, p, resp)
-	if !v.hand(a) {
-		a.end(nil, errCallOver)
-		return nil, errCallOver
+	r := newResponse(req.Context(), c.watch, a, resp)
+	if !c.deliver(r) {
+		r.Finish(nil, ErrOver)
+		return nil, ErrOver
 	}
 	empty := *resp
 	empty.Header = resp.Header.Clone()
-	contentType := p.encoding.MediaType()
-	if v.watch {
-		contentType = p.encoding.StreamType()
+	contentType := a.encoding.MediaType()
+	if c.watch {
+		contentType = a.encoding.StreamType()
 	}
 	empty.Header.Set("Content-Type", contentType)
 	empty.Header.Del("Content-Length")
 	empty.ContentLength = -1
 	empty.Trailer = nil
-	empty.Body = (*emptySide)(a)
+	empty.Body = (*clientBody)(r)
 	return &empty, nil
 }
 
@@ -126,7 +118,7 @@ func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
 	}
 	gvk := encoding.KindOf(enc, o)
 	if gvk != encoding.StatusKind {
-		return nil, &KindError{Want: encoding.StatusKind, Got: gvk}
+		return nil, fmt.Errorf("%s in place of a Status", gvk)
 	}
 	var status metav1.Status
 	if err := enc.Unmarshal(o.Raw, &status); err != nil {

@@ -1,4 +1,4 @@
-package source
+package intercept
 
 import (
 	"net/http"
@@ -42,7 +42,7 @@ func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
 		"/apis/apps/notaversion/namespaces/ns/anything": none,
 		"/api/v1/nodes/n/proxy/metrics":                 none,
 	} {
-		got, ok := collectionOf(path)
+		got, ok := CollectionOf(path)
 		if got != want || ok != (want != none) {
 			t.Errorf("%s: %v, %v", path, got, ok)
 		}
@@ -50,7 +50,10 @@ func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
 }
 
 func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
-	const js, proto = "application/json", "application/vnd.kubernetes.protobuf"
+	const (
+		js, proto = "application/json", "application/vnd.kubernetes.protobuf"
+		as, lists = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	)
 	both := [share.Formats]bool{share.JSON: true, share.Protobuf: true}
 	onlyJSON := [share.Formats]bool{share.JSON: true}
 	for header, want := range map[string]accepted{
@@ -63,8 +66,8 @@ func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
 		js + ";q=0.9,text/cbor;q=1":  {encoding: encoding.JSON, reads: onlyJSON},
 		"text/html":                  {},
 		"application/cbor;;;":        {},
-		acceptPartial:                {encoding: encoding.JSON, reads: both, metadata: true},
-		acceptPartialList:            {encoding: encoding.JSON, reads: both, metadata: true},
+		proto + as + "," + js + as:   {encoding: encoding.JSON, reads: both, metadata: true},
+		proto + lists + "," + js:     {encoding: encoding.JSON, reads: both, metadata: true},
 		js + ";as=Table;v=v1," + js:  {encoding: encoding.JSON, reads: onlyJSON, table: true},
 		js + ";as=PodMetrics;g=x.io": {encoding: encoding.JSON, reads: onlyJSON, table: true},
 	} {

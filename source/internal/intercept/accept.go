@@ -1,4 +1,4 @@
-package source
+package intercept
 
 import (
 	"mime"
@@ -9,13 +9,13 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// accepted is what a client asks for.
+// accepted is what a client asks for in its Accept header.
 type accepted struct {
-	// encoding is what it can be answered in, JSON before all others; or nil.
+	// encoding is one that it reads, JSON before all others; or nil.
 	encoding encoding.Encoding
-	// reads are all formats that it can read.
+	// reads has all formats that it reads.
 	reads [share.Formats]bool
-	// metadata and table: that it wants a server to convert the objects.
+	// metadata and table report that the server is to convert the objects.
 	metadata, table bool
 }
 
@@ -39,7 +39,7 @@ func readAccept(header http.Header) accepted {
 			a.accept(enc)
 		}
 		switch as := params["as"]; {
-		case strings.HasPrefix(as, partialKind.Kind):
+		case strings.HasPrefix(as, "PartialObjectMetadata"):
 			a.metadata = true
 		case as != "":
 			a.table = true

@@ -1,4 +1,4 @@
-package source
+package intercept
 
 import (
 	"regexp"
@@ -10,13 +10,13 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// collectionOf reads the group and version from the path of a request for a
+// CollectionOf reads the group and version from the path of a request for a
 // collection, which may stand behind a proxy's prefix:
 //
 //	…/api/v1/pods
 //	…/api/v1/namespaces/ns/pods
 //	…/apis/apps/v1/namespaces/ns/deployments
-func collectionOf(path string) (schema.GroupVersion, bool) {
+func CollectionOf(path string) (schema.GroupVersion, bool) {
 	var found schema.GroupVersion
 	ok := versioned(path, func(gv schema.GroupVersion, rest []string) bool {
 		found = gv
