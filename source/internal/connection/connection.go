@@ -1,4 +1,4 @@
-package source
+package connection
 
 import (
 	"crypto/tls"
@@ -15,7 +15,7 @@ import (
 // ownRead is how much a connection of a source's own reads at a time.
 const ownRead = 128 << 10
 
-// ownConnection returns a client whose requests have connections to
+// Own returns a client whose requests have connections to
 // themselves, over HTTP/1.1. What cfg says of authentication, proxies and
 // dialing holds; only client certificates from files are read once, and not
 // again when the files change.
@@ -23,7 +23,7 @@ const ownRead = 128 << 10
 // What one 6.3 KB event costs to read, on one core: over HTTP/1.1 as client-go
 // sets it up 4 µs in pieces of 4 KB, with large reads 2; with TLS 5; with TLS
 // and HTTP/2, whose every read also sends a window update, 9.
-func ownConnection(cfg *rest.Config) (*http.Client, error) {
+func Own(cfg *rest.Config) (*http.Client, error) {
 	tc, err := cfg.TransportConfig()
 	if err != nil {
 		return nil, err
@@ -72,10 +72,10 @@ func ownKeepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 }
 
-// pinged has client-go make a transport for cfg that pings over HTTP/2. Where
+// EnablePings makes client-go make a transport for cfg that pings over HTTP/2. Where
 // nothing is set about TLS, as with a certificate that the system trusts, it
 // would take http.DefaultTransport, which does not.
-func pinged(cfg *rest.Config) {
+func EnablePings(cfg *rest.Config) {
 	if !strings.HasPrefix(cfg.Host, "https://") || cfg.Transport != nil {
 		return
 	}

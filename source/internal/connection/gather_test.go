@@ -1,4 +1,4 @@
-package source
+package connection
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func answeringWith(t *testing.T, header, chunks string) (url string) {
 // gatheredFrom gets url through a client of the test's own.
 func gatheredFrom(t *testing.T, client *http.Client, url string) io.ReadCloser {
 	t.Helper()
-	ctx, g := gathering(t.Context())
+	ctx, g := Gather(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func gatheredFrom(t *testing.T, client *http.Client, url string) io.ReadCloser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := g.over(resp.Body)
+	body := g.Over(resp.Body)
 	t.Cleanup(func() { body.Close() })
 	return body
 }
@@ -138,7 +138,7 @@ func TestOfTLSAndHTTP2TheBodyIsReadAsItIs(t *testing.T) {
 		srv.StartTLS()
 		defer srv.Close()
 		body := gatheredFrom(t, srv.Client(), srv.URL)
-		if _, ok := body.(*gathered); ok {
+		if _, ok := body.(*Gathered); ok {
 			t.Errorf("HTTP/2 %v: what the connection has received says nothing of the body", http2)
 		}
 		if b, err := io.ReadAll(body); err != nil || string(b) != "hello" {

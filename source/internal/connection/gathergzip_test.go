@@ -1,4 +1,4 @@
-package source
+package connection
 
 import (
 	"bytes"
@@ -75,7 +75,11 @@ func TestABodyThatSomebodyElseMadeIsReadAsItIs(t *testing.T) {
 		}
 		return resp, err
 	})
-	if body, ok := gatheredFrom(t, client, answering(t, chunk("a"))).(*gathered); ok {
+	if body, ok := gatheredFrom(t, client, answering(t, chunk("a"))).(*Gathered); ok {
 		t.Errorf("a %T is gathered", body.ReadCloser)
 	}
 }
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,4 +1,4 @@
-package source
+package connection
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 // that a watch sends.
 const maxChunkHeader = 32
 
-// gathered is the body of an answer over HTTP/1.1 that is read on for as long
+// Gathered is the body of an answer over HTTP/1.1 that is read on for as long
 // as that cannot wait for something that the server has not begun to send.
 //
 // net/http reads a connection 4 KiB at a time, the client's own setting, but
@@ -26,15 +26,15 @@ const maxChunkHeader = 32
 // whether there is more, and returns: of a backlog of events of 6.3 KB, each a
 // chunk, every second read ends there, and the batch is two events. What the
 // kernel holds tells.
-type gathered struct {
+type Gathered struct {
 	io.ReadCloser
 	conn atomic.Pointer[backlog]
 }
 
-// gathering returns a context for a request, and what its answer's body is
-// then to be read through: see over.
-func gathering(ctx context.Context) (context.Context, *gathered) {
-	g := &gathered{}
+// Gather returns a context for a request, and what its answer's body is
+// then to be read through: see Over.
+func Gather(ctx context.Context) (context.Context, *Gathered) {
+	g := &Gathered{}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		// A request that is tried again has another connection.
 		GotConn: func(info httptrace.GotConnInfo) { g.conn.Store(backlogOf(info.Conn)) },
@@ -47,9 +47,9 @@ func gathering(ctx context.Context) (context.Context, *gathered) {
 // could wait while there is something to deliver.
 const chunkedBody = "*http.bodyEOFSignal"
 
-// over makes g read body. Where the connection does not tell what is there,
+// Over makes g read body. Where the connection does not tell what is there,
 // body is all that is needed.
-func (g *gathered) over(body io.ReadCloser) io.ReadCloser {
+func (g *Gathered) Over(body io.ReadCloser) io.ReadCloser {
 	if g.conn.Load() == nil || fmt.Sprintf("%T", body) != chunkedBody {
 		return body
 	}
@@ -59,7 +59,7 @@ func (g *gathered) over(body io.ReadCloser) io.ReadCloser {
 
 // Read implements io.Reader. One that asks for little, as a watch at rest does,
 // is the body's.
-func (g *gathered) Read(p []byte) (n int, err error) {
+func (g *Gathered) Read(p []byte) (n int, err error) {
 	n, err = g.ReadCloser.Read(p)
 	if len(p) <= encoding.IdleRead {
 		return n, err
