@@ -66,9 +66,10 @@ type node struct {
 	// stringMap: both keys and elements are strings.
 	stringMap bool
 
-	typ  reflect.Type
-	size uintptr
-	unit share.Unit
+	typ   reflect.Type
+	size  uintptr
+	unit  share.Unit
+	place share.Place
 	// key and elem are of a map; elem also of pointers and slices.
 	key, elem *node
 	// fields and names are of a struct, in the same order.
@@ -198,6 +199,7 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 		return n
 	}
 	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, share.JSON, variant), drops: d}
+	n.place = share.PlaceOf(n.unit, 0)
 	c.nodes[key] = n
 	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
 		c.unsure = true

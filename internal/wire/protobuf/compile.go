@@ -209,6 +209,8 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	}
 	o.tag[o.tagLen] = byte(v)
 	o.tagLen++
+	place := share.UnitOf(c.open[len(c.open)-1].typ, share.Protobuf, "")
+	o.units, o.text = share.PlaceOf(place, 2*number), share.PlaceOf(place, 2*number+1)
 	if o.kind >= kindBoolPointer {
 		o.unit = share.UnitOf(f.Type, share.Protobuf, drop.String())
 	}

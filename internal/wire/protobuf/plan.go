@@ -9,8 +9,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// Plan decodes objects of one Go type. It is immutable, but for what it learns
-// about which fields repeat, and safe for concurrent use.
+// Plan decodes objects of one Go type. It is immutable and safe for concurrent
+// use.
 type Plan struct {
 	id   share.PlanID
 	root *message
@@ -75,8 +75,8 @@ type op struct {
 type source struct {
 	// unit is set for pointers, slices and maps.
 	unit share.Unit
-	// gauge decides whether to look values up.
-	gauge gauge
+	// units and text are the places of the values and of the strings in them.
+	units, text share.Place
 	// typ is the field's type.
 	typ reflect.Type
 }

@@ -79,7 +79,7 @@ func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old
 // unknown decodes a unit that is not known to be what the last version had.
 func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mark) (v any, end int, old, ok bool) {
 	var hash share.Hash
-	asked := d.odds.ask(f.path)
+	asked := d.session.Asks(f.path.place(), &share.PathWorth)
 	if asked {
 		if end, ok = scan.Value(d.raw, at); !ok {
 			return nil, at, false, false
@@ -118,7 +118,7 @@ func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mar
 func (d *decoder) known(n *fields.Drops, p path, hash share.Hash, object bool) (any, bool) {
 	id := d.plan.unit(n)
 	v, ok := d.session.Get(id, hash)
-	d.odds.learn(p, ok)
+	d.session.Found(p.place(), &share.PathWorth, ok)
 	switch {
 	case !ok:
 		return d.recent.get(id, hash)
