@@ -114,7 +114,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Events:           s.Counts.Events,
 		Bookmarks:        s.Counts.Bookmarks,
 		SilentWatches:    s.Counts.SilentWatches,
-		BookmarkInterval: time.Duration(s.Pulse.Interval()),
+		BookmarkInterval: time.Duration(s.Cadence.Interval()),
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),
