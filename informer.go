@@ -29,8 +29,6 @@ type Informer[T any] struct {
 	checker    *checker[T]
 	// reads is what Store returns.
 	reads *latest[T]
-	// deferred reports the store's errors.
-	deferred deferredErrors
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -60,7 +58,6 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 		quarantine: &quarantine{},
 		synced:     make(chan struct{}),
 		stopped:    make(chan struct{}),
-		deferred:   deferredErrors{to: opts.OnError},
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -75,7 +72,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		RememberKeys: i.opts.RememberKeys,
 		Indexers:     i.opts.Indexers,
 		Equal:        i.sameVersion,
-		OnError:      i.deferred.add,
 	})
 	if err != nil {
 		return err
@@ -104,7 +100,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		quarantine: i.quarantine,
 		uid:        i.opts.UID,
 		report:     i.opts.OnError,
-		deferred:   &i.deferred,
 		remove:     i.opts.RemoveUndecodable,
 		hub:        i.hub,
 		detector:   i.detector,
@@ -188,8 +183,10 @@ func (i *Informer[T]) Store() store.Reader[T] { return i.reads }
 // it in its initial state, and the next change of the key has it as Old. A
 // handler that knows an object that is removed in this way gets its delete by the
 // source, or of its next state as an Updated. What the source says always wins:
-// the first list, and each later one, removes what it does not name. Indexes belong to the informer: see AddIndex.
-// Its reads are of the store alone: they do not include what Wrote was told.
+// the first list, and each later one, removes what it does not name. Indexes
+// belong to the informer: see AddIndex. Its writes return their errors, and
+// OnError is not called with them. Its reads are of the store alone: they do not
+// include what Wrote was told.
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes,
@@ -198,10 +195,14 @@ func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
 
 // AddIndex adds an index, also while there are objects: it covers all of them
-// when AddIndex returns.
+// when AddIndex returns, except those for which fn fails. OnError is called with
+// an *IndexError for each of these.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
-	if err := i.store.AddIndex(name, fn); err != nil {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+	for _, err := range store.Errors(i.store.AddIndex(name, fn)) {
+		if _, added := err.(*store.IndexError); !added {
+			return i.named(err)
+		}
+		i.opts.OnError(err)
 	}
 	i.mirror.own.generation.Add(1)
 	return nil
@@ -210,7 +211,7 @@ func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
 // RemoveIndex removes an index. Snapshots taken before keep it.
 func (i *Informer[T]) RemoveIndex(name string) error {
 	if err := i.store.RemoveIndex(name); err != nil {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+		return i.named(err)
 	}
 	i.mirror.own.generation.Add(1)
 	return nil

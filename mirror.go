@@ -29,8 +29,7 @@ type mirror[T any] struct {
 	quarantine *quarantine
 	uid        func(T) types.UID
 	report     func(error)
-	deferred   *deferredErrors // what the store finds wrong
-	remove     bool            // what cannot be taken in is removed, not kept
+	remove     bool // what cannot be taken in is removed, not kept
 	hub        *deliver.Hub[T]
 	detector   *mutation.Detector[T] // nil if off
 	// firstList is called once, when the first list has been published.
@@ -137,18 +136,19 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			m.quarantine.clear(ev.Key)
 		}
 	}
-	m.deferred.hold()
+	var err error
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
 		if mutant.On(mutant.EndEarly) {
 			m.endEarly(version)
 		}
-		w.changes = m.legal(m.store.Apply(batch, w.changes))
+		w.changes, err = m.store.Apply(batch, w.changes)
+		w.changes = m.legal(w.changes)
 		m.own.reached(version, w.changes)
 		return w.changes, version
 	})
 	m.detector.Settled()
-	m.deferred.release()
+	m.reportAll(store.Errors(err))
 	w.empty()
 }
 
@@ -202,16 +202,16 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 			}
 		}
 	}
+	var err error
 	var dropped []error
-	m.deferred.hold()
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
 		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
 		if !m.listed {
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial
-			m.store.ReplaceSeq(batch, ops, nil)
+			err = m.store.ReplaceSeq(batch, ops, nil)
 		} else {
-			m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
+			err = m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
 			changes = m.legal(changes)
 		}
 		dropped = m.own.replaced(version, changes, epoch)
@@ -219,15 +219,20 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 	})
 	m.doubted.Store(nil)
 	m.detector.Settled()
-	m.deferred.release()
-	for _, err := range dropped {
-		m.report(err)
-	}
+	m.reportAll(store.Errors(err))
+	m.reportAll(dropped)
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.
 		m.listed = true
 		m.hub.Synced()
 		m.firstList()
+	}
+}
+
+// reportAll reports what came up under the hub's lock, where no user code runs.
+func (m *mirror[T]) reportAll(errs []error) {
+	for _, err := range errs {
+		m.report(err)
 	}
 }
 
