@@ -151,7 +151,7 @@ func (c *checker[T]) notChecked(err error) error {
 // compare compares the next page with the store, asks again for what is not
 // certain, and says what to do about the rest.
 func (c *checker[T]) compare(ctx context.Context) (report ConsistencyReport, err error) {
-	b, err := c.basis(ctx)
+	b, err := c.basis()
 	if err != nil {
 		return report, err
 	}
@@ -201,36 +201,23 @@ func (c *checker[T]) advance(at cursor, cmp *comparison[T], next string) {
 }
 
 // basis takes a snapshot of the store at a version which it is exactly at.
-func (c *checker[T]) basis(ctx context.Context) (*basis[T], error) {
+func (c *checker[T]) basis() (*basis[T], error) {
 	i := c.informer
-	// A step of the mirror is over in milliseconds, a list's in a second.
-	for range 1000 {
-		before := i.reflector.Status()
-		if before.Phase != reflector.Watching || before.Degraded {
-			return nil, ErrNotWatching
-		}
-		b := &basis[T]{epoch: before.Epoch}
-		more := 0
-		settled := i.mirror.between(func(version string) {
-			b.quarantined, more = i.quarantine.keys()
-			b.snapshot = i.store.Snapshot()
-			b.version = version
-		})
-		switch {
-		case settled && (b.version == "" || b.version == "0" || more > 0):
-			return nil, ErrNotExact
-		case settled:
-			return b, nil
-		}
-		timer := time.NewTimer(time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, ctx.Err()
-		}
+	status := i.reflector.Status()
+	if status.Phase != reflector.Watching || status.Degraded {
+		return nil, ErrNotWatching
 	}
-	return nil, ErrNotWatching
+	b := &basis[T]{epoch: status.Epoch}
+	more := 0
+	i.hub.View(func() {
+		b.quarantined, more = i.quarantine.keys()
+		b.snapshot = i.store.Snapshot()
+		b.version = i.mirror.version()
+	})
+	if b.version == "" || b.version == "0" || more > 0 {
+		return nil, ErrNotExact
+	}
+	return b, nil
 }
 
 // page asks for a page and compares it.

@@ -21,7 +21,10 @@ const keepBatch = 16
 
 // mirror is an informer's sink: it writes what the reflector says to the store
 // and hands what changed to the handlers, in that order and as one step.
-// Its methods are called from the reflector's goroutine, but for Held.
+// Its methods are called from the reflector's goroutine, except Held.
+//
+// Each step changes store, version and quarantine under the hub's lock, so that
+// they belong together for whoever holds it (deliver.Hub.View).
 type mirror[T any] struct {
 	store *store.Store[T]
 	// own is told which version the store has come to.
@@ -35,9 +38,8 @@ type mirror[T any] struct {
 	// firstList is called once, when the first list has been published.
 	firstList func()
 	listed    bool
-	// steps is odd while a step is under way: while store, version and
-	// quarantine may not belong together.
-	steps atomic.Uint64
+	// failures are what went wrong in the step under way.
+	failures []error
 	// doubted are keys of which the next list is to be decoded afresh; may be
 	// nil.
 	doubted atomic.Pointer[map[store.Key]struct{}]
@@ -70,37 +72,46 @@ func (m *mirror[T]) Held(key store.Key) (T, store.Memo, bool) {
 	return obj, memo, ok
 }
 
-// begin begins a step; end ends it.
-func (m *mirror[T]) begin() { m.steps.Add(1) }
-func (m *mirror[T]) end()   { m.steps.Add(1) }
-
 // version is the source's version that the store has come to, empty before the
 // first list.
 func (m *mirror[T]) version() string { return m.own.version() }
-
-// between calls read with the source's version, unless a step is under way. It
-// returns false if so, or if one began meanwhile: what was read counts for
-// nothing then.
-func (m *mirror[T]) between(read func(version string)) bool {
-	before := m.steps.Load()
-	if before%2 != 0 {
-		return false
-	}
-	read(m.version())
-	return m.steps.Load() == before
-}
 
 // Len is how many objects there are, for limits.
 func (m *mirror[T]) Len() int { return m.store.Len() }
 
 // Apply takes a batch of live events.
 func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
-	m.begin()
-	defer m.end()
 	if mutant.Enabled {
 		events = m.mutate(scope, events, version)
 	}
+	if m.detector != nil {
+		for i := range events {
+			if ev := &events[i]; ev.Err == nil && ev.Type != source.Deleted {
+				m.detector.Entering(ev.Key, ev.Object)
+			}
+		}
+	}
 	w := m.workspace(len(events))
+	m.hub.Commit(func() ([]store.Change[T], string) {
+		m.operations(w, events)
+		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
+		if mutant.On(mutant.EndEarly) {
+			m.endEarly(version)
+		}
+		changes, err := m.store.Apply(batch, w.changes)
+		m.failed(err)
+		w.changes = m.legal(changes)
+		m.own.reached(version, w.changes)
+		return w.changes, version
+	})
+	m.detector.Settled()
+	m.reportFailures()
+	w.empty()
+}
+
+// operations appends to w.ops what events amount to, and quarantines what cannot
+// be stored. It is called under the hub's lock.
+func (m *mirror[T]) operations(w *workspace[T], events []source.Event[T]) {
 	healthy := m.quarantine.empty()
 	for i := range events {
 		ev := &events[i]
@@ -126,7 +137,6 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			healthy = false
 			continue
 		default:
-			m.detector.Entering(ev.Key, ev.Object)
 			w.ops = append(w.ops, store.Op[T]{
 				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
 				IfChanged: replayed(ev),
@@ -136,20 +146,6 @@ func (m *mirror[T]) Apply(scope store.Scope, events []source.Event[T], version s
 			m.quarantine.clear(ev.Key)
 		}
 	}
-	var err error
-	m.hub.Commit(func() ([]store.Change[T], string) {
-		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
-		if mutant.On(mutant.EndEarly) {
-			m.endEarly(version)
-		}
-		w.changes, err = m.store.Apply(batch, w.changes)
-		w.changes = m.legal(w.changes)
-		m.own.reached(version, w.changes)
-		return w.changes, version
-	})
-	m.detector.Settled()
-	m.reportAll(store.Errors(err))
-	w.empty()
 }
 
 // replayed reports whether an event may be of the state that a watch begins
@@ -182,45 +178,48 @@ func (w *workspace[T]) empty() {
 
 // Replace takes a list: the whole state of the scope at one version.
 func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, epoch bool) {
-	m.begin()
-	defer m.end()
-	// First what calls user code, which may be done under no lock.
-	kept := m.refuseAll(scope, pages)
-	ops := func(yield func(store.Op[T]) bool) {
-		for p, page := range pages {
+	if m.detector != nil {
+		for _, page := range pages {
 			for i := range page {
-				it := &page[i]
-				if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo}) {
-					return
+				if it := &page[i]; it.Err == nil {
+					m.detector.Entering(it.Key, it.Object)
 				}
-			}
-			pages[p] = nil
-		}
-		for i := range kept {
-			if !yield(kept[i]) {
-				return
 			}
 		}
 	}
-	var err error
-	var dropped []error
 	m.hub.Commit(func() (changes []store.Change[T], _ string) {
+		kept := m.refuseAll(scope, pages)
+		ops := func(yield func(store.Op[T]) bool) {
+			for p, page := range pages {
+				for i := range page {
+					it := &page[i]
+					if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo}) {
+						return
+					}
+				}
+				pages[p] = nil
+			}
+			for i := range kept {
+				if !yield(kept[i]) {
+					return
+				}
+			}
+		}
 		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
 		if !m.listed {
 			// Nobody is told of these one by one: see below.
 			batch.Reason = store.Initial
-			err = m.store.ReplaceSeq(batch, ops, nil)
+			m.failed(m.store.ReplaceSeq(batch, ops, nil))
 		} else {
-			err = m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) })
+			m.failed(m.store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
 			changes = m.legal(changes)
 		}
-		dropped = m.own.replaced(version, changes, epoch)
+		m.failures = append(m.failures, m.own.replaced(version, changes, epoch)...)
 		return changes, version
 	})
 	m.doubted.Store(nil)
 	m.detector.Settled()
-	m.reportAll(store.Errors(err))
-	m.reportAll(dropped)
+	m.reportFailures()
 	if !m.listed {
 		// Handlers read the first list from a snapshot; see deliver.
 		m.listed = true
@@ -229,17 +228,20 @@ func (m *mirror[T]) Replace(scope store.Scope, pages [][]source.Item[T], version
 	}
 }
 
-// reportAll reports what came up under the hub's lock, where no user code runs.
-func (m *mirror[T]) reportAll(errs []error) {
-	for _, err := range errs {
+// failed notes what a write of the store returned.
+func (m *mirror[T]) failed(err error) { m.failures = append(m.failures, store.Errors(err)...) }
+
+// reportFailures reports what went wrong in a step, when the hub's lock is
+// released: no user code but key, UID, index and equality functions runs under it.
+func (m *mirror[T]) reportFailures() {
+	for _, err := range m.failures {
 		m.report(err)
 	}
+	m.failures = nil
 }
 
 // Bookmark moves the version forward.
 func (m *mirror[T]) Bookmark(scope store.Scope, version string) {
-	m.begin()
-	defer m.end()
 	m.hub.Commit(func() ([]store.Change[T], string) {
 		m.store.SetResourceVersion(scope.ID, version)
 		m.own.reached(version, nil)

@@ -23,7 +23,7 @@ func (m *mirror[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T
 	}
 	m.quarantine.add(item.Key, item.Err, time.Now(), held && !m.remove)
 	m.pinOwn(item.Key)
-	m.reportItem(item)
+	m.failedItem(item)
 	if held && m.remove {
 		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
 	}
@@ -39,11 +39,11 @@ func (m *mirror[T]) pinOwn(key store.Key) {
 	}
 }
 
-// reportItem reports what is wrong with an item, unless nobody can say which
+// failedItem notes what is wrong with an item, unless nobody can say which
 // object it is: that the reflector reports, and heals.
-func (m *mirror[T]) reportItem(item *source.Item[T]) {
+func (m *mirror[T]) failedItem(item *source.Item[T]) {
 	if item.Key != (store.Key{}) {
-		m.report(item.Err)
+		m.failures = append(m.failures, item.Err)
 	}
 }
 
@@ -94,7 +94,7 @@ func (m *mirror[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.
 		return m.refuse(ops, &ev.Item)
 	}
 	m.quarantine.failed()
-	m.report(ev.Err)
+	m.failures = append(m.failures, ev.Err)
 	if itself {
 		m.quarantine.clear(ev.Key)
 		ops = append(ops, store.Op[T]{Key: ev.Key, Delete: true, ResourceVersion: ev.ResourceVersion})
@@ -112,7 +112,6 @@ func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept
 		for i := range page {
 			it := &page[i]
 			if it.Err == nil {
-				m.detector.Entering(it.Key, it.Object)
 				continue
 			}
 			if it.Key != (store.Key{}) && otherKind(it.Err) {
@@ -122,7 +121,7 @@ func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept
 				if _, there := good[it.Key]; there {
 					// It is about another object than that of the list.
 					m.quarantine.failed()
-					m.report(it.Err)
+					m.failures = append(m.failures, it.Err)
 					continue
 				}
 			}
@@ -133,7 +132,7 @@ func (m *mirror[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept
 			}
 			m.quarantine.add(it.Key, it.Err, time.Now(), held && !m.remove)
 			m.pinOwn(it.Key)
-			m.reportItem(it)
+			m.failedItem(it)
 			if held && !m.remove {
 				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
 			}

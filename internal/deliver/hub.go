@@ -149,6 +149,14 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	return overflows
 }
 
+// View calls read while no Commit is under way: what a Commit writes belongs
+// together then. It waits for at most one Commit. read must not call into the hub.
+func (h *Hub[T]) View(read func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	read()
+}
+
 // Synced says that the first list has been committed: every handler begins
 // with the state that the store has now, and gets what is committed from now
 // on after it. Calls after the first do nothing.
