@@ -67,8 +67,11 @@
 //
 // # Locks
 //
-// One lock is held while a batch is written to the store and handed to the
-// handlers' queues (deliver's). The store's own write lock is taken inside it,
-// and after that the one of what the program wrote and of versions that are waited
-// for. No user code but key, UID, index and equality functions runs under them.
+// Each step of the sink (a batch, a list, a bookmark) is made under the lock of the
+// handlers' queues (internal/deliver): it changes the store, the quarantine, the
+// source's version and the queues together. Inside it the store's own write lock is
+// taken, then that of the program's own writes, then that of the quarantine. No user
+// code but key, UID, index and equality functions runs under them. The consistency
+// check and the mutation detector have locks of their own, and take none of these
+// under them.
 package kinglet

@@ -8,7 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -31,13 +33,13 @@ var (
 	// ErrAlreadyRun is returned by a second Run.
 	ErrAlreadyRun = errors.New("already run: an informer or set runs once")
 	// ErrStopped is wrapped when something is asked of what has stopped.
-	ErrStopped = errors.New("stopped")
+	ErrStopped = deliver.ErrStopped
 	// ErrNotCovered says that an object that was written is of another namespace
 	// than the informer's, or that nobody here can say whether the informer's
 	// selectors cover it: see Informer.Wrote.
 	ErrNotCovered = source.ErrNotCovered
 	// ErrNotRunning says that an informer is told of a write before Run.
-	ErrNotRunning = errors.New("not running: Run has not been called")
+	ErrNotRunning = ownwrites.ErrNotRunning
 	// ErrNoVersion says that an object has no resource version, so it is not
 	// what a server has answered.
 	ErrNoVersion = errors.New("the object has no resource version: tell what the server answered, not what it was sent")
@@ -45,18 +47,18 @@ var (
 	// under its key.
 	ErrUnknownKey = overlay.ErrUnknown
 	// ErrNotConfirmed says that the watch has not shown a write for two minutes.
-	ErrNotConfirmed = errors.New("not seen by watch or list within " + ownFor.String())
+	ErrNotConfirmed = ownwrites.ErrNotConfirmed
 	// ErrTooManyWrites says that there are too many writes that the watch has
 	// not shown.
-	ErrTooManyWrites = fmt.Errorf("more than %d keys with writes that neither watch nor list has shown", maxOwn)
+	ErrTooManyWrites = ownwrites.ErrTooManyWrites
 	// ErrNotComparable says that a resource version cannot be compared with the
 	// informer's: one of them is not a decimal number (KEP-5504), so nobody can
 	// say which is newer.
-	ErrNotComparable = errors.New("resource versions that cannot be compared")
+	ErrNotComparable = ownwrites.ErrNotComparable
 	// ErrEpoch says that the server was restored from a backup, or restarted in
 	// memory, and numbers its versions anew: what was written or waited for
 	// before may never be seen.
-	ErrEpoch = errors.New("the server has begun to number anew: it was restored or restarted")
+	ErrEpoch = ownwrites.ErrEpoch
 )
 
 // NotSyncedError says which informer has not synced and what is known of why.

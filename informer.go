@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
+	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -18,17 +22,16 @@ import (
 // Informer keeps a live, indexed copy of one collection and tells its handlers
 // of changes. Make one with New. All methods are safe for concurrent use.
 type Informer[T any] struct {
-	opts       Options[T]
-	source     source.Source[T]
-	store      *store.Store[T]
-	hub        *deliver.Hub[T]
-	reflector  *reflector.Reflector[T]
-	quarantine *quarantine
-	detector   *mutation.Detector[T] // nil if off
-	mirror     *mirror[T]
-	checker    *checker[T]
-	// reads is what Store returns.
-	reads *latest[T]
+	opts      Options[T]
+	source    source.Source[T]
+	store     *store.Store[T]
+	own       *ownwrites.Writes[T]
+	hub       *deliver.Hub[T]
+	sink      *sink.Sink[T]
+	reflector *reflector.Reflector[T]
+	detector  *mutation.Detector[T] // nil if off
+	checker   *consistency.Checker[T]
+	reads     latest[T] // what Store returns
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -53,11 +56,10 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{
-		opts:       opts,
-		source:     src,
-		quarantine: &quarantine{},
-		synced:     make(chan struct{}),
-		stopped:    make(chan struct{}),
+		opts:    opts,
+		source:  src,
+		synced:  make(chan struct{}),
+		stopped: make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -90,23 +92,33 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
-	own := &ownWrites[T]{
-		name: i.opts.Name, rules: overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]}, store: i.store, report: i.opts.OnError,
-	}
-	i.reads = &latest[T]{store: i.store, own: own}
-	i.mirror = &mirror[T]{
-		store:      i.store,
-		own:        own,
-		quarantine: i.quarantine,
-		uid:        i.opts.UID,
-		report:     i.opts.OnError,
-		remove:     i.opts.RemoveUndecodable,
-		hub:        i.hub,
-		detector:   i.detector,
-		firstList:  func() { close(i.synced) },
-	}
-	i.checker = newChecker(i)
-	i.reflector, err = reflector.New(src, i.mirror, reflector.Options{
+	i.own = ownwrites.New(ownwrites.Options[T]{
+		Store:       i.store,
+		Rules:       overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]},
+		Stopped:     ErrStopped,
+		Unconfirmed: i.unconfirmed,
+		Report:      i.opts.OnError,
+	})
+	i.reads = latest[T]{store: i.store, own: i.own}
+	i.sink = sink.New(sink.Options[T]{
+		Store:             i.store,
+		Hub:               i.hub,
+		Own:               i.own,
+		Detector:          i.detector,
+		UID:               i.opts.UID,
+		RemoveUndecodable: i.opts.RemoveUndecodable,
+		Report:            i.opts.OnError,
+		Synced:            func() { close(i.synced) },
+	})
+	i.checker = consistency.New(checked[T]{i}, consistency.Config[T]{
+		Name:    i.opts.Name,
+		Options: i.opts.ConsistencyCheck,
+		UID:     i.opts.UID,
+		Version: objectVersion[T],
+		Equal:   i.opts.Equal,
+		Synced:  i.synced,
+	})
+	i.reflector, err = reflector.New(src, i.sink, reflector.Options{
 		Name:             i.opts.Name,
 		PageSize:         i.opts.PageSize,
 		MaxObjects:       i.opts.MaxObjects,
@@ -120,11 +132,17 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	return err
 }
 
-// sameVersion says that a relist brought what is held already. UID and
-// resource version alone do not prove it: defaulting and conversion change
-// what is read without a new version.
+// sameVersion reports whether a relist brought an object that is held already. UID
+// and resource version alone do not prove it: defaulting and conversion change an
+// object without a new version.
 func (i *Informer[T]) sameVersion(a, b T) bool {
-	return objectVersion(a) == objectVersion(b) && i.opts.UID(a) == i.opts.UID(b) && i.opts.Equal(a, b)
+	if objectVersion(a) != objectVersion(b) || i.opts.UID(a) != i.opts.UID(b) {
+		return false
+	}
+	if i.opts.Equal == nil {
+		return reflect.DeepEqual(a, b)
+	}
+	return i.opts.Equal(a, b)
 }
 
 // Run keeps the store equal to the source and calls the handlers until ctx
@@ -137,8 +155,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return i.named(ErrAlreadyRun)
 	}
 	defer close(i.stopped)
-	i.mirror.own.begin()
-	defer i.mirror.own.end()
+	i.own.Begin()
+	defer i.own.End()
 	// The reflector runs here, the handlers each on a goroutine of their own:
 	// an idle informer with one handler costs two.
 	ctx, stop := context.WithCancel(ctx)
@@ -150,7 +168,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.detector != nil {
 		beside.Go(func() { i.detector.Run(ctx) })
 	}
-	i.checker.start(ctx, &beside)
+	i.checker.Start(ctx, &beside)
 	err := i.reflector.Run(ctx)
 	stop()
 	err = errors.Join(err, i.hub.Wait())
@@ -175,7 +193,7 @@ func (i *Informer[T]) named(err error) error {
 
 // Store reads the latest state, at any time, also before Run and after it: the
 // store, and what the program wrote that the store does not show yet (Wrote).
-func (i *Informer[T]) Store() store.Reader[T] { return i.reads }
+func (i *Informer[T]) Store() store.Reader[T] { return &i.reads }
 
 // WritableStore is the store itself, for programs that put objects into it by
 // their own hand, at any time: before Run, as unit tests do, or ahead of the
@@ -204,7 +222,7 @@ func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
 		}
 		i.opts.OnError(err)
 	}
-	i.mirror.own.generation.Add(1)
+	i.own.IndexesChanged()
 	return nil
 }
 
@@ -213,7 +231,7 @@ func (i *Informer[T]) RemoveIndex(name string) error {
 	if err := i.store.RemoveIndex(name); err != nil {
 		return i.named(err)
 	}
-	i.mirror.own.generation.Add(1)
+	i.own.IndexesChanged()
 	return nil
 }
 
@@ -263,36 +281,18 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 
 // Quarantined lists the objects whose latest version could not be taken in, in
 // key order: at most 10,000; Status counts all.
-func (i *Informer[T]) Quarantined() []Quarantined { return i.quarantine.list() }
+func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantined() }
 
-// Status says how the informer is. It costs about a microsecond.
+// Status returns what is known of the informer. It costs about a microsecond.
 func (i *Informer[T]) Status() Status {
-	r := i.reflector.Status()
-	keys, failures := i.quarantine.count()
-	return Status{
-		Name:             i.opts.Name,
-		Phase:            r.Phase,
-		Since:            r.Since,
-		Synced:           i.HasSynced(),
-		LastError:        r.LastError,
-		LastErrorTime:    r.LastErrorTime,
-		ResourceVersion:  i.mirror.version(),
-		Objects:          i.store.Len(),
-		Received:         r.Received,
-		Remaining:        r.Remaining,
-		Bytes:            r.Bytes,
-		Events:           r.Events,
-		Lists:            r.Lists,
-		Watches:          r.Watches,
-		Probes:           r.Probes,
-		SilentWatches:    r.SilentWatches,
-		LastContact:      r.LastContact,
-		BookmarkInterval: r.BookmarkInterval,
-		Quarantined:      keys,
-		Failures:         failures,
-		Degraded:         r.Degraded,
-		OwnWrites:        i.mirror.own.status(),
-		Consistency:      i.checker.state(),
-		ReadPath:         r.ReadPath,
+	s := Status{
+		Name:        i.opts.Name,
+		Status:      i.reflector.Status(),
+		Objects:     i.store.Len(),
+		OwnWrites:   i.own.Status(),
+		Consistency: i.checker.Status(),
 	}
+	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
+	s.Quarantined, s.Failures = i.sink.Refused()
+	return s
 }

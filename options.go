@@ -92,9 +92,6 @@ type Options[T any] struct {
 	// it reports, to OnError, the names of those that have not; 10 s if 0. Run
 	// goes on waiting for them.
 	StopGrace time.Duration
-
-	// sameContent is Equal, or what a ConsistencyCheck has in its place.
-	sameContent func(a, b T) bool
 }
 
 // withDefaults returns o with every default filled in, or all that is wrong
@@ -115,11 +112,6 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 		} else {
 			o.UID = func(T) types.UID { return "" }
 		}
-	}
-	o.sameContent = o.Equal
-	if o.Equal == nil {
-		o.sameContent = sameContent[T]
-		o.Equal = func(a, b T) bool { return reflect.DeepEqual(a, b) }
 	}
 	if o.OnError == nil {
 		name := o.Name
@@ -147,7 +139,7 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.StopGrace == 0 {
 		o.StopGrace = 10 * time.Second
 	}
-	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.validate())
+	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
 }
 

@@ -1,6 +1,7 @@
 package kinglet
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -78,8 +79,7 @@ func (i *Informer[T]) WroteDelete(key Key, uid types.UID) error {
 	if key.Name == "" {
 		return i.notWritten(key, &store.KeyError{Object: "a delete", Err: errors.New("the key has no name")})
 	}
-	err := i.mirror.own.removed(overlay.Removal{Key: key, UID: uid, Time: time.Now()})
-	return i.notWritten(key, err)
+	return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, UID: uid, Time: time.Now()}))
 }
 
 // notWritten says which write it is about.
@@ -92,11 +92,7 @@ func (i *Informer[T]) notWritten(key Key, err error) error {
 
 // wrote tells of an answer to a write.
 func (i *Informer[T]) wrote(a source.Answer, key Key) error {
-	own := i.mirror.own
-	own.mu.Lock()
-	err := own.runningLocked()
-	own.mu.Unlock()
-	if err != nil {
+	if err := i.own.Running(); err != nil {
 		return i.notWritten(key, err)
 	}
 	written, err := source.ReadAnswer(i.source, a)
@@ -111,7 +107,7 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 		return i.notWritten(key, ErrNoVersion)
 	}
 	if written.Gone {
-		return i.notWritten(key, own.removed(overlay.Removal{Key: key, UID: written.UID, Time: time.Now()}))
+		return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, UID: written.UID, Time: time.Now()}))
 	}
 	if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
 		if err == nil {
@@ -125,14 +121,9 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 			written.Coverage = source.Covered
 		}
 	}
-	w := overlay.Write[T]{
+	return i.notWritten(key, i.own.Wrote(overlay.Write[T]{
 		Key: key, UID: i.opts.UID(written.Object), Version: written.ResourceVersion, Object: written.Object, Time: time.Now(),
-		Generation: own.generation.Load(),
-	}
-	w.Values = overlay.Values(i.store.Snapshot(), w.Object, func(index string, err error) {
-		i.opts.OnError(&store.IndexError{Index: index, Key: key, Err: err})
-	})
-	return i.notWritten(key, own.wrote(w, written.Coverage))
+	}, written.Coverage))
 }
 
 // asWritten is what becomes of an object whose source cannot say it.
@@ -161,4 +152,32 @@ func keyOfAny(obj any) (key Key) {
 		key = Key{Namespace: m.GetNamespace(), Name: m.GetName()}
 	}
 	return key
+}
+
+// unconfirmed returns the error of a write that ended without having been seen.
+func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
+	return &UnconfirmedWriteError{Name: i.opts.Name, Key: u.Key, UID: u.UID, ResourceVersion: u.Version, Told: u.Since, Err: why}
+}
+
+// WaitVersion blocks until store and indexes are at resource version rv of the
+// collection or a later one, as events, bookmarks and lists bring it. It takes no
+// goroutine, and nobody polls. It is for what others have written, such as a
+// version that another program handed over; what the program itself wrote needs
+// no wait: see Wrote.
+//
+// A server's version counts the writes to all of its resources, and a quiet
+// collection learns of it by bookmarks, once a minute: a wait for a version at
+// which something else was written may take that long.
+//
+// If ctx ends first the error is a *VersionNotReachedError, which names both
+// versions. It wraps ErrStopped if the informer stops first, ErrEpoch if the
+// server begins to number anew, and ErrNotComparable if rv, or the collection's
+// own version, is none that has an order. WaitVersion is safe for concurrent use
+// and may be called before Run, and in handlers, which it delays.
+func (i *Informer[T]) WaitVersion(ctx context.Context, rv string) error {
+	err := i.own.Wait(ctx, rv)
+	if err == nil {
+		return nil
+	}
+	return &VersionNotReachedError{Name: i.opts.Name, Want: rv, At: i.own.Version(), Err: err}
 }
