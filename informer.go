@@ -118,17 +118,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Equal:   i.opts.Equal,
 		Synced:  i.synced,
 	})
-	i.reflector, err = reflector.New(src, i.sink, reflector.Options{
-		Name:             i.opts.Name,
-		PageSize:         i.opts.PageSize,
-		MaxObjects:       i.opts.MaxObjects,
-		MaxListBytes:     i.opts.MaxListBytes,
-		DisableWatchList: i.opts.DisableWatchList,
-		WatchTimeoutMin:  i.opts.MinWatchTimeout,
-		WatchTimeoutMax:  2 * i.opts.MinWatchTimeout,
-		OnError:          i.opts.OnError,
-		OnReadPath:       i.opts.OnReadPath,
-	})
+	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -121,26 +122,30 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 		name := o.Name
 		o.OnReadPath = func(before, now ReadPath) { logReadPath(name, before, now) }
 	}
-	if o.PageSize < 0 {
-		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
-	}
-	if o.MaxObjects < 0 {
-		errs = append(errs, fmt.Errorf("MaxObjects is %d, must not be negative", o.MaxObjects))
-	}
-	if o.MaxListBytes < 0 {
-		errs = append(errs, fmt.Errorf("MaxListBytes is %d, must not be negative", o.MaxListBytes))
-	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
 	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
 	}
-	if o.StopGrace == 0 {
-		o.StopGrace = 10 * time.Second
-	}
-	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.Validate())
+	errs = append(errs, o.reflector().Validate(), o.MutationDetection.validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
+}
+
+// reflector returns the options of the reflector, which has the defaults.
+func (o *Options[T]) reflector() reflector.Options {
+	timeout := max(o.MinWatchTimeout, 0)
+	return reflector.Options{
+		Name:             o.Name,
+		PageSize:         o.PageSize,
+		MaxObjects:       o.MaxObjects,
+		MaxListBytes:     o.MaxListBytes,
+		DisableWatchList: o.DisableWatchList,
+		WatchTimeoutMin:  timeout,
+		WatchTimeoutMax:  2 * timeout,
+		OnError:          o.OnError,
+		OnReadPath:       o.OnReadPath,
+	}
 }
 
 // logReadPath logs that objects are read another way than before, unless that is
