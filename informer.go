@@ -19,8 +19,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Informer keeps a live, indexed copy of one collection and tells its handlers
-// of changes. Make one with New. All methods are safe for concurrent use.
+// Informer keeps a live, indexed copy of one collection and calls handlers with its
+// changes. Make one with New. All methods are safe for concurrent use.
 type Informer[T any] struct {
 	opts      Options[T]
 	source    source.Source[T]
@@ -42,7 +42,7 @@ type Informer[T any] struct {
 
 var _ Runnable = (*Informer[any])(nil)
 
-// New returns an informer of what src has. It starts nothing: see Run. The
+// New returns an informer of the objects of src. It starts nothing: see Run. The
 // error names everything that is wrong with opts.
 func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if src == nil {
@@ -137,7 +137,8 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 
 // Run keeps the store equal to the source and calls the handlers until ctx
 // ends. It returns nil once everything that it started has ended, handlers
-// included; those that take long are named to OnError. It may be called once.
+// included; OnError is called with the names of those that take long. It may be
+// called once.
 //
 // Failures of the source do not end it: it retries, and shows them in Status.
 func (i *Informer[T]) Run(ctx context.Context) error {
@@ -163,43 +164,43 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()
-	// Nobody writes to the store any more, and no handler to its objects.
+	// Neither the reflector nor a handler writes any more.
 	i.detector.Check()
 	return err
 }
 
-// shareWith has the informer's objects share with those of others, unless it
-// has been run already.
+// shareWith has the informer's objects share memory with those of other informers,
+// unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
 	if s, ok := i.source.(source.Sharer); ok && !i.started.Load() {
 		s.ShareWith(with)
 	}
 }
 
-// named says which informer err is about.
+// named adds the informer's name to err.
 func (i *Informer[T]) named(err error) error {
 	return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 }
 
 // Store reads the latest state, at any time, also before Run and after it: the
-// store, and what the program wrote that the store does not show yet (Wrote).
+// store, merged with the program's own writes that it does not show yet (Wrote).
 func (i *Informer[T]) Store() store.Reader[T] { return &i.reads }
 
-// WritableStore is the store itself, for programs that put objects into it by
-// their own hand, at any time: before Run, as unit tests do, or ahead of the
-// watch. Handlers are told of no such write. A handler that begins later has
-// it in its initial state, and the next change of the key has it as Old. A
-// handler that knows an object that is removed in this way gets its delete by the
-// source, or of its next state as an Updated. What the source says always wins:
-// the first list, and each later one, removes what it does not name. Indexes
+// WritableStore returns the store itself, for programs that write to it by hand, at
+// any time: before Run, as unit tests do, or ahead of the watch. Handlers do not get
+// such a write. A handler that is added later has it in its initial state, and the
+// next change of the key has it as Old. A handler that has received an object that is
+// removed by hand gets the source's delete, or its next state as an Updated. The
+// source always wins: the first list, and each later one, removes what it does not
+// name. Indexes
 // belong to the informer: see AddIndex. Its writes return their errors, and
 // OnError is not called with them. Its reads are of the store alone: they do not
-// include what Wrote was told.
+// include the program's own writes (Wrote).
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes,
-// resource version and what the program wrote agree, and stay. Taking it costs
-// the same for any size.
+// resource version and own writes agree, and stay. Its cost does not depend on the
+// number of objects.
 func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
 
 // AddIndex adds an index, also while there are objects: it covers all of them
@@ -246,7 +247,7 @@ func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 }
 
 func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) error {
-	// What has happened counts, also when ctx ended at the same time.
+	// If both have happened, done counts.
 	select {
 	case <-done:
 		return nil
@@ -269,8 +270,8 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 	return &NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
 }
 
-// Quarantined lists the objects whose latest version could not be taken in, in
-// key order: at most 10,000; Status counts all.
+// Quarantined lists the keys whose latest version could not be stored, in key
+// order: at most 10,000; Status counts all.
 func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantined() }
 
 // Status returns what is known of the informer. It costs about a microsecond.

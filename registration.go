@@ -11,7 +11,7 @@ import (
 // HandlerOptions choose how a handler is called. The zero value asks for the
 // newest state of each key, in batches, without resync.
 //
-// Name tells handlers apart in errors; "handler 1" and so on if empty. Resync, if not
+// Name is the handler's in errors; "handler 1" and so on if empty. Resync, if not
 // 0, is the period at which the handler gets every object again, as Updated with
 // reason Resync. EveryVersion asks for every change one by one, up to Bound pending
 // ones, beyond which Overflow decides; otherwise at most one record a key is pending,
@@ -34,8 +34,8 @@ const (
 	OverflowStop = deliver.OverflowStop
 )
 
-// What becomes of handlers that misbehave. The first is also what the process
-// panics with unless RecoverPanics is set.
+// Errors of handlers that misbehave. Unless RecoverPanics is set, the process panics
+// with the first.
 type (
 	// HandlerPanicError: a handler panicked. It has the handler's name, the keys of
 	// the call, the value and the stack.

@@ -137,13 +137,12 @@ func (s Snapshot[T]) IndexValues(index string) (iter.Seq[string], error) {
 // Indexes returns the names of the indexes, sorted.
 func (s Snapshot[T]) Indexes() []string { return s.base.Indexes() }
 
-// ResourceVersion returns the version of the given scope (its ID) that the
-// store's part of the snapshot equals; empty before the first list. Of what the
-// program wrote itself, the snapshot has what is newer in place of that.
+// ResourceVersion returns the version of the given scope (its ID) that the store's
+// part of the snapshot equals; empty before the first list. The program's own writes
+// in the snapshot are newer.
 func (s Snapshot[T]) ResourceVersion(scope string) string { return s.base.ResourceVersion(scope) }
 
-// Check returns what the store finds wrong with itself, for tests: see
-// store.Snapshot.Check.
+// Check checks the invariants of the store, for tests: see store.Snapshot.Check.
 func (s Snapshot[T]) Check() error { return s.base.Check() }
 
 // latest reads an informer's latest state: each call that of its time.

@@ -35,25 +35,26 @@ type Status struct {
 	// the versions that could not be stored, ever: see Informer.Quarantined.
 	Quarantined int
 	Failures    uint64
-	// OwnWrites counts what became of the writes that Informer.Wrote and
-	// WroteDelete were told.
+	// OwnWrites counts what became of the writes that were recorded with
+	// Informer.Wrote and WroteDelete.
 	OwnWrites OwnWritesStatus
 	// Consistency counts what consistency checks did.
 	Consistency ConsistencyStatus
 }
 
 type (
-	// OwnWritesStatus counts the program's own writes: Entries is how many keys
-	// have writes that reads include and the store does not show yet, the Oldest
-	// of them was told when it says. Confirmed were shown until the watch came to
-	// them, and Late were no news when they were told. Expired were not confirmed
-	// within two minutes, or one too many, and Dropped ended with a new epoch of
-	// the server's versions; each of these was reported as an
+	// OwnWritesStatus counts the program's own writes. Entries is how many keys
+	// have writes that reads include and the store does not show yet, and Oldest
+	// when the oldest of them was recorded. Confirmed writes were in reads until
+	// the watch came to them; Late ones were recorded after the watch, or a later
+	// write, had passed them. Expired writes were not confirmed within two
+	// minutes, or one too many; Dropped ones ended with a new epoch of the server's
+	// versions. Expired and Dropped ones were each reported as an
 	// *UnconfirmedWriteError.
 	OwnWritesStatus = ownwrites.Status
 	// Quarantined is a Key whose latest version could not be stored: Err is the
-	// *ItemError that says at which stage it failed and why, Since when that
-	// version arrived. Stale is true if the store holds an earlier, good version.
+	// *ItemError, which has the stage and the reason, and Since when that version
+	// arrived. Stale is true if the store holds an earlier, good version.
 	Quarantined = sink.Quarantined
 	// ReadPath is how objects are read, why, and since when.
 	ReadPath = source.ReadPath
