@@ -8,9 +8,8 @@ import (
 // What mutations of this package do; see internal/mutant. Nothing calls them
 // but in a build with the tag mutants, and the linker leaves them out.
 
-// stallAll waits for up to a minute for each handler to have taken what is
-// pending. Not under the lock: in a synctest bubble no time passes while
-// somebody waits for a mutex.
+// stallAll waits for up to a minute until no handler has changes pending. It holds no
+// lock: in a synctest bubble no time passes while a goroutine waits for a mutex.
 func (h *Hub[T]) stallAll() {
 	h.mu.Lock()
 	regs := slices.Clone(h.regs)
