@@ -119,12 +119,12 @@ func (h *Hub[T]) Commit(apply func() (changes []store.Change[T], version string)
 
 // commit returns what is to be reported once the lock is released.
 func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []error) {
-	if mutant.On(mutant.StallAll) {
-		h.stallAll()
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changes, version := apply()
+	if mutant.On(mutant.StallAll) {
+		h.stallAllLocked()
+	}
 	before := h.version
 	if version != "" {
 		h.version = version
