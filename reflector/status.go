@@ -44,8 +44,8 @@ type Status struct {
 	LastError     error
 	LastErrorTime time.Time
 	// Degraded: the sink may differ from ResourceVersion until a relist, since
-	// something came whose identity could not be read, or since the server
-	// numbers anew and may have lost objects.
+	// something came whose identity could not be read, since Relist was called,
+	// or since the server numbers anew and may have lost objects.
 	Degraded bool
 
 	// Received and Remaining are about the list under way: objects so far,

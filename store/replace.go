@@ -21,10 +21,10 @@ import (
 // as no change either.
 //
 // It costs a look at every object of the list, and at every object of the
-// store that the list does not have. What cannot be put is reported as by
+// store that the list does not have. What cannot be put is in the error, as with
 // Apply, and counts as not in the list.
-func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
-	s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
+func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error) {
+	err := s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
 		if changes == nil {
 			// As many as there are, if there is any: most lists of a store
 			// that has something change little.
@@ -32,7 +32,7 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 		}
 		changes = append(changes, c)
 	})
-	return changes
+	return changes, err
 }
 
 // ReplaceSeq is Replace for operations that come one by one, in place of
@@ -40,12 +40,12 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 // called with each change, and may be nil. Both are called while the store is
 // locked for writing: they may read it, which shows what was before, and must
 // not write to it.
-func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) {
+func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) (err error) {
 	if changed == nil {
 		changed = func(Change[T]) {}
 	}
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	s.beginDraft()
 	named := make(slotBits, s.slots/64+1)
 	for op := range ops {
@@ -81,6 +81,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 	if b.ResourceVersion != "" {
 		s.draft.setVersion(b.Scope.ID, b.ResourceVersion)
 	}
+	return nil
 }
 
 // sweep deletes what is in the scope and was not named.

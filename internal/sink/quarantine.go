@@ -1,4 +1,4 @@
-package kinglet
+package sink
 
 import (
 	"slices"
@@ -8,15 +8,15 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// maxQuarantined bounds the list of quarantined keys, so that a server that
-// sends endless broken objects cannot grow it: 10,000 entries are about 2 MB.
-// Beyond it keys are counted and reported, not listed.
+// maxQuarantined bounds the list of quarantined keys, so that a server that sends
+// broken objects without end cannot grow it: 10,000 entries are about 2 MB. Beyond
+// it keys are counted and reported, but not listed.
 const maxQuarantined = 10_000
 
-// Quarantined is an object whose latest version could not be taken in.
+// Quarantined is a key whose latest version is not in the store.
 type Quarantined struct {
-	Key Key
-	// Err says at which stage it failed and why: an *ItemError.
+	Key store.Key
+	// Err is a *source.ItemError: at which stage it failed, and why.
 	Err error
 	// Since is when the version that failed arrived.
 	Since time.Time
@@ -24,12 +24,24 @@ type Quarantined struct {
 	Stale bool
 }
 
+// Quarantined returns the entries in key order, at most 10,000.
+func (s *Sink[T]) Quarantined() []Quarantined { return s.quarantine.list() }
+
+// Refused returns how many keys are quarantined, and how many versions could not
+// be stored, ever.
+func (s *Sink[T]) Refused() (keys int, versions uint64) { return s.quarantine.count() }
+
+// QuarantinedKeys returns a copy of the listed keys, and how many more there are.
+func (s *Sink[T]) QuarantinedKeys() (keys map[store.Key]struct{}, unlisted int) {
+	return s.quarantine.keys()
+}
+
 // quarantine is the list of keys whose latest version is not in the store.
 type quarantine struct {
 	mu sync.Mutex
 	// guarded by mu. Invariant: len(entries) <= maxQuarantined.
 	entries map[store.Key]Quarantined
-	// overflow counts keys that found entries full; guarded by mu.
+	// overflow counts keys for which entries had no room; guarded by mu.
 	overflow int
 	// failures counts every version that failed, ever; guarded by mu.
 	failures uint64
@@ -53,7 +65,7 @@ func (q *quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.entries[key] = Quarantined{Key: key, Err: err, Since: now, Stale: stale}
 }
 
-// failed counts a version that failed and is no state of any key's object.
+// failed counts a version that failed and is no state of any held object.
 func (q *quarantine) failed() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,14 +80,14 @@ func (q *quarantine) has(key store.Key) bool {
 	return known || q.overflow > 0
 }
 
-// clear takes a key off the list: a good version or a delete arrived.
+// clear removes a key from the list: a good version or a delete arrived.
 func (q *quarantine) clear(key store.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.entries, key)
 }
 
-// reset empties the list before a whole new state of scope is taken in.
+// reset removes the keys of a scope before a list of all of it is stored.
 func (q *quarantine) reset(scope store.Scope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,7 +99,7 @@ func (q *quarantine) reset(scope store.Scope) {
 	q.overflow = 0
 }
 
-// empty is a cheap answer for the path that every event takes.
+// empty reports whether no key is listed.
 func (q *quarantine) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -101,9 +113,8 @@ func (q *quarantine) count() (keys int, failures uint64) {
 	return len(q.entries) + q.overflow, q.failures
 }
 
-// keys returns a copy of the keys, and how many more there are that found no
-// room.
-func (q *quarantine) keys() (keys map[store.Key]struct{}, more int) {
+// keys returns a copy of the keys, and how many more there are that are not listed.
+func (q *quarantine) keys() (keys map[store.Key]struct{}, unlisted int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.entries) > 0 {

@@ -1,4 +1,4 @@
-package kinglet
+package consistency
 
 import (
 	"cmp"
@@ -9,18 +9,18 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// place is where a key stands in the order of API servers, which is that of
+// cursor is a position in the order of API servers, which is that of
 // "namespace/name" as bytes: "a-b/x" comes before "a/x", as '-' does before
-// '/'. The zero place is before all.
-type place struct{ namespace, name string }
+// '/'. The zero cursor is before all keys.
+type cursor struct{ namespace, name string }
 
-func placeOf(k store.Key) place { return place{k.Namespace, k.Name} }
+func cursorOf(k store.Key) cursor { return cursor{k.Namespace, k.Name} }
 
-func (p place) compare(q place) int {
-	if p.namespace != q.namespace {
-		return compareNamespaces(p.namespace, q.namespace)
+func (c cursor) compare(d cursor) int {
+	if c.namespace != d.namespace {
+		return compareNamespaces(c.namespace, d.namespace)
 	}
-	return strings.Compare(p.name, q.name)
+	return strings.Compare(c.name, d.name)
 }
 
 // compareNamespaces compares a+"/" with b+"/".
@@ -35,17 +35,17 @@ func compareNamespaces(a, b string) int {
 	return cmp.Compare(a[n], '/')
 }
 
-// stretch is a part of the collection: what stands behind after, up to last,
-// or all that follows if open.
-type stretch struct {
-	after, last place
+// keyRange is a part of the collection: the keys after after, up to last, or all
+// that follow if open.
+type keyRange struct {
+	after, last cursor
 	open        bool
 }
 
-// heldIn iterates over the keys that a snapshot has in a stretch, in the
-// server's order. It begins with one search for each namespace of the
-// snapshot, some microseconds each.
-func heldIn[T any](s *store.Snapshot[T], in stretch) iter.Seq[store.Key] {
+// keysIn iterates over the keys that a snapshot has in a range, in the server's
+// order. It begins with one search for each namespace of the snapshot, some
+// microseconds each.
+func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
 	return func(yield func(store.Key) bool) {
 		for _, ns := range namespaces(s) {
 			from := store.Key{Namespace: ns}
@@ -59,11 +59,11 @@ func heldIn[T any](s *store.Snapshot[T], in stretch) iter.Seq[store.Key] {
 				return
 			}
 			for key := range s.KeysFrom(from) {
-				p := placeOf(key)
-				if key.Cluster != "" || key.Namespace != ns || !in.open && p.compare(in.last) > 0 {
+				at := cursorOf(key)
+				if key.Cluster != "" || key.Namespace != ns || !in.open && at.compare(in.last) > 0 {
 					break
 				}
-				if p.compare(in.after) > 0 && !yield(key) {
+				if at.compare(in.after) > 0 && !yield(key) {
 					return
 				}
 			}
@@ -71,7 +71,7 @@ func heldIn[T any](s *store.Snapshot[T], in stretch) iter.Seq[store.Key] {
 	}
 }
 
-// namespaces are those that a snapshot has keys in, in the server's order.
+// namespaces returns those that a snapshot has keys in, in the server's order.
 func namespaces[T any](s *store.Snapshot[T]) []string {
 	var all []string
 	next := store.Key{}

@@ -1,4 +1,4 @@
-package kinglet
+package consistency
 
 import (
 	"fmt"
@@ -13,29 +13,29 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-func TestPlacesAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
+func TestCursorsAreOrderedAsTheBytesOfNamespaceAndName(t *testing.T) {
 	seed := testseed.Of(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	for range 10_000 {
-		a, b := randomPlace(rnd), randomPlace(rnd)
+		a, b := randomCursor(rnd), randomCursor(rnd)
 		if got, want := a.compare(b), strings.Compare(path(a), path(b)); got != want {
 			t.Fatalf("%s and %s: %d, want %d", path(a), path(b), got, want)
 		}
 	}
 }
 
-// The naive twin sorts all paths and takes those in the stretch.
-func TestWhatIsHeldInAStretchIsAllThatThereIsOfItAndNothingElse(t *testing.T) {
+// The naive twin sorts all paths and takes those in the range.
+func TestKeysInARangeAreExactlyThoseTheStoreHas(t *testing.T) {
 	seed := testseed.Of(t)
 	for n := range uint64(60) {
 		rnd := rand.New(rand.NewPCG(seed, n))
-		s, err := store.New(store.Options[*metav1.PartialObjectMetadata]{KeyFunc: objectKey[*metav1.PartialObjectMetadata]})
+		s, err := store.New(store.Options[*metav1.PartialObjectMetadata]{RememberKeys: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		have := map[string]bool{}
 		for range rnd.IntN(600) {
-			p := randomPlace(rnd)
+			p := randomCursor(rnd)
 			have[path(p)] = true
 			obj := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.name}}
 			if err := s.Write(store.Op[*metav1.PartialObjectMetadata]{Key: store.Key{Namespace: p.namespace, Name: p.name}, Object: obj}); err != nil {
@@ -43,19 +43,19 @@ func TestWhatIsHeldInAStretchIsAllThatThereIsOfItAndNothingElse(t *testing.T) {
 			}
 		}
 		for range 50 {
-			in := stretch{after: randomPlace(rnd), last: randomPlace(rnd), open: rnd.IntN(3) == 0}
+			in := keyRange{after: randomCursor(rnd), last: randomCursor(rnd), open: rnd.IntN(3) == 0}
 			if rnd.IntN(4) == 0 {
-				in.after = place{}
+				in.after = cursor{}
 			}
 			var want, got []string
 			for p := range have {
-				if (in.after == place{} || p > path(in.after)) && (in.open || p <= path(in.last)) {
+				if (in.after == cursor{} || p > path(in.after)) && (in.open || p <= path(in.last)) {
 					want = append(want, p)
 				}
 			}
 			slices.Sort(want)
-			for key := range heldIn(s.Snapshot(), in) {
-				got = append(got, path(placeOf(key)))
+			for key := range keysIn(s.Snapshot(), in) {
+				got = append(got, path(cursorOf(key)))
 			}
 			if !slices.Equal(got, want) {
 				t.Fatalf("seed %d, store %d, %+v: %q, want %q", seed, n, in, got, want)
@@ -64,9 +64,9 @@ func TestWhatIsHeldInAStretchIsAllThatThereIsOfItAndNothingElse(t *testing.T) {
 	}
 }
 
-func path(p place) string { return p.namespace + "/" + p.name }
+func path(p cursor) string { return p.namespace + "/" + p.name }
 
-func randomPlace(rnd *rand.Rand) place {
+func randomCursor(rnd *rand.Rand) cursor {
 	namespaces := []string{"a", "a-b", "a.b", "a0", "ab", "a-b-c", "b"}
-	return place{namespaces[rnd.IntN(len(namespaces))], fmt.Sprintf("n%d", rnd.IntN(200))}
+	return cursor{namespaces[rnd.IntN(len(namespaces))], fmt.Sprintf("n%d", rnd.IntN(200))}
 }

@@ -1,4 +1,4 @@
-package kinglet
+package sink
 
 import (
 	"slices"
@@ -15,32 +15,32 @@ import (
 // but in a build with the tag mutants, and the linker leaves them out.
 
 // mutate does what is wrong with a batch before it is applied, and returns it.
-func (m *mirror[T]) mutate(scope store.Scope, events []source.Event[T], version string) []source.Event[T] {
+func (s *Sink[T]) mutate(scope store.Scope, events []source.Event[T], version string) []source.Event[T] {
 	switch {
 	case mutant.On(mutant.DropEvent):
 		return slices.DeleteFunc(slices.Clone(events), func(source.Event[T]) bool { return mutant.Ninth(mutant.DropEvent) })
 	case mutant.On(mutant.PublishEarly):
-		m.store.SetResourceVersion(scope.ID, version)
+		s.opts.Store.SetResourceVersion(scope.ID, version)
 		time.Sleep(time.Millisecond)
 	case mutant.Ninth(mutant.WriteHeld):
-		for obj := range m.store.All() {
+		for obj := range s.opts.Store.All() {
 			if o, ok := any(obj).(metav1.Object); ok {
 				o.SetGenerateName("written")
 			}
 		}
 	case mutant.On(mutant.DeliverFirst):
-		m.deliverFirst(events)
+		s.deliverFirst(events)
 	}
 	return events
 }
 
-// deliverFirst tells handlers of new objects that the store does not have yet,
-// and rests a while. That they are told of them again is wrong as well.
-func (m *mirror[T]) deliverFirst(events []source.Event[T]) {
-	m.hub.Commit(func() (changes []store.Change[T], _ string) {
+// deliverFirst delivers new objects that the store does not have yet, and sleeps.
+// They are delivered again by the batch, which is wrong as well.
+func (s *Sink[T]) deliverFirst(events []source.Event[T]) {
+	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
 		for i := range events {
 			ev := &events[i]
-			if _, held := m.store.Get(ev.Key); !held && ev.Err == nil && ev.Type == source.Added {
+			if _, held := s.opts.Store.Get(ev.Key); !held && ev.Err == nil && ev.Type == source.Added {
 				changes = append(changes, store.Change[T]{Type: store.Added, Key: ev.Key, New: ev.Object, ResourceVersion: ev.ResourceVersion})
 			}
 		}
@@ -49,13 +49,13 @@ func (m *mirror[T]) deliverFirst(events []source.Event[T]) {
 	time.Sleep(time.Millisecond)
 }
 
-// endEarly ends what the program wrote before the store shows what confirms it,
-// and rests a while.
-func (m *mirror[T]) endEarly(version string) {
-	at := m.own.version()
-	m.own.reached(version, nil)
+// endEarly ends what the program wrote before the store shows what confirms it, and
+// sleeps.
+func (s *Sink[T]) endEarly(version string) {
+	at := s.opts.Own.Version()
+	s.opts.Own.Reached(version, nil)
 	time.Sleep(time.Millisecond)
-	m.own.reached(at, nil)
+	s.opts.Own.Reached(at, nil)
 }
 
 // reorder swaps two changes of one key that follow each other.
