@@ -1,7 +1,6 @@
 package store
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"sync/atomic"
 )
@@ -85,7 +84,7 @@ const (
 const maxSlots = 1<<31 - 1
 
 func (h *hints) init(byText bool) {
-	h.hasher = hasher{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, byText: byText}
+	h.hasher = newHasher(byText)
 	h.dir.Store(singleSeg(&hintSeg{groups: make([]hintGroup, 1)}))
 }
 

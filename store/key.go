@@ -31,6 +31,17 @@ func (k Key) String() string {
 	}
 }
 
+// appendText appends what String returns.
+func (k *Key) appendText(b []byte) []byte {
+	if k.Cluster != "" {
+		b = append(append(b, k.Cluster...), '/')
+	}
+	if k.Cluster != "" || k.Namespace != "" {
+		b = append(append(b, k.Namespace...), '/')
+	}
+	return append(b, k.Name...)
+}
+
 // ParseKey is the key without a cluster whose String is s. What stands before
 // the first slash is the namespace; a string that begins with a slash, or has
 // none, is a name as a whole. Different strings have different keys.

@@ -61,22 +61,6 @@ func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
 	return v.findUnhinted(key)
 }
 
-// findString is find(ParseKey(key)) in a store that hashes texts.
-func (v *Snapshot[T]) findString(key string) *entry[T] {
-	h := &v.store.hints
-	tag := h.tagOfText(key)
-	e := v.likely(tag)
-	print := h.printOfText(key)
-	if e != nil && e.print == print {
-		return e
-	}
-	if e, _ := v.findHinted(fingerprint{tag, print}); e != nil {
-		return e
-	}
-	e, _ = v.findUnhinted(ParseKey(key))
-	return e
-}
-
 // findUnhinted is find for a key that the hints do not lead to.
 func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 	if v.store.latest.Load() == v {
@@ -86,19 +70,6 @@ func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 		return v.pages.at(slot), slot
 	}
 	return nil, 0
-}
-
-// likely returns what stands in the place to which the hints lead first, or nil
-// if that is not of the tag.
-func (v *Snapshot[T]) likely(tag uint32) *entry[T] {
-	groups := v.store.hints.groupsOf(tag)
-	g := &groups[tag&uint32(len(groups)-1)]
-	if m := matching(g.bytes.Load(), tagByte(tag)); m != 0 {
-		if h := g.entries[bits.TrailingZeros64(m)/8].Load(); uint32(h>>32) == tag {
-			return v.pages.at(uint32(h))
-		}
-	}
-	return nil
 }
 
 // findHinted looks everywhere where the hints point, and nowhere else.
