@@ -212,6 +212,11 @@ func (s *Store[T]) forget() {
 		s.gone = nil
 	}
 	s.gone = s.gone[:0]
+	if s.goneSlots != nil {
+		s.hints.removeAll(s.goneSlots)
+		s.goneSlots.each(s.free.push)
+		s.goneSlots = nil
+	}
 }
 
 // ownIndexes returns the version's indexes for changing them in place.

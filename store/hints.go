@@ -167,18 +167,24 @@ func (h *hints) remove(tag, slot uint32) {
 			if g.entries[at].Load() != entry || bytes>>(8*at)&hintTaken == 0 {
 				continue
 			}
-			s.live--
-			if hasEmpty {
-				s.spent--
-				g.say(at, hintEmpty)
-			} else {
-				g.say(at, hintRemoved)
-			}
+			s.clear(g, at, hasEmpty)
 			return
 		}
 		if hasEmpty {
 			panic("BUG: store: an object in the store has no hint")
 		}
+	}
+}
+
+// clear takes the entry out of a place of a group. hasEmpty is whether the
+// group has an empty place, and so was never full.
+func (s *hintSeg) clear(g *hintGroup, at int, hasEmpty bool) {
+	s.live--
+	if hasEmpty {
+		s.spent--
+		g.say(at, hintEmpty)
+	} else {
+		g.say(at, hintRemoved)
 	}
 }
 
@@ -249,4 +255,28 @@ func (d *hintDir) replace(tag uint32, depth uint, low, high *hintSeg) {
 func (d *hintDir) set(i int, s *hintSeg) {
 	d.segs[i] = s
 	d.groups[i].Store((*[hintMax]hintGroup)(s.groups))
+}
+
+// removeAll takes out the entries of some slots.
+func (h *hints) removeAll(gone slotBits) {
+	var last *hintSeg
+	for _, s := range h.dir.Load().segs {
+		if s != last {
+			s.removeAll(gone)
+		}
+		last = s
+	}
+}
+
+func (s *hintSeg) removeAll(gone slotBits) {
+	for i := range s.groups {
+		g := &s.groups[i]
+		bytes := g.bytes.Load()
+		hasEmpty := matching(bytes, hintEmpty) != 0
+		for m := bytes & hintHighs; m != 0; m &= m - 1 {
+			if at := bits.TrailingZeros64(m) / 8; gone.has(uint32(g.entries[at].Load())) {
+				s.clear(g, at, hasEmpty)
+			}
+		}
+	}
 }

@@ -27,6 +27,10 @@ type indexer[T any] struct {
 	free   chunked[uint32]
 	// multi holds the ids of slots that have more than one.
 	multi map[uint32][]uint32
+	// While a Replace defers it, new slots are not entered in the sets of
+	// values that have many, but noted in added.
+	deferring bool
+	added     []filed
 }
 
 // When a value has so many slots, it becomes a string of its own. Until then
@@ -179,6 +183,10 @@ func (x *indexer[T]) enter(root *indexRoot[T], seed maphash.Seed, slot uint32, v
 		*x.values.ptr(id) = value
 		e.id = id
 	}
+	if x.deferring && e.set != nil {
+		x.added = append(x.added, filed{e.id, slot})
+		return e.id
+	}
 	e.add(slot, epoch)
 	if e.n == shareValue {
 		e.value = strings.Clone(value)
@@ -195,9 +203,13 @@ func (x *indexer[T]) leave(root *indexRoot[T], seed maphash.Seed, slot, id uint3
 	if !e.remove(slot, epoch) {
 		panic("BUG: store: an object is not in the index where it was filed")
 	}
-	if e.n > 0 {
-		return
+	if e.n == 0 {
+		x.drop(root, hash, id, value, epoch)
 	}
+}
+
+// drop takes out a value that has no slot left.
+func (x *indexer[T]) drop(root *indexRoot[T], hash uint64, id uint32, value string, epoch uint64) {
 	root.root.drop(hash, 0, value, epoch)
 	if len(root.root.vals) == 0 && len(root.root.kids) == 0 {
 		root.root = nil

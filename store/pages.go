@@ -1,6 +1,9 @@
 package store
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // An object stands in a slot, a number that it keeps until it is deleted, so
 // that trees, sets and hints can name it in 4 bytes and need not change when
@@ -77,25 +80,7 @@ func (t *pageTable[T]) own(slot uint32, epoch uint64) *page[T] {
 	if p != nil && p.owner == epoch {
 		return p
 	}
-	di := int(slot >> (pageBits + dirBits))
-	if t.owner != epoch {
-		t.dirs = slices.Clone(t.dirs)
-		t.owner = epoch
-	}
-	for di >= len(t.dirs) {
-		t.dirs = append(t.dirs, nil)
-	}
-	d := t.dirs[di]
-	switch {
-	case d == nil:
-		d = &dir[T]{owner: epoch}
-		t.dirs[di] = d
-	case d.owner != epoch:
-		c := *d
-		c.owner = epoch
-		d = &c
-		t.dirs[di] = d
-	}
+	d := t.ownDir(slot, epoch)
 	if p == nil {
 		p = &page[T]{owner: epoch}
 	} else {
@@ -109,6 +94,30 @@ func (t *pageTable[T]) own(slot uint32, epoch uint64) *page[T] {
 	}
 	d.pages[slot>>pageBits%dirLen] = p
 	return p
+}
+
+// ownDir is own for the directory of the slot's page.
+func (t *pageTable[T]) ownDir(slot uint32, epoch uint64) *dir[T] {
+	i := int(slot >> (pageBits + dirBits))
+	if t.owner != epoch {
+		t.dirs = slices.Clone(t.dirs)
+		t.owner = epoch
+	}
+	for i >= len(t.dirs) {
+		t.dirs = append(t.dirs, nil)
+	}
+	d := t.dirs[i]
+	switch {
+	case d == nil:
+		d = &dir[T]{owner: epoch}
+		t.dirs[i] = d
+	case d.owner != epoch:
+		c := *d
+		c.owner = epoch
+		d = &c
+		t.dirs[i] = d
+	}
+	return d
 }
 
 // at returns what a slot of the version holds, or nil if it holds nothing.
@@ -167,6 +176,20 @@ func (t *pageTable[T]) clear(slot uint32, epoch uint64) {
 	if p.used--; p.used == 0 {
 		t.dirs[slot>>(pageBits+dirBits)].pages[slot>>pageBits%dirLen] = nil
 	}
+}
+
+// clearAll empties slots of the version's pages. A page of which nothing is
+// left is not copied first.
+func (t *pageTable[T]) clearAll(gone slotBits, epoch uint64) {
+	gone.eachPage(func(first, mask uint32) {
+		if t.find(first).used == bits.OnesCount32(mask) {
+			t.ownDir(first, epoch).pages[first>>pageBits%dirLen] = nil
+			return
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			t.clear(first+uint32(bits.TrailingZeros32(mask)), epoch)
+		}
+	})
 }
 
 // memo returns the memo beside a slot in use, or nil.

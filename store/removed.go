@@ -77,6 +77,9 @@ func (s *Store[T]) tellRemovedLocked(b *Batch[T], changed func(Change[T])) {
 			continue
 		}
 		old, _ := s.recallLocked(key)
+		if changed == nil {
+			continue
+		}
 		changed(Change[T]{Type: Deleted, Key: key, Old: old,
 			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 	}

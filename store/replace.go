@@ -41,12 +41,10 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 // locked for writing: they may read it, which shows what was before, and must
 // not write to it.
 func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) {
-	if changed == nil {
-		changed = func(Change[T]) {}
-	}
 	s.mu.Lock()
 	defer s.unlock()
 	s.beginDraft()
+	s.beginBulk()
 	named := make(slotBits, s.slots/64+1)
 	for op := range ops {
 		op.Delete, op.ResourceVersion = false, ""
@@ -74,7 +72,9 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 			}
 			named.set(slot)
 		}
-		changed(c)
+		if changed != nil {
+			changed(c)
+		}
 	}
 	s.sweep(&b, named, changed)
 	s.tellRemovedLocked(&b, changed)
@@ -88,7 +88,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32
 	w.eachSlot(w.root, func(slot uint32) bool {
-		if !named.has(slot) && s.inScope(&b.Scope, w.keyOf(slot)) {
+		if !named.has(slot) && (b.Scope.Contains == nil || s.inScope(&b.Scope, w.keyOf(slot))) {
 			missing = append(missing, slot)
 		}
 		return true
@@ -96,14 +96,19 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	if mutant.On(mutant.SkipSweep) {
 		missing = nil
 	}
+	done := 0
+	defer func() { s.endBulk(missing[:done]) }()
+	if changed == nil && (b.Reported || !s.removed.from) {
+		done = len(missing)
+		return
+	}
 	for _, slot := range missing {
-		key := w.keyOf(slot)
-		at := location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}
-		old := at.object()
+		key, old := w.keyOf(slot), w.pages.at(slot).obj
 		s.removedLocked(b.Reported, key, old)
-		s.erase(at, key, "", "")
-		changed(Change[T]{Type: Deleted, Key: key, Old: old,
-			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
+		if done++; changed != nil {
+			changed(Change[T]{Type: Deleted, Key: key, Old: old,
+				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
+		}
 	}
 }
 
@@ -125,13 +130,4 @@ func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32) bool) bool {
 		}
 	}
 	return true
-}
-
-// slotBits is a set of slots.
-type slotBits []uint64
-
-func (b slotBits) set(slot uint32) { b[slot/64] |= 1 << (slot % 64) }
-
-func (b slotBits) has(slot uint32) bool {
-	return slot/64 < uint32(len(b)) && b[slot/64]>>(slot%64)&1 != 0
 }

@@ -234,3 +234,24 @@ func (s *slotSet) join(i int, epoch uint64) {
 	s.kids = slices.Delete(s.kids, i+1, i+2)
 	s.low = slices.Delete(s.low, i+1, i+2)
 }
+
+// newSlotSet returns the set of slots that are sorted. Its leaves are full.
+func newSlotSet(slots []uint32, epoch uint64) *slotSet {
+	var sets []*slotSet
+	for part := range slices.Chunk(slots, setLeafMax) {
+		sets = append(sets, &slotSet{owner: epoch, n: len(part), low: append(make([]uint32, 0, setCap(len(part))), part...)})
+	}
+	for len(sets) > 1 {
+		var up []*slotSet
+		for kids := range slices.Chunk(sets, setKidsMax) {
+			s := &slotSet{owner: epoch, kids: slices.Clone(kids)}
+			for _, kid := range kids {
+				s.n += kid.n
+				s.low = append(s.low, kid.first())
+			}
+			up = append(up, s)
+		}
+		sets = up
+	}
+	return sets[0]
+}

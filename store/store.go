@@ -36,11 +36,14 @@ type Store[T any] struct {
 	slots   uint32
 	free    freeSlots
 	removed removals[T]
-	// gone are deleted since the last publication; see forget.
-	gone []gone
+	// gone and goneSlots are deleted since the last publication; see forget.
+	gone      []gone
+	goneSlots slotBits
 	// At most one of draft and inPlace is set; see handover.go.
 	draft   *Snapshot[T]
 	inPlace *Snapshot[T]
+	// bulk is not nil while a Replace makes its operations.
+	bulk *bulk[T]
 	// drafted counts the operations in the draft.
 	drafted int
 	// planned is what put works with, one for each indexer.
@@ -85,6 +88,7 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 // It is deferred, so that a function of the user that ends the goroutine does
 // not end the store as well.
 func (s *Store[T]) unlock() {
+	s.endBulk(nil)
 	s.end()
 	s.publish()
 	errs := s.errs

@@ -211,6 +211,8 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 	if !at.found() {
 		slot = s.newSlot()
 		s.hints.add(at.tag, slot)
+	} else if moves {
+		s.stopDeferring()
 	}
 
 	w := s.begin()
@@ -220,7 +222,11 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 		if s.opts.RememberKeys {
 			p.setKey(slot, key)
 		}
-		w.insert(key, slot)
+		if s.bulk != nil {
+			s.bulk.added.add(key, slot)
+		} else {
+			w.insert(key, slot)
+		}
 		w.n++
 	}
 	if moves {
