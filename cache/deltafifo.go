@@ -6,7 +6,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // DeltaFIFOOptions say how a DeltaFIFO works. All are optional. Logger has no

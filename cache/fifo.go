@@ -3,7 +3,7 @@ package cache
 import (
 	"context"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // FIFO is a Queue that holds the newest object of each key, and hands out keys

@@ -8,7 +8,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // What FIFO, DeltaFIFO and RealFIFO have in common: each is one of package

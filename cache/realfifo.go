@@ -5,7 +5,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // RealFIFOOptions say how a RealFIFO works. KnownObjects is required unless

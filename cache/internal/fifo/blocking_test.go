@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 func newDelta() *fifo.DeltaFIFO[string, object] {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 func TestDeltaFIFOEqualsItsTwinUnderRandomOperations(t *testing.T) {
@@ -282,7 +282,7 @@ func (m *deltaModel) same(deltas fifo.Deltas[object], want []twinDelta) bool {
 		if (d.Knowledge == fifo.KeyOnly) != (w.unknown && w.version == 0) {
 			return false
 		}
-		return d.Type.String() == w.what && d.FinalStateUnknown() == w.unknown && d.Object.version == w.version
+		return string(d.Type) == w.what && d.FinalStateUnknown() == w.unknown && d.Object.version == w.version
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 type journal = fifo.Journal[string, object]

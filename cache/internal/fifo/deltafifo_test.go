@@ -5,12 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/fifo"
-	"github.com/kinglet-go/kinglet/store"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
-
-// A reader of the typed store is what a DeltaFIFO can look at.
-var _ fifo.Readable[store.Key, int] = store.Reader[int](nil)
 
 // told renders a popped item: Added a1, Deleted? a2 for an unknown final state.
 func told(item fifo.Item[string, object]) string {
@@ -264,30 +260,12 @@ func TestAnObjectIsTransformedOnceHoweverOftenItIsQueued(t *testing.T) {
 	}
 }
 
-func TestNamesOfTypesAreThoseThatClientGoUses(t *testing.T) {
-	for want, got := range map[string]fmt.Stringer{
-		"Added": fifo.Added, "Updated": fifo.Updated, "Deleted": fifo.Deleted, "Replaced": fifo.Replaced,
-		"Sync": fifo.Sync, "Unknown": fifo.DeltaType(0),
-		"Exact": fifo.Exact, "LastSeen": fifo.LastSeen, "KeyOnly": fifo.KeyOnly,
-	} {
-		if got.String() != want {
-			t.Errorf("%v, want %s", got, want)
-		}
-	}
-}
-
-func TestOldestAndNewestSayIfThereIsOne(t *testing.T) {
+func TestNewestSaysIfThereIsOne(t *testing.T) {
 	var none fifo.Deltas[object]
-	if _, ok := none.Oldest(); ok {
-		t.Error("oldest of none")
-	}
 	if _, ok := none.Newest(); ok {
 		t.Error("newest of none")
 	}
 	two := fifo.Deltas[object]{{Type: fifo.Added}, {Type: fifo.Updated}}
-	if oldest, ok := two.Oldest(); !ok || oldest.Type != fifo.Added {
-		t.Error(oldest, ok)
-	}
 	if newest, ok := two.Newest(); !ok || newest.Type != fifo.Updated {
 		t.Error(newest, ok)
 	}

@@ -1,6 +1,9 @@
 package fifo
 
-import "log/slog"
+import (
+	"iter"
+	"log/slog"
+)
 
 // Options of a DeltaFIFO or a Journal. The zero value works, and there is no wrong one.
 type Options[K comparable, T any] struct {
@@ -71,4 +74,22 @@ func (o *Options[K, T]) replaced() DeltaType {
 		return Sync
 	}
 	return Replaced
+}
+
+// Known is what the consumers of a DeltaFIFO have: usually the store that
+// their process functions keep up to date. The queue asks it which deletions
+// were missed, and what to sync.
+//
+// Both methods are called with the queue's lock held, so they must not call
+// the queue; they have to be safe for concurrent use with whoever writes. The
+// queue never calls Get from within the loop over Keys.
+//
+// A process function has to have made its changes when it returns: from then
+// on the queue relies on Known for that key.
+type Known[K comparable, T any] interface {
+	// Keys iterates over the keys of all objects, each once. Every key is
+	// the one that the queue's key function finds for its object.
+	Keys() iter.Seq[K]
+	// Get returns the object under key.
+	Get(key K) (obj T, ok bool, err error)
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 func TestFIFOEqualsItsTwinUnderRandomOperations(t *testing.T) {

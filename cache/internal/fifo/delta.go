@@ -1,53 +1,23 @@
 package fifo
 
+import "k8s.io/client-go/tools/cache"
+
 // DeltaType says what happened to an object.
-type DeltaType uint8
+type DeltaType = cache.DeltaType
 
 const (
-	// Added: the object is new, as far as the producer knows.
-	Added DeltaType = iota + 1
-	// Updated: the object changed.
-	Updated
-	// Deleted: the object is gone.
-	Deleted
-	// Replaced: the object was in the list of a Replace; whether it changed
-	// is not known.
-	Replaced
-	// Sync: nothing happened; the object was queued by Resync (or by Replace,
-	// if Options.ReplaceAsSync is set).
-	Sync
+	Added    = cache.Added
+	Updated  = cache.Updated
+	Deleted  = cache.Deleted
+	Replaced = cache.Replaced
+	Sync     = cache.Sync
 
 	// ReplacedAll, SyncAll and Bookmark are about all keys, and only in a
-	// Journal. ReplacedAll: a list is all there is.
-	ReplacedAll
-	// SyncAll: nothing happened; all that is known is to be looked at again.
-	SyncAll
-	// Bookmark: nothing happened up to a resource version.
-	Bookmark
+	// Journal.
+	ReplacedAll = cache.ReplacedAll
+	SyncAll     = cache.SyncAll
+	Bookmark    = cache.Bookmark
 )
-
-// String returns the constant's name.
-func (t DeltaType) String() string {
-	switch t {
-	case Added:
-		return "Added"
-	case Updated:
-		return "Updated"
-	case Deleted:
-		return "Deleted"
-	case Replaced:
-		return "Replaced"
-	case Sync:
-		return "Sync"
-	case ReplacedAll:
-		return "ReplacedAll"
-	case SyncAll:
-		return "SyncAll"
-	case Bookmark:
-		return "Bookmark"
-	}
-	return "Unknown"
-}
 
 // Knowledge says what the object of a delta is worth, the best first. Only a
 // Deleted delta ever has another one than Exact.
@@ -65,19 +35,6 @@ const (
 	KeyOnly
 )
 
-// String returns "Exact", "LastSeen" or "KeyOnly".
-func (k Knowledge) String() string {
-	switch k {
-	case Exact:
-		return "Exact"
-	case LastSeen:
-		return "LastSeen"
-	case KeyOnly:
-		return "KeyOnly"
-	}
-	return "Unknown"
-}
-
 // Delta is one thing that happened to an object.
 type Delta[T any] struct {
 	Type      DeltaType
@@ -92,14 +49,6 @@ func (d Delta[T]) FinalStateUnknown() bool { return d.Knowledge != Exact }
 
 // Deltas is what happened to one object, the oldest first.
 type Deltas[T any] []Delta[T]
-
-// Oldest returns the first delta, and whether there is one.
-func (d Deltas[T]) Oldest() (Delta[T], bool) {
-	if len(d) == 0 {
-		return Delta[T]{}, false
-	}
-	return d[0], true
-}
 
 // Newest returns the last delta, and whether there is one.
 func (d Deltas[T]) Newest() (Delta[T], bool) {

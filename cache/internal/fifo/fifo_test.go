@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // fifoOf returns a FIFO with version 1 of the keys.

@@ -9,9 +9,11 @@ import (
 	"sync"
 	"testing"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	kinglet "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // anyKey is a key function as client-go's.
@@ -54,21 +56,24 @@ func (k plainKnown) apply(deltas cache.Deltas) {
 }
 
 func TestDeltaFIFOEqualsClientGosUnderRandomOperations(t *testing.T) {
+	saved := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = nil // known objects that cannot be looked up
+	defer func() { utilruntime.ErrorHandlers = saved }()
 	for run := range 400 {
 		t.Run(fmt.Sprint(run), func(t *testing.T) {
 			p := newPair(t, seeded(t, run))
 			for range 150 {
 				p.step()
 			}
-			for p.queue.queue.Len() > 0 {
+			for len(p.queue.ListKeys()) > 0 {
 				p.pop()
 			}
 		})
 	}
 }
 
-// pair applies the same operations to client-go's DeltaFIFO and to ours behind
-// the adapter of legacy_test.go. Each has its own known objects.
+// pair applies the same operations to client-go's DeltaFIFO and to package
+// cache's. Each has its own known objects.
 //
 // Left out is where the two differ on purpose: key errors as the first write,
 // a Replace that fails in the middle, and a delete without object after one
@@ -77,7 +82,7 @@ type pair struct {
 	t            testing.TB
 	choose       chooser
 	clientgo     *cache.DeltaFIFO
-	queue        *legacy
+	queue        *kinglet.DeltaFIFO
 	theirs, ours plainKnown
 	transformed  [2]int
 	version      int
@@ -105,7 +110,7 @@ func newPair(t testing.TB, choose chooser) *pair {
 	p.transformed = [2]int{choose(4) / 3, choose(2)}
 	theirs, ours := with(p.theirs, &p.transformed[0]), with(p.ours, &p.transformed[1])
 	p.transformed = [2]int{}
-	p.clientgo, p.queue = cache.NewDeltaFIFOWithOptions(theirs), newLegacy(ours)
+	p.clientgo, p.queue = cache.NewDeltaFIFOWithOptions(theirs), kinglet.NewDeltaFIFOWithOptions(ours)
 	return p
 }
 
@@ -149,15 +154,15 @@ func (p *pair) step() {
 	case 10:
 		if p.choose(30) == 0 {
 			p.clientgo.Close()
-			p.queue.queue.Close()
+			p.queue.Close()
 		}
 	default:
 		p.pop()
 	}
-	if p.clientgo.HasSynced() != p.queue.queue.HasSynced() {
-		p.t.Fatalf("synced: client-go %v, kinglet %v", p.clientgo.HasSynced(), p.queue.queue.HasSynced())
+	if p.clientgo.HasSynced() != p.queue.HasSynced() {
+		p.t.Fatalf("synced: client-go %v, kinglet %v", p.clientgo.HasSynced(), p.queue.HasSynced())
 	}
-	if p.clientgo.IsClosed() != p.queue.queue.IsClosed() {
+	if p.clientgo.IsClosed() != p.queue.IsClosed() {
 		p.t.Fatal("one of both is closed")
 	}
 	if p.transformed[0] != p.transformed[1] {
@@ -187,8 +192,8 @@ func (p *pair) both(theirs, ours error) {
 
 func (p *pair) pop() {
 	p.t.Helper()
-	if p.queue.queue.Len() == 0 {
-		if p.queue.queue.IsClosed() {
+	if len(p.queue.ListKeys()) == 0 {
+		if p.queue.IsClosed() {
 			_, theirs := p.clientgo.Pop(nil)
 			_, ours := p.queue.Pop(nil)
 			p.both(theirs, ours)
@@ -267,12 +272,12 @@ func compareErrors(t *testing.T, theirs, ours error) {
 }
 
 // The race detector sees it if a process function and the queue meet.
-func TestAnAdapterWithAMutexMakesProcessAtomicWithWrites(t *testing.T) {
+func TestAProcessFunctionOfPackageCacheIsAtomicWithWrites(t *testing.T) {
 	ours := plainKnown{objects: map[string]object{}}
-	l := newLegacy(cache.DeltaFIFOOptions{KeyFunction: anyKey, KnownObjects: ours})
+	l := kinglet.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{KeyFunction: anyKey, KnownObjects: ours})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		defer l.queue.Close()
+		defer l.Close()
 		for i := range 2000 {
 			o := object{key: keyName(i % 7), version: i + 1}
 			switch i % 5 {
