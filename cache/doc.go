@@ -8,7 +8,7 @@
 // generated listers, informer factories and controller-runtime, and back
 // (interfaces.go, data.go). Every store, queue, controller, reflector and
 // informer behind them is kinglet's, and is a thin adapter over packages
-// kinglet, store, source, reflector and fifo.
+// kinglet, store, source, reflector and cache/internal/fifo.
 //
 // Some types are this package's own, because client-go's cannot carry what is
 // meant: [ListWatch] (it remembers the REST client that it came from),

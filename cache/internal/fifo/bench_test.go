@@ -52,7 +52,7 @@ func BenchmarkUpdateAndPop(b *testing.B) {
 			process := func(*object, bool) error { return nil }
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				_ = f.Update(objects[i%len(objects)])
+				_ = f.Add(objects[i%len(objects)])
 				_, _ = f.Pop(context.Background(), process)
 			}
 		})
@@ -82,17 +82,6 @@ func BenchmarkReplaceAndDrain(b *testing.B) {
 			_ = f.Replace(objects)
 			for !f.HasSynced() {
 				_, _ = f.Pop(context.Background(), nil)
-			}
-		}
-		perObject(b)
-	})
-	b.Run("kinglet in batches of 1000", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			f := fifo.NewDeltaFIFO(pointerKey, fifo.Options[string, *object]{})
-			_ = f.Replace(objects)
-			for !f.HasSynced() {
-				_, _ = f.PopBatch(context.Background(), 1000, nil)
 			}
 		}
 		perObject(b)

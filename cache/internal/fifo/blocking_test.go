@@ -129,9 +129,6 @@ func TestAClosedQueueIsDrainedBeforePopSaysSo(t *testing.T) {
 	if _, err := f.Pop(t.Context(), nil); !errors.Is(err, fifo.ErrClosed) {
 		t.Fatal(err)
 	}
-	if _, err := f.PopBatch(t.Context(), 3, nil); !errors.Is(err, fifo.ErrClosed) {
-		t.Fatal(err)
-	}
 }
 
 func TestPopEndsWithItsContextAndSaysWhy(t *testing.T) {
@@ -151,9 +148,6 @@ func TestPopEndsWithItsContextAndSaysWhy(t *testing.T) {
 		_ = f.Add(object{key: "a", version: 1})
 		if _, err := f.Pop(ctx, nil); !errors.Is(err, errProcess) || f.Len() != 1 {
 			t.Fatalf("Pop after the end of its context: %v, %d left", err, f.Len())
-		}
-		if _, err := f.PopBatch(ctx, 1, nil); !errors.Is(err, errProcess) {
-			t.Fatal(err)
 		}
 	})
 }
@@ -241,7 +235,7 @@ func TestCloseWakesWhoWaitsForAKeyInFlightOnceItIsPopped(t *testing.T) {
 
 func TestPopBatchDoesNotWaitForMoreThanOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newDelta()
+		f := fifo.NewJournal(keyOf, fifo.Options[string, object]{})
 		done := make(chan int, 1)
 		go func() {
 			items, _ := f.PopBatch(t.Context(), 10, nil)
@@ -253,6 +247,19 @@ func TestPopBatchDoesNotWaitForMoreThanOne(t *testing.T) {
 			t.Fatal(n)
 		}
 	})
+}
+
+func TestPopBatchEndsWithItsContextAndWithTheQueue(t *testing.T) {
+	f := fifo.NewJournal(keyOf, fifo.Options[string, object]{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errProcess)
+	if _, err := f.PopBatch(ctx, 1, nil); !errors.Is(err, errProcess) {
+		t.Fatal(err)
+	}
+	f.Close()
+	if _, err := f.PopBatch(t.Context(), 3, nil); !errors.Is(err, fifo.ErrClosed) {
+		t.Fatal(err)
+	}
 }
 
 func TestWritersDoNotWaitForProcessFunctions(t *testing.T) {

@@ -70,6 +70,17 @@ func (q *queue[K, V]) Check() error {
 	return nil
 }
 
+// DeltaCount is the number of deltas that wait.
+func (f *DeltaFIFO[K, T]) DeltaCount() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 0
+	for e := f.line.head; e != nil; e = e.next {
+		n += len(e.waiting.value)
+	}
+	return n
+}
+
 // Room is how many records fit without an allocation.
 func (j *Journal[K, T]) Room() int {
 	j.mu.Lock()

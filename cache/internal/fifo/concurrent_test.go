@@ -21,38 +21,23 @@ func mirror(t *testing.T, f *fifo.DeltaFIFO[string, object], k *known, consumers
 	var hands sync.Map
 	for c := range consumers {
 		random := rand.New(rand.NewPCG(uint64(c), 7))
-		process := func(items []fifo.Item[string, object], _ bool) error {
-			for _, item := range items {
-				if _, there := hands.LoadOrStore(item.Key, c); there {
-					t.Errorf("%s is in two hands", item.Key)
-				}
+		process := func(item fifo.Item[string, object], _ bool) error {
+			if _, there := hands.LoadOrStore(item.Key, c); there {
+				t.Errorf("%s is in two hands", item.Key)
 			}
-			defer func() {
-				for _, item := range items {
-					hands.Delete(item.Key)
-				}
-			}()
+			defer hands.Delete(item.Key)
 			for range random.IntN(200) {
 				_ = f.IsClosed()
 			}
 			if random.IntN(10) == 0 {
 				return fifo.ErrRequeue{}
 			}
-			for _, item := range items {
-				k.apply(item)
-			}
+			k.apply(item)
 			return nil
 		}
 		wg.Go(func() {
 			for {
-				var err error
-				if random.IntN(2) == 0 {
-					_, err = f.PopBatch(context.Background(), 1+random.IntN(5), process)
-				} else {
-					_, err = f.Pop(context.Background(), func(item fifo.Item[string, object], initial bool) error {
-						return process([]fifo.Item[string, object]{item}, initial)
-					})
-				}
+				_, err := f.Pop(context.Background(), process)
 				if errors.Is(err, fifo.ErrClosed) {
 					return
 				}
@@ -193,11 +178,11 @@ func TestAllMethodsTogetherAreFreeOfRaces(t *testing.T) {
 				case 4:
 					f.DeleteUnknown(o.key, o)
 				case 5:
-					_, _ = f.List(), f.ListKeys()
+					_, _ = f.Items(), f.ListKeys()
 				case 6:
 					if deltas, ok := f.GetByKey(o.key); ok {
 						deltas[0] = fifo.Delta[object]{} // a copy
-						_ = f.AddIfNotPresent(fifo.Item[string, object]{Key: o.key, Deltas: fifo.Deltas[object]{{Type: fifo.Added, Object: o}}})
+						f.AddIfNotPresent(fifo.Item[string, object]{Key: o.key, Deltas: fifo.Deltas[object]{{Type: fifo.Added, Object: o}}})
 					}
 				case 7:
 					_, _, _ = f.Len(), f.DeltaCount(), f.HasSynced()

@@ -28,14 +28,14 @@ func NewDeltaFIFO[K comparable, T any](key func(obj T) (K, error), opts Options[
 	return f
 }
 
-// Key returns the key of obj. The error is a *KeyError.
+// Key returns the key of obj. The error is a KeyError.
 func (f *DeltaFIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
 
-// Add queues an Added delta. The error is a *KeyError or a *TransformError.
+// Add queues an Added delta. The error is a KeyError or the transform's.
 func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.change(Added, obj) }
 
-// Update queues an Updated delta. The error is a *KeyError or a
-// *TransformError.
+// Update queues an Updated delta. The error is a KeyError or the
+// transform's.
 func (f *DeltaFIFO[K, T]) Update(obj T) error { return f.change(Updated, obj) }
 
 func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
@@ -43,7 +43,7 @@ func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
 	if err != nil {
 		return err
 	}
-	if obj, err = f.opts.transform(key, obj); err != nil {
+	if obj, err = f.opts.transform(obj); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -62,58 +62,17 @@ func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
 
 // AddIfNotPresent queues an item that was popped, if nothing waits under its
 // key, and does nothing otherwise. Its objects are not transformed again; its
-// deltas are copied. The error is ErrNoDeltas.
+// deltas, of which there is one at least, are copied.
 //
 // To put an item back that a process function has failed on, return ErrRequeue
 // from it, which loses nothing if the key waits again already.
-func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) error {
-	if len(item.Deltas) == 0 {
-		return ErrNoDeltas
-	}
+func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) {
 	f.mu.Lock()
 	defer f.publish()
 	f.line.populated = true
 	if e := f.line.hold(item.Key); !e.waiting.held {
 		f.line.put(e, slices.Clone(item.Deltas))
 	}
-	return nil
-}
-
-// DeltaCount returns the number of deltas that wait, which is what the queue's
-// memory goes by. It costs O(keys); Len is cheap.
-func (f *DeltaFIFO[K, T]) DeltaCount() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := 0
-	for e := f.line.head; e != nil; e = e.next {
-		n += len(e.waiting.value)
-	}
-	return n
-}
-
-// List returns the newest object of every key that waits, the next to be
-// popped first. For a key whose deletion alone is known that is the zero T. It
-// costs O(keys).
-func (f *DeltaFIFO[K, T]) List() []T {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list := make([]T, 0, f.line.waiting)
-	for e := f.line.head; e != nil; e = e.next {
-		newest, _ := e.waiting.value.Newest()
-		list = append(list, newest.Object)
-	}
-	return list
-}
-
-// Get returns a copy of the deltas that wait under obj's key. The error is a
-// *KeyError.
-func (f *DeltaFIFO[K, T]) Get(obj T) (deltas Deltas[T], ok bool, err error) {
-	key, err := f.Key(obj)
-	if err != nil {
-		return nil, false, err
-	}
-	deltas, ok = f.GetByKey(key)
-	return deltas, ok, nil
 }
 
 // GetByKey returns a copy of the deltas that wait under key.
@@ -166,13 +125,12 @@ func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
 // of ctx, wrapped, once ctx has ended; the item is then zero and nothing was
 // taken. ctx does not interrupt process.
 func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T]]) (Item[K, T], error) {
-	var room [1]*entry[K, Deltas[T]]
-	taken, err := f.take(ctx, 1, room[:0])
+	taken, err := f.take(ctx)
 	if err != nil {
 		return Item[K, T]{}, err
 	}
-	item := Item[K, T]{Key: taken[0].key, Deltas: taken[0].flight.value}
-	initial := taken[0].flight.initial
+	item := Item[K, T]{Key: taken.key, Deltas: taken.flight.value}
+	initial := taken.flight.initial
 	return item, f.run(taken, func() error {
 		if process == nil {
 			return nil
@@ -181,35 +139,13 @@ func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T
 	})
 }
 
-// PopBatch is Pop for up to limit keys at once, all there are if limit is below
-// 1. It does not wait for more than one. process answers for all of them:
-// ErrRequeue puts all back, any other error drops all. A batch ends early where
-// the first batch of the queue does.
-func (f *DeltaFIFO[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[Item[K, T]]) ([]Item[K, T], error) {
-	taken, err := f.take(ctx, limit, nil)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item[K, T], len(taken))
-	for i, e := range taken {
-		items[i] = Item[K, T]{Key: e.key, Deltas: e.flight.value}
-	}
-	initial := taken[0].flight.initial
-	return items, f.run(taken, func() error {
-		if process == nil {
-			return nil
-		}
-		return process(items, initial)
-	})
-}
-
 // Delete queues a Deleted delta with obj as the final state. It is ignored if
 // the key is neither queued, nor in flight and not being deleted there, nor
 // known: somebody has told of that deletion before, a Replace for example. A
 // failed look-up in Known counts as known, and is reported.
 //
-// An ignored object is not transformed. The error is a *KeyError or a
-// *TransformError.
+// An ignored object is not transformed. The error is a KeyError or the
+// transform's.
 func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -221,7 +157,7 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 		if !f.present(key) {
 			return nil
 		}
-		if obj, err = f.opts.transform(key, obj); err != nil {
+		if obj, err = f.opts.transform(obj); err != nil {
 			return err
 		}
 	}
@@ -279,7 +215,7 @@ func (f *DeltaFIFO[K, T]) presentLocked(key K) (bool, []error) {
 	if f.opts.Known == nil {
 		return false, nil
 	}
-	_, ok, err := f.opts.Known.Get(key)
+	_, ok, err := f.opts.Known.GetByKey(key)
 	if err != nil {
 		return true, []error{&LookupError[K]{Key: key, Err: err}}
 	}

@@ -218,15 +218,15 @@ func TestAddIfNotPresentTakesBackAPoppedItem(t *testing.T) {
 	f, _ := deltasOver()
 	_ = f.Add(object{key: "a", version: 1})
 	item, _ := f.Pop(t.Context(), nil)
-	_ = f.AddIfNotPresent(item)
-	_ = f.AddIfNotPresent(fifo.Item[string, object]{Key: "a", Deltas: fifo.Deltas[object]{{Type: fifo.Sync}}})
+	f.AddIfNotPresent(item)
+	f.AddIfNotPresent(fifo.Item[string, object]{Key: "a", Deltas: fifo.Deltas[object]{{Type: fifo.Sync}}})
 	wantKeys(t, drainDeltas(t, f), "a Added1")
 }
 
 func TestDeltasGivenToOrReadFromTheQueueAreCopied(t *testing.T) {
 	f, _ := deltasOver()
 	item := fifo.Item[string, object]{Key: "a", Deltas: fifo.Deltas[object]{{Type: fifo.Added, Object: object{key: "a", version: 1}}}}
-	_ = f.AddIfNotPresent(item)
+	f.AddIfNotPresent(item)
 	read, _ := f.GetByKey("a")
 	item.Deltas[0].Type, read[0].Type = fifo.Sync, fifo.Sync
 	wantKeys(t, drainDeltas(t, f), "a Added1")

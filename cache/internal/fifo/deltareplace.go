@@ -10,14 +10,14 @@ package fifo
 // If no other write came before, what waits now is the first batch; see
 // HasSynced.
 //
-// The error is a *KeyError or a *TransformError, and then nothing was queued.
+// The error is a KeyError or the transform's, and then nothing was queued.
 // The lock is held for O(list + queued + known).
 func (f *DeltaFIFO[K, T]) Replace(list []T) error {
 	keys, err := keysOf(f.key, list)
 	if err != nil {
 		return err
 	}
-	if list, err = f.opts.transformAll(keys, list); err != nil {
+	if list, err = f.opts.transformAll(list); err != nil {
 		return err
 	}
 	errs := f.replaceAndPublish(keys, list)
@@ -66,7 +66,7 @@ func vanished[T any](deltas Deltas[T]) Delta[T] {
 func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() (errs []error) {
 	for _, key := range f.knownWithoutEntry() {
 		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
-		obj, ok, err := f.opts.Known.Get(key)
+		obj, ok, err := f.opts.Known.GetByKey(key)
 		switch {
 		case err != nil:
 			errs = append(errs, &LookupError[K]{Key: key, Err: err})
@@ -84,7 +84,7 @@ func (f *DeltaFIFO[K, T]) knownWithoutEntry() (keys []K) {
 	if f.opts.Known == nil {
 		return nil
 	}
-	for key := range f.opts.Known.Keys() {
+	for _, key := range f.opts.Known.ListKeys() {
 		if f.line.entries[key] == nil {
 			keys = append(keys, key)
 		}
@@ -105,7 +105,7 @@ func (f *DeltaFIFO[K, T]) resyncAndPublish() (errs []error) {
 	f.mu.Lock()
 	defer f.publish()
 	for _, key := range f.knownWithoutEntry() {
-		obj, ok, err := f.opts.Known.Get(key)
+		obj, ok, err := f.opts.Known.GetByKey(key)
 		switch {
 		case err != nil:
 			errs = append(errs, &LookupError[K]{Key: key, Err: err})

@@ -1,6 +1,10 @@
 package fifo
 
-import "context"
+import (
+	"context"
+
+	"k8s.io/client-go/tools/cache"
+)
 
 // ProcessFunc works on one popped item. initial says that the item is of the
 // first batch (see HasSynced). It runs without a lock and may use the queue.
@@ -40,23 +44,23 @@ func keepNewer[T any](older T, newer slot[T]) T {
 	return older
 }
 
-// Key returns the key of obj. The error is a *KeyError.
+// Key returns the key of obj. The error is a KeyError.
 func (f *FIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
 
 func keyOf[K comparable, T any](fn func(T) (K, error), obj T) (K, error) {
 	var none K
 	if fn == nil {
-		return none, &KeyError[T]{Object: obj, Err: ErrNoKeyFunc}
+		return none, cache.KeyError{Obj: obj, Err: ErrNoKeyFunc}
 	}
 	key, err := fn(obj)
 	if err != nil {
-		return none, &KeyError[T]{Object: obj, Err: err}
+		return none, cache.KeyError{Obj: obj, Err: err}
 	}
 	return key, nil
 }
 
 // Add makes obj the object that waits under its key; a key that did not wait
-// goes to the end. The error is a *KeyError.
+// goes to the end. The error is a KeyError.
 func (f *FIFO[K, T]) Add(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -69,12 +73,9 @@ func (f *FIFO[K, T]) Add(obj T) error {
 	return nil
 }
 
-// Update is Add: the queue does not care whether it has seen the object.
-func (f *FIFO[K, T]) Update(obj T) error { return f.Add(obj) }
-
 // AddIfNotPresent queues obj if nothing waits under its key, and does nothing
 // otherwise, so that a consumer can retry without pushing aside what is newer.
-// The error is a *KeyError.
+// The error is a KeyError.
 func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -90,7 +91,7 @@ func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
 }
 
 // Delete takes the object under obj's key out of the queue. If it is in
-// flight, ErrRequeue does not bring it back. The error is a *KeyError.
+// flight, ErrRequeue does not bring it back. The error is a KeyError.
 func (f *FIFO[K, T]) Delete(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -118,7 +119,7 @@ func (f *FIFO[K, T]) DeleteKey(key K) {
 // first. What is in flight is not brought back by ErrRequeue. The slice stays
 // the caller's.
 //
-// The error is a *KeyError, and then nothing was changed. The lock is held for
+// The error is a KeyError, and then nothing was changed. The lock is held for
 // O(list + keys).
 func (f *FIFO[K, T]) Replace(list []T) error {
 	keys, err := keysOf(f.key, list)
@@ -160,10 +161,6 @@ func keysOf[K comparable, T any](fn func(T) (K, error), list []T) ([]K, error) {
 	return keys, nil
 }
 
-// Resync has nothing to do, since all that a FIFO holds is queued. It is here
-// because whoever feeds a queue resyncs it from time to time.
-func (f *FIFO[K, T]) Resync() {}
-
 // List returns the objects that wait, the next to be popped first. It costs
 // O(keys).
 func (f *FIFO[K, T]) List() []T {
@@ -176,7 +173,7 @@ func (f *FIFO[K, T]) List() []T {
 	return list
 }
 
-// Get returns the object that waits under obj's key. The error is a *KeyError.
+// Get returns the object that waits under obj's key. The error is a KeyError.
 func (f *FIFO[K, T]) Get(obj T) (item T, ok bool, err error) {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -205,39 +202,16 @@ func (f *FIFO[K, T]) GetByKey(key K) (item T, ok bool) {
 // of ctx, wrapped, once ctx has ended; the object is then the zero T and
 // nothing was taken. ctx does not interrupt process.
 func (f *FIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[T]) (T, error) {
-	var room [1]*entry[K, T]
-	taken, err := f.take(ctx, 1, room[:0])
+	taken, err := f.take(ctx)
 	if err != nil {
 		var none T
 		return none, err
 	}
-	item, initial := taken[0].flight.value, taken[0].flight.initial
+	item, initial := taken.flight.value, taken.flight.initial
 	return item, f.run(taken, func() error {
 		if process == nil {
 			return nil
 		}
 		return process(item, initial)
-	})
-}
-
-// PopBatch is Pop for up to limit objects at once, all there are if limit is
-// below 1. It does not wait for more than one. process answers for all of them:
-// ErrRequeue puts all back, any other error drops all. A batch ends early where
-// the first batch of the queue does.
-func (f *FIFO[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[T]) ([]T, error) {
-	taken, err := f.take(ctx, limit, nil)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]T, len(taken))
-	for i, e := range taken {
-		items[i] = e.flight.value
-	}
-	initial := taken[0].flight.initial
-	return items, f.run(taken, func() error {
-		if process == nil {
-			return nil
-		}
-		return process(items, initial)
 	})
 }

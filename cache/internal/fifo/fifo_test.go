@@ -41,7 +41,7 @@ func wantKeys(t *testing.T, got []string, want ...string) {
 
 func TestTheNewestObjectIsPoppedOnceInThePlaceOfTheFirst(t *testing.T) {
 	f := fifoOf("a", "b")
-	_ = f.Update(object{key: "a", version: 2})
+	_ = f.Add(object{key: "a", version: 2})
 	_ = f.Add(object{key: "a", version: 3})
 	wantKeys(t, drain(t, f), "a3", "b1")
 }
@@ -136,7 +136,6 @@ func TestAPanicOfAProcessFunctionPassesThroughAndLeavesTheQueueUsable(t *testing
 func TestSyncedAtOnceIfAnotherWriteCameFirst(t *testing.T) {
 	for name, write := range map[string]func(*fifo.FIFO[string, object]){
 		"Add":               func(f *fifo.FIFO[string, object]) { _ = f.Add(object{key: "a"}) },
-		"Update":            func(f *fifo.FIFO[string, object]) { _ = f.Update(object{key: "a"}) },
 		"AddIfNotPresent":   func(f *fifo.FIFO[string, object]) { _ = f.AddIfNotPresent(object{key: "a"}) },
 		"Delete of nothing": func(f *fifo.FIFO[string, object]) { _ = f.Delete(object{key: "a"}) },
 		"an empty Replace":  func(f *fifo.FIFO[string, object]) { _ = f.Replace(nil) },
@@ -179,12 +178,12 @@ func TestDeletingTheRestOfTheFirstBatchCompletesIt(t *testing.T) {
 }
 
 func TestAPopBatchIsOfTheFirstBatchOrNotAtAll(t *testing.T) {
-	f := fifo.NewFIFO(keyOf)
+	f := fifo.NewJournal(keyOf, fifo.Options[string, object]{})
 	_ = f.Replace([]object{{key: "a"}, {key: "b"}})
 	_ = f.Add(object{key: "c"})
 	var sizes []string
 	for f.Len() > 0 {
-		_, err := f.PopBatch(t.Context(), 0, func(list []object, initial bool) error {
+		_, err := f.PopBatch(t.Context(), 0, func(list []fifo.Record[string, object], initial bool) error {
 			sizes = append(sizes, fmt.Sprint(len(list), initial))
 			return nil
 		})
@@ -202,7 +201,6 @@ func TestAProcessFunctionMayUseTheQueueItIsCalledFrom(t *testing.T) {
 		if o, err := f.Pop(t.Context(), nil); o.key != "b" || err != nil {
 			t.Errorf("popped %v, %v within Pop", o, err)
 		}
-		f.Resync()
 		f.Close()
 		return nil
 	})
@@ -222,8 +220,6 @@ func TestAQueueWithoutKeyFunctionRefusesEveryWrite(t *testing.T) {
 
 func TestErrorsSayWhatFailed(t *testing.T) {
 	for want, err := range map[string]error{
-		"fifo: no key for a int: broken":                  &fifo.KeyError[int]{Object: 1, Err: errors.New("broken")},
-		"fifo: transform of k: broken":                    &fifo.TransformError[string]{Key: "k", Err: errors.New("broken")},
 		"fifo: look-up of k in the known objects: broken": &fifo.LookupError[string]{Key: "k", Err: errors.New("broken")},
 		"broken":                           fifo.ErrRequeue{Err: errors.New("broken")},
 		"fifo: item is to be queued again": fifo.ErrRequeue{},
@@ -257,7 +253,9 @@ func TestADrainedQueueGivesItsRoomBack(t *testing.T) {
 			list[i] = i
 		}
 		_ = f.Replace(list)
-		_, _ = f.PopBatch(t.Context(), 0, nil)
+		for range list {
+			_, _ = f.Pop(t.Context(), nil)
+		}
 	})
 	// The map alone would hold some 5 MB.
 	if grown > 256<<10 {

@@ -29,7 +29,7 @@ func NewJournal[K comparable, T any](key func(obj T) (K, error), opts Options[K,
 	return &Journal[K, T]{gate: newGate(), key: key, opts: opts}
 }
 
-// Key returns the key of obj. The error is a *KeyError.
+// Key returns the key of obj. The error is a KeyError.
 func (j *Journal[K, T]) Key(obj T) (K, error) { return keyOf(j.key, obj) }
 
 // Len returns the number of changes that wait. What is in flight does not
@@ -48,15 +48,15 @@ func (j *Journal[K, T]) Latest(key K) (Delta[T], bool) {
 	return j.ledger.latest(key)
 }
 
-// Add queues an Added record. The error is a *KeyError or a *TransformError.
+// Add queues an Added record. The error is a KeyError or the transform's.
 func (j *Journal[K, T]) Add(obj T) error { return j.change(Added, obj) }
 
-// Update queues an Updated record. The error is a *KeyError or a
-// *TransformError.
+// Update queues an Updated record. The error is a KeyError or the
+// transform's.
 func (j *Journal[K, T]) Update(obj T) error { return j.change(Updated, obj) }
 
 // Delete queues a Deleted record with obj as the final state. The error is a
-// *KeyError or a *TransformError.
+// KeyError or the transform's.
 func (j *Journal[K, T]) Delete(obj T) error { return j.change(Deleted, obj) }
 
 func (j *Journal[K, T]) change(t DeltaType, obj T) error {
@@ -64,7 +64,7 @@ func (j *Journal[K, T]) change(t DeltaType, obj T) error {
 	if err != nil {
 		return err
 	}
-	if obj, err = j.opts.transform(key, obj); err != nil {
+	if obj, err = j.opts.transform(obj); err != nil {
 		return err
 	}
 	j.write(key, Delta[T]{Type: t, Object: obj})

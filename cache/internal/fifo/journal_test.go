@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"k8s.io/client-go/tools/cache"
+
 	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
@@ -83,12 +85,12 @@ func (w *journalTwin) replace(list []object, k *known) {
 			w.push(r.key, fifo.Delta[object]{Type: fifo.Deleted, Knowledge: fifo.LastSeen, Object: newest.last.Object})
 		}
 	}
-	for key := range k.Keys() {
+	for _, key := range k.ListKeys() {
 		if _, queued := was.newest(key); queued || listed(key) {
 			continue
 		}
 		d := fifo.Delta[object]{Type: fifo.Deleted, Knowledge: fifo.KeyOnly}
-		if o, ok, err := k.Get(key); ok && err == nil {
+		if o, ok, err := k.GetByKey(key); ok && err == nil {
 			d.Knowledge, d.Object = fifo.LastSeen, o
 		}
 		w.push(key, d)
@@ -101,11 +103,11 @@ func (w *journalTwin) replace(list []object, k *known) {
 
 func (w *journalTwin) resync(k *known) {
 	was := journalTwin{waiting: slices.Clone(w.waiting)}
-	for key := range k.Keys() {
+	for _, key := range k.ListKeys() {
 		if _, queued := was.newest(key); queued {
 			continue
 		}
-		if o, ok, err := k.Get(key); ok && err == nil {
+		if o, ok, err := k.GetByKey(key); ok && err == nil {
 			w.push(key, fifo.Delta[object]{Type: fifo.Sync, Object: o})
 		}
 	}
@@ -266,7 +268,7 @@ func (m *journalModel) refused() {
 		m.journal.Add(bad), m.journal.Update(bad), m.journal.Delete(bad),
 		m.journal.Replace([]object{m.object(), bad}), m.journal.ReplaceAll([]object{bad}, "1"),
 	} {
-		if _, ok := errors.AsType[*fifo.KeyError[object]](err); !ok {
+		if _, ok := errors.AsType[cache.KeyError](err); !ok {
 			m.t.Fatalf("without a key: %v", err)
 		}
 	}

@@ -12,14 +12,14 @@ import "slices"
 // If no other write came before, what waits now is the first batch; see
 // HasSynced.
 //
-// The error is a *KeyError or a *TransformError, and then nothing was queued.
+// The error is a KeyError or the transform's, and then nothing was queued.
 // The lock is held for O(list + queued + known).
 func (j *Journal[K, T]) Replace(list []T) error {
 	keys, err := keysOf(j.key, list)
 	if err != nil {
 		return err
 	}
-	transformed, err := j.opts.transformAll(keys, list)
+	transformed, err := j.opts.transformAll(list)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]
 			continue
 		}
 		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
-		obj, ok, err := j.opts.Known.Get(key)
+		obj, ok, err := j.opts.Known.GetByKey(key)
 		switch {
 		case err != nil:
 			errs = append(errs, &LookupError[K]{Key: key, Err: err})
@@ -75,7 +75,7 @@ func (j *Journal[K, T]) knownWithout(queued map[K]Delta[T]) (keys []K) {
 	if j.opts.Known == nil {
 		return nil
 	}
-	for key := range j.opts.Known.Keys() {
+	for _, key := range j.opts.Known.ListKeys() {
 		if _, ok := queued[key]; !ok {
 			keys = append(keys, key)
 		}
@@ -97,7 +97,7 @@ func (j *Journal[K, T]) resyncAndPublish() (errs []error) {
 	defer j.publish()
 	queued, _ := j.ledger.newest()
 	for _, key := range j.knownWithout(queued) {
-		obj, ok, err := j.opts.Known.Get(key)
+		obj, ok, err := j.opts.Known.GetByKey(key)
 		switch {
 		case err != nil:
 			errs = append(errs, &LookupError[K]{Key: key, Err: err})
@@ -110,13 +110,12 @@ func (j *Journal[K, T]) resyncAndPublish() (errs []error) {
 
 // ReplaceAll is Replace in one record, of type ReplacedAll, which says that
 // list is all there is, at version. Known is not asked. The error is a
-// *KeyError or a *TransformError, and then nothing was queued.
+// KeyError or the transform's, and then nothing was queued.
 func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
-	keys, err := keysOf(j.key, list)
-	if err != nil {
+	if _, err := keysOf(j.key, list); err != nil {
 		return err
 	}
-	transformed, err := j.opts.transformAll(keys, list)
+	transformed, err := j.opts.transformAll(list)
 	if err != nil {
 		return err
 	}

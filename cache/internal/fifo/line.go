@@ -173,27 +173,23 @@ func (l *line[K, V]) markInitial() {
 	l.initial = l.waiting
 }
 
-// take moves up to limit entries from waiting to flight and appends them to
-// into. It takes the first that are not in flight already, and stops where the
-// first batch ends, so that all it took are of it or none is.
-func (l *line[K, V]) take(limit int, into []*entry[K, V]) []*entry[K, V] {
-	for e := l.head; e != nil && len(into) < limit; {
-		next := e.next
-		if !e.flight.held {
-			if len(into) > 0 && e.waiting.initial != into[0].flight.initial {
-				break
-			}
-			l.unlink(e)
-			l.waiting--
-			l.flying++
-			l.turns++
-			e.turn, e.forgotten = l.turns, false
-			e.flight, e.waiting = e.waiting, slot[V]{}
-			into = append(into, e)
-		}
-		e = next
+// take moves the first entry that is not in flight already from waiting to
+// flight, and returns it; nil if there is none.
+func (l *line[K, V]) take() *entry[K, V] {
+	e := l.head
+	for e != nil && e.flight.held {
+		e = e.next
 	}
-	return into
+	if e == nil {
+		return nil
+	}
+	l.unlink(e)
+	l.waiting--
+	l.flying++
+	l.turns++
+	e.turn, e.forgotten = l.turns, false
+	e.flight, e.waiting = e.waiting, slot[V]{}
+	return e
 }
 
 // settle ends the flight of e. With back set its value waits again: merge makes

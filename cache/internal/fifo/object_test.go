@@ -3,7 +3,6 @@ package fifo_test
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -56,13 +55,13 @@ func newKnown() *known {
 	return &known{objects: map[string]object{}, broken: map[string]bool{}}
 }
 
-func (k *known) Keys() iter.Seq[string] {
+func (k *known) ListKeys() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.Values(slices.Sorted(maps.Keys(k.objects)))
+	return slices.Sorted(maps.Keys(k.objects))
 }
 
-func (k *known) Get(key string) (object, bool, error) {
+func (k *known) GetByKey(key string) (object, bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.broken[key] {

@@ -1,10 +1,5 @@
 package fifo
 
-import (
-	"iter"
-	"log/slog"
-)
-
 // Options of a DeltaFIFO or a Journal. The zero value works, and there is no wrong one.
 type Options[K comparable, T any] struct {
 	// Known is what the consumers have. Without it Replace finds only those
@@ -25,9 +20,8 @@ type Options[K comparable, T any] struct {
 	// ones, as consumers from before there was Replaced expect.
 	ReplaceAsSync bool
 
-	// OnError hears of failed look-ups in Known, as *LookupError. It is
-	// called by the writer after its write, without a lock. The default
-	// warns through the default logger of log/slog.
+	// OnError is called with failed look-ups in Known, as *LookupError, by the
+	// writer after its write, without a lock. Nil: they are dropped.
 	OnError func(error)
 }
 
@@ -35,33 +29,27 @@ func (o *Options[K, T]) report(errs []error) {
 	for _, err := range errs {
 		if o.OnError != nil {
 			o.OnError(err)
-			continue
 		}
-		slog.Default().Warn("a known object could not be looked up", "error", err)
 	}
 }
 
 // transform returns what is to be queued for obj.
-func (o *Options[K, T]) transform(key K, obj T) (T, error) {
+func (o *Options[K, T]) transform(obj T) (T, error) {
 	if o.Transform == nil {
 		return obj, nil
 	}
-	out, err := o.Transform(obj)
-	if err != nil {
-		return out, &TransformError[K]{Key: key, Err: err}
-	}
-	return out, nil
+	return o.Transform(obj)
 }
 
 // transformAll is transform for a list, which it leaves as it is.
-func (o *Options[K, T]) transformAll(keys []K, list []T) ([]T, error) {
+func (o *Options[K, T]) transformAll(list []T) ([]T, error) {
 	if o.Transform == nil {
 		return list, nil
 	}
 	transformed := make([]T, len(list))
 	for i, obj := range list {
 		var err error
-		if transformed[i], err = o.transform(keys[i], obj); err != nil {
+		if transformed[i], err = o.transform(obj); err != nil {
 			return nil, err
 		}
 	}
@@ -81,15 +69,14 @@ func (o *Options[K, T]) replaced() DeltaType {
 // were missed, and what to sync.
 //
 // Both methods are called with the queue's lock held, so they must not call
-// the queue; they have to be safe for concurrent use with whoever writes. The
-// queue never calls Get from within the loop over Keys.
+// the queue; they have to be safe for concurrent use with whoever writes.
 //
 // A process function has to have made its changes when it returns: from then
 // on the queue relies on Known for that key.
 type Known[K comparable, T any] interface {
-	// Keys iterates over the keys of all objects, each once. Every key is
+	// ListKeys returns the keys of all objects, each once. Every key is
 	// the one that the queue's key function finds for its object.
-	Keys() iter.Seq[K]
-	// Get returns the object under key.
-	Get(key K) (obj T, ok bool, err error)
+	ListKeys() []K
+	// GetByKey returns the object under key.
+	GetByKey(key K) (obj T, ok bool, err error)
 }

@@ -41,22 +41,17 @@ func (q *queue[K, V]) ListKeys() []K {
 // publish ends a change: it unlocks, and makes known what the change brought.
 func (q *queue[K, V]) publish() { q.release(q.line.waiting > 0, q.line.synced()) }
 
-// take waits until at least one entry can be taken and takes up to limit, or
-// all that wait if limit is below 1. Each must be settled by a call of run.
-func (q *queue[K, V]) take(ctx context.Context, limit int, into []*entry[K, V]) ([]*entry[K, V], error) {
+// take waits until an entry can be taken and takes it. It must be settled by a
+// call of run.
+func (q *queue[K, V]) take(ctx context.Context) (*entry[K, V], error) {
 	if ctx.Err() != nil {
 		return nil, waitError(ctx)
 	}
 	for {
 		q.mu.Lock()
-		n := limit
-		if n < 1 {
-			n = q.line.waiting
-		}
-		into = q.line.take(n, into)
-		if len(into) > 0 {
+		if e := q.line.take(); e != nil {
 			q.publish()
-			return into, nil
+			return e, nil
 		}
 		if err := q.wait(ctx, q.line.waiting == 0); err != nil {
 			return nil, err
@@ -65,15 +60,13 @@ func (q *queue[K, V]) take(ctx context.Context, limit int, into []*entry[K, V]) 
 }
 
 // run calls process and settles what was taken, also if process panics or
-// ends its goroutine: then, as after an error, the items do not come back.
-func (q *queue[K, V]) run(taken []*entry[K, V], process func() error) (err error) {
+// ends its goroutine: then, as after an error, the item does not come back.
+func (q *queue[K, V]) run(taken *entry[K, V], process func() error) (err error) {
 	back := false
 	defer func() {
 		q.mu.Lock()
 		defer q.publish()
-		for _, e := range taken {
-			q.line.settle(e, back, q.merge)
-		}
+		q.line.settle(taken, back, q.merge)
 	}()
 	if err = process(); err != nil {
 		back, err = requeued(err)

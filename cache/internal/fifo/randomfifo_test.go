@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/client-go/tools/cache"
+
 	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
@@ -54,13 +56,9 @@ func (m *fifoModel) object() object {
 func (m *fifoModel) step(depth int) {
 	m.t.Helper()
 	switch m.choose(12) {
-	case 0, 1:
+	case 0, 1, 2:
 		o := m.object()
 		m.noError(m.queue.Add(o))
-		m.twin.add(o.key, o.version)
-	case 2:
-		o := m.object()
-		m.noError(m.queue.Update(o))
 		m.twin.add(o.key, o.version)
 	case 3:
 		o := m.object()
@@ -80,11 +78,8 @@ func (m *fifoModel) step(depth int) {
 		if m.choose(20) == 0 {
 			m.queue.Close()
 		}
-		m.queue.Resync()
-	case 9, 10:
+	case 9, 10, 11:
 		m.pop(depth)
-	case 11:
-		m.popBatch(depth)
 	}
 	m.compare()
 }
@@ -108,7 +103,6 @@ func (m *fifoModel) replace(bad bool) {
 
 func (m *fifoModel) keyErrors() {
 	m.isKeyError(m.queue.Add(object{}))
-	m.isKeyError(m.queue.Update(object{}))
 	m.isKeyError(m.queue.AddIfNotPresent(object{}))
 	m.isKeyError(m.queue.Delete(object{}))
 	_, _, err := m.queue.Get(object{})
@@ -141,7 +135,7 @@ func (m *fifoModel) pop(depth int) {
 	if depth == 3 {
 		return
 	}
-	want := m.twin.take(1)
+	want := m.twin.take()
 	returned, back, wantErr := outcome(m.choose)
 	got, err := m.queue.Pop(m.t.Context(), func(o object, initial bool) error {
 		m.handedOut([]object{o}, initial, want)
@@ -153,26 +147,6 @@ func (m *fifoModel) pop(depth int) {
 	m.twin.settle(want, back, newer)
 	if got.version != want[0].value || err != wantErr {
 		m.t.Fatalf("Pop returned %v, %v, want %v, %v", got, err, want[0], wantErr)
-	}
-}
-
-func (m *fifoModel) popBatch(depth int) {
-	if !m.twin.canTake() || depth == 3 {
-		return
-	}
-	limit := m.choose(5)
-	want := m.twin.take(limit)
-	returned, back, wantErr := outcome(m.choose)
-	got, err := m.queue.PopBatch(m.t.Context(), limit, func(list []object, initial bool) error {
-		m.handedOut(list, initial, want)
-		for range m.choose(3) {
-			m.step(depth + 1)
-		}
-		return returned
-	})
-	m.twin.settle(want, back, newer)
-	if len(got) != len(want) || err != wantErr {
-		m.t.Fatalf("PopBatch returned %v, %v, want %v, %v", got, err, want, wantErr)
 	}
 }
 
@@ -243,8 +217,8 @@ func (m *fifoModel) isKeyError(err error) {
 
 func isKeyError(t testing.TB, err error) {
 	t.Helper()
-	var key *fifo.KeyError[object]
-	if !errors.As(err, &key) || !errors.Is(err, errNoKey) || key.Object.key != "" {
+	var key cache.KeyError
+	if !errors.As(err, &key) || !errors.Is(err, errNoKey) || key.Obj.(object).key != "" {
 		t.Fatalf("%v, want a KeyError of the object", err)
 	}
 }

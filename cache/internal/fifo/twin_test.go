@@ -66,27 +66,13 @@ func (t *twin[V]) canTake() bool {
 	return slices.ContainsFunc(t.waiting, func(e twinEntry[V]) bool { return find(t.flying, e.key) < 0 })
 }
 
-// take moves up to limit entries, all if it is 0, of one kind: of the first
-// batch or not.
-func (t *twin[V]) take(limit int) []twinEntry[V] {
-	var taken, rest []twinEntry[V]
-	over := false
-	for _, e := range t.waiting {
-		switch {
-		case limit > 0 && len(taken) == limit:
-			over = true
-		case find(t.flying, e.key) < 0 && len(taken) > 0 && taken[0].initial != e.initial:
-			over = true
-		}
-		if over || find(t.flying, e.key) >= 0 {
-			rest = append(rest, e)
-		} else {
-			taken = append(taken, e)
-		}
-	}
-	t.waiting = rest
-	t.flying = append(t.flying, taken...)
-	return taken
+// take moves the first entry of a key that is not in flight.
+func (t *twin[V]) take() []twinEntry[V] {
+	i := slices.IndexFunc(t.waiting, func(e twinEntry[V]) bool { return find(t.flying, e.key) < 0 })
+	taken := t.waiting[i]
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	t.flying = append(t.flying, taken)
+	return []twinEntry[V]{taken}
 }
 
 func (t *twin[V]) settle(taken []twinEntry[V], back bool, merge func(older, newer V) V) {
