@@ -59,7 +59,7 @@ func (s *Store[T]) endBulk(missing []uint32) {
 		added.each(func(slot uint32) { w.insert(w.keyOf(slot), slot) })
 		for _, slot := range missing {
 			key := w.keyOf(slot)
-			s.erase(location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}, key, "", "")
+			s.erase(location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.blocks.at(slot)}, key, "", "")
 		}
 		return
 	}
@@ -69,7 +69,7 @@ func (s *Store[T]) endBulk(missing []uint32) {
 	}
 	w.root = added.merged(gone)
 	s.updateIndexes(gone)
-	w.pages.clearAll(gone, w.epoch)
+	w.blocks.clearAll(gone, w.epoch)
 	w.n -= len(missing)
 	s.goneSlots = gone
 }

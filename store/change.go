@@ -118,7 +118,7 @@ type Batch[T any] struct {
 	// gets a second Added.
 	Reported bool
 	// AtOnce has readers see all of an applied batch or nothing, at the price
-	// of a copy of every page and node that it changes.
+	// of a copy of every block and node that it changes.
 	AtOnce bool
 	// Rewrite has Replace write every object, also one that is the very object
 	// that is held: its index values may have changed, where somebody modified

@@ -17,7 +17,7 @@
 //	write.go, replace.go          what a write does
 //	read.go, snapshot.go, span.go Reader, of the store and of one version
 //	handover.go                   how versions pass from writer to readers
-//	pages.go, freeslots.go        slot → object, and slots to use again
+//	blocks.go, freeslots.go       slot → object, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions
 //	fingerprint.go                what a key is known by in it
 //	node.go, tree.go              slots in key order, a B+tree

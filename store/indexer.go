@@ -35,7 +35,7 @@ type indexer[T any] struct {
 
 // When a value has so many slots, it becomes a string of its own. Until then
 // it is the one of its first object, which every look at the value would have
-// to visit: a cold cache line in a page that nothing else needs. Values of one
+// to visit: a cold cache line in a block that nothing else needs. Values of one
 // or two objects are not worth the memory.
 const shareValue = 3
 
@@ -49,12 +49,12 @@ const (
 // filings holds one number for each slot and index, a row for each slot.
 type filings struct {
 	cols int
-	// pages have a row for each slot of a page.
-	pages [][]uint32
+	// blocks have a row for each slot of a block.
+	blocks [][]uint32
 }
 
 func (f *filings) at(slot uint32, col int) *uint32 {
-	return &f.pages[slot>>pageBits][int(slot%pageLen)*f.cols+col]
+	return &f.blocks[slot>>blockBits][int(slot%blockLen)*f.cols+col]
 }
 
 // reach makes room for a slot.
@@ -62,8 +62,8 @@ func (f *filings) reach(slot uint32) {
 	if f.cols == 0 {
 		return
 	}
-	for int(slot>>pageBits) >= len(f.pages) {
-		f.pages = append(f.pages, make([]uint32, pageLen*f.cols))
+	for int(slot>>blockBits) >= len(f.blocks) {
+		f.blocks = append(f.blocks, make([]uint32, blockLen*f.cols))
 	}
 }
 
@@ -71,14 +71,14 @@ func (f *filings) reach(slot uint32) {
 func (f *filings) widen(slots uint32) int {
 	old := *f
 	f.cols++
-	f.pages = make([][]uint32, (slots+pageLen-1)/pageLen)
-	for p := range f.pages {
-		f.pages[p] = make([]uint32, pageLen*f.cols)
+	f.blocks = make([][]uint32, (slots+blockLen-1)/blockLen)
+	for p := range f.blocks {
+		f.blocks[p] = make([]uint32, blockLen*f.cols)
 		if old.cols == 0 {
 			continue
 		}
-		for r := range pageLen {
-			copy(f.pages[p][r*f.cols:], old.pages[p][r*old.cols:(r+1)*old.cols])
+		for r := range blockLen {
+			copy(f.blocks[p][r*f.cols:], old.blocks[p][r*old.cols:(r+1)*old.cols])
 		}
 	}
 	return old.cols
@@ -89,17 +89,17 @@ func (f *filings) narrow(col int) {
 	old := *f
 	f.cols--
 	if f.cols == 0 {
-		f.pages = nil
+		f.blocks = nil
 		return
 	}
-	f.pages = make([][]uint32, len(old.pages))
-	for p := range f.pages {
-		row := make([]uint32, 0, pageLen*f.cols)
-		for r := range pageLen {
-			from := old.pages[p][r*old.cols : (r+1)*old.cols]
+	f.blocks = make([][]uint32, len(old.blocks))
+	for p := range f.blocks {
+		row := make([]uint32, 0, blockLen*f.cols)
+		for r := range blockLen {
+			from := old.blocks[p][r*old.cols : (r+1)*old.cols]
 			row = append(append(row, from[:col]...), from[col+1:]...)
 		}
-		f.pages[p] = row
+		f.blocks[p] = row
 	}
 }
 

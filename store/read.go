@@ -51,7 +51,7 @@ func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 	var memo Memo
 	e, slot := v.find(key)
 	if e != nil {
-		obj, memo = e.obj, v.pages.memo(slot)
+		obj, memo = e.obj, v.blocks.memo(slot)
 	}
 	if lent {
 		v.release()

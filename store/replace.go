@@ -103,7 +103,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 		return
 	}
 	for _, slot := range missing {
-		key, old := w.keyOf(slot), w.pages.at(slot).obj
+		key, old := w.keyOf(slot), w.blocks.at(slot).obj
 		s.removedLocked(b.Reported, key, old)
 		if done++; changed != nil {
 			changed(Change[T]{Type: Deleted, Key: key, Old: old,

@@ -11,13 +11,13 @@ func (b slotBits) has(slot uint32) bool {
 	return slot/64 < uint32(len(b)) && b[slot/64]>>(slot%64)&1 != 0
 }
 
-// eachPage calls visit for every page that has some of the slots, with the
-// page's first slot and which they are.
-func (b slotBits) eachPage(visit func(first, mask uint32)) {
+// eachBlock calls visit for every block that has some of the slots, with the
+// block's first slot and which they are.
+func (b slotBits) eachBlock(visit func(first, mask uint32)) {
 	for i, word := range b {
-		for half := range uint32(64 / pageLen) {
-			if mask := uint32(word >> (half * pageLen)); mask != 0 {
-				visit(uint32(i)*64+half*pageLen, mask)
+		for half := range uint32(64 / blockLen) {
+			if mask := uint32(word >> (half * blockLen)); mask != 0 {
+				visit(uint32(i)*64+half*blockLen, mask)
 			}
 		}
 	}
@@ -25,7 +25,7 @@ func (b slotBits) eachPage(visit func(first, mask uint32)) {
 
 // each calls visit for every slot.
 func (b slotBits) each(visit func(slot uint32)) {
-	b.eachPage(func(first, mask uint32) {
+	b.eachBlock(func(first, mask uint32) {
 		for ; mask != 0; mask &= mask - 1 {
 			visit(first + uint32(bits.TrailingZeros32(mask)))
 		}

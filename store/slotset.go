@@ -4,7 +4,7 @@ import "slices"
 
 // slotSet is a sorted set of slots: a leaf of up to 128 numbers, or an inner
 // node over up to 64 sets. Sorted, because then the objects of an index value
-// are visited in the order in which their pages lie in memory.
+// are visited in the order in which their blocks lie in memory.
 //
 // 128 keeps the copy of a leaf at half a kilobyte and its search short.
 type slotSet struct {

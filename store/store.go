@@ -126,7 +126,7 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
 	s.indexers = slices.Insert(s.indexers, at, x)
 	s.planned = make([]plan, len(s.indexers))
 	for slot := range s.slots {
-		e := w.pages.at(slot)
+		e := w.blocks.at(slot)
 		if e == nil {
 			continue
 		}

@@ -216,7 +216,7 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 	}
 
 	w := s.begin()
-	p := w.pages.own(slot, w.epoch)
+	p := w.blocks.own(slot, w.epoch)
 	p.put(slot, at.print, op.Object, op.Memo)
 	if !at.found() {
 		if s.opts.RememberKeys {
@@ -270,7 +270,7 @@ func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
 			x.file(&w.ownIndexes()[i], s.hints.seeds[0], filing, at.slot, nil, w.epoch)
 		}
 	}
-	w.pages.clear(at.slot, w.epoch)
+	w.blocks.clear(at.slot, w.epoch)
 	w.n--
 	if version != "" {
 		w.setVersion(scope, version)
