@@ -31,7 +31,7 @@ var (
 	_ DoneChecker       = (*DeltaFIFO)(nil)
 )
 
-// NewDeltaFIFO returns an empty DeltaFIFO that tells replaced objects as Sync.
+// NewDeltaFIFO returns an empty DeltaFIFO that queues replaced objects as Sync.
 //
 // Deprecated: NewDeltaFIFOWithOptions can tell the two apart.
 func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {

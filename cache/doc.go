@@ -1,7 +1,7 @@
 // Package cache is a drop-in for k8s.io/client-go/tools/cache: change that one
 // import to this one, and a program compiles, behaves, and runs on kinglet.
 //
-// # What is whose
+// # Whose types are whose
 //
 // Interfaces, and the plain types that client-go's interfaces and generated
 // code mention, are aliases of client-go's, so that values pass freely to

@@ -114,7 +114,7 @@ func (e *engine) resync(ctx context.Context) {
 	}
 }
 
-// report tells of an error that stops nothing.
+// report reports an error that stops nothing.
 func (e *engine) report(err error) {
 	utilruntime.HandleErrorWithLogger(e.config.logger, err, "Reflector goes on without an object, bookmark or resync",
 		"reflector", e.config.name, "type", e.config.description)

@@ -77,8 +77,8 @@ func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
 }
 
 // Pop takes the next object out of queue and returns it, or nil once the queue
-// is closed and empty. It blocks until there is one. It is for tests: whoever
-// pops in this way has not processed the object when the queue believes so.
+// is closed and empty. It blocks until there is one. It is for tests:
+// the queue takes the object for processed before the caller has seen it.
 func Pop(queue Queue) any {
 	var popped any
 	_, _ = queue.Pop(func(obj any, _ bool) error {

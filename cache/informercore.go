@@ -23,9 +23,9 @@ import (
 type informerCore struct {
 	lw      ListerWatcher
 	example runtime.Object
-	// name says where the informer was made: it is its reflector's.
+	// name is where the informer was made, and its reflector's name.
 	name string
-	// description says what the objects are.
+	// description names the type of the objects.
 	description string
 	informer    *kinglet.Informer[any]
 	indexer     *indexer

@@ -66,13 +66,13 @@ func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	})
 }
 
-// WatchListUnsupported passes on what the source says.
+// WatchListUnsupported passes on the source's answer.
 func (s *itemSource) WatchListUnsupported() bool {
 	asked, ok := s.Source.(source.WatchListUnsupported)
 	return ok && asked.WatchListUnsupported()
 }
 
-// SharingPolicy passes on what the source says.
+// SharingPolicy passes on the source's.
 func (s *itemSource) SharingPolicy() (with *source.Sharing, disabled bool) {
 	if p, ok := s.Source.(source.SharingPolicy); ok {
 		return p.SharingPolicy()

@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// lateSource is the source of an informer that has not been told everything
+// lateSource is the source of an informer that is not fully configured
 // yet: its transform is set, and its ListWatch may be changed, until it starts.
 type lateSource struct {
 	lw   ListerWatcher

@@ -42,7 +42,7 @@ func (q *queueBase) IsClosed() bool { return q.typed.IsClosed() }
 // the first Replace brought, or nothing if another write came before it.
 func (q *queueBase) HasSynced() bool { return q.typed.HasSynced() }
 
-// HasSyncedChecker is HasSynced for who wants to wait.
+// HasSyncedChecker is HasSynced for callers that wait.
 func (q *queueBase) HasSyncedChecker() DoneChecker { return q }
 
 // Done returns a channel that is closed once HasSynced is true.
@@ -51,7 +51,7 @@ func (q *queueBase) Done() <-chan struct{} { return q.typed.Synced() }
 // Name returns the queue's name.
 func (q *queueBase) Name() string { return q.name }
 
-// honoursErrRequeue tells a Controller how to have something put back.
+// honoursErrRequeue marks queues that put back what ErrRequeue is returned for.
 func (q *queueBase) honoursErrRequeue() {}
 
 // write makes one write, while no process function runs.

@@ -87,7 +87,7 @@ func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
 	return seen
 }
 
-// checkFront verifies what a node says about its keys' bytes.
+// checkFront verifies a node's front-coded keys.
 func (v *Snapshot[T]) checkFront(f *findings, n *node) {
 	if off := n.offset(int(n.n)); off != len(n.text) {
 		f.add("a node has %d bytes of text, its entries %d", len(n.text), off)
@@ -161,7 +161,7 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, slot uint32, 
 	return &k
 }
 
-// checkIndex compares an index with what its function says.
+// checkIndex compares an index with the values that its function returns.
 func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]bool) {
 	type pair struct {
 		slot  uint32

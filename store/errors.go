@@ -15,7 +15,7 @@ var ErrIndexExists = errors.New("index exists already")
 // that cannot read keys from objects.
 var ErrNoKeyFunc = errors.New("the store has no key function")
 
-// KeyError says that an object has no usable key. Nothing was written.
+// KeyError reports an object without a usable key. Nothing was written.
 type KeyError struct {
 	// Object describes what it was (its type, and name where known).
 	Object string
@@ -27,7 +27,7 @@ func (e *KeyError) Error() string { return fmt.Sprintf("no key for %s: %v", e.Ob
 // Unwrap returns what the key function said.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// IndexError says that an index function failed for one object, which is
+// IndexError reports that an index function failed for one object, which is
 // stored but not found through that index.
 type IndexError struct {
 	Index string

@@ -3,8 +3,8 @@ package store
 import "math/bits"
 
 // freeSlots are the slots that were used and are not now. They are given out
-// a block at a time: who inserts many objects finds the block, and what the
-// indexes keep for it, in the cache, wherever the objects that left were.
+// a block at a time: many inserts find the block, and what the indexes keep
+// for it, in the cache, wherever the deleted objects were.
 //
 // Invariant: blocks holds the number of each block that has a free slot, once.
 type freeSlots struct {

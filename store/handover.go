@@ -4,7 +4,7 @@ import "slices"
 
 // How versions pass from the writer to readers
 //
-// Store.latest points to the version that reads see. Its state says who may
+// Store.latest points to the version that reads see. Its state decides who may
 // touch it. What it is in is its phase:
 //
 //	open    the writer may make it busy and change it in place, a reader may

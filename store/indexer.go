@@ -39,7 +39,7 @@ type indexer[T any] struct {
 // or two objects are not worth the memory.
 const shareValue = 3
 
-// A filing says what a slot is filed under in one index: nothing, one value's
+// A filing is what a slot is filed under in one index: nothing, one value's
 // id plus one, or that multi has the ids.
 const (
 	filedNowhere = 0

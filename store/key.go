@@ -70,7 +70,7 @@ func (k Key) Compare(o Key) int {
 // keys inside it, and each scope has a resource version of its own.
 // The zero Scope is everything.
 type Scope struct {
-	// ID tells scopes of one store apart.
+	// ID identifies the scope within a store.
 	ID string
 	// Contains reports whether a key belongs to the scope; nil means every
 	// key does. It must be pure: the answer for a key never changes.

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Options says what a store keeps. KeyFunc or RememberKeys is required.
+// Options configures a store. KeyFunc or RememberKeys is required.
 type Options[T any] struct {
 	// KeyFunc reads an object's key. An object for which it fails or panics
 	// is not stored, and reported as a *KeyError. Nil: objects are stored
@@ -25,16 +25,16 @@ type Options[T any] struct {
 	// and is reported as an *IndexError.
 	Indexers map[string]IndexFunc[T]
 
-	// OnError is told of every error that no caller is given: each *IndexError,
+	// OnError is called with every error that no caller gets: each *IndexError,
 	// and each *KeyError of Apply and Replace. It is called by the goroutine
 	// that wrote, after the write, under no lock. Nil: they are only counted,
 	// see Store.Errors.
 	OnError func(error)
 
-	// Equal says that a listed object is the one that is held, so that Replace
-	// keeps the old one with its memo and reports no Updated change. Nil:
-	// Replace reports one for every object that was held already. Apply asks it
-	// for operations with IfChanged.
+	// Equal reports whether a listed object equals the one that is held. If so,
+	// Replace keeps the old one with its memo and reports no Updated change.
+	// Nil: Replace reports one for every object that was held already. Apply
+	// calls it for operations with IfChanged.
 	Equal func(old, obj T) bool
 }
 

@@ -17,8 +17,8 @@ import (
 // in the order of keys, all with the batch's ResourceVersion. A Deleted change
 // has FinalStateUnknown set, for the delete itself was missed. An object that
 // is the very one that is held (the same pointer) is not written again, unless
-// b.Rewrite says so; nor is one of which Options.Equal says that it equals it, and that one is reported
-// as no change either.
+// b.Rewrite is set; nor is one that Options.Equal finds equal, which is not
+// reported as a change either.
 //
 // It costs a look at every object of the list, and at every object of the
 // store that the list does not have. What cannot be put is reported as by
@@ -35,11 +35,10 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 	return changes
 }
 
-// ReplaceSeq is Replace for operations that come one by one, in place of
-// b.Ops, so that a large list need not stand in memory twice. changed is
-// called with each change, and may be nil. Both are called while the store is
-// locked for writing: they may read it, which shows what was before, and must
-// not write to it.
+// ReplaceSeq is Replace for operations that come one by one, instead of b.Ops,
+// so that a large list need not be in memory twice. changed is called with each
+// change, and may be nil. Both are called while the store is locked for writing:
+// they may read it, which shows what was before, and must not write to it.
 func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) {
 	s.mu.Lock()
 	defer s.unlock()

@@ -55,7 +55,7 @@ var _ Reader[any] = (*Store[any])(nil)
 
 type gone struct{ tag, slot uint32 }
 
-// New returns an empty store. It starts nothing. The error says everything
+// New returns an empty store. It starts nothing. The error lists everything
 // that is wrong with the options.
 func New[T any](opts Options[T]) (*Store[T], error) {
 	if err := opts.validate(); err != nil {
@@ -103,7 +103,7 @@ func (s *Store[T]) unlock() {
 	}
 }
 
-// Errors returns how many errors there were that OnError is told of.
+// Errors returns how many errors OnError is or would have been called with.
 func (s *Store[T]) Errors() uint64 { return s.errors.Load() }
 
 // AddIndex adds an index and fills it with what the store holds, which takes

@@ -74,7 +74,7 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 
 // Apply makes the operations of a batch, in their order, and appends to
 // changes what each changed; deleting a key that is absent changes nothing. If
-// the batch is Reported, changes say what is new to those who are told of it.
+// the batch is Reported, changes are what is new to their receivers.
 // Readers may see the batch in parts, unless b.AtOnce is set: every operation
 // as a whole, and no later one without the earlier. All of it is seen once
 // Apply has returned.

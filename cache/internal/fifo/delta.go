@@ -2,7 +2,7 @@ package fifo
 
 import "k8s.io/client-go/tools/cache"
 
-// DeltaType says what happened to an object.
+// DeltaType is what happened to an object.
 type DeltaType = cache.DeltaType
 
 const (
@@ -19,7 +19,7 @@ const (
 	Bookmark    = cache.Bookmark
 )
 
-// Knowledge says what the object of a delta is worth, the best first. Only a
+// Knowledge is how good the object of a delta is, the best first. Only a
 // Deleted delta ever has another one than Exact.
 type Knowledge uint8
 
@@ -64,7 +64,7 @@ func (d Deltas[T]) gone() bool {
 	return ok && last.Type == Deleted
 }
 
-// with returns d and one more delta. Two adjacent deletes are told as one,
+// with returns d and one more delta. Two adjacent deletes become one,
 // that which knows more: watches and lists both report the same deletion.
 // Nothing else is folded. It may write to d.
 func (d Deltas[T]) with(newer Delta[T]) Deltas[T] {
@@ -94,6 +94,6 @@ func mergeDeltas[T any](older Deltas[T], newer slot[Deltas[T]]) Deltas[T] {
 // Item is the entry of one key in a DeltaFIFO.
 type Item[K comparable, T any] struct {
 	Key K
-	// Deltas has at least one element, except where a method says otherwise.
+	// Deltas has at least one element.
 	Deltas Deltas[T]
 }

@@ -7,7 +7,7 @@ import (
 
 // DeltaFIFO is a queue with one entry a key, the list of all that happened to
 // the object since its key was last popped. Keys come out in the order in
-// which they came to wait. Unlike a FIFO it tells of deletes, of those found
+// which they came to wait. Unlike a FIFO it hands out deletes, also those found
 // out later as well, and of every change.
 //
 // It holds keys × deltas: only adjacent deletes of a key fold into one, and
@@ -141,7 +141,7 @@ func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T
 
 // Delete queues a Deleted delta with obj as the final state. It is ignored if
 // the key is neither queued, nor in flight and not being deleted there, nor
-// known: somebody has told of that deletion before, a Replace for example. A
+// known: that deletion was reported before, by a Replace for example. A
 // failed look-up in Known counts as known, and is reported.
 //
 // An ignored object is not transformed. The error is a KeyError or the
@@ -165,14 +165,14 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 	return nil
 }
 
-// DeleteUnknown is Delete for who missed the deletion: it queues a Deleted
-// delta that says so and carries the state that was seen last. That object is
-// not transformed: it comes from behind the queue.
+// DeleteUnknown is Delete for a deletion that was missed: it queues a Deleted
+// delta marked so, with the state that was seen last. That object is not
+// transformed: it comes from behind the queue.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, lastSeen T) {
 	f.remove(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
 }
 
-// DeleteKey is DeleteUnknown for who does not have any state of the object.
+// DeleteKey is DeleteUnknown without any state of the object.
 func (f *DeltaFIFO[K, T]) DeleteKey(key K) {
 	f.remove(key, Delta[T]{Type: Deleted, Knowledge: KeyOnly})
 }

@@ -1,6 +1,6 @@
 package fifo
 
-// Replace tells the queue that list is all there is. It queues a Replaced delta
+// Replace makes list all there is. It queues a Replaced delta
 // (or Sync, see Options.ReplaceAsSync) for each of list, in its order, and then
 // a Deleted delta of unknown final state for every key that is queued, in
 // flight or known and not in list: with the newest object that the queue has

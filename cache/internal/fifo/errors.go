@@ -41,8 +41,8 @@ func (e ErrRequeue) Error() string {
 // Unwrap returns the inner error.
 func (e ErrRequeue) Unwrap() error { return e.Err }
 
-// LookupError says that Known failed for Key. It goes to Options.OnError; the
-// write that asked went on as the method's documentation says.
+// LookupError reports that Known failed for Key. It goes to Options.OnError; the
+// write that asked went on as documented there.
 type LookupError[K comparable] struct {
 	Key K
 	Err error

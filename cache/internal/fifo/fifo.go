@@ -6,7 +6,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// ProcessFunc works on one popped item. initial says that the item is of the
+// ProcessFunc works on one popped item. initial is whether the item is of the
 // first batch (see HasSynced). It runs without a lock and may use the queue.
 type ProcessFunc[I any] func(item I, initial bool) error
 
@@ -101,7 +101,7 @@ func (f *FIFO[K, T]) Delete(obj T) error {
 	return nil
 }
 
-// DeleteKey is Delete for who knows the key.
+// DeleteKey is Delete by key.
 func (f *FIFO[K, T]) DeleteKey(key K) {
 	f.mu.Lock()
 	defer f.publish()

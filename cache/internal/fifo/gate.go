@@ -81,8 +81,8 @@ func (g *gate) release(ready, synced bool) {
 }
 
 // wait is for a consumer that holds the lock and can take nothing. It unlocks,
-// and returns nil when it is worth looking again. empty says that nothing
-// waits at all; else what waits has to wait for what is in flight.
+// and returns nil when it is worth looking again. empty is whether
+// nothing waits at all; otherwise what waits has to wait for what is in flight.
 func (g *gate) wait(ctx context.Context, empty bool) error {
 	closing := g.closing
 	if g.closed {

@@ -13,9 +13,9 @@ import "context"
 // the package's Bounds. All methods are safe for concurrent use, and only the
 // Pop methods block. Make one with NewJournal.
 //
-// A list can be told in two ways: Replace and Resync say it key by key, with
-// what Options.Known has; ReplaceAll and SyncAll say it in one record, and
-// leave it to the consumer to compare. A Journal is to be told in one of them.
+// A list can be written in two ways: Replace and Resync queue it key by key,
+// compared with Options.Known; ReplaceAll and SyncAll queue one record, and
+// leave it to the consumer to compare. A Journal is written in one of the two.
 type Journal[K comparable, T any] struct {
 	gate
 	ledger ledger[K, T] // guarded by mu
@@ -71,13 +71,13 @@ func (j *Journal[K, T]) change(t DeltaType, obj T) error {
 	return nil
 }
 
-// DeleteUnknown queues a Deleted record that says that the deletion was missed,
-// and carries the state that was seen last, which is not transformed.
+// DeleteUnknown queues a Deleted record of a deletion that was missed, with the
+// state that was seen last, which is not transformed.
 func (j *Journal[K, T]) DeleteUnknown(key K, lastSeen T) {
 	j.write(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
 }
 
-// DeleteKey is DeleteUnknown for who does not have any state of the object.
+// DeleteKey is DeleteUnknown without any state of the object.
 func (j *Journal[K, T]) DeleteKey(key K) {
 	j.write(key, Delta[T]{Type: Deleted, Knowledge: KeyOnly})
 }
@@ -89,8 +89,8 @@ func (j *Journal[K, T]) write(key K, d Delta[T]) {
 	j.ledger.push(key, d)
 }
 
-// Bookmark queues a record that says that all up to version has been told. It
-// is no write as far as the first batch goes.
+// Bookmark queues a record that everything up to version was queued. It does not
+// count as a write as far as the first batch goes.
 func (j *Journal[K, T]) Bookmark(version string) {
 	j.mu.Lock()
 	defer j.publish()
@@ -131,7 +131,7 @@ func (j *Journal[K, T]) Pop(ctx context.Context, process ProcessFunc[Record[K, T
 // PopBatch is Pop for up to limit changes at once, as many as there are if
 // limit is below 1. It does not wait for more than one. They are of different
 // keys, so a batch ends before the second change of a key; it ends where the
-// first batch of the queue does; and what is about all keys comes by itself.
+// first batch of the queue does; and a record about all keys comes alone.
 // process answers for all of them.
 func (j *Journal[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[Record[K, T]]) ([]Record[K, T], error) {
 	taken, err := j.take(ctx, limit)

@@ -2,7 +2,7 @@ package fifo
 
 import "slices"
 
-// Replace tells the queue that list is all there is. It queues a Deleted record
+// Replace makes list all there is. It queues a Deleted record
 // of unknown final state for every key that is not in list and is queued or in
 // flight, and not as deleted, or is known and neither queued nor in flight;
 // then a Replaced record (or Sync, see Options.ReplaceAsSync) for each of list,
@@ -108,8 +108,8 @@ func (j *Journal[K, T]) resyncAndPublish() (errs []error) {
 	return errs
 }
 
-// ReplaceAll is Replace in one record, of type ReplacedAll, which says that
-// list is all there is, at version. Known is not asked. The error is a
+// ReplaceAll is Replace in one record, of type ReplacedAll, with list and
+// version. Known is not asked. The error is a
 // KeyError or the transform's, and then nothing was queued.
 func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
 	if _, err := keysOf(j.key, list); err != nil {
@@ -129,8 +129,8 @@ func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
 	return nil
 }
 
-// SyncAll is Resync in one record, which leaves it to the consumer to say what
-// is known.
+// SyncAll is Resync in one record, which leaves it to the consumer what is
+// known.
 func (j *Journal[K, T]) SyncAll() {
 	j.mu.Lock()
 	defer j.publish()

@@ -33,7 +33,7 @@ type entry[K comparable, V any] struct {
 	// flight is what was handed out and not yet settled. Its value does not
 	// change while held.
 	flight slot[V]
-	// forgotten says that what is in flight is not to come back.
+	// forgotten is whether what is in flight is not to come back.
 	forgotten bool
 	// turn counts launches, to put entries in flight into an order.
 	turn uint64

@@ -16,7 +16,7 @@ type Options[K comparable, T any] struct {
 	// synced, put back, or last seen before an unseen deletion.
 	Transform func(T) (T, error)
 
-	// ReplaceAsSync makes Replace queue Sync deltas in place of Replaced
+	// ReplaceAsSync makes Replace queue Sync deltas instead of Replaced
 	// ones, as consumers from before there was Replaced expect.
 	ReplaceAsSync bool
 

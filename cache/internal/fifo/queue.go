@@ -74,7 +74,7 @@ func (q *queue[K, V]) run(taken *entry[K, V], process func() error) (err error) 
 	return err
 }
 
-// requeued says whether err asks to put the item back, and what Pop returns.
+// requeued returns whether err asks to put the item back, and what Pop returns.
 func requeued(err error) (bool, error) {
 	var again ErrRequeue
 	if errors.As(err, &again) {

@@ -77,7 +77,7 @@ func (l *ledger[K, T]) markInitial() {
 }
 
 // take moves up to limit records from waiting to flight: of different keys,
-// all of the first batch or none of it, and one about all keys by itself.
+// all of the first batch or none of it, and one about all keys alone.
 func (l *ledger[K, T]) take(limit int) []journaled[K, T] {
 	all := l.waiting.all()
 	n := 1
