@@ -27,7 +27,7 @@ func callerName() string {
 	}
 }
 
-// shortFile is a file without what only says where this machine keeps sources.
+// shortFile is a file's path without the part that is specific to this machine.
 func shortFile(file string) string {
 	for _, root := range []string{"/vendor/", "/src/"} {
 		if i := strings.LastIndex(file, root); i >= 0 {

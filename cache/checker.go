@@ -18,7 +18,7 @@ type checker struct {
 
 var _ DoneChecker = checker{}
 
-// Name says what is waited for.
+// Name returns what is waited for.
 func (c checker) Name() string { return c.name }
 
 // Done is closed when it has happened.

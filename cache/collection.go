@@ -49,7 +49,7 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (wat
 // or watch of some collection, and such a function can safely be asked which,
 // in place of being asked to do something.
 
-// whose is how a function is asked, in its context.
+// whose is the context key by which a function is asked.
 type whose struct{ collection *collection }
 
 type whoseKey struct{}

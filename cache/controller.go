@@ -15,7 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// Config says what a Controller does. It is a type of its own because
+// Config configures a Controller. It is a type of its own because
 // client-go's has RetryOnError no more.
 type Config struct {
 	// Queue is filled from ListerWatcher and emptied by Process. Any Queue
@@ -50,7 +50,7 @@ type Config struct {
 	// is more than 5 minutes.
 	MinWatchTimeout time.Duration
 
-	// ShouldResync says whether to resync now; nil says yes.
+	// ShouldResync reports whether to resync now; nil means yes.
 	ShouldResync ShouldResyncFunc
 
 	// RetryOnError has what Process failed on put back into Queue, as if
@@ -58,8 +58,8 @@ type Config struct {
 	// must have a method AddIfNotPresent(any) error for it.
 	RetryOnError bool
 
-	// WatchErrorHandler is told why a list or watch failed. The Reflector that
-	// it gets tells only name, type description and last version.
+	// WatchErrorHandler is called with the error of a list or watch. The
+	// Reflector that it gets has only name, type description and last version.
 	WatchErrorHandler WatchErrorHandler
 
 	// WatchErrorHandlerWithContext is the same, if there is no
@@ -160,7 +160,7 @@ func (c *controller) HasSynced() bool { return c.config.Queue.HasSynced() }
 // HasSyncedChecker is the queue's.
 func (c *controller) HasSyncedChecker() DoneChecker { return c.config.Queue.HasSyncedChecker() }
 
-// LastSyncResourceVersion is the version that the queue was told; "" before
+// LastSyncResourceVersion is the version that the queue was given; "" before
 // there is one.
 func (c *controller) LastSyncResourceVersion() string {
 	if e := c.engine.Load(); e != nil {

@@ -10,7 +10,7 @@ type (
 	IndexFunc = kc.IndexFunc
 	// TypedIndexFunc is an IndexFunc of one type.
 	TypedIndexFunc[T any] = kc.TypedIndexFunc[T]
-	// LessFunc says which of two objects comes first.
+	// LessFunc reports whether the first of two objects comes before the second.
 	LessFunc = kc.LessFunc
 	// AppendFunc takes one object of a list.
 	AppendFunc = kc.AppendFunc
@@ -22,7 +22,7 @@ type (
 	ProcessFunc = kc.ProcessFunc
 	// ProcessBatchFunc works on a batch that a Controller popped.
 	ProcessBatchFunc = kc.ProcessBatchFunc
-	// ShouldResyncFunc says whether it is time for a resync.
+	// ShouldResyncFunc reports whether it is time for a resync.
 	ShouldResyncFunc = kc.ShouldResyncFunc
 	// ListFunc lists.
 	//lint:ignore SA1019 It is deprecated, and programs use it.
@@ -34,21 +34,21 @@ type (
 	WatchFunc = kc.WatchFunc
 	// WatchFuncWithContext begins a watch that ends with its context.
 	WatchFuncWithContext = kc.WatchFuncWithContext
-	// WatchErrorHandler is told why a list or watch ended.
+	// WatchErrorHandler is called with the error of a list or watch.
 	WatchErrorHandler = kc.WatchErrorHandler
 	// WatchErrorHandlerWithContext is a WatchErrorHandler with a context.
 	WatchErrorHandlerWithContext = kc.WatchErrorHandlerWithContext
-	// InformerSynced says whether an informer has synced.
+	// InformerSynced reports whether an informer has synced.
 	InformerSynced = kc.InformerSynced
 )
 
 // Keys and indexes.
 type (
-	// ExplicitKey is a key given in place of an object.
+	// ExplicitKey is a key given instead of an object.
 	ExplicitKey = kc.ExplicitKey
 	// ObjectName is the namespace and name of an object.
 	ObjectName = kc.ObjectName
-	// KeyError says that no key could be made for an object.
+	// KeyError reports an object for which no key could be made.
 	KeyError = kc.KeyError
 	// Indexers are index functions by name.
 	Indexers = kc.Indexers
@@ -67,7 +67,7 @@ type (
 	Delta = kc.Delta
 	// Deltas is what happened to one object, the oldest first.
 	Deltas = kc.Deltas
-	// DeltaType says what happened.
+	// DeltaType is what happened.
 	DeltaType = kc.DeltaType
 	// DeletedFinalStateUnknown stands for an object whose delete was missed.
 	DeletedFinalStateUnknown = kc.DeletedFinalStateUnknown
@@ -95,11 +95,11 @@ const (
 type (
 	// Transaction is one write of several.
 	Transaction = kc.Transaction
-	// TransactionType says what a Transaction does.
+	// TransactionType is what a Transaction does.
 	TransactionType = kc.TransactionType
 	// ThreadSafeStoreTransaction is a Transaction with its key.
 	ThreadSafeStoreTransaction = kc.ThreadSafeStoreTransaction
-	// TransactionError says which writes of several failed.
+	// TransactionError lists which of several writes failed.
 	TransactionError = kc.TransactionError
 )
 
@@ -114,7 +114,7 @@ const (
 type (
 	// ResourceEventHandlerFuncs is a handler made of functions.
 	ResourceEventHandlerFuncs = kc.ResourceEventHandlerFuncs
-	// ResourceEventHandlerDetailedFuncs is one whose OnAdd is told whether the
+	// ResourceEventHandlerDetailedFuncs is one whose OnAdd learns whether the
 	// object is of the initial list.
 	ResourceEventHandlerDetailedFuncs = kc.ResourceEventHandlerDetailedFuncs
 	// FilteringResourceEventHandler passes on what its filter lets through.
@@ -135,7 +135,7 @@ type (
 	SharedIndexInformerOptions = kc.SharedIndexInformerOptions
 	// InformerOptions say how an informer with one handler works.
 	InformerOptions = kc.InformerOptions
-	// SyncResult says which informers of a factory have synced.
+	// SyncResult lists which informers of a factory have synced.
 	SyncResult = kc.SyncResult
 	// InformerName is the name of a factory of informers, in metrics.
 	InformerName = kc.InformerName
@@ -150,7 +150,7 @@ type (
 	Reflector = kc.Reflector
 	// ReflectorOptions say how a Reflector works.
 	ReflectorOptions = kc.ReflectorOptions
-	// VeryShortWatchError says that a watch ended at once, without an event.
+	// VeryShortWatchError reports that a watch ended at once, without an event.
 	VeryShortWatchError = kc.VeryShortWatchError
 )
 

@@ -6,7 +6,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // DeltaFIFOOptions say how a DeltaFIFO works. All are optional. Logger has no
@@ -14,10 +14,9 @@ import (
 type DeltaFIFOOptions = kc.DeltaFIFOOptions
 
 // DeltaFIFO is a Queue that holds all that happened to each key since it was
-// last popped, and hands out keys in the order in which they came to wait:
-// fifo.DeltaFIFO, whose documentation says what is guaranteed and where
-// client-go differs. What it hands out is of type Deltas. All methods are safe
-// for concurrent use, and only Pop blocks.
+// last popped, and hands out keys in the order in which they came to wait. What
+// it hands out is of type Deltas. All methods are safe for concurrent use, and
+// only Pop blocks. The package's documentation lists where client-go differs.
 type DeltaFIFO struct {
 	queueBase
 	queue       *fifo.DeltaFIFO[string, any]
@@ -32,7 +31,7 @@ var (
 	_ DoneChecker       = (*DeltaFIFO)(nil)
 )
 
-// NewDeltaFIFO returns an empty DeltaFIFO that tells replaced objects as Sync.
+// NewDeltaFIFO returns an empty DeltaFIFO that queues replaced objects as Sync.
 //
 // Deprecated: NewDeltaFIFOWithOptions can tell the two apart.
 func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
@@ -46,7 +45,7 @@ func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
 		f.keyFunc = MetaNamespaceKeyFunc
 	}
 	f.queue = fifo.NewDeltaFIFO(f.KeyOf, fifo.Options[string, any]{
-		Known:         knownIn(opts.KnownObjects),
+		Known:         opts.KnownObjects,
 		Transform:     transformOf(opts.Transformer),
 		ReplaceAsSync: !opts.EmitDeltaTypeReplaced,
 		OnError:       lookupFailed,
@@ -98,7 +97,8 @@ func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 		return err
 	}
 	return f.write(func() error {
-		return f.queue.AddIfNotPresent(fifo.Item[string, any]{Key: key, Deltas: typed})
+		f.queue.AddIfNotPresent(fifo.Item[string, any]{Key: key, Deltas: typed})
+		return nil
 	})
 }
 
@@ -162,7 +162,7 @@ func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {
 		popped = deltas
 		return process(deltas, initial)
 	}))
-	return popped, popError(err)
+	return popped, err
 }
 
 // latest is the newest state that the queue or its consumers have under key.

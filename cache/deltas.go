@@ -3,7 +3,7 @@ package cache
 import (
 	"fmt"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // deltasOf are the deltas under key as client-go has them.
@@ -19,23 +19,7 @@ func deltaOf(key string, d fifo.Delta[any]) Delta {
 	if d.FinalStateUnknown() {
 		return Delta{Type: Deleted, Object: DeletedFinalStateUnknown{Key: key, Obj: d.Object}}
 	}
-	return Delta{Type: deltaType(d.Type), Object: d.Object}
-}
-
-func deltaType(t fifo.DeltaType) DeltaType {
-	switch t {
-	case fifo.Added:
-		return Added
-	case fifo.Updated:
-		return Updated
-	case fifo.Deleted:
-		return Deleted
-	case fifo.Replaced:
-		return Replaced
-	case fifo.Sync:
-		return Sync
-	}
-	panic(fmt.Sprintf("BUG: a delta of type %v", t))
+	return Delta{Type: d.Type, Object: d.Object}
 }
 
 // typedDeltas are deltas as package fifo has them. It fails for types that
@@ -43,21 +27,18 @@ func deltaType(t fifo.DeltaType) DeltaType {
 func typedDeltas(deltas Deltas) (fifo.Deltas[any], error) {
 	typed := make(fifo.Deltas[any], 0, len(deltas))
 	for _, d := range deltas {
-		t, ok := deltaTypes[d.Type]
-		if !ok {
+		switch d.Type {
+		case Added, Updated, Deleted, Replaced, Sync:
+		default:
 			return nil, fmt.Errorf("a delta of type %q does not belong to one object", d.Type)
 		}
-		delta := fifo.Delta[any]{Type: t, Object: d.Object}
-		if gone, ok := d.Object.(DeletedFinalStateUnknown); ok && t == fifo.Deleted {
+		delta := fifo.Delta[any]{Type: d.Type, Object: d.Object}
+		if gone, ok := d.Object.(DeletedFinalStateUnknown); ok && d.Type == Deleted {
 			delta.Object, delta.Knowledge = gone.Obj, knowledgeOf(gone)
 		}
 		typed = append(typed, delta)
 	}
 	return typed, nil
-}
-
-var deltaTypes = map[DeltaType]fifo.DeltaType{
-	Added: fifo.Added, Updated: fifo.Updated, Deleted: fifo.Deleted, Replaced: fifo.Replaced, Sync: fifo.Sync,
 }
 
 func knowledgeOf(gone DeletedFinalStateUnknown) fifo.Knowledge {

@@ -53,7 +53,10 @@ func newEngine(c engineConfig) (*engine, error) {
 	}
 	metrics := newReflectorMetrics(c.name)
 	e.sink.moved = metrics.moved
-	e.source = &storeSource{Source: metered(src, metrics), sink: e.sink}
+	e.source = &storeSource{Source: src, sink: e.sink}
+	if metrics != nil {
+		e.source.Source = &observedSource{Source: src, counts: metrics}
+	}
 	c.reflector.Name = c.name
 	c.reflector.OnReadPath = func(before, now source.ReadPath) { logReadPath(c.logger, c.description, before, now) }
 	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()
@@ -111,7 +114,7 @@ func (e *engine) resync(ctx context.Context) {
 	}
 }
 
-// report tells of an error that stops nothing.
+// report reports an error that stops nothing.
 func (e *engine) report(err error) {
 	utilruntime.HandleErrorWithLogger(e.config.logger, err, "Reflector goes on without an object, bookmark or resync",
 		"reflector", e.config.name, "type", e.config.description)

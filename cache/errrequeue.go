@@ -1,6 +1,6 @@
 package cache
 
-import "github.com/kinglet-go/kinglet/fifo"
+import "github.com/kinglet-go/kinglet/cache/internal/fifo"
 
 // ErrRequeue is what a process function returns to have what was popped put
 // back, unless its key waits again already: then a FIFO keeps the newer object,

@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ExpirationCache is a Store whose objects expire: its policy says which. An
+// ExpirationCache is a Store whose objects expire: its policy decides which. An
 // expired object is removed when somebody asks for it, by Get, GetByKey or
 // List; until then it is among ListKeys, and takes memory.
 //
@@ -21,7 +21,7 @@ type ExpirationCache struct {
 	keys    keying
 	clock   clock.Clock
 	policy  ExpirationPolicy
-	// expired is told of each key that expired, under no lock. May be nil.
+	// expired is called with each key that expired, under no lock. May be nil.
 	expired func(key string)
 
 	// mu is held by writes, and while what has expired is removed, so that

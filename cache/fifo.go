@@ -3,14 +3,13 @@ package cache
 import (
 	"context"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // FIFO is a Queue that holds the newest object of each key, and hands out keys
-// in the order in which they came to wait: fifo.FIFO, whose documentation says
-// what is guaranteed and where client-go differs. A deleted object leaves the
-// queue, and nobody hears of it. All methods are safe for concurrent use, and
-// only Pop blocks.
+// in the order in which they came to wait. A deleted object leaves the queue,
+// and nothing reports it. All methods are safe for concurrent use, and only Pop
+// blocks. The package's documentation lists where client-go differs.
 type FIFO struct {
 	queueBase
 	queue *fifo.FIFO[string, any]
@@ -61,13 +60,7 @@ func (f *FIFO) List() []any { return f.queue.List() }
 func (f *FIFO) ListKeys() []string { return f.queue.ListKeys() }
 
 // Get returns the object that waits under obj's key. The error is a KeyError.
-func (f *FIFO) Get(obj any) (item any, exists bool, err error) {
-	key, err := f.queue.Key(obj)
-	if err != nil {
-		return nil, false, keyError(err)
-	}
-	return f.GetByKey(key)
-}
+func (f *FIFO) Get(obj any) (item any, exists bool, err error) { return f.queue.Get(obj) }
 
 // GetByKey returns the object that waits under key. There is no error.
 func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
@@ -80,13 +73,12 @@ func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
 // error; ErrRequeue puts the object back. It returns ErrFIFOClosed once the
 // queue is closed and empty.
 func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
-	item, err := f.queue.Pop(context.Background(), locked(&f.queueBase, process))
-	return item, popError(err)
+	return f.queue.Pop(context.Background(), locked(&f.queueBase, process))
 }
 
 // Pop takes the next object out of queue and returns it, or nil once the queue
-// is closed and empty. It blocks until there is one. It is for tests: whoever
-// pops in this way has not processed the object when the queue believes so.
+// is closed and empty. It blocks until there is one. It is for tests:
+// the queue takes the object for processed before the caller has seen it.
 func Pop(queue Queue) any {
 	var popped any
 	_, _ = queue.Pop(func(obj any, _ bool) error {

@@ -98,7 +98,7 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 	return true
 }
 
-// handlerName says where a handler comes from: the package or type of its
+// handlerName returns where a handler comes from: the package or type of its
 // functions, or its own type.
 func handlerName(handler ResourceEventHandler) string {
 	switch h := handler.(type) {

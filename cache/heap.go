@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Heap is a queue that hands out the least object first, as a LessFunc says,
+// Heap is a queue that hands out the least object first, by a LessFunc,
 // and holds one object a key. It has no bound.
 //
 // All methods are safe for concurrent use. Adding, deleting and popping cost
@@ -50,7 +50,7 @@ func (h *Heap) IsClosed() bool {
 	return h.closed
 }
 
-// Add puts an object in, in place of any that has its key. It fails if the
+// Add puts an object in and replaces any that has its key. It fails if the
 // object has no key, or the Heap is closed.
 func (h *Heap) Add(obj any) error { return h.add([]any{obj}, true) }
 

@@ -48,7 +48,7 @@ func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer
 	return &indexer{table: newTable(indexers, c.gauge()), keys: keyingBy(keyFunc), transform: c.transform}
 }
 
-// Add stores an object in place of any that has its key.
+// Add stores an object and replaces any that has its key.
 func (i *indexer) Add(obj any) error { return i.write(obj) }
 
 // Update is Add.
@@ -130,7 +130,7 @@ func (i *indexer) Replace(list []any, resourceVersion string) error {
 }
 
 // Transaction makes several writes, which readers see all of or nothing. Those
-// whose object has no key are left out, and told in the error. Objects are
+// whose object has no key are left out, and listed in the error. Objects are
 // stored as they are, not transformed.
 func (i *indexer) Transaction(txns ...Transaction) *TransactionError {
 	ops := make([]store.Op[any], 0, len(txns))

@@ -18,7 +18,7 @@ import (
 // with every change. It is a shared informer with one handler, and has the same
 // guarantees. Nothing is started before Run.
 //
-// The store is for reading; what is written to it by hand is told to nobody.
+// The store is for reading; what is written to it by hand reaches no handler.
 // options.MinWatchTimeout counts from five minutes on.
 func NewInformerWithOptions(options InformerOptions) (Store, Controller) {
 	return newInformer(options)

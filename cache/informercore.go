@@ -23,9 +23,9 @@ import (
 type informerCore struct {
 	lw      ListerWatcher
 	example runtime.Object
-	// name says where the informer was made: it is its reflector's.
+	// name is where the informer was made, and its reflector's name.
 	name string
-	// description says what the objects are.
+	// description names the type of the objects.
 	description string
 	informer    *kinglet.Informer[any]
 	indexer     *indexer
@@ -110,21 +110,29 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	}
 	e.ctx = ctx
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
-	src, err := newSource(e.lw, e.example, source.Options{Name: e.description})
-	if err == nil {
-		src = e.measured(src)
-		if e.transform != nil {
-			src = source.Map(src, transformed(e.transform))
-		}
-		src = &itemSource{Source: src, fix: (&informerItems{transformed: e.transform != nil}).fix}
-	}
-	e.source.decide(src, err)
+	e.source.decide(e.newSource())
 	settle()
 	return true
 }
 
-// measured returns src with what it does shown to whom it may concern.
-func (e *informerCore) measured(src source.Source[any]) source.Source[any] {
+// newSource returns the source of what the informer stores.
+func (e *informerCore) newSource() (source.Source[any], error) {
+	listed, err := newSource(e.lw, e.example, source.Options{Name: e.description})
+	if err != nil {
+		return nil, err
+	}
+	src := e.observed(listed)
+	items := informerItems{transformed: e.transform != nil}
+	if e.transform == nil {
+		listed.fixes = append(listed.fixes, items.fix)
+		return src, nil
+	}
+	return &itemSource{Source: source.Map(src, transformed(e.transform)), fixes: []itemFix{items.fix}}, nil
+}
+
+// observed returns src, with its calls shown in the informer's metrics if it has
+// any.
+func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
 	counts := newReflectorMetrics(e.name)
 	if counts == nil && !e.identifier.Reserved() {
 		return src
@@ -137,7 +145,7 @@ func (e *informerCore) measured(src source.Source[any]) source.Source[any] {
 			e.indexer.saw(version)
 		},
 	}
-	return m.over(metered(src, counts))
+	return &observedSource{Source: src, counts: counts, meter: m}
 }
 
 // run keeps the store equal to the source until ctx ends; begin has been

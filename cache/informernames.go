@@ -6,7 +6,7 @@ import kc "k8s.io/client-go/tools/cache"
 // that runs informers of both.
 
 // NewInformerName reserves a name for a factory of informers, under which
-// their metrics appear. The error says that the name is empty, or in use. It
+// their metrics appear. The error reports that the name is empty, or in use. It
 // is in use until Release is called on it.
 func NewInformerName(name string) (*InformerName, error) { return kc.NewInformerName(name) }
 

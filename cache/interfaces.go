@@ -11,7 +11,7 @@ type (
 	Indexer = kc.Indexer
 	// TypedIndexer is an Indexer with typed variants of its methods.
 	TypedIndexer[T any] = kc.TypedIndexer[T]
-	// ThreadSafeStore is an Indexer for who knows the keys already.
+	// ThreadSafeStore is an Indexer for callers that know the keys.
 	ThreadSafeStore = kc.ThreadSafeStore
 	// ThreadSafeStoreWithTransaction makes several writes as one.
 	ThreadSafeStoreWithTransaction = kc.ThreadSafeStoreWithTransaction
@@ -20,9 +20,9 @@ type (
 	// MutationCache shows the results of one's own writes before the watch
 	// brings them.
 	MutationCache = kc.MutationCache
-	// ResourceVersionComparator says which of two objects is the newer.
+	// ResourceVersionComparator compares the versions of two objects.
 	ResourceVersionComparator = kc.ResourceVersionComparator
-	// ExpirationPolicy says which entries have had their time.
+	// ExpirationPolicy decides which entries have expired.
 	ExpirationPolicy = kc.ExpirationPolicy
 	// MutationDetector finds out who writes to objects of a cache.
 	MutationDetector = kc.MutationDetector
@@ -70,13 +70,13 @@ type (
 type (
 	// ReflectorStore is what a Reflector keeps equal to a collection.
 	ReflectorStore = kc.ReflectorStore
-	// ReflectorBookmarkStore is a ReflectorStore that is told of bookmarks.
+	// ReflectorBookmarkStore is a ReflectorStore that receives bookmarks.
 	ReflectorBookmarkStore = kc.ReflectorBookmarkStore
 	// TransformingStore is a ReflectorStore that transforms objects itself.
 	TransformingStore = kc.TransformingStore
-	// ResourceVersionUpdater is told of the version that a Reflector is at.
+	// ResourceVersionUpdater receives the version that a Reflector is at.
 	ResourceVersionUpdater = kc.ResourceVersionUpdater
-	// RetryWithDeadline says whether an error is worth another try.
+	// RetryWithDeadline decides whether to retry after an error.
 	RetryWithDeadline = kc.RetryWithDeadline
 )
 
@@ -84,16 +84,16 @@ type (
 type (
 	// Controller runs a reflector and works off its queue.
 	Controller = kc.Controller
-	// SharedInformer keeps a copy of a collection and tells its handlers.
+	// SharedInformer keeps a copy of a collection and calls its handlers.
 	SharedInformer = kc.SharedInformer
 	// SharedIndexInformer is a SharedInformer with indexes.
 	SharedIndexInformer = kc.SharedIndexInformer
 	// TypedSharedIndexInformer is a SharedIndexInformer with typed variants of
 	// its methods.
 	TypedSharedIndexInformer[T Object] = kc.TypedSharedIndexInformer[T]
-	// ResourceEventHandler is told of changes.
+	// ResourceEventHandler receives changes.
 	ResourceEventHandler = kc.ResourceEventHandler
-	// TypedResourceEventHandler is told of changes of objects of one type.
+	// TypedResourceEventHandler receives changes of objects of one type.
 	TypedResourceEventHandler[T Object] = kc.TypedResourceEventHandler[T]
 	// ResourceEventHandlerRegistration is one handler of an informer.
 	ResourceEventHandlerRegistration = kc.ResourceEventHandlerRegistration

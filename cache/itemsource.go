@@ -12,17 +12,31 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// itemSource has fix called with each item before anybody else sees it. What
-// the items are called is this package's matter: see keys.go.
+// itemSource calls fixes with each item, one after the other, before anybody
+// else sees it. They give items the keys of this package: see keys.go.
 type itemSource struct {
 	source.Source[any]
-	fix func(it *source.Item[any], deleted bool)
+	fixes []itemFix
+	// unchunked lists in one piece, whatever limit is asked for. A sample has
+	// its limit all the same.
+	unchunked bool
+}
+
+type itemFix func(it *source.Item[any], deleted bool)
+
+func (s *itemSource) fix(it *source.Item[any], deleted bool) {
+	for _, fix := range s.fixes {
+		fix(it, deleted)
+	}
 }
 
 var _ source.Sampler[any] = (*itemSource)(nil)
 
 // List implements source.Source.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	if s.unchunked {
+		req.Limit = 0
+	}
 	return s.Source.List(ctx, req, s.fixed(yield))
 }
 
@@ -52,13 +66,13 @@ func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	})
 }
 
-// WatchListUnsupported passes on what the source says.
+// WatchListUnsupported passes on the source's answer.
 func (s *itemSource) WatchListUnsupported() bool {
 	asked, ok := s.Source.(source.WatchListUnsupported)
 	return ok && asked.WatchListUnsupported()
 }
 
-// SharingPolicy passes on what the source says.
+// SharingPolicy passes on the source's.
 func (s *itemSource) SharingPolicy() (with *source.Sharing, disabled bool) {
 	if p, ok := s.Source.(source.SharingPolicy); ok {
 		return p.SharingPolicy()

@@ -13,11 +13,11 @@ import (
 // keying makes the store's keys of objects.
 type keying struct {
 	fn KeyFunc
-	// meta says that fn is MetaNamespaceKeyFunc, or the one that handles
+	// meta is whether fn is MetaNamespaceKeyFunc, or the one that handles
 	// deletions. Then the key is read from the object, and the string that fn
 	// would make of it is not built.
 	meta bool
-	// tombstones says that it is the one that handles deletions.
+	// tombstones is whether it is the one that handles deletions.
 	tombstones bool
 }
 
@@ -32,7 +32,7 @@ func keyingBy(fn KeyFunc) keying {
 	return k
 }
 
-// codeOf tells top-level functions apart. A closure is never one of them.
+// codeOf identifies a top-level function. A closure is never one of them.
 func codeOf(fn KeyFunc) uintptr { return reflect.ValueOf(fn).Pointer() }
 
 // key returns an object's key. The error is a KeyError.

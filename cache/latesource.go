@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// lateSource is the source of an informer that has not been told everything
+// lateSource is the source of an informer that is not fully configured
 // yet: its transform is set, and its ListWatch may be changed, until it starts.
 type lateSource struct {
 	lw   ListerWatcher
@@ -73,25 +73,4 @@ func (s failingSource) List(context.Context, source.ListRequest[any], func(sourc
 
 func (s failingSource) Watch(context.Context, source.WatchRequest[any], func([]source.Event[any]) error) error {
 	return s.err
-}
-
-// unchunked lists in one piece, whatever limit is asked for.
-type unchunked struct{ source.Source[any] }
-
-func (s unchunked) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
-	req.Limit = 0
-	return s.Source.List(ctx, req, yield)
-}
-
-// Sample implements source.Sampler. A sample has its limit all the same.
-func (s unchunked) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-	return source.Sample(ctx, s.Source, req, yield)
-}
-
-// SharingPolicy passes on what the source says.
-func (s unchunked) SharingPolicy() (with *source.Sharing, disabled bool) {
-	if p, ok := s.Source.(source.SharingPolicy); ok {
-		return p.SharingPolicy()
-	}
-	return nil, false
 }

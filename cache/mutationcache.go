@@ -60,7 +60,7 @@ type mutationCache struct {
 	mutated *lru.LRUExpireCache // of *ownWrite, by key
 }
 
-// ownWrite is what the program told of a key.
+// ownWrite is what the program wrote under a key.
 type ownWrite struct {
 	// obj is nil if the object was deleted.
 	obj     any

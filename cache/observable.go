@@ -16,7 +16,7 @@ import (
 // Its methods are safe for concurrent use. Status and Quarantined cost about a
 // microsecond.
 type Observable interface {
-	// Status says what the informer is doing, since when, and what failed
+	// Status returns what the informer is doing, since when, and what failed
 	// last; and in ReadPath whether it reads the wire itself, and why not.
 	Status() kinglet.Status
 	// Quarantined lists the objects whose latest version could not be taken

@@ -1,14 +1,9 @@
 package cache
 
 import (
-	"errors"
-	"iter"
-	"slices"
 	"sync"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-
-	"github.com/kinglet-go/kinglet/fifo"
 )
 
 // What FIFO, DeltaFIFO and RealFIFO have in common: each is one of package
@@ -47,7 +42,7 @@ func (q *queueBase) IsClosed() bool { return q.typed.IsClosed() }
 // the first Replace brought, or nothing if another write came before it.
 func (q *queueBase) HasSynced() bool { return q.typed.HasSynced() }
 
-// HasSyncedChecker is HasSynced for who wants to wait.
+// HasSyncedChecker is HasSynced for callers that wait.
 func (q *queueBase) HasSyncedChecker() DoneChecker { return q }
 
 // Done returns a channel that is closed once HasSynced is true.
@@ -56,26 +51,14 @@ func (q *queueBase) Done() <-chan struct{} { return q.typed.Synced() }
 // Name returns the queue's name.
 func (q *queueBase) Name() string { return q.name }
 
-// honoursErrRequeue tells a Controller how to have something put back.
+// honoursErrRequeue marks queues that put back what ErrRequeue is returned for.
 func (q *queueBase) honoursErrRequeue() {}
 
-// write makes one write, and turns package fifo's errors into client-go's.
+// write makes one write, while no process function runs.
 func (q *queueBase) write(do func() error) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	err := keyError(do())
-	if transform, ok := errors.AsType[*fifo.TransformError[string]](err); ok {
-		return transform.Err
-	}
-	return err
-}
-
-// keyError turns a key error of package fifo's into client-go's.
-func keyError(err error) error {
-	if key, ok := errors.AsType[*fifo.KeyError[any]](err); ok {
-		return KeyError{Obj: key.Object, Err: key.Err}
-	}
-	return err
+	return do()
 }
 
 // locked returns process as package fifo calls it, with writers kept out.
@@ -85,14 +68,6 @@ func locked[I any](q *queueBase, process func(item I, initial bool) error) func(
 		defer q.mu.Unlock()
 		return process(item, initial)
 	}
-}
-
-// popError is what Pop returns for an error of package fifo's.
-func popError(err error) error {
-	if err == fifo.ErrClosed {
-		return ErrFIFOClosed
-	}
-	return err
 }
 
 // keyOf makes the key of what a queue is given: an object, a
@@ -109,23 +84,6 @@ func keyOf(keyFunc KeyFunc, obj any) (string, error) {
 	}
 	return keyFunc(obj)
 }
-
-// knownObjects is a KeyListerGetter as package fifo asks it.
-type knownObjects struct{ KeyListerGetter }
-
-// knownIn returns known as package fifo wants it, nil if it is nil.
-func knownIn(known KeyListerGetter) fifo.Known[string, any] {
-	if known == nil {
-		return nil
-	}
-	return knownObjects{known}
-}
-
-// Keys iterates over the keys of all known objects.
-func (k knownObjects) Keys() iter.Seq[string] { return slices.Values(k.ListKeys()) }
-
-// Get returns the known object under key.
-func (k knownObjects) Get(key string) (any, bool, error) { return k.GetByKey(key) }
 
 // transformOf returns transform without what has been through it before.
 func transformOf(transform TransformFunc) func(any) (any, error) {

@@ -5,7 +5,7 @@ import (
 
 	kc "k8s.io/client-go/tools/cache"
 
-	"github.com/kinglet-go/kinglet/fifo"
+	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // RealFIFOOptions say how a RealFIFO works. KnownObjects is required unless
@@ -18,9 +18,9 @@ type RealFIFOOptions = kc.RealFIFOOptions
 const realFIFOBatch = 1000
 
 // RealFIFO is a Queue of every change, in the order of the writes over all
-// keys: fifo.Journal, whose documentation says what is guaranteed. What it hands
-// out is Deltas of one element, or a batch of deltas of different keys. All
-// methods are safe for concurrent use, and only Pop and PopBatch block.
+// keys. What it hands out is Deltas of one element, or a batch of deltas of
+// different keys. All methods are safe for concurrent use, and only Pop and
+// PopBatch block.
 type RealFIFO struct {
 	queueBase
 	queue       *fifo.Journal[string, any]
@@ -74,7 +74,7 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 		f.keyFunc = MetaNamespaceKeyFunc
 	}
 	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, fifo.Options[string, any]{
-		Known:     knownIn(opts.KnownObjects),
+		Known:     opts.KnownObjects,
 		Transform: transformOf(opts.Transformer),
 		OnError:   lookupFailed,
 	})
@@ -161,7 +161,7 @@ func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 		popped = deltas
 		return f.processing(func() error { return process(deltas, initial) })
 	})
-	return popped, popError(err)
+	return popped, err
 }
 
 // PopBatch is Pop for as many changes of different keys as wait, a thousand at
@@ -180,7 +180,7 @@ func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProc
 			return processBatch(deltas, initial)
 		})
 	})
-	return popError(err)
+	return err
 }
 
 // processing calls process, with writers kept out unless they may come in.

@@ -247,7 +247,7 @@ func (r *reflectionRun) show(event watch.Event) {
 	}
 }
 
-// failedWith is told of errors on the engine's goroutine. Most lead to a wait,
+// failedWith receives errors on the engine's goroutine. Most lead to a wait,
 // which changed then sees; these two end a run at once.
 func (r *reflection) failedWith(err error) {
 	if taken, ok := errors.AsType[*notTakenError](err); ok {
@@ -271,7 +271,7 @@ func onlyAListTells(err error) bool {
 
 func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }
 
-// changed is told of phases on the engine's goroutine.
+// changed receives phases on the engine's goroutine.
 func (r *reflection) changed(status reflector.Status) {
 	switch status.Phase {
 	case reflector.Watching:

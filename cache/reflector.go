@@ -27,7 +27,7 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 }
 
 // NewReflectorWithOptions returns a Reflector that keeps store equal to what lw
-// has, once it is run: package reflector says what is guaranteed. It starts
+// has, once it is run: package reflector documents what is guaranteed. It starts
 // nothing. Objects of another type than expectedType are reported and left out;
 // of an *unstructured.Unstructured its kind counts too, and nil takes all.
 //

@@ -1,14 +1,11 @@
 package cache
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"time"
 
 	kc "k8s.io/client-go/tools/cache"
-
-	"github.com/kinglet-go/kinglet/source"
 )
 
 // reflectorMetricsProvider is process-wide because SetReflectorMetricsProvider
@@ -61,8 +58,10 @@ func newReflectorMetrics(name string) *reflectorMetrics {
 	}
 }
 
-// moved takes that the store has come to version. One that is no number, as
-// aggregated servers may have, is not shown.
+// All methods do nothing where m is nil.
+
+// moved shows the version that the store has come to. One that is no number,
+// as aggregated servers may have, is not shown.
 func (m *reflectorMetrics) moved(version string) {
 	if m == nil {
 		return
@@ -72,90 +71,36 @@ func (m *reflectorMetrics) moved(version string) {
 	}
 }
 
+func (m *reflectorMetrics) listing() {
+	if m != nil {
+		m.lists.Inc()
+	}
+}
+
 func (m *reflectorMetrics) listed(since time.Time, items int) {
-	m.listDuration.Observe(time.Since(since).Seconds())
-	m.itemsInList.Observe(float64(items))
+	if m != nil {
+		m.listDuration.Observe(time.Since(since).Seconds())
+		m.itemsInList.Observe(float64(items))
+	}
+}
+
+func (m *reflectorMetrics) watching() {
+	if m != nil {
+		m.watches.Inc()
+	}
 }
 
 // shortWatch is how long a watch lasts at least that is not counted as short.
 const shortWatch = time.Second
 
 func (m *reflectorMetrics) watched(since time.Time, items int) {
+	if m == nil {
+		return
+	}
 	lasted := time.Since(since)
 	m.watchDuration.Observe(lasted.Seconds())
 	m.itemsInWatch.Observe(float64(items))
 	if lasted < shortWatch && items == 0 {
 		m.shortWatches.Inc()
 	}
-}
-
-// metered returns src with what it does counted in m, or src if m is nil.
-func metered(src source.Source[any], m *reflectorMetrics) source.Source[any] {
-	if m == nil {
-		return src
-	}
-	return &meteredSource{Source: src, metrics: m}
-}
-
-type meteredSource struct {
-	source.Source[any]
-	metrics *reflectorMetrics
-
-	// began and items are of the list whose pages are being fetched.
-	began time.Time
-	items int
-}
-
-// WatchListUnsupported passes on what the source says.
-func (s *meteredSource) WatchListUnsupported() bool {
-	asked, ok := s.Source.(source.WatchListUnsupported)
-	return ok && asked.WatchListUnsupported()
-}
-
-// Sample implements source.Sampler. It is no list, and not counted as one.
-func (s *meteredSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-	return source.Sample(ctx, s.Source, req, yield)
-}
-
-// List implements source.Source.
-func (s *meteredSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
-	if req.Continue == "" {
-		s.metrics.lists.Inc()
-		s.began, s.items = time.Now(), 0
-	}
-	last := false
-	err := s.Source.List(ctx, req, func(page source.Page[any]) error {
-		s.items += len(page.Items)
-		last = !page.More && page.Continue == ""
-		return yield(page)
-	})
-	if err == nil && last {
-		s.metrics.listed(s.began, s.items)
-	}
-	return err
-}
-
-// Watch implements source.Source.
-func (s *meteredSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
-	began, items, initial := time.Now(), 0, req.SendInitialEvents
-	if initial {
-		s.metrics.lists.Inc()
-	} else {
-		s.metrics.watches.Inc()
-	}
-	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
-		for i := range events {
-			items++
-			if initial && events[i].InitialEventsEnd {
-				s.metrics.listed(began, items-1) // without the bookmark
-				s.metrics.watches.Inc()
-				began, items, initial = time.Now(), 0, false
-			}
-		}
-		return yield(events)
-	})
-	if !initial {
-		s.metrics.watched(began, items)
-	}
-	return err
 }

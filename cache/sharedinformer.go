@@ -141,7 +141,7 @@ func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler
 }
 
 // GetStore returns the informer's store. What is written to it by hand, at any
-// time, is read at once and tells no handler; lists overwrite it.
+// time, is read at once and reaches no handler; lists overwrite it.
 func (s *sharedInformer) GetStore() Store { return s.indexer }
 
 // GetIndexer returns the informer's store with its indexes.
@@ -182,7 +182,7 @@ func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
 }
 
 // SetWatchErrorHandlerWithContext has handler called with each failure of a
-// list or watch, in place of DefaultWatchErrorHandler, from the goroutine that
+// list or watch, instead of DefaultWatchErrorHandler, from the goroutine that
 // lists and watches, which waits for it. The last one that is set counts. It
 // fails once the informer has started.
 func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {

@@ -23,7 +23,7 @@ var (
 // as long as the server's answers can be; see source.Prefer. For all others
 // the door is open: a client made with source.WrapTransport lets the wire be
 // read as well.
-func newSource(lw ListerWatcher, example any, opts source.Options) (source.Source[any], error) {
+func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource, error) {
 	if lw == nil {
 		return nil, errNoListerWatcher
 	}
@@ -42,10 +42,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (source.Sourc
 	if err != nil {
 		return nil, err
 	}
-	if whole {
-		src = unchunked{src}
-	}
-	return &itemSource{Source: src, fix: keyedHere}, nil
+	return &itemSource{Source: src, unchunked: whole, fixes: []itemFix{keyedHere}}, nil
 }
 
 // fromClient returns the collection that lw stands for, if it is a ListWatch

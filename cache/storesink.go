@@ -17,11 +17,11 @@ import (
 
 // storeSink keeps a ReflectorStore equal to a collection: whatever has Add,
 // Update, Delete, Replace and Resync, such as a queue or an Indexer. Its
-// methods are called from the reflector's goroutine, but for Held and at.
+// methods are called from the reflector's goroutine, except Held and at.
 type storeSink struct {
 	store  ReflectorStore
 	report func(error)
-	// moved is told each version that the store has come to; may be nil.
+	// moved is called with each version that the store reaches; may be nil.
 	moved func(version string)
 
 	version atomic.Pointer[string]
@@ -98,7 +98,7 @@ func (s *storeSink) apply(event *source.Event[any]) error {
 	}
 }
 
-// named says which object err is about.
+// named adds to err which object it is about.
 func (s *storeSink) named(event *source.Event[any], err error) error {
 	if err == nil {
 		return nil
@@ -193,7 +193,7 @@ func identical(a, b any) bool {
 	return t != nil && t == reflect.TypeOf(b) && t.Comparable() && a == b
 }
 
-// Bookmark takes that nothing has changed up to version.
+// Bookmark records that nothing has changed up to version.
 func (s *storeSink) Bookmark(_ store.Scope, version string) {
 	if told, ok := s.store.(ReflectorBookmarkStore); ok {
 		if err := told.Bookmark(version); err != nil {
@@ -203,7 +203,7 @@ func (s *storeSink) Bookmark(_ store.Scope, version string) {
 	s.move(version)
 }
 
-// move tells that the store has come to version.
+// move reports that the store has reached version.
 func (s *storeSink) move(version string) {
 	if version == s.at() {
 		return
@@ -217,8 +217,8 @@ func (s *storeSink) move(version string) {
 	}
 }
 
-// notTakenError says that a store could not take a list. To the reflector it
-// says that the version is gone, since only another list can mend that.
+// notTakenError reports that a store could not take a list. The reflector reads
+// it as an expired version, since only another list can mend that.
 type notTakenError struct{ err error }
 
 func (e *notTakenError) Error() string { return "unable to sync list result: " + e.err.Error() }
@@ -244,7 +244,7 @@ type storeSource struct {
 	opened bool
 }
 
-// WatchListUnsupported passes on what the source says.
+// WatchListUnsupported passes on the source's answer.
 func (s *storeSource) WatchListUnsupported() bool {
 	asked, ok := s.Source.(source.WatchListUnsupported)
 	return ok && asked.WatchListUnsupported()

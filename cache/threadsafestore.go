@@ -22,7 +22,7 @@ func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeSt
 
 // The store of a threadSafeStore has no key function, so no write is refused.
 
-// Add stores an object under a key, in place of any.
+// Add stores an object under a key and replaces any.
 func (s *threadSafeStore) Add(key string, obj any) { _ = s.put(storeKey(key), obj) }
 
 // Update is Add.

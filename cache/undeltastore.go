@@ -1,6 +1,6 @@
 package cache
 
-// UndeltaStore is a Store that tells PushFunc of its whole contents after each
+// UndeltaStore is a Store that calls PushFunc with its whole contents after each
 // write that succeeded. PushFunc is called by the goroutine that wrote, under
 // no lock; after concurrent writes it may be told of the same contents twice,
 // and of older ones after newer ones.

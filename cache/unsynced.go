@@ -37,7 +37,7 @@ var (
 	asked     atomic.Int64
 )
 
-// ask calls the function, and collects who says no.
+// ask calls the function, and collects the informers that have not synced.
 func (q *question) ask() bool {
 	q.said = q.said[:0]
 	here := goroutine()

@@ -64,7 +64,7 @@ func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic
 var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
 
 // synced runs an informer until it has the two pods, and returns its source.
-func synced(t *testing.T, lw ListerWatcher) source.Source[any] {
+func synced(t *testing.T, lw ListerWatcher) *itemSource {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -82,19 +82,10 @@ func synced(t *testing.T, lw ListerWatcher) source.Source[any] {
 	}
 	src := inf.(*sharedInformer).source.src
 	// Another test may have set a provider of metrics.
-	if items, ok := src.(*itemSource); ok {
-		src = items.Source
+	if observed, ok := src.(*observedSource); ok {
+		src = observed.Source
 	}
-	if m, measured := src.(*measuredSource); measured {
-		src = m.Source
-	}
-	if m, counted := src.(*meteredSource); counted {
-		src = m.Source
-	}
-	if keyed, ok := src.(*itemSource); ok {
-		src = keyed.Source
-	}
-	return src
+	return src.(*itemSource)
 }
 
 func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
@@ -103,7 +94,7 @@ func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
 			client, lists := podServer(t, contentType)
 			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
 			for _, lw := range []ListerWatcher{lw, ToListWatcherWithWatchListSemantics(lw, client)} {
-				src := synced(t, lw)
+				src := synced(t, lw).Source
 				preferred, ok := src.(*source.Preferred[any])
 				if !ok {
 					t.Fatalf("reads through a %T", src)
@@ -144,7 +135,7 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 		if lw.readable() != nil {
 			t.Error("taken for one as it was made")
 		}
-		if src, wire := synced(t, lw).(*source.Preferred[any]); wire {
+		if src, wire := synced(t, lw).Source.(*source.Preferred[any]); wire {
 			t.Errorf("was read from the wire: %+v", src.Stats())
 		}
 	}
@@ -156,7 +147,7 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 	}
 	older = from()
 	older.DisableChunking = true
-	if _, whole := synced(t, older).(unchunked); !whole {
+	if !synced(t, older).unchunked {
 		t.Error("lists come in chunks in spite of DisableChunking")
 	}
 }

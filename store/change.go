@@ -1,6 +1,6 @@
 package store
 
-// ChangeType says what happened to a key.
+// ChangeType is what happened to a key.
 type ChangeType uint8
 
 const (
@@ -25,11 +25,11 @@ func (t ChangeType) String() string {
 	return "Unknown"
 }
 
-// Reason says how a change came to be known.
+// Reason is how a change was observed.
 type Reason uint8
 
 const (
-	// Live: the server's watch told of it.
+	// Live: the server's watch reported it.
 	Live Reason = iota
 	// Initial: part of the state found when the handler, or the informer,
 	// began.
@@ -90,7 +90,7 @@ type Op[T any] struct {
 	// Delete removes the key; Object, if the deleter knew it, is the final
 	// state and becomes Change.Old.
 	Delete bool
-	// HasObject says, for a Delete, that Object holds the final state.
+	// HasObject is set on a Delete whose Object is the final state.
 	HasObject bool
 	// IfChanged says, for a put of Apply, that it may be of what is held
 	// already: if Options.Equal says so, nothing is written and no change
@@ -118,7 +118,7 @@ type Batch[T any] struct {
 	// gets a second Added.
 	Reported bool
 	// AtOnce has readers see all of an applied batch or nothing, at the price
-	// of a copy of every page and node that it changes.
+	// of a copy of every block and node that it changes.
 	AtOnce bool
 	// Rewrite has Replace write every object, also one that is the very object
 	// that is held: its index values may have changed, where somebody modified

@@ -81,13 +81,13 @@ func (v *Snapshot[T]) checkTree(f *findings) map[uint32]bool {
 	if len(seen) != v.n {
 		f.add("%d objects in the tree, %d counted", len(seen), v.n)
 	}
-	if n := v.pages.count(); n != v.n {
+	if n := v.blocks.count(); n != v.n {
 		f.add("%d slots in use, %d objects counted", n, v.n)
 	}
 	return seen
 }
 
-// checkFront verifies what a node says about its keys' bytes.
+// checkFront verifies a node's front-coded keys.
 func (v *Snapshot[T]) checkFront(f *findings, n *node) {
 	if off := n.offset(int(n.n)); off != len(n.text) {
 		f.add("a node has %d bytes of text, its entries %d", len(n.text), off)
@@ -121,7 +121,7 @@ func (v *Snapshot[T]) checkFront(f *findings, n *node) {
 }
 
 func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, slot uint32, lo, hi, last *Key) *Key {
-	e := v.pages.at(slot)
+	e := v.blocks.at(slot)
 	if e == nil {
 		f.add("slot %d is in the tree and holds nothing", slot)
 		return last
@@ -130,8 +130,8 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, slot uint32, 
 		f.add("slot %d is in the tree twice", slot)
 	}
 	seen[slot] = true
-	if v.pages.page(slot).owner > v.epoch {
-		f.add("a page belongs to a later version")
+	if v.blocks.block(slot).owner > v.epoch {
+		f.add("a block belongs to a later version")
 	}
 	k := v.keyOf(slot)
 	if fn := v.store.opts.KeyFunc; fn != nil {
@@ -161,7 +161,7 @@ func (v *Snapshot[T]) checkSlot(f *findings, seen map[uint32]bool, slot uint32, 
 	return &k
 }
 
-// checkIndex compares an index with what its function says.
+// checkIndex compares an index with the values that its function returns.
 func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]bool) {
 	type pair struct {
 		slot  uint32
@@ -169,7 +169,7 @@ func (v *Snapshot[T]) checkIndex(f *findings, r *indexRoot[T], slots map[uint32]
 	}
 	due := make(map[pair]bool, len(slots))
 	for slot := range slots {
-		values, err := callIndex(r.fn, v.pages.at(slot).obj)
+		values, err := callIndex(r.fn, v.blocks.at(slot).obj)
 		if err != nil {
 			continue
 		}
@@ -233,7 +233,7 @@ func (s *Store[T]) Check() error {
 	var f findings
 	free, wrong := s.free.check()
 	if free != int(s.free.n) || free+v.n != int(s.slots) || wrong > 0 {
-		f.add("%d slots: %d free (counted %d), %d objects; %d pages with free slots are listed wrongly", s.slots, free, s.free.n, v.n, wrong)
+		f.add("%d slots: %d free (counted %d), %d objects; %d blocks with free slots are listed wrongly", s.slots, free, s.free.n, v.n, wrong)
 	}
 	v.eachSlot(v.root, func(slot uint32) bool {
 		if s.free.has(slot) {

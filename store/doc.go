@@ -18,16 +18,18 @@
 //	write.go, replace.go          what a write does
 //	read.go, snapshot.go, span.go Reader, of the store and of one version
 //	handover.go                   how versions pass from writer to readers
-//	pages.go, freeslots.go        slot → object, and slots to use again
+//	blocks.go, freeslots.go       slot → object, and slots to use again
 //	hints.go                      key → slot, a hash table for all versions
 //	fingerprint.go                what a key is known by in it
 //	node.go, tree.go              slots in key order, a B+tree
 //	front.go, keybytes.go         what a node keeps of keys, and their order
+//	bulk.go, treebuilder.go,      what a Replace builds anew
+//	indexerbulk.go, slotbits.go
 //	indexer.go, valuetrie.go,     value → slots, and for the writer
 //	slotset.go                    slot → values
 //	check.go                      the consistency checker
 //
-// It imports nothing of kinglet's, starts no goroutine, and everything in it
+// It imports internal/mutant alone of kinglet's, starts no goroutine, and everything in it
 // may be called from anywhere, except that key, index, scope and equality
 // functions must not write to the store that calls them. They may read it.
 //

@@ -38,7 +38,7 @@ func joined(errs []error) error {
 	return errors.Join(errs...)
 }
 
-// KeyError says that an object has no usable key. Nothing was written.
+// KeyError reports an object without a usable key. Nothing was written.
 type KeyError struct {
 	// Object describes what it was (its type, and name where known).
 	Object string
@@ -50,7 +50,7 @@ func (e *KeyError) Error() string { return fmt.Sprintf("no key for %s: %v", e.Ob
 // Unwrap returns what the key function said.
 func (e *KeyError) Unwrap() error { return e.Err }
 
-// IndexError says that an index function failed for one object, which is
+// IndexError reports that an index function failed for one object, which is
 // stored but not found through that index.
 type IndexError struct {
 	Index string

@@ -3,32 +3,32 @@ package store
 import "math/bits"
 
 // freeSlots are the slots that were used and are not now. They are given out
-// a page at a time: who inserts many objects finds the page, and what the
-// indexes keep for it, in the cache, wherever the objects that left were.
+// a block at a time: many inserts find the block, and what the indexes keep
+// for it, in the cache, wherever the deleted objects were.
 //
-// Invariant: pages holds the number of each page that has a free slot, once.
+// Invariant: blocks holds the number of each block that has a free slot, once.
 type freeSlots struct {
-	n     uint32
-	masks chunked[uint32] // of each page, which of its slots are free
-	pages chunked[uint32]
+	n      uint32
+	masks  chunked[uint32] // of each block, which of its slots are free
+	blocks chunked[uint32]
 }
 
 // reach makes room for a slot that is used for the first time, so that push
 // has nothing left to do that grows with the store.
 func (f *freeSlots) reach(slot uint32) {
-	if slot>>pageBits == f.masks.n {
+	if slot>>blockBits == f.masks.n {
 		f.masks.push(0)
 	}
 }
 
 // push enters a slot that is not in it.
 func (f *freeSlots) push(slot uint32) {
-	p := slot >> pageBits
+	p := slot >> blockBits
 	mask := f.masks.ptr(p)
 	if *mask == 0 {
-		f.pages.push(p)
+		f.blocks.push(p)
 	}
-	*mask |= 1 << (slot % pageLen)
+	*mask |= 1 << (slot % blockLen)
 	f.n++
 }
 
@@ -37,26 +37,26 @@ func (f *freeSlots) pop() (uint32, bool) {
 	if f.n == 0 {
 		return 0, false
 	}
-	p := f.pages.at(f.pages.n - 1)
+	p := f.blocks.at(f.blocks.n - 1)
 	mask := f.masks.ptr(p)
-	slot := p<<pageBits | uint32(bits.TrailingZeros32(*mask))
+	slot := p<<blockBits | uint32(bits.TrailingZeros32(*mask))
 	if *mask &= *mask - 1; *mask == 0 {
-		f.pages.pop()
+		f.blocks.pop()
 	}
 	f.n--
 	return slot, true
 }
 
 func (f *freeSlots) has(slot uint32) bool {
-	return f.masks.at(slot>>pageBits)>>(slot%pageLen)&1 != 0
+	return f.masks.at(slot>>blockBits)>>(slot%blockLen)&1 != 0
 }
 
 // check returns what is wrong: how many slots there really are, and how many
-// pages that are listed wrongly.
+// blocks that are listed wrongly.
 func (f *freeSlots) check() (slots, wrong int) {
 	listed := map[uint32]int{}
-	for i := range f.pages.n {
-		listed[f.pages.at(i)]++
+	for i := range f.blocks.n {
+		listed[f.blocks.at(i)]++
 	}
 	for p := range f.masks.n {
 		n := bits.OnesCount32(f.masks.at(p))

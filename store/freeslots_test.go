@@ -35,18 +35,18 @@ func TestFreeSlotsGivesOutWhatCameInOnceAndAPageAtATime(t *testing.T) {
 		}
 	}
 	if free, wrong := f.check(); free != n-len(used) || wrong > 0 {
-		t.Fatalf("%d are free, want %d; %d pages are listed wrongly", free, n-len(used), wrong)
+		t.Fatalf("%d are free, want %d; %d blocks are listed wrongly", free, n-len(used), wrong)
 	}
-	last, pages := uint32(0), map[uint32]bool{}
+	last, blocks := uint32(0), map[uint32]bool{}
 	for i := 0; ; i++ {
 		slot, ok := f.pop()
 		if !ok {
 			break
 		}
-		page := slot >> pageBits
-		if i > 0 && page != last && pages[page] {
-			t.Fatalf("page %d is come back to", page)
+		block := slot >> blockBits
+		if i > 0 && block != last && blocks[block] {
+			t.Fatalf("block %d is come back to", block)
 		}
-		pages[page], last = true, page
+		blocks[block], last = true, block
 	}
 }

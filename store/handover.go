@@ -4,7 +4,7 @@ import "slices"
 
 // How versions pass from the writer to readers
 //
-// Store.latest points to the version that reads see. Its state says who may
+// Store.latest points to the version that reads see. Its state decides who may
 // touch it. What it is in is its phase:
 //
 //	open    the writer may make it busy and change it in place, a reader may
@@ -53,7 +53,7 @@ const (
 
 	// After so many leased reads without a write between, the version is
 	// taken for good: then reads change nothing and do not contend, at the
-	// price of a copy of each page that is written after it.
+	// price of a copy of each block that is written after it.
 	maxLeases = 8
 )
 
@@ -110,7 +110,7 @@ func (s *Store[T]) lease() (*Snapshot[T], bool) {
 // borrow is lease for reads that are followed by a write of what was read, as
 // a decoder's are: however many there are, and from several goroutines, the
 // version is not taken. To take it would have each of these writes copy a
-// page.
+// block.
 func (s *Store[T]) borrow() (*Snapshot[T], bool) {
 	v := s.latest.Load()
 	for {
@@ -165,7 +165,7 @@ func (s *Store[T]) beginDraft() *Snapshot[T] {
 	s.draft = &Snapshot[T]{
 		store:        s,
 		epoch:        v.epoch + 1,
-		pages:        v.pages,
+		blocks:       v.blocks,
 		root:         v.root,
 		n:            v.n,
 		odd:          v.odd,
@@ -212,6 +212,11 @@ func (s *Store[T]) forget() {
 		s.gone = nil
 	}
 	s.gone = s.gone[:0]
+	if s.goneSlots != nil {
+		s.hints.removeAll(s.goneSlots)
+		s.goneSlots.each(s.free.push)
+		s.goneSlots = nil
+	}
 }
 
 // ownIndexes returns the version's indexes for changing them in place.

@@ -1,19 +1,18 @@
 package store
 
 import (
-	"hash/maphash"
 	"math/bits"
 	"sync/atomic"
 )
 
 // hints is one hash table from key to slot for all versions of a store. It
 // follows the latest one. It holds no keys and no pointers: an entry is 32
-// bits of hash and a slot, and whoever finds one compares the fingerprint with
+// bits of hash and a slot, and a reader that finds one compares the fingerprint with
 // that which the slot has in his version. So an entry may be wrong for a
 // version, and nothing of the table is ever copied for a snapshot.
 //
 // Invariant: every key of a published version has its entry from before the
-// version is published until after its successor is. Hence who misses a key
+// version is published until after its successor is. Hence a reader that misses a key
 // here, and afterwards still finds his version to be the published one, knows
 // that the version has no such key.
 //
@@ -58,7 +57,7 @@ type hintSeg struct {
 //
 // An entry never moves. Its byte is stored after it. A group that was full
 // once never has an empty place again: what leaves it leaves a tombstone.
-// Hence who looks for a key may stop at the first empty place.
+// Hence a search may stop at the first empty place.
 type hintGroup struct {
 	bytes   atomic.Uint64 // the eighth is not used
 	entries [hintPlaces]atomic.Uint64
@@ -67,8 +66,8 @@ type hintGroup struct {
 const (
 	hintPlaces = 7
 
-	// What a byte says of its place; with the high bit set, that it is taken
-	// by an entry, with 7 bits of its tag.
+	// The values of a place's byte. With the high bit set the place has an entry,
+	// and the other bits are 7 of its tag.
 	hintEmpty   = 0
 	hintRemoved = 1
 	hintTaken   = 0x80
@@ -85,7 +84,7 @@ const (
 const maxSlots = 1<<31 - 1
 
 func (h *hints) init(byText bool) {
-	h.hasher = hasher{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, byText: byText}
+	h.hasher = newHasher(byText)
 	h.dir.Store(singleSeg(&hintSeg{groups: make([]hintGroup, 1)}))
 }
 
@@ -108,7 +107,7 @@ func (h *hints) seg(tag uint32) *hintSeg {
 	return d.segs[tag>>d.shift]
 }
 
-// tagByte is what the byte of an entry's place says. Its bits are neither
+// tagByte returns the byte of a place with an entry of the tag. Its bits are neither
 // among those that choose the group, nor, in a table of up to 2^17 segments and
 // so 30 million entries, among those that choose the segment.
 func tagByte(tag uint32) uint64 { return uint64(tag>>8&0x7f | hintTaken) }
@@ -168,18 +167,24 @@ func (h *hints) remove(tag, slot uint32) {
 			if g.entries[at].Load() != entry || bytes>>(8*at)&hintTaken == 0 {
 				continue
 			}
-			s.live--
-			if hasEmpty {
-				s.spent--
-				g.say(at, hintEmpty)
-			} else {
-				g.say(at, hintRemoved)
-			}
+			s.clear(g, at, hasEmpty)
 			return
 		}
 		if hasEmpty {
 			panic("BUG: store: an object in the store has no hint")
 		}
+	}
+}
+
+// clear takes the entry out of a place of a group. hasEmpty is whether the
+// group has an empty place, and so was never full.
+func (s *hintSeg) clear(g *hintGroup, at int, hasEmpty bool) {
+	s.live--
+	if hasEmpty {
+		s.spent--
+		g.say(at, hintEmpty)
+	} else {
+		g.say(at, hintRemoved)
 	}
 }
 
@@ -250,4 +255,28 @@ func (d *hintDir) replace(tag uint32, depth uint, low, high *hintSeg) {
 func (d *hintDir) set(i int, s *hintSeg) {
 	d.segs[i] = s
 	d.groups[i].Store((*[hintMax]hintGroup)(s.groups))
+}
+
+// removeAll takes out the entries of some slots.
+func (h *hints) removeAll(gone slotBits) {
+	var last *hintSeg
+	for _, s := range h.dir.Load().segs {
+		if s != last {
+			s.removeAll(gone)
+		}
+		last = s
+	}
+}
+
+func (s *hintSeg) removeAll(gone slotBits) {
+	for i := range s.groups {
+		g := &s.groups[i]
+		bytes := g.bytes.Load()
+		hasEmpty := matching(bytes, hintEmpty) != 0
+		for m := bytes & hintHighs; m != 0; m &= m - 1 {
+			if at := bits.TrailingZeros64(m) / 8; gone.has(uint32(g.entries[at].Load())) {
+				s.clear(g, at, hasEmpty)
+			}
+		}
+	}
 }

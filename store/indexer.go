@@ -27,15 +27,19 @@ type indexer[T any] struct {
 	free   chunked[uint32]
 	// multi holds the ids of slots that have more than one.
 	multi map[uint32][]uint32
+	// While a Replace defers it, new slots are not entered in the sets of
+	// values that have many, but noted in added.
+	deferring bool
+	added     []filed
 }
 
 // When a value has so many slots, it becomes a string of its own. Until then
 // it is the one of its first object, which every look at the value would have
-// to visit: a cold cache line in a page that nothing else needs. Values of one
+// to visit: a cold cache line in a block that nothing else needs. Values of one
 // or two objects are not worth the memory.
 const shareValue = 3
 
-// A filing says what a slot is filed under in one index: nothing, one value's
+// A filing is what a slot is filed under in one index: nothing, one value's
 // id plus one, or that multi has the ids.
 const (
 	filedNowhere = 0
@@ -45,12 +49,12 @@ const (
 // filings holds one number for each slot and index, a row for each slot.
 type filings struct {
 	cols int
-	// pages have a row for each slot of a page.
-	pages [][]uint32
+	// blocks have a row for each slot of a block.
+	blocks [][]uint32
 }
 
 func (f *filings) at(slot uint32, col int) *uint32 {
-	return &f.pages[slot>>pageBits][int(slot%pageLen)*f.cols+col]
+	return &f.blocks[slot>>blockBits][int(slot%blockLen)*f.cols+col]
 }
 
 // reach makes room for a slot.
@@ -58,8 +62,8 @@ func (f *filings) reach(slot uint32) {
 	if f.cols == 0 {
 		return
 	}
-	for int(slot>>pageBits) >= len(f.pages) {
-		f.pages = append(f.pages, make([]uint32, pageLen*f.cols))
+	for int(slot>>blockBits) >= len(f.blocks) {
+		f.blocks = append(f.blocks, make([]uint32, blockLen*f.cols))
 	}
 }
 
@@ -67,14 +71,14 @@ func (f *filings) reach(slot uint32) {
 func (f *filings) widen(slots uint32) int {
 	old := *f
 	f.cols++
-	f.pages = make([][]uint32, (slots+pageLen-1)/pageLen)
-	for p := range f.pages {
-		f.pages[p] = make([]uint32, pageLen*f.cols)
+	f.blocks = make([][]uint32, (slots+blockLen-1)/blockLen)
+	for p := range f.blocks {
+		f.blocks[p] = make([]uint32, blockLen*f.cols)
 		if old.cols == 0 {
 			continue
 		}
-		for r := range pageLen {
-			copy(f.pages[p][r*f.cols:], old.pages[p][r*old.cols:(r+1)*old.cols])
+		for r := range blockLen {
+			copy(f.blocks[p][r*f.cols:], old.blocks[p][r*old.cols:(r+1)*old.cols])
 		}
 	}
 	return old.cols
@@ -85,17 +89,17 @@ func (f *filings) narrow(col int) {
 	old := *f
 	f.cols--
 	if f.cols == 0 {
-		f.pages = nil
+		f.blocks = nil
 		return
 	}
-	f.pages = make([][]uint32, len(old.pages))
-	for p := range f.pages {
-		row := make([]uint32, 0, pageLen*f.cols)
-		for r := range pageLen {
-			from := old.pages[p][r*old.cols : (r+1)*old.cols]
+	f.blocks = make([][]uint32, len(old.blocks))
+	for p := range f.blocks {
+		row := make([]uint32, 0, blockLen*f.cols)
+		for r := range blockLen {
+			from := old.blocks[p][r*old.cols : (r+1)*old.cols]
 			row = append(append(row, from[:col]...), from[col+1:]...)
 		}
-		f.pages[p] = row
+		f.blocks[p] = row
 	}
 }
 
@@ -179,6 +183,10 @@ func (x *indexer[T]) enter(root *indexRoot[T], seed maphash.Seed, slot uint32, v
 		*x.values.ptr(id) = value
 		e.id = id
 	}
+	if x.deferring && e.set != nil {
+		x.added = append(x.added, filed{e.id, slot})
+		return e.id
+	}
 	e.add(slot, epoch)
 	if e.n == shareValue {
 		e.value = strings.Clone(value)
@@ -195,9 +203,13 @@ func (x *indexer[T]) leave(root *indexRoot[T], seed maphash.Seed, slot, id uint3
 	if !e.remove(slot, epoch) {
 		panic("BUG: store: an object is not in the index where it was filed")
 	}
-	if e.n > 0 {
-		return
+	if e.n == 0 {
+		x.drop(root, hash, id, value, epoch)
 	}
+}
+
+// drop takes out a value that has no slot left.
+func (x *indexer[T]) drop(root *indexRoot[T], hash uint64, id uint32, value string, epoch uint64) {
 	root.root.drop(hash, 0, value, epoch)
 	if len(root.root.vals) == 0 && len(root.root.kids) == 0 {
 		root.root = nil

@@ -31,6 +31,17 @@ func (k Key) String() string {
 	}
 }
 
+// appendText appends what String returns.
+func (k *Key) appendText(b []byte) []byte {
+	if k.Cluster != "" {
+		b = append(append(b, k.Cluster...), '/')
+	}
+	if k.Cluster != "" || k.Namespace != "" {
+		b = append(append(b, k.Namespace...), '/')
+	}
+	return append(b, k.Name...)
+}
+
 // ParseKey is the key without a cluster whose String is s. What stands before
 // the first slash is the namespace; a string that begins with a slash, or has
 // none, is a name as a whole. Different strings have different keys.
@@ -59,7 +70,7 @@ func (k Key) Compare(o Key) int {
 // keys inside it, and each scope has a resource version of its own.
 // The zero Scope is everything.
 type Scope struct {
-	// ID tells scopes of one store apart.
+	// ID identifies the scope within a store.
 	ID string
 	// Contains reports whether a key belongs to the scope; nil means every
 	// key does. It must be pure: the answer for a key never changes.

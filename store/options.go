@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Options says what a store keeps. KeyFunc or RememberKeys is required.
+// Options configures a store. KeyFunc or RememberKeys is required.
 type Options[T any] struct {
 	// KeyFunc reads an object's key. An object for which it fails or panics
 	// is not stored, and the write returns a *KeyError. Nil: objects are stored
@@ -25,10 +25,10 @@ type Options[T any] struct {
 	// and the write returns an *IndexError.
 	Indexers map[string]IndexFunc[T]
 
-	// Equal says that a listed object is the one that is held, so that Replace
-	// keeps the old one with its memo and reports no Updated change. Nil:
-	// Replace reports one for every object that was held already. Apply asks it
-	// for operations with IfChanged.
+	// Equal reports whether a listed object equals the one that is held. If so,
+	// Replace keeps the old one with its memo and reports no Updated change.
+	// Nil: Replace reports one for every object that was held already. Apply
+	// calls it for operations with IfChanged.
 	Equal func(old, obj T) bool
 }
 

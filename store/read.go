@@ -27,7 +27,11 @@ func (s *Store[T]) GetString(key string) (obj T, ok bool) {
 		return s.Get(ParseKey(key))
 	}
 	v, lent := s.lease()
-	if e := v.findString(key); e != nil {
+	e, _ := v.findHinted(s.hints.ofText(key))
+	if e == nil {
+		e, _ = v.findUnhinted(ParseKey(key))
+	}
+	if e != nil {
 		obj, ok = e.obj, true
 	}
 	if lent {
@@ -47,7 +51,7 @@ func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 	var memo Memo
 	e, slot := v.find(key)
 	if e != nil {
-		obj, memo = e.obj, v.pages.memo(slot)
+		obj, memo = e.obj, v.blocks.memo(slot)
 	}
 	if lent {
 		v.release()

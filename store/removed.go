@@ -6,10 +6,10 @@ import (
 )
 
 // removals are the objects that somebody removed by another write than that of a
-// Reported batch. Those who are told of the changes know them still, so that the
-// changes of the next Reported batch are told as if they were there: an add of
-// the key is an Updated, and its absence a Deleted. A key that is put again by
-// hand is no removal any more.
+// Reported batch. Receivers of the changes still know them, so the changes of
+// the next Reported batch are reported as if they were there: an add of the key
+// is an Updated, and its absence a Deleted. A key that is put again by hand is
+// no removal any more.
 //
 // The map is nil until the first removal, and empty most of the time: the source
 // has an event for each key that was removed ahead of it.
@@ -77,6 +77,9 @@ func (s *Store[T]) tellRemovedLocked(b *Batch[T], changed func(Change[T])) {
 			continue
 		}
 		old, _ := s.recallLocked(key)
+		if changed == nil {
+			continue
+		}
 		changed(Change[T]{Type: Deleted, Key: key, Old: old,
 			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 	}

@@ -17,8 +17,8 @@ import (
 // in the order of keys, all with the batch's ResourceVersion. A Deleted change
 // has FinalStateUnknown set, for the delete itself was missed. An object that
 // is the very one that is held (the same pointer) is not written again, unless
-// b.Rewrite says so; nor is one of which Options.Equal says that it equals it, and that one is reported
-// as no change either.
+// b.Rewrite is set; nor is one that Options.Equal finds equal, which is not
+// reported as a change either.
 //
 // It costs a look at every object of the list, and at every object of the
 // store that the list does not have. What cannot be put is in the error, as with
@@ -35,11 +35,10 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error)
 	return changes, err
 }
 
-// ReplaceSeq is Replace for operations that come one by one, in place of
-// b.Ops, so that a large list need not stand in memory twice. changed is
-// called with each change, and may be nil. Both are called while the store is
-// locked for writing: they may read it, which shows what was before, and must
-// not write to it.
+// ReplaceSeq is Replace for operations that come one by one, instead of b.Ops,
+// so that a large list need not be in memory twice. changed is called with each
+// change, and may be nil. Both are called while the store is locked for writing:
+// they may read it, which shows what was before, and must not write to it.
 func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) (err error) {
 	if changed == nil {
 		changed = func(Change[T]) {}
@@ -47,6 +46,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 	s.mu.Lock()
 	defer s.unlock(&err)
 	s.beginDraft()
+	s.beginBulk()
 	named := make(slotBits, s.slots/64+1)
 	for op := range ops {
 		op.Delete, op.ResourceVersion = false, ""
@@ -74,7 +74,9 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 			}
 			named.set(slot)
 		}
-		changed(c)
+		if changed != nil {
+			changed(c)
+		}
 	}
 	s.sweep(&b, named, changed)
 	s.tellRemovedLocked(&b, changed)
@@ -89,7 +91,7 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32
 	w.eachSlot(w.root, func(slot uint32) bool {
-		if !named.has(slot) && s.inScope(&b.Scope, w.keyOf(slot)) {
+		if !named.has(slot) && (b.Scope.Contains == nil || s.inScope(&b.Scope, w.keyOf(slot))) {
 			missing = append(missing, slot)
 		}
 		return true
@@ -97,14 +99,19 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	if mutant.On(mutant.SkipSweep) {
 		missing = nil
 	}
+	done := 0
+	defer func() { s.endBulk(missing[:done]) }()
+	if changed == nil && (b.Reported || !s.removed.from) {
+		done = len(missing)
+		return
+	}
 	for _, slot := range missing {
-		key := w.keyOf(slot)
-		at := location[T]{fingerprint: s.hints.of(key), slot: slot, entry: w.pages.at(slot)}
-		old := at.object()
+		key, old := w.keyOf(slot), w.blocks.at(slot).obj
 		s.removedLocked(b.Reported, key, old)
-		s.erase(at, key, "", "")
-		changed(Change[T]{Type: Deleted, Key: key, Old: old,
-			ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
+		if done++; changed != nil {
+			changed(Change[T]{Type: Deleted, Key: key, Old: old,
+				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
+		}
 	}
 }
 
@@ -126,13 +133,4 @@ func (v *Snapshot[T]) eachSlot(n *node, visit func(uint32) bool) bool {
 		}
 	}
 	return true
-}
-
-// slotBits is a set of slots.
-type slotBits []uint64
-
-func (b slotBits) set(slot uint32) { b[slot/64] |= 1 << (slot % 64) }
-
-func (b slotBits) has(slot uint32) bool {
-	return slot/64 < uint32(len(b)) && b[slot/64]>>(slot%64)&1 != 0
 }

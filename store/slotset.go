@@ -4,7 +4,7 @@ import "slices"
 
 // slotSet is a sorted set of slots: a leaf of up to 128 numbers, or an inner
 // node over up to 64 sets. Sorted, because then the objects of an index value
-// are visited in the order in which their pages lie in memory.
+// are visited in the order in which their blocks lie in memory.
 //
 // 128 keeps the copy of a leaf at half a kilobyte and its search short.
 type slotSet struct {
@@ -233,4 +233,25 @@ func (s *slotSet) join(i int, epoch uint64) {
 	}
 	s.kids = slices.Delete(s.kids, i+1, i+2)
 	s.low = slices.Delete(s.low, i+1, i+2)
+}
+
+// newSlotSet returns the set of slots that are sorted. Its leaves are full.
+func newSlotSet(slots []uint32, epoch uint64) *slotSet {
+	var sets []*slotSet
+	for part := range slices.Chunk(slots, setLeafMax) {
+		sets = append(sets, &slotSet{owner: epoch, n: len(part), low: append(make([]uint32, 0, setCap(len(part))), part...)})
+	}
+	for len(sets) > 1 {
+		var up []*slotSet
+		for kids := range slices.Chunk(sets, setKidsMax) {
+			s := &slotSet{owner: epoch, kids: slices.Clone(kids)}
+			for _, kid := range kids {
+				s.n += kid.n
+				s.low = append(s.low, kid.first())
+			}
+			up = append(up, s)
+		}
+		sets = up
+	}
+	return sets[0]
 }

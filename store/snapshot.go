@@ -11,7 +11,7 @@ import (
 // Snapshot is one version of a store: objects, every index and the resource
 // versions, all of the same moment. It never changes and may be kept for as
 // long as it is wanted; it keeps alive the objects that it shows, and costs
-// the store one copy of each page and node that is changed after it was
+// the store one copy of each block and node that is changed after it was
 // taken. All methods are safe for concurrent use and none waits for anything.
 type Snapshot[T any] struct {
 	store *Store[T]
@@ -22,10 +22,10 @@ type Snapshot[T any] struct {
 	state atomic.Uint32
 	ready atomic.Pointer[chan struct{}]
 
-	// epoch is what the owner mark of a page or node must equal for the
+	// epoch is what the owner mark of a block or node must equal for the
 	// version to change it in place.
 	epoch   uint64
-	pages   pageTable[T]
+	blocks  blockTable[T]
 	root    *node // nil when empty
 	n       int
 	odd     bool           // some key, now or earlier, cannot be compared by bytes
@@ -61,44 +61,15 @@ func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
 	return v.findUnhinted(key)
 }
 
-// findString is find(ParseKey(key)) in a store that hashes texts.
-func (v *Snapshot[T]) findString(key string) *entry[T] {
-	h := &v.store.hints
-	tag := h.tagOfText(key)
-	e := v.likely(tag)
-	print := h.printOfText(key)
-	if e != nil && e.print == print {
-		return e
-	}
-	if e, _ := v.findHinted(fingerprint{tag, print}); e != nil {
-		return e
-	}
-	e, _ = v.findUnhinted(ParseKey(key))
-	return e
-}
-
 // findUnhinted is find for a key that the hints do not lead to.
 func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 	if v.store.latest.Load() == v {
 		return nil, 0 // see the invariant of hints
 	}
 	if slot, ok := v.search(key); ok {
-		return v.pages.at(slot), slot
+		return v.blocks.at(slot), slot
 	}
 	return nil, 0
-}
-
-// likely returns what stands in the place to which the hints lead first, or nil
-// if that is not of the tag.
-func (v *Snapshot[T]) likely(tag uint32) *entry[T] {
-	groups := v.store.hints.groupsOf(tag)
-	g := &groups[tag&uint32(len(groups)-1)]
-	if m := matching(g.bytes.Load(), tagByte(tag)); m != 0 {
-		if h := g.entries[bits.TrailingZeros64(m)/8].Load(); uint32(h>>32) == tag {
-			return v.pages.at(uint32(h))
-		}
-	}
-	return nil
 }
 
 // findHinted looks everywhere where the hints point, and nowhere else.
@@ -113,7 +84,7 @@ func (v *Snapshot[T]) findHinted(f fingerprint) (*entry[T], uint32) {
 				continue
 			}
 			slot := uint32(h)
-			if e := v.pages.at(slot); e != nil && e.print == f.print {
+			if e := v.blocks.at(slot); e != nil && e.print == f.print {
 				return e, slot
 			}
 		}
@@ -159,7 +130,7 @@ func (v *Snapshot[T]) walk(n *node, yield func(T) bool) bool {
 // visit yields the objects in some slots.
 func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 	for _, slot := range slots {
-		if !yield(v.pages.page(slot).slots[slot%pageLen].obj) {
+		if !yield(v.blocks.block(slot).slots[slot%blockLen].obj) {
 			return false
 		}
 	}
@@ -235,7 +206,7 @@ func (v *Snapshot[T]) ByIndexKeyed(index, value string) (iter.Seq2[Key, T], erro
 	return func(yield func(Key, T) bool) {
 		v.walkSlots(root, value, func(slots []uint32) bool {
 			for _, slot := range slots {
-				if !yield(v.keyOf(slot), v.pages.page(slot).slots[slot%pageLen].obj) {
+				if !yield(v.keyOf(slot), v.blocks.block(slot).slots[slot%blockLen].obj) {
 					return false
 				}
 			}

@@ -35,11 +35,14 @@ type Store[T any] struct {
 	slots   uint32
 	free    freeSlots
 	removed removals[T]
-	// gone are deleted since the last publication; see forget.
-	gone []gone
+	// gone and goneSlots are deleted since the last publication; see forget.
+	gone      []gone
+	goneSlots slotBits
 	// At most one of draft and inPlace is set; see handover.go.
 	draft   *Snapshot[T]
 	inPlace *Snapshot[T]
+	// bulk is not nil while a Replace makes its operations.
+	bulk *bulk[T]
 	// drafted counts the operations in the draft.
 	drafted int
 	// planned is what put works with, one for each indexer.
@@ -52,7 +55,7 @@ var _ Reader[any] = (*Store[any])(nil)
 
 type gone struct{ tag, slot uint32 }
 
-// New returns an empty store. It starts nothing. The error says everything
+// New returns an empty store. It starts nothing. The error lists everything
 // that is wrong with the options.
 func New[T any](opts Options[T]) (*Store[T], error) {
 	if err := opts.validate(); err != nil {
@@ -86,6 +89,7 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 // deferred, so that a user function that ends the goroutine does not end the
 // store as well.
 func (s *Store[T]) unlock(err *error) {
+	s.endBulk(nil)
 	s.end()
 	s.publish()
 	if len(s.errs) > 0 {
@@ -117,7 +121,7 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) (err error) {
 	s.indexers = slices.Insert(s.indexers, at, x)
 	s.planned = make([]plan, len(s.indexers))
 	for slot := range s.slots {
-		e := w.pages.at(slot)
+		e := w.blocks.at(slot)
 		if e == nil {
 			continue
 		}

@@ -6,11 +6,11 @@ package store
 
 // keyOf returns the key of the object in a slot in use.
 func (v *Snapshot[T]) keyOf(slot uint32) Key {
-	p := v.pages.page(slot)
+	p := v.blocks.block(slot)
 	if p.keys != nil {
-		return p.keys.slots[slot%pageLen]
+		return p.keys.slots[slot%blockLen]
 	}
-	k, _ := v.store.opts.KeyFunc(p.slots[slot%pageLen].obj)
+	k, _ := v.store.opts.KeyFunc(p.slots[slot%blockLen].obj)
 	return k
 }
 
@@ -79,7 +79,7 @@ func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 	return 0, false
 }
 
-// insert enters a slot, whose object is in its page already, under k, which
+// insert enters a slot, whose object is in its block already, under k, which
 // is not in the tree.
 func (v *Snapshot[T]) insert(key Key, slot uint32) {
 	v.odd = v.odd || key.odd()
@@ -197,7 +197,7 @@ func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
 	n.rebase(shared(lo, hi), v.keysOf(n))
 }
 
-// remove takes out a slot, whose object is still in its page, from under k.
+// remove takes out a slot, whose object is still in its block, from under k.
 func (v *Snapshot[T]) remove(key Key, slot uint32) {
 	var buf keyBuf
 	k := v.aim(&key, false, &buf)

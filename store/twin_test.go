@@ -243,19 +243,34 @@ func (p *pair) replace() {
 			items = append(items, storetest.Item[*item]{ID: it.id, Object: it})
 		}
 	}
+	// From all that is held to none of it, and from few new objects to many:
+	// the store replaces what changes little and what changes much differently.
+	stay, fresh := p.dice.IntN(4), []int{40, 40, 40, 400}[p.dice.IntN(4)]
 	for _, id := range p.model.IDs() {
-		if old, _ := p.model.Get(id); p.dice.IntN(3) > 0 {
+		if old, _ := p.model.Get(id); p.dice.IntN(3) < stay {
 			add(old) // the very same object
 		}
 	}
-	for range p.dice.IntN(40) {
+	for range p.dice.IntN(fresh) {
 		add(p.item())
 	}
+	switch p.dice.IntN(3) {
+	case 0:
+		slices.SortStableFunc(items, func(a, b storetest.Item[*item]) int { return store.Key(a.ID).Compare(store.Key(b.ID)) })
+	case 1:
+		slices.Reverse(items)
+	}
+	held := map[storetest.ID]*item{}
 	for _, it := range items {
 		// Held already: not written, so not indexed again.
-		if old, ok := p.model.Get(it.ID); !ok || old != it.Object {
+		old, ok := held[it.ID]
+		if !ok {
+			old, _ = p.model.Get(it.ID)
+		}
+		if old != it.Object {
 			p.expectFailures(it.Object)
 		}
+		held[it.ID] = it.Object
 		b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.ID), Object: it.Object})
 	}
 	want := p.model.Replace(items, in)

@@ -202,3 +202,14 @@ func (e *indexed) remove(slot uint32, epoch uint64) bool {
 	}
 	return found
 }
+
+// setAll makes an entry of an owned node hold these slots, which are sorted,
+// and no others.
+func (e *indexed) setAll(slots []uint32, epoch uint64) {
+	e.n, e.set = uint32(len(slots)), nil
+	if len(slots) <= len(e.few) {
+		copy(e.few[:], slots)
+		return
+	}
+	e.set = newSlotSet(slots, epoch)
+}

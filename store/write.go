@@ -75,7 +75,7 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 
 // Apply makes the operations of a batch, in their order, and appends to
 // changes what each changed; deleting a key that is absent changes nothing. If
-// the batch is Reported, changes say what is new to those who are told of it.
+// the batch is Reported, changes are what is new to their receivers.
 // Readers may see the batch in parts, unless b.AtOnce is set: every operation
 // as a whole, and no later one without the earlier. All of it is seen once
 // Apply has returned.
@@ -213,16 +213,22 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 	if !at.found() {
 		slot = s.newSlot()
 		s.hints.add(at.tag, slot)
+	} else if moves {
+		s.stopDeferring()
 	}
 
 	w := s.begin()
-	p := w.pages.own(slot, w.epoch)
+	p := w.blocks.own(slot, w.epoch)
 	p.put(slot, at.print, op.Object, op.Memo)
 	if !at.found() {
 		if s.opts.RememberKeys {
 			p.setKey(slot, key)
 		}
-		w.insert(key, slot)
+		if s.bulk != nil {
+			s.bulk.added.add(key, slot)
+		} else {
+			w.insert(key, slot)
+		}
 		w.n++
 	}
 	if moves {
@@ -266,7 +272,7 @@ func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
 			x.file(&w.ownIndexes()[i], s.hints.seeds[0], filing, at.slot, nil, w.epoch)
 		}
 	}
-	w.pages.clear(at.slot, w.epoch)
+	w.blocks.clear(at.slot, w.epoch)
 	w.n--
 	if version != "" {
 		w.setVersion(scope, version)

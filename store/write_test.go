@@ -3,6 +3,8 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -323,5 +325,74 @@ func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {
 	}
 	if c, err := s.Apply(batchOf(pod(1, 2)), nil); err != nil || len(c) != 1 || asked != 2 {
 		t.Errorf("without IfChanged: %v, asked %d times", c, asked)
+	}
+}
+
+func TestAReplaceWhoseListEndsTheGoroutineLeavesAWholeStore(t *testing.T) {
+	for _, held := range []int{0, 300} {
+		s, _ := full(t, held)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.ReplaceSeq(store.Batch[*item]{}, func(yield func(store.Op[*item]) bool) {
+				for i := range 200 {
+					it := pod(1000+i, 1)
+					yield(store.Op[*item]{Key: store.Key(it.id), Object: it})
+				}
+				runtime.Goexit()
+			}, nil)
+		}()
+		<-done
+		if err := s.Check(); err != nil || s.Len() != held+200 {
+			t.Errorf("%d objects of %d: %v", s.Len(), held+200, err)
+		}
+	}
+}
+
+func TestAReplaceThatEndsInItsChangesHasErasedWhatItWasToldOf(t *testing.T) {
+	for _, told := range []int{1, 20, 280} {
+		s, _ := full(t, 300)
+		var gone []store.Key
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.ReplaceSeq(store.Batch[*item]{}, func(func(store.Op[*item]) bool) {}, func(c store.Change[*item]) {
+				if gone = append(gone, c.Key); len(gone) == told {
+					runtime.Goexit()
+				}
+			})
+		}()
+		<-done
+		if err := s.Check(); err != nil || s.Len() != 300-told {
+			t.Errorf("told of %d: %d objects are left: %v", told, s.Len(), err)
+		}
+		for _, key := range gone {
+			if _, ok := s.Get(key); ok {
+				t.Errorf("%s is told as deleted, and there", key)
+			}
+		}
+	}
+}
+
+func TestAReplaceOfManyKeysIsConsistentInWhateverOrderTheyCome(t *testing.T) {
+	const n = 20_000 // three levels of the tree
+	s, _ := full(t, n/2)
+	for round := range 4 {
+		b := store.Batch[*item]{Reason: store.Relist}
+		for i := range n {
+			it := pod(round*n/4+i, 1)
+			b.Ops = append(b.Ops, store.Op[*item]{Key: store.Key(it.id), Object: it})
+		}
+		if round%2 == 1 {
+			rand.Shuffle(n, func(i, j int) { b.Ops[i], b.Ops[j] = b.Ops[j], b.Ops[i] })
+		}
+		before := s.Snapshot()
+		s.Replace(b, nil)
+		if err := s.Check(); err != nil || s.Len() != n {
+			t.Fatalf("round %d: %d objects of %d: %v", round, s.Len(), n, err)
+		}
+		if err := before.Check(); err != nil {
+			t.Fatalf("round %d: the version before: %v", round, err)
+		}
 	}
 }

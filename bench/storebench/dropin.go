@@ -36,11 +36,14 @@ var dropInRows = []row{
 	{"dropin-get-all", []metric{perOp("Indexer.GetByKey, all in random order", 1.3), noAllocs}, onBoth(dropInGet(0))},
 	{"dropin-update-same", []metric{perOp("Indexer.Update, indexes unchanged", 1), anyAllocs}, onBoth(dropInUpdate(0))},
 	{"dropin-update-move", []metric{perOp("Indexer.Update, an index moves", 1), anyAllocs}, onBoth(dropInUpdate(1))},
+	{"dropin-insert", []metric{perOp("Indexer.Add, random order", 1), anyAllocs}, onBoth(dropInComeAndGo(true))},
+	{"dropin-delete", []metric{perOp("Indexer.Delete, random order", 1), anyAllocs}, onBoth(dropInComeAndGo(false))},
 	{"dropin-index-100", []metric{perOp("Indexer.ByIndex, 100 results, a result", 1), anyAllocs}, onBoth(dropInIndex("node"))},
 	{"dropin-index-2000", []metric{perOp("Indexer.ByIndex, 2,000 results, a result", 1), anyAllocs}, onBoth(dropInIndex("namespace"))},
 	{"dropin-list", []metric{perOp("Indexer.List, a result", 1), anyAllocs}, onBoth(dropInList)},
 	{"dropin-keys", []metric{perOp("Indexer.ListKeys, a result", 0), anyAllocs}, onBoth(dropInKeys)},
 	{"dropin-replace", []metric{{key: "ms", what: "Indexer.Replace, every object changed", unit: "ms", atMost: 1}, anyAllocs}, onBoth(dropInReplace)},
+	{"dropin-replace-keys", []metric{{key: "ms", what: "Indexer.Replace, every key replaced", unit: "ms", atMost: 1}, anyAllocs}, onBoth(dropInReplaceKeys)},
 	{"dropin-contention", []metric{
 		{key: "p50", what: "Indexer.Update, 16 readers in List: p50", unit: "µs"},
 		{key: "p99", what: "p99", unit: "µs", atMost: 1.0 / 200},
@@ -87,6 +90,17 @@ func dropInUpdate(moved int) func(sizes, func([]*corev1.Pod) clientgo.Indexer) M
 	}
 }
 
+func dropInComeAndGo(inserts bool) func(sizes, func([]*corev1.Pod) clientgo.Indexer) Measure {
+	return func(s sizes, indexer func([]*corev1.Pod) clientgo.Indexer) Measure {
+		w := newWorld(s.small)
+		here, moving := halves(w)
+		c := indexer(here)
+		return comeAndGo(w, moving, inserts,
+			func(p *corev1.Pod) { check(c.Add(p)) },
+			func(p *corev1.Pod) { check(c.Delete(p)) })
+	}
+}
+
 func dropInIndex(name string) func(sizes, func([]*corev1.Pod) clientgo.Indexer) Measure {
 	return func(s sizes, indexer func([]*corev1.Pod) clientgo.Indexer) Measure {
 		w := newWorld(s.small)
@@ -125,6 +139,17 @@ func dropInReplace(s sizes, indexer func([]*corev1.Pod) clientgo.Indexer) Measur
 	return best(len(lists), func() Measure {
 		list := lists[round]
 		round++
+		return timed(1, func() { check(c.Replace(list, "1")) })
+	})
+}
+
+func dropInReplaceKeys(s sizes, indexer func([]*corev1.Pod) clientgo.Indexer) Measure {
+	w := newWorld(s.small)
+	c := indexer(w.pods(0, 0))
+	round := 0
+	return best(replaceRounds, func() Measure {
+		round++
+		list := objects(renamed(w, round))
 		return timed(1, func() { check(c.Replace(list, "1")) })
 	})
 }

@@ -150,14 +150,7 @@ func comeAndGo(w *world, moving []*corev1.Pod, inserts bool, insert, remove func
 }
 
 func comeAndGoClientGo(inserts bool) func(sizes) Measure {
-	return func(s sizes) Measure {
-		w := newWorld(s.small)
-		here, moving := halves(w)
-		c := newClientGo(here)
-		return comeAndGo(w, moving, inserts,
-			func(p *corev1.Pod) { check(c.Add(p)) },
-			func(p *corev1.Pod) { check(c.Delete(p)) })
-	}
+	return func(s sizes) Measure { return dropInComeAndGo(inserts)(s, newClientGo) }
 }
 
 func comeAndGoKinglet(inserts bool) func(sizes) Measure {
@@ -237,16 +230,7 @@ func renamed(w *world, round int) []*corev1.Pod {
 	return pods
 }
 
-func replaceKeysClientGo(s sizes) Measure {
-	w := newWorld(s.small)
-	c := newClientGo(w.pods(0, 0))
-	r := 0
-	return best(replaceRounds, func() Measure {
-		r++
-		list := objects(renamed(w, r))
-		return timed(1, func() { check(c.Replace(list, "1")) })
-	})
-}
+func replaceKeysClientGo(s sizes) Measure { return dropInReplaceKeys(s, newClientGo) }
 
 func replaceKeysKinglet(s sizes) Measure {
 	w := newWorld(s.small)

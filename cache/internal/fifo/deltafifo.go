@@ -1,0 +1,223 @@
+package fifo
+
+import (
+	"context"
+	"slices"
+)
+
+// DeltaFIFO is a queue with one entry a key, the list of all that happened to
+// the object since its key was last popped. Keys come out in the order in
+// which they came to wait. Unlike a FIFO it hands out deletes, also those found
+// out later as well, and of every change.
+//
+// It holds keys × deltas: only adjacent deletes of a key fold into one, and
+// nothing pushes back; see the package's Bounds. All methods are safe for
+// concurrent use, and only the Pop methods block. Make one with NewDeltaFIFO.
+type DeltaFIFO[K comparable, T any] struct {
+	queue[K, Deltas[T]]
+	key  func(T) (K, error)
+	opts Options[K, T]
+}
+
+// NewDeltaFIFO returns an empty DeltaFIFO that finds the key of an object with
+// key, which has to be pure and safe for concurrent use. It starts no
+// goroutine.
+func NewDeltaFIFO[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *DeltaFIFO[K, T] {
+	f := &DeltaFIFO[K, T]{key: key, opts: opts}
+	f.init(mergeDeltas[T])
+	return f
+}
+
+// Key returns the key of obj. The error is a KeyError.
+func (f *DeltaFIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
+
+// Add queues an Added delta. The error is a KeyError or the transform's.
+func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.change(Added, obj) }
+
+// Update queues an Updated delta. The error is a KeyError or the
+// transform's.
+func (f *DeltaFIFO[K, T]) Update(obj T) error { return f.change(Updated, obj) }
+
+func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	if obj, err = f.opts.transform(obj); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	f.append(key, Delta[T]{Type: t, Object: obj})
+	return nil
+}
+
+// append adds a delta to what waits under key. The caller holds the lock.
+func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
+	e := f.line.hold(key)
+	f.line.put(e, e.waiting.value.with(d))
+	return e
+}
+
+// AddIfNotPresent queues an item that was popped, if nothing waits under its
+// key, and does nothing otherwise. Its objects are not transformed again; its
+// deltas, of which there is one at least, are copied.
+//
+// To put an item back that a process function has failed on, return ErrRequeue
+// from it, which loses nothing if the key waits again already.
+func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) {
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	if e := f.line.hold(item.Key); !e.waiting.held {
+		f.line.put(e, slices.Clone(item.Deltas))
+	}
+}
+
+// GetByKey returns a copy of the deltas that wait under key.
+func (f *DeltaFIFO[K, T]) GetByKey(key K) (Deltas[T], bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.line.entries[key]; e != nil && e.waiting.held {
+		return slices.Clone(e.waiting.value), true
+	}
+	return nil, false
+}
+
+// Items returns copies of all entries that wait, the next to be popped first. It
+// costs O(deltas).
+func (f *DeltaFIFO[K, T]) Items() []Item[K, T] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	items := make([]Item[K, T], 0, f.line.waiting)
+	for e := f.line.head; e != nil; e = e.next {
+		items = append(items, Item[K, T]{Key: e.key, Deltas: slices.Clone(e.waiting.value)})
+	}
+	return items
+}
+
+// Latest returns the newest delta of what waits under key or, if nothing does,
+// is in flight.
+func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.line.entries[key]
+	switch {
+	case e == nil:
+		return Delta[T]{}, false
+	case e.waiting.held:
+		return e.waiting.value.Newest()
+	default:
+		return e.flight.value.Newest()
+	}
+}
+
+// Pop waits until a key can be taken, takes it out of the queue, calls process
+// with its deltas and returns them and process's error; an ErrRequeue puts them
+// back, see there. Any other error drops them, as does a panic, which is not
+// recovered. A nil process only takes.
+//
+// The deltas are the caller's when Pop returns; until then they are read-only,
+// since writers look at them.
+//
+// Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
+// of ctx, wrapped, once ctx has ended; the item is then zero and nothing was
+// taken. ctx does not interrupt process.
+func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T]]) (Item[K, T], error) {
+	taken, err := f.take(ctx)
+	if err != nil {
+		return Item[K, T]{}, err
+	}
+	item := Item[K, T]{Key: taken.key, Deltas: taken.flight.value}
+	initial := taken.flight.initial
+	return item, f.run(taken, func() error {
+		if process == nil {
+			return nil
+		}
+		return process(item, initial)
+	})
+}
+
+// Delete queues a Deleted delta with obj as the final state. It is ignored if
+// the key is neither queued, nor in flight and not being deleted there, nor
+// known: that deletion was reported before, by a Replace for example. A
+// failed look-up in Known counts as known, and is reported.
+//
+// An ignored object is not transformed. The error is a KeyError or the
+// transform's.
+func (f *DeltaFIFO[K, T]) Delete(obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	if f.opts.Transform != nil {
+		// Transform runs without the lock, so what it is needed for is
+		// asked before, and again when the lock is there.
+		if !f.present(key) {
+			return nil
+		}
+		if obj, err = f.opts.transform(obj); err != nil {
+			return err
+		}
+	}
+	f.remove(key, Delta[T]{Type: Deleted, Object: obj})
+	return nil
+}
+
+// DeleteUnknown is Delete for a deletion that was missed: it queues a Deleted
+// delta marked so, with the state that was seen last. That object is not
+// transformed: it comes from behind the queue.
+func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, lastSeen T) {
+	f.remove(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
+}
+
+// DeleteKey is DeleteUnknown without any state of the object.
+func (f *DeltaFIFO[K, T]) DeleteKey(key K) {
+	f.remove(key, Delta[T]{Type: Deleted, Knowledge: KeyOnly})
+}
+
+// remove queues d if there is something under key to delete.
+func (f *DeltaFIFO[K, T]) remove(key K, d Delta[T]) {
+	errs := f.removeAndPublish(key, d)
+	f.opts.report(errs)
+}
+
+func (f *DeltaFIFO[K, T]) removeAndPublish(key K, d Delta[T]) []error {
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	present, errs := f.presentLocked(key)
+	if present {
+		f.append(key, d)
+	}
+	return errs
+}
+
+// present reports whether a delete of key would be queued. If it would not,
+// that was a write of nothing, but a write.
+func (f *DeltaFIFO[K, T]) present(key K) bool {
+	f.mu.Lock()
+	defer f.publish()
+	present, _ := f.presentLocked(key) // errors come again with remove
+	if !present {
+		f.line.populated = true
+	}
+	return present
+}
+
+func (f *DeltaFIFO[K, T]) presentLocked(key K) (bool, []error) {
+	if e := f.line.entries[key]; e != nil {
+		// What is in flight decides before Known, which may show it
+		// already or not yet.
+		return e.waiting.held || !e.flight.value.gone(), nil
+	}
+	if f.opts.Known == nil {
+		return false, nil
+	}
+	_, ok, err := f.opts.Known.GetByKey(key)
+	if err != nil {
+		return true, []error{&LookupError[K]{Key: key, Err: err}}
+	}
+	return ok, nil
+}

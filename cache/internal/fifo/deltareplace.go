@@ -1,0 +1,117 @@
+package fifo
+
+// Replace makes list all there is. It queues a Replaced delta
+// (or Sync, see Options.ReplaceAsSync) for each of list, in its order, and then
+// a Deleted delta of unknown final state for every key that is queued, in
+// flight or known and not in list: with the newest object that the queue has
+// of it, else with the one in Known, else with the key only. A failed look-up
+// counts as the latter, and is reported. The slice stays the caller's.
+//
+// If no other write came before, what waits now is the first batch; see
+// HasSynced.
+//
+// The error is a KeyError or the transform's, and then nothing was queued.
+// The lock is held for O(list + queued + known).
+func (f *DeltaFIFO[K, T]) Replace(list []T) error {
+	keys, err := keysOf(f.key, list)
+	if err != nil {
+		return err
+	}
+	if list, err = f.opts.transformAll(list); err != nil {
+		return err
+	}
+	errs := f.replaceAndPublish(keys, list)
+	f.opts.report(errs)
+	return nil
+}
+
+func (f *DeltaFIFO[K, T]) replaceAndPublish(keys []K, list []T) []error {
+	f.mu.Lock()
+	defer f.publish()
+	f.line.stamp++
+	for i, key := range keys {
+		f.append(key, Delta[T]{Type: f.opts.replaced(), Object: list[i]}).mark = f.line.stamp
+	}
+	f.deleteUnlistedHeld()
+	errs := f.deleteUnlistedKnown()
+	f.line.markInitial()
+	return errs
+}
+
+// deleteUnlistedHeld queues a delete for what waits or is in flight and does
+// not have the current mark.
+func (f *DeltaFIFO[K, T]) deleteUnlistedHeld() {
+	l := &f.line
+	for e := l.head; e != nil; e = e.next {
+		if e.mark != l.stamp {
+			l.put(e, e.waiting.value.with(vanished(e.waiting.value)))
+		}
+	}
+	for _, e := range l.inFlight() {
+		// Where something waits too, the loop above has seen it.
+		if !e.waiting.held && !e.flight.value.gone() {
+			l.put(e, Deltas[T]{vanished(e.flight.value)})
+		}
+	}
+}
+
+// vanished is the delete of an object that was last heard of in deltas.
+func vanished[T any](deltas Deltas[T]) Delta[T] {
+	newest, _ := deltas.Newest()
+	return Delta[T]{Type: Deleted, Knowledge: max(newest.Knowledge, LastSeen), Object: newest.Object}
+}
+
+// deleteUnlistedKnown queues a delete for what is known and has no entry: what
+// was listed has one, and what is on its way to the consumers as well.
+func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() (errs []error) {
+	for _, key := range f.knownWithoutEntry() {
+		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
+		obj, ok, err := f.opts.Known.GetByKey(key)
+		switch {
+		case err != nil:
+			errs = append(errs, &LookupError[K]{Key: key, Err: err})
+		case ok:
+			d.Knowledge, d.Object = LastSeen, obj
+		}
+		f.append(key, d)
+	}
+	return errs
+}
+
+// knownWithoutEntry collects keys before anything is looked up, so that Known
+// need not be able to answer from within its own loop.
+func (f *DeltaFIFO[K, T]) knownWithoutEntry() (keys []K) {
+	if f.opts.Known == nil {
+		return nil
+	}
+	for _, key := range f.opts.Known.ListKeys() {
+		if f.line.entries[key] == nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Resync queues a Sync delta for every known object whose key is neither queued
+// nor in flight: what is on its way is newer than what is known. A key that
+// cannot be looked up is left out; an error of Known is reported. The lock is
+// held for O(known).
+func (f *DeltaFIFO[K, T]) Resync() {
+	errs := f.resyncAndPublish()
+	f.opts.report(errs)
+}
+
+func (f *DeltaFIFO[K, T]) resyncAndPublish() (errs []error) {
+	f.mu.Lock()
+	defer f.publish()
+	for _, key := range f.knownWithoutEntry() {
+		obj, ok, err := f.opts.Known.GetByKey(key)
+		switch {
+		case err != nil:
+			errs = append(errs, &LookupError[K]{Key: key, Err: err})
+		case ok:
+			f.append(key, Delta[T]{Type: Sync, Object: obj})
+		}
+	}
+	return errs
+}

@@ -1,0 +1,217 @@
+package fifo
+
+import (
+	"context"
+
+	"k8s.io/client-go/tools/cache"
+)
+
+// ProcessFunc works on one popped item. initial is whether the item is of the
+// first batch (see HasSynced). It runs without a lock and may use the queue.
+type ProcessFunc[I any] func(item I, initial bool) error
+
+// BatchFunc works on items of different keys that were popped together, in
+// their order; either all of them are of the first batch or none is.
+type BatchFunc[I any] func(items []I, initial bool) error
+
+// FIFO is a queue with one entry a key, the newest object given for it:
+// however often an object changes while it waits, it is popped once, as it is
+// then. Deleting an object takes it out of the queue; nobody hears of it.
+// Keys come out in the order in which they came to wait.
+//
+// It holds at most one object a key that waits, and one a key in flight. All
+// methods are safe for concurrent use, and only the Pop methods block. Make
+// one with NewFIFO.
+//
+// Use a DeltaFIFO to hear of deletes or of every change.
+type FIFO[K comparable, T any] struct {
+	queue[K, T]
+	key func(T) (K, error)
+}
+
+// NewFIFO returns an empty FIFO that finds the key of an object with key,
+// which has to be pure and safe for concurrent use. It starts no goroutine.
+func NewFIFO[K comparable, T any](key func(obj T) (K, error)) *FIFO[K, T] {
+	f := &FIFO[K, T]{key: key}
+	f.init(keepNewer[T])
+	return f
+}
+
+func keepNewer[T any](older T, newer slot[T]) T {
+	if newer.held {
+		return newer.value
+	}
+	return older
+}
+
+// Key returns the key of obj. The error is a KeyError.
+func (f *FIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
+
+func keyOf[K comparable, T any](fn func(T) (K, error), obj T) (K, error) {
+	var none K
+	if fn == nil {
+		return none, cache.KeyError{Obj: obj, Err: ErrNoKeyFunc}
+	}
+	key, err := fn(obj)
+	if err != nil {
+		return none, cache.KeyError{Obj: obj, Err: err}
+	}
+	return key, nil
+}
+
+// Add makes obj the object that waits under its key; a key that did not wait
+// goes to the end. The error is a KeyError.
+func (f *FIFO[K, T]) Add(obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	f.line.put(f.line.hold(key), obj)
+	return nil
+}
+
+// AddIfNotPresent queues obj if nothing waits under its key, and does nothing
+// otherwise, so that a consumer can retry without pushing aside what is newer.
+// The error is a KeyError.
+func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	if e := f.line.hold(key); !e.waiting.held {
+		f.line.put(e, obj)
+	}
+	return nil
+}
+
+// Delete takes the object under obj's key out of the queue. If it is in
+// flight, ErrRequeue does not bring it back. The error is a KeyError.
+func (f *FIFO[K, T]) Delete(obj T) error {
+	key, err := f.Key(obj)
+	if err != nil {
+		return err
+	}
+	f.DeleteKey(key)
+	return nil
+}
+
+// DeleteKey is Delete by key.
+func (f *FIFO[K, T]) DeleteKey(key K) {
+	f.mu.Lock()
+	defer f.publish()
+	f.line.populated = true
+	if e := f.line.entries[key]; e != nil {
+		e.forgotten = true
+		if e.waiting.held {
+			f.line.drop(e)
+		}
+	}
+}
+
+// Replace makes the queue hold what list holds and nothing else, in the order
+// of list; of several objects with one key the last counts, in the place of the
+// first. What is in flight is not brought back by ErrRequeue. The slice stays
+// the caller's.
+//
+// The error is a KeyError, and then nothing was changed. The lock is held for
+// O(list + keys).
+func (f *FIFO[K, T]) Replace(list []T) error {
+	keys, err := keysOf(f.key, list)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.publish()
+	l := &f.line
+	for _, e := range l.inFlight() {
+		e.forgotten = true
+	}
+	l.stamp++
+	for i, key := range keys {
+		e := l.hold(key)
+		if e.waiting.held && e.mark != l.stamp {
+			l.toEnd(e)
+		}
+		e.mark = l.stamp
+		l.put(e, list[i])
+	}
+	// What was listed stands at the end, so the rest is in front.
+	for l.head != nil && l.head.mark != l.stamp {
+		l.drop(l.head)
+	}
+	l.markInitial()
+	return nil
+}
+
+func keysOf[K comparable, T any](fn func(T) (K, error), list []T) ([]K, error) {
+	keys := make([]K, len(list))
+	for i, obj := range list {
+		key, err := keyOf(fn, obj)
+		if err != nil {
+			return nil, err
+		}
+		keys[i] = key
+	}
+	return keys, nil
+}
+
+// List returns the objects that wait, the next to be popped first. It costs
+// O(keys).
+func (f *FIFO[K, T]) List() []T {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := make([]T, 0, f.line.waiting)
+	for e := f.line.head; e != nil; e = e.next {
+		list = append(list, e.waiting.value)
+	}
+	return list
+}
+
+// Get returns the object that waits under obj's key. The error is a KeyError.
+func (f *FIFO[K, T]) Get(obj T) (item T, ok bool, err error) {
+	key, err := f.Key(obj)
+	if err != nil {
+		return item, false, err
+	}
+	item, ok = f.GetByKey(key)
+	return item, ok, nil
+}
+
+// GetByKey returns the object that waits under key.
+func (f *FIFO[K, T]) GetByKey(key K) (item T, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.line.entries[key]; e != nil {
+		return e.waiting.value, e.waiting.held
+	}
+	return item, false
+}
+
+// Pop waits until a key can be taken, takes it out of the queue, calls process
+// with its object and returns that object and process's error; an ErrRequeue
+// puts the object back, see there. Any other error drops it, as does a panic,
+// which is not recovered. A nil process only takes.
+//
+// Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
+// of ctx, wrapped, once ctx has ended; the object is then the zero T and
+// nothing was taken. ctx does not interrupt process.
+func (f *FIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[T]) (T, error) {
+	taken, err := f.take(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	item, initial := taken.flight.value, taken.flight.initial
+	return item, f.run(taken, func() error {
+		if process == nil {
+			return nil
+		}
+		return process(item, initial)
+	})
+}

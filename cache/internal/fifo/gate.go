@@ -1,0 +1,112 @@
+package fifo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+)
+
+// gate is where producers and consumers meet: the lock, and who waits for what.
+//
+// Wake-ups are a token in a channel of one. Invariant: if something can be
+// taken and no consumer is between receiving the token and taking, then the
+// token is in the channel. Every unlock after a change restores it, a
+// consumer's own take included, so one token reaches all that wait.
+type gate struct {
+	mu     sync.Mutex
+	closed bool // guarded by mu
+
+	wake    chan struct{}
+	closing chan struct{} // closed with closed
+	synced  chan struct{} // closed once the first batch has been dealt with
+}
+
+func newGate() gate {
+	return gate{wake: make(chan struct{}, 1), closing: make(chan struct{}), synced: make(chan struct{})}
+}
+
+// Close closes the queue and wakes everybody who waits. What waits in the
+// queue, or is written to it later, can still be popped; when nothing does,
+// the Pop methods return ErrClosed. Closing again does nothing. It does not
+// block.
+func (g *gate) Close() {
+	g.mu.Lock()
+	if !g.closed {
+		g.closed = true
+		close(g.closing)
+	}
+	g.release(true, false)
+}
+
+// IsClosed reports whether Close was called.
+func (g *gate) IsClosed() bool {
+	select {
+	case <-g.closing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Synced returns a channel that is closed once HasSynced is true.
+func (g *gate) Synced() <-chan struct{} { return g.synced }
+
+// HasSynced reports whether the first batch has been popped and its process
+// functions have returned, whatever they returned. The first batch is what the
+// first Replace queued; it is empty if any other successful write came before.
+// Resync is no write in this sense.
+func (g *gate) HasSynced() bool {
+	select {
+	case <-g.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// release ends a change: it unlocks, and makes known what the change brought:
+// whether something can be taken now, and whether the first batch is done.
+func (g *gate) release(ready, synced bool) {
+	wake := ready || g.closed
+	if synced && !g.HasSynced() {
+		close(g.synced)
+	}
+	g.mu.Unlock()
+	if wake {
+		select {
+		case g.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wait is for a consumer that holds the lock and can take nothing. It unlocks,
+// and returns nil when it is worth looking again. empty is whether
+// nothing waits at all; otherwise what waits has to wait for what is in flight.
+func (g *gate) wait(ctx context.Context, empty bool) error {
+	closing := g.closing
+	if g.closed {
+		if empty {
+			g.release(true, false) // the next one who waits returns as well
+			return ErrClosed
+		}
+		// The end of that flight wakes; the closed channel has nothing more
+		// to say.
+		closing = nil
+	}
+	// Not release: waking others for what cannot be taken would make them wake
+	// this one in turn.
+	g.mu.Unlock()
+
+	select {
+	case <-g.wake:
+	case <-closing:
+	case <-ctx.Done():
+		return waitError(ctx)
+	}
+	return nil
+}
+
+func waitError(ctx context.Context) error {
+	return fmt.Errorf("fifo: waiting for an item: %w", context.Cause(ctx))
+}

@@ -1,0 +1,189 @@
+package fifo
+
+import "context"
+
+// Journal is a queue of every change, in the order in which the changes were
+// written, over all keys. Nothing is folded: a key that changes a hundred times
+// is popped a hundred times, and a delete is queued whether or not there is
+// something to delete.
+//
+// It is popped by one consumer at a time: as long as what was popped is being
+// processed, every other Pop waits, since the order would be lost otherwise.
+// It holds every change that nobody has popped, and nothing pushes back; see
+// the package's Bounds. All methods are safe for concurrent use, and only the
+// Pop methods block. Make one with NewJournal.
+//
+// A list can be written in two ways: Replace and Resync queue it key by key,
+// compared with Options.Known; ReplaceAll and SyncAll queue one record, and
+// leave it to the consumer to compare. A Journal is written in one of the two.
+type Journal[K comparable, T any] struct {
+	gate
+	ledger ledger[K, T] // guarded by mu
+	key    func(T) (K, error)
+	opts   Options[K, T]
+}
+
+// NewJournal returns an empty Journal that finds the key of an object with key,
+// which has to be pure and safe for concurrent use. It starts no goroutine.
+func NewJournal[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *Journal[K, T] {
+	return &Journal[K, T]{gate: newGate(), key: key, opts: opts}
+}
+
+// Key returns the key of obj. The error is a KeyError.
+func (j *Journal[K, T]) Key(obj T) (K, error) { return keyOf(j.key, obj) }
+
+// Len returns the number of changes that wait. What is in flight does not
+// count.
+func (j *Journal[K, T]) Len() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ledger.waiting.len()
+}
+
+// Latest returns the newest change of key that waits or is in flight. It looks
+// at all that waits.
+func (j *Journal[K, T]) Latest(key K) (Delta[T], bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ledger.latest(key)
+}
+
+// Add queues an Added record. The error is a KeyError or the transform's.
+func (j *Journal[K, T]) Add(obj T) error { return j.change(Added, obj) }
+
+// Update queues an Updated record. The error is a KeyError or the
+// transform's.
+func (j *Journal[K, T]) Update(obj T) error { return j.change(Updated, obj) }
+
+// Delete queues a Deleted record with obj as the final state. The error is a
+// KeyError or the transform's.
+func (j *Journal[K, T]) Delete(obj T) error { return j.change(Deleted, obj) }
+
+func (j *Journal[K, T]) change(t DeltaType, obj T) error {
+	key, err := j.Key(obj)
+	if err != nil {
+		return err
+	}
+	if obj, err = j.opts.transform(obj); err != nil {
+		return err
+	}
+	j.write(key, Delta[T]{Type: t, Object: obj})
+	return nil
+}
+
+// DeleteUnknown queues a Deleted record of a deletion that was missed, with the
+// state that was seen last, which is not transformed.
+func (j *Journal[K, T]) DeleteUnknown(key K, lastSeen T) {
+	j.write(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
+}
+
+// DeleteKey is DeleteUnknown without any state of the object.
+func (j *Journal[K, T]) DeleteKey(key K) {
+	j.write(key, Delta[T]{Type: Deleted, Knowledge: KeyOnly})
+}
+
+func (j *Journal[K, T]) write(key K, d Delta[T]) {
+	j.mu.Lock()
+	defer j.publish()
+	j.ledger.populated = true
+	j.ledger.push(key, d)
+}
+
+// Bookmark queues a record that everything up to version was queued. It does not
+// count as a write as far as the first batch goes.
+func (j *Journal[K, T]) Bookmark(version string) {
+	j.mu.Lock()
+	defer j.publish()
+	j.pushWhole(Bookmark, &whole[T]{version: version})
+}
+
+// pushWhole queues a record about all keys. The caller holds the lock.
+func (j *Journal[K, T]) pushWhole(t DeltaType, w *whole[T]) {
+	j.ledger.waiting.push(journaled[K, T]{delta: Delta[T]{Type: t}, whole: w})
+}
+
+// publish ends a change: it unlocks, and makes known what the change brought.
+func (j *Journal[K, T]) publish() { j.release(j.ledger.ready(), j.ledger.synced()) }
+
+// Pop waits until a change can be taken, takes it out of the queue, calls
+// process with it and returns it and process's error. An ErrRequeue puts it
+// back: at the end, but before what waits of its key or of all keys. Any other
+// error drops it, as does a panic, which is not recovered. A nil process only
+// takes.
+//
+// Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
+// of ctx, wrapped, once ctx has ended; the record is then zero and nothing was
+// taken. ctx does not interrupt process.
+func (j *Journal[K, T]) Pop(ctx context.Context, process ProcessFunc[Record[K, T]]) (Record[K, T], error) {
+	taken, err := j.take(ctx, 1)
+	if err != nil {
+		return Record[K, T]{}, err
+	}
+	record, initial := taken[0].record(), taken[0].initial
+	return record, j.run(func() error {
+		if process == nil {
+			return nil
+		}
+		return process(record, initial)
+	})
+}
+
+// PopBatch is Pop for up to limit changes at once, as many as there are if
+// limit is below 1. It does not wait for more than one. They are of different
+// keys, so a batch ends before the second change of a key; it ends where the
+// first batch of the queue does; and a record about all keys comes alone.
+// process answers for all of them.
+func (j *Journal[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[Record[K, T]]) ([]Record[K, T], error) {
+	taken, err := j.take(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
+	records, initial := make([]Record[K, T], len(taken)), taken[0].initial
+	for i := range taken {
+		records[i] = taken[i].record()
+	}
+	return records, j.run(func() error {
+		if process == nil {
+			return nil
+		}
+		return process(records, initial)
+	})
+}
+
+// take waits until something can be taken and takes it. It must be settled by
+// a call of run.
+func (j *Journal[K, T]) take(ctx context.Context, limit int) ([]journaled[K, T], error) {
+	if ctx.Err() != nil {
+		return nil, waitError(ctx)
+	}
+	for {
+		j.mu.Lock()
+		if j.ledger.ready() {
+			n := limit
+			if n < 1 {
+				n = j.ledger.waiting.len()
+			}
+			taken := j.ledger.take(n)
+			j.publish()
+			return taken, nil
+		}
+		if err := j.wait(ctx, j.ledger.waiting.len() == 0); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// run calls process and settles what was taken, also if process panics or ends
+// its goroutine: then, as after an error, it does not come back.
+func (j *Journal[K, T]) run(process func() error) (err error) {
+	back := false
+	defer func() {
+		j.mu.Lock()
+		defer j.publish()
+		j.ledger.settle(back)
+	}()
+	if err = process(); err != nil {
+		back, err = requeued(err)
+	}
+	return err
+}

@@ -1,0 +1,138 @@
+package fifo
+
+import "slices"
+
+// Replace makes list all there is. It queues a Deleted record
+// of unknown final state for every key that is not in list and is queued or in
+// flight, and not as deleted, or is known and neither queued nor in flight;
+// then a Replaced record (or Sync, see Options.ReplaceAsSync) for each of list,
+// in its order. A failed look-up leaves the object out of its delete, and is
+// reported. The slice stays the caller's.
+//
+// If no other write came before, what waits now is the first batch; see
+// HasSynced.
+//
+// The error is a KeyError or the transform's, and then nothing was queued.
+// The lock is held for O(list + queued + known).
+func (j *Journal[K, T]) Replace(list []T) error {
+	keys, err := keysOf(j.key, list)
+	if err != nil {
+		return err
+	}
+	transformed, err := j.opts.transformAll(list)
+	if err != nil {
+		return err
+	}
+	errs := j.replaceAndPublish(keys, transformed)
+	j.opts.report(errs)
+	return nil
+}
+
+func (j *Journal[K, T]) replaceAndPublish(keys []K, list []T) []error {
+	j.mu.Lock()
+	defer j.publish()
+	listed := make(map[K]struct{}, len(keys))
+	for _, key := range keys {
+		listed[key] = struct{}{}
+	}
+	queued, order := j.ledger.newest()
+	for _, key := range order {
+		if _, ok := listed[key]; !ok && queued[key].Type != Deleted {
+			j.ledger.push(key, vanished(Deltas[T]{queued[key]}))
+		}
+	}
+	errs := j.deleteUnlistedKnown(listed, queued)
+	for i, key := range keys {
+		j.ledger.push(key, Delta[T]{Type: j.opts.replaced(), Object: list[i]})
+	}
+	j.ledger.markInitial()
+	return errs
+}
+
+// deleteUnlistedKnown queues a delete for what is known, and neither listed nor
+// on its way to the consumers.
+func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]Delta[T]) (errs []error) {
+	for _, key := range j.knownWithout(queued) {
+		if _, ok := listed[key]; ok {
+			continue
+		}
+		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
+		obj, ok, err := j.opts.Known.GetByKey(key)
+		switch {
+		case err != nil:
+			errs = append(errs, &LookupError[K]{Key: key, Err: err})
+		case ok:
+			d.Knowledge, d.Object = LastSeen, obj
+		}
+		j.ledger.push(key, d)
+	}
+	return errs
+}
+
+// knownWithout collects the known keys that are not queued, before anything is
+// looked up, so that Known need not be able to answer from within its own loop.
+func (j *Journal[K, T]) knownWithout(queued map[K]Delta[T]) (keys []K) {
+	if j.opts.Known == nil {
+		return nil
+	}
+	for _, key := range j.opts.Known.ListKeys() {
+		if _, ok := queued[key]; !ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// Resync queues a Sync record for every known object whose key is neither
+// queued nor in flight: what is on its way is newer than what is known. A key
+// that cannot be looked up is left out; an error of Known is reported. The lock
+// is held for O(queued + known).
+func (j *Journal[K, T]) Resync() {
+	errs := j.resyncAndPublish()
+	j.opts.report(errs)
+}
+
+func (j *Journal[K, T]) resyncAndPublish() (errs []error) {
+	j.mu.Lock()
+	defer j.publish()
+	queued, _ := j.ledger.newest()
+	for _, key := range j.knownWithout(queued) {
+		obj, ok, err := j.opts.Known.GetByKey(key)
+		switch {
+		case err != nil:
+			errs = append(errs, &LookupError[K]{Key: key, Err: err})
+		case ok:
+			j.ledger.push(key, Delta[T]{Type: Sync, Object: obj})
+		}
+	}
+	return errs
+}
+
+// ReplaceAll is Replace in one record, of type ReplacedAll, with list and
+// version. Known is not asked. The error is a
+// KeyError or the transform's, and then nothing was queued.
+func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
+	if _, err := keysOf(j.key, list); err != nil {
+		return err
+	}
+	transformed, err := j.opts.transformAll(list)
+	if err != nil {
+		return err
+	}
+	if j.opts.Transform == nil {
+		transformed = slices.Clone(list)
+	}
+	j.mu.Lock()
+	defer j.publish()
+	j.pushWhole(ReplacedAll, &whole[T]{list: transformed, version: version})
+	j.ledger.markInitial()
+	return nil
+}
+
+// SyncAll is Resync in one record, which leaves it to the consumer what is
+// known.
+func (j *Journal[K, T]) SyncAll() {
+	j.mu.Lock()
+	defer j.publish()
+	j.pushWhole(SyncAll, &whole[T]{})
+}

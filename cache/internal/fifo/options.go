@@ -1,0 +1,82 @@
+package fifo
+
+// Options of a DeltaFIFO or a Journal. The zero value works, and there is no wrong one.
+type Options[K comparable, T any] struct {
+	// Known is what the consumers have. Without it Replace finds only those
+	// deletions whose objects are in the queue, Delete is ignored for objects
+	// that are not in the queue (a Journal queues it), and Resync does nothing.
+	Known Known[K, T]
+
+	// Transform is given every object once, before it is queued; what it
+	// returns is queued in its place, under the key that the object had
+	// before. It may modify what it is given. It is called by the writer,
+	// without a lock, so concurrently if there are several.
+	//
+	// What has been through it already is not given again: objects that are
+	// synced, put back, or last seen before an unseen deletion.
+	Transform func(T) (T, error)
+
+	// ReplaceAsSync makes Replace queue Sync deltas instead of Replaced
+	// ones, as consumers from before there was Replaced expect.
+	ReplaceAsSync bool
+
+	// OnError is called with failed look-ups in Known, as *LookupError, by the
+	// writer after its write, without a lock. Nil: they are dropped.
+	OnError func(error)
+}
+
+func (o *Options[K, T]) report(errs []error) {
+	for _, err := range errs {
+		if o.OnError != nil {
+			o.OnError(err)
+		}
+	}
+}
+
+// transform returns what is to be queued for obj.
+func (o *Options[K, T]) transform(obj T) (T, error) {
+	if o.Transform == nil {
+		return obj, nil
+	}
+	return o.Transform(obj)
+}
+
+// transformAll is transform for a list, which it leaves as it is.
+func (o *Options[K, T]) transformAll(list []T) ([]T, error) {
+	if o.Transform == nil {
+		return list, nil
+	}
+	transformed := make([]T, len(list))
+	for i, obj := range list {
+		var err error
+		if transformed[i], err = o.transform(obj); err != nil {
+			return nil, err
+		}
+	}
+	return transformed, nil
+}
+
+// replaced is the type of a delta of a listed object.
+func (o *Options[K, T]) replaced() DeltaType {
+	if o.ReplaceAsSync {
+		return Sync
+	}
+	return Replaced
+}
+
+// Known is what the consumers of a DeltaFIFO have: usually the store that
+// their process functions keep up to date. The queue asks it which deletions
+// were missed, and what to sync.
+//
+// Both methods are called with the queue's lock held, so they must not call
+// the queue; they have to be safe for concurrent use with whoever writes.
+//
+// A process function has to have made its changes when it returns: from then
+// on the queue relies on Known for that key.
+type Known[K comparable, T any] interface {
+	// ListKeys returns the keys of all objects, each once. Every key is
+	// the one that the queue's key function finds for its object.
+	ListKeys() []K
+	// GetByKey returns the object under key.
+	GetByKey(key K) (obj T, ok bool, err error)
+}

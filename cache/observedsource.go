@@ -1,0 +1,91 @@
+package cache
+
+import (
+	"context"
+	"time"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// observedSource shows in metrics what its source returns. Its calls are made
+// one after the other.
+type observedSource struct {
+	source.Source[any]
+	counts *reflectorMetrics // may be nil
+	meter  *meter            // may be nil
+
+	// began and items are of the list whose pages are being fetched.
+	began time.Time
+	items int
+}
+
+var _ source.Sampler[any] = (*observedSource)(nil)
+
+// WatchListUnsupported passes on the source's answer.
+func (s *observedSource) WatchListUnsupported() bool {
+	asked, ok := s.Source.(source.WatchListUnsupported)
+	return ok && asked.WatchListUnsupported()
+}
+
+// Sample implements source.Sampler. A sample is no list and enters no store, so
+// it is not counted.
+func (s *observedSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+	return source.Sample(ctx, s.Source, req, yield)
+}
+
+// List implements source.Source. A list enters the store after its last page
+// was returned, and before the reflector asks for anything else.
+func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	s.meter.settle()
+	if req.Continue == "" {
+		s.counts.listing()
+		s.began, s.items = time.Now(), 0
+	}
+	last := false
+	err := s.Source.List(ctx, req, func(page source.Page[any]) error {
+		s.items += len(page.Items)
+		last = !page.More && page.Continue == ""
+		return yield(page)
+	})
+	if err == nil && last {
+		s.counts.listed(s.began, s.items)
+		s.meter.complete(s.items)
+	}
+	return err
+}
+
+// Watch implements source.Source. Initial events are a list, without the
+// bookmark that ends them.
+func (s *observedSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	s.meter.settle()
+	initial := req.SendInitialEvents
+	if initial {
+		s.counts.listing()
+	} else {
+		s.counts.watching()
+	}
+	// items are those since began, queued those that no store has yet.
+	began, items, queued := time.Now(), 0, 0
+	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+		queued += len(events)
+		for i := range events {
+			items++
+			if initial && events[i].InitialEventsEnd {
+				s.counts.listed(began, items-1)
+				s.counts.watching()
+				began, items, initial = time.Now(), 0, false
+				queued--
+			}
+		}
+		if initial {
+			return yield(events)
+		}
+		n := queued
+		queued = 0
+		return s.meter.process(n, func() error { return yield(events) })
+	})
+	if !initial {
+		s.counts.watched(began, items)
+	}
+	return err
+}
