@@ -172,8 +172,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 // shareWith has the informer's objects share memory with those of other informers,
 // unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
-	if s, ok := i.source.(source.Sharer); ok && !i.started.Load() {
-		s.ShareWith(with)
+	if share := i.source.Traits().ShareWith; share != nil && !i.started.Load() {
+		share(with)
 	}
 }
 

@@ -30,8 +30,6 @@ func (s *itemSource) fix(it *source.Item[any], deleted bool) {
 	}
 }
 
-var _ source.Sampler[any] = (*itemSource)(nil)
-
 // List implements source.Source.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	if s.unchunked {
@@ -40,9 +38,16 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	return s.Source.List(ctx, req, s.fixed(yield))
 }
 
-// Sample implements source.Sampler.
-func (s *itemSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-	return source.Sample(ctx, s.Source, req, s.fixed(yield))
+// Traits implements source.Source. Answers to writes are not asked for here.
+func (s *itemSource) Traits() source.Traits[any] {
+	t := s.Source.Traits()
+	t.ReadAnswer = nil
+	if sample := t.Sample; sample != nil {
+		t.Sample = func(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
+			return sample(ctx, req, s.fixed(yield))
+		}
+	}
+	return t
 }
 
 func (s *itemSource) fixed(yield func(source.Page[any]) error) func(source.Page[any]) error {
@@ -64,20 +69,6 @@ func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 		}
 		return yield(events)
 	})
-}
-
-// WatchListUnsupported passes on the source's answer.
-func (s *itemSource) WatchListUnsupported() bool {
-	asked, ok := s.Source.(source.WatchListUnsupported)
-	return ok && asked.WatchListUnsupported()
-}
-
-// SharingPolicy passes on the source's.
-func (s *itemSource) SharingPolicy() (with *source.Sharing, disabled bool) {
-	if p, ok := s.Source.(source.SharingPolicy); ok {
-		return p.SharingPolicy()
-	}
-	return nil, false
 }
 
 // keyedHere gives an item the key that it has in this package: an object

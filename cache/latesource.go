@@ -32,9 +32,13 @@ func (s *lateSource) decide(src source.Source[any], err error) {
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
-// WatchListUnsupported implements the interface of that name.
-func (s *lateSource) WatchListUnsupported() bool {
-	return watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
+// Traits implements source.Source: those of the source that was decided on.
+func (s *lateSource) Traits() (t source.Traits[any]) {
+	if s.src != nil {
+		t = s.src.Traits()
+	}
+	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
+	return t
 }
 
 // List implements source.Source.
@@ -53,11 +57,6 @@ func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	return s.src.Watch(ctx, req, yield)
 }
 
-// Sample implements source.Sampler. It is asked only once the informer runs.
-func (s *lateSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-	return source.Sample(ctx, s.src, req, yield)
-}
-
 // failingSource is in the place of a source that could not be made, so that
 // its error is shown where those of lists are.
 type failingSource struct {
@@ -66,6 +65,8 @@ type failingSource struct {
 }
 
 func (s failingSource) String() string { return s.name }
+
+func (s failingSource) Traits() source.Traits[any] { return source.Traits[any]{} }
 
 func (s failingSource) List(context.Context, source.ListRequest[any], func(source.Page[any]) error) error {
 	return s.err

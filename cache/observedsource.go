@@ -19,20 +19,6 @@ type observedSource struct {
 	items int
 }
 
-var _ source.Sampler[any] = (*observedSource)(nil)
-
-// WatchListUnsupported passes on the source's answer.
-func (s *observedSource) WatchListUnsupported() bool {
-	asked, ok := s.Source.(source.WatchListUnsupported)
-	return ok && asked.WatchListUnsupported()
-}
-
-// Sample implements source.Sampler. A sample is no list and enters no store, so
-// it is not counted.
-func (s *observedSource) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-	return source.Sample(ctx, s.Source, req, yield)
-}
-
 // List implements source.Source. A list enters the store after its last page
 // was returned, and before the reflector asks for anything else.
 func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {

@@ -164,8 +164,10 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 // sampled is a source that brings nothing but samples.
 type sampled struct{ source.Source[any] }
 
-func (sampled) Sample(_ context.Context, _ source.SampleRequest, yield func(source.Page[any]) error) error {
-	return yield(source.Page[any]{ResourceVersion: "7"})
+func (sampled) Traits() source.Traits[any] {
+	return source.Traits[any]{Sample: func(_ context.Context, _ source.SampleRequest, yield func(source.Page[any]) error) error {
+		return yield(source.Page[any]{ResourceVersion: "7"})
+	}}
 }
 
 func TestASampleIsBroughtThroughWhatMeasuresAndIsNoneOfIt(t *testing.T) {

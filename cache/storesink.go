@@ -244,12 +244,6 @@ type storeSource struct {
 	opened bool
 }
 
-// WatchListUnsupported passes on the source's answer.
-func (s *storeSource) WatchListUnsupported() bool {
-	asked, ok := s.Source.(source.WatchListUnsupported)
-	return ok && asked.WatchListUnsupported()
-}
-
 // List implements source.Source.
 func (s *storeSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	req.Held = nil

@@ -56,8 +56,8 @@ type Options struct {
 	// MaxObjects to what the process has room for: see docs/security.md.
 	MaxObjects   int64
 	MaxListBytes int64
-	// DisableWatchList lists page by page from the start. A source can ask
-	// for the same with a method WatchListUnsupported() bool.
+	// DisableWatchList lists page by page from the start, as for a source whose
+	// Traits have NoWatchList.
 	DisableWatchList bool
 
 	// BackoffMin is the least lower end of a wait, BackoffMax the greatest;

@@ -45,7 +45,7 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 	if opts.Name == "" {
 		opts.Name = src.String()
 	}
-	if probe, ok := src.(interface{ WatchListUnsupported() bool }); ok && probe.WatchListUnsupported() {
+	if src.Traits().NoWatchList {
 		opts.DisableWatchList = true
 	}
 	r := &Reflector[T]{source: src, sink: sink, options: opts, origin: time.Now()}

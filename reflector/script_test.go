@@ -38,7 +38,9 @@ func newScript(answers ...answer) *script { return &script{answers: answers, beg
 
 func (s *script) String() string { return "things" }
 
-func (s *script) WatchListUnsupported() bool { return s.noStream }
+func (s *script) Traits() source.Traits[*thing] {
+	return source.Traits[*thing]{NoWatchList: s.noStream}
+}
 
 func (s *script) next(format string, args ...any) answer {
 	s.mu.Lock()

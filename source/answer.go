@@ -55,29 +55,7 @@ type Written[T any] struct {
 	Gone bool
 }
 
-// AnswerReader is a source that can make an item of the answer to a write, at any
-// time and from any goroutine. All sources of this package are; WithKeyFunc, Map
-// and Prefer are if what they are made of is.
-type AnswerReader[T any] interface {
-	// ReadAnswer returns what List or Watch would have sent of the object:
-	// without the fields that are dropped, transformed, and in memory that it
-	// shares with nobody. The error is an *ItemError or a *KindError that names
-	// what is wrong with it, or wraps ErrNotCovered if it is of a namespace that
-	// the collection does not have.
-	ReadAnswer(a Answer) (Written[T], error)
-}
-
-// ReadAnswer has src read the answer to a write, or returns ErrNoAnswers if it is
-// no AnswerReader.
-func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
-	if r, ok := src.(AnswerReader[T]); ok {
-		return r.ReadAnswer(a)
-	}
-	return Written[T]{}, ErrNoAnswers
-}
-
-// ReadAnswer implements AnswerReader.
-func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
+func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
 	item, err := s.dec.codec.answer(a, len(s.opts.Drop) > 0)
 	if err != nil {
 		return Written[T]{}, err
@@ -85,9 +63,9 @@ func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, Covered)
 }
 
-// ReadAnswer implements AnswerReader. What the closures narrow by themselves is
-// not known, so a collection of closures covers no object for certain.
-func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
+// readAnswer covers no object for certain: what the closures narrow themselves is
+// not known.
+func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	var item Item[T]
 	var err error
 	if a.Object != nil && len(s.opts.Drop) == 0 {
@@ -107,8 +85,8 @@ func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, CoverageUnknown)
 }
 
-// ReadAnswer implements AnswerReader. Of objects only: a Static knows no bytes.
-func (s *Static[T]) ReadAnswer(a Answer) (Written[T], error) {
+// readAnswer reads objects only: a Static knows no bytes.
+func (s *Static[T]) readAnswer(a Answer) (Written[T], error) {
 	if a.Object == nil {
 		return Written[T]{}, ErrNoAnswers
 	}
@@ -119,17 +97,7 @@ func (s *Static[T]) ReadAnswer(a Answer) (Written[T], error) {
 	return written(objectItem(obj), &Options{}, Covered)
 }
 
-// ReadAnswer implements AnswerReader.
-func (p *Preferred[T]) ReadAnswer(a Answer) (Written[T], error) {
-	src := p.first
-	if p.Stats().Reason != nil {
-		src = p.second
-	}
-	return ReadAnswer(src, a)
-}
-
-// ReadAnswer implements AnswerReader.
-func (r *rekeyed[T]) ReadAnswer(a Answer) (Written[T], error) {
+func (r *rekeyed[T]) readAnswer(a Answer) (Written[T], error) {
 	w, err := ReadAnswer(r.src, a)
 	if err == nil {
 		r.rekey(&w.Item)
@@ -138,8 +106,8 @@ func (r *rekeyed[T]) ReadAnswer(a Answer) (Written[T], error) {
 	return w, err
 }
 
-// ReadAnswer implements AnswerReader. The object of an answer is a W.
-func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
+// readAnswer transforms the object of an answer, which is a W.
+func (m *mapped[W, T]) readAnswer(a Answer) (Written[T], error) {
 	w, err := ReadAnswer(m.src, a)
 	if err != nil {
 		return Written[T]{}, err

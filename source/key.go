@@ -102,11 +102,19 @@ type rekeyed[T any] struct {
 
 func (r *rekeyed[T]) String() string { return r.src.String() }
 
-// WatchListUnsupported passes on what the source says.
-func (r *rekeyed[T]) WatchListUnsupported() bool { return watchListUnsupported(r.src) }
-
-// SharingPolicy passes on what the source says.
-func (r *rekeyed[T]) SharingPolicy() (with *Sharing, disabled bool) { return sharingPolicy(r.src) }
+// Traits implements Source. The source is asked without Held, so it has nothing
+// to share.
+func (r *rekeyed[T]) Traits() Traits[T] {
+	t := r.src.Traits()
+	t.ShareWith = nil
+	if t.Sample != nil {
+		t.Sample = r.sample
+	}
+	if t.ReadAnswer != nil {
+		t.ReadAnswer = r.readAnswer
+	}
+	return t
+}
 
 func (r *rekeyed[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	req.Held = nil

@@ -32,7 +32,7 @@ type contextWatcher interface {
 	WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// noWatchList is client-go's name for WatchListUnsupported; its fakes have it.
+// noWatchList is client-go's name for NoWatchList; its fakes have it.
 type noWatchList interface {
 	IsWatchListSemanticsUnSupported() bool
 }
@@ -96,21 +96,21 @@ type lwSource[T any] struct {
 // String implements Source.
 func (s *lwSource[T]) String() string { return s.name }
 
-// WatchListUnsupported implements the interface of that name.
-func (s *lwSource[T]) WatchListUnsupported() bool {
-	n, ok := s.lw.(noWatchList)
-	return ok && n.IsWatchListSemanticsUnSupported()
-}
-
-// ShareWith implements Sharer. Only what is read through a door is shared.
-func (s *lwSource[T]) ShareWith(with *Sharing) {
-	if s.opts.Sharing == nil && !s.opts.DisableSharing {
-		s.gate.sharing = with
+// Traits implements Source. Only what is read through a door is shared.
+func (s *lwSource[T]) Traits() Traits[T] {
+	fake, ok := s.lw.(noWatchList)
+	return Traits[T]{
+		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
+		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
+		ShareWith: func(with *Sharing) {
+			if s.opts.Sharing == nil && !s.opts.DisableSharing {
+				s.gate.sharing = with
+			}
+		},
+		Sample:     s.sample,
+		ReadAnswer: s.readAnswer,
 	}
 }
-
-// SharingPolicy implements the interface of that name.
-func (s *lwSource[T]) SharingPolicy() (with *Sharing, disabled bool) { return s.opts.sharing() }
 
 // List implements Source. It yields one page, or through a door as many as the
 // decoder does.

@@ -42,7 +42,7 @@ func TestAFakeClientsetsInformerFits(t *testing.T) {
 		},
 	}, client)
 	src := must(FromListerWatcher[*corev1.Pod](lw, Options{LabelSelector: "x=y"}))
-	if !src.(WatchListUnsupported).WatchListUnsupported() {
+	if !src.Traits().NoWatchList {
 		t.Error("a fake clientset cannot do watch-lists, and the source does not say so")
 	}
 	if src.String() != "*v1.Pod, selector x=y" {
@@ -97,7 +97,7 @@ func TestADynamicFakeFits(t *testing.T) {
 	if err != nil || len(got.items) != 1 || got.items[0].Object.GetKind() != "Pod" || got.items[0].Key != nsName("ns", "a") {
 		t.Fatalf("%+v: %v", got.items, err)
 	}
-	if src.(WatchListUnsupported).WatchListUnsupported() {
+	if src.Traits().NoWatchList {
 		t.Error("closures say nothing about watch-lists, and the source does")
 	}
 }

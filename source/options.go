@@ -116,9 +116,6 @@ func (o *Options) maxObjectBytes() int {
 	return int(o.MaxObjectBytes)
 }
 
-// sharing is what a SharingPolicy says.
-func (o *Options) sharing() (with *Sharing, disabled bool) { return o.Sharing, o.DisableSharing }
-
 // describe builds what String returns.
 func (o *Options) describe(what string) string {
 	if o.Name != "" {

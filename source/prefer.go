@@ -113,23 +113,25 @@ func (p *Preferred[T]) Stats() PreferStats {
 // String implements Source.
 func (p *Preferred[T]) String() string { return p.first.String() }
 
-// WatchListUnsupported implements the interface of that name: both ask the same
-// server, so it is enough that one of them knows.
-func (p *Preferred[T]) WatchListUnsupported() bool {
-	return watchListUnsupported(p.first) || watchListUnsupported(p.second)
-}
-
-// ShareWith implements Sharer.
-func (p *Preferred[T]) ShareWith(with *Sharing) {
-	for _, src := range []Source[T]{p.first, p.second} {
-		if s, ok := src.(Sharer); ok {
-			s.ShareWith(with)
+// Traits implements Source. Both ask the same server, so it is enough that one of
+// them knows of it that it has no watch-list. What was decided of sharing is the
+// first source's.
+func (p *Preferred[T]) Traits() Traits[T] {
+	first, second := p.first.Traits(), p.second.Traits()
+	t := first
+	if p.Stats().Reason != nil {
+		t.Sample, t.ReadAnswer = second.Sample, second.ReadAnswer
+	}
+	t.NoWatchList = first.NoWatchList || second.NoWatchList
+	t.ShareWith = func(with *Sharing) {
+		for _, share := range []func(*Sharing){first.ShareWith, second.ShareWith} {
+			if share != nil {
+				share(with)
+			}
 		}
 	}
+	return t
 }
-
-// SharingPolicy is the first source's.
-func (p *Preferred[T]) SharingPolicy() (with *Sharing, disabled bool) { return sharingPolicy(p.first) }
 
 // List implements Source.
 func (p *Preferred[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {

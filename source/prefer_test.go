@@ -52,22 +52,23 @@ type stages struct {
 	with                  *Sharing
 }
 
-func (s *stages) WatchListUnsupported() bool      { return s.unsupported }
-func (s *stages) ShareWith(with *Sharing)         { s.with = with }
-func (s *stages) SharingPolicy() (*Sharing, bool) { return nil, s.disabled }
+func (s *stages) Traits() Traits[*corev1.Pod] {
+	return Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled, ShareWith: func(with *Sharing) { s.with = with }}
+}
 
 func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 	for i := range 8 {
 		first, second := &stages{unsupported: i&1 != 0, disabled: i&4 != 0}, &stages{unsupported: i&2 != 0}
 		p := must(Prefer[*corev1.Pod](first, second, PreferOptions{}))
-		if p.WatchListUnsupported() != (i&3 != 0) {
-			t.Errorf("%v and %v became %v", first.unsupported, second.unsupported, p.WatchListUnsupported())
+		traits := p.Traits()
+		if traits.NoWatchList != (i&3 != 0) {
+			t.Errorf("%v and %v became %v", first.unsupported, second.unsupported, traits.NoWatchList)
 		}
-		if _, disabled := p.SharingPolicy(); disabled != first.disabled {
-			t.Errorf("sharing disabled %v became %v", first.disabled, disabled)
+		if traits.DisableSharing != first.disabled {
+			t.Errorf("sharing disabled %v became %v", first.disabled, traits.DisableSharing)
 		}
 		with := NewSharing(0)
-		if p.ShareWith(with); first.with != with || second.with != with {
+		if traits.ShareWith(with); first.with != with || second.with != with {
 			t.Error("one of them shares with nobody")
 		}
 	}

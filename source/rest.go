@@ -133,11 +133,15 @@ type restSource[T any] struct {
 	accepts accepts
 }
 
-// ShareWith implements Sharer.
-func (s *restSource[T]) ShareWith(with *Sharing) { s.dec.shareWith(with, &s.opts) }
-
-// SharingPolicy implements the interface of that name.
-func (s *restSource[T]) SharingPolicy() (with *Sharing, disabled bool) { return s.opts.sharing() }
+// Traits implements Source.
+func (s *restSource[T]) Traits() Traits[T] {
+	return Traits[T]{
+		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
+		ShareWith:  func(with *Sharing) { s.dec.shareWith(with, &s.opts) },
+		Sample:     s.sample,
+		ReadAnswer: s.readAnswer,
+	}
+}
 
 // String implements Source.
 func (s *restSource[T]) String() string { return s.name }

@@ -28,28 +28,6 @@ type SampleRequest struct {
 	FieldSelector string
 }
 
-// Sampler is a source that can be asked for samples beside what it is doing:
-// unlike List and Watch, Sample may be called at any time, from any goroutine,
-// but one at a time. All sources of this package are Samplers; WithKeyFunc,
-// Map and Prefer are if what they are made of is.
-type Sampler[T any] interface {
-	// Sample sends the page that req asks for, as List does, decoded afresh:
-	// its objects share memory with no others. Where they are not what List
-	// would send (after a Map, whose function is called from one goroutine
-	// only), items have Key, UID and ResourceVersion, and the zero T for
-	// Object.
-	Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
-}
-
-// Sample asks src for a sample, or returns ErrNoSample if it is no Sampler.
-func Sample[T any](ctx context.Context, src Source[T], req SampleRequest, yield func(Page[T]) error) error {
-	s, ok := src.(Sampler[T])
-	if !ok {
-		return ErrNoSample
-	}
-	return s.Sample(ctx, req, yield)
-}
-
 // sampleOptions are the parameters of the request for a sample.
 func sampleOptions(o *Options, req SampleRequest) metav1.ListOptions {
 	lo := metav1.ListOptions{
@@ -75,10 +53,10 @@ func sampleOptions(o *Options, req SampleRequest) metav1.ListOptions {
 	return lo
 }
 
-// Sample implements Sampler. It waits its turn under the client's rate limit,
+// sample waits its turn under the client's rate limit,
 // and costs the server a read of one page from its storage, or from its cache
 // where that keeps states of the past.
-func (s *restSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+func (s *restSource[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
 	body, err := s.request(&lo, false).Stream(ctx)
 	if err != nil {
@@ -94,9 +72,8 @@ func (s *restSource[T]) Sample(ctx context.Context, req SampleRequest, yield fun
 	return failed(ctx, err)
 }
 
-// Sample implements Sampler. The closures are called beside a watch, so they
-// must not mind. No Door is used.
-func (s *lwSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+// sample calls the closures beside a watch. No Door is used.
+func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
@@ -118,17 +95,7 @@ func (s *lwSource[T]) Sample(ctx context.Context, req SampleRequest, yield func(
 	return yield(page)
 }
 
-// Sample implements Sampler.
-func (p *Preferred[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
-	src := p.first
-	if p.Stats().Reason != nil {
-		src = p.second
-	}
-	return Sample(ctx, src, req, yield)
-}
-
-// Sample implements Sampler.
-func (r *rekeyed[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+func (r *rekeyed[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	return Sample(ctx, r.src, req, func(page Page[T]) error {
 		for i := range page.Items {
 			it := &page.Items[i]
@@ -141,14 +108,13 @@ func (r *rekeyed[T]) Sample(ctx context.Context, req SampleRequest, yield func(P
 	})
 }
 
-// Sample implements Sampler.
-func (m *mapped[W, T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+func (m *mapped[W, T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	return Sample(ctx, m.src, req, func(page Page[W]) error { return yield(identities[T](page)) })
 }
 
-// Sample implements Sampler. It has no versions but the latest, and those that
+// sampled has no versions but the latest, and those that
 // a sample or list is still going on at.
-func (s *Static[T]) Sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
+func (s *Static[T]) sampled(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

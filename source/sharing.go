@@ -32,27 +32,3 @@ func (s *Sharing) Stats() SharingStats {
 	st := s.table.Stats()
 	return SharingStats{Values: st.Entries, Bytes: int64(st.Bytes), MaxBytes: int64(st.MaxBytes)}
 }
-
-// Sharer is a source whose objects can share with those of other sources.
-type Sharer interface {
-	// ShareWith makes the source use s, unless its options said which to use,
-	// or that it shall share nothing. It must be called before the first List
-	// or Watch.
-	ShareWith(s *Sharing)
-}
-
-// SharingPolicy is implemented by a source that knows what was said of sharing
-// when it was made, as those with Options do, so that stages on top of it can
-// follow. A source without it leaves everything open.
-type SharingPolicy interface {
-	// SharingPolicy returns what to share through, nil if that was left open,
-	// and whether nothing shall be shared. It is fixed.
-	SharingPolicy() (with *Sharing, disabled bool)
-}
-
-func sharingPolicy[T any](src Source[T]) (with *Sharing, disabled bool) {
-	if p, ok := src.(SharingPolicy); ok {
-		return p.SharingPolicy()
-	}
-	return nil, false
-}

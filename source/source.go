@@ -32,19 +32,10 @@ type Source[T any] interface {
 	// String describes the collection for people: "pods in namespace x,
 	// selector a=b". It is fixed.
 	String() string
-}
 
-// WatchListUnsupported is implemented by a source that can know that a
-// watch-list (WatchRequest.SendInitialEvents) would never be answered, as
-// client-go's fakes say of themselves. A source without it can do them, or
-// finds out from the server's answer.
-type WatchListUnsupported interface {
-	WatchListUnsupported() bool
-}
-
-func watchListUnsupported[T any](src Source[T]) bool {
-	u, ok := src.(WatchListUnsupported)
-	return ok && u.WatchListUnsupported()
+	// Traits are what the source can do beside. A source of your own may return
+	// the zero value.
+	Traits() Traits[T]
 }
 
 // Held answers what a sink holds under a key, and the memo that the decoder

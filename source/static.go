@@ -97,6 +97,9 @@ func NewStatic[T StaticObject](initial ...T) *Static[T] {
 	return s
 }
 
+// Traits implements Source.
+func (s *Static[T]) Traits() Traits[T] { return Traits[T]{Sample: s.sampled, ReadAnswer: s.readAnswer} }
+
 // String implements Source.
 func (s *Static[T]) String() string { return s.name }
 

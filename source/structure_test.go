@@ -40,7 +40,9 @@ func (s *bytesSource[T]) Watch(_ context.Context, req WatchRequest[T], yield fun
 	return s.dec.DecodeWatch(s.next(), req.Held, yield)
 }
 
-func (s *bytesSource[T]) SharingPolicy() (*Sharing, bool) { return s.opts.sharing() }
+func (s *bytesSource[T]) Traits() Traits[T] {
+	return Traits[T]{Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing}
+}
 
 // slim writes to what it is given, deep inside.
 func slim(p *corev1.Pod) (*corev1.Pod, error) {
@@ -180,7 +182,7 @@ func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
 			src := newBytesSource[*corev1.Pod](tc.opts)
 			m := Map[*corev1.Pod](src, slim)
 			set := NewSharing(0)
-			m.(Sharer).ShareWith(set)
+			m.Traits().ShareWith(set)
 			src.bodies = [][]byte{protoBytes(replicasOf(20))}
 			got, err := list(t, m, ListRequest[*corev1.Pod]{Held: tc.held})
 			if err != nil {
@@ -206,15 +208,15 @@ func TestStagesAboveATransformKnowWhatWasSaidOfSharing(t *testing.T) {
 	for _, opts := range []Options{{}, {DisableSharing: true}, {Sharing: given}} {
 		src := must(FromListerWatcher[*corev1.Pod](lw, opts))
 		top := Map[*corev1.Pod](WithKeyFunc[*corev1.Pod](Map[*corev1.Pod](src, slim), ObjectKey), slim)
-		if with, disabled := sharingPolicy(top); with != opts.Sharing || disabled != opts.DisableSharing {
-			t.Errorf("%+v became %v, %v", opts, with, disabled)
+		if got := top.Traits(); got.Sharing != opts.Sharing || got.DisableSharing != opts.DisableSharing {
+			t.Errorf("%+v became %+v", opts, got)
 		}
 		if m := top.(*mapped[*corev1.Pod, *corev1.Pod]); (m.sharing == nil) != opts.DisableSharing || opts.Sharing != nil && m.sharing != given {
 			t.Errorf("%+v: it shares through %v", opts, m.sharing)
 		}
 	}
 	rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{DisableSharing: true}))
-	if _, disabled := sharingPolicy(rest); !disabled {
+	if !rest.Traits().DisableSharing {
 		t.Error("a REST source forgot what it was told")
 	}
 }
@@ -256,7 +258,7 @@ func TestWhatIsReadThroughADoorIsSharedThroughItsSet(t *testing.T) {
 	var accepts []string
 	src, door := behindDoor(podClosures(wrapped(serve(t, negotiated(&accepts, replicasOf(20))))))
 	set := NewSharing(0)
-	src.(Sharer).ShareWith(set)
+	src.Traits().ShareWith(set)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{Held: newSink[*corev1.Pod]().get})
 	if err != nil || len(got.items) != 20 {
 		t.Fatalf("%d items: %v", len(got.items), err)

@@ -40,16 +40,14 @@ import (
 // that calls transform.
 //
 // Sharing follows src's Options: through Options.Sharing if that is set, and
-// not at all with DisableSharing. A source of your own says the same by
-// SharingPolicy. A request without Held shares nothing.
+// not at all with DisableSharing. A source of your own has the same in its
+// Traits. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
 	m := &mapped[W, T]{src: src, transform: transform}
-	with, disabled := sharingPolicy(src)
-	if m.open = with == nil && !disabled; m.open {
-		with = NewSharing(0)
-	}
-	if !disabled {
-		m.sharing = with
+	t := src.Traits()
+	m.sharing = t.Sharing
+	if m.open = t.Sharing == nil && !t.DisableSharing; m.open {
+		m.sharing = NewSharing(0)
 	}
 	return m
 }
@@ -73,18 +71,26 @@ type mapped[W, T any] struct {
 
 func (m *mapped[W, T]) String() string { return m.src.String() }
 
-// ShareWith implements Sharer. The source below is asked without Held, so it
-// has nothing to share.
-func (m *mapped[W, T]) ShareWith(with *Sharing) {
-	if m.open {
-		m.sharing = with
-		m.spare = weak.Pointer[wire.Structure[T]]{}
+// Traits implements Source. The source below is asked without Held, so it has
+// nothing to share.
+func (m *mapped[W, T]) Traits() Traits[T] {
+	src := m.src.Traits()
+	t := Traits[T]{
+		NoWatchList: src.NoWatchList, Sharing: src.Sharing, DisableSharing: src.DisableSharing,
+		ShareWith: func(with *Sharing) {
+			if m.open {
+				m.sharing = with
+				m.spare = weak.Pointer[wire.Structure[T]]{}
+			}
+		},
 	}
-}
-
-// SharingPolicy implements the interface of that name.
-func (m *mapped[W, T]) SharingPolicy() (with *Sharing, disabled bool) {
-	return sharingPolicy(m.src)
+	if src.Sample != nil {
+		t.Sample = m.sample
+	}
+	if src.ReadAnswer != nil {
+		t.ReadAnswer = m.readAnswer
+	}
+	return t
 }
 
 // structure returns what shares a batch, or nil if nothing is to be shared.
@@ -99,9 +105,6 @@ func (m *mapped[W, T]) structure(held Held[T]) *wire.Structure[T] {
 	}
 	return s
 }
-
-// WatchListUnsupported passes on what the source says.
-func (m *mapped[W, T]) WatchListUnsupported() bool { return watchListUnsupported(m.src) }
 
 func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	wreq := ListRequest[W]{

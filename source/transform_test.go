@@ -93,7 +93,7 @@ func (s *spy) Watch(ctx context.Context, req WatchRequest[*corev1.Pod], yield fu
 	return errEnough
 }
 
-func (s *spy) WatchListUnsupported() bool { return true }
+func (s *spy) Traits() Traits[*corev1.Pod] { return Traits[*corev1.Pod]{NoWatchList: true} }
 
 func TestStagesPassOnWhatIsAskedButNotWhatIsHeld(t *testing.T) {
 	s := &spy{Source: NewStatic[*corev1.Pod]()}
@@ -110,7 +110,7 @@ func TestStagesPassOnWhatIsAskedButNotWhatIsHeld(t *testing.T) {
 		if err != errEnough || s.watch.Held != nil || s.watch.ResourceVersion != "1" || !s.watch.SendInitialEvents || s.watch.Timeout != 5 {
 			t.Errorf("%s asked to watch %+v: %v", name, s.watch, err)
 		}
-		if !src.(WatchListUnsupported).WatchListUnsupported() {
+		if !src.Traits().NoWatchList {
 			t.Errorf("%s forgets that watch-lists are unsupported", name)
 		}
 	}

@@ -25,6 +25,8 @@ var _ source.Source[object] = (*memory)(nil)
 
 func (m *memory) String() string { return "configmaps in memory" }
 
+func (m *memory) Traits() source.Traits[object] { return source.Traits[object]{} }
+
 func (m *memory) List(_ context.Context, _ source.ListRequest[object], yield func(source.Page[object]) error) error {
 	page := source.Page[object]{ResourceVersion: strconv.Itoa(len(m.initial))}
 	for _, obj := range m.initial {

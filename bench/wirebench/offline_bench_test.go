@@ -30,6 +30,8 @@ type offline struct {
 
 func (o *offline) String() string { return "pods in memory" }
 
+func (o *offline) Traits() source.Traits[*corev1.Pod] { return source.Traits[*corev1.Pod]{} }
+
 func (o *offline) List(context.Context, source.ListRequest[*corev1.Pod], func(source.Page[*corev1.Pod]) error) error {
 	return io.ErrUnexpectedEOF
 }

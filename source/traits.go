@@ -1,0 +1,54 @@
+package source
+
+import "context"
+
+// Traits are what a source can do beside List and Watch, and what was decided
+// when it was made. The zero value is that of a source that can do nothing else.
+//
+// A source that is made of another one embeds it, or starts from its Traits and
+// changes what is different: so whatever is added here reaches the outermost
+// source.
+type Traits[T any] struct {
+	// NoWatchList reports that a watch-list (WatchRequest.SendInitialEvents)
+	// would never be answered, as client-go's fakes report of themselves. A
+	// source without it supports them, or finds out from the server's answer.
+	NoWatchList bool
+	// Sharing is what objects share their parts through; nil if that was left
+	// open, or if DisableSharing.
+	Sharing        *Sharing
+	DisableSharing bool
+	// ShareWith, if it is not nil, makes the source share through s, unless its
+	// options named a Sharing. It must be called before the first List or Watch.
+	ShareWith func(s *Sharing)
+	// Sample, if it is not nil, sends the page that req asks for, as List does,
+	// decoded afresh: its objects share memory with no others. Where they are not
+	// what List would send (after a Map, whose function is called from one
+	// goroutine only), items have Key, UID and ResourceVersion, and the zero T
+	// for Object. Unlike List and Watch, Sample may be called at any time, from
+	// any goroutine, but one at a time.
+	Sample func(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
+	// ReadAnswer, if it is not nil, returns what List or Watch would have sent of
+	// the object in the answer to a write: without the fields that are dropped,
+	// transformed, and in memory that it shares with nobody. It may be called at
+	// any time and from any goroutine. The error is an *ItemError or a *KindError
+	// that names what is wrong with the object, or wraps ErrNotCovered if the
+	// object is of a namespace that the collection does not have.
+	ReadAnswer func(a Answer) (Written[T], error)
+}
+
+// Sample asks src for a sample, or returns ErrNoSample if it has none.
+func Sample[T any](ctx context.Context, src Source[T], req SampleRequest, yield func(Page[T]) error) error {
+	if sample := src.Traits().Sample; sample != nil {
+		return sample(ctx, req, yield)
+	}
+	return ErrNoSample
+}
+
+// ReadAnswer makes src read the answer to a write, or returns ErrNoAnswers if it
+// cannot.
+func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
+	if read := src.Traits().ReadAnswer; read != nil {
+		return read(a)
+	}
+	return Written[T]{}, ErrNoAnswers
+}
