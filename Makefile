@@ -5,26 +5,36 @@
 
 GO  ?= go
 BIN := $(CURDIR)/bin
+# The compiler takes a tenth less of CPU if it collects garbage less often.
+COMPILE := GOGC=400
+# Test binaries are linked without what only a debugger reads.
+TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work, then the control plane's, which pins its own
 # Kubernetes and stays outside.
 MODULES := . cmd/kinglet bench interop examples
+# The library, and what is built on it and ships with it. The other modules test
+# it beside its neighbours, which takes as long to compile again.
+PRODUCT := . cmd/kinglet examples
+NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
 # with the one, and to read it with the other, takes longer than CI may.
 # `make long-cluster` does both.
 CLUSTER_LIGHT := ./nodes/... ./churn/...
 
-.PHONY: test check lint vet staticcheck unit many fuzz unit-cluster long-cluster e2e bench demo build clean
+.PHONY: test check lint vet staticcheck unit neighbours many fuzz unit-cluster long-cluster e2e bench demo build clean
 
-# Every test of every module, and the end to end tests: a newcomer's command, so
-# each package is compiled once, with the race detector, and Kubernetes once, before
-# the tests that start it, which have a time limit. Vet is part of lint.
+# Every test of the library, the command and the examples, and the end to end
+# tests: a newcomer's command, so each package is compiled once, with the race
+# detector, and Kubernetes once, before the tests that start it, which have a time
+# limit. Vet is part of lint.
 test: $(BIN)/kinglet-cluster unit e2e
 
 # Each of these compiles everything again in another way (for vet and
-# staticcheck, with coverage, with a tag, with another version of Kubernetes).
-check: lint many borrowed fuzz mutants unit-cluster peers-cache
+# staticcheck, with coverage, with a tag, with controller-runtime, with another
+# version of Kubernetes).
+check: lint neighbours many borrowed fuzz mutants unit-cluster peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -33,7 +43,7 @@ build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 $(BIN)/kinglet:
 	$(GO) build -C cmd/kinglet -o $@ .
 $(BIN)/kinglet-cluster:
-	GOWORK=off $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
+	GOWORK=off $(COMPILE) $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
 $(BIN)/staticcheck:
 	GOWORK=off $(GO) build -C tools -o $@ honnef.co/go/tools/cmd/staticcheck
 
@@ -57,8 +67,16 @@ staticcheck: $(BIN)/staticcheck
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
 unit:
-	@for m in $(MODULES); do echo "test $$m"; $(GO) test -C $$m -race -vet=off -timeout 10m ./... || exit 1; done
-	@echo "test peers"; GOWORK=off $(GO) test -C peers -race -vet=off -timeout 10m ./...
+	@for m in $(PRODUCT); do echo "test $$m"; \
+		$(COMPILE) $(GO) build -C $$m -race $$($(GO) list -C $$m -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' ./...) && \
+		$(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
+
+# Tests beside controller-runtime and client-go's own informers, and of what runs
+# other people's tests.
+neighbours: $(BIN)/kinglet-cluster
+	@for m in $(NEIGHBOURS); do echo "test $$m"; $(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
+	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
+	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 
 # The random tests, of which the race detector sees a quarter, as often as they are
 # meant to run.
@@ -107,9 +125,8 @@ long-cluster: $(BIN)/staticcheck
 	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
 e2e: $(BIN)/kinglet-cluster
-	$(GO) test -p 1 -race -vet=off -tags e2e -count=1 -timeout 10m ./e2e/... -args -cluster $(BIN)/kinglet-cluster
-	$(GO) test -C interop -race -vet=off -tags e2e -count=1 -timeout 10m ./programs -args -cluster $(BIN)/kinglet-cluster
-	$(GO) test -C examples -race -vet=off -tags e2e -count=1 -timeout 10m ./... -args -cluster $(BIN)/kinglet-cluster
+	$(TEST) -p 1 -tags e2e -count=1 ./e2e/... -args -cluster $(BIN)/kinglet-cluster
+	$(subst $(GO) test,$(GO) test -C examples,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults. TORTURE_FOR is for all of
 # them: two parts of five for kinglet, two for its drop-in, one for client-go,

@@ -1,16 +1,22 @@
 package kinglet
 
 import (
-	"errors"
-	"fmt"
-	"strings"
-	"time"
+	"context"
+
+	"github.com/kinglet-go/kinglet/internal/consistency"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
 )
 
-// ConsistencyCheck says whether an informer compares its store with the server
-// from time to time, a page of the collection at a time. The zero value
-// compares nothing and costs nothing; Informer.CheckConsistency runs one check
-// in any case.
+// ConsistencyCheck has an informer compare its store with the server from time to
+// time, a page of the collection at a time. The zero value compares nothing and
+// costs nothing; [Informer.CheckConsistency] runs one check in any case.
+//
+// Every is the time between two checks, at most half of it more; 0 is never. Limit is
+// how many objects a check asks for, 500 if 0. IdentityOnly compares keys, UIDs and
+// resource versions, and no content. ReportOnly lists nothing again when something is
+// found.
 //
 // # What is compared
 //
@@ -23,30 +29,30 @@ import (
 // is one of the decoder as well. After a transform (source.Map) content is not
 // compared, since the transform is not called twice.
 //
-// The next check goes on where the last one ended, with the server's own
-// continue token, until all has been seen, and begins again. Such a page is of
-// the version at which the pages began, or, once the server has forgotten
-// that, of its latest. It is compared with a snapshot of the present: whatever
-// may have changed between the two versions is left out, and what differs all
-// the same is asked for once more, by name, at the snapshot's own version. If
-// what is missing in the store may have been deleted since, the page is asked
-// for again next time, until it is new enough to tell. (A token is not made
-// by hand, to begin anywhere: it is opaque by contract. And random names are
+// The next check continues where the last one ended, with the server's own
+// continue token, until all has been seen, and then from the start. Such a page is
+// of the version at which the pages began, or of the server's latest once it has
+// forgotten that. It is compared with a snapshot of the present: an object that may
+// have changed between the two versions is left out, and one that differs in spite
+// of that is asked for once more, by name, at the snapshot's own version. If an
+// object that is missing in the store may have been deleted since, the page is
+// asked for again next time, until it is new enough to tell. (Tokens are not made
+// by hand to begin anywhere, since they are opaque by contract, and random names are
 // not asked for, since a server reads the whole collection to find one.)
 //
-// So there are no false alarms: what cannot be compared is not compared, and
-// counted as such. Nothing is checked unless the informer is watching and not
-// degraded, while the server has compacted the version away, or where it does
-// not honour Exact. Keys in quarantine are left out, as are objects that
-// somebody put into the store ahead of the watch; an object that somebody
-// deleted from it by hand is a difference.
+// So there are no false alarms: an object that cannot be compared is skipped, and
+// counted as such. Nothing is checked if the informer is not watching or degraded,
+// while the server has compacted the version away, or where it does not honour
+// Exact. Keys in quarantine are skipped, as are objects that somebody put into the
+// store ahead of the watch; an object that somebody deleted from it by hand is a
+// difference.
 //
 // # What is found
 //
 // An *InconsistentError goes to Options.OnError, the figures are in Status, and
-// everything is listed again at once, which brings the store to what the
-// server has and tells handlers of the difference in a legal history. What a
-// list did not mend is reported, but not listed for again.
+// everything is listed again at once, which makes the store equal to the server and
+// delivers the difference to handlers as a legal history. A difference that a list
+// did not mend is reported, but not listed for again.
 //
 // # What it costs
 //
@@ -55,168 +61,89 @@ import (
 // states of the past. 500 pods of 6 KiB are 3 MB and some fifty milliseconds of
 // CPU here, garbage afterwards (BenchmarkAConsistencyCheck).
 // Between checks one continue token is kept. The goroutine is Run's.
-type ConsistencyCheck struct {
-	// Every is the time between two checks; each waits for between once and
-	// one and a half times that, so that those of many clients do not come
-	// together. 0 is never. With a page of 500 every ten minutes, 50,000
-	// objects have been seen after some 20 hours.
-	Every time.Duration
-	// Limit is how many objects a check asks for; 500 if 0.
-	Limit int64
-	// IdentityOnly compares keys, UIDs and resource versions, and no content.
-	IdentityOnly bool
-	// ReportOnly lists nothing again when something is found.
-	ReportOnly bool
-}
+type ConsistencyCheck = consistency.Options
 
-const (
-	// checkLimit is what a page of a list has by default.
-	checkLimit = 500
-	// checkTimeout bounds each request of a check.
-	checkTimeout = time.Minute
-	// maxFound is how many differences a report lists.
-	maxFound = 16
+type (
+	// ConsistencyReport is what one check compared and found: ResourceVersion,
+	// how many objects were Compared and Skipped, whether the page was the last
+	// (Complete), the first 16 differences (Found) and how many there are
+	// (Differences), whether they are a reason for Relisting, the Bytes read and
+	// the time it Took.
+	ConsistencyReport = consistency.Report
+	// ConsistencyStatus counts what checks did: Checks begun, those NotChecked,
+	// Sweeps of the whole collection, objects Compared and Skipped, Differences,
+	// Relists; when the Last check ended, and why the last one that could compare
+	// nothing could not (LastNotChecked).
+	ConsistencyStatus = consistency.Status
+	// Inconsistency is one object in which the store differs from the server, at
+	// one resource version of the collection: its Key, the Kind of difference, and
+	// the object's StoreVersion and ServerVersion.
+	Inconsistency = consistency.Inconsistency
+	// InconsistencyKind is how store and server differ in one object.
+	InconsistencyKind = consistency.Kind
+	// InconsistentError reports that a check found the store to differ from the
+	// server: the informer's Name, the ResourceVersion, and Found and Differences
+	// as in the report.
+	InconsistentError = consistency.InconsistentError
+	// NotCheckedError is why a check could compare nothing: the informer's Name,
+	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoSample or what
+	// the server answered. It is no sign of a difference.
+	NotCheckedError = consistency.NotCheckedError
 )
-
-func (c ConsistencyCheck) validate() error {
-	var errs []error
-	if c.Every < 0 {
-		errs = append(errs, fmt.Errorf("ConsistencyCheck.Every is %v, must not be negative", c.Every))
-	}
-	if c.Limit < 0 {
-		errs = append(errs, fmt.Errorf("ConsistencyCheck.Limit is %d, must not be negative", c.Limit))
-	}
-	return errors.Join(errs...)
-}
-
-// ConsistencyReport says what a check compared and found.
-type ConsistencyReport struct {
-	// ResourceVersion is that of the store's snapshot.
-	ResourceVersion string
-	// Compared objects of the server's, and Skipped ones: those that changed
-	// meanwhile, that are quarantined, that could not be decoded.
-	Compared, Skipped int
-	// Complete is true if the page was the last of the collection: the next
-	// check begins from its start.
-	Complete bool
-	// Found are the first 16 differences, Differences is how many there are.
-	Found       []Inconsistency
-	Differences int
-	// Relisting is true if everything is listed again because of them.
-	Relisting bool
-	// Bytes read, 0 where the source cannot know, and the time it took.
-	Bytes int64
-	Took  time.Duration
-}
-
-// ConsistencyStatus counts what consistency checks did.
-type ConsistencyStatus struct {
-	// Checks were begun, of which NotChecked could compare nothing, and Sweeps
-	// came to the end of the collection.
-	Checks, NotChecked, Sweeps uint64
-	// Compared and Skipped objects; see ConsistencyReport.
-	Compared, Skipped uint64
-	// Differences found, and Relists because of them.
-	Differences, Relists uint64
-	// Last is when the last check ended, LastNotChecked why the last one that
-	// could compare nothing could not.
-	Last           time.Time
-	LastNotChecked error
-}
-
-// InconsistencyKind says how store and server differ.
-type InconsistencyKind uint8
 
 const (
 	// Missing: the server has the object, the store does not.
-	Missing InconsistencyKind = iota + 1
+	Missing = consistency.Missing
 	// Surplus: the store has the object, the server does not.
-	Surplus
+	Surplus = consistency.Surplus
 	// OtherVersion: both have it, at different resource versions.
-	OtherVersion
+	OtherVersion = consistency.OtherVersion
 	// OtherObject: both have one, with different UIDs.
-	OtherObject
+	OtherObject = consistency.OtherObject
 	// OtherContent: UID and resource version are equal, the content is not.
-	OtherContent
+	OtherContent = consistency.OtherContent
 )
-
-// String returns "missing", "surplus", "other version" ….
-func (k InconsistencyKind) String() string {
-	switch k {
-	case Missing:
-		return "missing"
-	case Surplus:
-		return "surplus"
-	case OtherVersion:
-		return "other version"
-	case OtherObject:
-		return "other object"
-	case OtherContent:
-		return "other content"
-	}
-	return "unknown"
-}
-
-// Inconsistency is one object in which the store differs from the server, at
-// one resource version of the collection.
-type Inconsistency struct {
-	Key  Key
-	Kind InconsistencyKind
-	// StoreVersion and ServerVersion are the object's resource versions, empty
-	// where there is none.
-	StoreVersion, ServerVersion string
-}
-
-func (e Inconsistency) String() string {
-	return fmt.Sprintf("%s: %s (store %q, server %q)", e.Key, e.Kind, e.StoreVersion, e.ServerVersion)
-}
-
-// InconsistentError says that a consistency check found the store to differ
-// from the server.
-type InconsistentError struct {
-	// Name is the informer's.
-	Name string
-	// ResourceVersion is the one at which they differ.
-	ResourceVersion string
-	// Found are the first 16 differences, Differences is how many there are.
-	Found       []Inconsistency
-	Differences int
-}
-
-func (e *InconsistentError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "informer of %s: store and server differ at resourceVersion %q in %d objects", e.Name, e.ResourceVersion, e.Differences)
-	for _, f := range e.Found {
-		b.WriteString("; " + f.String())
-	}
-	if n := e.Differences - len(e.Found); n > 0 {
-		fmt.Fprintf(&b, "; and %d more", n)
-	}
-	return b.String()
-}
-
-// NotCheckedError says why a consistency check could compare nothing. It is no
-// sign of a difference.
-type NotCheckedError struct {
-	// Name is the informer's.
-	Name string
-	// Err is ErrNotWatching, ErrNotExact, source.ErrNoSample, or what the
-	// server answered: 410 where it has compacted the version away.
-	Err error
-}
-
-func (e *NotCheckedError) Error() string {
-	return fmt.Sprintf("informer of %s: consistency was not checked: %v", e.Name, e.Err)
-}
-
-// Unwrap returns the reason.
-func (e *NotCheckedError) Unwrap() error { return e.Err }
 
 var (
-	// ErrNotWatching: the store does not follow the server just now, or is
-	// known to differ from it already.
-	ErrNotWatching = errors.New("the informer is not watching, or degraded")
+	// ErrNotWatching: the store does not follow the server now, or is known to
+	// differ from it already.
+	ErrNotWatching = consistency.ErrNotWatching
 	// ErrNotExact: the server answered with another version than it was asked
 	// for, or with more objects, or without a version.
-	ErrNotExact = errors.New("the server does not answer at exactly one version")
+	ErrNotExact = consistency.ErrNotExact
 )
+
+// CheckConsistency compares the next page of the server's collection with the
+// store: see ConsistencyCheck, whose Every need not be set for it. It blocks
+// for as long as the requests take, each at most a minute, and waits for a
+// check that is under way. The error is a *NotCheckedError if nothing could be
+// compared. The report has what was found, and Options.OnError was called with it.
+// Safe for concurrent use while Run is running; objects are asked for beside its
+// watch.
+func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, error) {
+	return i.checker.Check(ctx)
+}
+
+// checked is an informer as its consistency checks use it.
+type checked[T any] struct{ *Informer[T] }
+
+func (c checked[T]) Status() reflector.Status { return c.reflector.Status() }
+
+func (c checked[T]) View() (v consistency.View[T]) {
+	c.hub.View(func() {
+		v.Snapshot, v.Version = c.store.Snapshot(), c.own.Version()
+		v.Quarantined, v.Unlisted = c.sink.QuarantinedKeys()
+	})
+	return v
+}
+
+func (c checked[T]) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
+	return source.Sample(ctx, c.source, req, yield)
+}
+
+func (c checked[T]) Relist(cause error, keys map[store.Key]struct{}) {
+	c.sink.DecodeAfresh(keys)
+	c.reflector.Relist(cause)
+}
+
+func (c checked[T]) Report(err error) { c.opts.OnError(err) }

@@ -1,6 +1,6 @@
 // Package kinglet keeps live, indexed, typed, local copies of Kubernetes
-// objects and calls you when they change: informers, as client-go's
-// tools/cache has them, built again for Go with types.
+// objects and calls you when they change: the informers of client-go's
+// tools/cache, built again for Go with types.
 //
 // An [Informer] joins four stages, through which objects move from left to
 // right, in batches:
@@ -19,14 +19,13 @@
 //     reachable, the store equals it, whatever failed in between.
 //  2. Per-key order. The states of one key that the store shows are a
 //     subsequence of the server's. Within one watch the order of arrival is the
-//     server's order, whatever the versions say. Versions decide between
-//     answers: a relist that a lagging server answers does not take the store,
-//     or its version, back. This holds within an epoch; a server that was
-//     restored from a backup, or restarted in memory, begins a new one, which is
-//     reported, within 11 minutes even if the server only keeps silent (package
-//     reflector has how, and what cannot be noticed). Resource versions are
-//     compared as KEP-5504 allows; where they are no numbers, the list that
-//     arrives last counts.
+//     server's order, whatever the versions are. Versions decide between answers:
+//     a relist from a lagging server does not take the store, or its version,
+//     back. This holds within an epoch. A server that was restored from a backup,
+//     or restarted in memory, begins a new one, which is reported, within 11
+//     minutes even if the server only keeps silent (package reflector describes
+//     how, and what cannot be noticed). Resource versions are compared as KEP-5504
+//     allows; where they are no numbers, the list that arrives last counts.
 //  3. Reads do not wait for iteration, writes do not wait for readers. A
 //     snapshot is consistent over the objects and every index, immutable, and
 //     safe to keep. When a write returns, the next read sees it.
@@ -34,21 +33,21 @@
 //     Deleted, per key, for every handler, in order. A handler registered late
 //     gets the current state as Added first. A key deleted and created again
 //     is Deleted then Added, also when both happened out of sight (the UID
-//     tells). Deletes that were missed say that the final state is unknown.
-//     The delete of a key that a handler was told about is never lost.
+//     differs). A delete that was missed has FinalStateUnknown set. The delete of
+//     a key that a handler received is never lost.
 //  5. Bounded memory for slow handlers. At most one record a key is pending
-//     for a handler; later changes fold into it. One stalled handler delays
-//     nobody. A handler may ask for every version, with a bound.
+//     for a handler; later changes fold into it. A stalled handler delays no
+//     other. A handler may ask for every version, with a bound.
 //  6. Synced means synced. HasSynced of a [Registration] is true only after
-//     that handler has returned from every object of the initial list. A wait
-//     that fails says which informer and the last error.
+//     that handler has returned from every object of the initial list. The error
+//     of a wait names the informer and its last error.
 //  7. Nothing is dropped in silence, and nothing alive is torn down by a bug.
 //     An object that cannot be decoded, keyed, transformed or indexed is
-//     counted and reported with its identity, and the stream goes on: the last
+//     counted and reported with its identity, and the stream continues. The last
 //     good version stays, listed by [Informer.Quarantined].
 //  8. Returned objects are read-only. They are shared by all readers and
 //     handlers, and share memory with each other. A [MutationDetection] finds
-//     who writes to them.
+//     writes to them.
 //  9. Run owns everything. Constructors start no goroutine; Run returns after
 //     all of them have ended, handlers included, and names a handler that does
 //     not end.
@@ -58,17 +57,20 @@
 //  11. What the server refuses is not what the server deleted. On 401, 403, or
 //     404 of the resource after a sync the objects stay, phase and error are
 //     shown, and the informer retries.
-//  12. Own writes are in every read. What a program has told an informer that it
-//     wrote ([Informer.Wrote], [OwnWrites]) is in every following read, without
+//  12. Own writes are in every read. A write that the program records with an
+//     informer ([Informer.Wrote], [OwnWrites]) is in every following read, without
 //     waiting, until the watch has passed it, or two minutes are over, which is
-//     reported. A late answer brings nothing back. Handlers are told by the watch
-//     alone. A server that numbers anew ends it at once, and so may an object
-//     that left a selector and came back while the watch was behind.
+//     reported. A late answer brings nothing back. Handlers get the change from
+//     the watch alone. A new epoch of the server's versions ends it at once, and so
+//     may an object that left a selector and came back while the watch was behind.
 //
 // # Locks
 //
-// One lock is held while a batch is written to the store and handed to the
-// handlers' queues (deliver's). The store's own write lock is taken inside it,
-// and after that the one of what the program wrote and of versions that are waited
-// for. No user code but key, UID, index and equality functions runs under them.
+// Each step of the sink (a batch, a list, a bookmark) is made under the lock of the
+// handlers' queues (internal/deliver): it changes the store, the quarantine, the
+// source's version and the queues together. Inside it the store's own write lock is
+// taken, then that of the program's own writes, then that of the quarantine. No user
+// code but key, UID, index and equality functions runs under them. The consistency
+// check and the mutation detector have locks of their own, and take none of these
+// under them.
 package kinglet

@@ -8,7 +8,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -16,50 +18,46 @@ import (
 
 // Errors that informers return and report. All of them work with errors.As.
 type (
-	// ItemError says that one object could not be taken in.
+	// ItemError: one object could not be stored.
 	ItemError = source.ItemError
-	// IndexError says that an index function failed for one object.
+	// IndexError: an index function failed for one object.
 	IndexError = store.IndexError
-	// LimitError says that there is more than Options.MaxObjects or
-	// Options.MaxListBytes allow.
+	// LimitError: there is more than Options.MaxObjects or Options.MaxListBytes
+	// allow.
 	LimitError = reflector.LimitError
-	// KeyError says that an object has no usable key.
+	// KeyError: an object has no usable key.
 	KeyError = store.KeyError
 )
 
 var (
 	// ErrAlreadyRun is returned by a second Run.
 	ErrAlreadyRun = errors.New("already run: an informer or set runs once")
-	// ErrStopped is wrapped when something is asked of what has stopped.
-	ErrStopped = errors.New("stopped")
-	// ErrNotCovered says that an object that was written is of another namespace
-	// than the informer's, or that nobody here can say whether the informer's
-	// selectors cover it: see Informer.Wrote.
+	// ErrStopped is wrapped by errors of calls after the end of an informer or set.
+	ErrStopped = deliver.ErrStopped
+	// ErrNotCovered: an object that was written is of another namespace than the
+	// informer's, or it is unknown whether the informer's selectors cover it: see
+	// Informer.Wrote.
 	ErrNotCovered = source.ErrNotCovered
-	// ErrNotRunning says that an informer is told of a write before Run.
-	ErrNotRunning = errors.New("not running: Run has not been called")
-	// ErrNoVersion says that an object has no resource version, so it is not
-	// what a server has answered.
-	ErrNoVersion = errors.New("the object has no resource version: tell what the server answered, not what it was sent")
-	// ErrUnknownKey says that a delete names no UID, and that nothing is known
-	// under its key.
+	// ErrNotRunning: a write is recorded before Run.
+	ErrNotRunning = ownwrites.ErrNotRunning
+	// ErrNoVersion: an object has no resource version, so no server answered with
+	// it.
+	ErrNoVersion = errors.New("the object has no resource version: record what the server answered, not what it was sent")
+	// ErrUnknownKey: a delete names no UID, and nothing is known under its key.
 	ErrUnknownKey = overlay.ErrUnknown
-	// ErrNotConfirmed says that the watch has not shown a write for two minutes.
-	ErrNotConfirmed = errors.New("not seen by watch or list within " + ownFor.String())
-	// ErrTooManyWrites says that there are too many writes that the watch has
-	// not shown.
-	ErrTooManyWrites = fmt.Errorf("more than %d keys with writes that neither watch nor list has shown", maxOwn)
-	// ErrNotComparable says that a resource version cannot be compared with the
-	// informer's: one of them is not a decimal number (KEP-5504), so nobody can
-	// say which is newer.
-	ErrNotComparable = errors.New("resource versions that cannot be compared")
-	// ErrEpoch says that the server was restored from a backup, or restarted in
-	// memory, and numbers its versions anew: what was written or waited for
-	// before may never be seen.
-	ErrEpoch = errors.New("the server has begun to number anew: it was restored or restarted")
+	// ErrNotConfirmed: the watch has not shown a write for two minutes.
+	ErrNotConfirmed = ownwrites.ErrNotConfirmed
+	// ErrTooManyWrites: there are too many writes that the watch has not shown.
+	ErrTooManyWrites = ownwrites.ErrTooManyWrites
+	// ErrNotComparable: a resource version cannot be compared with the informer's,
+	// since one of them is not a decimal number (KEP-5504).
+	ErrNotComparable = ownwrites.ErrNotComparable
+	// ErrEpoch: the server was restored from a backup, or restarted in memory, and
+	// numbers its versions anew. A write or version from before may never be seen.
+	ErrEpoch = ownwrites.ErrEpoch
 )
 
-// NotSyncedError says which informer has not synced and what is known of why.
+// NotSyncedError names an informer that has not synced, and why as far as is known.
 type NotSyncedError struct {
 	// Name is the informer's.
 	Name  string
@@ -113,9 +111,9 @@ func (e *SetNotSyncedError) Unwrap() []error {
 	return errs
 }
 
-// UnconfirmedWriteError says that reads include a write of the program's no
-// more, although neither the watch nor a list has shown it. Reads may be older
-// than the write from now on.
+// UnconfirmedWriteError: reads no longer include a write of the program, although
+// neither the watch nor a list has shown it. Reads may be older than the write from
+// now on.
 type UnconfirmedWriteError struct {
 	// Name is the informer's.
 	Name string
@@ -123,8 +121,8 @@ type UnconfirmedWriteError struct {
 	UID  types.UID
 	// ResourceVersion is that of the write; empty for a delete.
 	ResourceVersion string
-	// Told is when the informer was told of it.
-	Told time.Time
+	// Since is when it was recorded.
+	Since time.Time
 	// Err is why: ErrEpoch, ErrNotConfirmed or ErrTooManyWrites.
 	Err error
 }
@@ -134,13 +132,13 @@ func (e *UnconfirmedWriteError) Error() string {
 	if e.ResourceVersion == "" {
 		what = fmt.Sprintf("delete of %s (UID %s)", e.Key, e.UID)
 	}
-	return fmt.Sprintf("%s: reads include the program's %s no more: %v", e.Name, what, e.Err)
+	return fmt.Sprintf("%s: reads no longer include the program's %s: %v", e.Name, what, e.Err)
 }
 
 // Unwrap returns why the write ended.
 func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
 
-// VersionNotReachedError says which version an informer has not come to.
+// VersionNotReachedError: an informer has not come to a version.
 type VersionNotReachedError struct {
 	// Name is the informer's.
 	Name string

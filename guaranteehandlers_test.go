@@ -47,11 +47,13 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 		defer r.end()
 		rec.take()
 		// Both happen while nobody watches, and the history is gone.
+		r.src.FailWatches(-1, errors.New("connection refused"))
 		r.src.Disconnect(errors.New("connection reset"))
 		r.must(r.src.Delete(key("a")))
 		r.must(r.src.Add(withUID(newPod("a", "n2"), "another")))
 		r.must(r.src.Delete(key("b")))
 		r.src.Expire()
+		r.src.FailWatches(0, nil)
 		testclock.Pass(time.Minute)
 		lines := rec.take()
 		slices.SortStableFunc(lines, func(x, y string) int { return strings.Compare(word(x, 2), word(y, 2)) })

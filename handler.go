@@ -7,8 +7,8 @@ import (
 )
 
 // Handler is called with the changes of an informer, in order, on a goroutine
-// of its own. It may block: meanwhile changes of one key fold into one record
-// and nobody else is delayed. The context ends when the handler is removed or
+// of its own. It may block: meanwhile changes of one key fold into one record,
+// and no other handler is delayed. The context ends when the handler is removed or
 // the informer stops.
 //
 // The slice is the informer's again after the call; the objects in it are
@@ -17,8 +17,8 @@ type Handler[T any] interface {
 	Handle(ctx context.Context, changes []store.Change[T])
 }
 
-// BatchLimiter is a Handler that knows how large a batch it takes. The method
-// counts where HandlerOptions.MaxBatch is 0. A type that embeds such a handler
+// BatchLimiter is a Handler that limits the size of its batches, where
+// HandlerOptions.MaxBatch is 0. A type that embeds such a handler
 // has the method as well; a wrapper that holds one in a field declares its own.
 type BatchLimiter interface {
 	// MaxBatch returns the largest number of changes in one call, at least 1.
@@ -34,12 +34,12 @@ func (f HandlerFunc[T]) Handle(ctx context.Context, changes []store.Change[T]) {
 // HandlerFuncs is a Handler of one function for each kind of change; those
 // that are nil are skipped.
 type HandlerFuncs[T any] struct {
-	// OnAdd is told of a key that this handler has not been told of, or that
-	// was deleted since. initial is true for the state found at the beginning.
+	// OnAdd is called for a key that is new to this handler, or was deleted since.
+	// initial is true for the state that the handler begins with.
 	OnAdd func(ctx context.Context, obj T, initial bool)
-	// OnUpdate is told of a later state. On a resync old and obj are the same.
+	// OnUpdate is called for a later state. On a resync old and obj are the same.
 	OnUpdate func(ctx context.Context, old, obj T)
-	// OnDelete is told that the key is gone.
+	// OnDelete is called when the key is gone.
 	OnDelete func(ctx context.Context, deleted DeletedObject[T])
 }
 
@@ -48,15 +48,14 @@ type DeletedObject[T any] struct {
 	Key Key
 	// Object is the final state, or the last one seen if FinalStateUnknown.
 	Object T
-	// FinalStateUnknown is true when the delete itself was missed and found
-	// out by a later list.
+	// FinalStateUnknown is true if the delete itself was missed, and a later list
+	// lacked the object.
 	FinalStateUnknown bool
 	// ResourceVersion is the collection's version at which the key was gone.
 	ResourceVersion string
 }
 
-// MaxBatch returns 1, so that a panic is known by its key and nothing follows a
-// Remove.
+// MaxBatch returns 1, so that a panic names its key and no change follows a Remove.
 func (h HandlerFuncs[T]) MaxBatch() int { return 1 }
 
 // Handle calls the function that belongs to each change.

@@ -43,7 +43,7 @@ func TestNothingFollowsARemoveInWhateverFormHandlerFuncsCome(t *testing.T) {
 		t.Run(form, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, kinglet.Options[pod]{}, manyPods(5)...)
-				var reg *kinglet.Registration[pod]
+				var reg kinglet.Registration
 				calls := 0
 				reg = r.add(make(kinglet.HandlerFuncs[pod]{OnAdd: func(context.Context, pod, bool) {
 					calls++

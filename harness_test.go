@@ -155,7 +155,7 @@ func (r *recorder) take() []string {
 	return lines
 }
 
-func (r *rig) add(h kinglet.Handler[pod], opts kinglet.HandlerOptions) *kinglet.Registration[pod] {
+func (r *rig) add(h kinglet.Handler[pod], opts kinglet.HandlerOptions) kinglet.Registration {
 	r.t.Helper()
 	reg, err := r.informer.AddHandler(h, opts)
 	if err != nil {

@@ -4,33 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 
+	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Informer keeps a live, indexed copy of one collection and tells its handlers
-// of changes. Make one with New. All methods are safe for concurrent use.
+// Informer keeps a live, indexed copy of one collection and calls handlers with its
+// changes. Make one with New. All methods are safe for concurrent use.
 type Informer[T any] struct {
-	opts       Options[T]
-	source     source.Source[T]
-	store      *store.Store[T]
-	hub        *deliver.Hub[T]
-	reflector  *reflector.Reflector[T]
-	quarantine *quarantine
-	detector   *mutation.Detector[T] // nil if off
-	mirror     *mirror[T]
-	checker    *checker[T]
-	// reads is what Store returns.
-	reads *latest[T]
-	// deferred reports the store's errors.
-	deferred deferredErrors
+	opts      Options[T]
+	source    source.Source[T]
+	store     *store.Store[T]
+	own       *ownwrites.Writes[T]
+	hub       *deliver.Hub[T]
+	sink      *sink.Sink[T]
+	reflector *reflector.Reflector[T]
+	detector  *mutation.Detector[T] // nil if off
+	checker   *consistency.Checker[T]
+	reads     latest[T] // what Store returns
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -41,7 +42,7 @@ type Informer[T any] struct {
 
 var _ Runnable = (*Informer[any])(nil)
 
-// New returns an informer of what src has. It starts nothing: see Run. The
+// New returns an informer of the objects of src. It starts nothing: see Run. The
 // error names everything that is wrong with opts.
 func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if src == nil {
@@ -55,12 +56,10 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{
-		opts:       opts,
-		source:     src,
-		quarantine: &quarantine{},
-		synced:     make(chan struct{}),
-		stopped:    make(chan struct{}),
-		deferred:   deferredErrors{to: opts.OnError},
+		opts:    opts,
+		source:  src,
+		synced:  make(chan struct{}),
+		stopped: make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -75,7 +74,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		RememberKeys: i.opts.RememberKeys,
 		Indexers:     i.opts.Indexers,
 		Equal:        i.sameVersion,
-		OnError:      i.deferred.add,
 	})
 	if err != nil {
 		return err
@@ -94,47 +92,53 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
-	own := &ownWrites[T]{
-		name: i.opts.Name, rules: overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]}, store: i.store, report: i.opts.OnError,
-	}
-	i.reads = &latest[T]{store: i.store, own: own}
-	i.mirror = &mirror[T]{
-		store:      i.store,
-		own:        own,
-		quarantine: i.quarantine,
-		uid:        i.opts.UID,
-		report:     i.opts.OnError,
-		deferred:   &i.deferred,
-		remove:     i.opts.RemoveUndecodable,
-		hub:        i.hub,
-		detector:   i.detector,
-		firstList:  func() { close(i.synced) },
-	}
-	i.checker = newChecker(i)
-	i.reflector, err = reflector.New(src, i.mirror, reflector.Options{
-		Name:             i.opts.Name,
-		PageSize:         i.opts.PageSize,
-		MaxObjects:       i.opts.MaxObjects,
-		MaxListBytes:     i.opts.MaxListBytes,
-		DisableWatchList: i.opts.DisableWatchList,
-		WatchTimeoutMin:  i.opts.MinWatchTimeout,
-		WatchTimeoutMax:  2 * i.opts.MinWatchTimeout,
-		OnError:          i.opts.OnError,
-		OnReadPath:       i.opts.OnReadPath,
+	i.own = ownwrites.New(ownwrites.Options[T]{
+		Store:       i.store,
+		Rules:       overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]},
+		Stopped:     ErrStopped,
+		Unconfirmed: i.unconfirmed,
+		Report:      i.opts.OnError,
 	})
+	i.reads = latest[T]{store: i.store, own: i.own}
+	i.sink = sink.New(sink.Options[T]{
+		Store:             i.store,
+		Hub:               i.hub,
+		Own:               i.own,
+		Detector:          i.detector,
+		UID:               i.opts.UID,
+		RemoveUndecodable: i.opts.RemoveUndecodable,
+		Report:            i.opts.OnError,
+		Synced:            func() { close(i.synced) },
+	})
+	i.checker = consistency.New(checked[T]{i}, consistency.Config[T]{
+		Name:    i.opts.Name,
+		Options: i.opts.ConsistencyCheck,
+		UID:     i.opts.UID,
+		Version: objectVersion[T],
+		Equal:   i.opts.Equal,
+		Synced:  i.synced,
+	})
+	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())
 	return err
 }
 
-// sameVersion says that a relist brought what is held already. UID and
-// resource version alone do not prove it: defaulting and conversion change
-// what is read without a new version.
+// sameVersion reports whether a relist brought an object that is held already. UID
+// and resource version alone do not prove it: defaulting and conversion change an
+// object without a new version.
 func (i *Informer[T]) sameVersion(a, b T) bool {
-	return objectVersion(a) == objectVersion(b) && i.opts.UID(a) == i.opts.UID(b) && i.opts.Equal(a, b)
+	if objectVersion(a) != objectVersion(b) || i.opts.UID(a) != i.opts.UID(b) {
+		return false
+	}
+	if i.opts.Equal == nil {
+		return reflect.DeepEqual(a, b)
+	}
+	return i.opts.Equal(a, b)
 }
 
 // Run keeps the store equal to the source and calls the handlers until ctx
 // ends. It returns nil once everything that it started has ended, handlers
-// included; those that take long are named to OnError. It may be called once.
+// included; OnError is called with the names of those that take long. It may be
+// called once.
 //
 // Failures of the source do not end it: it retries, and shows them in Status.
 func (i *Informer[T]) Run(ctx context.Context) error {
@@ -142,8 +146,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return i.named(ErrAlreadyRun)
 	}
 	defer close(i.stopped)
-	i.mirror.own.begin()
-	defer i.mirror.own.end()
+	i.own.Begin()
+	defer i.own.End()
 	// The reflector runs here, the handlers each on a goroutine of their own:
 	// an idle informer with one handler costs two.
 	ctx, stop := context.WithCancel(ctx)
@@ -155,64 +159,70 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.detector != nil {
 		beside.Go(func() { i.detector.Run(ctx) })
 	}
-	i.checker.start(ctx, &beside)
+	i.checker.Start(ctx, &beside)
 	err := i.reflector.Run(ctx)
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()
-	// Nobody writes to the store any more, and no handler to its objects.
+	// Neither the reflector nor a handler writes any more.
 	i.detector.Check()
 	return err
 }
 
-// shareWith has the informer's objects share with those of others, unless it
-// has been run already.
+// shareWith has the informer's objects share memory with those of other informers,
+// unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
 	if s, ok := i.source.(source.Sharer); ok && !i.started.Load() {
 		s.ShareWith(with)
 	}
 }
 
-// named says which informer err is about.
+// named adds the informer's name to err.
 func (i *Informer[T]) named(err error) error {
 	return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 }
 
 // Store reads the latest state, at any time, also before Run and after it: the
-// store, and what the program wrote that the store does not show yet (Wrote).
-func (i *Informer[T]) Store() store.Reader[T] { return i.reads }
+// store, merged with the program's own writes that it does not show yet (Wrote).
+func (i *Informer[T]) Store() store.Reader[T] { return &i.reads }
 
-// WritableStore is the store itself, for programs that put objects into it by
-// their own hand, at any time: before Run, as unit tests do, or ahead of the
-// watch. Handlers are told of no such write. A handler that begins later has
-// it in its initial state, and the next change of the key has it as Old. A
-// handler that knows an object that is removed in this way gets its delete by the
-// source, or of its next state as an Updated. What the source says always wins:
-// the first list, and each later one, removes what it does not name. Indexes belong to the informer: see AddIndex.
-// Its reads are of the store alone: they do not include what Wrote was told.
+// WritableStore returns the store itself, for programs that write to it by hand, at
+// any time: before Run, as unit tests do, or ahead of the watch. Handlers do not get
+// such a write. A handler that is added later has it in its initial state, and the
+// next change of the key has it as Old. A handler that has received an object that is
+// removed by hand gets the source's delete, or its next state as an Updated. The
+// source always wins: the first list, and each later one, removes what it does not
+// name. Indexes
+// belong to the informer: see AddIndex. Its writes return their errors, and
+// OnError is not called with them. Its reads are of the store alone: they do not
+// include the program's own writes (Wrote).
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes,
-// resource version and what the program wrote agree, and stay. Taking it costs
-// the same for any size.
+// resource version and own writes agree, and stay. Its cost does not depend on the
+// number of objects.
 func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
 
 // AddIndex adds an index, also while there are objects: it covers all of them
-// when AddIndex returns.
+// when AddIndex returns, except those for which fn fails. OnError is called with
+// an *IndexError for each of these.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
-	if err := i.store.AddIndex(name, fn); err != nil {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+	for _, err := range store.Errors(i.store.AddIndex(name, fn)) {
+		if _, added := err.(*store.IndexError); !added {
+			return i.named(err)
+		}
+		i.opts.OnError(err)
 	}
-	i.mirror.own.generation.Add(1)
+	i.own.IndexesChanged()
 	return nil
 }
 
 // RemoveIndex removes an index. Snapshots taken before keep it.
 func (i *Informer[T]) RemoveIndex(name string) error {
 	if err := i.store.RemoveIndex(name); err != nil {
-		return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
+		return i.named(err)
 	}
-	i.mirror.own.generation.Add(1)
+	i.own.IndexesChanged()
 	return nil
 }
 
@@ -237,7 +247,7 @@ func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 }
 
 func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) error {
-	// What has happened counts, also when ctx ended at the same time.
+	// If both have happened, done counts.
 	select {
 	case <-done:
 		return nil
@@ -260,38 +270,20 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 	return &NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
 }
 
-// Quarantined lists the objects whose latest version could not be taken in, in
-// key order: at most 10,000; Status counts all.
-func (i *Informer[T]) Quarantined() []Quarantined { return i.quarantine.list() }
+// Quarantined lists the keys whose latest version could not be stored, in key
+// order: at most 10,000; Status counts all.
+func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantined() }
 
-// Status says how the informer is. It costs about a microsecond.
+// Status returns what is known of the informer. It costs about a microsecond.
 func (i *Informer[T]) Status() Status {
-	r := i.reflector.Status()
-	keys, failures := i.quarantine.count()
-	return Status{
-		Name:             i.opts.Name,
-		Phase:            r.Phase,
-		Since:            r.Since,
-		Synced:           i.HasSynced(),
-		LastError:        r.LastError,
-		LastErrorTime:    r.LastErrorTime,
-		ResourceVersion:  i.mirror.version(),
-		Objects:          i.store.Len(),
-		Received:         r.Received,
-		Remaining:        r.Remaining,
-		Bytes:            r.Bytes,
-		Events:           r.Events,
-		Lists:            r.Lists,
-		Watches:          r.Watches,
-		Probes:           r.Probes,
-		SilentWatches:    r.SilentWatches,
-		LastContact:      r.LastContact,
-		BookmarkInterval: r.BookmarkInterval,
-		Quarantined:      keys,
-		Failures:         failures,
-		Degraded:         r.Degraded,
-		OwnWrites:        i.mirror.own.status(),
-		Consistency:      i.checker.state(),
-		ReadPath:         r.ReadPath,
+	s := Status{
+		Name:        i.opts.Name,
+		Status:      i.reflector.Status(),
+		Objects:     i.store.Len(),
+		OwnWrites:   i.own.Status(),
+		Consistency: i.checker.Status(),
 	}
+	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
+	s.Quarantined, s.Failures = i.sink.Refused()
+	return s
 }

@@ -40,8 +40,8 @@ func TestRunRunsOnce(t *testing.T) {
 			t.Errorf("second Run: %v", err)
 		}
 		r.end()
-		if _, err := r.informer.AddHandler(kinglet.HandlerFuncs[pod]{}, kinglet.HandlerOptions{}); err == nil {
-			t.Error("a handler was added after the end")
+		if _, err := r.informer.AddHandler(kinglet.HandlerFuncs[pod]{}, kinglet.HandlerOptions{}); !errors.Is(err, kinglet.ErrStopped) {
+			t.Errorf("a handler added after the end: %v", err)
 		}
 	})
 }
@@ -197,4 +197,18 @@ func TestIndexesComeAndGoWhileThereAreObjects(t *testing.T) {
 			t.Errorf("removed twice: %v", err)
 		}
 	})
+}
+
+func TestNewNamesEverythingThatIsWrongWithItsOptions(t *testing.T) {
+	_, err := kinglet.New[pod](source.NewStatic[pod](), kinglet.Options[pod]{
+		PageSize: -1, MaxObjects: -1, MaxListBytes: -1, MinWatchTimeout: -1, StopGrace: -1,
+		MutationDetection: kinglet.MutationDetection{Sample: -1}, ConsistencyCheck: kinglet.ConsistencyCheck{Limit: -1},
+	})
+	for _, part := range []string{
+		"PageSize", "MaxObjects", "MaxListBytes", "MinWatchTimeout", "StopGrace", "MutationDetection.Sample", "ConsistencyCheck.Limit",
+	} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("%v does not name %s", err, part)
+		}
+	}
 }

@@ -4,15 +4,15 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// What users of an informer need of package store, under one name.
+// The types of package store that users of an informer need.
 type (
 	// Key names one object.
 	Key = store.Key
 	// Change is one step in the history of a key.
 	Change[T any] = store.Change[T]
-	// ChangeType says what happened: Added, Updated or Deleted.
+	// ChangeType is Added, Updated or Deleted.
 	ChangeType = store.ChangeType
-	// Reason says how a change came to be known.
+	// Reason is how a change became known: Live, Initial, Relist or Resync.
 	Reason = store.Reason
 	// Reader is everything that can be read from an informer.
 	Reader[T any] = store.Reader[T]

@@ -9,15 +9,15 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// MutationDetection says whether an informer looks for writes into its
-// objects, which are read-only and share memory: a write through one reaches
-// its siblings. Each write that is found is reported to Options.OnError as a
-// *MutationError, once a place. The zero value looks for nothing, and costs
-// nothing. All and Sample exclude each other.
+// MutationDetection has an informer look for writes into its objects, which are
+// read-only and share memory: a write through one reaches its siblings. Each write
+// that is found is reported to Options.OnError as a *MutationError, once for each
+// field. The zero value looks for nothing, and costs nothing. All and Sample exclude
+// each other.
 //
-// To compare an object that somebody writes to is a data race, as is any other
-// read of it: a program that writes into its objects may be ended by the Go
-// runtime or the race detector before it is told.
+// Comparing an object while the program writes to it is a data race, as is any other
+// read of it: the Go runtime or the race detector may end the program before the
+// report.
 type MutationDetection struct {
 	// All watches every object, from before it is stored until it has been out
 	// of the store for one Interval. It is for tests: it costs a second copy of
@@ -26,19 +26,18 @@ type MutationDetection struct {
 	// handler that has ended by then is found as well.
 	All bool
 	// Sample watches a random choice of at most so many objects: 100 is a good
-	// number. It is for production: all of it takes at most a thousandth of
-	// one CPU's time (see internal/mutation for the little that it may go
-	// beyond), and one copy of as many objects. What it misses in one Interval
-	// it may find in another.
+	// number. It is for production: it takes at most a thousandth of one CPU's
+	// time (see internal/mutation for the little that it may go beyond), and one
+	// copy of as many objects. A write that it misses in one Interval it may find
+	// in another.
 	Sample int
 	// Interval is the time between two comparisons: 1 s with All, 30 s with
 	// Sample if 0.
 	Interval time.Duration
 }
 
-// MutationError says which object was written to after it was stored, where in
-// it, what stood there before and what now, and the keys of all objects that
-// share the memory.
+// MutationError names an object that was written to after it was stored, the field,
+// its value before and now, and the keys of all objects that share the memory.
 type MutationError = mutation.Error
 
 func (m MutationDetection) validate() error {
@@ -55,7 +54,7 @@ func (m MutationDetection) validate() error {
 	return errors.Join(errs...)
 }
 
-// newDetector returns nil if nothing is to be looked for.
+// newDetector returns nil if MutationDetection is off.
 func (i *Informer[T]) newDetector() (*mutation.Detector[T], error) {
 	m := i.opts.MutationDetection
 	if !m.All && m.Sample == 0 {

@@ -10,11 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Options say how an Informer works. The zero value works for every T that is
+// Options of an Informer. The zero value works for every T that is
 // a Kubernetes object (implements metav1.Object).
 type Options[T any] struct {
 	// Name is used in errors and status; the source's description if empty.
@@ -24,40 +25,41 @@ type Options[T any] struct {
 	KeyFunc store.KeyFunc[T]
 	// RememberKeys has the store keep each key beside its object, for 48 bytes
 	// an object, and not read it from the object again: for a KeyFunc that is
-	// slow, or objects that somebody might rename.
+	// slow, or objects that may be renamed against the rules.
 	RememberKeys bool
-	// UID reads what tells an object from a later one under the same key:
+	// UID distinguishes an object from a later one under the same key:
 	// metadata.uid if nil, for objects that have it.
 	UID func(T) types.UID
-	// Equal says that two reads of one version are the same, so that a relist
-	// in which nothing changed changes nothing: reflect.DeepEqual if nil. It
-	// is asked only where UID and resource version are equal: of a relist, of
-	// objects without a version that a watch has as added again, and by a
-	// ConsistencyCheck, from its goroutine.
+	// Equal reports whether two reads of one version are the same, so that a relist
+	// in which nothing changed changes nothing: reflect.DeepEqual if nil, except
+	// that a ConsistencyCheck then compares by equality.Semantic. It is called only
+	// if UID and resource version are equal: in a relist, for objects without a
+	// version that a watch sends as added again, and by a ConsistencyCheck, from
+	// its goroutine.
 	Equal func(a, b T) bool
 	// Covers reports whether an object that the program wrote is of the
-	// collection, for Informer.Wrote, where the source cannot say so: it has a
+	// collection, for Informer.Wrote, where the source cannot decide it: it has a
 	// field selector, or is made of closures. If nil, only objects whose key is
-	// known are taken in there.
+	// known are recorded there.
 	Covers func(T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
-	// OnError is told of everything that goes wrong and is not returned by a
-	// call: an *ItemError, an *IndexError, a failed request. It is called from
-	// the informer's goroutines, under no lock, and should not block. If nil,
-	// errors go to slog.Default() as warnings.
+	// OnError is called with everything that goes wrong and no call returns: an
+	// *ItemError, an *IndexError, the *reflector.Error of a failed request. It is
+	// called from the informer's goroutines, under no lock, and should not block.
+	// If nil, errors go to slog.Default() as warnings.
 	OnError func(error)
-	// OnReadPath is told when objects are read another way than before, from the
-	// informer's goroutine, under no lock: see Status.ReadPath. Before the first
-	// answer the way is source.PathUnknown. If nil, a line goes to
-	// slog.Default() whenever the way changes, and once the first answer shows
-	// that the wire is not read although the source was made to.
+	// OnReadPath is called when objects are read on another path than before, from
+	// the informer's goroutine, under no lock: see Status.ReadPath. Before the first
+	// answer the path is source.PathUnknown. If nil, a line goes to slog.Default()
+	// whenever the path changes, and once the first answer shows that the wire is
+	// not read although the source was made to.
 	OnReadPath func(before, now ReadPath)
 	// RemoveUndecodable removes an object when a later version of it cannot be
-	// taken in, in place of keeping the last good one.
+	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
-	// DisableWatchList lists in pages from the beginning, in place of asking
-	// for a watch-list (KEP-3157) first.
+	// DisableWatchList lists in pages from the start. Otherwise a watch-list
+	// (KEP-3157) is tried first.
 	DisableWatchList bool
 	// PageSize is the limit of a list. 0 means 500, and no limit for a relist at
 	// a known version: with one, most servers bypass their cache. A server that
@@ -79,8 +81,8 @@ type Options[T any] struct {
 	// many clients do not end together. 5 minutes if 0.
 	MinWatchTimeout time.Duration
 	// RecoverPanics reports a handler's panic to OnError, as a
-	// *HandlerPanicError, and goes on with the next change. Otherwise a panic
-	// ends the process, as Go has it, naming the handler and the key.
+	// *HandlerPanicError, and continues with the next change. Otherwise a panic
+	// ends the process, naming the handler and the key.
 	RecoverPanics bool
 	// MutationDetection looks for writes into the informer's objects; off if
 	// zero.
@@ -88,16 +90,13 @@ type Options[T any] struct {
 	// ConsistencyCheck compares samples of the store with the server; off if
 	// zero.
 	ConsistencyCheck ConsistencyCheck
-	// StopGrace is how long Run waits in silence for handlers to return before
-	// it reports, to OnError, the names of those that have not; 10 s if 0. Run
-	// goes on waiting for them.
+	// StopGrace is how long Run waits for handlers to return before it reports
+	// those that have not, each as a *StuckHandlerError; 10 s if 0. Run keeps
+	// waiting for them.
 	StopGrace time.Duration
-
-	// sameContent is Equal, or what a ConsistencyCheck has in its place.
-	sameContent func(a, b T) bool
 }
 
-// withDefaults returns o with every default filled in, or all that is wrong
+// withDefaults returns o with every default filled in, and everything that is wrong
 // with it.
 func (o Options[T]) withDefaults() (Options[T], error) {
 	var errs []error
@@ -116,11 +115,6 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 			o.UID = func(T) types.UID { return "" }
 		}
 	}
-	o.sameContent = o.Equal
-	if o.Equal == nil {
-		o.sameContent = sameContent[T]
-		o.Equal = func(a, b T) bool { return reflect.DeepEqual(a, b) }
-	}
 	if o.OnError == nil {
 		name := o.Name
 		o.OnError = func(err error) { slog.Default().Warn("informer", "informer", name, "err", err) }
@@ -129,30 +123,34 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 		name := o.Name
 		o.OnReadPath = func(before, now ReadPath) { logReadPath(name, before, now) }
 	}
-	if o.PageSize < 0 {
-		errs = append(errs, fmt.Errorf("PageSize is %d, must not be negative", o.PageSize))
-	}
-	if o.MaxObjects < 0 {
-		errs = append(errs, fmt.Errorf("MaxObjects is %d, must not be negative", o.MaxObjects))
-	}
-	if o.MaxListBytes < 0 {
-		errs = append(errs, fmt.Errorf("MaxListBytes is %d, must not be negative", o.MaxListBytes))
-	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
 	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
 	}
-	if o.StopGrace == 0 {
-		o.StopGrace = 10 * time.Second
-	}
-	errs = append(errs, o.MutationDetection.validate(), o.ConsistencyCheck.validate())
+	errs = append(errs, o.reflector().Validate(), o.MutationDetection.validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
 }
 
-// logReadPath logs that objects are read another way than before, unless that is
-// how they are read from the beginning and were to be.
+// reflector returns the options of the reflector, which has the defaults.
+func (o *Options[T]) reflector() reflector.Options {
+	timeout := max(o.MinWatchTimeout, 0)
+	return reflector.Options{
+		Name:             o.Name,
+		PageSize:         o.PageSize,
+		MaxObjects:       o.MaxObjects,
+		MaxListBytes:     o.MaxListBytes,
+		DisableWatchList: o.DisableWatchList,
+		WatchTimeoutMin:  timeout,
+		WatchTimeoutMax:  2 * timeout,
+		OnError:          o.OnError,
+		OnReadPath:       o.OnReadPath,
+	}
+}
+
+// logReadPath logs that objects are read on another path than before, except that
+// of the first answer if it is the one that the source was made for.
 func logReadPath(name string, before, now ReadPath) {
 	if before.Path == source.PathUnknown && !now.Lost() {
 		return

@@ -15,9 +15,9 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// OwnWrites tells informers of everything that is written through a client, so
-// that nobody has to think of Informer.Wrote: typed, dynamic and metadata clients
-// of client-go, and controller-runtime's.
+// OwnWrites records everything that is written through a client with informers, so
+// that programs need no calls of Informer.Wrote. It works for typed, dynamic and
+// metadata clients of client-go, and for controller-runtime's.
 //
 //	own := &kinglet.OwnWrites{}
 //	cfg.Wrap(own.Wrap) // before clients are made
@@ -26,15 +26,13 @@ import (
 //	err = own.Add(corev1.SchemeGroupVersion.WithResource("pods"), pods)
 //
 // When a call of the client returns, the reads of every informer that was added
-// for the resource include what was written. The answer is read by the informer's
-// own decoder, beside the client's; what the informer does not cover, or does not
-// want to know, changes nothing.
+// for the resource include the write. The informer's own decoder reads the answer,
+// beside the client's. An object that the informer does not cover changes nothing.
 //
 // Left out are dry runs, answers that are errors, deletes of whole collections,
 // and subresources that answer with another type, such as scale, eviction and
 // binding. So are answers in another API version than the informer's, and answers
-// with no more than metadata (metadata.Interface) for informers of whole objects:
-// there is nothing in them to show.
+// with no more than metadata (metadata.Interface) for informers of whole objects.
 //
 // It costs the answer's memory once more, and some ten to hundred microseconds of
 // decoding for each write and informer. Requests other than writes of a resource
@@ -49,18 +47,18 @@ type OwnWrites struct {
 // OwnWriter is an Informer of any type.
 type OwnWriter interface {
 	Runnable
-	// wroteAnswer tells of the body of an answer.
+	// WroteDelete is Informer.WroteDelete.
+	WroteDelete(key Key, uid types.UID) error
+	// wroteAnswer records the object in the body of an answer.
 	wroteAnswer(gv schema.GroupVersion, body []byte) error
-	// deleted tells of an object that is gone.
-	deleted(key Key, uid types.UID) error
-	// reports tells OnError.
-	reports(err error)
+	// report calls OnError.
+	report(err error)
 }
 
 var _ OwnWriter = (*Informer[any])(nil)
 
-// Add has informers told of what is written to a resource from now on. It is the
-// resource, in the version, that they list.
+// Add records writes to a resource with informers from now on. It is the resource, in
+// the version, that they list.
 func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWriter) error {
 	if resource.Version == "" || resource.Resource == "" {
 		return fmt.Errorf("own writes: %q is no resource with a version", resource)
@@ -77,7 +75,7 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	return nil
 }
 
-// Remove has an informer told no more, of no resource.
+// Remove records no more writes with an informer, of any resource.
 func (o *OwnWrites) Remove(informer OwnWriter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -96,8 +94,8 @@ func (o *OwnWrites) of(resource schema.GroupVersionResource) []OwnWriter {
 	return o.informers[resource]
 }
 
-// Wrap returns a transport that makes requests by another one, and tells of those
-// that are writes. It is meant for rest.Config.Wrap.
+// Wrap returns a transport that sends requests by another one, and records those that
+// are writes. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
 	return &ownTransport{own: o, next: rt}
 }
@@ -107,7 +105,7 @@ type ownTransport struct {
 	next http.RoundTripper
 }
 
-// WrappedRoundTripper lets client-go see through it.
+// WrappedRoundTripper returns the transport below, for client-go.
 func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -131,7 +129,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{bytes.NewReader(body), rest}
 	if err != nil {
-		// The client gets what came, and the same error.
+		// The client reads what came, and then gets the same error.
 		resp.Body = struct {
 			io.Reader
 			io.Closer
@@ -139,7 +137,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	for _, i := range informers {
-		w.tell(i, body)
+		w.record(i, body)
 	}
 	return resp, nil
 }
@@ -156,11 +154,11 @@ type clientWrite struct {
 	delete   bool
 }
 
-// answersItself are the subresources whose answer is the object itself.
-var answersItself = []string{"", "status", "ephemeralcontainers", "resize", "approval", "finalize"}
+// answeredWithObject are the subresources whose answer is the object itself.
+var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize", "approval", "finalize"}
 
-// writeOf returns what a request writes; ok is false if it writes nothing that
-// an informer could be told of.
+// writeOf returns what a request writes; ok is false if it writes nothing that an
+// informer could record.
 func writeOf(req *http.Request) (w clientWrite, ok bool) {
 	switch req.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
@@ -173,7 +171,7 @@ func writeOf(req *http.Request) (w clientWrite, ok bool) {
 		return w, false
 	}
 	resource, key, sub, ok := source.ObjectOf(req.URL.Path)
-	if !ok || !slices.Contains(answersItself, sub) {
+	if !ok || !slices.Contains(answeredWithObject, sub) {
 		return w, false
 	}
 	w.resource, w.key = resource, key
@@ -183,15 +181,15 @@ func writeOf(req *http.Request) (w clientWrite, ok bool) {
 	return w, true
 }
 
-// dryDelete reports whether a delete may be a dry run, which its body says. The
-// only value that dryRun takes is "All", in JSON as in protobuf, and nothing else
-// that a body has says that.
+// dryDelete reports whether a delete may be a dry run, according to its body. The
+// only value of dryRun is "All", in JSON as in protobuf, and nothing else in a body
+// contains that.
 func dryDelete(req *http.Request) bool {
 	if req.Body == nil || req.Body == http.NoBody {
 		return false
 	}
 	if req.GetBody == nil {
-		return true // nobody can say
+		return true // unknown
 	}
 	body, err := req.GetBody()
 	if err != nil {
@@ -202,8 +200,8 @@ func dryDelete(req *http.Request) bool {
 	return err != nil || bytes.Contains(b, []byte("All"))
 }
 
-// tell tells one informer of the answer.
-func (w *clientWrite) tell(i OwnWriter, body []byte) {
+// record records the answer with one informer.
+func (w *clientWrite) record(i OwnWriter, body []byte) {
 	gv := w.resource.GroupVersion()
 	var err error
 	if w.delete {
@@ -212,7 +210,7 @@ func (w *clientWrite) tell(i OwnWriter, body []byte) {
 		case !gone && !status:
 			err = i.wroteAnswer(gv, body)
 		case gone && uid != "":
-			err = i.deleted(w.key, uid)
+			err = i.WroteDelete(w.key, uid)
 		}
 	} else {
 		err = i.wroteAnswer(gv, body)
@@ -223,7 +221,7 @@ func (w *clientWrite) tell(i OwnWriter, body []byte) {
 	case errors.Is(err, ErrNotCovered), errors.Is(err, ErrNotRunning), errors.Is(err, ErrStopped), errors.Is(err, source.ErrNoAnswers):
 		// It does not concern the informer.
 	default:
-		i.reports(err)
+		i.report(err)
 	}
 }
 
@@ -232,8 +230,5 @@ func (i *Informer[T]) wroteAnswer(gv schema.GroupVersion, body []byte) error {
 	return i.wrote(source.Answer{Body: body, GroupVersion: gv}, Key{})
 }
 
-// deleted implements OwnWriter.
-func (i *Informer[T]) deleted(key Key, uid types.UID) error { return i.WroteDelete(key, uid) }
-
-// reports implements OwnWriter.
-func (i *Informer[T]) reports(err error) { i.opts.OnError(err) }
+// report implements OwnWriter.
+func (i *Informer[T]) report(err error) { i.opts.OnError(err) }

@@ -17,9 +17,9 @@ type Runnable interface {
 	Status() Status
 }
 
-// Set starts, stops and waits for many informers. Each lives by itself: while
-// one is forbidden, the others work. What their objects have in common is kept
-// once for all of them, unless a source was made with a Sharing of its own.
+// Set starts, stops and waits for many informers. They are independent: while one is
+// forbidden, the others work. Their objects share equal parts, unless a source was
+// made with a Sharing of its own.
 // All methods are safe for concurrent use.
 type Set struct {
 	sharing *source.Sharing
@@ -33,8 +33,8 @@ type Set struct {
 	running sync.WaitGroup
 }
 
-// NewSet returns a Set of the given informers. It starts nothing, and keeps no
-// hold of a slice that it is given.
+// NewSet returns a Set of the given informers. It starts nothing, and does not keep
+// the slice.
 func NewSet(informers ...Runnable) *Set {
 	return &Set{sharing: source.NewSharing(0), members: slices.Clone(informers)}
 }
@@ -70,8 +70,8 @@ func (s *Set) Run(ctx context.Context) error {
 	s.mu.Unlock()
 
 	<-ctx.Done()
-	// Add refuses from here on, since it looks at ctx under mu: nothing joins
-	// the group any more once mu has been held after ctx ended.
+	// Add fails from here on, since it checks ctx under mu. So no informer joins
+	// the group once mu has been held after the end of ctx.
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()

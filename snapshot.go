@@ -4,18 +4,18 @@ import (
 	"iter"
 
 	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // Snapshot is one immutable version of an informer's objects: one version of the
-// store, and what the program had told the informer that it wrote
-// ([Informer.Wrote]) and the store did not show yet. Objects, indexes, counts and
-// order agree, and stay. It is a Reader, and safe for concurrent use.
+// store, merged with the program's own writes ([Informer.Wrote]) that the store did
+// not show yet. Objects, indexes, counts and order agree, and stay. It is a Reader,
+// and safe for concurrent use.
 //
-// While there is nothing of the program's own that the store does not show, a
-// read costs what it costs of the store. Otherwise the first read of something
-// else than single keys looks at each such entry once, and every read costs some
-// nanoseconds an entry more.
+// Without such writes a read costs what it costs of the store. With some, the first
+// read of anything but single keys looks at each of them once, and every read costs
+// some nanoseconds an entry more.
 //
 // The zero Snapshot is not usable: see [Informer.Snapshot].
 type Snapshot[T any] struct {
@@ -137,50 +137,33 @@ func (s Snapshot[T]) IndexValues(index string) (iter.Seq[string], error) {
 // Indexes returns the names of the indexes, sorted.
 func (s Snapshot[T]) Indexes() []string { return s.base.Indexes() }
 
-// ResourceVersion returns the version of the given scope (its ID) that the
-// store's part of the snapshot equals; empty before the first list. Of what the
-// program wrote itself, the snapshot has what is newer in place of that.
+// ResourceVersion returns the version of the given scope (its ID) that the store's
+// part of the snapshot equals; empty before the first list. The program's own writes
+// in the snapshot are newer.
 func (s Snapshot[T]) ResourceVersion(scope string) string { return s.base.ResourceVersion(scope) }
 
-// Check returns what the store finds wrong with itself, for tests: see
-// store.Snapshot.Check.
+// Check checks the invariants of the store, for tests: see store.Snapshot.Check.
 func (s Snapshot[T]) Check() error { return s.base.Check() }
 
-// latest reads an informer's latest state: each call sees that of its time.
+// latest reads an informer's latest state: each call that of its time.
 type latest[T any] struct {
 	store *store.Store[T]
-	own   *ownWrites[T]
+	own   *ownwrites.Writes[T]
 }
 
 var _ Reader[any] = (*latest[any])(nil)
 
-// snapshot returns the latest state. What the program wrote is read first: an
-// entry goes only once the store shows what it stands for.
 func (l *latest[T]) snapshot() Snapshot[T] {
-	over := l.own.over.Load()
-	if over == nil {
-		return Snapshot[T]{base: l.store.Snapshot()}
-	}
-	generation := l.own.generation.Load()
-	base := l.store.Snapshot()
-	return Snapshot[T]{base: base, own: overlay.NewView(base, over, &l.own.rules, scopeID, generation)}
+	base, merged := l.own.Snapshot()
+	return Snapshot[T]{base: base, own: merged}
 }
 
 // Get implements Reader.
-func (l *latest[T]) Get(key Key) (T, bool) {
-	over := l.own.over.Load()
-	if over == nil || !over.Has(key) {
-		return l.store.Get(key)
-	}
-	// What is held is read after the version, and so is as new or newer.
-	at := l.store.ResourceVersion(scopeID)
-	held, ok := l.store.Get(key)
-	return over.Resolve(&l.own.rules, key, at, held, ok)
-}
+func (l *latest[T]) Get(key Key) (T, bool) { return l.own.Get(key) }
 
 // Len implements Reader.
 func (l *latest[T]) Len() int {
-	if l.own.over.Load() == nil {
+	if !l.own.Any() {
 		return l.store.Len()
 	}
 	return l.snapshot().Len()
@@ -237,7 +220,7 @@ func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 
 // IndexCount implements Reader.
 func (l *latest[T]) IndexCount(index, value string) (int, error) {
-	if l.own.over.Load() == nil {
+	if !l.own.Any() {
 		return l.store.IndexCount(index, value)
 	}
 	return l.snapshot().IndexCount(index, value)

@@ -1,8 +1,8 @@
 package kinglet
 
 import (
-	"time"
-
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -23,56 +23,39 @@ const (
 // Status is what is known of an informer at one moment.
 type Status struct {
 	Name string
-	// Phase and since when; Stopped once Run has returned.
-	Phase Phase
-	Since time.Time
-	// Synced is true from the first list on, and stays true.
-	Synced bool
-	// LastError is what failed last, nil once the informer is healthy again.
-	LastError     error
-	LastErrorTime time.Time
-	// ResourceVersion is the source's that the store has come to. What a program
-	// writes into the store does not move it.
-	ResourceVersion string
+	// Status is that of the reflector: Phase and Since, LastError, counts of
+	// lists, watches and events, LastContact, Degraded, ReadPath and more. In an
+	// informer's, Synced is true once the store holds the first list, and
+	// ResourceVersion is the source's that the store has come to, which writes to
+	// WritableStore do not move.
+	reflector.Status
 	// Objects is the size of the store.
 	Objects int
-	// Received counts the objects of the list under way, and Remaining is how
-	// many the server said are still to come, 0 where it did not say.
-	Received, Remaining int64
-	// Bytes read since the start, 0 where the source cannot know.
-	Bytes uint64
-	// Events, Lists and Watches count what was received and asked for.
-	Events, Lists, Watches uint64
-	// Probes are requests for one object, sent for the server's version where it
-	// has shown no sign of it for two minutes, before a watch is resumed.
-	Probes uint64
-	// SilentWatches were given up because the server, which sends bookmarks
-	// otherwise, said nothing on them for three bookmark intervals; another
-	// watch from the same version followed each at once.
-	SilentWatches uint64
-	// LastContact is when the server was last heard of: a page, an event or a
-	// bookmark came. Zero before the first. BookmarkInterval is the pace of the
-	// server's bookmarks, and 0 where it sends none: silence means nothing there.
-	LastContact      time.Time
-	BookmarkInterval time.Duration
-	// Quarantined counts keys whose latest version could not be taken in,
-	// Failures the versions that could not, ever; see Informer.Quarantined.
+	// Quarantined counts keys whose latest version is not in the store, Failures
+	// the versions that could not be stored, ever: see Informer.Quarantined.
 	Quarantined int
 	Failures    uint64
-	// Degraded is true after an object came whose identity could not be read, a
-	// consistency check found a difference, or a server was found to number
-	// anew, until a relist heals it.
-	Degraded bool
-	// OwnWrites says what has become of what Informer.Wrote and WroteDelete were
-	// told.
+	// OwnWrites counts what became of the writes that were recorded with
+	// Informer.Wrote and WroteDelete.
 	OwnWrites OwnWritesStatus
-	// Consistency says what has come of consistency checks.
+	// Consistency counts what consistency checks did.
 	Consistency ConsistencyStatus
-	// ReadPath says how objects are read: from the wire, in protobuf or JSON,
-	// or by a client's decoder, which costs many times as much. If not from the
-	// wire, or not by kinglet's decoder, it says why and since when.
-	ReadPath ReadPath
 }
 
-// ReadPath is how objects are read, why, and since when.
-type ReadPath = source.ReadPath
+type (
+	// OwnWritesStatus counts the program's own writes. Entries is how many keys
+	// have writes that reads include and the store does not show yet, and Oldest
+	// when the oldest of them was recorded. Confirmed writes were in reads until
+	// the watch came to them; Late ones were recorded after the watch, or a later
+	// write, had passed them. Expired writes were not confirmed within two
+	// minutes, or one too many; Dropped ones ended with a new epoch of the server's
+	// versions. Expired and Dropped ones were each reported as an
+	// *UnconfirmedWriteError.
+	OwnWritesStatus = ownwrites.Status
+	// Quarantined is a Key whose latest version could not be stored: Err is the
+	// *ItemError, which has the stage and the reason, and Since when that version
+	// arrived. Stale is true if the store holds an earlier, good version.
+	Quarantined = sink.Quarantined
+	// ReadPath is how objects are read, why, and since when.
+	ReadPath = source.ReadPath
+)

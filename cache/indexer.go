@@ -21,8 +21,8 @@ var (
 // newIndexerOver returns an Indexer over a store that exists: with remembered
 // keys, the indexes storeIndexers(indexers), and no key function or
 // storeKeyFunc(keyFunc).
-func newIndexerOver(s *store.Store[any], keyFunc KeyFunc, indexers Indexers) *indexer {
-	return &indexer{table: tableOver(s, indexers, nil), keys: keyingBy(keyFunc)}
+func newIndexerOver(s *store.Store[any], keyFunc KeyFunc, indexers Indexers, report func(error)) *indexer {
+	return &indexer{table: tableOver(s, indexers, nil, report), keys: keyingBy(keyFunc)}
 }
 
 // NewStore returns an empty Store. All of its methods are safe for concurrent

@@ -319,7 +319,7 @@ func TestAnIndexerOverAnInformersStoreWritesThroughIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newIndexerOver(st, DeletionHandlingMetaNamespaceKeyFunc, indexers)
+	s := newIndexerOver(st, DeletionHandlingMetaNamespaceKeyFunc, indexers, reportError)
 	add(t, s, configMap("a", "1", 1), configMap("a", "2", 2))
 	if err := s.Delete(DeletedFinalStateUnknown{Key: "a/1"}); err != nil {
 		t.Fatal(err)

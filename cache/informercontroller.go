@@ -58,7 +58,7 @@ type informerController struct {
 	*informerCore
 	logger *klog.Logger
 	// registration is the handler's; nil if there is none.
-	registration *kinglet.Registration[any]
+	registration kinglet.Registration
 
 	// stop ends the run under way; guarded by informerCore.mu, nil before.
 	stop context.CancelFunc

@@ -85,7 +85,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		// The options above are right whatever the caller gave.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
-	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers)
+	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e

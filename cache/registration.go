@@ -14,7 +14,7 @@ type registration struct {
 	// 0 for none.
 	requested time.Duration
 	handling  handling
-	kinglet   *kinglet.Registration[any]
+	kinglet   kinglet.Registration
 }
 
 var _ ResourceEventHandlerRegistration = (*registration)(nil)

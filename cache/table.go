@@ -20,6 +20,7 @@ import (
 type table struct {
 	store   *store.Store[any]
 	version GaugeMetric
+	report  func(error) // what no caller is given
 
 	mu       sync.Mutex
 	indexers Indexers // guarded by mu; never changed, but replaced
@@ -30,19 +31,37 @@ func newTable(indexers Indexers, version GaugeMetric) *table {
 	s, err := store.New(store.Options[any]{
 		RememberKeys: true,
 		Indexers:     storeIndexers(indexers),
-		OnError:      reportError,
 	})
 	if err != nil {
 		panic("BUG: cache: " + err.Error())
 	}
-	return tableOver(s, indexers, version)
+	return tableOver(s, indexers, version, reportError)
 }
 
 // tableOver returns a table of a store that has the indexes.
-func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric) *table {
+func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric, report func(error)) *table {
 	own := make(Indexers, len(indexers))
 	maps.Copy(own, indexers)
-	return &table{store: s, version: version, indexers: own}
+	return &table{store: s, version: version, report: report, indexers: own}
+}
+
+// refused returns err if it is why a write was not made. What index functions
+// failed with is reported: client-go's methods do not return it.
+func (t *table) refused(err error) error {
+	for _, err := range store.Errors(err) {
+		if _, made := err.(*store.IndexError); !made {
+			return err
+		}
+		t.report(err)
+	}
+	return nil
+}
+
+// reportAll reports what went wrong in a write that returns nothing.
+func (t *table) reportAll(err error) {
+	for _, err := range store.Errors(err) {
+		t.report(err)
+	}
 }
 
 // put writes an object, whose version becomes the table's.
@@ -50,7 +69,7 @@ func (t *table) put(key store.Key, obj any) error {
 	version := versionOf(obj)
 	err := t.store.Write(store.Op[any]{Key: key, Object: obj, ResourceVersion: version})
 	t.saw(version)
-	return err
+	return t.refused(err)
 }
 
 // remove deletes what is under key. obj may be what was deleted, and then its
@@ -65,7 +84,7 @@ func (t *table) remove(key store.Key, obj any) error {
 // replace makes the table hold this and nothing else. Readers see all of it or
 // nothing.
 func (t *table) replace(objs iter.Seq2[store.Key, any], version string) {
-	t.store.ReplaceSeq(store.Batch[any]{ResourceVersion: version, Reason: store.Relist, Rewrite: true},
+	err := t.store.ReplaceSeq(store.Batch[any]{ResourceVersion: version, Reason: store.Relist, Rewrite: true},
 		func(yield func(store.Op[any]) bool) {
 			for key, obj := range objs {
 				if !yield(store.Op[any]{Key: key, Object: obj}) {
@@ -77,6 +96,7 @@ func (t *table) replace(objs iter.Seq2[store.Key, any], version string) {
 		t.store.SetResourceVersion("", "")
 	}
 	t.saw(version)
+	t.reportAll(err)
 }
 
 // transact makes several writes. Readers see all of them or nothing.
@@ -85,8 +105,9 @@ func (t *table) transact(ops []store.Op[any]) {
 		return
 	}
 	version := ops[len(ops)-1].ResourceVersion
-	t.store.Apply(store.Batch[any]{Ops: ops, AtOnce: true, ResourceVersion: version}, nil)
+	_, err := t.store.Apply(store.Batch[any]{Ops: ops, AtOnce: true, ResourceVersion: version}, nil)
 	t.saw(version)
+	t.reportAll(err)
 }
 
 // operation is one write of several. ok is false if it is of no known type.
@@ -194,7 +215,7 @@ func (t *table) AddIndexers(newIndexers Indexers) error {
 		return &wordedError{fmt.Sprintf("indexer conflict: %v", inUse), store.ErrIndexExists}
 	}
 	for name, fn := range storeIndexers(newIndexers) {
-		if err := t.store.AddIndex(name, fn); err != nil {
+		if err := t.refused(t.store.AddIndex(name, fn)); err != nil {
 			return fmt.Errorf("indexer conflict: %w", err)
 		}
 	}

@@ -72,6 +72,9 @@ func Start(ctx context.Context, opts Options) (_ *Cluster, err error) {
 			err = errors.Join(err, c.Stop(stopCtx))
 		}
 	}()
+	if err := setFeatureGates(c.opts.FeatureGates); err != nil {
+		return nil, err
+	}
 	if err := c.prepare(); err != nil {
 		return nil, err
 	}

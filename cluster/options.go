@@ -40,6 +40,10 @@ type Options struct {
 	// started later.
 	Components []Component
 
+	// FeatureGates are turned on or off in all components, by name. They hold for
+	// the process, so all clusters in it need the same.
+	FeatureGates map[string]bool
+
 	// Verbosity of the components' log, Dir/cluster.log. 0 keeps warnings and
 	// errors, 1 and more are klog's levels.
 	Verbosity int

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"runtime"
 	"strconv"
@@ -99,6 +100,14 @@ func newRegistry() (compatibility.ComponentGlobalsRegistry, error) {
 		return nil, err
 	}
 	return registry, nil
+}
+
+// setFeatureGates turns gates on or off, for this process.
+func setFeatureGates(gates map[string]bool) error {
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(gates); err != nil {
+		return fmt.Errorf("cluster: FeatureGates: %w", err)
+	}
+	return nil
 }
 
 // parse sets a component's flags as its command line would.

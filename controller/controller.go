@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
@@ -208,14 +209,14 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 
 // stop ends feeding, and keeps runs from beginning. It returns the handlers, which
 // may be in a call still.
-func (c *Controller[K]) stop() []registration {
+func (c *Controller[K]) stop() []kinglet.Registration {
 	c.ended.Store(true)
 	c.queue.Stop()
 	c.mu.Lock()
 	inputs := slices.Clone(c.inputs)
 	c.gate = Gate{Reason: "stopped", Since: time.Now()}
 	c.mu.Unlock()
-	var handlers []registration
+	var handlers []kinglet.Registration
 	for _, in := range inputs {
 		if in.handler != nil {
 			in.handler.Remove()

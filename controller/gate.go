@@ -198,7 +198,7 @@ func (c *Controller[K]) addInput(in input) (int, error) {
 
 // connect gives an input its handler, or notes that it has none. If the controller
 // has stopped in the meantime, the handler ends.
-func (c *Controller[K]) connect(index int, handler registration) {
+func (c *Controller[K]) connect(index int, handler kinglet.Registration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.inputs[index].handler, c.inputs[index].gone = handler, handler == nil

@@ -38,7 +38,7 @@ type WatchOptions[T any] struct {
 // begins after the informer has stopped. The informer is not run by the
 // controller, and may serve others. The registration ends with Run; Remove ends it
 // earlier, and has the controller do without the informer.
-func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (*kinglet.Registration[T], error) {
+func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (kinglet.Registration, error) {
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("watch: the controller is nil")
@@ -74,19 +74,10 @@ type input struct {
 	status func() kinglet.Status
 	added  time.Time
 	// handler is nil until the handler is registered.
-	handler registration
+	handler kinglet.Registration
 	// gone is set if it could not be registered, or was removed and has returned.
 	// The name stays, for the causes of keys.
 	gone bool
-}
-
-// registration is a kinglet.Registration of any type.
-type registration interface {
-	Synced() <-chan struct{}
-	Done() <-chan struct{}
-	Err() error
-	Removed() bool
-	Remove()
 }
 
 // feed is the handler that maps changes to keys.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -34,6 +36,9 @@ type ClusterOptions struct {
 	Replicas    int
 	Churn       float64
 
+	// FeatureGates of the components, by name.
+	FeatureGates map[string]bool
+
 	// Dir keeps the cluster's data after its end, for another cluster to go on
 	// with. Empty: a temporary folder.
 	Dir string
@@ -56,6 +61,9 @@ func (o ClusterOptions) args() []string {
 	}
 	if o.Replicas != 0 {
 		args = append(args, "--replicas="+strconv.Itoa(o.Replicas))
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
+		args = append(args, "--feature-gates="+name+"="+strconv.FormatBool(o.FeatureGates[name]))
 	}
 	if o.Dir != "" {
 		args = append(args, "--dir="+o.Dir)

@@ -13,6 +13,6 @@ func (r *Reflector[T]) RunAnew(ctx context.Context) error { return r.run(ctx, tr
 // listNext has a reflector that has stopped start with a list.
 func (d *driver[T]) listNext() {
 	if d.machine.Phase == machine.Stopped {
-		d.machine.Resync = true
+		d.machine.Relist = true
 	}
 }

@@ -11,69 +11,70 @@ import (
 
 // Why a request was ended from this side.
 var (
-	errSilence = errors.New("nothing came for too long")
-	errAlarm   = errors.New("a relist is due")
+	errTimedOut  = errors.New("nothing came for too long")
+	errRelistDue = errors.New("a relist is due")
 )
 
 // deadline ends one request by cancelling its context: when nothing came for
-// too long, or at an alarm. It has no goroutine; the timers are the runtime's,
-// and a timer is not moved when something comes, but looks, when it fires,
+// too long, or when a relist is due. It has no goroutine; the timers are the
+// runtime's. A timer is not moved when something comes. When it fires, it checks
 // whether something has come.
 type deadline struct {
 	cancel context.CancelCauseFunc
 	origin time.Time // all other times are spans since then
 
 	mu       sync.Mutex
-	silence  *time.Timer   // guarded by mu
-	alarm    *time.Timer   // guarded by mu; nil without an alarm
-	patience patience      // guarded by mu
+	idle     *time.Timer   // guarded by mu
+	relist   *time.Timer   // guarded by mu; nil if none is due
+	timeouts timeouts      // guarded by mu
 	last     time.Duration // guarded by mu; when something came last
-	busy     bool          // guarded by mu; what came is being taken in
+	busy     bool          // guarded by mu; what came is being processed
 }
 
-// patience is how long nothing may come.
-type patience struct {
-	// quiet, but not before floor.
+// timeouts are how long a request may be idle.
+type timeouts struct {
+	// quiet is how long, but not before floor.
 	quiet time.Duration
 	floor time.Duration
-	// idle is the same at any time, 0 if for ever.
+	// idle is how long at any time, 0 for ever.
 	idle time.Duration
 }
 
-// patienceOf is what e says of a request sent at start with the given timeout.
-func patienceOf(e *machine.Effect, start, timeout time.Duration) patience {
-	p := patience{quiet: time.Duration(e.Silence), idle: time.Duration(e.Idle)}
+// timeoutsOf returns the timeouts in e of a request that was sent at start with
+// a timeout of its own.
+func timeoutsOf(e *machine.Effect, start, timeout time.Duration) timeouts {
+	t := timeouts{quiet: time.Duration(e.Timeout), idle: time.Duration(e.IdleTimeout)}
 	if e.PastTimeout {
-		p.floor = start + timeout + p.quiet
+		t.floor = start + timeout + t.quiet
 	}
-	return p
+	return t
 }
 
-// end is when it is at an end, if nothing comes after last.
-func (p *patience) end(last time.Duration) time.Duration {
-	end := max(last+p.quiet, p.floor)
-	if p.idle > 0 {
-		end = min(end, last+p.idle)
+// end returns when the request times out, if nothing comes after last.
+func (t *timeouts) end(last time.Duration) time.Duration {
+	end := max(last+t.quiet, t.floor)
+	if t.idle > 0 {
+		end = min(end, last+t.idle)
 	}
 	return end
 }
 
-// newDeadline begins to wait; stop must be called.
-func newDeadline(cancel context.CancelCauseFunc, origin time.Time, p patience) *deadline {
-	d := &deadline{cancel: cancel, origin: origin, patience: p, last: time.Since(origin)}
+// newDeadline starts the timer; stop must be called.
+func newDeadline(cancel context.CancelCauseFunc, origin time.Time, t timeouts) *deadline {
+	d := &deadline{cancel: cancel, origin: origin, timeouts: t, last: time.Since(origin)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.silence = time.AfterFunc(d.leftLocked(), d.look)
+	d.idle = time.AfterFunc(d.leftLocked(), d.check)
 	return d
 }
 
-// leftLocked is how much longer nothing may come.
+// leftLocked is the time left until the request times out.
 func (d *deadline) leftLocked() time.Duration {
-	return d.patience.end(d.last) - time.Since(d.origin)
+	return d.timeouts.end(d.last) - time.Since(d.origin)
 }
 
-// look ends the request if it is due.
-func (d *deadline) look() {
+// check ends the request if it has timed out.
+func (d *deadline) check() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.busy {
@@ -81,47 +82,47 @@ func (d *deadline) look() {
 		d.last = time.Since(d.origin)
 	}
 	if left := d.leftLocked(); left > 0 {
-		d.silence.Reset(left)
+		d.idle.Reset(left)
 		return
 	}
-	d.cancel(errSilence)
+	d.cancel(errTimedOut)
 }
 
-// came notes that something came now, and is being taken in.
-func (d *deadline) came(now time.Duration) {
+// received records that something came now, and is being processed.
+func (d *deadline) received(now time.Duration) {
 	d.mu.Lock()
 	d.last, d.busy = now, true
 	d.mu.Unlock()
 }
 
-// taken notes that what came has been taken in, and that more may come.
-func (d *deadline) taken(now time.Duration) {
+// processed records that what came has been processed, and that more may come.
+func (d *deadline) processed(now time.Duration) {
 	d.mu.Lock()
 	d.last, d.busy = now, false
 	d.mu.Unlock()
 }
 
-// relax changes what is waited for.
-func (d *deadline) relax(p patience) {
+// setTimeouts replaces the timeouts.
+func (d *deadline) setTimeouts(t timeouts) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.patience = p
-	d.silence.Reset(d.leftLocked())
+	d.timeouts = t
+	d.idle.Reset(d.leftLocked())
 }
 
-// setAlarm ends the request after a while.
-func (d *deadline) setAlarm(after time.Duration) {
+// relistAfter ends the request after a while.
+func (d *deadline) relistAfter(after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.alarm = time.AfterFunc(after, func() { d.cancel(errAlarm) })
+	d.relist = time.AfterFunc(after, func() { d.cancel(errRelistDue) })
 }
 
-// stop ends the waiting.
+// stop stops the timers.
 func (d *deadline) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.silence.Stop()
-	if d.alarm != nil {
-		d.alarm.Stop()
+	d.idle.Stop()
+	if d.relist != nil {
+		d.relist.Stop()
 	}
 }

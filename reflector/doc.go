@@ -13,7 +13,7 @@
 //     6 to 11 s, the server was restored, and the sink gets one Replace with
 //     epoch set. Versions are compared as package resourceversion does; where
 //     they have no order, the list that arrives last counts.
-//   - Nothing is lost in silence (7). An object that could not be decoded
+//   - Nothing is lost silently (7). An object that could not be decoded
 //     reaches the sink as an item with Err set. An object whose identity could
 //     not be read does so too, with a zero Key, and is reported; Status then
 //     says Degraded until a relist, which the reflector arranges, is whole.
@@ -112,29 +112,27 @@
 // repeats its answer, which is ignored; a restored server answers 504. No probe is
 // sent where versions have no order. Status.Probes counts probes.
 //
-// # Silence
+// # Idle watches
 //
-// A dead peer is the source's to notice: see package source. A stream may also
-// go silent behind a proxy that still answers, pings and all. A server that
-// sends bookmarks has a pace, which the reflector learns: the longest of the
-// last 16 to 31 intervals, once three were seen, on any of its streams. A
-// stream on which neither an event nor a bookmark comes for three such
-// intervals (and at least 15 s) is followed by another watch from the same
-// version: no list, no wait, no error, only Status.SilentWatches. While the
-// sink is taking something in, nobody reads, and nothing counts as silence.
+// The source notices a dead peer: see package source. A watch may also go idle
+// behind a proxy that still answers, pings and all. So the reflector learns how
+// often the server sends bookmarks: the longest of the last 16 to 31 intervals on
+// any of its watches, once it has seen three. A watch on which neither an event
+// nor a bookmark comes for three such intervals (and at least 15 s) is followed by
+// another one from the same version: no list, no wait, no error, only
+// Status.SilentWatches. Time in which the sink is busy does not count.
 //
-// If what was missed comes at once on the next stream, the last one was dead.
-// Otherwise it may have been alive, and its silence counts as an interval from
-// then on: a false alarm costs one watch, and the next silence has to be three
-// times as long. So it does with a stream that was dead while nothing changed,
-// which nobody can tell from an alarm that was false.
+// If what was missed comes at once on the next watch, the last one was dead.
+// Otherwise it may have been alive, and its idle time counts as an interval from
+// then on: a false alarm costs one watch, and the next idle timeout is three times
+// as long. The same holds for a watch that was dead while nothing changed, which
+// cannot be told from a false alarm.
 //
-// Where a server sends no bookmarks, silence says nothing: only a stream that
-// is silent past the timeout that was asked for (5 to 10 minutes) is given up,
-// 30 s later.
+// Where a server sends no bookmarks, only a watch that is idle past the timeout
+// that was asked for (5 to 10 minutes) is given up, 30 s later.
 //
-// This costs a stream one timer of the runtime's, which it had before, and
-// which looks once in that time whether something came; no goroutine.
+// This costs a watch one timer of the runtime's, which it had before and which
+// fires once in that time, and no goroutine.
 //
 // # How it is built
 //

@@ -24,8 +24,8 @@ type driver[T any] struct {
 	// now is the request or wait under way, next the one that follows it; its
 	// Kind is 0 while the one under way goes on.
 	now, next machine.Effect
-	// alarm is for the request in next; negative without one.
-	alarm time.Duration
+	// relistIn is when a relist ends the request in next; negative for never.
+	relistIn time.Duration
 
 	// deadline, sent and timeout are of the request under way; it was sent so
 	// long after the reflector's origin.
@@ -106,9 +106,9 @@ func (d *driver[T]) send(parent context.Context) {
 //go:noinline
 func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 	d.sent, d.timeout = d.clock(), d.draw(d.now.Min, d.now.Max)
-	d.deadline = newDeadline(cancel, d.reflector.origin, patienceOf(&d.now, d.sent, d.timeout))
-	if d.alarm >= 0 {
-		d.deadline.setAlarm(d.alarm)
+	d.deadline = newDeadline(cancel, d.reflector.origin, timeoutsOf(&d.now, d.sent, d.timeout))
+	if d.relistIn >= 0 {
+		d.deadline.relistAfter(d.relistIn)
 	}
 	if d.now.Kind == machine.Watch {
 		d.reflector.watchBegins(cancel, d.machine.Phase)
@@ -127,10 +127,10 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	}
 	switch {
 	case d.next.Kind != 0 || parent.Err() != nil:
-	case context.Cause(ctx) == errSilence:
-		d.step(machine.Input{Kind: machine.Silence})
-	case context.Cause(ctx) == errAlarm:
-		d.step(machine.Input{Kind: machine.Alarm})
+	case context.Cause(ctx) == errTimedOut:
+		d.step(machine.Input{Kind: machine.TimedOut})
+	case context.Cause(ctx) == errRelistDue:
+		d.step(machine.Input{Kind: machine.RelistDue})
 	case context.Cause(ctx) == errDiffers:
 		failure := machine.Failure{Err: d.reflector.takeFinding()}
 		d.step(machine.Input{Kind: machine.Differs, Failure: failure})
@@ -180,13 +180,13 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	r := d.reflector
 	switch e.Kind {
 	case machine.List, machine.Watch, machine.Wait:
-		d.next, d.alarm = *e, -1
-	case machine.Patience:
-		d.deadline.relax(patienceOf(e, d.sent, d.timeout))
-	case machine.SetAlarm:
-		d.alarm = d.draw(e.Min, e.Max)
+		d.next, d.relistIn = *e, -1
+	case machine.SetTimeouts:
+		d.deadline.setTimeouts(timeoutsOf(e, d.sent, d.timeout))
+	case machine.RelistAfter:
+		d.relistIn = d.draw(e.Min, e.Max)
 		if d.next.Kind == 0 {
-			d.deadline.setAlarm(d.alarm)
+			d.deadline.relistAfter(d.relistIn)
 		}
 	case machine.Discard:
 		d.staged = stage[T]{}

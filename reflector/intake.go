@@ -15,7 +15,7 @@ func (d *driver[T]) page(page source.Page[T]) error {
 		return errAbandoned
 	}
 	now := d.clock()
-	d.deadline.came(now)
+	d.deadline.received(now)
 	in := machine.Input{
 		Kind:      machine.Page,
 		At:        machine.Nanos(now),
@@ -57,7 +57,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		return errAbandoned
 	}
 	now := d.clock()
-	d.deadline.came(now)
+	d.deadline.received(now)
 	batch, full := d.fitting(batch)
 	// batch[first:end] waits to be applied, which leads to version.
 	first, end, version := 0, 0, ""
@@ -95,7 +95,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 				d.staged.bytes += event.Bytes
 			case machine.Unstage:
 				d.staged.remove(event.Key)
-			case machine.Patience:
+			case machine.SetTimeouts:
 				d.perform(e) // it has nothing to do with the sink
 			default:
 				flush()
@@ -122,7 +122,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 // settle ends what a page or a batch brought about.
 func (d *driver[T]) settle() error {
 	d.share()
-	d.deadline.taken(d.clock())
+	d.deadline.processed(d.clock())
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}

@@ -106,6 +106,12 @@ type Options struct {
 	Rand func() float64
 }
 
+// Validate returns everything that is wrong with o.
+func (o Options) Validate() error {
+	_, err := o.withDefaults()
+	return err
+}
+
 // withDefaults returns o with what is zero filled in, and every problem.
 func (o Options) withDefaults() (Options, error) {
 	var problems []error

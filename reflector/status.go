@@ -44,8 +44,8 @@ type Status struct {
 	LastError     error
 	LastErrorTime time.Time
 	// Degraded: the sink may differ from ResourceVersion until a relist, since
-	// something came whose identity could not be read, or since the server
-	// numbers anew and may have lost objects.
+	// something came whose identity could not be read, since Relist was called,
+	// or since the server numbers anew and may have lost objects.
 	Degraded bool
 
 	// Received and Remaining are about the list under way: objects so far,
@@ -114,7 +114,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Events:           s.Counts.Events,
 		Bookmarks:        s.Counts.Bookmarks,
 		SilentWatches:    s.Counts.SilentWatches,
-		BookmarkInterval: time.Duration(s.Pulse.Interval()),
+		BookmarkInterval: time.Duration(s.Cadence.Interval()),
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),

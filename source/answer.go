@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -187,13 +188,15 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 		}
 	case len(a.Body) == 0:
 		err = errors.New("an answer without content")
-	case encodingOf(a.Body[0]) == encodingProtobuf:
-		var o envelope
-		if o, err = readEnvelope(a.Body); err == nil {
-			it = r.fromProto(o.raw, o.tm)
-		}
 	default:
-		it = r.fromJSON(a.Body)
+		enc := encoding.Of(a.Body[0])
+		if enc == nil {
+			return it, fmt.Errorf("%w: %s", ErrEncoding, encoding.Glimpse(a.Body))
+		}
+		var o encoding.Object
+		if o, err = enc.Object(a.Body); err == nil {
+			it = r.watched(enc, o)
+		}
 	}
 	if err == nil && it.Err == nil && a.Object == nil && c.kind.form == metadataOnly && c.kind.marks() {
 		// The whole object came, and its metadata says of which kind that is.
@@ -210,7 +213,7 @@ func (r *reader[T]) dropped(obj T) (T, error) {
 	if err != nil {
 		return obj, err
 	}
-	o, err := r.jsonObject(b, gvk)
+	o, err := r.decode(encoding.JSON, encoding.Object{Raw: b}, gvk)
 	if err == nil && !gvk.Empty() {
 		setKind(o.Value, gvk)
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -17,11 +19,9 @@ import (
 type codec[T any] struct {
 	kind *kind[T]
 	// wire is nil where apimachinery's own decoders are used: sharing is off,
-	// or T is decoded by code of its own. slow says which.
+	// or T is decoded by code of its own. slow is the reason.
 	wire *wire.Decoder[T]
 	slow error
-	// apart: wire says the kind of JSON objects beside them.
-	apart bool
 	// sharing is nil if objects are to share nothing.
 	sharing *Sharing
 }
@@ -45,7 +45,6 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		c.wire, c.slow = nil, fmt.Errorf("decoded by apimachinery: %w", err)
 		return c, nil
 	}
-	c.apart = c.wire.KindApart()
 	if !opts.DisableSharing {
 		c.sharing = opts.Sharing
 		if c.sharing == nil {
@@ -81,7 +80,7 @@ func (r *reader[T]) begin(held Held[T]) {
 	r.held = held
 }
 
-// last is what is held under a key that was found in an object's bytes.
+// last returns what is held under a key that was found in an object's bytes.
 func (r *reader[T]) last(key store.Key, ok bool) wire.Last[T] {
 	if !ok {
 		return wire.Last[T]{}
@@ -96,174 +95,141 @@ func (r *reader[T]) last(key store.Key, ok bool) wire.Last[T] {
 
 func (r *reader[T]) remembers() bool { return r.session.Table != nil }
 
-// protoObject decodes an object's own message.
-func (r *reader[T]) protoObject(raw []byte) (wire.Object[T], error) {
-	if r.wire == nil {
-		obj, err := r.kind.protoObject(raw)
-		return wire.Object[T]{Value: obj}, err
-	}
-	var last wire.Last[T]
-	if r.remembers() {
-		last = r.last(wire.ProtobufKey(raw))
-	}
-	o, err := r.wire.Protobuf(r.session, raw, last)
-	return o, panicked(err)
-}
-
-// fromProto makes the item of a watch's object, which comes with its kind.
-func (r *reader[T]) fromProto(raw []byte, tm runtime.TypeMeta) Item[T] {
-	gvk := schema.FromAPIVersionAndKind(tm.APIVersion, tm.Kind)
-	if err := r.kind.check(gvk); err != nil {
-		return brokenItem[T](StageDecode, protoIdentity(raw), err)
-	}
-	o, err := r.protoObject(raw)
-	if err == nil && r.kind.marks() {
-		r.kind.mark(&o, gvk)
-	}
-	return decodedItem(o, err, raw, protoIdentity)
-}
-
-// itemFromProto makes the item of a list's object, which never says its kind.
-func (r *reader[T]) itemFromProto(raw []byte) Item[T] {
-	o, err := r.protoObject(raw)
-	if err == nil && r.kind.marks() {
-		r.kind.mark(&o, partialKind)
-	}
-	return decodedItem(o, err, raw, protoIdentity)
-}
-
-// fromText is what was decoded of an object's JSON.
-type fromText[T any] struct {
+// decoded is an object and its kind.
+type decoded[T any] struct {
 	wire.Object[T]
-	// gvk is the kind that the object says it is of.
+	// gvk is the kind in its envelope, or else in its own members.
 	gvk schema.GroupVersionKind
-	// inside: Value has its kind, if its type keeps it. Otherwise a typed Value
-	// has none.
+	// inside reports that Value has its kind, if its type keeps it. Otherwise a
+	// typed Value has none.
 	inside bool
 }
 
-// jsonObject decodes one JSON object, which raw has to be the whole of; likely
-// is its likely kind, which only saves time.
-func (r *reader[T]) jsonObject(raw []byte, likely schema.GroupVersionKind) (o fromText[T], err error) {
+// decode decodes an object. likely is its likely kind, which only saves time.
+func (r *reader[T]) decode(enc encoding.Encoding, o encoding.Object, likely schema.GroupVersionKind) (d decoded[T], err error) {
 	if r.wire != nil {
-		decoded, n, err := r.jsonPrefix(raw)
-		if err == nil && n+spaces(raw[n:]) == len(raw) {
-			return r.withKind(decoded, raw, likely), nil
+		obj, n, err := r.prefix(enc, o.Raw)
+		if err == nil && n+encoding.Spaces(o.Raw[n:]) == len(o.Raw) {
+			return r.withKind(enc, obj, o, likely), nil
 		}
 		if err != nil && err != io.ErrUnexpectedEOF {
-			return o, err
+			return d, err
 		}
-		// It ends before raw does or goes on behind it: somebody else's words
-		// for that.
+		// It ends before Raw does, or goes on behind it: apimachinery's decoder
+		// has the error for that.
 	}
-	o.inside = true
-	if o.Value, err = r.kind.jsonObject(raw); err != nil {
-		return o, err
+	d.inside = true
+	if d.Value, err = r.kind.decode(enc.Format(), o.Raw); err != nil {
+		return d, err
 	}
-	o.gvk, err = r.kind.said(o.Value, raw)
-	return o, err
+	if d.gvk = o.Kind; !o.Enveloped {
+		d.gvk, err = r.kind.said(enc, d.Value, o.Raw)
+	}
+	return d, err
 }
 
-// jsonPrefix decodes the object at the start of raw.
-func (r *reader[T]) jsonPrefix(raw []byte) (o wire.Object[T], n int, err error) {
+// prefix decodes the object at the start of raw.
+func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T], n int, err error) {
 	var last wire.Last[T]
 	if r.remembers() {
-		last = r.last(wire.JSONKey(raw))
+		last = r.last(wire.Key(enc.Format(), raw))
 	}
-	o, n, err = r.wire.JSON(r.session, raw, last)
-	return o, n, panicked(err)
-}
-
-// panicked makes a decoder's panic the error that it is here.
-func panicked(err error) error {
-	if err == nil {
-		return nil
-	}
-	if value, stack, ok := wire.Panicked(err); ok {
-		return &PanicError{Value: value, Stack: stack}
-	}
-	return err
-}
-
-// withKind adds what raw, the JSON of o, said of its kind. An unstructured
-// object that is still the last version may have a kind that raw does not say:
-// if that is the likely one, it is taken for it.
-func (r *reader[T]) withKind(o wire.Object[T], raw []byte, likely schema.GroupVersionKind) fromText[T] {
-	switch {
-	case mutant.On(mutant.KindOfItsOwn) && r.kind.inherited():
-		return fromText[T]{Object: o}
-	case r.apart:
-		return fromText[T]{Object: o, gvk: schema.FromAPIVersionAndKind(o.APIVersion, o.Kind)}
-	case r.kind.form != untyped:
-		return fromText[T]{Object: o, gvk: jsonKind(raw), inside: true}
-	}
-	gvk := objectKind(o.Value)
-	if o.Same && gvk != likely {
-		gvk = firstKind(raw)
-	}
-	return fromText[T]{Object: o, gvk: gvk, inside: true}
-}
-
-// fromJSON makes the item of a watch's object, whose kind must be said.
-func (r *reader[T]) fromJSON(raw []byte) Item[T] {
-	o, err := r.jsonObject(raw, schema.GroupVersionKind{})
+	o, n, err = r.wire.Decode(enc.Format(), r.session, raw, last)
 	if err != nil {
-		// An object of another kind often does not even decode; that it is
-		// of another kind is what there is to say.
-		o.gvk = jsonKind(raw)
+		if p, ok := errors.AsType[*wire.PanicError](err); ok {
+			err = &PanicError{Value: p.Value, Stack: p.Stack}
+		}
 	}
-	return r.watched(o, err, raw)
+	return o, n, err
 }
 
-// watched makes an item of a watch of what was decoded. Typed objects are left
+// withKind adds the kind of obj, which was decoded from o. An unstructured
+// object that is still the last version may have a kind that o does not have: if
+// that is the likely one, it is taken for it.
+func (r *reader[T]) withKind(enc encoding.Encoding, obj wire.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
+	switch {
+	case o.Enveloped:
+		return decoded[T]{Object: obj, gvk: o.Kind}
+	case mutant.On(mutant.KindOfItsOwn) && r.kind.inherited():
+		return decoded[T]{Object: obj}
+	case r.wire.KindApart():
+		return decoded[T]{Object: obj, gvk: schema.FromAPIVersionAndKind(obj.APIVersion, obj.Kind)}
+	case r.kind.form != untyped:
+		return decoded[T]{Object: obj, gvk: enc.Kind(o.Raw), inside: true}
+	}
+	gvk := objectKind(obj.Value)
+	if obj.Same && gvk != likely {
+		gvk = enc.FirstKind(o.Raw)
+	}
+	return decoded[T]{Object: obj, gvk: gvk, inside: true}
+}
+
+// watched makes the item of a watch's object, which has to have a kind.
+func (r *reader[T]) watched(enc encoding.Encoding, o encoding.Object) Item[T] {
+	if o.Enveloped {
+		if err := r.kind.check(o.Kind); err != nil {
+			return brokenItem[T](StageDecode, enc.Identity(o.Raw), err)
+		}
+	}
+	d, err := r.decode(enc, o, schema.GroupVersionKind{})
+	if err != nil {
+		// An object of another kind often does not even decode. Then its kind is
+		// the error.
+		d.gvk = encoding.KindOf(enc, o)
+	}
+	return r.ofWatch(enc, d, err, o.Raw)
+}
+
+// ofWatch makes an item of a watch of what was decoded. Typed objects are left
 // without their kind, as client-go's typed clients do; one that is still the
 // last version is held, and stays as it is.
-func (r *reader[T]) watched(o fromText[T], err error, raw []byte) Item[T] {
-	if mutant.On(mutant.WriteHeldKind) && r.kind.bare && r.kind.form == metadataOnly && err == nil {
-		setKind(o.Value, schema.GroupVersionKind{})
-	}
-	if bad := r.kind.check(o.gvk); bad != nil {
+func (r *reader[T]) ofWatch(enc encoding.Encoding, d decoded[T], err error, raw []byte) Item[T] {
+	if bad := r.kind.check(d.gvk); bad != nil {
 		err = bad
 	}
 	switch {
 	case err != nil:
 	case r.kind.marks():
-		r.kind.mark(&o.Object, o.gvk)
-	case r.kind.form != untyped && o.inside && !o.Same:
-		setKind(o.Value, schema.GroupVersionKind{})
+		r.kind.mark(&d.Object, d.gvk)
+	case r.kind.form != untyped && d.inside && !d.Same:
+		setKind(d.Value, schema.GroupVersionKind{})
 	}
-	return decodedItem(o.Object, err, raw, jsonIdentity)
+	return decodedItem(enc, d.Object, err, raw)
 }
 
-// itemFromJSON makes one item of a list. Only items of custom resources say
-// their kind, and theirs stays, as client-go's clients leave it. An
-// unstructured item without one is of the list's; unsure reports that it is
-// missing and list is not known yet.
-func (r *reader[T]) itemFromJSON(raw []byte, list schema.GroupVersionKind) (it Item[T], unsure bool) {
+// listed makes one item of a list, which is of kind list as far as that is
+// known. Of self-described items only those of custom resources have their kind,
+// and keep it, as client-go's clients leave it. An unstructured item without one
+// is of the list's; unsure reports that it is missing and list is not known yet.
+func (r *reader[T]) listed(enc encoding.Encoding, raw []byte, list schema.GroupVersionKind) (it Item[T], unsure bool) {
+	o, err := enc.Item(raw)
+	if err != nil {
+		return brokenItem[T](StageDecode, encoding.Identity{}, err), false
+	}
 	listed, known := r.kind.listed(list, false)
-	o, err := r.jsonObject(raw, listed)
-	if err == nil && !o.gvk.Empty() {
-		err = r.kind.check(o.gvk)
+	d, err := r.decode(enc, o, listed)
+	if err == nil && !d.gvk.Empty() {
+		err = r.kind.check(d.gvk)
 	}
 	switch {
 	case err != nil:
 	case r.kind.form != untyped && !r.kind.marks():
 		// One that is held stays as it is: it came from a list, or else from a
 		// watch without its kind, which is no reason to call it another.
-		if !o.Same && !o.inside && !o.gvk.Empty() {
-			setKind(o.Value, o.gvk)
+		if !d.Same && !d.inside && !d.gvk.Empty() {
+			setKind(d.Value, d.gvk)
 		}
-	case !o.gvk.Empty():
-		r.kind.mark(&o.Object, o.gvk)
+	case !d.gvk.Empty():
+		r.kind.mark(&d.Object, d.gvk)
 	case known:
 		if err = r.kind.check(listed); err == nil {
-			r.kind.mark(&o.Object, listed)
+			r.kind.mark(&d.Object, listed)
 		}
 	default:
 		unsure = true
-		r.kind.own(&o.Object)
+		r.kind.own(&d.Object)
 	}
-	return decodedItem(o.Object, err, raw, jsonIdentity), unsure
+	return decodedItem(enc, d.Object, err, raw), unsure
 }
 
 func objectKind[T any](obj T) schema.GroupVersionKind {
@@ -275,9 +241,9 @@ func setKind[T any](obj T, gvk schema.GroupVersionKind) {
 }
 
 // decodedItem makes the item of an object, or of the reason why there is none.
-func decodedItem[T any](o wire.Object[T], err error, raw []byte, id func([]byte) identity) Item[T] {
+func decodedItem[T any](enc encoding.Encoding, o wire.Object[T], err error, raw []byte) Item[T] {
 	if err != nil {
-		return brokenItem[T](StageDecode, id(raw), err)
+		return brokenItem[T](StageDecode, enc.Identity(raw), err)
 	}
 	it := objectItem(o.Value)
 	if o.Memo != nil && it.Err == nil {

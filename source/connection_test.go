@@ -1,15 +1,12 @@
 package source
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -51,33 +48,6 @@ func TestAnOwnConnectionIsSharedWithNobody(t *testing.T) {
 		}
 		if len(peers) != wantPeers || major != wantMajor {
 			t.Errorf("own %v: connections %v, HTTP/%d", own, peers, major)
-		}
-	}
-}
-
-// TestHTTP2IsPingedAlsoWithNothingSetAboutTLS: client-go's default transport
-// sends no pings.
-func TestHTTP2IsPingedAlsoWithNothingSetAboutTLS(t *testing.T) {
-	plain := &rest.Config{Host: "https://apiserver.test"}
-	if must(rest.TransportFor(plain)) != http.DefaultTransport {
-		t.Error("client-go takes another transport than it did, so that pinged is not needed")
-	}
-	pinged(plain)
-	rt, ok := must(rest.TransportFor(plain)).(utilnet.RoundTripperWrapper)
-	if !ok {
-		t.Fatalf("it is still %T", must(rest.TransportFor(plain)))
-	}
-	if made := rt.WrappedRoundTripper().(*http.Transport); made == http.DefaultTransport || !slices.Contains(made.TLSClientConfig.NextProtos, "h2") {
-		t.Errorf("it speaks %v", made.TLSClientConfig.NextProtos)
-	}
-	for _, cfg := range []*rest.Config{
-		{Host: "http://apiserver.test"},
-		{Host: "https://apiserver.test", TLSClientConfig: rest.TLSClientConfig{Insecure: true}},
-		{Host: "https://apiserver.test", Transport: http.DefaultTransport},
-		{Host: "https://apiserver.test", Dial: (&net.Dialer{}).DialContext},
-	} {
-		if pinged(cfg); cfg.NextProtos != nil {
-			t.Errorf("%s was changed, and shares no connections with other clients any more", cfg.Host)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"weak"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // Decoder is the seam where bytes become objects; doc.go says what is on
@@ -15,9 +17,8 @@ type Decoder[T any] interface {
 	Accept(watch bool) string
 
 	// DecodeList reads the 200 answer to a LIST until its end and yields it in
-	// pages, the last one without More. Whether it is JSON or protobuf shows
-	// in its first byte. A *metav1.Status in its place is returned as an
-	// apierrors.APIStatus.
+	// pages, the last one without More. Its first byte shows the encoding. A
+	// *metav1.Status in its place is returned as an apierrors.APIStatus.
 	//
 	// held may be nil, and is a hint: a decoder may answer with what is held
 	// for an object that did not change, and may share parts of it with one
@@ -72,16 +73,19 @@ func (d *decoder[T]) another() *decoder[T] { return &decoder[T]{decoding: d.deco
 
 // scratch is what only a busy stream needs.
 type scratch[T any] struct {
-	crew   crew[T]
-	bufs   [len(reads)][]byte
-	frames []frame
-	events []Event[T]
-	errs   []error
+	workers workers[T]
+	bufs    [len(readSizes)][]byte
+	frames  []encoding.Frame
+	events  []Event[T]
+	errs    []error
 }
 
-// buffer returns the one of the given size, one of reads.
+// readSizes are the sizes of reads that need a buffer of their own.
+var readSizes = [...]int{encoding.SmallRead, encoding.BusyRead}
+
+// buffer returns the one of the given size, one of readSizes.
 func (s *scratch[T]) buffer(size int) []byte {
-	for i, n := range reads {
+	for i, n := range readSizes {
 		if n >= size {
 			if s.bufs[i] == nil {
 				s.bufs[i] = make([]byte, n)
@@ -102,7 +106,7 @@ func (d *decoder[T]) takeScratch() *scratch[T] {
 }
 
 func (d *decoder[T]) giveScratch(s *scratch[T]) {
-	s.crew.release()
+	s.workers.release()
 	d.spare = weak.Make(s)
 }
 
@@ -121,63 +125,19 @@ func (d *decoder[T]) DecodeList(body io.Reader, held Held[T], yield func(Page[T]
 	return d.list(body, held, nil, yield)
 }
 
-// list is DecodeList, and tells onPath, which may be nil, how the answer is
-// encoded.
+// list is DecodeList, and reports the encoding to onPath, which may be nil.
 func (d *decoder[T]) list(body io.Reader, held Held[T], onPath func(ReadPath), yield func(Page[T]) error) error {
 	s := d.takeScratch()
 	defer d.giveScratch(s)
-	w := &window{r: body, buf: s.buffer(smallRead), limit: d.limit, large: s.buffer}
-	l := &listing[T]{codec: d.codec, w: w, held: held, crew: &s.crew, yield: yield}
-	w.unpin = l.decode
-	if err := w.need(1); err != nil {
+	w := encoding.NewWindow(body, s.buffer(encoding.SmallRead), d.limit, s.buffer)
+	if err := w.Need(1); err != nil {
 		return fmt.Errorf("the list has no content: %w", err)
 	}
-	var err error
-	encoding := encodingOf(w.unread()[0])
-	if encoding != encodingUnknown {
-		tell(onPath, encoding.path(), d.codec.slow)
+	enc := encoding.Of(w.Unread()[0])
+	if enc == nil {
+		return w.Malformed("list", "%w: %q", ErrEncoding, encoding.Excerpt(w.Unread()))
 	}
-	switch encoding {
-	case encodingJSON:
-		err = l.json()
-	case encodingProtobuf:
-		err = l.protobuf()
-	default:
-		err = w.malformed("list", "%w: %q", ErrEncoding, excerpt(w.unread()))
-	}
-	return err
+	tell(onPath, pathOf(enc), d.codec.slow)
+	l := &listing[T]{codec: d.codec, enc: enc, w: w, held: held, workers: &s.workers, yield: yield}
+	return l.read()
 }
-
-// encoding is how an answer is encoded.
-type encoding uint8
-
-const (
-	encodingUnknown encoding = iota
-	encodingJSON
-	encodingProtobuf
-)
-
-// encodingOf recognises an answer by its first byte. A protobuf list begins
-// with "k8s\x00", a protobuf frame with the high byte of a length that
-// maxMaxObjectBytes keeps below 0x09.
-func encodingOf(first byte) encoding {
-	switch {
-	case first == '{' || isSpace(first):
-		return encodingJSON
-	case first == protoMagic[0] || first < '\t':
-		return encodingProtobuf
-	}
-	return encodingUnknown
-}
-
-// glimpse says of bytes that may be an object's as much as an error may:
-// whoever reads logs may not be allowed to read Secrets.
-func glimpse(b []byte) string {
-	if len(b) == 0 {
-		return "nothing"
-	}
-	return fmt.Sprintf("%q and %d bytes more", b[0], len(b)-1)
-}
-
-// excerpt is the start of b, for an error. b must not be an object's.
-func excerpt(b []byte) []byte { return b[:min(len(b), 64)] }

@@ -5,7 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
@@ -15,7 +16,7 @@ var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 // as the answer has it. An object that was only marked is answered as it is now.
 func DeleteAnswer(body []byte) (status bool, uid types.UID, gone bool) {
 	gvk, st, m := readDeleted(body)
-	if gvk == statusKind {
+	if gvk == encoding.StatusKind {
 		if st.Status != metav1.StatusSuccess || st.Details == nil {
 			return true, "", false
 		}
@@ -34,30 +35,26 @@ func DeleteAnswer(body []byte) (status bool, uid types.UID, gone bool) {
 
 // readDeleted decodes as much as DeleteAnswer needs.
 func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m *metav1.ObjectMeta) {
+	if len(body) == 0 {
+		return gvk, st, nil
+	}
+	enc := encoding.Of(body[0])
+	if enc == nil {
+		return gvk, st, nil
+	}
+	o, err := enc.Object(body)
+	if err != nil {
+		return gvk, st, nil
+	}
+	if gvk = encoding.KindOf(enc, o); gvk == encoding.StatusKind {
+		if enc.Unmarshal(o.Raw, &st) != nil {
+			return schema.GroupVersionKind{}, st, nil
+		}
+		return gvk, st, nil
+	}
 	var p metav1.PartialObjectMetadata
-	if len(body) > 0 && encodingOf(body[0]) == encodingProtobuf {
-		o, err := readEnvelope(body)
-		if err != nil {
-			return gvk, st, nil
-		}
-		if gvk = o.kind(); gvk == statusKind {
-			err = st.Unmarshal(o.raw)
-		} else {
-			err = p.Unmarshal(o.raw)
-		}
-		if err != nil {
-			return schema.GroupVersionKind{}, st, nil
-		}
-		return gvk, st, &p.ObjectMeta
-	}
-	if gvk = jsonKind(body); gvk == statusKind {
-		if json.Unmarshal(body, &st) != nil {
-			return schema.GroupVersionKind{}, st, nil
-		}
-		return gvk, st, nil
-	}
-	if json.Unmarshal(body, &p) != nil {
-		return gvk, st, nil
+	if enc.Unmarshal(o.Raw, &p) != nil {
+		return schema.GroupVersionKind{}, st, nil
 	}
 	return gvk, st, &p.ObjectMeta
 }

@@ -1,10 +1,15 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // Door lets a source made of somebody's closures read the wire itself. The
@@ -119,16 +124,33 @@ var (
 	// ErrDoorMissed: no request of the call passed WrapTransport with the
 	// call's context. The client was made without cfg.Wrap(WrapTransport), is
 	// a fake, or the closure, or the ListerWatcher, takes no context.
-	ErrDoorMissed = errors.New("no request passed WrapTransport with the context of the call")
+	ErrDoorMissed = intercept.ErrMissed
 	// ErrDoorPostProcessed: the closure does something with what its client
 	// returns. The error that wraps it says how that showed.
 	ErrDoorPostProcessed = errors.New("the closure does more than to pass on its client's answer")
 )
 
-// visitKey is how a *visit travels in a request's context.
-type visitKey struct{}
+// WrapTransport is one end of a Door, made for rest.Config.Wrap. A request made
+// for a source with a Door is recognised by its context; any other request costs
+// a look into that.
+//
+// client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins,
+// tokens and their renewal, basic authentication, impersonation and logging are
+// all above, see each response that is no 200 unchanged, and work as they do
+// without it. Wrappers of your own that read the body of a 200 belong below it.
+// Those above it see an empty one. The HTTP transport, which is below, undoes
+// compression.
+func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Transport(rt) }
 
-func visitOf(ctx context.Context) *visit {
-	v, _ := ctx.Value(visitKey{}).(*visit)
-	return v
+// ObjectOf reads from the path of a request which object it is about, which may
+// stand behind a proxy's prefix:
+//
+//	…/api/v1/namespaces/ns/pods          a collection, where objects are created
+//	…/api/v1/namespaces/ns/pods/web      one object
+//	…/api/v1/namespaces/ns/pods/web/log  a subresource of it
+//	…/apis/apps/v1/…                     the same of other groups
+//
+// The key has no name if it is about a collection.
+func ObjectOf(path string) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
+	return intercept.ObjectOf(path)
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
 // What closures do beside passing on their client's answer.
@@ -150,15 +152,15 @@ func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
 }
 
 func TestAClosureThatTurnsOneKindIntoAnotherShutsTheDoor(t *testing.T) {
+	allowCBOR(t)
 	dep := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", ResourceVersion: "2"}}
 	for _, c := range codecs() {
 		cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", c.contentType)
 			if r.URL.Query().Get("watch") != "" {
-				w.Write(c.frame("ADDED", &dep))
+				answer(c.contentType, c.frame("ADDED", &dep))(w, r)
 				return
 			}
-			w.Write(c.object(&appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []appsv1.Deployment{dep}}))
+			answer(c.contentType, c.object(&appsv1.DeploymentList{ListMeta: metav1.ListMeta{ResourceVersion: "3"}, Items: []appsv1.Deployment{dep}}))(w, r)
 		}))
 		client := must(kubernetes.NewForConfig(cfg)).AppsV1().Deployments("ns")
 		lw := &cache.ListWatch{
@@ -360,7 +362,7 @@ func TestACallThatWasLeftBehindTakesNothing(t *testing.T) {
 			t.Error(err)
 		}
 		close(release)
-		if err := <-ended; err != errCallOver || body.closed != 1 {
+		if err := <-ended; err != intercept.ErrOver || body.closed != 1 {
 			t.Errorf("closed %d times: %v", body.closed, err)
 		}
 	})

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -9,6 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
 // gate is a source's side of its Door.
@@ -41,9 +43,9 @@ func (g *gate[T]) open(honours bool) bool {
 	return g.shut == nil && honours
 }
 
-// visit begins a call.
-func (g *gate[T]) visit(watch bool, asked metav1.ListOptions) *visit {
-	return newVisit(watch, g.want.metadata(), asked, func(gv schema.GroupVersion) (string, error) {
+// call begins a call.
+func (g *gate[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
+	return intercept.NewCall(watch, g.want.metadata(), asked, func(gv schema.GroupVersion) (string, error) {
 		dec, _, err := g.decoder(gv)
 		if err != nil {
 			return "", err
@@ -138,12 +140,8 @@ func kindOf[T any](obj T) schema.GroupVersionKind {
 // closure asks for something that is no T, and makes Ts of it.
 func otherKind(err error) *KindError {
 	k, ok := errors.AsType[*KindError](err)
-	if !ok || k.Got == statusKind || k.Got.Kind == "" {
+	if !ok || k.Got == encoding.StatusKind || k.Got.Kind == "" {
 		return nil
 	}
 	return k
-}
-
-func inContext(ctx context.Context, v *visit) (context.Context, context.CancelFunc) {
-	return context.WithCancel(context.WithValue(ctx, visitKey{}, v))
 }

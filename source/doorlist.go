@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
 // listByDoor is List for a source with a door. The list is decoded here, on the
@@ -15,9 +17,9 @@ import (
 // end. Its last page waits until the closure has returned, which adds what it
 // has from elsewhere and may still fail.
 func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
-	v := s.gate.visit(false, lo)
-	defer v.end()
-	within, cancel := inContext(ctx, v)
+	call := s.gate.call(false, lo)
+	defer call.End()
+	within, cancel := call.InContext(ctx)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return err
@@ -30,9 +32,9 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 		if res.err != nil {
 			return failed(ctx, res.err)
 		}
-		s.gate.left(v.why(), req.OnPath)
+		s.gate.left(call.Reason(), req.OnPath)
 		return s.deliver(ctx, res.value, yield)
-	case a := <-v.answers:
+	case a := <-call.Responses:
 		var err error
 		if last, err = s.readList(ctx, a, req, yield); err != nil {
 			cancel()
@@ -57,20 +59,20 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 }
 
 // readList decodes a, and returns the last page in place of yielding it.
-func (s *lwSource[T]) readList(ctx context.Context, a *handover, req *ListRequest[T], yield func(Page[T]) error) (last Page[T], err error) {
+func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *ListRequest[T], yield func(Page[T]) error) (last Page[T], err error) {
 	defer func() {
 		if err != nil {
-			a.end(nil, err)
+			a.Finish(nil, err)
 		}
 	}()
-	dec, kind, err := s.gate.decoder(a.gv)
+	dec, kind, err := s.gate.decoder(a.GV)
 	if err != nil {
 		return last, err
 	}
 	var first schema.GroupVersionKind
 	var other *KindError
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
-	err = dec.list(a.body, req.Held, req.OnPath, func(page Page[T]) error {
+	err = dec.list(a.Body, req.Held, req.OnPath, func(page Page[T]) error {
 		for i := range page.Items {
 			it := &page.Items[i]
 			if it.Err != nil {
@@ -95,7 +97,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, req *ListReques
 		return last, s.gate.close(fmt.Errorf("%w: %w", ErrDoorPostProcessed, other))
 	case err != nil && y.stopped:
 		return last, err
-	case err != nil && a.clientClosed():
+	case err != nil && a.ClientClosed():
 		return last, failed(ctx, fmt.Errorf("the client closed the answer: %w", err))
 	case err != nil:
 		return last, failed(ctx, err)
@@ -104,11 +106,11 @@ func (s *lwSource[T]) readList(ctx context.Context, a *handover, req *ListReques
 	if last.Remaining != 0 {
 		lm.RemainingItemCount = &last.Remaining
 	}
-	reply, err := emptyList(a.media, kind.listKind(a.gv, first), lm)
+	reply, err := a.Encoding.EmptyList(kind.listKind(a.GV, first), lm)
 	if err != nil {
 		return last, err
 	}
-	a.end(reply, nil)
+	a.Finish(reply, nil)
 	return last, nil
 }
 

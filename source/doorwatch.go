@@ -9,33 +9,35 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
 // watchByDoor is Watch for a source with a door. The events are decoded here,
 // on the caller's goroutine; the closure's watch stays open beside it, silent.
 func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, req *WatchRequest[T], yield func([]Event[T]) error) error {
-	v := s.gate.visit(true, lo)
-	defer v.end()
-	within, cancel := inContext(ctx, v)
+	call := s.gate.call(true, lo)
+	defer call.End()
+	within, cancel := call.InContext(ctx)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	p := begin(func() (watch.Interface, error) { return lw.WatchWithContext(within, lo) }, stopWatch)
 	defer p.leave()
-	var a *handover
+	var a *intercept.Response
 	select {
 	case res := <-p.results:
 		if res.err == nil && res.value != nil {
-			s.gate.left(v.why(), req.OnPath)
+			s.gate.left(call.Reason(), req.OnPath)
 		}
 		return s.relay(ctx, res.value, res.err, yield)
-	case a = <-v.answers:
+	case a = <-call.Responses:
 	case <-ctx.Done():
 		p.settle()
 		return ctx.Err()
 	}
-	w, err := s.silentWatch(ctx, p, func() { a.end(nil, nil); cancel() })
+	w, err := s.silentWatch(ctx, p, func() { a.Finish(nil, nil); cancel() })
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -75,13 +77,13 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 }
 
 // readWatch decodes a until it ends, or w does.
-func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) error {
-	m := monitor(w, a.abort)
+func (s *lwSource[T]) readWatch(ctx context.Context, a *intercept.Response, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) error {
+	m := monitor(w, a.Abort)
 	var other *KindError
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
-	dec, _, err := s.gate.decoder(a.gv)
+	dec, _, err := s.gate.decoder(a.GV)
 	if err == nil {
-		err = dec.watch(a.body, req.Held, req.OnPath, func(events []Event[T]) error {
+		err = dec.watch(a.Body, req.Held, req.OnPath, func(events []Event[T]) error {
 			for i := range events {
 				it := &events[i].Item
 				if it.Err != nil && events[i].Type.HasObject() {
@@ -93,8 +95,8 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *handover, w watch.Interf
 			return y.send(events)
 		})
 	}
-	ended := m.ended.Load() || a.clientClosed()
-	a.end(nil, nil)
+	ended := m.ended.Load() || a.ClientClosed()
+	a.Finish(nil, nil)
 	m.stop()
 	switch {
 	case other != nil:

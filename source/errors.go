@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -43,9 +44,9 @@ func (e *ItemError) Error() string {
 // Unwrap returns what went wrong.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// ErrEncoding: an answer, or an object, is in an encoding that this source
-// does not read.
-var ErrEncoding = errors.New("neither JSON nor protobuf")
+// ErrEncoding reports a response, or an object, in an encoding that sources do
+// not read.
+var ErrEncoding = encoding.ErrEncoding
 
 // ErrNoStatus: an Error event has no Status, so that nothing is known of what
 // went wrong, or of what the watch has missed.
@@ -79,37 +80,19 @@ func described(typ reflect.Type, gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("%v (%s)", typ, gvk)
 }
 
-// MalformedError says that bytes were not what the format asks for, so that
-// nobody can tell where the next object begins. It ends the list or watch.
-type MalformedError struct {
-	// What was being read.
-	What string
-	// Offset of the first byte that did not fit, in the decompressed body.
-	Offset int64
-	Err    error
-}
+// MalformedError reports bytes that are not what the format asks for, so that
+// nobody can tell where the next object begins. It ends the list or watch. It
+// has What was being read, a string; the Offset of the first byte that did not
+// fit, an int64, in the decompressed body; and Err.
+type MalformedError = encoding.MalformedError
 
-func (e *MalformedError) Error() string {
-	return fmt.Sprintf("malformed %s at byte %d: %v", e.What, e.Offset, e.Err)
-}
-
-// Unwrap returns what did not fit.
-func (e *MalformedError) Unwrap() error { return e.Err }
-
-// TooLargeError says that one object announced, or had, more bytes than
+// TooLargeError reports one object that announced, or had, more bytes than
 // Options.MaxObjectBytes. It ends the list or watch, before those bytes are
 // given memory: etcd holds no object of such a size, so a length that large
 // means a stream that went wrong, and skipping it might skip all that follows.
-type TooLargeError struct {
-	// Bytes is the size that was announced; for JSON, which announces
-	// nothing, how many had come.
-	Bytes int64
-	Limit int64
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("an object of at least %d bytes, more than the limit of %d that the option MaxObjectBytes sets", e.Bytes, e.Limit)
-}
+// It has the Bytes that were announced, or for JSON, which announces nothing,
+// how many had arrived; and the Limit. Both are int64.
+type TooLargeError = encoding.TooLargeError
 
 // PanicError is what a panic in a decoder's, transform's or key function's
 // code becomes. Error leaves the stack out.

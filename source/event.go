@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // eventType reads a type as it is on the wire.
@@ -26,31 +29,125 @@ func eventType(name string) EventType {
 
 func unknownType(name string) error { return fmt.Errorf("an event of unknown type %q", name) }
 
-// isStatus reports whether err says that a Status came where an object was
-// due.
+// event decodes a frame of a watch into e. An error means that the frame is no
+// event; every other failure is in e.
+func (r *reader[T]) event(enc encoding.Encoding, frame []byte, e *Event[T]) error {
+	ev, err := enc.Event(frame)
+	if err != nil {
+		return err
+	}
+	e.Type = eventType(ev.Type)
+	o := ev.Object
+	switch {
+	case ev.Bare:
+		errorEvent(enc, o, e)
+	case e.Type == Unknown:
+		e.Item = identified[T](enc.Identity(o.Raw))
+		e.Err = unknownType(ev.Type)
+	case ev.Err != nil:
+		e.noObject(o.Raw)
+	case e.Type == Error || o.Kind == encoding.StatusKind:
+		errorEvent(enc, o, e)
+	case e.Type == Bookmark:
+		r.bookmark(enc, o, e)
+	default:
+		item := r.watched(enc, o)
+		if isStatus(item.Err) {
+			errorEvent(enc, o, e)
+			return nil
+		}
+		e.Item = item
+	}
+	return nil
+}
+
+// usualEvent decodes a frame in the form that servers write without looking for
+// the end of the object first. It returns false if that does not work out.
+func (r *reader[T]) usualEvent(enc encoding.Encoding, frame []byte, e *Event[T]) bool {
+	p, ok := enc.Prefix(frame)
+	if !ok || r.wire == nil {
+		return false
+	}
+	obj, n, err := r.prefix(enc, p.Rest)
+	if err != nil || !p.Ends(p.Rest[n:]) {
+		return false
+	}
+	raw := p.Rest[:n]
+	d := r.withKind(enc, obj, encoding.Object{Raw: raw}, schema.GroupVersionKind{})
+	item := r.ofWatch(enc, d, nil, raw)
+	if item.Err != nil {
+		return false
+	}
+	e.Type, e.Item = eventType(p.Type), item
+	return true
+}
+
+// bookmark decodes the object of a bookmark, of which only the metadata is of
+// interest.
+func (r *reader[T]) bookmark(enc encoding.Encoding, o encoding.Object, e *Event[T]) {
+	var at metav1.PartialObjectMetadata
+	var err error
+	if o.Enveloped {
+		err = r.kind.check(o.Kind)
+	}
+	if err == nil {
+		err = enc.Unmarshal(o.Raw, &at)
+	}
+	if err == nil && !o.Enveloped {
+		gvk := enc.Kind(o.Raw)
+		if gvk == encoding.StatusKind {
+			errorEvent(enc, o, e)
+			return
+		}
+		err = r.kind.check(gvk)
+	}
+	e.bookmark(&at.ObjectMeta, err)
+}
+
+// errorEvent makes e what the server sent in place of an object.
+func errorEvent[T any](enc encoding.Encoding, o encoding.Object, e *Event[T]) {
+	e.Type = Error
+	if encoding.KindOf(enc, o) == encoding.StatusKind {
+		var status metav1.Status
+		if err := enc.Unmarshal(o.Raw, &status); err != nil {
+			e.Err = fmt.Errorf("a status that cannot be decoded: %w: %q", err, encoding.Excerpt(o.Raw))
+			return
+		}
+		e.Err = statusError(&status)
+		return
+	}
+	other, err := enc.Other(o)
+	if err != nil {
+		e.Err = fmt.Errorf("an error that cannot be decoded: %w: %s", err, encoding.Glimpse(o.Raw))
+		return
+	}
+	e.Err = otherError(other)
+}
+
+// isStatus reports whether err is about a Status in place of an object.
 func isStatus(err error) bool {
 	k, ok := errors.AsType[*KindError](err)
-	return ok && k.Got == statusKind
+	return ok && k.Got == encoding.StatusKind
 }
 
 // identified is an item of which only the identity is of interest.
-func identified[T any](id identity) Item[T] {
-	return Item[T]{Key: id.key, UID: id.uid, ResourceVersion: id.version}
+func identified[T any](id encoding.Identity) Item[T] {
+	return Item[T]{Key: id.Key, UID: id.UID, ResourceVersion: id.Version}
 }
 
 // noObject turns e, whose type is known, into an event without an object.
 func (e *Event[T]) noObject(got []byte) {
-	err := fmt.Errorf("%s with no object in it: %s", e.Type, glimpse(got))
+	err := fmt.Errorf("%s with no object in it: %s", e.Type, encoding.Glimpse(got))
 	t := Unknown
 	if e.Type == Error {
 		t = Error
-		err = fmt.Errorf("%w: no object in it: %s", ErrNoStatus, glimpse(got))
+		err = fmt.Errorf("%w: no object in it: %s", ErrNoStatus, encoding.Glimpse(got))
 	}
 	*e = Event[T]{Type: t}
 	e.Err = err
 }
 
-// bookmark turns e into a bookmark at m, or into an unknown event if err says
+// bookmark turns e into a bookmark at m, or into an unknown event if err reports
 // that m is none. Those of hand-made watches may have no version: what ends the
 // initial events is the annotation alone.
 func (e *Event[T]) bookmark(m metav1.Object, err error) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -30,7 +31,7 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 	badSpec = append(badSpec, 2<<3|wireBytes, 100, 1)
 	badMeta := append([]byte{1<<3 | wireBytes, byte(len(meta) + 2)}, meta...)
 	badMeta = append(badMeta, 11<<3|wireBytes, 100)
-	known := identity{key: nsName("ns", "bad"), uid: "u", version: "5"}
+	known := encoding.Identity{Key: nsName("ns", "bad"), UID: "u", Version: "5"}
 	jsonPage := func(item string) []byte {
 		return fmt.Appendf(nil, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[%s,%s,%s]}`,
 			`{"metadata":{"namespace":"ns","name":"a"}}`, item, `{"metadata":{"namespace":"ns","name":"b"}}`)
@@ -42,21 +43,21 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 		name  string
 		body  []byte
 		stage Stage
-		id    identity
+		id    encoding.Identity
 	}{
 		{"JSON, a field of another type", jsonPage(`{"metadata":{"namespace":"ns","name":"bad","uid":"u","resourceVersion":"5"},"spec":[]}`), StageDecode, known},
 		{"JSON, broken text", jsonPage(`{"metadata":{"namespace":"ns","name":"bad","uid":"u","resourceVersion":"5"},"spec":{x:1}}`), StageDecode, known},
-		{"JSON, broken text before the name", jsonPage(`{"a":{x},"metadata":{"name":"bad"}}`), StageDecode, identity{key: nsName("", "bad")}},
-		{"JSON, metadata of another type", jsonPage(`{"metadata":7}`), StageDecode, identity{}},
+		{"JSON, broken text before the name", jsonPage(`{"a":{x},"metadata":{"name":"bad"}}`), StageDecode, encoding.Identity{Key: nsName("", "bad")}},
+		{"JSON, metadata of another type", jsonPage(`{"metadata":7}`), StageDecode, encoding.Identity{}},
 		{"JSON, metadata half right", jsonPage(`{"metadata":{"labels":5,"uid":"u","namespace":"ns","name":"bad","resourceVersion":"5"}}`), StageDecode, known},
-		{"JSON, null", jsonPage(`null`), StageDecode, identity{}},
-		{"JSON, a number", jsonPage(`12`), StageDecode, identity{}},
-		{"JSON, another kind", jsonPage(`{"kind":"Node","apiVersion":"v1","metadata":{"name":"bad"}}`), StageDecode, identity{key: nsName("", "bad")}},
-		{"JSON, without a name", jsonPage(`{"metadata":{"namespace":"ns","uid":"u"}}`), StageKey, identity{uid: "u"}},
+		{"JSON, null", jsonPage(`null`), StageDecode, encoding.Identity{}},
+		{"JSON, a number", jsonPage(`12`), StageDecode, encoding.Identity{}},
+		{"JSON, another kind", jsonPage(`{"kind":"Node","apiVersion":"v1","metadata":{"name":"bad"}}`), StageDecode, encoding.Identity{Key: nsName("", "bad")}},
+		{"JSON, without a name", jsonPage(`{"metadata":{"namespace":"ns","uid":"u"}}`), StageKey, encoding.Identity{UID: "u"}},
 		{"protobuf, a field cut short", protoPage(badSpec), StageDecode, known},
 		{"protobuf, metadata cut short", protoPage(badMeta), StageDecode, known},
-		{"protobuf, garbage", protoPage([]byte{0xff, 0xff, 0xff}), StageDecode, identity{}},
-		{"protobuf, empty", protoPage(nil), StageKey, identity{}},
+		{"protobuf, garbage", protoPage([]byte{0xff, 0xff, 0xff}), StageDecode, encoding.Identity{}},
+		{"protobuf, empty", protoPage(nil), StageKey, encoding.Identity{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
@@ -72,7 +73,7 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 			if ie, ok := errors.AsType[*ItemError](bad.Err); !ok || ie.Stage != tc.stage {
 				t.Errorf("error %v", bad.Err)
 			}
-			if id := (identity{key: bad.Key, uid: bad.UID, version: bad.ResourceVersion}); id != tc.id {
+			if id := (encoding.Identity{Key: bad.Key, UID: bad.UID, Version: bad.ResourceVersion}); id != tc.id {
 				t.Errorf("identity %+v, want %+v", id, tc.id)
 			}
 		})

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -57,28 +58,28 @@ func accessor[T any](obj T) (metav1.Object, error) {
 func objectItem[T any](obj T) (it Item[T]) {
 	defer func() {
 		if v := recover(); v != nil {
-			it = brokenItem[T](StageKey, identity{}, &PanicError{Value: v, Stack: debug.Stack()})
+			it = brokenItem[T](StageKey, encoding.Identity{}, &PanicError{Value: v, Stack: debug.Stack()})
 		}
 	}()
 	m, err := accessor(obj)
 	if err != nil {
-		return brokenItem[T](StageKey, identity{}, err)
+		return brokenItem[T](StageKey, encoding.Identity{}, err)
 	}
-	id := identity{uid: m.GetUID(), version: m.GetResourceVersion()}
-	if id.key, err = metaKey(m); err != nil {
+	id := encoding.Identity{UID: m.GetUID(), Version: m.GetResourceVersion()}
+	if id.Key, err = metaKey(m); err != nil {
 		err = &NamelessError{obj}
 		return brokenItem[T](StageKey, id, err)
 	}
-	return Item[T]{Key: id.key, UID: id.uid, ResourceVersion: id.version, Object: obj}
+	return Item[T]{Key: id.Key, UID: id.UID, ResourceVersion: id.Version, Object: obj}
 }
 
 // brokenItem makes the item of an object that could not be had.
-func brokenItem[T any](stage Stage, id identity, err error) Item[T] {
+func brokenItem[T any](stage Stage, id encoding.Identity, err error) Item[T] {
 	return Item[T]{
-		Key:             id.key,
-		UID:             id.uid,
-		ResourceVersion: id.version,
-		Err:             &ItemError{Stage: stage, Key: id.key, ResourceVersion: id.version, Err: err},
+		Key:             id.Key,
+		UID:             id.UID,
+		ResourceVersion: id.Version,
+		Err:             &ItemError{Stage: stage, Key: id.Key, ResourceVersion: id.Version, Err: err},
 	}
 }
 
@@ -138,7 +139,7 @@ func (r *rekeyed[T]) rekey(it *Item[T]) {
 	var err error
 	it.Key, err = guard(func() (store.Key, error) { return r.key(it.Object) })
 	if err != nil {
-		id := identity{key: was, uid: it.UID, version: it.ResourceVersion}
+		id := encoding.Identity{Key: was, UID: it.UID, Version: it.ResourceVersion}
 		*it = brokenItem[T](StageKey, id, err)
 		it.Key = store.Key{}
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,6 +17,9 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // form is how objects relate to the kind that they are of.
@@ -52,10 +56,7 @@ type kind[T any] struct {
 	scheme *runtime.Scheme
 }
 
-type protoUnmarshaler interface{ Unmarshal([]byte) error }
-
 var (
-	statusKind  = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
 	partialKind = metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")
 	partialType = reflect.TypeFor[*metav1.PartialObjectMetadata]()
 )
@@ -81,7 +82,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 	if _, err := accessor(obj); err != nil {
 		return nil, err
 	}
-	_, k.proto = any(obj).(protoUnmarshaler)
+	_, k.proto = any(obj).(official.Protobuf)
 	k.tells = sync.OnceValue(k.tellsKind)
 	switch ro.(type) {
 	case *unstructured.Unstructured:
@@ -132,11 +133,21 @@ func (k *kind[T]) accept(watch bool) string {
 		return acceptPartial
 	case k.form == metadataOnly:
 		return acceptPartialList
-	case k.form == typed && k.proto:
-		return runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	default:
-		return runtime.ContentTypeJSON
 	}
+	var types []string
+	for _, enc := range encoding.All() {
+		if enc.Format() != share.CBOR && k.reads(enc) {
+			types = append(types, enc.MediaType())
+		}
+	}
+	return strings.Join(types, ",")
+}
+
+// reads reports whether objects can be read from an encoding. CBOR is read if a
+// client asks for it, and never asked for otherwise: JSON costs less here, since
+// equal objects have equal bytes in it.
+func (k *kind[T]) reads(enc encoding.Encoding) bool {
+	return enc.Format() != share.Protobuf || k.proto && k.form != untyped
 }
 
 // A server that cannot convert to PartialObjectMetadata sends the whole
@@ -176,10 +187,10 @@ func (k *kind[T]) tellsKind() bool {
 	return err == nil && gvk == schema.FromAPIVersionAndKind(version, name)
 }
 
-// said is the kind that raw says, of which apimachinery's decoder made obj.
-func (k *kind[T]) said(obj T, raw []byte) (schema.GroupVersionKind, error) {
+// said returns the kind in raw, of which apimachinery's decoder made obj.
+func (k *kind[T]) said(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
 	if !k.tells() && k.form == typed {
-		return jsonKind(raw), nil
+		return enc.Kind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
 }
@@ -214,44 +225,41 @@ func (k *kind[T]) own(o *wire.Object[T]) {
 	o.Copied(c.(T))
 }
 
-// jsonObject decodes by apimachinery's own decoder.
-func (k *kind[T]) jsonObject(raw []byte) (T, error) {
-	return guard(func() (T, error) {
-		obj := k.new()
-		var err error
-		if u, ok := any(obj).(*unstructured.Unstructured); ok {
-			// Its own UnmarshalJSON looks for "items" first, and is strict
-			// about the kind, which items of built-in lists do not say.
-			err = json.Unmarshal(raw, &u.Object)
-			if err == nil && u.Object == nil {
-				err = errNotJSONObject
+// decode decodes by apimachinery's own decoder, or the type's.
+func (k *kind[T]) decode(format share.Format, raw []byte) (T, error) {
+	return guard(func() (obj T, err error) {
+		obj = k.new()
+		u, isUntyped := any(obj).(*unstructured.Unstructured)
+		switch {
+		case format == share.Protobuf:
+			msg, ok := any(obj).(official.Protobuf)
+			if !ok {
+				return obj, wire.ErrNoFormat
 			}
-		} else {
+			err = msg.Unmarshal(raw)
+		case format == share.CBOR && isUntyped:
+			u.Object, err = official.UntypedCBOR(raw)
+		case format == share.CBOR:
+			err = official.CBOR(raw, any(obj).(runtime.Object))
+		case isUntyped:
+			// Its own UnmarshalJSON looks for "items" first, and is strict about
+			// the kind, which items of built-in lists do not have.
+			err = json.Unmarshal(raw, &u.Object)
+		default:
 			err = json.Unmarshal(raw, obj)
+		}
+		if err == nil && isUntyped && u.Object == nil {
+			err = errNoObject
 		}
 		return obj, err
 	})
 }
 
-// protoObject decodes by the type's own decoder.
-func (k *kind[T]) protoObject(raw []byte) (T, error) {
-	return guard(func() (T, error) {
-		var zero T
-		obj := k.new()
-		msg, ok := any(obj).(protoUnmarshaler)
-		if !ok {
-			return zero, wire.ErrNoProtobuf
-		}
-		if err := msg.Unmarshal(raw); err != nil {
-			return zero, err
-		}
-		return obj, nil
-	})
-}
+var errNoObject = errors.New("not an object")
 
 // check returns a *KindError if got is not what is wanted.
 func (k *kind[T]) check(got schema.GroupVersionKind) error {
-	ok := got.Kind != "" && got != statusKind
+	ok := got.Kind != "" && got != encoding.StatusKind
 	switch k.form {
 	case typed:
 		ok = ok && got.Kind == k.want.Kind && k.sameVersion(got)

@@ -49,15 +49,15 @@ func allocated(fn func()) int64 {
 
 func nothing[T any](Page[T]) error { return nil }
 
-// decoded is what both kinds of answer come to: an item and an error.
-type decoded struct {
+// outcomeOf is what both kinds of answer come to: an item and an error.
+type outcomeOf struct {
 	items []Item[*corev1.Pod]
 	err   error
 }
 
 // both decodes object, one of two in a list and in a watch, with sharing and
 // without.
-func both(c codecFor, object []byte) map[string]decoded {
+func both(c codecFor, object []byte) map[string]outcomeOf {
 	good := pod("ns", "good", "1")
 	var body, stream []byte
 	if c.name == "JSON" {
@@ -67,16 +67,16 @@ func both(c codecFor, object []byte) map[string]decoded {
 		body = protoListOf("PodList", metav1.ListMeta{}, object, protoItem(good))
 		stream = append(protoFrameOf("ADDED", enveloped("v1", "Pod", object)), protoFrame("ADDED", good)...)
 	}
-	all := map[string]decoded{}
+	all := map[string]outcomeOf{}
 	for _, disable := range []bool{false, true} {
 		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: disable}))
 		s := newSink[*corev1.Pod]()
 		var l listed[*corev1.Pod]
 		err := dec.DecodeList(bytes.NewReader(body), s.get, l.page)
-		all[fmt.Sprint("list, sharing ", !disable)] = decoded{l.items, err}
+		all[fmt.Sprint("list, sharing ", !disable)] = outcomeOf{l.items, err}
 		var w watched[*corev1.Pod]
 		err = dec.DecodeWatch(bytes.NewReader(stream), s.get, w.batch)
-		all[fmt.Sprint("watch, sharing ", !disable)] = decoded{itemsOf(w.events), err}
+		all[fmt.Sprint("watch, sharing ", !disable)] = outcomeOf{itemsOf(w.events), err}
 	}
 	return all
 }
@@ -163,7 +163,7 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 	// Within an object, whose own end is known.
 	meta := must((&metav1.ObjectMeta{Namespace: "ns", Name: "x"}).Marshal())
 	named := append([]byte{1<<3 | wireBytes, byte(len(meta))}, meta...)
-	var got map[string]decoded
+	var got map[string]outcomeOf
 	n := allocated(func() { got = both(codecs()[0], append(named, field(2, 1)...)) })
 	for how, d := range got {
 		if d.err != nil || len(d.items) != 2 || d.items[0].Err == nil || d.items[0].Key.Name != "x" {

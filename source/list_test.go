@@ -21,6 +21,7 @@ import (
 )
 
 func TestListEqualsTheTypedClient(t *testing.T) {
+	allowCBOR(t)
 	for _, c := range codecs() {
 		t.Run(c.name, func(t *testing.T) {
 			pods, _ := randomPods(t, 60)

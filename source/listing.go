@@ -9,7 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 const (
@@ -20,28 +21,22 @@ const (
 
 var errUnsure = errors.New("neither the item nor its list says of what kind it is")
 
-// listing is one LIST answer being decoded: what both encodings have in
-// common. Items are cut out of the stream on the caller's goroutine, and
-// decoded together once the buffer is full.
+// listing is one LIST answer being decoded. Items are found on the caller's
+// goroutine, and decoded together once the buffer is full.
 type listing[T any] struct {
-	codec *codec[T]
-	w     *window
-	held  Held[T]
-	crew  *crew[T]
-	yield func(Page[T]) error
+	codec   *codec[T]
+	enc     encoding.Encoding
+	w       *encoding.Window
+	held    Held[T]
+	workers *workers[T]
+	yield   func(Page[T]) error
 
-	// gvk is the list's own kind, once it was read; tm what protobuf said of
-	// it so far.
-	gvk  schema.GroupVersionKind
-	tm   runtime.TypeMeta
-	meta metav1.ListMeta
+	// list is what was read of the list itself.
+	list encoding.List
 
 	// cut are the items that were found in the window and not yet decoded.
 	// They alias its buffer, which is pinned while there are any.
-	cut [][]byte
-	// item decodes one of them; unsure as for reader.itemFromJSON.
-	item func(r *reader[T], raw []byte) (it Item[T], unsure bool)
-
+	cut   [][]byte
 	items []Item[T]
 	// unsure are positions in items whose objects do not say their kind while
 	// the list has not said its own. They hold the page back.
@@ -52,18 +47,32 @@ type listing[T any] struct {
 	pages int
 }
 
-// add takes in the next n unread bytes, which are an item.
+// read reads the list until its end.
+func (l *listing[T]) read() error {
+	l.list = encoding.List{
+		Check:  l.codec.kind.checkList,
+		Item:   l.add,
+		Flush:  l.decode,
+		Status: func(status *metav1.Status) error { return statusError(status) },
+	}
+	if err := l.enc.List(l.w, &l.list); err != nil {
+		return err
+	}
+	return l.finish()
+}
+
+// add consumes the next n unread bytes, which are an item.
 func (l *listing[T]) add(n int) error {
-	l.w.pinned = true
-	l.cut = append(l.cut, l.w.unread()[:n:n])
-	l.w.take(n)
-	if len(l.items)+len(l.cut) < pageItems && l.w.offset-l.sent < pageBytes {
+	l.w.Pin(l.decode)
+	l.cut = append(l.cut, l.w.Unread()[:n:n])
+	l.w.Consume(n)
+	if len(l.items)+len(l.cut) < pageItems && l.w.Offset()-l.sent < pageBytes {
 		return nil
 	}
 	l.decode()
 	if len(l.unsure) > 0 {
-		if held := l.w.offset - l.sent; l.w.fits(uint64(held)) != nil {
-			return l.w.malformed("list", "%w, for %d bytes", errUnsure, held)
+		if held := l.w.Offset() - l.sent; l.w.Fits(uint64(held)) != nil {
+			return l.w.Malformed("list", "%w, for %d bytes", errUnsure, held)
 		}
 		return nil
 	}
@@ -82,9 +91,9 @@ func (l *listing[T]) decode() {
 	l.items = slices.Grow(l.items, n)[:first+n]
 	items := l.items[first:]
 	var doubt sync.Mutex
-	l.crew.each(l.codec, n, l.held, func(r *reader[T], i int) {
+	l.workers.each(l.codec, n, l.held, func(r *reader[T], i int) {
 		var unsure bool
-		items[i], unsure = l.item(r, l.cut[i])
+		items[i], unsure = r.listed(l.enc, l.cut[i], l.list.Kind)
 		if unsure {
 			doubt.Lock()
 			l.unsure = append(l.unsure, first+i)
@@ -93,34 +102,34 @@ func (l *listing[T]) decode() {
 	})
 	clear(l.cut)
 	l.cut = l.cut[:0]
-	l.w.pinned = false
+	l.w.Unpin()
 }
 
 func (l *listing[T]) send(more bool) error {
 	page := Page[T]{
 		Items:           l.items,
-		ResourceVersion: l.meta.ResourceVersion,
+		ResourceVersion: l.list.Meta.ResourceVersion,
 		More:            more,
-		Bytes:           l.w.offset - l.sent,
+		Bytes:           l.w.Offset() - l.sent,
 	}
 	if !more {
-		page.Continue = l.meta.Continue
-		if n := l.meta.RemainingItemCount; n != nil {
+		page.Continue = l.list.Meta.Continue
+		if n := l.list.Meta.RemainingItemCount; n != nil {
 			page.Remaining = *n
 		}
 	}
 	l.items = nil
-	l.sent = l.w.offset
+	l.sent = l.w.Offset()
 	l.pages++
 	return l.yield(page)
 }
 
 // finish settles what had to wait for the list's end, and sends the rest.
 func (l *listing[T]) finish() error {
-	if err := l.codec.kind.checkList(l.gvk); err != nil {
+	if err := l.codec.kind.checkList(l.list.Kind); err != nil {
 		return err
 	}
-	gvk, known := l.codec.kind.listed(l.gvk, true)
+	gvk, known := l.codec.kind.listed(l.list.Kind, true)
 	for _, i := range l.unsure {
 		it := &l.items[i]
 		if it.Err != nil {
@@ -131,7 +140,7 @@ func (l *listing[T]) finish() error {
 			err = l.codec.kind.check(gvk)
 		}
 		if err != nil {
-			id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
+			id := encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}
 			*it = brokenItem[T](StageDecode, id, err)
 			continue
 		}

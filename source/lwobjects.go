@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 var errNilItem = errors.New("got nil where an object was due")
@@ -26,10 +28,10 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 	default:
 		return objectItem(t)
 	}
-	var id identity
+	var id encoding.Identity
 	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
-		id.key, _ = metaKey(m)
-		id.uid, id.version = m.GetUID(), m.GetResourceVersion()
+		id.Key, _ = metaKey(m)
+		id.UID, id.Version = m.GetUID(), m.GetResourceVersion()
 	}
 	return brokenItem[T](StageDecode, id, err)
 }

@@ -258,7 +258,7 @@ func (a *attempt[V]) outcome(err error) outcome {
 // unreadable reports that err is one that another client may do without.
 func unreadable(err error) bool {
 	return otherKind(err) != nil ||
-		errors.Is(err, ErrEncoding) || errors.Is(err, wire.ErrNoProtobuf) ||
+		errors.Is(err, ErrEncoding) || errors.Is(err, wire.ErrNoFormat) ||
 		apierrors.IsNotAcceptable(err) || apierrors.IsUnsupportedMediaType(err)
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -77,7 +78,7 @@ func unreadables() []error {
 	return []error{
 		&KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: schema.GroupVersionKind{Version: "v2", Kind: "Pod"}},
 		fmt.Errorf("a page of prose: %w", ErrEncoding),
-		fmt.Errorf("a type without: %w", wire.ErrNoProtobuf),
+		fmt.Errorf("a type without: %w", wire.ErrNoFormat),
 		apierrors.NewGenericServerResponse(406, "list", schema.GroupResource{}, "", "", 0, true),
 		apierrors.NewGenericServerResponse(415, "list", schema.GroupResource{}, "", "", 0, true),
 	}
@@ -92,7 +93,7 @@ func readables() []error {
 		apierrors.NewInternalError(io.EOF),
 		apierrors.NewResourceExpired("too old"),
 		&TooLargeError{},
-		&KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: statusKind},
+		&KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: encoding.StatusKind},
 		&KindError{Want: podGVR.GroupVersion().WithKind("Pod")},
 	}
 }
@@ -126,7 +127,7 @@ func (u *unreliable) broken(it Item[*corev1.Pod]) Item[*corev1.Pod] {
 	if u.rand.Intn(200) > 0 {
 		return it
 	}
-	id := identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}
+	id := encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}
 	return brokenItem[*corev1.Pod](StageDecode, id, pick(u.rand, unreadables()[:3]))
 }
 

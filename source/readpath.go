@@ -3,6 +3,9 @@ package source
 import (
 	"errors"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // Path is a way in which objects are read.
@@ -11,9 +14,10 @@ type Path uint8
 const (
 	// PathUnknown: nothing was read yet, or by a source that does not say how.
 	PathUnknown Path = iota
-	// PathProtobuf and PathJSON: the source reads the server's bytes.
+	// PathProtobuf, PathJSON and PathCBOR: the source reads the server's bytes.
 	PathProtobuf
 	PathJSON
+	PathCBOR
 	// PathClient: a client decodes the objects, and the source is given them.
 	PathClient
 	// PathMemory: there are no bytes, as in a Static.
@@ -27,6 +31,8 @@ func (p Path) String() string {
 		return "wire, protobuf"
 	case PathJSON:
 		return "wire, JSON"
+	case PathCBOR:
+		return "wire, CBOR"
 	case PathClient:
 		return "the client's decoder"
 	case PathMemory:
@@ -79,13 +85,15 @@ func tell(onPath func(ReadPath), path Path, why error) {
 	}
 }
 
-// path is that of an encoding.
-func (e encoding) path() Path {
-	switch e {
-	case encodingJSON:
+// pathOf is the path of responses in an encoding.
+func pathOf(enc encoding.Encoding) Path {
+	switch enc.Format() {
+	case share.JSON:
 		return PathJSON
-	case encodingProtobuf:
+	case share.Protobuf:
 		return PathProtobuf
+	case share.CBOR:
+		return PathCBOR
 	}
 	return PathUnknown
 }

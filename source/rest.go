@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/source/internal/connection"
 )
 
 // FromConfig returns a source that reads the resource gvr of the server that
@@ -82,10 +84,10 @@ func FromREST[T any](client rest.Interface, resource string, opts Options) (Sour
 
 func clientFor(cfg *rest.Config, own bool) (*rest.RESTClient, error) {
 	if !own {
-		pinged(cfg)
+		connection.EnablePings(cfg)
 		return rest.RESTClientFor(cfg)
 	}
-	hc, err := ownConnection(cfg)
+	hc, err := connection.Own(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -190,12 +192,12 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 //go:noinline
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
-	ctx, body := gathering(ctx)
+	ctx, body := connection.Gather(ctx)
 	stream, err := s.request(&lo, true).Throttle(nil).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return body.over(stream), nil
+	return body.Over(stream), nil
 }
 
 func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Request {

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // accepts are the Accept headers of a source's requests.
@@ -37,13 +39,11 @@ func acceptsOf[T any](k *kind[T], client rest.Interface) (accepts, error) {
 		listForm, watchForm = partialKind.Kind+"List", partialKind.Kind
 	}
 	for _, t := range types {
-		switch {
-		case t.media == runtime.ContentTypeJSON:
-			json = true
-		case t.media == runtime.ContentTypeProtobuf && (k.form == metadataOnly || k.form == typed && k.proto):
-		default:
+		enc := encoding.OfMediaType(t.media)
+		if enc == nil || !k.reads(enc) {
 			continue
 		}
+		json = json || enc == encoding.JSON
 		list, watch = append(list, t.as(listForm)), append(watch, t.as(watchForm))
 	}
 	if len(list) == 0 {

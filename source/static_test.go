@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -236,7 +237,7 @@ func TestStaticFaultsAreWhatTheTestSays(t *testing.T) {
 		synctest.Wait()
 		odd := Event[*corev1.Pod]{Type: Unknown}
 		odd.Err = errEnough
-		broken := Event[*corev1.Pod]{Type: Modified, Item: brokenItem[*corev1.Pod](StageDecode, identity{key: nsName("ns", "a"), version: "9"}, errEnough)}
+		broken := Event[*corev1.Pod]{Type: Modified, Item: brokenItem[*corev1.Pod](StageDecode, encoding.Identity{Key: nsName("ns", "a"), Version: "9"}, errEnough)}
 		s.Send(odd, broken)
 		s.Bookmark()
 		s.Disconnect(errEnough)

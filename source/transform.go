@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // Map returns a source of T made from a source of W by transform, which is
@@ -170,7 +171,7 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) It
 		err = errNilObject
 	}
 	if err != nil {
-		return brokenItem[T](StageTransform, identity{key: it.Key, uid: it.UID, version: it.ResourceVersion}, err)
+		return brokenItem[T](StageTransform, encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}, err)
 	}
 	if by != nil {
 		var last wire.Last[T]

@@ -1,14 +1,12 @@
 package source
 
 import (
-	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 
-	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 const (
@@ -17,37 +15,23 @@ const (
 	batchBytes  = 1 << 20
 )
 
-var errUncut = errors.New("a JSON event that does not end with its line")
+var errNotWhole = errors.New("an event that does not end where it was taken to")
 
-// watching is one WATCH answer being decoded. Frames are cut on the caller's
+// watching is one WATCH answer being decoded. Frames are found on the caller's
 // goroutine; those that are there together are decoded together.
 type watching[T any] struct {
-	dec   *decoder[T]
-	w     window
-	held  Held[T]
-	yield func([]Event[T]) error
-	// cut finds the frame that begins at from unread bytes, if all of it is
-	// unread.
-	cut func(from int) (f frame, ok bool, err error)
-	// event decodes a frame's event, on any goroutine. An error means that the
-	// frame is no event, and errUncut that its end was taken to be where it is
-	// not.
-	event func(r *reader[T], raw []byte, e *Event[T]) error
-	// extent is how far a JSON frame that did not end yet was followed, and
-	// searched how far for the end of its line; frameAt is where in the stream
-	// the frame begins.
-	extent   scan.Extent
-	searched int
-	frameAt  int64
-	// lines says that a JSON frame ends with its line, as everybody writes
-	// them, until one does not.
-	lines bool
-	// counted is where in the stream the last event ended. What separates
-	// two events is counted with the second.
+	dec    *decoder[T]
+	enc    encoding.Encoding
+	frames encoding.Frames
+	w      *encoding.Window
+	held   Held[T]
+	yield  func([]Event[T]) error
+	// counted is where in the stream the last event ended. What separates two
+	// events is counted with the second.
 	counted int64
 
-	// idle is the buffer to wait with, one the event that then comes, and
-	// alone what decodes it.
+	// idle is the buffer to wait with, one the event that then comes, and alone
+	// what decodes it.
 	idle  []byte
 	one   []Event[T]
 	alone *reader[T]
@@ -55,22 +39,14 @@ type watching[T any] struct {
 	busy *scratch[T]
 }
 
-// frame is where one event stands: raw is its own bytes, end is where it ends
-// in what is unread.
-type frame struct {
-	raw []byte
-	end int
-}
-
 // DecodeWatch implements Decoder.
 func (d *decoder[T]) DecodeWatch(body io.Reader, held Held[T], yield func([]Event[T]) error) error {
 	return d.watch(body, held, nil, yield)
 }
 
-// watch is DecodeWatch, and tells onPath, which may be nil, how the answer is
-// encoded.
+// watch is DecodeWatch, and reports the encoding to onPath, which may be nil.
 func (d *decoder[T]) watch(body io.Reader, held Held[T], onPath func(ReadPath), yield func([]Event[T]) error) error {
-	idle := make([]byte, idleRead)
+	idle := make([]byte, encoding.IdleRead)
 	s := &watching[T]{
 		dec:   d,
 		held:  held,
@@ -78,25 +54,18 @@ func (d *decoder[T]) watch(body io.Reader, held Held[T], onPath func(ReadPath), 
 		idle:  idle,
 		one:   make([]Event[T], 0, 1),
 	}
-	s.w = window{r: body, buf: idle, limit: d.limit, large: s.wake}
+	s.w = encoding.NewWindow(body, idle, d.limit, s.wake)
 	defer s.rest()
-	if err := s.w.more(); err == io.EOF {
+	if err := s.w.More(); err == io.EOF {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	encoding := encodingOf(s.w.unread()[0])
-	if encoding != encodingUnknown {
-		tell(onPath, encoding.path(), d.codec.slow)
+	if s.enc = encoding.Of(s.w.Unread()[0]); s.enc == nil {
+		return s.w.Malformed("watch", "%w: %q", ErrEncoding, encoding.Excerpt(s.w.Unread()))
 	}
-	switch encoding {
-	case encodingJSON:
-		s.cut, s.event, s.lines = s.jsonFrame, s.jsonEvent, true
-	case encodingProtobuf:
-		s.cut, s.event = s.protoFrame, protoEvent[T]
-	default:
-		return s.w.malformed("watch", "%w: %q", ErrEncoding, excerpt(s.w.unread()))
-	}
+	tell(onPath, pathOf(s.enc), d.codec.slow)
+	s.frames = s.enc.Frames()
 	return s.run()
 }
 
@@ -109,17 +78,16 @@ func (s *watching[T]) run() error {
 		if sent {
 			continue
 		}
-		if len(s.w.unread()) == 0 {
+		if len(s.w.Unread()) == 0 {
 			s.rest()
 		}
-		if err := s.w.more(); err != nil {
+		if err := s.w.More(); err != nil {
 			switch {
-			case s.lines && len(s.w.unread()) > 0:
-				// Events that no line break follows may be among it.
-				s.lines = false
+			case len(s.w.Unread()) > 0 && s.frames.Reconsider():
+				// There may be events among it that end otherwise than expected.
 			case err != io.EOF:
 				return err
-			case len(s.w.unread()) > 0:
+			case len(s.w.Unread()) > 0:
 				return fmt.Errorf("the watch ended inside an event: %w", io.ErrUnexpectedEOF)
 			default:
 				return nil
@@ -137,7 +105,7 @@ func (s *watching[T]) batch() (sent bool, err error) {
 	if s.busy != nil {
 		events, most = s.busy.events[:0], batchEvents
 	}
-	frames, err := s.frames(most)
+	frames, err := s.next(most)
 	if len(frames) == 0 {
 		return false, err
 	}
@@ -149,34 +117,33 @@ func (s *watching[T]) batch() (sent bool, err error) {
 	n, err := s.decode(frames, events)
 	switch {
 	case n > 0:
-	case err == errUncut:
-		s.lines = false
+	case err == errNotWhole && s.frames.Reconsider():
 		return s.batch()
 	default:
-		return false, s.w.malformed("watch event", "%w", err)
+		return false, s.w.Malformed("watch event", "%w", err)
 	}
 	for i := range n {
-		end := s.w.offset + int64(frames[i].end)
+		end := s.w.Offset() + int64(frames[i].End)
 		events[i].Bytes = end - s.counted
 		s.counted = end
 	}
-	s.w.take(frames[n-1].end)
+	s.w.Consume(frames[n-1].End)
 	err = s.yield(events[:n])
 	// Nothing decoded may be kept alive by a watch that is waiting.
 	clear(events)
 	return true, err
 }
 
-// frames cuts up to most frames out of what is unread.
-func (s *watching[T]) frames(most int) ([]frame, error) {
-	var room [1]frame
+// next finds up to most frames in what is unread.
+func (s *watching[T]) next(most int) ([]encoding.Frame, error) {
+	var room [1]encoding.Frame
 	frames := room[:0]
 	if s.busy != nil {
 		frames = s.busy.frames[:0]
 	}
 	at := 0
 	for len(frames) < most && at < batchBytes {
-		f, ok, err := s.cut(at)
+		f, ok, err := s.frames.Next(s.w, at)
 		if err != nil || !ok {
 			if len(frames) > 0 {
 				err = nil
@@ -184,12 +151,12 @@ func (s *watching[T]) frames(most int) ([]frame, error) {
 			return s.keep(frames), err
 		}
 		frames = append(frames, f)
-		at = f.end
+		at = f.End
 	}
 	return s.keep(frames), nil
 }
 
-func (s *watching[T]) keep(frames []frame) []frame {
+func (s *watching[T]) keep(frames []encoding.Frame) []encoding.Frame {
 	if s.busy != nil {
 		s.busy.frames = frames
 	}
@@ -198,20 +165,20 @@ func (s *watching[T]) keep(frames []frame) []frame {
 
 // decode makes events of frames, and returns how many it made before the first
 // that it could not.
-func (s *watching[T]) decode(frames []frame, events []Event[T]) (int, error) {
+func (s *watching[T]) decode(frames []encoding.Frame, events []Event[T]) (int, error) {
 	if s.busy == nil {
 		if s.alone == nil {
 			s.alone = s.dec.codec.reader(s.held)
 		}
-		if err := s.event(s.alone, frames[0].raw, &events[0]); err != nil {
+		if err := s.event(s.alone, frames[0].Raw, &events[0]); err != nil {
 			return 0, err
 		}
 		return 1, nil
 	}
 	s.busy.errs = slices.Grow(s.busy.errs[:0], len(frames))[:len(frames)]
 	errs := s.busy.errs
-	s.busy.crew.each(s.dec.codec, len(frames), s.held, func(r *reader[T], i int) {
-		errs[i] = s.event(r, frames[i].raw, &events[i])
+	s.busy.workers.each(s.dec.codec, len(frames), s.held, func(r *reader[T], i int) {
+		errs[i] = s.event(r, frames[i].Raw, &events[i])
 	})
 	for i, err := range errs {
 		if err != nil {
@@ -232,86 +199,20 @@ func (s *watching[T]) wake(size int) []byte {
 
 // rest gives the larger buffers back. The window must be empty, or done with.
 func (s *watching[T]) rest() {
-	s.w.buf, s.w.lo, s.w.hi = s.idle, 0, 0
+	s.w.Reset(s.idle)
 	if s.busy != nil {
 		s.dec.giveScratch(s.busy)
 		s.busy = nil
 	}
 }
 
-// protoFrame cuts out four bytes of length, and a WatchEvent.
-func (s *watching[T]) protoFrame(from int) (f frame, ok bool, err error) {
-	const header = 4
-	b := s.w.unread()[from:]
-	if len(b) < header {
-		return f, false, nil
-	}
-	size := binary.BigEndian.Uint32(b)
-	if err := s.w.fits(uint64(size)); err != nil {
-		return f, false, err
-	}
-	b = b[header:]
-	if uint64(len(b)) < uint64(size) {
-		return f, false, nil
-	}
-	return frame{raw: b[:size:size], end: from + header + int(size)}, true, nil
-}
-
-// jsonFrame cuts out one JSON object and the white space before it.
-func (s *watching[T]) jsonFrame(from int) (f frame, ok bool, err error) {
-	b := s.w.unread()[from:]
-	n := spaces(b)
-	if n == len(b) {
-		if from == 0 {
-			s.w.take(n)
-		}
-		return f, false, nil
-	}
-	b, from = b[n:], from+n
-	if b[0] != '{' {
-		return f, false, s.w.malformed("watch", "an event was due: %s", glimpse(b))
-	}
-	if at := s.w.offset + int64(from); s.frameAt != at {
-		s.extent, s.searched, s.frameAt = scan.Extent{}, 0, at
-	}
-	size := s.jsonEnd(b)
-	have := size
-	if size == 0 {
-		have = len(b)
-	}
-	if err := s.w.fits(uint64(have)); err != nil || size == 0 {
-		return f, false, err
-	}
-	return frame{raw: b[:size:size], end: from + size}, true, nil
-}
-
-// jsonEnd returns where the frame at the start of b ends, or 0 if not in b.
-func (s *watching[T]) jsonEnd(b []byte) int {
-	if s.lines {
-		// No JSON has a line break in a string, so this is the end or else
-		// the text was laid out for people.
-		if n := bytes.IndexByte(b[s.searched:], '\n'); n >= 0 {
-			return s.searched + n
-		}
-		s.searched = len(b)
-		// Whoever ends an event with no line break ends it with a bracket: in
-		// the middle of an event that is rare enough to follow all brackets.
-		if last := b[len(b)-1]; last != '}' && !isSpace(last) {
-			return 0
-		}
-	}
-	return s.extent.End(b)
-}
-
-// jsonEvent decodes a frame that may have been cut at the end of its line.
-func (s *watching[T]) jsonEvent(r *reader[T], raw []byte, e *Event[T]) error {
-	if r.plainEvent(raw, e) {
+// event decodes a frame. It is called from several goroutines.
+func (s *watching[T]) event(r *reader[T], frame []byte, e *Event[T]) error {
+	if r.usualEvent(s.enc, frame, e) {
 		return nil
 	}
-	if s.lines {
-		if n := new(scan.Extent).End(raw); n == 0 || n+spaces(raw[n:]) != len(raw) {
-			return errUncut
-		}
+	if !s.frames.Whole(frame) {
+		return errNotWhole
 	}
-	return jsonEvent(r, raw, e)
+	return r.event(s.enc, frame, e)
 }

@@ -8,7 +8,8 @@
 // kept; taking a fresh one waits for at most one operation that the writer is
 // making in place. Once a write has returned, every read sees it. A list that
 // replaces a scope is seen whole or not at all. An object for which an index
-// function fails or panics is stored, absent from that index, and reported.
+// function fails or panics is stored and absent from that index, and the write
+// returns why.
 //
 // # What lives here
 //
@@ -35,6 +36,6 @@
 // # Locks
 //
 // Store.mu is held through every write, user functions included, and by
-// Check; OnError is called without it. Nothing else is locked: readers meet
-// the writer at the state of the latest version, see handover.go.
+// Check. Nothing else is locked: readers meet the writer at the state of the
+// latest version, see handover.go.
 package store

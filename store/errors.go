@@ -15,6 +15,29 @@ var ErrIndexExists = errors.New("index exists already")
 // that cannot read keys from objects.
 var ErrNoKeyFunc = errors.New("the store has no key function")
 
+// Errors returns the parts of an error that a write returned: a *KeyError for
+// each operation that was not made, and for each that was made although a user
+// function failed, what it failed with: an *IndexError, if the object is absent
+// from that index. They stand in the order of the operations. It is empty if err
+// is nil.
+func Errors(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		return several.Unwrap()
+	}
+	return []error{err}
+}
+
+// joined returns errs as one error, of which Errors returns the parts.
+func joined(errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
 // KeyError reports an object without a usable key. Nothing was written.
 type KeyError struct {
 	// Object describes what it was (its type, and name where known).

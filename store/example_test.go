@@ -62,13 +62,16 @@ func ExampleStore_Snapshot() {
 
 func ExampleStore_Replace() {
 	s := newServices()
-	changes := s.Replace(store.Batch[*service]{
+	changes, err := s.Replace(store.Batch[*service]{
 		Scope: store.Scope{ID: "shop", Contains: func(k store.Key) bool { return k.Namespace == "shop" }},
 		Ops: []store.Op[*service]{
 			{Key: store.Key{Namespace: "shop", Name: "cart"}, Object: &service{"shop", "cart", "web-2"}},
 		},
 		ResourceVersion: "42",
 	}, nil)
+	if err != nil {
+		panic(err)
+	}
 	for _, c := range changes {
 		fmt.Println(c.Type, c.Key, c.ResourceVersion)
 	}

@@ -9,7 +9,7 @@ import (
 // Options configures a store. KeyFunc or RememberKeys is required.
 type Options[T any] struct {
 	// KeyFunc reads an object's key. An object for which it fails or panics
-	// is not stored, and reported as a *KeyError. Nil: objects are stored
+	// is not stored, and the write returns a *KeyError. Nil: objects are stored
 	// under whatever key Write, Apply and Replace are given, and RememberKeys
 	// must be set.
 	KeyFunc KeyFunc[T]
@@ -22,14 +22,8 @@ type Options[T any] struct {
 
 	// Indexers are the indexes that the store begins with, by name. A function
 	// that fails or panics for an object leaves it out of that index alone,
-	// and is reported as an *IndexError.
+	// and the write returns an *IndexError.
 	Indexers map[string]IndexFunc[T]
-
-	// OnError is called with every error that no caller gets: each *IndexError,
-	// and each *KeyError of Apply and Replace. It is called by the goroutine
-	// that wrote, after the write, under no lock. Nil: they are only counted,
-	// see Store.Errors.
-	OnError func(error)
 
 	// Equal reports whether a listed object equals the one that is held. If so,
 	// Replace keeps the old one with its memo and reports no Updated change.

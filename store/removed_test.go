@@ -44,9 +44,9 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsRemovedByHand(t *testin
 			case 1:
 				err = s.Write(Op[object]{Key: key, Delete: true})
 			case 2:
-				s.Apply(Batch[object]{Ops: []Op[object]{{Key: key, Delete: true}, {Key: some(), Delete: true}}}, nil)
+				_, err = s.Apply(Batch[object]{Ops: []Op[object]{{Key: key, Delete: true}, {Key: some(), Delete: true}}}, nil)
 			case 3:
-				s.Replace(Batch[object]{}, nil)
+				_, err = s.Replace(Batch[object]{}, nil)
 			case 4:
 				if held || told[key] {
 					err = s.Put(obj)
@@ -62,7 +62,9 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsRemovedByHand(t *testin
 						delete(source, op.Key)
 					}
 				}
-				for _, c := range s.Apply(b, nil) {
+				var changes []Change[object]
+				changes, err = s.Apply(b, nil)
+				for _, c := range changes {
 					tell(c)
 				}
 				for _, op := range b.Ops {
@@ -79,7 +81,9 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsRemovedByHand(t *testin
 					b.Ops = append(b.Ops, Op[object]{Key: k, Object: object{k, step}})
 				}
 				b.Ops = slices.CompactFunc(b.Ops, func(a, b Op[object]) bool { return a.Key == b.Key })
-				for _, c := range s.Replace(b, nil) {
+				var changes []Change[object]
+				changes, err = s.Replace(b, nil)
+				for _, c := range changes {
 					tell(c)
 				}
 				if fmt.Sprint(told) != fmt.Sprint(source) || len(s.Removed()) > 0 {

@@ -21,10 +21,10 @@ import (
 // reported as a change either.
 //
 // It costs a look at every object of the list, and at every object of the
-// store that the list does not have. What cannot be put is reported as by
+// store that the list does not have. What cannot be put is in the error, as with
 // Apply, and counts as not in the list.
-func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
-	s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
+func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error) {
+	err := s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
 		if changes == nil {
 			// As many as there are, if there is any: most lists of a store
 			// that has something change little.
@@ -32,16 +32,16 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) []Change[T] {
 		}
 		changes = append(changes, c)
 	})
-	return changes
+	return changes, err
 }
 
 // ReplaceSeq is Replace for operations that come one by one, instead of b.Ops,
 // so that a large list need not be in memory twice. changed is called with each
 // change, and may be nil. Both are called while the store is locked for writing:
 // they may read it, which shows what was before, and must not write to it.
-func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) {
+func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) (err error) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	s.beginDraft()
 	s.beginBulk()
 	named := make(slotBits, s.slots/64+1)
@@ -80,6 +80,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 	if b.ResourceVersion != "" {
 		s.draft.setVersion(b.Scope.ID, b.ResourceVersion)
 	}
+	return nil
 }
 
 // sweep deletes what is in the scope and was not named.

@@ -24,7 +24,6 @@ type Store[T any] struct {
 	identical func(a, b T) bool // nil if T has no identity
 	hints     hints
 	latest    atomic.Pointer[Snapshot[T]]
-	errors    atomic.Uint64
 
 	mu sync.Mutex
 	// Everything below is guarded by mu. Only the writer looks at it.
@@ -48,7 +47,8 @@ type Store[T any] struct {
 	drafted int
 	// planned is what put works with, one for each indexer.
 	planned []plan
-	errs    []error
+	// errs are what the write under way returns.
+	errs []error
 }
 
 var _ Reader[any] = (*Store[any])(nil)
@@ -84,37 +84,32 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 	return s, nil
 }
 
-// unlock ends a write: it publishes what is not yet, and then reports errors.
-// It is deferred, so that a function of the user that ends the goroutine does
-// not end the store as well.
-func (s *Store[T]) unlock() {
+// unlock ends a write: it publishes what is not yet published, and sets err to
+// what went wrong; err is nil for a write that calls no user function. It is
+// deferred, so that a user function that ends the goroutine does not end the
+// store as well.
+func (s *Store[T]) unlock(err *error) {
 	s.endBulk(nil)
 	s.end()
 	s.publish()
-	errs := s.errs
-	s.errs = nil
+	if len(s.errs) > 0 {
+		*err = joined(s.errs)
+		s.errs = nil
+	}
 	s.mu.Unlock()
-	s.errors.Add(uint64(len(errs)))
-	if s.opts.OnError == nil {
-		return
-	}
-	for _, err := range errs {
-		s.opts.OnError(err)
-	}
 }
-
-// Errors returns how many errors OnError is or would have been called with.
-func (s *Store[T]) Errors() uint64 { return s.errors.Load() }
 
 // AddIndex adds an index and fills it with what the store holds, which takes
 // time proportional to that; reads go on meanwhile, writes wait. The error
-// wraps ErrIndexExists if the name is in use.
-func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
+// wraps ErrIndexExists if the name is in use. If fn fails for some of the
+// objects, the index is added without them, and the error joins an *IndexError
+// for each: see Errors.
+func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) (err error) {
 	if fn == nil {
 		return fmt.Errorf("store: the function of index %q is nil", name)
 	}
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	at, exists := s.view().indexNo(name)
 	if exists {
 		return fmt.Errorf("%w: %q", ErrIndexExists, name)
@@ -141,7 +136,7 @@ func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) error {
 // error wraps ErrNoIndex if there is none of that name.
 func (s *Store[T]) RemoveIndex(name string) error {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(nil)
 	at, exists := s.view().indexNo(name)
 	if !exists {
 		return fmt.Errorf("%w: %q", ErrNoIndex, name)
@@ -164,7 +159,7 @@ func (s *Store[T]) RemoveIndex(name string) error {
 // SetResourceVersion sets the version of a scope, with nothing else changed.
 func (s *Store[T]) SetResourceVersion(scope, rv string) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(nil)
 	s.begin().setVersion(scope, rv)
 	s.end()
 }

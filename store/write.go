@@ -19,16 +19,16 @@ type plan struct {
 }
 
 // Put adds an object or replaces the one under its key, whose memo is gone
-// then. The error is a *KeyError, and then nothing has changed. It allocates
-// nothing if the key was there, no index value changed and nobody holds a
-// snapshot.
-func (s *Store[T]) Put(obj T) error {
+// then. Nothing changes if the error is a *KeyError; if it is an *IndexError,
+// the object is stored: see Errors. Put allocates nothing if the key was there,
+// no index value changed and nobody holds a snapshot.
+func (s *Store[T]) Put(obj T) (err error) {
 	key, err := s.keyOf(obj)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	s.put(s.locate(key), key, &Op[T]{Object: obj}, "")
 	s.recallLocked(key)
 	return nil
@@ -36,15 +36,16 @@ func (s *Store[T]) Put(obj T) error {
 
 // Write makes one operation, in the scope of everything: it puts op.Object
 // under op.Key, or deletes what is under it. Deleting a key that is absent
-// changes no more than the resource version. The error is a *KeyError, if the
-// object's key is not the one that op names, and then nothing has changed. It
-// allocates as little as Put.
-func (s *Store[T]) Write(op Op[T]) error {
+// changes no more than the resource version. Nothing changes if the error is a
+// *KeyError: the object's key is not the one that op names. If it is an
+// *IndexError, the object is stored: see Errors. Write allocates as little as
+// Put.
+func (s *Store[T]) Write(op Op[T]) (err error) {
 	if err := s.checkKey(&op); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	at := s.locate(op.Key)
 	switch {
 	case !op.Delete:
@@ -62,7 +63,7 @@ func (s *Store[T]) Write(op Op[T]) error {
 // Delete removes a key and returns the object that was there.
 func (s *Store[T]) Delete(key Key) (T, bool) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(nil)
 	at := s.locate(key)
 	old := at.object()
 	if at.found() {
@@ -80,12 +81,13 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 // Apply has returned.
 //
 // A put whose object has no key, not the one that the operation names, or one
-// outside the batch's scope, and a delete outside it, change nothing and are
-// reported to OnError. A Deleted change has FinalStateUnknown set if its
-// operation did not bring the object.
-func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
+// outside the batch's scope, and a delete outside it, change nothing. The error
+// joins a *KeyError for each, and what other functions of the user failed with;
+// all other operations are made. A Deleted change has FinalStateUnknown set if
+// its operation did not bring the object.
+func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err error) {
 	s.mu.Lock()
-	defer s.unlock()
+	defer s.unlock(&err)
 	changes = slices.Grow(changes, len(b.Ops))
 	s.removed.from = s.removed.from || b.Reported
 	if b.AtOnce && len(b.Ops) > 0 {
@@ -137,7 +139,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) []Change[T] {
 		s.begin().setVersion(b.Scope.ID, b.ResourceVersion)
 		s.end()
 	}
-	return changes
+	return changes, nil
 }
 
 // admit reports whether an operation can be made; if not, that is noted.

@@ -12,10 +12,6 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-func collectErrors(errs *[]error) func(*store.Options[*item]) {
-	return func(o *store.Options[*item]) { o.OnError = func(err error) { *errs = append(*errs, err) } }
-}
-
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
 	_, err := store.New(store.Options[*item]{Indexers: map[string]store.IndexFunc[*item]{"a": nil, "b": nil}})
 	for _, part := range []string{"KeyFunc", `"a"`, `"b"`} {
@@ -31,38 +27,37 @@ func TestAnObjectWithoutAKeyChangesNothing(t *testing.T) {
 		"the function panics": func(i *item) (store.Key, error) { return store.Key{Name: i.id.Name[:1]}, nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var errs []error
-			s := newStore(t, collectErrors(&errs), func(o *store.Options[*item]) { o.KeyFunc = key })
+			s := newStore(t, func(o *store.Options[*item]) { o.KeyFunc = key })
 			var ke *store.KeyError
 			if err := s.Put(&item{}); !errors.As(err, &ke) || !strings.Contains(ke.Object, "item") {
 				t.Fatalf("Put: %v", err)
 			}
-			b := batchOf(&item{})
-			if c := s.Apply(b, nil); len(c) != 0 {
-				t.Fatalf("Apply: %v", c)
+			b := batchOf(&item{}, &item{})
+			if c, err := s.Apply(b, nil); len(c) != 0 || !errors.As(err, &ke) || len(store.Errors(err)) != 2 {
+				t.Fatalf("Apply: %v, %v", c, err)
 			}
-			if c := s.Replace(b, nil); len(c) != 0 {
-				t.Fatalf("Replace: %v", c)
+			if c, err := s.Replace(b, nil); len(c) != 0 || !errors.As(err, &ke) || len(store.Errors(err)) != 2 {
+				t.Fatalf("Replace: %v, %v", c, err)
 			}
-			if s.Len() != 0 || len(errs) != 2 || s.Errors() != 2 {
-				t.Fatalf("%d objects, %d errors reported, %d counted", s.Len(), len(errs), s.Errors())
+			if s.Len() != 0 {
+				t.Fatalf("%d objects", s.Len())
 			}
 		})
 	}
 }
 
 func TestAnOperationUnderAnotherKeyOrOutsideTheScopeIsRefused(t *testing.T) {
-	var errs []error
-	s := newStore(t, collectErrors(&errs))
+	s := newStore(t)
 	put(t, s, pod(4, 1))
 	wrong := batchOf(pod(1, 1))
 	wrong.Ops[0].Key.Name = "another"
 	outside := batchOf(pod(1, 1))
 	outside.Ops = append(outside.Ops, store.Op[*item]{Key: store.Key(pod(4, 1).id), Delete: true})
 	outside.Scope = store.Scope{ID: "x", Contains: func(store.Key) bool { return false }}
-	s.Apply(wrong, nil)
-	s.Apply(outside, nil)
-	s.Replace(outside, nil)
+	_, first := s.Apply(wrong, nil)
+	_, second := s.Apply(outside, nil)
+	_, third := s.Replace(outside, nil)
+	errs := slices.Concat(store.Errors(first), store.Errors(second), store.Errors(third))
 	if s.Len() != 1 || len(errs) != 5 {
 		t.Fatalf("%d objects, errors: %v", s.Len(), errs)
 	}
@@ -75,11 +70,11 @@ func TestAnOperationUnderAnotherKeyOrOutsideTheScopeIsRefused(t *testing.T) {
 
 func TestAFailingIndexFunctionLeavesTheObjectOutOfThatIndexAlone(t *testing.T) {
 	var errs []error
-	s := newStore(t, collectErrors(&errs))
+	s := newStore(t)
 	for _, trouble := range []string{"", "error", "panic", ""} {
 		it := pod(1, 1)
 		it.trouble = trouble
-		put(t, s, it)
+		errs = append(errs, store.Errors(s.Put(it))...)
 		want := 1
 		if trouble != "" {
 			want = 0
@@ -97,7 +92,7 @@ func TestAFailingIndexFunctionLeavesTheObjectOutOfThatIndexAlone(t *testing.T) {
 	var ie *store.IndexError
 	var pe *store.PanicError
 	if len(errs) != 2 || !errors.As(errs[0], &ie) || ie.Key != store.Key(pod(1, 1).id) || !errors.As(errs[1], &pe) || pe.Value != "trouble" {
-		t.Fatalf("reported: %v", errs)
+		t.Fatalf("returned: %v", errs)
 	}
 }
 
@@ -160,7 +155,10 @@ func TestChangesSayWhatHappened(t *testing.T) {
 		{Key: key, Object: a},
 		{Key: key, Delete: true},
 	}}
-	got := s.Apply(b, nil)
+	got, err := s.Apply(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []store.Change[*item]{
 		{Type: store.Added, Key: key, New: a, ResourceVersion: "1"},
 		{Type: store.Updated, Key: key, Old: a, New: a2, ResourceVersion: "2"},
@@ -185,7 +183,10 @@ func TestReplaceSweepsOnlyItsScope(t *testing.T) {
 	b := batchOf(pod(1, 2), pod(41, 2))
 	b.Scope = store.Scope{ID: "ns-1", Contains: func(k store.Key) bool { return k.Namespace == "ns-1" }}
 	b.ResourceVersion, b.Reason = "7", store.Relist
-	changes := s.Replace(b, nil)
+	changes, err := s.Replace(b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if s.Len() != 32 || s.ResourceVersion("ns-1") != "7" || s.ResourceVersion("other") != "5" || s.ResourceVersion("") != "" {
 		t.Fatalf("%d objects; versions %q %q", s.Len(), s.ResourceVersion("ns-1"), s.ResourceVersion("other"))
 	}
@@ -215,7 +216,10 @@ func TestReplaceKeepsWhatIsEqual(t *testing.T) {
 	b := batchOf(old, pod(2, 1), odd)
 	b.Ops[0].Memo = "memo"
 	s.Replace(b, nil)
-	changes := s.Replace(batchOf(pod(1, 1), pod(2, 2), pod(3, 1)), nil)
+	changes, err := s.Replace(batchOf(pod(1, 1), pod(2, 2), pod(3, 1)), nil)
+	if pe := (*store.PanicError)(nil); !errors.As(err, &pe) || len(store.Errors(err)) != 1 {
+		t.Fatalf("Equal panicked, and the error is %v", err)
+	}
 	if len(changes) != 2 || changes[0].Key.Name != "pod-2" || changes[1].Key.Name != "pod-3" {
 		t.Fatalf("changes: %+v", changes)
 	}
@@ -305,7 +309,7 @@ func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {
 	for i := range again.Ops {
 		again.Ops[i].IfChanged = true
 	}
-	if c := s.Apply(again, nil); len(c) != 1 || c[0].Type != store.Added {
+	if c, err := s.Apply(again, nil); err != nil || len(c) != 1 || c[0].Type != store.Added {
 		t.Errorf("an equal and a new object: %v", c)
 	}
 	if got, _ := s.Get(store.Key(held.id)); got != held {
@@ -313,13 +317,13 @@ func TestAPutIfChangedOfWhatIsHeldWritesNothing(t *testing.T) {
 	}
 	changed := batchOf(pod(1, 2))
 	changed.Ops[0].IfChanged = true
-	if c := s.Apply(changed, nil); len(c) != 1 || c[0].Type != store.Updated {
+	if c, err := s.Apply(changed, nil); err != nil || len(c) != 1 || c[0].Type != store.Updated {
 		t.Errorf("a changed object: %v", c)
 	}
 	if asked != 2 {
 		t.Errorf("Equal was asked %d times, want 2", asked)
 	}
-	if c := s.Apply(batchOf(pod(1, 2)), nil); len(c) != 1 || asked != 2 {
+	if c, err := s.Apply(batchOf(pod(1, 2)), nil); err != nil || len(c) != 1 || asked != 2 {
 		t.Errorf("without IfChanged: %v, asked %d times", c, asked)
 	}
 }

@@ -44,7 +44,7 @@ func (a *audience) check() error {
 type kinglets struct {
 	audience
 	set           *kinglet.Set
-	registrations []*kinglet.Registration[*corev1.ConfigMap]
+	registrations []kinglet.Registration
 	cancel        context.CancelFunc
 	done          sync.WaitGroup
 }

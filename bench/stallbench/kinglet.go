@@ -68,8 +68,8 @@ func item(obj object) source.Item[object] {
 type kingletEngine struct {
 	*stage
 	informer      *kinglet.Informer[object]
-	registrations []*kinglet.Registration[object]
-	stalledAt     *kinglet.Registration[object]
+	registrations []kinglet.Registration
+	stalledAt     kinglet.Registration
 
 	cancel context.CancelFunc
 	ended  chan error

@@ -149,7 +149,7 @@ func snapshotWait(s sizes) Measure {
 	all.Go(func() {
 		var changes []store.Change[*corev1.Pod]
 		for at := 0; !stop.Load(); at = (at + 1000) % len(b.Ops) {
-			changes = c.Apply(store.Batch[*corev1.Pod]{Ops: b.Ops[at : at+1000]}, changes[:0])
+			changes, _ = c.Apply(store.Batch[*corev1.Pod]{Ops: b.Ops[at : at+1000]}, changes[:0])
 			ops += 1000
 		}
 	})

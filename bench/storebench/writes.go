@@ -194,7 +194,7 @@ func replaceKinglet(moved int) func(sizes) Measure {
 			list := batch(w.pods(r, moved*r))
 			return timed(1, func() {
 				clear(changes)
-				if changes = c.Replace(list, changes[:0]); len(changes) != w.n {
+				if changes, _ = c.Replace(list, changes[:0]); len(changes) != w.n {
 					panic("changes are missing")
 				}
 			})
@@ -214,7 +214,10 @@ func replaceFirstKinglet(s sizes) Measure {
 	list := batch(newWorld(s.small).pods(0, 0))
 	return best(3, func() Measure {
 		c := newKinglet(nil)
-		return timed(1, func() { c.Replace(list, nil) })
+		return timed(1, func() {
+			_, err := c.Replace(list, nil)
+			check(err)
+		})
 	})
 }
 
@@ -239,7 +242,7 @@ func replaceKeysKinglet(s sizes) Measure {
 		list := batch(renamed(w, r))
 		return timed(1, func() {
 			clear(changes)
-			if changes = c.Replace(list, changes[:0]); len(changes) != 2*w.n {
+			if changes, _ = c.Replace(list, changes[:0]); len(changes) != 2*w.n {
 				panic("changes are missing")
 			}
 		})

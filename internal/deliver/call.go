@@ -12,8 +12,7 @@ import (
 func (r *Registration[T]) call(ctx context.Context) bool {
 	alive := true
 	for rest := r.batch; len(rest) > 0; {
-		// Remove and the end of the hub end the context before anything else
-		// can be seen of them.
+		// Remove and the end of the hub end the context before anything else.
 		if alive = ctx.Err() == nil; !alive {
 			break
 		}
@@ -27,7 +26,7 @@ func (r *Registration[T]) call(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !alive {
-		// What was left out keeps DeliveredThrough where it is.
+		// Changes that are not delivered keep DeliveredThrough where it is.
 		r.flight.records = 0
 		return false
 	}
@@ -47,9 +46,8 @@ func (r *Registration[T]) invoke(ctx context.Context, changes []store.Change[T])
 	returned = true
 }
 
-// contain deals with a handler that did not return but panicked with value, or
-// ended its goroutine, in which case value is nil: since Go 1.21 no panic has
-// a nil value.
+// contain handles a handler that panicked with value, or ended its goroutine, in
+// which case value is nil: since Go 1.21 no panic has a nil value.
 func (r *Registration[T]) contain(changes []store.Change[T], value any) {
 	if value == nil {
 		err := &HandlerExitError{Handler: r.opts.Name, Key: changes[0].Key}

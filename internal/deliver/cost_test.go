@@ -103,9 +103,9 @@ func TestAHandlerGivesBackWhatABurstNeededOnceItHasBeenIdleForAWhile(t *testing.
 			if r.Pending() > 0 || cap(r.queue.slots) < 10_000 {
 				t.Errorf("%d pending, room for %d", r.Pending(), cap(r.queue.slots))
 			}
-			pause(keepFor - 1)
+			pause(keepMemoryFor - 1)
 			w.putAll(1)
-			pause(keepFor - 1)
+			pause(keepMemoryFor - 1)
 			if !r.queue.large() || len(r.queue.index.cells) == 0 || r.batch == nil || r.keep == nil {
 				t.Error("given back too early")
 			}

@@ -17,29 +17,27 @@ var (
 	// ErrStarted is returned when a hub is started a second time.
 	ErrStarted = errors.New("started already")
 
-	// ErrNotStarted is returned when a hub is waited for that was never
-	// started.
+	// ErrNotStarted is returned by a Wait before Start.
 	ErrNotStarted = errors.New("not started")
 
-	// ErrRemoved is the cause with which the context of a handler ends that
-	// was removed.
+	// ErrRemoved is the cause of the end of a removed handler's context.
 	ErrRemoved = errors.New("handler removed")
 )
 
-// HandlerPanicError says that a handler panicked. By default it is what the
-// process then panics with; with HandlerOptions.RecoverPanics it is reported,
-// and delivery goes on after the changes of that call.
+// HandlerPanicError: a handler panicked. By default the process then panics with this
+// error; with HandlerOptions.RecoverPanics it is reported, and delivery continues
+// after the changes of that call.
 type HandlerPanicError struct {
 	// Handler is the name of the registration.
 	Handler string
-	// Key is that of the change that was being handled, or of the first one
-	// where the call was about several.
+	// Key is that of the change that was being handled, or of the first one of
+	// several.
 	Key store.Key
 	// Keys are those of all changes of the call, in order.
 	Keys []store.Key
 	// Value is what the handler panicked with.
 	Value any
-	// Stack is where it did.
+	// Stack is the stack of the panic.
 	Stack []byte
 }
 
@@ -53,15 +51,15 @@ func (e *HandlerPanicError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns what the handler panicked with, if that was an error.
+// Unwrap returns the value of the panic, if that was an error.
 func (e *HandlerPanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// HandlerExitError says that a handler ended the goroutine it was called on
-// (runtime.Goexit, which is also how testing's FailNow works). The
-// registration has ended.
+// HandlerExitError: a handler ended the goroutine that it was called on
+// (runtime.Goexit, which is also how testing's FailNow works). The registration has
+// ended.
 type HandlerExitError struct {
 	Handler string
 	// Key is that of the first change of the call.
@@ -72,13 +70,13 @@ func (e *HandlerExitError) Error() string {
 	return fmt.Sprintf("handler %q ended its own goroutine on %s; it gets no more changes", e.Handler, e.Key)
 }
 
-// OverflowError says that a handler that asked for every version with
-// OverflowStop fell further behind than its bound. The registration has ended.
+// OverflowError: a handler with EveryVersion and OverflowStop fell further behind
+// than its bound. The registration has ended.
 type OverflowError struct {
 	Handler string
 	// Bound is the number of changes that were pending.
 	Bound int
-	// Key is that of the change for which there was no room.
+	// Key is that of the change that did not fit.
 	Key store.Key
 }
 
@@ -87,8 +85,8 @@ func (e *OverflowError) Error() string {
 		e.Handler, e.Bound, e.Key)
 }
 
-// StuckHandlerError says that a handler has not ended although its context
-// has. Hub.Wait goes on waiting for it.
+// StuckHandlerError: a handler has not returned although its context has ended.
+// Hub.Wait keeps waiting for it.
 type StuckHandlerError struct {
 	Handler string
 	// Key is that of the first change of the call that does not return.

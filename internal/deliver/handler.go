@@ -9,64 +9,64 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Handler is told of changes, in order, one call at a time. The slice is the
-// hub's again when the call returns; the objects are shared and read-only.
-// ctx ends when the hub stops or the handler is removed.
+// Handler receives changes, in order, one call at a time. The slice is the hub's
+// again when the call returns; the objects are shared and read-only. ctx ends when
+// the hub stops or the handler is removed.
 type Handler[T any] func(ctx context.Context, changes []store.Change[T])
 
-// DefaultMaxBatch is how many changes a handler is given at once if it does
-// not say. 256 changes of a pointer type are 24 KiB, held while the handler is
-// busy; what a call costs is spread thin by then (BenchmarkMaxBatch).
+// DefaultMaxBatch is the largest number of changes in one call if MaxBatch is 0. 256
+// changes of a pointer type are 24 KiB, held while the handler is busy; larger batches
+// save next to nothing a change (BenchmarkMaxBatch).
 const DefaultMaxBatch = 256
 
-// Overflow says what happens when a handler that asks for every version has
+// Overflow decides what happens when a handler that asks for every version has
 // as many changes pending as its bound.
 type Overflow uint8
 
 const (
 	// OverflowFoldUpdates folds an Updated into the Added or Updated that is
-	// pending last for its key, if there is one. Nothing else folds, so that
-	// no Added and no Deleted goes unheard; beyond the bound the queue
-	// therefore still grows by these, and by at most one Updated between two
-	// of a key.
+	// pending last for its key, if there is one. Nothing else folds, so that every
+	// Added and Deleted is delivered. Beyond the bound the queue therefore still
+	// grows by these, and by at most one Updated between two of a key.
 	OverflowFoldUpdates Overflow = iota
 	// OverflowStop ends the registration with an *OverflowError, which is
 	// reported and is what Registration.Err returns.
 	OverflowStop
 )
 
-// HandlerOptions are how a handler wants to be told. The zero value asks for
-// at most one pending record a key, and no resync.
+// HandlerOptions choose how a handler is called. The zero value asks for the newest
+// state of each key, in batches, without resync. It is kinglet.HandlerOptions.
 type HandlerOptions struct {
-	// Name tells handlers apart in errors; by default "handler 1" and so on.
+	// Name is the handler's in errors; "handler 1" and so on if empty.
 	Name string
 
-	// Resync, if not 0, is the period at which the handler is told of every
-	// object again, as Updated with Old equal to New and Reason Resync. The
-	// first pass starts one period after the handler has synced. A pass that
-	// takes longer than the period delays the next; changes are delivered
-	// during a pass as at any time. Objects with changes pending are left
-	// out: the handler is about to hear of them.
+	// Resync, if not 0, is the period at which the handler receives every object
+	// again, as Updated with Old equal to New and Reason Resync. The first pass
+	// starts one period after the handler has synced. A pass that takes longer than
+	// the period delays the next; changes are delivered during a pass as at any
+	// time. Objects with changes pending are left out, since the handler is about to
+	// receive them.
 	Resync time.Duration
 
-	// EveryVersion asks for every change one by one, up to Bound pending
-	// ones, beyond which Overflow says what happens.
+	// EveryVersion asks for every change one by one, up to Bound pending ones,
+	// beyond which Overflow decides. Otherwise at most one record a key is pending,
+	// and later changes fold into it.
 	EveryVersion bool
 	// Bound is required with EveryVersion, and only allowed with it.
 	Bound    int
 	Overflow Overflow
 
-	// MaxBatch is the largest number of changes in one call;
-	// DefaultMaxBatch if 0. With 1, only one record is ever in flight, a
-	// panic is known by its change, and nothing follows a Remove: it is what
-	// callbacks for single objects should be built on.
+	// MaxBatch is the largest number of changes in one call. If 0, a handler of
+	// package kinglet that is a BatchLimiter decides, as HandlerFuncs is, which asks
+	// for 1; otherwise it is DefaultMaxBatch, 256. With 1, only one record is ever in
+	// flight, a panic names its key, and no change follows a Remove: build callbacks
+	// for single objects on it.
 	MaxBatch int
 
 	// RecoverPanics reports a panic of the handler as *HandlerPanicError and
-	// goes on with the changes after those of the call, which count as
-	// delivered: with MaxBatch 1 that is the next change. By default the
-	// panic is not contained: it ends the process, as a *HandlerPanicError
-	// that carries the original value and stack.
+	// continues after the changes of the call, which count as delivered: with
+	// MaxBatch 1 that is the next change. Otherwise the panic ends the process, as a
+	// *HandlerPanicError that has the original value and stack.
 	RecoverPanics bool
 }
 
@@ -94,7 +94,7 @@ func (o HandlerOptions) validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults fills in what was left open; n counts the hub's handlers.
+// withDefaults fills in defaults; n counts the hub's handlers.
 func (o HandlerOptions) withDefaults(n int) HandlerOptions {
 	if o.Name == "" {
 		o.Name = fmt.Sprintf("handler %d", n)

@@ -17,8 +17,7 @@ import (
 // still being queued.
 const pushChunk = 1024
 
-// DefaultGrace is how long after the end of its context Hub.Wait reports a
-// handler that has not returned, if Options do not say.
+// DefaultGrace is Options.Grace if that is 0.
 const DefaultGrace = 10 * time.Second
 
 // Options of a Hub. KeyFunc, Snapshot and Report are required.
@@ -30,15 +29,14 @@ type Options[T any] struct {
 	// under the hub's lock: it must be O(1) and must not call into the hub.
 	Snapshot func() store.Reader[T]
 
-	// Removed returns the keys of which the changes speak as known although the
-	// store does not hold them: store.Removed. It is called after Snapshot, under
-	// the same hold of the hub's lock. May be nil.
+	// Removed returns the keys that changes treat as known although the store does
+	// not hold them: store.Removed. It is called after Snapshot, under the same hold
+	// of the hub's lock. May be nil.
 	Removed func() []store.Key
 
-	// Report is told of *HandlerPanicError, *HandlerExitError,
-	// *OverflowError, *StuckHandlerError and *store.KeyError. It is called
-	// from the goroutine that met the error, never under a lock, possibly
-	// from several at once.
+	// Report is called with each *HandlerPanicError, *HandlerExitError,
+	// *OverflowError, *StuckHandlerError and *store.KeyError, from the goroutine
+	// that met the error, never under a lock, possibly from several at once.
 	Report func(error)
 
 	// Grace is how long after the end of the context Wait reports a handler
@@ -69,11 +67,11 @@ func (o Options[T]) validate() error {
 type Hub[T any] struct {
 	opts Options[T]
 
-	// mu makes the state of the store and what is in the queues one thing:
+	// mu keeps the store and the queues consistent:
 	//
-	// Invariant: for every registration that has begun its replay, and every
-	// key, what the handler was told (once the call under way returns), then
-	// what its queue holds (and what is left of its replay) is the store's
+	// Invariant: for every registration that has begun its replay, and every key,
+	// the changes that the handler has received (once the call under way returns),
+	// then those in its queue (and the rest of its replay) lead to the store's
 	// present state.
 	mu sync.Mutex
 
@@ -104,12 +102,12 @@ func NewHub[T any](opts Options[T]) (*Hub[T], error) {
 
 // Commit calls apply, which writes the store and returns what changed and the
 // version that the collection is at now (empty: as before), and queues the
-// changes for every handler. Nothing else that concerns both the store and
-// the queues happens in between. A bookmark is a Commit without changes.
+// changes for every handler, as one step: no View, replay or resync happens in
+// between. A bookmark is a Commit without changes.
 //
-// The changes are not kept. They must be a legal history for what the store
-// held, as store.Apply and store.Replace return it. Before Synced they are
-// queued for nobody, since every handler still has the whole state to come.
+// The changes are not kept. They must be a legal history for what the store held,
+// as store.Apply and store.Replace return it. Before Synced they are not queued,
+// since every handler is still to receive the whole state.
 //
 // Commit never waits for a handler. It costs O(changes × handlers) beside
 // apply, and allocates only where a queue has to grow.
@@ -121,12 +119,12 @@ func (h *Hub[T]) Commit(apply func() (changes []store.Change[T], version string)
 
 // commit returns what is to be reported once the lock is released.
 func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []error) {
-	if mutant.On(mutant.StallAll) {
-		h.stallAll()
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changes, version := apply()
+	if mutant.On(mutant.StallAll) {
+		h.stallAllLocked()
+	}
 	before := h.version
 	if version != "" {
 		h.version = version
@@ -149,9 +147,18 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	return overflows
 }
 
-// Synced says that the first list has been committed: every handler begins
-// with the state that the store has now, and gets what is committed from now
-// on after it. Calls after the first do nothing.
+// View calls read while no Commit is under way, so that read sees one moment of
+// everything that Commits write. It waits for at most one Commit. read must not call
+// into the hub.
+func (h *Hub[T]) View(read func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	read()
+}
+
+// Synced is called when the first list has been committed: every handler begins with
+// the state that the store has now, and receives later commits after it. Calls after
+// the first do nothing.
 func (h *Hub[T]) Synced() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,11 +175,10 @@ func (h *Hub[T]) Synced() {
 	}
 }
 
-// Add registers a handler, at any time. It is told of the present state
-// first, as Added with Reason Initial, once the hub is synced and started, and
-// of everything that happens from then on after it.
+// Add registers a handler, at any time. It receives the present state first, as Added
+// with Reason Initial, once the hub is synced and started, and then every change.
 //
-// Add is O(1) and waits for at most one Commit. It fails with what is wrong
+// Add is O(1) and waits for at most one Commit. It fails with everything that is wrong
 // with opts, or with ErrStopped once the hub's context has ended.
 func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T], error) {
 	err := opts.validate()
@@ -207,7 +213,7 @@ func (h *Hub[T]) Handlers() []*Registration[T] {
 	return slices.Clone(h.regs)
 }
 
-// forget takes a handler that has ended off the list.
+// forget removes a handler that has ended from the list.
 func (h *Hub[T]) forget(r *Registration[T]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

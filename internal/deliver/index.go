@@ -6,11 +6,10 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// A queue finds records by key. Up to fewRecords it looks through them all,
-// which for a handler that keeps up is one or two; beyond, it hashes. A Go map
-// would hash a key three times from push to take (look up, enter, delete) and
-// take 60 B a key; here the hash stays in the slot, and a cell takes 8 B
-// (BenchmarkDeliver).
+// A queue finds records by key. Up to fewRecords it compares with all of them, which
+// are one or two for a handler that keeps up; beyond, it hashes. A Go map would hash a
+// key three times from push to take (lookup, insert, delete) and take 60 B a key; here
+// the hash stays in the slot, and a cell takes 8 B (BenchmarkDeliver).
 
 // fewRecords is how many records are found without hashing.
 const fewRecords = 8
@@ -85,8 +84,8 @@ func (x *index) leave(hash uint32, slot int32) {
 		}
 	}
 	x.used--
-	// Close the gap: whatever stands after it, up to the next empty cell, and
-	// does not belong after it, moves into it.
+	// Close the gap: a cell behind it, up to the next empty one, moves into it
+	// unless that is in front of the cell's home.
 	for j := (i + 1) & mask; x.cells[j].slot != 0; j = (j + 1) & mask {
 		home := x.cells[j].hash & mask
 		if (j-home)&mask >= (j-i)&mask {
@@ -120,8 +119,8 @@ func (q *queue[T]) find(key *store.Key) (slot int32, hash uint32) {
 	return none, hash
 }
 
-// enter makes the record in slot i, which stands last in the queue, the one
-// that its key is found by, instead of the one in slot older, if any.
+// enter makes lookups of its key find the record in slot i, the last of the queue,
+// instead of the one in slot older, if any.
 func (q *queue[T]) enter(i, older int32, hash uint32) {
 	if !q.hashed {
 		if q.n <= fewRecords {
@@ -150,8 +149,8 @@ func (q *queue[T]) startHashing() {
 	}
 }
 
-// leave takes the record in slot i out of the index. An older record of a key
-// is not in it.
+// leave removes the record in slot i from the index. An older record of a key is not
+// in it.
 func (q *queue[T]) leave(i int32) {
 	if q.hashed {
 		q.index.leave(q.slots[i].hash, i)

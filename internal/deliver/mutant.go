@@ -8,13 +8,13 @@ import (
 // What mutations of this package do; see internal/mutant. Nothing calls them
 // but in a build with the tag mutants, and the linker leaves them out.
 
-// stallAll waits for up to a minute for each handler to have taken what is
-// pending. Not under the lock: in a synctest bubble no time passes while
-// somebody waits for a mutex.
-func (h *Hub[T]) stallAll() {
-	h.mu.Lock()
+// stallAllLocked waits for up to a minute until no handler has changes pending. It
+// releases the lock meanwhile: in a synctest bubble no time passes while a goroutine
+// waits for a mutex.
+func (h *Hub[T]) stallAllLocked() {
 	regs := slices.Clone(h.regs)
 	h.mu.Unlock()
+	defer h.mu.Lock()
 	for _, r := range regs {
 		for range 60 * 1000 {
 			if r.Pending() == 0 {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// keepFor is how long an idle handler keeps what a burst needed. It is a
-// second because bursts come in series: a handler that is given 256 changes
-// every few milliseconds would otherwise allocate 60 KiB each time.
-const keepFor = time.Second
+// keepMemoryFor is how long an idle handler keeps the memory of a burst. It is a
+// second because bursts come in series: a handler that receives 256 changes every few
+// milliseconds would otherwise allocate 60 KiB each time.
+const keepMemoryFor = time.Second
 
 // start gives the handler its goroutine. It is called under Hub.mu.
 func (r *Registration[T]) start(ctx context.Context) {
@@ -36,11 +36,11 @@ func (r *Registration[T]) run(ctx context.Context) {
 		case <-ticks:
 			due = true
 		default:
-			// A handler that is never idle must not miss its resyncs.
+			// A busy handler must not miss its resyncs.
 		}
 		switch {
 		case due:
-		case r.takeOff() > 0:
+		case r.dequeue() > 0:
 			if !r.call(ctx) {
 				return
 			}
@@ -64,9 +64,9 @@ func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due
 	var unused <-chan time.Time
 	if large {
 		if r.keep == nil {
-			r.keep = time.NewTimer(keepFor)
+			r.keep = time.NewTimer(keepMemoryFor)
 		} else {
-			r.keep.Reset(keepFor)
+			r.keep.Reset(keepMemoryFor)
 		}
 		defer r.keep.Stop()
 		unused = r.keep.C
@@ -77,19 +77,19 @@ func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due
 	case <-ticks:
 		return true
 	case <-unused:
-		r.giveBack()
+		r.releaseMemory()
 	}
 	return false
 }
 
-// drain delivers as much as is pending now; what keeps coming has to wait for
-// the next time. It returns false if the handler's context has ended.
+// drain delivers what is pending now; changes that arrive meanwhile wait for the next
+// drain. It returns false if the handler's context has ended.
 func (r *Registration[T]) drain(ctx context.Context) bool {
 	r.mu.Lock()
 	n := r.queue.len()
 	r.mu.Unlock()
 	for n > 0 {
-		taken := r.takeOff()
+		taken := r.dequeue()
 		if taken == 0 {
 			break
 		}
@@ -101,8 +101,8 @@ func (r *Registration[T]) drain(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// takeOff moves records from the queue to r.batch, and returns how many.
-func (r *Registration[T]) takeOff() int {
+// dequeue moves records from the queue to r.batch, and returns how many.
+func (r *Registration[T]) dequeue() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	had := r.queue.len()
@@ -116,8 +116,8 @@ func (r *Registration[T]) takeOff() int {
 	return taken
 }
 
-// park gets ready to wait for wake. It returns false if there is something to
-// do. large says that more memory is held than an idle handler should hold.
+// park prepares to wait for wake. It returns false if there is something to do.
+// large is set if more memory is held than an idle handler should hold.
 func (r *Registration[T]) park() (parked, large bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,8 +128,8 @@ func (r *Registration[T]) park() (parked, large bool) {
 	return true, r.queue.large() || cap(r.batch) > keepRecords
 }
 
-// giveBack gives back what a burst needed, unless the next has begun.
-func (r *Registration[T]) giveBack() {
+// releaseMemory frees the memory of a burst, unless the next has begun.
+func (r *Registration[T]) releaseMemory() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.queue.len() > 0 {

@@ -9,23 +9,23 @@ import (
 
 // keepRecords is the capacity that an empty queue may keep: 8 records of 136 B
 // and 8 changes of 96 B to deliver are under 2 KiB. What a larger burst needed is
-// given back when the handler has been idle for keepFor.
+// given back when the handler has been idle for keepMemoryFor.
 const keepRecords = 8
 
 // none is the slot number that is no slot.
 const none = -1
 
 // queue is what is pending for one handler: records in the order of their
-// first change, found by key. It is plain data, guarded by whoever owns it.
+// first change, found by key. It is plain data, guarded by its owner.
 //
-// Records stand in slots, linked in order, so that one in the middle leaves in
-// O(1) and its slot is used again.
+// Records are in slots, linked in order, so that one in the middle is removed in
+// O(1) and its slot is reused.
 type queue[T any] struct {
 	// every: one record a change, not one a key, as long as there are fewer
 	// than bound.
 	every bool
 	bound int
-	// stop: nothing is taken in beyond bound.
+	// stop: changes beyond bound are refused.
 	stop bool
 
 	slots []slot[T]
@@ -86,8 +86,8 @@ func (q *queue[T]) grow(n int) {
 	}
 }
 
-// push takes in what happened next; before is the collection's version before
-// it. It returns false if there was no room, which happens only with stop.
+// push adds the next change; before is the collection's version before it. It returns
+// false if there is no room, which happens only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string) bool {
 	older, hash := q.find(&c.Key)
 	if older != none && !mutant.On(mutant.NeverFold) {
@@ -170,12 +170,12 @@ func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
 	return dst
 }
 
-// settle returns the Added by which a handler hears of an object that its
-// snapshot had, with everything that has happened to it since; ok is false if
-// it is gone. What was pending for the key no longer is.
+// foldInto returns c, the Added of an object that the handler's snapshot had, with
+// everything that has happened to the object since; ok is false if it is gone. The
+// key has nothing pending any more.
 //
-// Where every version is asked for, what happened since stays pending.
-func (q *queue[T]) settle(c store.Change[T]) (_ store.Change[T], ok bool) {
+// If every version is asked for, later changes stay pending.
+func (q *queue[T]) foldInto(c store.Change[T]) (_ store.Change[T], ok bool) {
 	if q.every {
 		return c, true
 	}
@@ -193,7 +193,7 @@ func (q *queue[T]) settle(c store.Change[T]) (_ store.Change[T], ok bool) {
 // large reports whether the queue has room for more than an idle one should.
 func (q *queue[T]) large() bool { return cap(q.slots) > keepRecords }
 
-// release forgets everything and gives back all memory.
+// release empties the queue and frees its memory.
 func (q *queue[T]) release() {
 	q.slots, q.index.cells, q.index.used, q.hashed = nil, nil, 0, false
 	q.head, q.tail, q.free, q.n = none, none, none, 0

@@ -9,7 +9,7 @@ import (
 type form uint8
 
 const (
-	// nothing: the handler does not know the key and need not hear of it.
+	// nothing: the handler has not received the key and need not.
 	nothing form = iota
 	added
 	updated
@@ -18,8 +18,8 @@ const (
 	replaced
 )
 
-// record is what is pending for one key (or, where every version is asked
-// for, one change of it).
+// record is what is pending for one key (or one change of it, if every version is
+// asked for).
 //
 // A Deleted is never followed by an Updated, so that old can serve both.
 type record[T any] struct {
@@ -48,7 +48,7 @@ type record[T any] struct {
 	own, goneOwn bool
 }
 
-// fold adds what happened next. The table stands in the package's docs.
+// fold adds the next change, by the table in the package's documentation.
 func (r *record[T]) fold(c *store.Change[T]) {
 	switch c.Type {
 	case store.Added:
@@ -103,7 +103,7 @@ func (r *record[T]) foldDeleted(c *store.Change[T]) {
 			r.setDeleted(c)
 		}
 	case replaced:
-		// Somebody else's versions count, though nobody hears of them.
+		// Foreign versions count, although they are not delivered.
 		r.goneOwn = r.goneOwn && r.own && c.OwnEcho
 		r.form = deleted
 	}
@@ -115,8 +115,8 @@ func (r *record[T]) setDeleted(c *store.Change[T]) {
 	r.gone, r.goneReason = c.ResourceVersion, c.Reason
 }
 
-// foldsUpdate reports whether c is an Updated that can fold into r without
-// any Added or Deleted going unheard.
+// foldsUpdate reports whether c is an Updated that can fold into r with every Added
+// and Deleted still delivered.
 func (r *record[T]) foldsUpdate(c *store.Change[T]) bool {
 	return c.Type == store.Updated && (r.form == added || r.form == updated)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Registration is one handler of a Hub. Its methods never block for longer
-// than a Commit, and are safe for concurrent use, also from inside the
-// handler.
+// Registration is one handler of a Hub; kinglet.Registration has the contract of its
+// methods. They never block for longer than a Commit, and are safe for concurrent use,
+// also inside the handler.
 type Registration[T any] struct {
 	hub     *Hub[T]
 	handler Handler[T]
@@ -28,12 +28,11 @@ type Registration[T any] struct {
 	// batch is what a call is about; it belongs to the handler's goroutine
 	// and keeps its memory from call to call.
 	batch []store.Change[T]
-	// keep, once made, tells the goroutine when to give memory back.
+	// keep, once made, fires when the goroutine is to free memory.
 	keep *time.Timer
 
-	// period is that of resyncs in nanoseconds, 0 for none. The wake
-	// after a store makes an idle goroutine look at it; a busy one does so
-	// after each call.
+	// period is that of resyncs in nanoseconds, 0 for none. An idle goroutine is
+	// woken when it changes; a busy one reads it after each call.
 	period atomic.Int64
 
 	mu sync.Mutex
@@ -41,17 +40,17 @@ type Registration[T any] struct {
 	// What follows is guarded by mu.
 
 	queue queue[T]
-	// replay is what is left of the initial replay; Invariant: once begun,
-	// the queue holds what has happened since.
+	// replay is the rest of the initial replay. Invariant: once it has begun, the
+	// queue holds what has happened since.
 	replay replay[T]
 	flight flight
-	// strangers are what this handler does not know and others do.
-	strangers strangers
+	// unknown are keys that this handler has not received and others have.
+	unknown unknownKeys
 	// idle: the goroutine waits for wake.
 	idle bool
 	// ended: no further call begins, and nothing more is queued.
 	ended bool
-	// err says why it ended; nil for Remove and for the end of the hub.
+	// err is why it ended; nil for Remove and for the end of the hub.
 	err error
 	// removed: Remove was called.
 	removed bool
@@ -59,7 +58,7 @@ type Registration[T any] struct {
 	cancel context.CancelCauseFunc
 }
 
-// flight is what the handler is being called with.
+// flight is the call under way.
 type flight struct {
 	// records is how many records, or objects of the replay or a resync.
 	records int
@@ -80,7 +79,7 @@ func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) 
 	return r
 }
 
-// Name returns the name that the handler goes by in errors.
+// Name returns the handler's name in errors.
 func (r *Registration[T]) Name() string { return r.opts.Name }
 
 // Synced returns a channel that is closed once the handler has returned from
@@ -102,38 +101,35 @@ func (r *Registration[T]) HasSynced() bool {
 // the handler has returned for the last time.
 func (r *Registration[T]) Done() <-chan struct{} { return r.done }
 
-// Err says why the registration ended by itself: *OverflowError or
-// *HandlerExitError. It is nil while it has not, and if it ended by Remove or
-// with the hub.
+// Err returns why the registration ended on its own: an *OverflowError or a
+// *HandlerExitError. It is nil before that, and if it ended by Remove or with the hub.
 func (r *Registration[T]) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Pending returns how many records wait for the handler, and objects of its
-// initial replay. What it is being called with is not among them.
+// Pending returns how many records wait for the handler, and objects of its initial
+// replay. Those of the call under way are not counted.
 func (r *Registration[T]) Pending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.queue.len() + r.replay.left
 }
 
-// InFlight returns how many records, or objects of the replay or of a resync,
-// the handler is being called with.
+// InFlight returns how many records, or objects of the replay or of a resync, the
+// call under way is about.
 func (r *Registration[T]) InFlight() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.flight.records
 }
 
-// DeliveredThrough returns the collection's version through which the handler
-// has returned from everything: every change up to and including it was
-// handled, itself or in one that it was folded into, or did not need to be.
-// It is the newest version of which this can be said: while changes are
-// pending or being handled, the one before the first of them. What a record
-// holds counts as handled when all of it is, what a call is about when it
-// returns. It is empty until the initial replay has been handled.
+// DeliveredThrough returns the newest version of the collection through which the
+// handler has returned from every change, or from one that it was folded into. While
+// changes are pending or being handled, it is the version before the first of them: a
+// record counts as handled when all of it is, a call when it returns. It is empty
+// until the initial replay has been handled.
 func (r *Registration[T]) DeliveredThrough() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,11 +143,10 @@ func (r *Registration[T]) DeliveredThrough() string {
 }
 
 // Remove ends the registration: no further call begins, what is pending is
-// dropped, and the handler's context ends with ErrRemoved as its cause. It
-// does not wait for a call that has begun, which it could not do from inside
-// the handler; Done is closed when that has returned. A call has begun once
-// its changes were taken off the queue. Remove may be called at any time and
-// any number of times.
+// dropped, and the handler's context ends with ErrRemoved as its cause. It does not
+// wait for a call that has begun, since it may be called inside the handler; Done is
+// closed when that has returned. A call has begun once its changes are off the queue.
+// Remove may be called at any time and any number of times.
 func (r *Registration[T]) Remove() {
 	r.mu.Lock()
 	r.removed = true
@@ -161,8 +156,8 @@ func (r *Registration[T]) Remove() {
 	}
 }
 
-// end marks the registration as ended, for the reason given. It returns true
-// if there is no goroutine that will take it off the hub's list.
+// end marks the registration as ended, for the reason given. It returns true if there
+// is no goroutine that will remove it from the hub's list.
 func (r *Registration[T]) end(reason error) (orphan bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,13 +196,13 @@ func (r *Registration[T]) orphan() bool {
 	return r.ended && r.cancel == nil
 }
 
-// push queues what happened, between the versions before and after. The error
-// is an *OverflowError; some of the changes are then queued and some are not.
+// push queues the changes between the versions before and after. The error is an
+// *OverflowError; some of the changes are then queued and some are not.
 func (r *Registration[T]) push(changes []store.Change[T], before, after string) error {
 	hint := len(changes)
 	for len(changes) > pushChunk {
-		// What a list changed has one version throughout, which is reached
-		// with the last of it: so the chunk has to see one change more.
+		// The changes of a list have one version, which is reached with the last
+		// of them. So the chunk includes the change after it.
 		var err error
 		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, hint, before, ""); err != nil {
 			return err
@@ -218,8 +213,9 @@ func (r *Registration[T]) push(changes []store.Change[T], before, after string) 
 	return err
 }
 
-// pushChunk queues the first n changes of hint in all. It returns the version before what
-// follows them; after, if it is not empty, is the one after all of them.
+// pushChunk queues the first n of changes; hint is how many there are in all. It
+// returns the version before the change that follows. If after is not empty, it is
+// the version after all of them.
 func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, before, after string) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -229,11 +225,11 @@ func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, befo
 	r.queue.grow(hint)
 	for i := range n {
 		c := &changes[i]
-		told := c
-		if len(r.strangers) > 0 {
-			told = introduce(r.strangers, c)
+		received := c
+		if len(r.unknown) > 0 {
+			received = asReceived(r.unknown, c)
 		}
-		if told != nil && !r.queue.push(told, before) {
+		if received != nil && !r.queue.push(received, before) {
 			return before, &OverflowError{Handler: r.opts.Name, Bound: r.opts.Bound, Key: c.Key}
 		}
 		reached := i+1 == len(changes) || changes[i+1].ResourceVersion != c.ResourceVersion
@@ -248,16 +244,16 @@ func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, befo
 	return before, nil
 }
 
-// wakeLocked wakes the goroutine if it waits and has something to do. Where a
-// token is left over from an earlier time, that does.
+// wakeLocked wakes the goroutine if it waits and has something to do.
 func (r *Registration[T]) wakeLocked() {
 	if r.queue.len() > 0 || r.replay.snapshot != nil {
-		r.rouseLocked()
+		r.signalLocked()
 	}
 }
 
-// rouseLocked wakes the goroutine if it waits.
-func (r *Registration[T]) rouseLocked() {
+// signalLocked wakes the goroutine if it waits. A token that is left over from an
+// earlier time suffices.
+func (r *Registration[T]) signalLocked() {
 	if !r.idle {
 		return
 	}

@@ -11,31 +11,30 @@ import (
 // replay is the state with which a handler begins: a snapshot, taken in one
 // step with the decision to queue everything that is committed after it.
 //
-// Why the history is legal. Nothing is taken off the queue while the replay
-// runs, so that whatever is pending has happened after the snapshot, and the
-// handler has heard of none of it. For an object that the snapshot has, the
-// first thing pending can only be an Updated or a Deleted. When its turn comes:
+// Why the history is legal: No change leaves the queue while the replay runs, so that
+// everything pending has happened after the snapshot, and the handler has received
+// none of it. For an object of the snapshot, the first pending change can only be an
+// Updated or a Deleted. When the replay comes to the object:
 //
-//	pending          the handler hears
+//	pending          the handler receives
 //	nothing          Added, as in the snapshot
 //	Updated          Added, newest
 //	Deleted,Added    Added, newest
-//	Deleted          nothing: it never knew the object
+//	Deleted          nothing: it never received the object
 //
-// and the record is gone, or (every version asked for) Added as in the
-// snapshot, and the records stay. What is pending for a key whose turn has
-// passed builds on what the handler was told. What the snapshot does not have
-// begins with an Added, in the queue. So at the end of the replay the queue is
-// exactly what has happened to what the handler knows.
+// and the record is removed. If every version is asked for, the handler receives Added
+// as in the snapshot, and the records stay. Changes that are pending for an object
+// after that build on what the handler has received. An object that the snapshot does
+// not have begins with an Added, in the queue. So at the end of the replay the queue
+// is exactly what has happened to the objects that the handler has received.
 type replay[T any] struct {
-	// snapshot is nil until the replay begins, and once the goroutine has
-	// taken it over.
+	// snapshot is nil until the replay begins, and again once the goroutine has it.
 	snapshot store.Reader[T]
 	// version is the snapshot's.
 	version string
-	// left is how many of its objects have not been handed over.
+	// left is how many of its objects have not been delivered.
 	left int
-	// handled: the handler has returned from the last.
+	// handled: the handler has returned from the last object.
 	handled bool
 }
 
@@ -52,7 +51,7 @@ func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) 
 	}
 	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len()}
 	r.queue.version = version
-	r.strangers = strangersTo(snapshot, removed)
+	r.unknown = unknownTo(snapshot, removed)
 	r.wakeLocked()
 }
 
@@ -74,7 +73,7 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 		if err != nil {
 			r.hub.opts.Report(fmt.Errorf("handler %q, initial state: %w", r.opts.Name,
 				&store.KeyError{Object: fmt.Sprintf("%T", obj), Err: err}))
-			r.leaveOut()
+			r.skipObject()
 			continue
 		}
 		r.batch = append(r.batch, store.Change[T]{
@@ -115,14 +114,13 @@ func (r *Registration[T]) awaitReplay(ctx context.Context) (store.Reader[T], str
 	return nil, ""
 }
 
-// callReplay brings the objects in r.batch up to date with what is pending for
-// them, and hands them over.
+// callReplay folds pending changes into the objects in r.batch, and delivers them.
 func (r *Registration[T]) callReplay(ctx context.Context) bool {
 	r.mu.Lock()
 	r.replay.left = max(0, r.replay.left-len(r.batch))
 	kept := r.batch[:0]
 	for _, c := range r.batch {
-		if c, ok := r.queue.settle(c); ok {
+		if c, ok := r.queue.foldInto(c); ok {
 			kept = append(kept, c)
 		}
 	}
@@ -135,8 +133,8 @@ func (r *Registration[T]) callReplay(ctx context.Context) bool {
 	return r.call(ctx) && ctx.Err() == nil
 }
 
-// leaveOut accounts for an object that cannot be delivered.
-func (r *Registration[T]) leaveOut() {
+// skipObject counts an object that cannot be delivered.
+func (r *Registration[T]) skipObject() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.replay.left = max(0, r.replay.left-1)

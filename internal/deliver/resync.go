@@ -8,8 +8,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// resyncChunk is how many objects a resync looks at in one step. Looking 128
-// keys up in the queue is what a commit may have to wait for.
+// resyncChunk is how many objects a resync looks at in one step. A Commit may have to
+// wait for 128 lookups in the queue.
 const resyncChunk = 128
 
 // resyncClock ticks at a period that may change.
@@ -18,8 +18,8 @@ type resyncClock struct {
 	ticker *time.Ticker // nil while period is 0
 }
 
-// every returns the channel of a clock with the given period, which begins
-// when it is another than before.
+// every returns the channel of a clock with the given period, which begins when it
+// differs from the one before.
 func (c *resyncClock) every(period time.Duration) <-chan time.Time {
 	if period != c.period {
 		c.stop()
@@ -48,28 +48,26 @@ func (r *Registration[T]) SetResync(period time.Duration) {
 	r.period.Store(int64(max(period, 0)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.rouseLocked()
+	r.signalLocked()
 }
 
-// runResync tells the handler of every object again. It returns false if the
-// handler's context has ended.
+// runResync delivers every object again. It returns false if the handler's context
+// has ended.
 //
-// The pass follows the keys of a snapshot taken at its start, but not the
-// states, which may be overtaken by the time their turn comes. Chunk by chunk
-// it takes, in one step under Hub.mu, a fresh snapshot and the decision which
-// keys have nothing pending, and delivers what the snapshot has for those.
+// The pass follows the keys of a snapshot taken at its start, but not the states,
+// which may be outdated when the pass comes to them. Chunk by chunk it takes, in one
+// step under Hub.mu, a fresh snapshot and the decision which keys have nothing
+// pending, and delivers the objects that the snapshot has under those.
 //
-// Why the history is legal. Hub.mu's invariant says that what the handler was
-// told, then what is pending, is the state of the store. Nothing is being
-// handled at this moment, for this is the handler's own goroutine. So for a
-// key with nothing pending, the handler was last told exactly what the
-// snapshot has: an object there is one that it knows, in this state, and to be
-// told so again takes nothing backwards; a key that is not there is one that
-// it knows to be gone, or never knew, and is left out. What is committed from
-// then on is queued, and the queue is not touched until the chunk has been
-// handled; so it comes after, and its Old is what the handler was told.
-// Before each chunk the queue is drained: neither a long pass nor passes that
-// follow each other without a pause hold changes up.
+// Why the history is legal: By the invariant of Hub.mu, the changes that the handler
+// has received, then those that are pending, lead to the state of the store. No call
+// is under way, since this is the handler's own goroutine. So for a key with nothing
+// pending, the handler has last received exactly what the snapshot has. If that is an
+// object, receiving it again takes nothing backwards. If it is none, the handler has
+// received its delete, or never received it, and the key is skipped. Later commits are
+// queued, and the queue is not touched until the chunk has been handled; so they come
+// after, and their Old is what the handler has received. The queue is drained before
+// each chunk, so that neither a long pass nor passes without a pause delay changes.
 func (r *Registration[T]) runResync(ctx context.Context) bool {
 	keys := make([]store.Key, 0, resyncChunk)
 	for key := range r.hub.snapshot().Keys() {
@@ -85,9 +83,9 @@ func (r *Registration[T]) runResync(ctx context.Context) bool {
 	return r.drain(ctx) && r.resync(ctx, keys)
 }
 
-// resync tells the handler of the objects under keys, which it overwrites.
+// resync delivers the objects under keys, which it overwrites.
 func (r *Registration[T]) resync(ctx context.Context, keys []store.Key) bool {
-	snapshot, version, keys := r.settled(keys)
+	snapshot, version, keys := r.withoutPending(keys)
 	r.batch = slices.Grow(r.batch[:0], len(keys))
 	for _, key := range keys {
 		if obj, ok := snapshot.Get(key); ok {
@@ -105,9 +103,9 @@ func (r *Registration[T]) resync(ctx context.Context, keys []store.Key) bool {
 	return r.call(ctx) && ctx.Err() == nil
 }
 
-// settled returns the present state and its version, and those of keys for
+// withoutPending returns the present state and its version, and those of keys for
 // which nothing is pending.
-func (r *Registration[T]) settled(keys []store.Key) (store.Reader[T], string, []store.Key) {
+func (r *Registration[T]) withoutPending(keys []store.Key) (store.Reader[T], string, []store.Key) {
 	r.hub.mu.Lock()
 	defer r.hub.mu.Unlock()
 	r.mu.Lock()

@@ -17,9 +17,9 @@ func (h *Hub[T]) Run(ctx context.Context) error {
 }
 
 // Start starts one goroutine for each handler, now and whenever one is added,
-// until ctx ends. The handlers' contexts are made from ctx. Start does not
-// block; whoever calls it must call Wait after it. An informer, which has
-// work of its own for the goroutine that runs it, saves one in this way.
+// until ctx ends. The handlers' contexts are made from ctx. Start does not block; its
+// caller must call Wait. An informer saves a goroutine in this way, since its own has
+// other work.
 //
 // It fails with ErrStarted the second time.
 func (h *Hub[T]) Start(ctx context.Context) error {
@@ -38,9 +38,9 @@ func (h *Hub[T]) Start(ctx context.Context) error {
 // Wait blocks until Start's context has ended, and then until every goroutine
 // that the hub started has, with the handler on it. What is still queued by
 // then is not delivered. A handler that does not return within Options.Grace
-// is reported as *StuckHandlerError, again after twice that time, and so on;
-// Wait goes on waiting, for a goroutine cannot be ended from outside and is
-// not to be left behind unseen.
+// is reported as *StuckHandlerError, again after twice that time, and so on. Wait keeps
+// waiting, since a goroutine cannot be ended from outside and must not be left behind
+// unseen.
 //
 // It returns nil, or ErrNotStarted at once.
 func (h *Hub[T]) Wait() error {
@@ -54,7 +54,7 @@ func (h *Hub[T]) Wait() error {
 	if mutant.On(mutant.LeaveHandlers) {
 		return nil
 	}
-	// Add refuses from here on, so that the list can only become shorter.
+	// Add fails from here on, so that the list can only become shorter.
 	left := h.Handlers()
 	if len(left) == 0 {
 		return nil

@@ -8,7 +8,7 @@
 // functions in files named mutant.go linked. To see so:
 //
 //	go test -c -o torture.test ./kinglettest/torture
-//	go tool nm torture.test | grep -E 'internal/mutant|mirror.*mutate|deliverFirst|skipAhead|pretend|endEarly'
+//	go tool nm torture.test | grep -E 'internal/mutant|sink.*mutate|deliverFirst|skipAhead|pretend|endEarly'
 //
 // prints nothing.
 //

@@ -3,13 +3,16 @@ package wire
 import (
 	"errors"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/internal/wire/cbor"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/untyped"
@@ -20,9 +23,16 @@ import (
 // concurrent use: what changes is in the Session.
 type Decoder[T any] struct {
 	cell[T]
-	protobuf *protobuf.Plan // nil if T cannot be read from protobuf
-	json     *json.Plan     // nil if T is unstructured
-	untyped  *untyped.Plan  // of unstructured Ts only
+	// plans are by format, nil for one that T cannot be read from.
+	plans [share.Formats]plan
+	apart bool
+}
+
+// plan decodes objects of one Go type from one format.
+type plan interface {
+	// Decode decodes the object at the start of raw, and returns how many bytes
+	// it took.
+	Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error)
 }
 
 // Last is the version of an object that its decoder's caller holds, with the
@@ -52,33 +62,60 @@ type Object[T any] struct {
 func (o *Object[T]) Copied(value T) {
 	o.Value, o.Same = value, false
 	if u, ok := any(value).(*unstructured.Unstructured); ok {
-		o.Memo = untyped.MemoOf(u.Object, o.Memo)
+		o.Memo = o.Memo.Of(untyped.Address(u.Object))
 		return
 	}
 	o.Memo = o.Memo.Of(reflect.ValueOf(value).UnsafePointer())
 }
 
-// ErrNoProtobuf is returned for a type that protobuf has no encoding of.
-var ErrNoProtobuf = errors.New("protobuf came, which this type cannot be read from")
+// ErrNoFormat reports bytes in an encoding that T cannot be read from, as
+// protobuf for a custom resource.
+var ErrNoFormat = errors.New("this type cannot be read from the encoding that came")
 
 // Compile returns the decoder of Ts that are pointers to typ, or hold such, and
 // leaves out the fields with the given paths. Decoders of one type share their
-// plans.
+// plans. The error is a *fields.PathError for a path that leads nowhere.
 func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
-	d := &Decoder[T]{cell: cellOf[T](typ)}
-	var err error
-	if typ == reflect.TypeFor[unstructured.Unstructured]() {
-		d.untyped, err = cached(typ, share.Untyped, drop, func() (*untyped.Plan, error) { return untyped.Compile(drop) })
-		return d, err
-	}
-	d.json, err = cached(typ, share.JSON, drop, func() (*json.Plan, error) { return json.Compile(typ, drop) })
+	drops, err := fields.NewDrops(drop)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := reflect.New(typ).Interface().(interface{ Unmarshal([]byte) error }); ok {
-		d.protobuf, err = cached(typ, share.Protobuf, drop, func() (*protobuf.Plan, error) { return protobuf.Compile(typ, drop) })
+	d := &Decoder[T]{cell: cellOf[T](typ)}
+	key := planKey{typ: typ, drop: drops.String()}
+	if typ == reflect.TypeFor[unstructured.Unstructured]() {
+		d.plans[share.JSON], err = cached(key.of(share.Untyped), func() (plan, error) { return untypedPlan{untyped.Compile(drops)}, nil })
+	} else {
+		err = d.compile(typ, drop, drops, key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := reflect.New(typ).Interface().(runtime.Object); ok {
+		d.plans[share.CBOR], err = cached(key.of(share.CBOR), func() (plan, error) {
+			byJSON, _ := d.plans[share.JSON].(*json.Plan)
+			p, err := cbor.Compile(typ, drops, byJSON)
+			return cborPlan{p}, err
+		})
 	}
 	return d, err
+}
+
+// compile makes the plans of a type with fields.
+func (d *Decoder[T]) compile(typ reflect.Type, drop []string, drops *fields.Drops, key planKey) error {
+	for _, path := range drop {
+		if err := fields.Check(typ, path, json.Opaque); err != nil {
+			return err
+		}
+	}
+	p, err := cached(key.of(share.JSON), func() (plan, error) { return json.Compile(typ, drops) })
+	if err != nil {
+		return err
+	}
+	d.plans[share.JSON], d.apart = p, p.(*json.Plan).KindApart()
+	if _, ok := reflect.New(typ).Interface().(official.Protobuf); ok {
+		d.plans[share.Protobuf], err = cached(key.of(share.Protobuf), func() (plan, error) { return protobuf.Compile(typ, drops) })
+	}
+	return err
 }
 
 // plans are those compiled so far, as encoding/json keeps its own: a plan of a
@@ -92,9 +129,12 @@ type planKey struct {
 	drop   string
 }
 
-func cached[P any](typ reflect.Type, format share.Format, drop []string, compile func() (P, error)) (P, error) {
-	sorted := slices.Sorted(slices.Values(drop))
-	key := planKey{typ, format, strings.Join(sorted, "\n")}
+func (k planKey) of(format share.Format) planKey {
+	k.format = format
+	return k
+}
+
+func cached[P any](key planKey, compile func() (P, error)) (P, error) {
 	if p, ok := plans.Load(key); ok {
 		return p.(P), nil
 	}
@@ -106,58 +146,55 @@ func cached[P any](typ reflect.Type, format share.Format, drop []string, compile
 	return kept.(P), nil
 }
 
-// KindApart reports that JSON's apiVersion and kind are in the Object. Otherwise
-// they are where the type keeps them, if it does.
-func (d *Decoder[T]) KindApart() bool { return d.json != nil && d.json.KindApart() }
+// KindApart reports that apiVersion and kind of a self-described object are in
+// the Object. Otherwise they are where the type keeps them, if it does.
+func (d *Decoder[T]) KindApart() bool { return d.apart }
 
-// Protobuf decodes an object's own message.
-func (d *Decoder[T]) Protobuf(s *share.Session, raw []byte, last Last[T]) (Object[T], error) {
-	if d.protobuf == nil {
-		return Object[T]{}, ErrNoProtobuf
+// Decode decodes the object at the start of raw, and returns how many bytes it
+// took; of a format without an end of its own, as protobuf, that is all of raw.
+// It returns io.ErrUnexpectedEOF if a JSON object does not end in raw, and
+// ErrNoFormat for a format that T cannot be read from.
+func (d *Decoder[T]) Decode(format share.Format, s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
+	p := d.plans[format]
+	if p == nil {
+		return Object[T]{}, 0, ErrNoFormat
 	}
-	r, err := d.protobuf.Decode(s, raw, d.held(last))
-	if err != nil {
-		return Object[T]{}, err
+	r, n, err := p.Decode(s, raw, d.held(last))
+	switch {
+	case err != nil:
+		return Object[T]{}, n, err
+	case r.Same:
+		return Object[T]{Value: last.Object, Memo: r.Memo, Same: true, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
 	}
-	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, Same: r.Same}, nil
+	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
 }
 
-// JSON decodes the object at the start of raw and says how many bytes it took;
-// io.ErrUnexpectedEOF if it does not end there.
-func (d *Decoder[T]) JSON(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
-	if d.untyped != nil {
-		return d.unstructured(s, raw, last)
+// untypedPlan makes unstructured objects of maps.
+type untypedPlan struct{ *untyped.Plan }
+
+func (p untypedPlan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {
+	r, n, err := p.Plan.Decode(s, raw, last.At(func(u unsafe.Pointer) unsafe.Pointer {
+		return untyped.Address((*unstructured.Unstructured)(u).Object)
+	}))
+	switch {
+	case err != nil:
+		return share.Result{}, n, err
+	case r.Same:
+		return share.Result{Memo: last.Memo(), Same: true}, n, nil
 	}
-	r, n, err := d.json.Decode(s, raw, d.held(last))
-	if err != nil {
-		return Object[T]{}, n, err
-	}
-	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, Same: r.Same, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
+	return share.Result{Object: unsafe.Pointer(&unstructured.Unstructured{Object: r.Object}), Memo: r.Memo}, n, nil
 }
 
-func (d *Decoder[T]) unstructured(s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
-	var held share.Version
-	if at := d.at(last.Object); last.Held && at != nil {
-		held = untyped.VersionOf((*unstructured.Unstructured)(at).Object, last.Memo)
-	}
-	r, n, err := d.untyped.Decode(s, raw, held)
-	if err != nil {
-		return Object[T]{}, n, err
-	}
+// cborPlan compares in full, so it needs no memo.
+type cborPlan struct{ *cbor.Plan }
+
+func (p cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {
+	r, n, err := p.Plan.Decode(s, raw, last.Compared())
 	if r.Same {
-		return Object[T]{Value: last.Object, Memo: last.Memo, Same: true}, n, nil
+		r.Memo = last.Memo()
 	}
-	return Object[T]{Value: any(&unstructured.Unstructured{Object: r.Object}).(T), Memo: r.Memo}, n, nil
+	return r, n, err
 }
 
-// Panicked reports that err is a panic of a type's own decoder, with what it
-// panicked with and where.
-func Panicked(err error) (value any, stack []byte, ok bool) {
-	if p, ok := errors.AsType[*json.PanicError](err); ok {
-		return p.Value, p.Stack, true
-	}
-	if p, ok := errors.AsType[*protobuf.PanicError](err); ok {
-		return p.Value, p.Stack, true
-	}
-	return nil, nil, false
-}
+// PanicError is a panic of a type's own decoder.
+type PanicError = official.PanicError

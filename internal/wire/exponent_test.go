@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -24,7 +25,7 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	for _, text := range []string{`"` + huge + `"`, huge} {
 		raw := fmt.Sprintf(`{"metadata":{"name":"q"},"spec":{"hard":{"cpu":%s}}} `, text)
-		_, n, err := dec.JSON(s, []byte(raw), Last[*corev1.ResourceQuota]{})
+		_, n, err := dec.Decode(share.JSON, s, []byte(raw), Last[*corev1.ResourceQuota]{})
 		var refused *scan.ExponentError
 		if !errors.As(err, &refused) || n != len(raw)-1 {
 			t.Errorf("JSON %s: %d bytes, %v", text, n, err)
@@ -37,12 +38,29 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *scan.ExponentError
-	if _, err := dec.Protobuf(s, []byte(replaced(t, raw, "123456789012", huge)), Last[*corev1.ResourceQuota]{}); !errors.As(err, &refused) {
+	if _, _, err := dec.Decode(share.Protobuf, s, []byte(replaced(t, raw, "123456789012", huge)), Last[*corev1.ResourceQuota]{}); !errors.As(err, &refused) {
 		t.Errorf("protobuf: %v", err)
 	}
+	inCBOR := func(annotations, hard map[string]any) error {
+		raw, err := direct.Marshal(map[string]any{"metadata": map[string]any{"name": "q", "annotations": annotations}, "spec": map[string]any{"hard": hard}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, _, err := dec.Decode(share.CBOR, s, raw, Last[*corev1.ResourceQuota]{})
+		if err == nil && (o.Value.Name != "q" || len(o.Value.Annotations) != len(annotations)) {
+			t.Errorf("CBOR: %+v", o.Value)
+		}
+		return err
+	}
+	if err := inCBOR(nil, map[string]any{"cpu": huge}); !errors.As(err, &refused) {
+		t.Errorf("CBOR: %v", err)
+	}
 	// What only looks like one is none of its business.
+	if err := inCBOR(map[string]any{"commit": huge}, map[string]any{"cpu": "5"}); err != nil {
+		t.Errorf("an annotation in CBOR: %v", err)
+	}
 	label := `{"metadata":{"name":"q","annotations":{"commit":"` + huge + `"}},"spec":{}}`
-	if _, _, err := dec.JSON(s, []byte(label), Last[*corev1.ResourceQuota]{}); err != nil {
+	if _, _, err := dec.Decode(share.JSON, s, []byte(label), Last[*corev1.ResourceQuota]{}); err != nil {
 		t.Errorf("an annotation: %v", err)
 	}
 }

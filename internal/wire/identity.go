@@ -3,22 +3,29 @@ package wire
 import (
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ProtobufKey reads an object's namespace and name out of its message. The
-// strings alias raw: they are good for a look-up and nothing else.
-func ProtobufKey(raw []byte) (store.Key, bool) {
-	id, ok := protobuf.IdentityOf(raw)
-	return aliasing(id.Namespace, id.Name), ok
-}
-
-// JSONKey is ProtobufKey for JSON.
-func JSONKey(raw []byte) (store.Key, bool) {
-	id, ok := json.IdentityOf(raw)
-	return aliasing(id.Namespace, id.Name), ok
+// Key reads an object's namespace and name out of its bytes, without decoding
+// them. The strings alias raw: they are good for a lookup and nothing else. It
+// is not ok if the key can't be read cheaply.
+func Key(format share.Format, raw []byte) (store.Key, bool) {
+	switch format {
+	case share.Protobuf:
+		id, ok := protobuf.IdentityOf(raw)
+		return aliasing(id.Namespace, id.Name), ok
+	case share.JSON:
+		id, ok := json.IdentityOf(raw)
+		return aliasing(id.Namespace, id.Name), ok
+	case share.CBOR:
+		namespace, name, ok := cbor.IdentityOf(raw)
+		return aliasing(namespace, name), ok
+	}
+	return store.Key{}, false
 }
 
 func aliasing(namespace, name []byte) store.Key {

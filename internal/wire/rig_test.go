@@ -12,11 +12,14 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// The rig decodes versions of objects, one after the other, by the four
+// The rig decodes versions of objects, one after the other, by all
 // decoders, and compares each with what the official decoder makes of the same
 // bytes, by bits. What it gives a decoder for the last version is anything that
 // somebody may hold: a version by the same decoder, by one that drops fields, or
@@ -52,19 +55,28 @@ type unmarshaler interface{ Unmarshal([]byte) error }
 
 type marshaler interface{ Marshal() ([]byte, error) }
 
-func (s subject) protobuf() bool {
-	_, ok := reflect.New(s.typ).Interface().(unmarshaler)
-	return ok
+// formats are those that a subject can be read from.
+func (s subject) formats() []share.Format {
+	all := []share.Format{share.JSON}
+	obj := reflect.New(s.typ).Interface()
+	if _, ok := obj.(unmarshaler); ok {
+		all = append(all, share.Protobuf)
+	}
+	if _, ok := obj.(runtime.Object); ok {
+		all = append(all, share.CBOR)
+	}
+	return all
 }
 
 // rigVersion is an object that somebody holds.
 type rigVersion struct {
 	object any
 	memo   *share.Memo
-	// raw is what it was decoded from, protobuf or JSON, by the decoder that
-	// drops fields or not; nil if it was made by hand.
-	raw            []byte
-	proto, dropped bool
+	// raw is what it was decoded from, in a format, by the decoder that drops
+	// fields or not; nil if it was made by hand.
+	raw     []byte
+	format  share.Format
+	dropped bool
 }
 
 // rig is one trial.
@@ -147,8 +159,8 @@ func (r *rig) failed(err error) error {
 }
 
 func (r *rig) step() error {
-	proto := r.subject.protobuf() && r.oneIn(2)
-	r.nan = proto
+	format := pick(r.script, r.subject.formats())
+	r.nan = format == share.Protobuf
 	switch r.intn(5) {
 	case 0:
 		r.now = r.fresh()
@@ -158,19 +170,19 @@ func (r *rig) step() error {
 			r.change(r.now.Elem(), 0)
 		}
 	}
-	raw, err := encoded(r.now, proto)
+	raw, err := encoded(r.now, format)
 	if err != nil {
 		// A NaN of a step before.
 		r.now = r.fresh()
 		return nil
 	}
-	if !proto && r.oneIn(2) {
+	if format == share.JSON && r.oneIn(2) {
 		// A Quantity may be a number as well.
 		raw = bytes.ReplaceAll(raw, []byte(`"5"`), []byte(`5`))
 	}
 	switch r.intn(8) {
 	case 0, 1:
-		return r.shared(raw, proto)
+		return r.shared(raw, format)
 	case 2, 3, 4:
 		raw = r.disturb(raw)
 		d := 0
@@ -178,18 +190,28 @@ func (r *rig) step() error {
 			d = r.intn(2) // elsewhere what is dropped need not be of its type
 		}
 		for range 3 + r.intn(3) {
-			if err := r.decode(d, raw, proto, r.last()); err != nil {
+			if err := r.decode(d, raw, format, r.last()); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r.decode(r.intn(2), raw, proto, r.last())
+	return r.decode(r.intn(2), raw, format, r.last())
 }
 
-func encoded(v reflect.Value, proto bool) ([]byte, error) {
-	if proto {
+func encoded(v reflect.Value, format share.Format) ([]byte, error) {
+	switch format {
+	case share.Protobuf:
 		return v.Interface().(marshaler).Marshal()
+	case share.CBOR:
+		obj, ok := v.Interface().(runtime.Object)
+		if !ok {
+			return direct.Marshal(v.Interface())
+		}
+		// As a server does it: the members come in another order every time.
+		var b bytes.Buffer
+		err := cbor.NewSerializer(nil, nil).EncodeNondeterministic(obj, &b)
+		return b.Bytes(), err
 	}
 	return json.Marshal(v.Interface())
 }

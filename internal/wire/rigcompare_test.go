@@ -11,9 +11,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
@@ -26,10 +30,14 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 	}
 	obj = reflect.New(r.subject.typ).Interface()
 	switch u, ok := obj.(*unstructured.Unstructured); {
+	case ok && h.format == share.CBOR:
+		err = direct.Unmarshal(h.raw, &u.Object)
 	case ok:
 		err = utiljson.Unmarshal(h.raw, &u.Object)
-	case h.proto:
+	case h.format == share.Protobuf:
 		err = obj.(unmarshaler).Unmarshal(h.raw)
+	case h.format == share.CBOR:
+		err = official.CBOR(h.raw, obj.(runtime.Object))
 	default:
 		err = utiljson.Unmarshal(h.raw, obj)
 	}
@@ -42,23 +50,21 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 }
 
 // decode decodes raw by one of the decoders, and compares.
-func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
-	r.note("decoder %d, protobuf %v, last %v, memo %v: %q", which, proto, last.Held, last.Memo != nil, raw)
+func (r *rig) decode(which int, raw []byte, format share.Format, last Last[any]) error {
+	r.note("decoder %d, format %d, last %v, memo %v: %q", which, format, last.Held, last.Memo != nil, raw)
 	r.decodings++
-	h := rigVersion{raw: raw, proto: proto, dropped: which == 1}
+	h := rigVersion{raw: raw, format: format, dropped: which == 1}
 	var o Object[any]
 	var err error
-	if b := slices.Clone(raw); proto {
-		o, err = r.decoders[which].Protobuf(r.session, b, last)
-		clear(b)
-	} else {
-		var n int
+	b := slices.Clone(raw)
+	if format == share.JSON {
 		b = append(b, ' ')
-		if o, n, err = r.decoders[which].JSON(r.session, b, last); n > 0 {
-			h.raw = raw[:min(n, len(raw))]
-		}
-		clear(b)
 	}
+	var n int
+	if o, n, err = r.decoders[which].Decode(format, r.session, b, last); format == share.JSON && n > 0 {
+		h.raw = raw[:min(n, len(raw))]
+	}
+	clear(b)
 	if refused := (*scan.ExponentError)(nil); errors.As(err, &refused) {
 		return nil // the official decoder would take hours
 	}
@@ -67,7 +73,7 @@ func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
 	switch {
 	case err == nil && which == 1 && errors.As(wantErr, &tooLarge):
 		return nil // a number, in what is dropped
-	case err != nil && !proto && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
+	case err != nil && format == share.JSON && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
 		return nil // the official decoder takes null for an object
 	case (err == nil) != (wantErr == nil):
 		return fmt.Errorf("error %v, the official decoder's is %v", err, wantErr)
@@ -76,7 +82,7 @@ func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
 	case o.Same && (!last.Held || o.Value != last.Object || o.Memo != last.Memo):
 		return errors.New("the same, and not the last version")
 	}
-	if err := r.named(&o, want, proto); err != nil {
+	if err := r.named(&o, want, format); err != nil {
 		return err
 	}
 	if !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
@@ -91,7 +97,7 @@ func (r *rig) decode(which int, raw []byte, proto bool, last Last[any]) error {
 
 // named gives want the kind that the decoded object has, where that is not
 // the decoder's to choose.
-func (r *rig) named(o *Object[any], want any, proto bool) error {
+func (r *rig) named(o *Object[any], want any, format share.Format) error {
 	if u, ok := want.(*unstructured.Unstructured); ok {
 		for _, name := range []string{"kind", "apiVersion"} {
 			if v, ok := o.Value.(*unstructured.Unstructured).Object[name]; ok && o.Same && u.Object[name] == nil {
@@ -101,7 +107,7 @@ func (r *rig) named(o *Object[any], want any, proto bool) error {
 		return nil
 	}
 	tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta")
-	if kind := tm.FieldByName("Kind").String(); !proto && o.Kind != kind {
+	if kind := tm.FieldByName("Kind").String(); format != share.Protobuf && o.Kind != kind {
 		return fmt.Errorf("of kind %q, not %q", o.Kind, kind)
 	}
 	tm.SetZero()
@@ -166,8 +172,8 @@ func (r *rig) unchanged(h rigVersion) error {
 }
 
 // shared has the sharer by structure share what a transform may have returned.
-func (r *rig) shared(raw []byte, proto bool) error {
-	h := rigVersion{raw: raw, proto: proto}
+func (r *rig) shared(raw []byte, format share.Format) error {
+	h := rigVersion{raw: raw, format: format}
 	var objs [2]any
 	byHand := r.oneIn(2) && r.subject.typ != unstructuredType
 	seed := []byte{byte(r.intn(256)), byte(r.intn(256))}

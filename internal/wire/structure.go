@@ -47,7 +47,7 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 		return nil
 	}
 	typ = typ.Elem()
-	plan, err := cached(typ, share.Structure, nil, func() (*structure.Plan, error) { return structure.Compile(typ) })
+	plan, err := cached(planKey{typ: typ, format: share.Structure}, func() (*structure.Plan, error) { return structure.Compile(typ) })
 	if err != nil {
 		return nil // no struct, which was asked
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/kinglet-go/kinglet/cluster"
 )
@@ -64,6 +65,7 @@ JSON document a line on stdout, and ends when stdin does:
 	flags.IntVar(&p.opts.Replicas, "replicas", 3, "pods of each deployment, on average")
 	flags.Float64Var(&p.opts.Churn, "churn", 0, "changes a second: rolling, scaling and deleting deployments and pods")
 	flags.StringSliceVar(&p.components, "components", nil, fmt.Sprintf("components to start, of %v; default: all", cluster.Components()))
+	flags.Var(cliflag.NewMapStringBool(&p.opts.FeatureGates), "feature-gates", "gates of the components, as in CBORServingAndStorage=true")
 	flags.IntVarP(&p.opts.Verbosity, "verbosity", "v", 0, "verbosity of DIR/cluster.log; 0 is warnings and errors")
 	flags.BoolVar(&p.control, "control", false, "read commands from stdin, answer on stdout, end when stdin does")
 	return cmd

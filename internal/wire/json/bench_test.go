@@ -12,7 +12,7 @@ import (
 
 func podPlan(t testing.TB, drop ...string) *Plan {
 	t.Helper()
-	p, err := Compile(reflect.TypeFor[corev1.Pod](), drop)
+	p, err := Compile(reflect.TypeFor[corev1.Pod](), drops(t, drop...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +46,10 @@ func BenchmarkNextVersion(b *testing.B) {
 	b.Logf("%d bytes", len(raw[0]))
 	b.Run("kinglet", func(b *testing.B) {
 		plan, s := podPlan(b), share.NewSession(share.NewTable(0))
-		var last Result
+		var last share.Result
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
+			r, _, err := plan.Decode(s, raw[i%len(raw)], last.Version())
 			if err != nil || r.Same {
 				b.Fatal(err, r.Same)
 			}
@@ -64,13 +64,13 @@ func BenchmarkNextVersion(b *testing.B) {
 func BenchmarkRelist(b *testing.B) {
 	raw := life(b, newPodSource(false), 3)
 	plan, s := podPlan(b), share.NewSession(share.NewTable(0))
-	var last Result
+	var last share.Result
 	for _, raw := range raw {
-		last, _, _ = plan.Decode(s, raw, last.held())
+		last, _, _ = plan.Decode(s, raw, last.Version())
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if r, _, err := plan.Decode(s, raw[2], last.held()); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw[2], last.Version()); err != nil || !r.Same {
 			b.Fatal(err, r.Same)
 		}
 	}

@@ -54,7 +54,7 @@ func disturb(r *rand.Rand, raw, other []byte) []byte {
 }
 
 // mustAgree decodes bytes that may be anything.
-func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last share.Version) (Result, bool) {
+func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last share.Version) (share.Result, bool) {
 	t.Helper()
 	r, n, err := p.Decode(s, raw, last)
 	if errors.Is(err, ErrNotObject) {
@@ -98,7 +98,7 @@ func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
 			held := k.plan.mustEqual(t, s, raw, share.Version{})
 			for range 12 {
 				b := disturb(r, raw, other)
-				next, ok := k.plan.mustAgree(t, s, b, held.held())
+				next, ok := k.plan.mustAgree(t, s, b, held.Version())
 				k.plan.mustAgree(t, share.NewSession(nil), b, share.Version{})
 				if !ok {
 					bad++

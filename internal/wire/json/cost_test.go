@@ -28,10 +28,10 @@ func allocations(t *testing.T, n int, f func()) (times, size float64) {
 func TestANextVersionAllocatesWhatChanged(t *testing.T) {
 	raw := life(t, newPodSource(false), 64)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
-	var last Result
+	var last share.Result
 	i := 0
 	next := func() {
-		r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
+		r, _, err := plan.Decode(s, raw[i%len(raw)], last.Version())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,16 +73,16 @@ func TestWhatChangedOnceAndIsKnownByNowAllocatesNextToNothing(t *testing.T) {
 	// What is open in its memo is decoded to be compared.
 	raw := life(t, newPodSource(false), 3)
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
-	var last Result
+	var last share.Result
 	for _, b := range raw {
-		r, _, err := plan.Decode(s, b, last.held())
+		r, _, err := plan.Decode(s, b, last.Version())
 		if err != nil {
 			t.Fatal(err)
 		}
 		last = r
 	}
 	again := func() {
-		if r, _, err := plan.Decode(s, raw[2], last.held()); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw[2], last.Version()); err != nil || !r.Same {
 			t.Fatalf("the same: %v, %v", r.Same, err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestWhatIsKnownAllocatesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(100, func() {
-		if r, _, err := plan.Decode(s, raw, held.held()); err != nil || !r.Same {
+		if r, _, err := plan.Decode(s, raw, held.Version()); err != nil || !r.Same {
 			t.Fatal(err)
 		}
 		if _, ok := IdentityOf(raw); !ok {

@@ -3,12 +3,11 @@ package json
 import (
 	"io"
 	"reflect"
-	"runtime/debug"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -42,7 +41,7 @@ type decoder struct {
 // Decode decodes the object at the start of raw, which may have space before
 // it, and returns how many bytes it took; raw may go on behind it. If the
 // object does not end within raw, n is 0 and the error io.ErrUnexpectedEOF.
-// Any other error is ErrNotObject, a *PanicError of a type's own decoder, a
+// Any other error is ErrNotObject, an *official.PanicError, a
 // *scan.ExponentError, or what apimachinery's decoder says of the n bytes.
 //
 // last is the object's last version, of the plan's type, which counts if this
@@ -51,13 +50,13 @@ type decoder struct {
 // with nothing, last is ignored, and the receiver may modify it.
 //
 // raw is neither kept nor aliased.
-func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r Result, n int, err error) {
+func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r share.Result, n int, err error) {
 	start := scan.Space(raw, 0)
 	if start == len(raw) {
-		return Result{}, 0, io.ErrUnexpectedEOF
+		return share.Result{}, 0, io.ErrUnexpectedEOF
 	}
 	if raw[start] != '{' {
-		return Result{}, 0, ErrNotObject
+		return share.Result{}, 0, ErrNotObject
 	}
 	if s.Table == nil {
 		last = share.Version{}
@@ -73,9 +72,9 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r Resul
 	case refused != nil:
 		end, ok := scan.Value(raw, start)
 		if !ok {
-			return Result{}, 0, io.ErrUnexpectedEOF
+			return share.Result{}, 0, io.ErrUnexpectedEOF
 		}
-		return Result{}, end, refused
+		return share.Result{}, end, refused
 	}
 	return p.official(raw, start)
 }
@@ -109,14 +108,14 @@ func (d *decoder) reset(s *share.Session, raw []byte) {
 }
 
 // official is the other road.
-func (p *Plan) official(raw []byte, start int) (r Result, n int, err error) {
+func (p *Plan) official(raw []byte, start int) (r share.Result, n int, err error) {
 	end, ok := scan.Value(raw, start)
 	if !ok {
-		return Result{}, 0, io.ErrUnexpectedEOF
+		return share.Result{}, 0, io.ErrUnexpectedEOF
 	}
 	v := reflect.New(p.root.typ)
-	if err := guarded(raw[start:end], v); err != nil {
-		return Result{}, end, err
+	if err := official.JSON(raw[start:end], v.Interface()); err != nil {
+		return share.Result{}, end, err
 	}
 	r.Object = v.UnsafePointer()
 	for i := range p.root.fields {
@@ -125,27 +124,17 @@ func (p *Plan) official(raw []byte, start int) (r Result, n int, err error) {
 			continue
 		}
 		s := (*string)(unsafe.Add(r.Object, f.offset))
-		r.identify(f.identity, *s)
+		identify(&r, f.identity, *s)
 		*s = ""
 	}
-	clearDropped(v, p.drops)
+	p.drops.Clear(v)
 	return r, end, nil
 }
 
-func (r *Result) identify(which identity, s string) {
+func identify(r *share.Result, which identity, s string) {
 	if which == isKind {
 		r.Kind = s
 	} else {
 		r.APIVersion = s
 	}
-}
-
-// guarded calls apimachinery's decoder, and with it those of the types.
-func guarded(raw []byte, v reflect.Value) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &PanicError{p, debug.Stack()}
-		}
-	}()
-	return utiljson.Unmarshal(raw, v.Interface())
 }

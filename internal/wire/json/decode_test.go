@@ -15,7 +15,7 @@ import (
 type version struct {
 	kind kind
 	raw  []byte
-	r    Result
+	r    share.Result
 }
 
 // sequence decodes an object's life, and returns its versions.
@@ -24,9 +24,9 @@ func sequence(t *testing.T, s *share.Session, k kind, r *rand.Rand, f *randfill.
 	first := encode(t, object)
 	held := version{k, first, k.plan.mustEqual(t, s, first, share.Version{})}
 	all := []version{held}
-	next := func(raw []byte) Result {
+	next := func(raw []byte) share.Result {
 		t.Helper()
-		r := k.plan.mustEqual(t, s, raw, held.r.held())
+		r := k.plan.mustEqual(t, s, raw, held.r.Version())
 		if !r.Same {
 			held = version{k, raw, r}
 			all = append(all, held)
@@ -106,7 +106,7 @@ func TestEveryKindIsWhatTheOfficialDecoderMakesOfIt(t *testing.T) {
 
 // lazyInside reports that an object has a Quantity with an address that its
 // String would write.
-func (p *Plan) lazyInside(r Result) bool {
+func (p *Plan) lazyInside(r share.Result) bool {
 	seen := map[any]bool{}
 	var look func(v reflect.Value) bool
 	look = func(v reflect.Value) bool {

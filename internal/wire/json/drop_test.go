@@ -1,14 +1,12 @@
 package json
 
 import (
-	"errors"
 	"reflect"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -21,22 +19,22 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 			continue
 		}
 		dropped := []string{"metadata.managedFields", "metadata.labels"}
-		if checkDrop(k.typ, "spec.template.spec.containers.env") == nil {
+		if fields.Check(k.typ, "spec.template.spec.containers.env", Opaque) == nil {
 			dropped = append(dropped, "spec.template.spec.containers.env", "spec.template.metadata")
 		}
-		p, err := Compile(k.typ, dropped)
+		p, err := Compile(k.typ, drops(t, dropped...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := share.NewSession(table)
 		object := k.fresh(f)
-		var last Result
+		var last share.Result
 		for range 4 * *objects {
 			raw := encode(t, object)
 			// The same objects with all their fields go through the same table.
 			k.plan.mustEqual(t, s, raw, share.Version{})
 			for range 2 {
-				got, _, err := p.Decode(s, raw, last.held())
+				got, _, err := p.Decode(s, raw, last.Version())
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -44,7 +42,7 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				clearDropped(want, p.drops)
+				p.drops.Clear(want)
 				if !reflect.DeepEqual(p.value(got).Interface(), want.Interface()) {
 					t.Fatalf("%v:\n%s\n got %s\nwant %s", k.gvk, raw, spell(p.value(got)), spell(want))
 				}
@@ -52,41 +50,6 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 			}
 			change(r, f, object.Elem())
 			k.name(object)
-		}
-	}
-}
-
-func TestClearingGoesThroughSlicesPointersAndMaps(t *testing.T) {
-	var pod corev1.Pod
-	if err := utiljson.Unmarshal(encodePod(t, newPodSource(false).pod(1)), &pod); err != nil {
-		t.Fatal(err)
-	}
-	clearDropped(reflect.ValueOf(&pod), newDrops([]string{
-		"metadata.managedFields", "spec.containers.env", "spec.containers.livenessProbe.httpGet.port", "spec.volumes", "spec.volumes.name",
-	}))
-	for _, c := range pod.Spec.Containers {
-		if c.Env != nil || c.LivenessProbe.HTTPGet.Port.IntVal != 0 || c.LivenessProbe.HTTPGet.Path == "" || c.ReadinessProbe.HTTPGet.Port.IntVal == 0 {
-			t.Errorf("%+v", c)
-		}
-	}
-	if pod.ManagedFields != nil || pod.Spec.Volumes != nil || pod.Labels == nil {
-		t.Error("dropped too little or too much")
-	}
-}
-
-func TestPathsThatLeadNowhereNameTheNearestField(t *testing.T) {
-	for path, want := range map[string]string{
-		"metadata.managedfields":       `no field "managedfields" in "metadata"; the nearest is "metadata.managedFields"`,
-		"spec.containers.envs":         `no field "envs" in "spec.containers"; the nearest is "spec.containers.env"`,
-		"stat":                         `no field "stat"; the nearest is "status"`,
-		"metadata.name.first":          `no field "first" in "metadata.name"; the nearest is "metadata.name"`,
-		"metadata.creationTimestamp.x": `in "metadata.creationTimestamp"`,
-		"":                             `no field ""`,
-	} {
-		_, err := Compile(reflect.TypeFor[corev1.Pod](), []string{"spec.containers.env", path})
-		var e *PathError
-		if !errors.As(err, &e) || e.Path != path || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", path, err, want)
 		}
 	}
 }
@@ -105,8 +68,16 @@ func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	pod.ManagedFields[0].Manager = "somebody else"
-	same, _, err := p.Decode(s, encodePod(t, pod), r.held())
+	same, _, err := p.Decode(s, encodePod(t, pod), r.Version())
 	if err != nil || !same.Same {
 		t.Errorf("a change in what is dropped is a change: %v", err)
 	}
+}
+
+func drops(t testing.TB, paths ...string) *fields.Drops {
+	d, err := fields.NewDrops(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }

@@ -29,7 +29,7 @@ func TestNestingEndsWhereItEndsForTheOfficialDecoder(t *testing.T) {
 			raw := []byte(strings.Repeat(shape[0], depth) + "{}" + strings.Repeat(shape[1], depth))
 			r, ok := p.mustAgree(t, s, raw, share.Version{})
 			if ok {
-				p.mustAgree(t, s, raw, r.held())
+				p.mustAgree(t, s, raw, r.Version())
 			}
 			p.mustAgree(t, share.NewSession(nil), raw, share.Version{})
 			p.mustAgree(t, s, raw[:len(raw)-1], share.Version{})
@@ -54,8 +54,8 @@ func TestManyElementsTakeTheMemoryOfTheElements(t *testing.T) {
 		first := p.mustEqual(t, s, raw, share.Version{})
 		// One more, behind the others, while all are remembered.
 		changed := bytes.Replace(raw, []byte("]}}"), []byte("],\"x\":1}}"), 1)
-		second := p.mustEqual(t, s, changed, first.held())
-		p.mustEqual(t, s, raw, second.held())
+		second := p.mustEqual(t, s, changed, first.Version())
+		p.mustEqual(t, s, raw, second.Version())
 	}
 }
 

@@ -144,8 +144,6 @@ func change(r *rand.Rand, f *randfill.Filler, v reflect.Value) {
 }
 
 // held is the result as its holder hands it over with the next version.
-func (r Result) held() share.Version { return share.VersionOf(r.Object, r.Memo) }
-
 func encode(t testing.TB, v reflect.Value) []byte {
 	t.Helper()
 	raw, err := json.Marshal(v.Interface())
@@ -177,10 +175,10 @@ func (p *Plan) reference(raw []byte) (v reflect.Value, kind, apiVersion string, 
 }
 
 // value is what a result points to.
-func (p *Plan) value(r Result) reflect.Value { return reflect.NewAt(p.root.typ, r.Object) }
+func (p *Plan) value(r share.Result) reflect.Value { return reflect.NewAt(p.root.typ, r.Object) }
 
 // mustEqual decodes raw and compares the result with the official decoder's.
-func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last share.Version) Result {
+func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last share.Version) share.Result {
 	t.Helper()
 	b := bytes.Clone(raw)
 	r, n, err := p.Decode(s, b, last)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
@@ -128,10 +129,10 @@ func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
 		return -1
 	}
 	v := reflect.NewAt(n.typ, p)
-	if guarded(d.raw[at:end], v) != nil {
+	if official.JSON(d.raw[at:end], v.Interface()) != nil {
 		return -1
 	}
-	clearDropped(v.Elem(), n.drops)
+	n.drops.Clear(v.Elem())
 	d.session.Allocated += int(n.size) + end - at
 	if n.alone {
 		d.lazy++

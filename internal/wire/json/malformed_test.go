@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -55,7 +56,7 @@ func TestWhatIsMalformedIsRefusedHoweverOftenItComes(t *testing.T) {
 	}
 	broken := []string{"", "x", "5", "e", ".", "-", `"`, "\\", "/", "\x00", "\x7f", "\xff", "null", "[", "]", "{", "}", ":", ",", ",,", " 5", " x"}
 	accepted := 0
-	for _, m := range members(p.root.typ) {
+	for _, m := range fields.Members(p.root.typ) {
 		for _, v := range values {
 			for _, junk := range broken {
 				s := share.NewSession(share.NewTable(0))
@@ -63,13 +64,13 @@ func TestWhatIsMalformedIsRefusedHoweverOftenItComes(t *testing.T) {
 					s.Recent = new(share.Recent)
 				}
 				for _, raw := range []string{
-					`{"` + m.name + `":` + v + junk + `}`,
-					`{"` + m.name + `":` + junk + v + `}`,
-					`{"` + m.name + `":` + v[:len(v)/2] + junk + v[len(v)/2:] + ` ,"unknown":0}`,
+					`{"` + m.Name + `":` + v + junk + `}`,
+					`{"` + m.Name + `":` + junk + v + `}`,
+					`{"` + m.Name + `":` + v[:len(v)/2] + junk + v[len(v)/2:] + ` ,"unknown":0}`,
 				} {
-					var last Result
+					var last share.Result
 					for range 5 {
-						r, ok := p.mustAgree(t, s, []byte(raw), last.held())
+						r, ok := p.mustAgree(t, s, []byte(raw), last.Version())
 						p.mustAgree(t, s, []byte(raw), share.Version{})
 						if ok {
 							last = r

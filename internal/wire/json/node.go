@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -65,9 +66,10 @@ type node struct {
 	// stringMap: both keys and elements are strings.
 	stringMap bool
 
-	typ  reflect.Type
-	size uintptr
-	unit share.Unit
+	typ   reflect.Type
+	size  uintptr
+	unit  share.Unit
+	place share.Place
 	// key and elem are of a map; elem also of pointers and slices.
 	key, elem *node
 	// fields and names are of a struct, in the same order.
@@ -78,7 +80,7 @@ type node struct {
 	// raw is the offset of the field Raw, text that of a Quantity's text.
 	raw, text uintptr
 	// drops is for the official decoder, which builds what is to be dropped.
-	drops *drops
+	drops *fields.Drops
 	// constants are pointers to values that many objects have: false and true,
 	// or the numbers from 0 to 127.
 	constants []unsafe.Pointer
@@ -190,13 +192,14 @@ type nodeKey struct {
 	drops string
 }
 
-func (c *compiler) node(t reflect.Type, d *drops) *node {
+func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 	variant := d.String()
 	key := nodeKey{t, variant}
 	if n := c.nodes[key]; n != nil {
 		return n
 	}
 	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, share.JSON, variant), drops: d}
+	n.place = share.PlaceOf(n.unit, 0)
 	c.nodes[key] = n
 	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
 		c.unsure = true
@@ -229,11 +232,11 @@ func (c *compiler) node(t reflect.Type, d *drops) *node {
 	return n
 }
 
-func (c *compiler) structure(n *node, d *drops) {
-	list := members(n.typ)
+func (c *compiler) structure(n *node, d *fields.Drops) {
+	list := fields.Members(n.typ)
 	odd := len(list) > maxFields
 	for _, m := range list {
-		odd = odd || m.odd
+		odd = odd || m.Odd
 	}
 	if odd {
 		n.op = opOther
@@ -242,12 +245,12 @@ func (c *compiler) structure(n *node, d *drops) {
 	known := make([]string, len(list))
 	n.fields = make([]field, len(list))
 	for i, m := range list {
-		inside, whole := d.of(m.name)
-		f := field{offset: m.offset}
+		inside, whole := d.Of(m.Name)
+		f := field{offset: m.Offset}
 		if whole {
 			f.node = &node{op: opDrop}
 		} else {
-			f.node = c.node(m.typ, inside)
+			f.node = c.node(m.Type, inside)
 		}
 		switch f.node.op {
 		case opStruct, opOther, opQuantity:
@@ -256,7 +259,7 @@ func (c *compiler) structure(n *node, d *drops) {
 		if f.node.op == opQuantity {
 			n.quantities, n.text = append(n.quantities, f.offset), f.node.text
 		}
-		known[i], n.fields[i] = m.name, f
+		known[i], n.fields[i] = m.Name, f
 	}
 	n.names = newNames(known)
 	if n.undecoded(n.typ, 0) {
@@ -284,7 +287,7 @@ func (n *node) undecoded(t reflect.Type, at uintptr) bool {
 	return false
 }
 
-func (c *compiler) dictionary(n *node, d *drops) {
+func (c *compiler) dictionary(n *node, d *fields.Drops) {
 	key := kindOf(n.typ.Key())
 	if key != opString && key != opInt && key != opUint {
 		n.op = opOther

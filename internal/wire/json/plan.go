@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -18,7 +18,7 @@ import (
 type Plan struct {
 	id    share.PlanID
 	root  *node
-	drops *drops
+	drops *fields.Drops
 	// typeMeta is where the type's TypeMeta stands, which Same does not
 	// depend on; empty if kind and apiVersion are not decoded into one.
 	typeMeta span
@@ -29,24 +29,14 @@ type Plan struct {
 	roots sync.Pool
 }
 
-// Compile returns the plan for a struct type. drop names fields that are not
-// to be decoded, by the path of their JSON names, for example
-// "metadata.managedFields"; a path leads through pointers, and into each
-// element of a slice or map ("spec.containers.env").
-//
-// It returns a *TypeError if encoding/json would not decode the type field by
-// field, and a *PathError for a path that leads nowhere. It takes about a
-// millisecond for a Pod.
-func Compile(typ reflect.Type, drop []string) (*Plan, error) {
+// Compile returns the plan for a struct type, without the fields in drop. It
+// returns a *TypeError if encoding/json would not decode the type field by field.
+// It takes about a millisecond for a Pod.
+func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
 	if typ == nil || typ.Kind() != reflect.Struct || kindOf(typ) != opStruct {
 		return nil, &TypeError{typ}
 	}
-	for _, path := range drop {
-		if err := checkDrop(typ, path); err != nil {
-			return nil, err
-		}
-	}
-	p := &Plan{id: share.NewPlanID(), drops: newDrops(drop)}
+	p := &Plan{id: share.NewPlanID(), drops: drop}
 	c := compiler{nodes: map[nodeKey]*node{}}
 	p.root = c.node(typ, p.drops)
 	if p.root.op != opStruct || c.unsure {
@@ -116,20 +106,12 @@ func typeMetas(typ reflect.Type, offset uintptr) []span {
 	return all
 }
 
-// Result is what became of an object.
-type Result struct {
-	// Object points to a value of the plan's type; to the last version if it
-	// is the Same.
-	Object unsafe.Pointer
-	// Memo is what to hand over with Object when its next version comes, nil if
-	// Object does not count then. If the object is the Same it is the one that
-	// was given.
-	Memo *share.Memo
-	// Same: nothing differs from the last version, so keep that and its memo.
-	Same bool
-	// APIVersion and Kind are what the object says of itself at top level,
-	// empty if it does not, as items of a list do not, or if the plan's type
-	// keeps them: see Plan.KindApart. They are not put into the object, and do
-	// not count for Same.
-	APIVersion, Kind string
+// Opaque reports that a type decodes itself, so that a path to drop cannot lead
+// into it.
+func Opaque(t reflect.Type) bool {
+	switch kindOf(t) {
+	case opStruct, opPointer, opSlice, opMap:
+		return false
+	}
+	return true
 }

@@ -35,7 +35,7 @@ func (o *object) make(d *decoder) {
 }
 
 // fast decodes the object at raw[at] and returns where it ends, or -1.
-func (p *Plan) fast(d *decoder, at int, version share.Version) (r Result, end int) {
+func (p *Plan) fast(d *decoder, at int, version share.Version) (r share.Result, end int) {
 	last, records := version.By(p.id)
 	o := object{plan: p, root: p.root, last: last}
 	if d.table != nil {
@@ -127,13 +127,13 @@ func (d *decoder) stillEqual(f *field, last unsafe.Pointer, records *share.Curso
 }
 
 // identity reads kind or apiVersion.
-func (d *decoder) identity(which identity, r *Result, at int) int {
+func (d *decoder) identity(which identity, r *share.Result, at int) int {
 	if d.raw[at] == 'n' {
 		return d.null(at)
 	}
 	text, end := d.text(at)
 	if end >= 0 {
-		r.identify(which, d.intern(text))
+		identify(r, which, d.intern(text))
 	}
 	return end
 }

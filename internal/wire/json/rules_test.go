@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -111,17 +113,17 @@ func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 		`{"n":"5"}`, `{"n":5}`, `{"Twice":"x"}`, `{"a":"b",}`, `{"a" "b"}`, `{a:1}`, `{"self":{"text":"t"},"text":"u"}`, `{"text":"` + long + `"}`,
 		`"panic"`, "nul", "tru", "]", "",
 	}
-	for _, m := range append(members(p.root.typ), member{name: "unknown"}, member{name: "TEXT"}, member{name: "Twice"}, member{name: "-"}, member{name: "Ignored"}, member{name: "unexported"}) {
-		var last Result
+	for _, m := range append(fields.Members(p.root.typ), fields.Member{Name: "unknown"}, fields.Member{Name: "TEXT"}, fields.Member{Name: "Twice"}, fields.Member{Name: "-"}, fields.Member{Name: "Ignored"}, fields.Member{Name: "unexported"}) {
+		var last share.Result
 		for _, v := range values {
 			for _, raw := range []string{
-				`{"` + m.name + `":` + v + `}`,
-				" {\n\"untagged\" : 1 , \"Untagged\":\"x\",\t\"" + m.name + "\" : " + v + " } ",
-				`{"self":{"self":{"` + m.name + `":` + v + `}}}`,
-				`{"text":"x","` + m.name + `":` + v + `,"` + m.name + `":` + v + `}`,
+				`{"` + m.Name + `":` + v + `}`,
+				" {\n\"untagged\" : 1 , \"Untagged\":\"x\",\t\"" + m.Name + "\" : " + v + " } ",
+				`{"self":{"self":{"` + m.Name + `":` + v + `}}}`,
+				`{"text":"x","` + m.Name + `":` + v + `,"` + m.Name + `":` + v + `}`,
 			} {
 				r, ok := p.mustAgreeGuarded(t, s, []byte(raw), last)
-				p.mustAgreeGuarded(t, share.NewSession(nil), []byte(raw), Result{})
+				p.mustAgreeGuarded(t, share.NewSession(nil), []byte(raw), share.Result{})
 				if ok {
 					last = r
 				}
@@ -131,16 +133,16 @@ func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 }
 
 // mustAgreeGuarded is mustAgree where the official decoder may panic.
-func (p *Plan) mustAgreeGuarded(t *testing.T, s *share.Session, raw []byte, last Result) (Result, bool) {
+func (p *Plan) mustAgreeGuarded(t *testing.T, s *share.Session, raw []byte, last share.Result) (share.Result, bool) {
 	t.Helper()
 	if !strings.Contains(string(raw), `"panic"`) || !strings.Contains(strings.ToLower(string(raw)), "upper") {
-		return p.mustAgree(t, s, raw, last.held())
+		return p.mustAgree(t, s, raw, last.Version())
 	}
-	_, _, err := p.Decode(s, raw, last.held())
-	if _, ok := err.(*PanicError); !ok && !strings.Contains(string(raw), "unknown") {
+	_, _, err := p.Decode(s, raw, last.Version())
+	if _, ok := err.(*official.PanicError); !ok && !strings.Contains(string(raw), "unknown") {
 		t.Fatalf("%s: %v, want a panic that became an error", raw, err)
 	}
-	return Result{}, false
+	return share.Result{}, false
 }
 
 func TestKindAndVersionAreOfTheResultAndNotOfTheObject(t *testing.T) {
@@ -153,18 +155,18 @@ func TestKindAndVersionAreOfTheResultAndNotOfTheObject(t *testing.T) {
 		t.Fatalf("%+v", first)
 	}
 	for _, raw := range []string{item, named} {
-		r := p.mustEqual(t, s, []byte(raw), first.held())
+		r := p.mustEqual(t, s, []byte(raw), first.Version())
 		if !r.Same || r.Memo != first.Memo {
 			t.Errorf("%s: not the same: %+v", raw, r)
 		}
 	}
 	// Also where something else had to be looked into.
-	second := p.mustEqual(t, s, []byte(strings.Replace(named, "Running", "Failed", 1)), first.held())
-	third := p.mustEqual(t, s, []byte(item), second.held())
+	second := p.mustEqual(t, s, []byte(strings.Replace(named, "Running", "Failed", 1)), first.Version())
+	third := p.mustEqual(t, s, []byte(item), second.Version())
 	if second.Same || third.Same {
 		t.Fatal("a change was not seen")
 	}
-	if r := p.mustEqual(t, s, []byte(named), third.held()); !r.Same {
+	if r := p.mustEqual(t, s, []byte(named), third.Version()); !r.Same {
 		t.Error("not the same as an item")
 	}
 }
@@ -175,16 +177,16 @@ func TestWhatFollowsAnObjectIsNotRead(t *testing.T) {
 	raw := encodePod(t, newPodSource(false).pod(1))
 	held := p.mustEqual(t, s, raw, share.Version{})
 	for _, tail := range []string{"", "}", ",{", "garbage", "\n", strings.Repeat("x", 100)} {
-		for _, last := range []Result{{}, held} {
+		for _, last := range []share.Result{{}, held} {
 			b := append([]byte(" \n"), raw...)
 			b = append(b, tail...)
-			if _, n, err := p.Decode(s, b, last.held()); n != len(raw)+2 || err != nil {
+			if _, n, err := p.Decode(s, b, last.Version()); n != len(raw)+2 || err != nil {
 				t.Errorf("%d of %d bytes, %v", n, len(raw)+2, err)
 			}
 		}
 	}
 	for i := range raw {
-		if _, n, err := p.Decode(s, raw[:i:i], held.held()); n != 0 || err == nil || err.Error() != "unexpected EOF" {
+		if _, n, err := p.Decode(s, raw[:i:i], held.Version()); n != 0 || err == nil || err.Error() != "unexpected EOF" {
 			t.Fatalf("%d bytes of %d: %d, %v", i, len(raw), n, err)
 		}
 	}

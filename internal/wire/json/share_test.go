@@ -13,9 +13,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-func decodePod(t *testing.T, s *share.Session, p *Plan, raw string, last Result) (*corev1.Pod, Result) {
+func decodePod(t *testing.T, s *share.Session, p *Plan, raw string, last share.Result) (*corev1.Pod, share.Result) {
 	t.Helper()
-	r := p.mustEqual(t, s, []byte(raw), last.held())
+	r := p.mustEqual(t, s, []byte(raw), last.Version())
 	return (*corev1.Pod)(r.Object), r
 }
 
@@ -24,7 +24,7 @@ func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	var pods []*corev1.Pod
 	for range 20 {
-		p, _ := decodePod(t, s, plan, string(encodePod(t, source.pod(3))), Result{})
+		p, _ := decodePod(t, s, plan, string(encodePod(t, source.pod(3))), share.Result{})
 		pods = append(pods, p)
 	}
 	// What is seen a second time is shared from then on; the first few pods
@@ -52,7 +52,7 @@ func TestANextVersionSharesWhatDidNotChange(t *testing.T) {
 	plan, source := podPlan(t), newPodSource(false)
 	s := share.NewSession(share.NewTable(0))
 	pod := source.pod(1)
-	old, held := decodePod(t, s, plan, string(encodePod(t, pod)), Result{})
+	old, held := decodePod(t, s, plan, string(encodePod(t, pod)), share.Result{})
 	for range 3 {
 		pod = source.next(pod)
 		now, r := decodePod(t, s, plan, string(encodePod(t, pod)), held)
@@ -69,7 +69,7 @@ func TestNothingIsSharedWithoutATable(t *testing.T) {
 	plan, source := podPlan(t), newPodSource(false)
 	raw := string(encodePod(t, source.pod(1)))
 	s := share.NewSession(nil)
-	_, held := decodePod(t, share.NewSession(share.NewTable(0)), plan, raw, Result{})
+	_, held := decodePod(t, share.NewSession(share.NewTable(0)), plan, raw, share.Result{})
 	a, r := decodePod(t, s, plan, raw, held)
 	b, _ := decodePod(t, s, plan, raw, held)
 	if r.Memo != nil || r.Same {
@@ -131,7 +131,7 @@ func TestAQuantityThatItsOwnStringWouldWriteIsNotShared(t *testing.T) {
 		`"containers":[{"name":"a name of some length","resources":{"limits":{"memory":"512Mi"}},"env":[{"name":"A","valueFrom":{"resourceFieldRef":{"resource":"cpu","divisor":"0"}}}]}]}}`
 	lazy := strings.Replace(pod, "511Mi", "512Mi", 1)
 	absent := strings.Replace(pod, `,"divisor":"0"`, "", 1)
-	var held Result
+	var held share.Result
 	for i, c := range []struct {
 		raw                 string
 		volumes, containers bool
@@ -170,9 +170,9 @@ func TestManyMayDecodeWithOneTable(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			s := share.NewSession(table)
-			var last Result
+			var last share.Result
 			for i := range 3 * len(raw) {
-				r, _, err := plan.Decode(s, raw[i%len(raw)], last.held())
+				r, _, err := plan.Decode(s, raw[i%len(raw)], last.Version())
 				if err != nil {
 					t.Error(err)
 					return
@@ -181,7 +181,7 @@ func TestManyMayDecodeWithOneTable(t *testing.T) {
 					_ = c.Resources.Limits.Cpu().String()
 				}
 				if last = r; i%3 == 0 {
-					last = Result{}
+					last = share.Result{}
 				}
 			}
 		})
@@ -197,14 +197,14 @@ func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 	plan, s := podPlan(t), share.NewSession(share.NewTable(0))
 	source := newPodSource(false)
 	lives := [][][]byte{life(t, source, 8), pods(t, source, 8)}
-	var last [2]Result
+	var last [2]share.Result
 	type kept struct{ object, copied *corev1.Pod }
 	var all []kept
 	again := 0
 	for range 2_000 {
 		i := rnd.IntN(2)
 		raw := lives[i][rnd.IntN(1+rnd.IntN(8))]
-		r, _, err := plan.Decode(s, raw, last[i].held())
+		r, _, err := plan.Decode(s, raw, last[i].Version())
 		if err != nil {
 			t.Fatal(err)
 		}

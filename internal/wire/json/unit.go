@@ -69,7 +69,7 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	}
 	var h share.Hash
 	hashed, extent := false, 0
-	if n.shared && !open {
+	if n.shared && !open && s.Asks(n.place, &share.UnitWorth) {
 		end := d.extent(at)
 		if end < 0 {
 			return -1
@@ -77,7 +77,8 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 		extent = end
 		if size := end - at; size >= minUnit || n.large && (n.op != opSlice || size > 2) {
 			h, hashed = d.table.Sum(d.raw[at:end]), true
-			if v, ok := s.Get(n.unit, h); ok {
+			v, ok := s.Get(n.unit, h)
+			if s.Found(n.place, &share.UnitWorth, ok); ok {
 				n.take(p, v)
 				if d.noting {
 					s.Note(s.Reserve(), number, size, h)

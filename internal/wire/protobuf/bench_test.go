@@ -22,7 +22,7 @@ func BenchmarkNextVersion(b *testing.B) {
 	b.Run("kinglet", func(b *testing.B) {
 		p := compile(b, podType)
 		s := share.NewSession(share.NewTable(0))
-		var last Result
+		var last share.Result
 		for _, raw := range rounds {
 			last = mustDecode(b, p, s, raw, last)
 		}
@@ -50,11 +50,11 @@ func BenchmarkNewOfKnownTemplate(b *testing.B) {
 				b.StopTimer()
 				s = share.NewSession(share.NewTable(0))
 				for k := range 256 {
-					mustDecode(b, p, s, podBytes(k%8, 10_000+k, 0, false), Result{})
+					mustDecode(b, p, s, podBytes(k%8, 10_000+k, 0, false), share.Result{})
 				}
 				b.StartTimer()
 			}
-			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+			mustDecode(b, p, s, raws[i%len(raws)], share.Result{})
 		}
 	})
 	b.Run("official", func(b *testing.B) { benchmarkOfficial(b, raws) })
@@ -74,7 +74,7 @@ func BenchmarkUnique(b *testing.B) {
 			if i%len(raws) == 0 {
 				s = share.NewSession(share.NewTable(0))
 			}
-			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+			mustDecode(b, p, s, raws[i%len(raws)], share.Result{})
 		}
 	})
 	b.Run("kinglet without a table", func(b *testing.B) {
@@ -82,7 +82,7 @@ func BenchmarkUnique(b *testing.B) {
 		b.ReportAllocs()
 		s := share.NewSession(nil)
 		for i := 0; b.Loop(); i++ {
-			mustDecode(b, p, s, raws[i%len(raws)], Result{})
+			mustDecode(b, p, s, raws[i%len(raws)], share.Result{})
 		}
 	})
 	b.Run("official", func(b *testing.B) { benchmarkOfficial(b, raws) })
@@ -102,7 +102,7 @@ func BenchmarkHeap(b *testing.B) {
 				for b.Loop() {
 					p := compile(b, podType)
 					s := share.NewSession(share.NewTable(0))
-					held := make([]Result, pods)
+					held := make([]share.Result, pods)
 					before := heap()
 					for r := range rounds {
 						for i := range held {
@@ -141,8 +141,8 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func mustDecode(tb testing.TB, p *Plan, s *share.Session, raw []byte, last Result) Result {
-	res, err := p.Decode(s, raw, last.held())
+func mustDecode(tb testing.TB, p *Plan, s *share.Session, raw []byte, last share.Result) share.Result {
+	res, _, err := p.Decode(s, raw, last.Version())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func BenchmarkBurst(b *testing.B) {
 	for b.Loop() {
 		p := compile(b, podType)
 		s := share.NewSession(share.NewTable(0))
-		held := make([]Result, pods)
+		held := make([]share.Result, pods)
 		for r := range rounds {
 			start := time.Now()
 			for n, i := range order {

@@ -11,34 +11,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // Compile makes the plan of a Go struct type with generated protobuf code,
-// without the fields named by drop: paths of JSON names, through slices, for
-// example "metadata.managedFields" and "spec.containers.env". What is below a
-// dropped field may be named, too. It takes some milliseconds for a large type.
+// without the fields in drop. It takes some milliseconds for a large type.
 //
 // The error is a *TypeError if the type has no Unmarshal, or one that could
-// recurse where a plan cannot tell how deep; a *PathError if a field to drop
-// does not exist, or is inside of what decodes itself.
-func Compile(typ reflect.Type, drop []string) (*Plan, error) {
+// recurse where a plan cannot tell how deep.
+func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
 	if typ.Kind() != reflect.Struct || !canUnmarshal(typ) {
 		return nil, &TypeError{typ, "it has no Unmarshal, or is no struct"}
 	}
-	paths, err := resolve(typ, drop)
-	if err != nil {
-		return nil, err
-	}
 	c := compiler{messages: map[messageKey]*message{}}
-	p := &Plan{id: share.NewPlanID(), root: c.message(typ, names(paths)), drop: paths, quantityText: -1}
+	p := &Plan{id: share.NewPlanID(), root: c.message(typ, drop), drops: drop, quantityText: -1}
 	whole := c.message(typ, nil)
 	if c.err != nil {
 		return nil, c.err
-	}
-	if len(paths) > 0 && p.root.foreign {
-		return nil, &PathError{Type: typ, Path: drop[0], Reason: "the type decodes itself"}
 	}
 	if c.recursive {
 		p.whole = whole
@@ -50,7 +42,7 @@ func Compile(typ reflect.Type, drop []string) (*Plan, error) {
 }
 
 var (
-	unmarshalerType = reflect.TypeFor[unmarshaler]()
+	unmarshalerType = reflect.TypeFor[official.Protobuf]()
 	quantityType    = reflect.TypeFor[resource.Quantity]()
 	typeMetaType    = reflect.TypeFor[metav1.TypeMeta]()
 	timeType        = reflect.TypeFor[metav1.Time]()
@@ -84,8 +76,8 @@ type messageKey struct {
 }
 
 // message returns the plan of a type without some of its fields.
-func (c *compiler) message(typ reflect.Type, drop []string) *message {
-	key := messageKey{typ, strings.Join(drop, " ")}
+func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
+	key := messageKey{typ, drop.String()}
 	if m := c.messages[key]; m != nil {
 		for _, o := range c.open {
 			if o == m {
@@ -94,7 +86,7 @@ func (c *compiler) message(typ reflect.Type, drop []string) *message {
 		}
 		return m
 	}
-	m := &message{typ: typ, size: typ.Size(), typeMeta: -1}
+	m := &message{typ: typ, size: typ.Size(), drops: drop, typeMeta: -1}
 	c.messages[key] = m
 	c.open = append(c.open, m)
 	defer func() { c.open = c.open[:len(c.open)-1] }()
@@ -121,7 +113,7 @@ func (c *compiler) message(typ reflect.Type, drop []string) *message {
 const maxFields = 64
 
 // fields fills in a message's ops, or says why it cannot have any.
-func (c *compiler) fields(m *message, drop []string) string {
+func (c *compiler) fields(m *message, drop *fields.Drops) string {
 	if !generated(m.typ) {
 		return "its Unmarshal is its own"
 	}
@@ -135,7 +127,7 @@ func (c *compiler) fields(m *message, drop []string) string {
 			m.typeMeta = int(f.Offset)
 			continue
 		}
-		inner, gone := below(drop, f)
+		inner, gone := drop.In(f)
 		if gone {
 			m.alone = m.alone || state.Inline(f.Type)
 			continue
@@ -187,7 +179,7 @@ func (m *message) arrange() string {
 const maxNumber = 1 << 10
 
 // op returns how a field is decoded.
-func (c *compiler) op(f reflect.StructField, tag string, drop []string) (op, bool) {
+func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op, bool) {
 	parts := strings.Split(tag, ",")
 	if len(parts) < 3 {
 		return op{}, false
@@ -217,14 +209,16 @@ func (c *compiler) op(f reflect.StructField, tag string, drop []string) (op, boo
 	}
 	o.tag[o.tagLen] = byte(v)
 	o.tagLen++
+	place := share.UnitOf(c.open[len(c.open)-1].typ, share.Protobuf, "")
+	o.units, o.text = share.PlaceOf(place, 2*number), share.PlaceOf(place, 2*number+1)
 	if o.kind >= kindBoolPointer {
-		o.unit = share.UnitOf(f.Type, share.Protobuf, strings.Join(drop, " "))
+		o.unit = share.UnitOf(f.Type, share.Protobuf, drop.String())
 	}
 	return o, true
 }
 
 // shape finds an op's kind by the field's type.
-func (c *compiler) shape(o *op, typ reflect.Type, drop []string) bool {
+func (c *compiler) shape(o *op, typ reflect.Type, drop *fields.Drops) bool {
 	switch typ {
 	case timeType:
 		o.kind = kindTime
@@ -264,7 +258,7 @@ func (c *compiler) shape(o *op, typ reflect.Type, drop []string) bool {
 	return true
 }
 
-func (c *compiler) pointer(o *op, elem reflect.Type, drop []string) bool {
+func (c *compiler) pointer(o *op, elem reflect.Type, drop *fields.Drops) bool {
 	switch elem {
 	case timeType:
 		o.kind = kindTimePointer
@@ -298,7 +292,7 @@ func (c *compiler) pointer(o *op, elem reflect.Type, drop []string) bool {
 	return true
 }
 
-func (c *compiler) slice(o *op, elem reflect.Type, drop []string) bool {
+func (c *compiler) slice(o *op, elem reflect.Type, drop *fields.Drops) bool {
 	if canUnmarshal(elem) {
 		if elem.Kind() != reflect.Struct {
 			return false
@@ -324,7 +318,7 @@ func (c *compiler) slice(o *op, elem reflect.Type, drop []string) bool {
 	return true
 }
 
-func (c *compiler) mapped(o *op, typ reflect.Type, drop []string) bool {
+func (c *compiler) mapped(o *op, typ reflect.Type, drop *fields.Drops) bool {
 	if typ.Key().Kind() != reflect.String {
 		return false
 	}

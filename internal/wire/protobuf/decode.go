@@ -253,16 +253,16 @@ func (o *op) at(raw []byte, i int) bool {
 
 // string returns b as a string, which never aliases it.
 func (d *decoder) string(o *op, b []byte) string {
-	if d.table == nil || !o.gauge.text.ask(b, patienceText) {
+	if d.table == nil || !d.session.Asks(o.text, &share.TextWorth) {
 		d.session.Allocated += len(b)
 		return string(b)
 	}
 	if p := d.table.Known(unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
-		o.gauge.text.hit(worthText)
+		d.session.Found(o.text, &share.TextWorth, true)
 		return *p
 	}
 	if len(b) > 0 {
-		o.gauge.text.miss(patienceText)
+		d.session.Found(o.text, &share.TextWorth, false)
 	}
 	d.session.Allocated += len(b)
 	return string(b)

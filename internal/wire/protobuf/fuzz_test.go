@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -30,26 +31,26 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, first, raw []byte) {
 		p := plans[int(which)%len(plans)]
 		s := share.NewSession(share.NewTable(0))
-		last, err := p.Decode(s, first, share.Version{})
+		last, _, err := p.Decode(s, first, share.Version{})
 		if err != nil {
-			last = Result{}
+			last = share.Result{}
 		}
 		if p.whole != nil && !p.whole.fits(raw) {
-			if _, err := p.Decode(s, raw, last.held()); err == nil {
+			if _, _, err := p.Decode(s, raw, last.Version()); err == nil {
 				t.Fatal("nests too deep, without an error")
 			}
 			return
 		}
 		// What somebody may hold that this plan did not make: an object of
 		// another plan, and one without a memo, or with this one's.
-		other, _ := others[int(which)%len(plans)].Decode(s, first, share.Version{})
-		hand := Result{Memo: last.Memo}
-		if v := reflect.New(p.root.typ); last.Object != nil && unmarshal(v.Interface().(unmarshaler), first) == nil {
+		other, _, _ := others[int(which)%len(plans)].Decode(s, first, share.Version{})
+		hand := share.Result{Memo: last.Memo}
+		if v := reflect.New(p.root.typ); last.Object != nil && official.Unmarshal(first, v.Interface().(official.Protobuf)) == nil {
 			hand.Object = v.UnsafePointer()
 		}
-		for _, held := range []Result{last, last, {}, {Object: last.Object}, other, {Object: other.Object, Memo: last.Memo}, hand} {
+		for _, held := range []share.Result{last, last, {}, {Object: last.Object}, other, {Object: other.Object, Memo: last.Memo}, hand} {
 			agrees(t, p, s, raw, held)
 		}
-		agrees(t, p, share.NewSession(nil), raw, Result{})
+		agrees(t, p, share.NewSession(nil), raw, share.Result{})
 	})
 }

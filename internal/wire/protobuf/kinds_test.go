@@ -16,7 +16,7 @@ import (
 type decoded struct {
 	typ reflect.Type
 	raw []byte
-	Result
+	share.Result
 }
 
 func (d decoded) object() any { return reflect.NewAt(d.typ, d.Object).Interface() }
@@ -31,7 +31,7 @@ type history struct {
 // decode decodes by the plan alone, and compares.
 func (h *history) decode(p *Plan, raw []byte, last decoded) decoded {
 	h.t.Helper()
-	res, ok, _ := p.planned(h.session, raw, last.held())
+	res, ok, _ := p.planned(h.session, raw, last.Version())
 	if !ok {
 		h.t.Fatalf("%v: the plan does not take what the official encoder made", p.root.typ)
 	}
@@ -42,8 +42,6 @@ func (h *history) decode(p *Plan, raw []byte, last decoded) decoded {
 }
 
 // held is the result as its holder hands it over with the next version.
-func (r Result) held() share.Version { return share.VersionOf(r.Object, r.Memo) }
-
 func (h *history) equal(d decoded) {
 	h.t.Helper()
 	if want := unmarshaled(h.t, d.typ, d.raw); !reflect.DeepEqual(d.object(), want) {
@@ -111,18 +109,18 @@ func TestObjectsOfEveryKindWithoutDroppedFieldsAreTheOfficialOnesWithThemCleared
 		for range *objectsFlag {
 			v := reflect.New(typ)
 			f.Fill(v.Interface())
-			var last Result
+			var last share.Result
 			for range 3 {
 				raw := encode(t, v)
 				want := unmarshaled(t, typ, raw).(metav1.Object)
 				want.SetManagedFields(nil)
 				want.SetAnnotations(nil)
-				res, ok, _ := p.planned(s, raw, last.held())
+				res, ok, _ := p.planned(s, raw, last.Version())
 				if got := reflect.NewAt(typ, res.Object).Interface(); !ok || !reflect.DeepEqual(got, want) {
 					t.Fatalf("%v: by the plan: %s", typ, cmp.Diff(want, got))
 				}
-				official, err := p.official(raw)
-				if got := reflect.NewAt(typ, official.Object).Interface(); err != nil || !reflect.DeepEqual(got, want) {
+				theirs, err := p.official(raw)
+				if got := reflect.NewAt(typ, theirs.Object).Interface(); err != nil || !reflect.DeepEqual(got, want) {
 					t.Fatalf("%v: by its own decoder: %v, %s", typ, err, cmp.Diff(want, got))
 				}
 				last = res
@@ -146,7 +144,7 @@ func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
 		if got := reflect.NewAt(typ, a.Object); !ok || !reflect.DeepEqual(got.Interface(), want) {
 			t.Fatalf("%v: %s", typ, cmp.Diff(want, got.Interface()))
 		}
-		b, err := p.Decode(s, raw, a.held())
+		b, _, err := p.Decode(s, raw, a.Version())
 		if err != nil || b.Same || b.Memo != nil {
 			t.Fatalf("%v: %+v, %v", typ, b, err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -126,7 +127,7 @@ func TestMessagesThatNestAreDecodedUpToTheDepthThatIsStated(t *testing.T) {
 			if err := want.Unmarshal(raw); err != nil {
 				t.Fatal(err)
 			}
-			res, err := p.Decode(s, raw, share.Version{})
+			res, _, err := p.Decode(s, raw, share.Version{})
 			if err != nil || !reflect.DeepEqual((*tree)(res.Object), want) {
 				t.Fatalf("field %d, depth %d: %v", way, depth, err)
 			}
@@ -137,7 +138,7 @@ func TestMessagesThatNestAreDecodedUpToTheDepthThatIsStated(t *testing.T) {
 		for _, depth := range []int{MaxDepth + 1, 3_000} {
 			raw := nested(depth, way)
 			var e *DepthError
-			if _, err := p.Decode(s, raw, share.Version{}); !errors.As(err, &e) {
+			if _, _, err := p.Decode(s, raw, share.Version{}); !errors.As(err, &e) {
 				t.Fatalf("field %d, depth %d: %v", way, depth, err)
 			}
 		}
@@ -147,7 +148,7 @@ func TestMessagesThatNestAreDecodedUpToTheDepthThatIsStated(t *testing.T) {
 			"unknown bytes": {0x2a, 0x01, 0x00}, "another branch": nested(3, 3),
 		} {
 			var e *DepthError
-			if _, err := p.Decode(s, append(front, nested(MaxDepth+1, way)...), share.Version{}); !errors.As(err, &e) {
+			if _, _, err := p.Decode(s, append(front, nested(MaxDepth+1, way)...), share.Version{}); !errors.As(err, &e) {
 				t.Errorf("field %d behind %s: %v", way, name, err)
 			}
 		}
@@ -161,8 +162,8 @@ func (*bomb) Unmarshal([]byte) error { panic(errors.ErrUnsupported) }
 
 func TestAPanicOfTheOfficialDecoderIsAnError(t *testing.T) {
 	p := compile(t, reflect.TypeFor[bomb]())
-	_, err := p.Decode(share.NewSession(nil), nil, share.Version{})
-	var e *PanicError
+	_, _, err := p.Decode(share.NewSession(nil), nil, share.Version{})
+	var e *official.PanicError
 	if !errors.As(err, &e) || !errors.Is(err, errors.ErrUnsupported) || len(e.Stack) == 0 {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestEachOfManyVersionsIsTheOfficialOneAndLeavesTheOnesBeforeAlone(t *testin
 	s := share.NewSession(share.NewTable(0))
 	for chain := range 20 {
 		now := pod(chain%3, chain, 0, false)
-		var last, before Result
+		var last, before share.Result
 		var wantBefore any
 		for version := range 60 {
 			now.ResourceVersion = fmt.Sprint(version)

@@ -23,19 +23,19 @@ func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old 
 	}
 	large := o.large(len(b), count)
 	// What changed before is not asked for: it will most likely be new.
-	ask := large && !known && o.gauge.units.ask(b, patienceUnits)
+	ask := large && !known && d.session.Asks(o.units, &share.UnitWorth)
 	var h share.Hash
 	if ask {
 		h = d.table.Sum(b)
-		if v, ok := d.session.Get(o.unit, h); ok {
-			o.gauge.units.hit(worthUnit)
+		v, ok := d.session.Get(o.unit, h)
+		d.session.Found(o.units, &share.UnitWorth, ok)
+		if ok {
 			if v == last {
 				return same
 			}
 			o.store(unsafe.Add(d.own(name), uintptr(o.offset)), v)
 			return changed
 		}
-		o.gauge.units.miss(patienceUnits)
 	}
 	note = note && len(b) >= minUnit && !o.opaque()
 	var mark share.Mark

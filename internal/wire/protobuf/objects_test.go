@@ -18,6 +18,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
+
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
 var objectsFlag = flag.Int("objects", testrepeat.Times(2), "objects of each kind in the comparison with the official decoder")
@@ -121,7 +123,11 @@ func unmarshaled(t testing.TB, typ reflect.Type, raw []byte) any {
 
 func compile(t testing.TB, typ reflect.Type, drop ...string) *Plan {
 	t.Helper()
-	p, err := Compile(typ, drop)
+	drops, err := fields.NewDrops(drop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(typ, drops)
 	if err != nil {
 		t.Fatal(err)
 	}

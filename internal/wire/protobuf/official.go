@@ -3,28 +3,25 @@ package protobuf
 import (
 	"bytes"
 	"reflect"
-	"runtime/debug"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/official"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// unmarshaler is what gogo generates.
-type unmarshaler interface{ Unmarshal([]byte) error }
-
 // official decodes a whole object by its own Unmarshal.
-func (p *Plan) official(raw []byte) (Result, error) {
+func (p *Plan) official(raw []byte) (share.Result, error) {
 	if p.whole != nil && !p.whole.fits(raw) {
-		return Result{}, &DepthError{p.root.typ}
+		return share.Result{}, &DepthError{p.root.typ}
 	}
 	v := reflect.New(p.root.typ)
-	if err := unmarshal(v.Interface().(unmarshaler), raw); err != nil {
-		return Result{}, err
+	if err := official.Unmarshal(raw, v.Interface().(official.Protobuf)); err != nil {
+		return share.Result{}, err
 	}
-	for _, path := range p.drop {
-		path.clear(v.Elem())
-	}
-	return Result{Object: v.UnsafePointer()}, nil
+	p.drops.Clear(v)
+	return share.Result{Object: v.UnsafePointer()}, nil
 }
 
 // foreign decodes a part of an object by its type's own Unmarshal.
@@ -37,9 +34,11 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 	case reflect.Map:
 		v.Elem().Set(reflect.MakeMap(m.typ))
 	}
-	if !tryUnmarshal(v.Interface().(unmarshaler), b) {
+	// If it does not decode, Unmarshal of the whole object returns why.
+	if official.Unmarshal(b, v.Interface().(official.Protobuf)) != nil {
 		return failed
 	}
+	m.drops.Clear(v)
 	d.session.Allocated += len(b)
 	if m.private {
 		d.private++
@@ -58,24 +57,4 @@ func sameFields(f *metav1.FieldsV1, b []byte) bool {
 	}
 	begin, end := extent(b, 1)
 	return begin < end && end == len(b) && bytes.Equal(b[begin:], f.GetRawBytes())
-}
-
-func unmarshal(u unmarshaler, raw []byte) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	return u.Unmarshal(raw)
-}
-
-// tryUnmarshal reports whether u takes raw. If not, Unmarshal of the whole
-// object will say why.
-func tryUnmarshal(u unmarshaler, raw []byte) (ok bool) {
-	defer func() {
-		if recover() != nil {
-			ok = false
-		}
-	}()
-	return u.Unmarshal(raw) == nil
 }

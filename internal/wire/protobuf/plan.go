@@ -5,18 +5,19 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// Plan decodes objects of one Go type. It is immutable, but for what it learns
-// about which fields repeat, and safe for concurrent use.
+// Plan decodes objects of one Go type. It is immutable and safe for concurrent
+// use.
 type Plan struct {
 	id   share.PlanID
 	root *message
 	// whole is root without anything dropped, if messages of the type can
 	// nest: it tells how deep.
 	whole *message
-	drop  []path
+	drops *fields.Drops
 	// quantityText is where a Quantity keeps what String returned, or -1.
 	quantityText int
 
@@ -28,6 +29,8 @@ type Plan struct {
 type message struct {
 	typ  reflect.Type
 	size uintptr
+	// drops are the fields of the type that are left out.
+	drops *fields.Drops
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
 	// private: a foreign type may have hidden state, such as a Quantity
@@ -72,8 +75,8 @@ type op struct {
 type source struct {
 	// unit is set for pointers, slices and maps.
 	unit share.Unit
-	// gauge decides whether to look values up.
-	gauge gauge
+	// units and text are the places of the values and of the strings in them.
+	units, text share.Place
 	// typ is the field's type.
 	typ reflect.Type
 }
@@ -141,41 +144,29 @@ func (m *message) copy(dst, src unsafe.Pointer) {
 	reflect.NewAt(m.typ, dst).Elem().Set(reflect.NewAt(m.typ, src).Elem())
 }
 
-// Result is what Decode makes of an object's bytes.
-type Result struct {
-	// Object is a pointer to the Go struct.
-	Object unsafe.Pointer
-	// Memo is to be kept beside the object, or nil: then the object does not
-	// count as a last version.
-	Memo *share.Memo
-	// Same says that the object has not changed: Object and Memo are what
-	// Decode was given.
-	Same bool
-}
-
-// Decode decodes one object from its message. last is the object's last
+// Decode decodes one object from its message, which raw is the whole of. last is the object's last
 // version, which counts if this plan made it; it is of the plan's type.
 //
 // If s has a table, the object shares memory with last and with other objects:
 // it must not be modified, and neither must they. Otherwise last is
 // disregarded, and the object is the caller's own. Nothing refers to raw
 // afterwards. A message of n bytes costs O(n) time and memory.
-func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (Result, error) {
+func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {
 	if s.Table == nil {
 		last = share.Version{}
 	}
 	res, ok, err := p.planned(s, raw, last)
-	if ok || err != nil {
-		return res, err
+	if !ok && err == nil {
+		res, err = p.official(raw)
 	}
-	return p.official(raw)
+	return res, len(raw), err
 }
 
 // planned decodes by the plan. It is not ok if raw is not for it; an error says
 // that it is for nobody.
-func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res Result, ok bool, err error) {
+func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res share.Result, ok bool, err error) {
 	if p.root.foreign {
-		return Result{}, false, nil
+		return share.Result{}, false, nil
 	}
 	d, _ := p.decoders.Get().(*decoder)
 	if d == nil {
@@ -207,9 +198,9 @@ func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res
 	p.decoders.Put(d)
 	switch st {
 	case failed:
-		return Result{}, false, refused
+		return share.Result{}, false, refused
 	case same:
-		return Result{Object: last, Memo: version.Memo(), Same: true}, true, nil
+		return share.Result{Object: last, Memo: version.Memo(), Same: true}, true, nil
 	}
 	if s.Table != nil {
 		// Without a record, too: it proves where the object came from.

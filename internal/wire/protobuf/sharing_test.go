@@ -18,7 +18,7 @@ func TestANextVersionSharesWhatDidNotChangeWithTheLast(t *testing.T) {
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))
 	var versions []*corev1.Pod
-	var last Result
+	var last share.Result
 	for round := range 4 {
 		last = mustDecode(t, p, s, podBytes(1, 1, round, false), last)
 		versions = append(versions, (*corev1.Pod)(last.Object))
@@ -44,7 +44,7 @@ func TestPodsOfATemplateShareIt(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	var pods []*corev1.Pod
 	for i := range 100 {
-		pods = append(pods, (*corev1.Pod)(mustDecode(t, p, s, podBytes(1, i, 0, false), Result{}).Object))
+		pods = append(pods, (*corev1.Pod)(mustDecode(t, p, s, podBytes(1, i, 0, false), share.Result{}).Object))
 	}
 	a, b := pods[98], pods[99]
 	if &a.Spec.Containers[0] != &b.Spec.Containers[0] || &a.Spec.Volumes[0] != &b.Spec.Volumes[0] ||
@@ -56,7 +56,7 @@ func TestPodsOfATemplateShareIt(t *testing.T) {
 func TestSlicesHaveNoRoomToAppendTo(t *testing.T) {
 	p := compile(t, podType)
 	for _, table := range []*share.Table{nil, share.NewTable(0)} {
-		res := mustDecode(t, p, share.NewSession(table), podBytes(1, 1, 0, false), Result{})
+		res := mustDecode(t, p, share.NewSession(table), podBytes(1, 1, 0, false), share.Result{})
 		room(t, reflect.ValueOf((*corev1.Pod)(res.Object)))
 	}
 }
@@ -106,7 +106,7 @@ func TestAQuantityThatStringWritesToIsSharedWithNobody(t *testing.T) {
 		for i := range 12 {
 			pod := limit(text)
 			raw := encode(t, reflect.ValueOf(pod))
-			first := mustDecode(t, p, s, raw, Result{})
+			first := mustDecode(t, p, s, raw, share.Result{})
 			pod.ResourceVersion = fmt.Sprint(i)
 			second := mustDecode(t, p, s, encode(t, reflect.ValueOf(pod)), first)
 			pod.ResourceVersion = fmt.Sprint(i + 10)
@@ -142,9 +142,9 @@ func TestDecodersOfOneTableMayRunAtTheSameTime(t *testing.T) {
 	for range decoders {
 		wg.Go(func() {
 			s := share.NewSession(table)
-			var held [templates]Result
+			var held [templates]share.Result
 			for i, raw := range raws {
-				res, err := p.Decode(s, raw, held[i%templates].held())
+				res, _, err := p.Decode(s, raw, held[i%templates].Version())
 				if err != nil || !reflect.DeepEqual((*corev1.Pod)(res.Object), want[i]) {
 					t.Errorf("object %d: %v", i, err)
 				}
@@ -159,9 +159,9 @@ func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))
 	for i := range 100 {
-		mustDecode(t, p, s, podBytes(1, 100+i, 0, false), Result{})
+		mustDecode(t, p, s, podBytes(1, 100+i, 0, false), share.Result{})
 	}
-	var last Result
+	var last share.Result
 	rounds := make([][]byte, 16)
 	for r := range rounds {
 		rounds[r] = podBytes(1, 1, r, false)
@@ -183,7 +183,7 @@ func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 	}
 	i := 0
 	known := testing.AllocsPerRun(50, func() {
-		mustDecode(t, p, s, fresh[i], Result{})
+		mustDecode(t, p, s, fresh[i], share.Result{})
 		i++
 	})
 	t.Logf("next version %v, the same again %v, new of a known template %v", next, again, known)

@@ -10,16 +10,15 @@ import (
 // the content of the message pointed to, or the run of a repeated field, tags
 // included; count is how many elements there are.
 func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int) status {
-	if d.table == nil || !o.large(len(b), count) || !o.gauge.units.ask(b, patienceUnits) {
+	if d.table == nil || !o.large(len(b), count) || !d.session.Asks(o.units, &share.UnitWorth) {
 		return d.build(o, field, b, count, share.Value{})
 	}
 	h := d.table.Sum(b)
-	if v, ok := d.session.Get(o.unit, h); ok {
-		o.gauge.units.hit(worthUnit)
+	v, ok := d.session.Get(o.unit, h)
+	if d.session.Found(o.units, &share.UnitWorth, ok); ok {
 		o.store(field, v)
 		return changed
 	}
-	o.gauge.units.miss(patienceUnits)
 	before, private := d.session.Allocated, d.private
 	st := d.build(o, field, b, count, share.Value{})
 	if st == changed && d.private == private {

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -133,7 +134,7 @@ func (d *decoder) unmarshal(q *resource.Quantity, b []byte) bool {
 	if d.refused = scan.Exponent(b); d.refused != nil {
 		return false
 	}
-	return tryUnmarshal(q, b)
+	return official.Unmarshal(b, q) == nil
 }
 
 // parse decodes a quantity in place. What stands in last is not looked at: its String

@@ -60,8 +60,11 @@ const (
 	Protobuf Format = iota + 1
 	JSON
 	Untyped
+	CBOR
 	// Structure is no encoding: it makes no memos, but units of its own.
 	Structure
+	// Formats is how many there are, with one that is none.
+	Formats
 )
 
 const (

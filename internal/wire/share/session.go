@@ -18,6 +18,8 @@ type Session struct {
 	repeats repeats
 	// object is which of those that Recent counts is being decoded.
 	object uint32
+	// skipped counts the values that were not looked up.
+	skipped uint32
 }
 
 // NewSession returns a session of the table, which may be nil.

@@ -27,6 +27,7 @@ type Table struct {
 	hasher
 	strings strings
 	door    doorkeeper
+	filter  filter
 
 	max   int
 	slots atomic.Pointer[slots]

@@ -43,6 +43,9 @@ type replacement struct {
 // nothing.
 func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, table: s.Table} }
 
+// Use makes the sharer share by another session's table.
+func (x *Sharer) Use(s *share.Session) { x.table = s.Table }
+
 // Share returns what is to be kept in place of the object at obj: an object
 // that equals it by reflect.DeepEqual and shares what it can with others. It
 // is last, the object's last version, if the two are equal; obj itself if there

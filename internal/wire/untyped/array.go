@@ -61,7 +61,7 @@ func (d *decoder) element(at, n int, f *frame) (end int, old, ok bool) {
 	}
 	switch d.raw[at] {
 	case '{', '[':
-		u := unit{last: last, had: had, note: f.note, field: n, name: within(f.name, share.Hash{A: 1}), node: f.node, path: f.path.element(), depth: f.depth + 1}
+		u := unit{last: last, had: had, note: f.note, field: n, name: within(f.name, share.Hash{A: 1}), drops: f.drops, path: f.path.element(), depth: f.depth + 1}
 		v, at, old, ok = d.unit(at, &u, &f.memo)
 	default:
 		v, at, old, ok = d.scalar(at, last, had)

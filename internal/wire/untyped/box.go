@@ -27,13 +27,8 @@ func mapOf(v share.Value) any { return mapAt(v.Ptr) }
 // mapAt is the map that boxOf returned the address of.
 func mapAt(p unsafe.Pointer) map[string]any { return *(*map[string]any)(unsafe.Pointer(&p)) }
 
-// VersionOf is share.VersionOf for an object, which is known by its map.
-func VersionOf(object map[string]any, memo *share.Memo) share.Version {
-	return share.VersionOf(boxOf(object), memo)
-}
-
-// MemoOf is the memo of an object for a copy of the object's map.
-func MemoOf(object map[string]any, memo *share.Memo) *share.Memo { return memo.Of(boxOf(object)) }
+// Address is what a memo knows an object by: the address of its map.
+func Address(object map[string]any) unsafe.Pointer { return boxOf(object) }
 
 func sliceOf(v share.Value) any {
 	var boxed any = []any(nil)

@@ -44,7 +44,7 @@ func (p *Plan) fast(s *share.Session, raw []byte, at int, version share.Version)
 	}
 	s.Begin()
 	last, records := version.By(p.id)
-	f := frame{last: mapAt(last), memo: records, note: d.table != nil, node: p.top, root: true}
+	f := frame{last: mapAt(last), memo: records, note: d.table != nil, drops: p.drops, root: true}
 	m, end, same, ok := d.object(at, &f)
 	p.release(d, ok)
 	if !ok || same {
@@ -75,6 +75,6 @@ func (p *Plan) slow(raw []byte, at int) (Result, int, error) {
 		}
 		return Result{}, end, err
 	}
-	p.top.clear(m)
+	p.drops.ClearUntyped(m)
 	return Result{Object: m}, end, nil
 }

@@ -15,7 +15,6 @@ type decoder struct {
 	scratch []byte // of an unescaped string
 	names   names
 	recent  recent
-	odds    odds
 }
 
 type member struct {

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -19,7 +20,7 @@ type frame struct {
 	note bool
 	// root: the outermost.
 	root  bool
-	node  *node
+	drops *fields.Drops
 	name  share.Hash // of the way here, as in unit
 	path  path
 	depth int
@@ -80,7 +81,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	}
 	var m member
 	m.name, m.hash = d.name(content)
-	inside, drop := f.node.kid(m.name)
+	inside, drop := f.drops.Of(m.name)
 	if drop {
 		if i, ok = scan.Valid(d.raw, i); !ok {
 			return at, false
@@ -93,7 +94,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	}
 	switch d.raw[i] {
 	case '{', '[':
-		u := unit{last: last, had: m.had, note: f.note, node: inside, path: f.path.member(m.hash), depth: f.depth + 1}
+		u := unit{last: last, had: m.had, note: f.note, drops: inside, path: f.path.member(m.hash), depth: f.depth + 1}
 		if f.note {
 			own := d.table.Sum(quoted)
 			u.name = within(f.name, own)

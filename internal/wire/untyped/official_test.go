@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -22,11 +23,11 @@ func random(t testing.TB) *rand.Rand {
 
 func compile(t testing.TB, drop ...string) *Plan {
 	t.Helper()
-	p, err := Compile(drop)
+	drops, err := fields.NewDrops(drop)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return Compile(drops)
 }
 
 // official is the reference: apimachinery's decoder, and what is dropped
@@ -36,7 +37,7 @@ func official(p *Plan, raw []byte) (map[string]any, error) {
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, err
 	}
-	p.top.clear(m)
+	p.drops.ClearUntyped(m)
 	return m, nil
 }
 
@@ -79,7 +80,7 @@ func (h *history) next(t *testing.T, raw []byte) Result {
 		t.Fatalf("the official decoder: %v, of %s", failed, raw)
 	}
 	behind := append(raw[:len(raw):len(raw)], ` ,{"x`...)
-	r, n, err := h.plan.Decode(h.session, behind, VersionOf(h.last, h.memo))
+	r, n, err := h.plan.Decode(h.session, behind, share.VersionOf(Address(h.last), h.memo))
 	if err != nil || n != len(raw) {
 		t.Fatalf("%d bytes of %d, %v: %s", n, len(raw), err, raw)
 	}
@@ -108,7 +109,7 @@ func (h *history) next(t *testing.T, raw []byte) Result {
 }
 
 // held is the result as its holder hands it over with the next version.
-func (r Result) held() share.Version { return VersionOf(r.Object, r.Memo) }
+func (r Result) held() share.Version { return share.VersionOf(Address(r.Object), r.Memo) }
 
 func same(a, b map[string]any) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()

@@ -1,19 +1,22 @@
 package untyped
 
 import (
+	"reflect"
 	"sync"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// Plan says how objects are decoded. A memo is of use only to the plan, and
-// with the table, that it was made with.
+// Plan is how objects are decoded. A memo is of use only to the plan, and with
+// the table, that it was made with.
 type Plan struct {
-	id share.PlanID
-	// top is what to drop, nil if nothing.
-	top *node
-	// plain is the unit of what nothing is dropped from.
+	id    share.PlanID
+	drops *fields.Drops
+	// plain is the unit of values that nothing is dropped from, units those of
+	// values in which something is.
 	plain share.Unit
+	units map[*fields.Drops]share.Unit
 	// emptyMap and emptySlice stand for all that are empty.
 	emptyMap, emptySlice any
 
@@ -22,36 +25,39 @@ type Plan struct {
 
 // Result is a decoded object.
 type Result struct {
-	// Object is the object: fresh on the outside, or last if Same.
+	// Object is the object: a fresh map of possibly shared values, or the last
+	// version's map if Same.
 	Object map[string]any
 	// Memo is what to remember beside it; nil if nothing, or if Same, when the
 	// old one stays.
 	Memo *share.Memo
-	// Same: nothing differs from the last version. kind and apiVersion of the
-	// last version may be missing, as they are from items of lists. The bytes
-	// that the last version was decoded from are Same, with its memo. Other
-	// bytes that say the same need not be, where the table has a value for
-	// them that is not the last version's.
+	// Same reports that nothing differs from the last version. kind and
+	// apiVersion of the last version may be missing, as they are from items of
+	// lists. The bytes that the last version was decoded from are Same, with its
+	// memo. Other bytes of equal meaning need not be, where the table has a value
+	// for them that is not the last version's.
 	Same bool
 }
 
-// Compile makes the plan that leaves out the members which drop names: paths
-// of JSON names, as in "metadata.managedFields", that lead through arrays to
-// each of their elements. What is left out has to be valid JSON, and is not
-// built: a number in it may be larger than a float64. A *PathError says what is wrong with a path.
-func Compile(drop []string) (*Plan, error) {
-	top, err := parse(drop)
-	if err != nil {
-		return nil, err
+// Compile makes the plan that leaves out the fields in drop. They have to be
+// valid JSON and are not built: a number in one may be larger than a float64.
+func Compile(drop *fields.Drops) *Plan {
+	p := &Plan{
+		id: share.NewPlanID(), drops: drop, plain: unitOf(nil), units: map[*fields.Drops]share.Unit{},
+		emptyMap: map[string]any{}, emptySlice: []any{},
 	}
-	p := &Plan{id: share.NewPlanID(), top: top, plain: unitOf(nil), emptyMap: map[string]any{}, emptySlice: []any{}}
+	drop.All(func(d *fields.Drops) { p.units[d] = unitOf(d) })
 	p.decoders.New = func() any { return &decoder{plan: p} }
-	return p, nil
+	return p
 }
 
-func (p *Plan) unit(n *node) share.Unit {
-	if n == nil {
+func unitOf(d *fields.Drops) share.Unit {
+	return share.UnitOf(reflect.TypeFor[map[string]any](), share.Untyped, d.String())
+}
+
+func (p *Plan) unit(d *fields.Drops) share.Unit {
+	if d == nil {
 		return p.plain
 	}
-	return n.unit
+	return p.units[d]
 }

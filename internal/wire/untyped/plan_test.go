@@ -1,21 +1,11 @@
 package untyped
 
 import (
-	"errors"
 	"reflect"
 	"testing"
 
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
-
-func TestAPathWithAnEmptyNameIsRefused(t *testing.T) {
-	for _, path := range []string{"", ".", "a.", ".a", "a..b"} {
-		_, err := Compile([]string{"metadata.managedFields", path})
-		if e := new(PathError); !errors.As(err, &e) || e.Path != path {
-			t.Fatalf("%q: %v", path, err)
-		}
-	}
-}
 
 func TestWhatIsDroppedIsNamedByItsPath(t *testing.T) {
 	raw := []byte(`{"a":{"b":1,"c":{"b":2}},"b":3,"l":[{"b":4,"x":[{"b":5}]},[{"b":6}],7],"\u0064":8}`)

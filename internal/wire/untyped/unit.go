@@ -1,6 +1,7 @@
 package untyped
 
 import (
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -16,7 +17,7 @@ type unit struct {
 	// its name's hash. name is of all names on the way to it.
 	field int
 	name  share.Hash
-	node  *node
+	drops *fields.Drops
 	path  path
 	depth int
 }
@@ -25,7 +26,7 @@ type unit struct {
 // of. It is the last version's if old.
 func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old, ok bool) {
 	object := d.raw[at] == '{'
-	f := frame{node: u.node, name: u.name, path: u.path, depth: u.depth}
+	f := frame{drops: u.drops, name: u.name, path: u.path, depth: u.depth}
 	if u.had {
 		if object {
 			f.last, u.had = u.last.(map[string]any)
@@ -78,13 +79,13 @@ func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old
 // unknown decodes a unit that is not known to be what the last version had.
 func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mark) (v any, end int, old, ok bool) {
 	var hash share.Hash
-	asked := d.odds.ask(f.path)
+	asked := d.session.Asks(f.path.place(), &share.PathWorth)
 	if asked {
 		if end, ok = scan.Value(d.raw, at); !ok {
 			return nil, at, false, false
 		}
 		hash = d.table.Sum(d.raw[at:end])
-		if v, ok = d.known(u.node, f.path, hash, object); ok {
+		if v, ok = d.known(u.drops, f.path, hash, object); ok {
 			if u.note {
 				d.session.Note(mark, u.field, end-at, xor(hash, u.name))
 			}
@@ -96,7 +97,7 @@ func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mar
 		return nil, at, false, false
 	}
 	if asked && !old {
-		id := d.plan.unit(u.node)
+		id := d.plan.unit(u.drops)
 		d.session.Offer(id, hash, shared(v), d.session.Allocated-before)
 		d.recent.add(id, hash, v)
 	}
@@ -114,10 +115,10 @@ func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mar
 }
 
 // known returns what equal bytes became before.
-func (d *decoder) known(n *node, p path, hash share.Hash, object bool) (any, bool) {
+func (d *decoder) known(n *fields.Drops, p path, hash share.Hash, object bool) (any, bool) {
 	id := d.plan.unit(n)
 	v, ok := d.session.Get(id, hash)
-	d.odds.learn(p, ok)
+	d.session.Found(p.place(), &share.PathWorth, ok)
 	switch {
 	case !ok:
 		return d.recent.get(id, hash)

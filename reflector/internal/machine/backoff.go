@@ -39,7 +39,7 @@ func (m *Machine) wait(f Failure, resync bool) {
 	m.leave()
 	d := m.delay()
 	m.Backoff.Attempts++
-	m.Resync = resync
+	m.Relist = resync
 	m.enter(BackingOff)
 	// What the server asks for is the least; jitter comes on top of it, so
 	// that not everybody who was told the same comes back together.

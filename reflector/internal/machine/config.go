@@ -66,7 +66,7 @@ const (
 	// by one attempt page by page, in case it is the streaming that fails.
 	streamAttempts = 3
 	// streamRetryAfter is when streaming is tried again after a server has
-	// left it without progress once. A refusal stands longer; see Streaming.
+	// left it without progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour
 	// maxRetryAfter bounds what a server can ask for with Retry-After.
 	maxRetryAfter = 5 * Minute

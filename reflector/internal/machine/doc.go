@@ -25,8 +25,8 @@
 //
 // What the states are called, what leads from one to another and what the
 // fields mean stands in state.go. One file a concern: list.go, initial.go
-// (streamed initial events), watch.go, failure.go, heal.go, pulse.go (silent
-// watches), probe.go (restored servers), backoff.go.
+// (streamed initial events), watch.go, heal.go, cadence.go (idle watches),
+// probe.go (restored servers), backoff.go.
 //
 // A Machine may be used by one goroutine at a time.
 package machine

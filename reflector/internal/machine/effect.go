@@ -4,26 +4,26 @@ package machine
 type EffectKind uint8
 
 const (
-	// List: send Request as a LIST. Give it up with Silence if nothing comes
-	// for as long as Silence says.
+	// List: send Request as a LIST. If nothing comes for as long as Timeout,
+	// give it up, with TimedOut.
 	List EffectKind = iota + 1
 	// Watch: send Request as a WATCH, with a timeout drawn from [Min, Max).
-	// Silence, PastTimeout and Idle are as in Patience.
+	// Timeout, PastTimeout and IdleTimeout are as in SetTimeouts.
 	Watch
 	// Wait: for a span drawn from [Min, Max), then step with a Timer.
 	Wait
 	// Abandon: end the request under way and forget the rest of it.
 	Abandon
 
-	// Patience: the request under way is to be given up, with Silence, when
-	// nothing came for as long as Silence says; if PastTimeout is set, no
-	// sooner than that long after the request's timeout. If Idle is not 0,
-	// also whenever nothing came for that long.
-	Patience
-	// SetAlarm: end the watch that is under way, or asked for just now, and
-	// step with an Alarm, after a span drawn from [Min, Max), unless it is
+	// SetTimeouts: give up the request under way, with TimedOut, when nothing
+	// came for as long as Timeout; if PastTimeout is set, no sooner than that
+	// long after the request's own timeout. If IdleTimeout is not 0, also
+	// whenever nothing came for that long.
+	SetTimeouts
+	// RelistAfter: end the watch that is under way, or asked for just now, and
+	// step with a RelistDue, after a span drawn from [Min, Max), unless it is
 	// over before.
-	SetAlarm
+	RelistAfter
 
 	// Stage: add this input's page, or event's object, to what is staged.
 	Stage
@@ -56,8 +56,8 @@ type Effect struct {
 	Epoch       bool
 	PastTimeout bool
 	Min, Max    Nanos
-	Silence     Nanos
-	Idle        Nanos
+	Timeout     Nanos
+	IdleTimeout Nanos
 	Version     string
 	Request     Request
 	Failure     Failure

@@ -1,6 +1,6 @@
 package machine
 
-// Heal is about what could not be taken in and only a list can tell.
+// Heal is about changes that could not be read, and that only a list can tell.
 type Heal struct {
 	// Cause is why the store may differ from its version; Class is NoFailure
 	// while it does not.
@@ -11,23 +11,23 @@ type Heal struct {
 	Attempts int
 	// At is when the store was last found to be whole.
 	At Nanos
-	// Armed is whether an alarm is set on the watch under way.
+	// Scheduled is whether a relist ends the watch under way.
 	// Invariant: only while Watching.
-	Armed bool
+	Scheduled bool
 }
 
 // Degraded is whether the store may differ from the version that it names.
 func (s *State) Degraded() bool { return s.Heal.Cause.Class != NoFailure }
 
-// lost takes that a change in the live stream could not be told. The watch
-// goes on; a relist is arranged.
+// lost handles a watch event whose object has no readable identity. The watch
+// goes on; a relist is scheduled.
 func (m *Machine) lost(f Failure) {
 	m.degrade(f, 1)
-	m.arm()
+	m.scheduleRelist()
 }
 
-// lostInList takes that n objects of the list under way could not be told
-// apart. Once it is published, another one is arranged.
+// lostInList handles n objects of the list under way without a readable
+// identity. Once the list is published, another one is scheduled.
 func (m *Machine) lostInList(f Failure, n int64) {
 	m.List.Unreadable += n
 	m.degrade(f, n)
@@ -41,7 +41,7 @@ func (m *Machine) degrade(f Failure, n int64) {
 	m.expect(m.report(f))
 }
 
-// expect notes that the store may differ from its version, because of f.
+// expect makes the store Degraded, because of f.
 func (m *Machine) expect(f Failure) {
 	h := &m.Heal
 	if !m.Degraded() && m.now-h.At >= m.config.HealthAfter {
@@ -50,9 +50,10 @@ func (m *Machine) expect(f Failure) {
 	h.Cause = f
 }
 
-// differs takes that the store was found to differ from the server. Who found
-// it has told the user. The first time in a row it is healed at once, later
-// ones are an alarm away, so that what no list mends costs no storm of them.
+// differs handles a store that was found to differ from the server, which has
+// been reported. The first time in a row it is healed at once, later relists are
+// scheduled, so that a difference that no list mends does not cost a storm of
+// them.
 func (m *Machine) differs(f Failure) {
 	f.Class, f.At, f.Request = Protocol, m.now, m.last
 	m.expect(f)
@@ -64,30 +65,30 @@ func (m *Machine) differs(f Failure) {
 	m.hurry(f)
 }
 
-// arm sets the alarm for the next attempt, on the watch under way. Where a list
-// follows that watch anyway, the alarm is only for one that outlives its timeout.
-func (m *Machine) arm() {
+// scheduleRelist makes the next attempt end the watch under way. Where a list
+// follows that watch anyway, it ends only a watch that outlives its timeout.
+func (m *Machine) scheduleRelist() {
 	h := &m.Heal
-	if !m.Degraded() || h.Armed || m.Phase != Watching {
+	if !m.Degraded() || h.Scheduled || m.Phase != Watching {
 		return
 	}
 	if m.Renumbered {
-		h.Armed = true
+		h.Scheduled = true
 		left := max(0, m.config.WatchTimeoutMax+watchGrace-m.age())
-		m.emit(Effect{Kind: SetAlarm, Min: left, Max: left})
+		m.emit(Effect{Kind: RelistAfter, Min: left, Max: left})
 		return
 	}
 	if h.Since == 0 {
 		h.Since = m.now
 	}
-	h.Armed = true
+	h.Scheduled = true
 	d := doubled(m.config.BackoffMin, h.Attempts, max(healMax, m.config.BackoffMax))
 	passed := m.now - h.Since
-	m.emit(Effect{Kind: SetAlarm, Min: max(0, d-passed), Max: max(0, 2*d-passed)})
+	m.emit(Effect{Kind: RelistAfter, Min: max(0, d-passed), Max: max(0, 2*d-passed)})
 }
 
-// alarm lists again, to be whole.
-func (m *Machine) alarm() {
+// relistDue lists again, to heal.
+func (m *Machine) relistDue() {
 	if !m.Degraded() {
 		m.resume()
 		return
@@ -97,8 +98,8 @@ func (m *Machine) alarm() {
 	m.sync()
 }
 
-// healed takes that a list was published; still is whether some of it could
-// not be read either.
+// healed handles a published list. still is whether some of it could not be
+// read either.
 func (m *Machine) healed(still bool) {
 	h := &m.Heal
 	h.Since = 0

@@ -27,7 +27,7 @@ func (m *Machine) stream() {
 	m.Counts.Streams++
 	m.emit(Effect{Kind: Watch, Request: r,
 		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
-		Silence: m.config.InitialEventsProgress})
+		Timeout: m.config.InitialEventsProgress})
 }
 
 // initial takes one event that comes before the end of the initial ones.
@@ -98,9 +98,9 @@ func (m *Machine) follow() {
 	m.Resumed, m.Synthetic = false, false
 	m.Streamability = Untried
 	m.enter(Watching)
-	m.listen()
-	m.adjust()
-	m.arm()
+	m.watchBegins()
+	m.adjustTimeouts()
+	m.scheduleRelist()
 }
 
 // initialEnded takes that the stream ended before its initial events did.

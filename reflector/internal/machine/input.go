@@ -14,12 +14,12 @@ const (
 	// Ended says that the request under way is over. Failure is zero if it
 	// ended in good order.
 	Ended
-	// Silence says that the driver ended the request, because nothing came
-	// for as long as the last Patience, or the request's own effect, allowed.
-	Silence
-	// Alarm says that the driver ended the request because the time of an
-	// Alarm effect was up.
-	Alarm
+	// TimedOut: the driver ended the request, because nothing came for as long
+	// as the last SetTimeouts, or the request's own effect, allowed.
+	TimedOut
+	// RelistDue: the driver ended the request because the time of a RelistAfter
+	// was up.
+	RelistDue
 	// Timer says that a wait is over.
 	Timer
 	// Stop ends everything; only a Start may follow.

@@ -74,8 +74,8 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 		case e.Kind != Watch || e.Request.Verb != VerbWatch || !after.Resumed || before.Request.Verb == VerbProbe:
 		case useful && !fresh:
 			return fmt.Errorf("a watch %v after the last sign", duration(in.At-after.Probe.Sign))
-		case useful && !(e.Idle > 0 && e.Idle <= signLasts):
-			return fmt.Errorf("a watch without a sign that may be silent for %v", duration(e.Idle))
+		case useful && !(e.IdleTimeout > 0 && e.IdleTimeout <= signLasts):
+			return fmt.Errorf("a watch without a sign that may be silent for %v", duration(e.IdleTimeout))
 		}
 	}
 	if before.Request.Verb != VerbProbe || after.Request.Verb != VerbWatch {
@@ -97,7 +97,7 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 
 // relistReason is wrong if a synced machine begins to list without a reason.
 func relistReason(before *State, in Input, after *State) error {
-	listing := after.Phase == Listing || after.Phase == Streaming || after.Phase == BackingOff && after.Resync
+	listing := after.Phase == Listing || after.Phase == Streaming || after.Phase == BackingOff && after.Relist
 	if before.Phase != Watching || !listing {
 		return nil
 	}
@@ -106,10 +106,10 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == Event && in.Event == Error && f == Foreign:
 	case after.Refusals >= refusalsBeforeRelist:
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
-	case in.Kind == Alarm && before.Degraded():
+	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:
-	case before.Renumbered && (in.Kind == Ended || in.Kind == Silence || in.Kind == Event && in.Event == Error || in.Kind == Differs):
+	case before.Renumbered && (in.Kind == Ended || in.Kind == TimedOut || in.Kind == Event && in.Event == Error || in.Kind == Differs):
 	default:
 		return fmt.Errorf("a relist without a reason")
 	}
@@ -129,13 +129,13 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if e.Request.Continue != "" && (e.Request.Version != "" || e.Request.NotOlderThan) {
 			return fmt.Errorf("a continued list with a version")
 		}
-		if e.Silence <= 0 {
+		if e.Timeout <= 0 {
 			return fmt.Errorf("unlimited patience")
 		}
 		if err := w.checkIdle(before, e); err != nil {
 			return err
 		}
-	case Patience:
+	case SetTimeouts:
 		if err := w.checkIdle(before, e); err != nil {
 			return err
 		}
@@ -187,13 +187,13 @@ func (w *world) check(before *State, in Input, e Effect) error {
 // checkIdle is wrong if a watch may be silent for too short, for ever although
 // the server's pace is known, or for any time although it is not.
 func (w *world) checkIdle(before *State, e Effect) error {
-	watching := e.Kind == Patience || e.Request.Verb == VerbWatch
-	known := watching && w.m.Pulse.Intervals >= pulseLearned
-	if watching && (before.Probe.Unsure || w.m.Probe.Unsure) && e.Idle == signLasts {
+	watching := e.Kind == SetTimeouts || e.Request.Verb == VerbWatch
+	known := watching && w.m.Cadence.Intervals >= cadenceLearned
+	if watching && (before.Probe.Unsure || w.m.Probe.Unsure) && e.IdleTimeout == signLasts {
 		return nil
 	}
-	if known != (e.Idle > 0) || known && e.Idle < max(silentLeast, silentIntervals*w.m.Pulse.Interval()) {
-		return fmt.Errorf("idle for %v with %+v", e.Idle, w.m.Pulse)
+	if known != (e.IdleTimeout > 0) || known && e.IdleTimeout < max(minIdleTimeout, idleIntervals*w.m.Cadence.Interval()) {
+		return fmt.Errorf("idle for %v with %+v", e.IdleTimeout, w.m.Cadence)
 	}
 	return nil
 }

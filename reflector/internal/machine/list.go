@@ -47,7 +47,7 @@ func (m *Machine) list(r Request) {
 	m.enter(Listing)
 	m.request(r)
 	m.Counts.Lists++
-	m.emit(Effect{Kind: List, Request: r, Silence: m.config.ListProgress << m.ListStalls})
+	m.emit(Effect{Kind: List, Request: r, Timeout: m.config.ListProgress << m.ListStalls})
 }
 
 // page takes in a piece of the list under way.
@@ -145,7 +145,7 @@ func (m *Machine) publish(epoch bool) {
 	m.healed(m.List.Unreadable > 0)
 	m.healthy()
 	m.List = Progress{}
-	m.Resync, m.VersionGone, m.Unpaged = false, false, false
+	m.Relist, m.VersionGone, m.Unpaged = false, false, false
 	// This version is one of the collection, and orders what follows until an
 	// event shows that it does not.
 	m.Unordered, m.Renumbered = false, false
@@ -198,4 +198,4 @@ func (m *Machine) forgetVersion() {
 
 // vanished notes that the resource is not there: what comes back under its
 // name may be served by somebody else.
-func (m *Machine) vanished() { m.Streamability, m.Pulse = Untried, Pulse{} }
+func (m *Machine) vanished() { m.Streamability, m.Cadence = Untried, Cadence{} }

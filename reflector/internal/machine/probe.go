@@ -67,7 +67,7 @@ func (m *Machine) sure() {
 	before := m.idle()
 	m.Probe.Unsure = false
 	if m.Request.Verb == VerbWatch && m.idle() != before {
-		m.adjust()
+		m.adjustTimeouts()
 	}
 }
 
@@ -95,7 +95,7 @@ func (m *Machine) rewatch() {
 
 // idle is for how long the watch under way may say nothing; 0 if for ever.
 func (m *Machine) idle() Nanos {
-	patience := m.Pulse.patience()
+	patience := m.Cadence.idleTimeout()
 	if m.Probe.Unsure && (patience == 0 || patience > signLasts) {
 		return signLasts
 	}
@@ -117,7 +117,7 @@ func (m *Machine) sendProbe(r Request, patience Nanos) {
 	m.request(r)
 	m.Counts.Probes++
 	m.Probe.Answered, m.Probe.Version, m.Probe.Costly = false, "", false
-	m.emit(Effect{Kind: List, Request: r, Silence: patience})
+	m.emit(Effect{Kind: List, Request: r, Timeout: patience})
 }
 
 // probePage takes a piece of the answer to a probe.

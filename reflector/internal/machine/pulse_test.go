@@ -43,18 +43,18 @@ func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
 				begun = now
 			default:
 				step(Input{Kind: Event, Event: Bookmark, Version: "5"})
-				if now-begun >= pulseLeast {
+				if now-begun >= minInterval {
 					twin = append(twin, now-begun)
 					begun = now
 				}
 			}
 			want := Nanos(0)
-			if len(twin) >= pulseLearned {
+			if len(twin) >= cadenceLearned {
 				// The last full stretch, and what came since.
-				from := max(0, (len(twin)-1)/pulseMemory-1) * pulseMemory
+				from := max(0, (len(twin)-1)/cadenceMemory-1) * cadenceMemory
 				want = slices.Max(twin[from:])
 			}
-			if got := m.Pulse.Interval(); got != want {
+			if got := m.Cadence.Interval(); got != want {
 				t.Fatalf("after %d intervals: %v, want %v", len(twin), got, want)
 			}
 		}
@@ -92,17 +92,17 @@ func TestOnlyWhatWasMissedShowsThatAWatchWasDead(t *testing.T) {
 			step(Input{Kind: Start}, 0)
 			step(Input{Kind: Page, Version: "5"}, 0)
 			step(Input{Kind: Ended}, 0)
-			for range pulseLearned {
+			for range cadenceLearned {
 				step(Input{Kind: Event, Event: Bookmark, Version: "5"}, Minute)
 			}
-			step(Input{Kind: Silence}, 3*Minute)
+			step(Input{Kind: TimedOut}, 3*Minute)
 			confirm(m, now)
 			if m.Counts.SilentWatches != 1 || m.Phase != Watching {
 				t.Fatalf("%+v", m.State)
 			}
 			tc.event.Kind = Event
 			step(tc.event, tc.after)
-			if got := m.Pulse.patience(); got != tc.want {
+			if got := m.Cadence.idleTimeout(); got != tc.want {
 				t.Errorf("may be silent for %v, want %v", got, tc.want)
 			}
 		})

@@ -121,9 +121,9 @@ func (w *world) invent() Input {
 		in.Kind = w.fitting()
 	}
 	switch in.Kind {
-	case Silence:
+	case TimedOut:
 		if w.chance(2) {
-			w.now += w.m.Pulse.patience()
+			w.now += w.m.Cadence.idleTimeout()
 			in.At = w.now
 		}
 	case Page:
@@ -175,9 +175,9 @@ func (w *world) fitting() InputKind {
 	case w.waiting:
 		return Timer
 	case w.chance(40):
-		return Silence
-	case w.m.Heal.Armed && w.chance(5):
-		return Alarm
+		return TimedOut
+	case w.m.Heal.Scheduled && w.chance(5):
+		return RelistDue
 	case w.m.Phase == Watching && w.chance(1000):
 		return Differs
 	case w.chance(5):
@@ -199,14 +199,14 @@ func (w *world) step(in Input) error {
 	before := w.m.State
 	effects := w.m.Step(in)
 	after := &w.m.State
-	if w.requested && (in.Kind == Ended || in.Kind == Silence ||
-		(in.Kind == Alarm || in.Kind == Differs) && before.Phase == Watching) {
+	if w.requested && (in.Kind == Ended || in.Kind == TimedOut ||
+		(in.Kind == RelistDue || in.Kind == Differs) && before.Phase == Watching) {
 		w.requested = false
 	}
 	if in.Kind == Timer || in.Kind == Stop {
 		w.waiting = false
 	}
-	if in.Kind == Alarm {
+	if in.Kind == RelistDue {
 		w.alarms++
 	}
 	if after.Unordered && !before.Unordered {
@@ -254,18 +254,18 @@ func (w *world) step(in Input) error {
 			return fmt.Errorf("version went from %s to %s", before.Version, after.Version)
 		}
 	}
-	if after.Heal.Armed && (after.Phase != Watching || !after.Degraded()) {
+	if after.Heal.Scheduled && (after.Phase != Watching || !after.Degraded()) {
 		return fmt.Errorf("armed in %v", after.Phase)
 	}
-	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Armed && !after.Renumbered {
+	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Scheduled && !after.Renumbered {
 		return fmt.Errorf("degraded, and nothing arranged")
 	}
 	if err := inOrder(&before, in, after, effects); err != nil {
 		return err
 	}
 	if after.Counts.SilentWatches > before.Counts.SilentWatches {
-		if in.Kind != Silence || before.Pulse.Intervals < pulseLearned || in.At-before.Pulse.Heard < silentLeast {
-			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Pulse.Heard)
+		if in.Kind != TimedOut || before.Cadence.Intervals < cadenceLearned || in.At-before.Cadence.Heard < minIdleTimeout {
+			return fmt.Errorf("a watch taken for silent after %v", in.At-before.Cadence.Heard)
 		}
 		if !after.Renumbered && after.Phase != Watching || after.Request.Version != before.Version && after.Request.Verb != VerbProbe {
 			return fmt.Errorf("after a silent watch at %s: %v %+v", before.Version, after.Phase, after.Request)

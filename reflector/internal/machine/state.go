@@ -167,10 +167,10 @@ type State struct {
 
 	// List is about the list under way, and zero otherwise.
 	List Progress
-	// Resync is whether the wait under way leads to a list, not a watch; when
+	// Relist is whether the wait under way leads to a list, not a watch; when
 	// stopped, what a new start begins with.
 	// Invariant: false while Watching.
-	Resync bool
+	Relist bool
 
 	// VersionGone is whether the next list must not ask for Version.
 	VersionGone bool
@@ -203,7 +203,7 @@ type State struct {
 
 	Backoff Backoff
 	Heal    Heal
-	Pulse   Pulse
+	Cadence Cadence
 	Probe   Probe
 
 	// Failure is the last one; zero once healthy again.
@@ -260,12 +260,12 @@ func (m *Machine) Step(in Input) []Effect {
 		}
 	case Ended:
 		m.ended(in.Failure)
-	case Silence:
-		m.silence()
-	case Alarm:
+	case TimedOut:
+		m.timedOut()
+	case RelistDue:
 		if m.Phase == Watching {
 			m.over()
-			m.alarm()
+			m.relistDue()
 		}
 	case Differs:
 		if m.Phase == Watching {
@@ -298,13 +298,13 @@ func (m *Machine) enter(p Phase) {
 // request notes what is under way from now on.
 func (m *Machine) request(r Request) {
 	m.Request, m.RequestAt, m.Advanced = r, m.now, false
-	m.Heal.Armed = false
+	m.Heal.Scheduled = false
 }
 
 // over notes that nothing is under way any more.
 func (m *Machine) over() {
 	m.last, m.Request = m.Request, Request{}
-	m.Heal.Armed = false
+	m.Heal.Scheduled = false
 }
 
 // leave gives up what is under way: the request, and what is staged.
@@ -337,7 +337,7 @@ func (m *Machine) healthy() {
 	}
 }
 
-// ended takes the end of the request under way.
+// ended handles the end of the request under way.
 func (m *Machine) ended(f Failure) {
 	if m.Request.Verb == NoRequest {
 		return
@@ -364,8 +364,8 @@ func (m *Machine) ended(f Failure) {
 	}
 }
 
-// silence takes that nothing came for too long.
-func (m *Machine) silence() {
+// timedOut handles a request on which nothing came for too long.
+func (m *Machine) timedOut() {
 	if m.Request.Verb == NoRequest {
 		return
 	}
@@ -383,15 +383,15 @@ func (m *Machine) silence() {
 		}
 		// The server was to send a bookmark, or to end this watch, and did
 		// not, and nobody knows since when the line is dead.
-		m.silent()
+		m.idleWatchEnded()
 		m.resume()
 	}
 }
 
-// stop ends everything, and notes where a new start goes on.
+// stop ends everything, and keeps where a new start goes on.
 func (m *Machine) stop() {
 	if m.Phase != BackingOff {
-		m.Resync = m.Phase != Watching
+		m.Relist = m.Phase != Watching
 	}
 	m.leave()
 	m.enter(Stopped)
@@ -400,7 +400,7 @@ func (m *Machine) stop() {
 
 // resume goes on after a wait, a stop, or the end of a watch.
 func (m *Machine) resume() {
-	if m.Resync || m.Renumbered {
+	if m.Relist || m.Renumbered {
 		m.sync()
 		return
 	}

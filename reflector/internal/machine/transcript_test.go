@@ -73,8 +73,8 @@ func nanos(t *testing.T, s string) Nanos {
 	return Nanos(d)
 }
 
-var inputKinds = map[string]InputKind{"start": Start, "page": Page, "end": Ended, "silence": Silence,
-	"alarm": Alarm, "timer": Timer, "stop": Stop,
+var inputKinds = map[string]InputKind{"start": Start, "page": Page, "end": Ended, "timed-out": TimedOut,
+	"relist-due": RelistDue, "timer": Timer, "stop": Stop,
 	"differs": Differs}
 
 var eventTypes = map[string]EventType{"added": Added, "modified": Modified, "deleted": Deleted,
@@ -145,14 +145,14 @@ func duration(n Nanos) string {
 
 func between(e Effect) string { return duration(e.Min) + " to " + duration(e.Max) }
 
-func patience(e Effect) string {
-	if e.PastTimeout && e.Idle > 0 {
-		return "give up when silent for " + duration(e.Idle) + ", or " + duration(e.Silence) + " past the timeout"
+func timeouts(e Effect) string {
+	if e.PastTimeout && e.IdleTimeout > 0 {
+		return "give up when idle for " + duration(e.IdleTimeout) + ", or " + duration(e.Timeout) + " past the timeout"
 	}
 	if e.PastTimeout {
-		return "give up when silent " + duration(e.Silence) + " past the timeout"
+		return "give up when idle " + duration(e.Timeout) + " past the timeout"
 	}
-	return "give up after " + duration(e.Silence) + " of silence"
+	return "give up when idle for " + duration(e.Timeout)
 }
 
 func requestSentence(r Request) string {
@@ -183,17 +183,17 @@ func requestSentence(r Request) string {
 func sentence(e Effect) string {
 	switch e.Kind {
 	case List:
-		return requestSentence(e.Request) + "; " + patience(e)
+		return requestSentence(e.Request) + "; " + timeouts(e)
 	case Watch:
-		return requestSentence(e.Request) + " for " + between(e) + "; " + patience(e)
+		return requestSentence(e.Request) + " for " + between(e) + "; " + timeouts(e)
 	case Wait:
 		return "wait " + between(e)
 	case Abandon:
 		return "abandon the request"
-	case Patience:
-		return patience(e)
-	case SetAlarm:
-		return "set an alarm in " + between(e)
+	case SetTimeouts:
+		return timeouts(e)
+	case RelistAfter:
+		return "relist in " + between(e)
 	case Stage:
 		return "stage"
 	case Restage:

@@ -13,24 +13,24 @@ func (m *Machine) watch(resumed bool) {
 	// that their versions say nothing about how far it has come.
 	m.Synthetic = r.Version == "" || r.Version == "0"
 	m.Resumed = resumed
-	m.listen()
+	m.watchBegins()
 	m.emit(Effect{Kind: Watch, Request: r,
 		Min: m.config.WatchTimeoutMin, Max: m.config.WatchTimeoutMax,
-		Silence: watchGrace, PastTimeout: true, Idle: m.idle()})
-	m.arm()
+		Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
+	m.scheduleRelist()
 }
 
 // live takes one event of a watch.
 func (m *Machine) live(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
-	m.Pulse.Heard = m.now
+	m.Cadence.Heard = m.now
 	switch in.Event {
 	case Added, Modified, Deleted:
 		m.Counts.Events++
 		m.object(in)
 	case Bookmark:
 		m.Counts.Bookmarks++
-		m.beat()
+		m.bookmarkCame()
 		m.healthy()
 		m.Synthetic = false
 		if in.Version == m.Version {
@@ -60,7 +60,7 @@ func (m *Machine) object(in *Input) {
 	m.healthy()
 	m.Synthetic = m.Synthetic && in.Event == Added
 	if !m.Synthetic && m.reach(in.Version) {
-		m.moved()
+		m.versionMoved()
 	}
 	m.emit(Effect{Kind: Apply, Version: m.Version})
 	if in.Unreadable > 0 {
@@ -104,7 +104,7 @@ func (m *Machine) outOfOrder() {
 	if m.Resumed && !m.Advanced && !m.Renumbered {
 		m.Renumbered = true
 		m.expect(f)
-		m.arm()
+		m.scheduleRelist()
 		return
 	}
 	m.Unordered = true

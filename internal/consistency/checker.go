@@ -1,0 +1,375 @@
+package consistency
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Informer is what a Checker needs of an informer. All methods are safe for
+// concurrent use.
+type Informer[T any] interface {
+	// Status returns what the informer's reflector is doing.
+	Status() reflector.Status
+	// View returns the store at one moment.
+	View() View[T]
+	// Sample asks the source for one page: see source.Sample.
+	Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error
+	// Relist has everything listed again, and the objects under keys decoded
+	// afresh. It does not block.
+	Relist(cause error, keys map[store.Key]struct{})
+	// Report is called with each *InconsistentError.
+	Report(err error)
+}
+
+// View is an informer's store at one moment.
+type View[T any] struct {
+	Snapshot *store.Snapshot[T]
+	// Version is the source's that the store has come to.
+	Version string
+	// Quarantined are keys of which the snapshot does not have the state at
+	// Version; Unlisted is how many there are besides.
+	Quarantined map[store.Key]struct{}
+	Unlisted    int
+}
+
+// Config is what a Checker is made of.
+type Config[T any] struct {
+	// Name is the informer's.
+	Name    string
+	Options Options
+	// UID and Version read metadata.uid and metadata.resourceVersion.
+	UID     func(T) types.UID
+	Version func(T) string
+	// Equal compares content. If nil it is equality as the API has it, for which
+	// empty and absent are the same, and a Quantity is its value.
+	Equal func(a, b T) bool
+	// Synced is closed when the store holds the first list.
+	Synced <-chan struct{}
+}
+
+// Checker runs an informer's consistency checks, one at a time. All methods are safe
+// for concurrent use.
+type Checker[T any] struct {
+	informer Informer[T]
+	config   Config[T]
+	// running holds a token while a check runs. What follows belongs to it.
+	running chan struct{}
+	sweep   sweep
+	// relisted are the differences of the last relist.
+	relisted map[Inconsistency]struct{}
+
+	mu     sync.Mutex
+	run    context.Context // guarded by mu; that of Start, nil before
+	status Status          // guarded by mu
+}
+
+// New returns a Checker that has checked nothing. It starts nothing.
+func New[T any](informer Informer[T], config Config[T]) *Checker[T] {
+	if config.Options.Limit == 0 {
+		config.Options.Limit = defaultLimit
+	}
+	if config.Equal == nil {
+		config.Equal = semanticallyEqual[T]
+	}
+	return &Checker[T]{informer: informer, config: config, running: make(chan struct{}, 1)}
+}
+
+// Start allows checks until ctx ends. If Options.Every is set, it starts a
+// goroutine in group that checks from time to time.
+func (c *Checker[T]) Start(ctx context.Context, group *sync.WaitGroup) {
+	c.mu.Lock()
+	c.run = ctx
+	c.mu.Unlock()
+	if c.config.Options.Every > 0 {
+		group.Go(func() { c.loop(ctx) })
+	}
+}
+
+func (c *Checker[T]) loop(ctx context.Context) {
+	select {
+	case <-c.config.Synced:
+	case <-ctx.Done():
+		return
+	}
+	every := c.config.Options.Every
+	pause := func() time.Duration { return every + rand.N(every/2+1) }
+	timer := time.NewTimer(pause())
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		// The error is in the status; nobody asked for this check.
+		_, _ = c.Check(ctx)
+		timer.Reset(pause())
+	}
+}
+
+// Status returns what checks have done so far.
+func (c *Checker[T]) Status() Status {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.status
+}
+
+// Check runs one check, counts it, and reports what it found. It waits for a check
+// that is under way, and blocks for as long as its requests take, each at most a
+// minute. The error is a *NotCheckedError.
+func (c *Checker[T]) Check(ctx context.Context) (Report, error) {
+	report, err := c.checkAlone(ctx)
+	if err == nil && report.Differences > 0 {
+		c.report(&report)
+	}
+	return report, err
+}
+
+// checkAlone runs one check while no other is under way.
+func (c *Checker[T]) checkAlone(ctx context.Context) (Report, error) {
+	c.mu.Lock()
+	run := c.run
+	c.mu.Unlock()
+	if run == nil {
+		return Report{}, c.notChecked(ErrNotWatching)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(run, cancel)()
+	select {
+	case c.running <- struct{}{}:
+		defer func() { <-c.running }()
+	case <-ctx.Done():
+		return Report{}, c.notChecked(ctx.Err())
+	}
+	began := time.Now()
+	report, err := c.checkPage(ctx)
+	report.Took = time.Since(began)
+	if err != nil {
+		err = c.notChecked(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.status.count(&report, err)
+	return report, err
+}
+
+func (c *Checker[T]) notChecked(err error) error {
+	return &NotCheckedError{Name: c.config.Name, Err: err}
+}
+
+// checkPage compares the next page of the sweep with the store, rechecks what is not
+// certain, and decides whether to relist.
+func (c *Checker[T]) checkPage(ctx context.Context) (report Report, err error) {
+	base, err := c.baseline()
+	if err != nil {
+		return report, err
+	}
+	report.ResourceVersion = base.Version
+	at := c.sweep
+	if at.epoch != base.epoch {
+		at = sweep{epoch: base.epoch}
+	}
+	page, next, err := c.comparePage(ctx, base, at, &report)
+	if at.token != "" && apierrors.IsResourceExpired(err) {
+		// The server no longer has the version of the pages before, and gives a
+		// token to continue at its latest.
+		token := latestToken(err)
+		c.sweep = sweep{}
+		if token == "" {
+			return report, err
+		}
+		at.token = token
+		page, next, err = c.comparePage(ctx, base, at, &report)
+	}
+	if err != nil {
+		if apierrors.IsResourceExpired(err) || apierrors.IsBadRequest(err) || errors.Is(err, ErrNotExact) {
+			c.sweep = sweep{}
+		}
+		return report, err
+	}
+	c.sweep = at.next(page.pending > 0, page.last, next)
+	c.confirm(ctx, base, page, &report)
+	report.Complete = next == ""
+	report.Compared, report.Skipped = page.compared, report.Skipped+page.skipped
+	report.Relisting = report.Differences > 0 && !c.config.Options.ReportOnly && c.anyNew(report.Found)
+	return report, nil
+}
+
+// baseline returns the store at a version that it exactly equals.
+func (c *Checker[T]) baseline() (*baseline[T], error) {
+	status := c.informer.Status()
+	if status.Phase != reflector.Watching || status.Degraded {
+		return nil, ErrNotWatching
+	}
+	base := &baseline[T]{View: c.informer.View(), epoch: status.Epoch}
+	if base.Version == "" || base.Version == "0" || base.Unlisted > 0 {
+		return nil, ErrNotExact
+	}
+	return base, nil
+}
+
+// comparePage asks for the page of a sweep and compares it.
+func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at sweep, report *Report) (page *comparison[T], next string, err error) {
+	req := source.SampleRequest{Continue: at.token, Limit: c.config.Options.Limit}
+	if at.token == "" {
+		req.ResourceVersion = base.Version
+	}
+	page, next, err = c.request(ctx, base, at.after, req, report, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	switch whole := at.token == "" && next == ""; {
+	case page.unidentified:
+	case whole:
+		page.surplus(base.Snapshot.Keys(), true)
+	case page.ordered:
+		page.surplus(keysIn(base.Snapshot, keyRange{after: at.after, last: page.last, open: next == ""}), false)
+	}
+	return page, next, nil
+}
+
+// request sends one request and compares the items of the answer, or if only is not
+// nil, those of that key alone.
+func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after cursor, req source.SampleRequest, report *Report, only *store.Key) (*comparison[T], string, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	cmp := newComparison(base, &c.config, after)
+	// Items that come before the version of the page wait for it.
+	var waiting []source.Item[T]
+	next, items := "", int64(0)
+	err := c.informer.Sample(ctx, req, func(page source.Page[T]) error {
+		report.Bytes += page.Bytes
+		items += int64(len(page.Items))
+		if req.Limit > 0 && items > req.Limit {
+			return ErrNotExact
+		}
+		waiting = append(waiting, page.Items...)
+		if !page.More {
+			next = page.Continue
+		}
+		if cmp.version == "" {
+			if page.ResourceVersion == "" && page.More {
+				return nil
+			}
+			exact := page.ResourceVersion == base.Version || req.Continue != ""
+			if page.ResourceVersion == "" || !exact || !cmp.setVersion(page.ResourceVersion) {
+				return ErrNotExact
+			}
+		}
+		for i := range waiting {
+			if it := &waiting[i]; only == nil || it.Key == *only {
+				cmp.item(it)
+			}
+		}
+		waiting = nil
+		return nil
+	})
+	if err == nil && cmp.version == "" {
+		err = ErrNotExact
+	}
+	return cmp, next, err
+}
+
+// maxRechecks is how many objects a check asks for by name.
+const maxRechecks = 4
+
+// confirm rechecks the candidates that are not certain, and adds to the report those
+// that are differences.
+func (c *Checker[T]) confirm(ctx context.Context, base *baseline[T], page *comparison[T], report *Report) {
+	rechecks := 0
+	for _, candidate := range page.candidates {
+		found, differs := candidate.Inconsistency, candidate.certain
+		if !differs && rechecks < maxRechecks {
+			rechecks++
+			found, differs = c.recheck(ctx, base, candidate, report)
+		}
+		switch {
+		case !differs:
+			report.Skipped++
+		case len(report.Found) < maxFound:
+			report.Found = append(report.Found, found)
+			fallthrough
+		default:
+			report.Differences++
+		}
+	}
+}
+
+// recheck asks for one object by name, at the version of the baseline, and returns
+// in what it differs.
+func (c *Checker[T]) recheck(ctx context.Context, base *baseline[T], candidate candidate, report *Report) (found Inconsistency, differs bool) {
+	selector := "metadata.name=" + candidate.name.name
+	if candidate.name.namespace != "" {
+		selector += ",metadata.namespace=" + candidate.name.namespace
+	}
+	req := source.SampleRequest{ResourceVersion: base.Version, Limit: c.config.Options.Limit, FieldSelector: selector}
+	cmp, next, err := c.request(ctx, base, cursor{}, req, report, &candidate.Key)
+	if err != nil || cmp.unidentified {
+		return found, false
+	}
+	if _, has := cmp.seen[candidate.Key]; !has {
+		if next != "" {
+			return found, false // it may be on a later page
+		}
+		cmp.compare(candidate.Key, nil)
+	}
+	if len(cmp.candidates) == 0 {
+		return found, false
+	}
+	return cmp.candidates[0].Inconsistency, true
+}
+
+// anyNew reports whether a difference is found that the last relist was not for.
+func (c *Checker[T]) anyNew(found []Inconsistency) bool {
+	anyNew := false
+	for _, f := range found {
+		_, known := c.relisted[f]
+		anyNew = anyNew || !known
+	}
+	if anyNew {
+		c.relisted = make(map[Inconsistency]struct{}, len(found))
+		for _, f := range found {
+			c.relisted[f] = struct{}{}
+		}
+	}
+	return anyNew
+}
+
+// report reports what was found, and has everything listed again.
+func (c *Checker[T]) report(report *Report) {
+	err := &InconsistentError{
+		Name: c.config.Name, ResourceVersion: report.ResourceVersion,
+		Found: report.Found, Differences: report.Differences,
+	}
+	c.informer.Report(err)
+	if !report.Relisting {
+		return
+	}
+	keys := make(map[store.Key]struct{}, len(report.Found))
+	for _, f := range report.Found {
+		keys[f.Key] = struct{}{}
+	}
+	c.informer.Relist(err, keys)
+}
+
+// latestToken returns the token that a server gives with a 410 to continue at its
+// latest version; empty if it gave none.
+func latestToken(err error) string {
+	var api apierrors.APIStatus
+	if !errors.As(err, &api) {
+		return ""
+	}
+	status := api.Status()
+	return status.Continue
+}

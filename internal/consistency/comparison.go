@@ -1,0 +1,229 @@
+package consistency
+
+import (
+	"iter"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// baseline is the store at one version, which pages are compared with.
+type baseline[T any] struct {
+	View[T]
+	// epoch is the reflector's, since versions of two epochs do not compare.
+	epoch uint64
+}
+
+// candidate is a possible difference. One that is not certain may have another
+// explanation, such as a change between the version of the page and the baseline.
+type candidate struct {
+	Inconsistency
+	certain bool
+	// name is the name in the object's metadata, to ask for it; its key may be
+	// another.
+	name cursor
+}
+
+// maxSurplus bounds how many candidates the keys of the store make, since a store
+// may hold any number of them that a page lacks.
+const maxSurplus = 1000
+
+// comparison compares one page with a baseline.
+type comparison[T any] struct {
+	base   *baseline[T]
+	config *Config[T]
+
+	// version is the page's, and order how it compares with the baseline's. Both
+	// are set before the first item.
+	version string
+	order   int
+
+	// seen are the keys of the page and last is the last one. ordered: they are in
+	// the server's order, the page before included. unidentified: an object came
+	// whose key is unknown.
+	seen                  map[store.Key]struct{}
+	last                  cursor
+	ordered, unidentified bool
+
+	candidates        []candidate
+	compared, skipped int
+	// pending counts objects that are missing, unless they were deleted after the
+	// version of the page.
+	pending int
+}
+
+func newComparison[T any](base *baseline[T], config *Config[T], after cursor) *comparison[T] {
+	return &comparison[T]{base: base, config: config, last: after, ordered: true, seen: make(map[store.Key]struct{})}
+}
+
+// setVersion sets the page's resource version. It returns false if that cannot be
+// compared with the baseline's.
+func (c *comparison[T]) setVersion(version string) (ok bool) {
+	c.version = version
+	if version == c.base.Version {
+		return true
+	}
+	c.order, ok = resourceversion.Compare(version, c.base.Version)
+	return ok
+}
+
+// item compares one object of the page.
+func (c *comparison[T]) item(it *source.Item[T]) {
+	if it.Key == (store.Key{}) {
+		c.unidentified = true
+		c.skipped++
+		return
+	}
+	c.seen[it.Key] = struct{}{}
+	at := cursorOf(it.Key)
+	c.ordered = c.ordered && it.Key.Cluster == "" && at.compare(c.last) > 0
+	c.last = at
+	if it.Err != nil {
+		c.skipped++
+		return
+	}
+	c.compare(it.Key, it)
+}
+
+// surplus compares the keys that the store holds in the range of the page and the
+// page lacks. They are certain differences only if certain is set and the page has
+// the version of the baseline.
+func (c *comparison[T]) surplus(held iter.Seq[store.Key], certain bool) {
+	for key := range held {
+		if _, ok := c.seen[key]; ok {
+			continue
+		}
+		before := len(c.candidates)
+		c.compare(key, nil)
+		if len(c.candidates) > before {
+			c.candidates[before].certain = c.candidates[before].certain && certain
+		}
+		if len(c.candidates) >= maxSurplus {
+			return
+		}
+	}
+}
+
+// compare compares what the store has under key with what the server has; it is nil
+// for nothing.
+func (c *comparison[T]) compare(key store.Key, it *source.Item[T]) {
+	held, has := c.base.Snapshot.Get(key)
+	f := Inconsistency{Key: key}
+	name := cursorOf(key)
+	if has {
+		f.StoreVersion = c.config.Version(held)
+		name = metadataName(held, name)
+	}
+	if it != nil {
+		f.ServerVersion = it.ResourceVersion
+		name = metadataName(it.Object, name)
+	}
+	_, quarantined := c.base.Quarantined[key]
+	switch {
+	case !has && it == nil:
+		return
+	case quarantined, has && newer(f.StoreVersion, c.base.Version):
+		// The last good version, or one that somebody wrote by hand.
+		c.skipped++
+		return
+	case !has:
+		f.Kind = Missing
+	case it == nil:
+		f.Kind = Surplus
+	default:
+		f.Kind = c.difference(held, it, &f)
+	}
+	if it != nil && f.Kind != 0 && c.mayHaveChanged(&f) {
+		return
+	}
+	if it == nil && c.order < 0 && !notNewer(f.StoreVersion, c.version) {
+		c.skipped++ // created after the page
+		return
+	}
+	c.compared++
+	if f.Kind != 0 {
+		c.candidates = append(c.candidates, candidate{Inconsistency: f, certain: c.order == 0, name: name})
+	}
+}
+
+// mayHaveChanged reports whether the object may have changed between the version of
+// the page and that of the baseline, and counts it if so.
+func (c *comparison[T]) mayHaveChanged(f *Inconsistency) bool {
+	switch {
+	case c.order == 0 || f.Kind == OtherContent:
+		return false
+	case c.order < 0 && f.Kind == Missing:
+		c.pending++
+	case c.order < 0 && notNewer(f.StoreVersion, c.version):
+		return false // the page should have the store's version
+	case c.order > 0 && notNewer(f.ServerVersion, c.base.Version):
+		return false // the store should have the page's version
+	}
+	c.skipped++
+	return true
+}
+
+// difference returns how two versions of one key differ; 0 if they do not.
+func (c *comparison[T]) difference(held T, it *source.Item[T], f *Inconsistency) Kind {
+	uid := c.config.UID(held)
+	switch {
+	case uid != "" && it.UID != "" && uid != it.UID:
+		return OtherObject
+	case f.StoreVersion != "" && f.ServerVersion != "" && f.StoreVersion != f.ServerVersion:
+		return OtherVersion
+	case c.config.Options.IdentityOnly || isZero(it.Object):
+		return 0
+	}
+	// Objects of a list may lack the TypeMeta that those of a watch have.
+	if a, ok := any(held).(runtime.Object); ok {
+		if b, ok := any(it.Object).(runtime.Object); ok {
+			b.GetObjectKind().SetGroupVersionKind(a.GetObjectKind().GroupVersionKind())
+		}
+	}
+	if c.config.Equal(held, it.Object) {
+		return 0
+	}
+	return OtherContent
+}
+
+// newer reports whether version a is known to come after b.
+func newer(a, b string) bool {
+	order, ok := resourceversion.Compare(a, b)
+	return ok && order > 0
+}
+
+// notNewer reports whether version a is known not to come after b.
+func notNewer(a, b string) bool {
+	order, ok := resourceversion.Compare(a, b)
+	return ok && order <= 0
+}
+
+// isZero reports whether obj is the zero T, as that of an item without an object.
+func isZero[T any](obj T) bool { return reflect.ValueOf(&obj).Elem().IsZero() }
+
+// metadataName returns the name in the object's metadata, or known if it has none.
+func metadataName[T any](obj T, known cursor) cursor {
+	if isZero(obj) {
+		return known
+	}
+	if m, ok := any(obj).(metav1.Object); ok && m.GetName() != "" {
+		return cursor{m.GetNamespace(), m.GetName()}
+	}
+	return known
+}
+
+func semanticallyEqual[T any](a, b T) (same bool) {
+	defer func() {
+		if recover() != nil {
+			// A type with fields that are not exported.
+			same = reflect.DeepEqual(a, b)
+		}
+	}()
+	return equality.Semantic.DeepEqual(a, b)
+}

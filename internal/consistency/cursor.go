@@ -1,0 +1,94 @@
+package consistency
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// cursor is a position in the order of API servers, which is that of
+// "namespace/name" as bytes: "a-b/x" comes before "a/x", as '-' does before
+// '/'. The zero cursor is before all keys.
+type cursor struct{ namespace, name string }
+
+func cursorOf(k store.Key) cursor { return cursor{k.Namespace, k.Name} }
+
+func (c cursor) compare(d cursor) int {
+	if c.namespace != d.namespace {
+		return compareNamespaces(c.namespace, d.namespace)
+	}
+	return strings.Compare(c.name, d.name)
+}
+
+// compareNamespaces compares a+"/" with b+"/".
+func compareNamespaces(a, b string) int {
+	n := min(len(a), len(b))
+	if c := strings.Compare(a[:n], b[:n]); c != 0 || len(a) == len(b) {
+		return c
+	}
+	if len(a) == n {
+		return cmp.Compare('/', b[n])
+	}
+	return cmp.Compare(a[n], '/')
+}
+
+// keyRange is a part of the collection: the keys after after, up to last, or all
+// that follow if open.
+type keyRange struct {
+	after, last cursor
+	open        bool
+}
+
+// keysIn iterates over the keys that a snapshot has in a range, in the server's
+// order. It begins with one search for each namespace of the snapshot, some
+// microseconds each.
+func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
+	return func(yield func(store.Key) bool) {
+		for _, ns := range namespaces(s) {
+			from := store.Key{Namespace: ns}
+			switch c := compareNamespaces(ns, in.after.namespace); {
+			case c < 0:
+				continue
+			case c == 0:
+				from.Name = in.after.name
+			}
+			if !in.open && compareNamespaces(ns, in.last.namespace) > 0 {
+				return
+			}
+			for key := range s.KeysFrom(from) {
+				at := cursorOf(key)
+				if key.Cluster != "" || key.Namespace != ns || !in.open && at.compare(in.last) > 0 {
+					break
+				}
+				if at.compare(in.after) > 0 && !yield(key) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// namespaces returns those that a snapshot has keys in, in the server's order.
+func namespaces[T any](s *store.Snapshot[T]) []string {
+	var all []string
+	next := store.Key{}
+	for {
+		found := false
+		for key := range s.KeysFrom(next) {
+			if key.Cluster == "" {
+				found = true
+				all = append(all, key.Namespace)
+				next = store.Key{Namespace: key.Namespace + "\x00"}
+			}
+			break
+		}
+		if !found {
+			break
+		}
+	}
+	slices.SortFunc(all, compareNamespaces)
+	return all
+}

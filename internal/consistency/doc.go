@@ -1,0 +1,21 @@
+// Package consistency compares the store of an informer with the server, a page of
+// the collection at a time. What is compared, what is found and what it costs is in
+// the documentation of kinglet.ConsistencyCheck.
+//
+// # What lives here
+//
+// A [Checker] belongs to one informer, of which it needs an [Informer]: its status,
+// its store at one moment, pages of the server, and two ways to act on a finding.
+//
+//	options.go      Options, and what a check reports
+//	errors.go       what it finds, and why it could not look
+//	checker.go      when a check runs, what it asks for, and what it does then
+//	sweep.go        where the next check goes on
+//	comparison.go   one page against the store, pure
+//	cursor.go       the server's order of keys
+//
+// # Locks
+//
+// One check runs at a time, which a channel ensures: sweep and memory of the last
+// relist belong to it. Checker.mu guards the counts, and no call is made under it.
+package consistency

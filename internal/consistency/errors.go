@@ -1,0 +1,105 @@
+package consistency
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+var (
+	// ErrNotWatching: the store does not follow the server now, or is known to
+	// differ from it already.
+	ErrNotWatching = errors.New("the informer is not watching, or degraded")
+	// ErrNotExact: the server answered with another version than it was asked
+	// for, or with more objects, or without a version.
+	ErrNotExact = errors.New("the server does not answer at exactly one version")
+)
+
+// Kind is how store and server differ.
+type Kind uint8
+
+const (
+	// Missing: the server has the object, the store does not.
+	Missing Kind = iota + 1
+	// Surplus: the store has the object, the server does not.
+	Surplus
+	// OtherVersion: both have it, at different resource versions.
+	OtherVersion
+	// OtherObject: both have one, with different UIDs.
+	OtherObject
+	// OtherContent: UID and resource version are equal, the content is not.
+	OtherContent
+)
+
+// String returns "missing", "surplus", "other version" ….
+func (k Kind) String() string {
+	switch k {
+	case Missing:
+		return "missing"
+	case Surplus:
+		return "surplus"
+	case OtherVersion:
+		return "other version"
+	case OtherObject:
+		return "other object"
+	case OtherContent:
+		return "other content"
+	}
+	return "unknown"
+}
+
+// Inconsistency is one object in which the store differs from the server, at
+// one resource version of the collection.
+type Inconsistency struct {
+	Key  store.Key
+	Kind Kind
+	// StoreVersion and ServerVersion are the object's resource versions, empty
+	// where there is none.
+	StoreVersion, ServerVersion string
+}
+
+func (e Inconsistency) String() string {
+	return fmt.Sprintf("%s: %s (store %q, server %q)", e.Key, e.Kind, e.StoreVersion, e.ServerVersion)
+}
+
+// InconsistentError reports that a check found the store to differ from the server.
+type InconsistentError struct {
+	// Name is the informer's.
+	Name string
+	// ResourceVersion is the one at which they differ.
+	ResourceVersion string
+	// Found are the first 16 differences, Differences is how many there are.
+	Found       []Inconsistency
+	Differences int
+}
+
+func (e *InconsistentError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "informer of %s: store and server differ at resourceVersion %q in %d objects", e.Name, e.ResourceVersion, e.Differences)
+	for _, f := range e.Found {
+		b.WriteString("; " + f.String())
+	}
+	if n := e.Differences - len(e.Found); n > 0 {
+		fmt.Fprintf(&b, "; and %d more", n)
+	}
+	return b.String()
+}
+
+// NotCheckedError is why a check could compare nothing. It is no sign of a
+// difference.
+type NotCheckedError struct {
+	// Name is the informer's.
+	Name string
+	// Err is ErrNotWatching, ErrNotExact, source.ErrNoSample, or what the
+	// server answered: 410 where it has compacted the version away.
+	Err error
+}
+
+func (e *NotCheckedError) Error() string {
+	return fmt.Sprintf("informer of %s: consistency was not checked: %v", e.Name, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *NotCheckedError) Unwrap() error { return e.Err }

@@ -1,0 +1,97 @@
+package consistency
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Options is kinglet.ConsistencyCheck. The zero value never checks without being
+// asked to.
+type Options struct {
+	// Every is the time between two checks; each waits for between once and
+	// one and a half times that, so that those of many clients do not come
+	// together. 0 is never. With a page of 500 every ten minutes, 50,000
+	// objects have been seen after some 20 hours.
+	Every time.Duration
+	// Limit is how many objects a check asks for; 500 if 0.
+	Limit int64
+	// IdentityOnly compares keys, UIDs and resource versions, and no content.
+	IdentityOnly bool
+	// ReportOnly lists nothing again when something is found.
+	ReportOnly bool
+}
+
+const (
+	// defaultLimit is how many objects a page of a list has by default.
+	defaultLimit = 500
+	// requestTimeout bounds each request of a check.
+	requestTimeout = time.Minute
+	// maxFound is how many differences a report lists.
+	maxFound = 16
+)
+
+// Validate returns everything that is wrong with o.
+func (o Options) Validate() error {
+	var errs []error
+	if o.Every < 0 {
+		errs = append(errs, fmt.Errorf("ConsistencyCheck.Every is %v, must not be negative", o.Every))
+	}
+	if o.Limit < 0 {
+		errs = append(errs, fmt.Errorf("ConsistencyCheck.Limit is %d, must not be negative", o.Limit))
+	}
+	return errors.Join(errs...)
+}
+
+// Report is what a check compared and found.
+type Report struct {
+	// ResourceVersion is that of the store's snapshot.
+	ResourceVersion string
+	// Compared counts objects of the server, Skipped those that could not be
+	// compared: they changed meanwhile, are quarantined, or do not decode.
+	Compared, Skipped int
+	// Complete is true if the page was the last of the collection: the next
+	// check begins from its start.
+	Complete bool
+	// Found are the first 16 differences, Differences is how many there are.
+	Found       []Inconsistency
+	Differences int
+	// Relisting is true if everything is listed again because of them.
+	Relisting bool
+	// Bytes is what was read, 0 where the source cannot know, Took the time.
+	Bytes int64
+	Took  time.Duration
+}
+
+// Status counts what checks did.
+type Status struct {
+	// Checks were begun, of which NotChecked could compare nothing, and Sweeps
+	// came to the end of the collection.
+	Checks, NotChecked, Sweeps uint64
+	// Compared and Skipped count objects: see Report.
+	Compared, Skipped uint64
+	// Differences were found, and Relists made because of them.
+	Differences, Relists uint64
+	// Last is when the last check ended, LastNotChecked why the last one that
+	// could compare nothing could not.
+	Last           time.Time
+	LastNotChecked error
+}
+
+func (s *Status) count(r *Report, err error) {
+	s.Checks++
+	s.Last = time.Now()
+	s.Compared += uint64(r.Compared)
+	s.Skipped += uint64(r.Skipped)
+	s.Differences += uint64(r.Differences)
+	if r.Complete {
+		s.Sweeps++
+	}
+	if r.Relisting {
+		s.Relists++
+	}
+	if err != nil {
+		s.NotChecked++
+		s.LastNotChecked = err
+	}
+}

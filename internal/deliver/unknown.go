@@ -1,0 +1,43 @@
+package deliver
+
+import "github.com/kinglet-go/kinglet/store"
+
+// unknownKeys are keys that changes treat as known although the handler has not
+// received their objects: a write that went around the hub removed them from the
+// store before the handler began.
+type unknownKeys map[store.Key]struct{}
+
+// unknownTo returns those of the removed keys that are unknown to a handler which
+// begins with the snapshot.
+func unknownTo[T any](snapshot store.Reader[T], removed []store.Key) unknownKeys {
+	var s unknownKeys
+	for _, key := range removed {
+		if _, held := snapshot.Get(key); held {
+			continue
+		}
+		if s == nil {
+			s = unknownKeys{}
+		}
+		s[key] = struct{}{}
+	}
+	return s
+}
+
+// asReceived returns what a handler receives for a change: for the delete of an unknown
+// key nothing, which is nil, and for its next state an Added.
+func asReceived[T any](s unknownKeys, c *store.Change[T]) *store.Change[T] {
+	if _, is := s[c.Key]; !is {
+		return c
+	}
+	delete(s, c.Key)
+	switch c.Type {
+	case store.Deleted:
+		return nil
+	case store.Updated:
+		first := *c
+		var none T
+		first.Type, first.Old = store.Added, none
+		return &first
+	}
+	return c
+}

@@ -1,0 +1,37 @@
+package ownwrites
+
+import (
+	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Any reports whether reads have anything to merge with the store.
+func (w *Writes[T]) Any() bool { return w.over.Load() != nil }
+
+// Get returns the object under key. It does not allocate.
+func (w *Writes[T]) Get(key store.Key) (T, bool) {
+	over := w.over.Load()
+	if over == nil || !over.Has(key) {
+		return w.opts.Store.Get(key)
+	}
+	// What is held is read after the version, and so is as new or newer.
+	at := w.opts.Store.ResourceVersion(scopeID)
+	held, ok := w.opts.Store.Get(key)
+	return over.Resolve(&w.opts.Rules, key, at, held, ok)
+}
+
+// Snapshot returns the store's latest snapshot, and its view merged with what was
+// written, nil if there is nothing to merge. What was written is read first: an
+// entry goes only once the store shows what it stands for.
+func (w *Writes[T]) Snapshot() (base *store.Snapshot[T], merged *overlay.View[T]) {
+	over := w.over.Load()
+	if over == nil {
+		return w.opts.Store.Snapshot(), nil
+	}
+	generation := w.generation.Load()
+	base = w.opts.Store.Snapshot()
+	return base, overlay.NewView(base, over, &w.opts.Rules, scopeID, generation)
+}
+
+// IndexesChanged notes that an index was added to the store or removed from it.
+func (w *Writes[T]) IndexesChanged() { w.generation.Add(1) }

@@ -1,0 +1,339 @@
+package ownwrites
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+const (
+	// scopeID is the one scope that an informer has.
+	scopeID = ""
+	// confirmWithin is how long a write is shown that the watch does not confirm.
+	// A watch that is behind by more is broken, or the object is not of the
+	// collection after all.
+	confirmWithin = 2 * time.Minute
+	// maxWrites bounds the keys with a write that is not confirmed: 16,384 entries
+	// take some 4 MB beside the objects. Beyond it the oldest ends as if its time
+	// were over.
+	maxWrites = 1 << 14
+	// maxEnded is how many ended objects are remembered, to recognise the late
+	// answer to a delete: 256 UIDs are 13 KiB.
+	maxEnded = 256
+)
+
+// The reasons why a write is refused or ends, and why a wait for a version does.
+var (
+	ErrNotRunning    = errors.New("not running: Run has not been called")
+	ErrNotConfirmed  = errors.New("not seen by watch or list within " + confirmWithin.String())
+	ErrTooManyWrites = fmt.Errorf("more than %d keys with writes that neither watch nor list has shown", maxWrites)
+	ErrNotComparable = errors.New("resource versions that cannot be compared")
+	ErrEpoch         = errors.New("the server has begun to number anew: it was restored or restarted")
+)
+
+// Options of a Writes. All are required.
+type Options[T any] struct {
+	Store *store.Store[T]
+	Rules overlay.Rules[T]
+	// Stopped is the error of calls after End.
+	Stopped error
+	// Unconfirmed returns the error to report of a write that ended, for the
+	// reason why, without having been seen.
+	Unconfirmed func(u overlay.Unconfirmed, why error) error
+	// Report is called with what Unconfirmed returns and with each
+	// *store.IndexError of an object that was written, under no lock.
+	Report func(error)
+}
+
+// phase is how far the informer's Run is.
+type phase uint8
+
+const (
+	notBegun phase = iota
+	running
+	ended
+)
+
+// Writes is what the program wrote and the source has not shown yet. All methods
+// are safe for concurrent use.
+type Writes[T any] struct {
+	opts Options[T]
+
+	// over is nil while there is nothing to merge. It is swapped under mu, and
+	// loses an entry only after the store has published what confirms it.
+	over atomic.Pointer[overlay.Overlay[T]]
+	// generation counts changes of the set of indexes.
+	generation atomic.Uint64
+
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	// at is the source's version that the store has come to. The store's own may
+	// be another, where somebody writes to it by hand.
+	at string
+	// listed: the store has had a list.
+	listed bool
+	phase  phase
+	waits  []*versionWait
+	// timer is for the oldest entry; nil without one, and unless running.
+	timer *expiry
+	// firing counts timers that may be at work.
+	firing sync.WaitGroup
+	// gone are the UIDs of objects whose end was seen last, a ring; nil until the
+	// program has written.
+	gone   []types.UID
+	goneAt int
+	counts Status
+}
+
+// New returns a Writes of nothing.
+func New[T any](opts Options[T]) *Writes[T] { return &Writes[T]{opts: opts} }
+
+// Status counts what became of writes.
+type Status struct {
+	// Entries is how many keys have writes that reads include and the store does
+	// not show yet. Oldest is when the oldest of them was told, zero without any.
+	Entries int
+	Oldest  time.Time
+	// Confirmed counts writes that were shown until the watch came to them, Late
+	// those that were no news when they were told: the watch, or a later write,
+	// was faster.
+	Confirmed, Late uint64
+	// Expired counts writes that were not confirmed within two minutes, or were
+	// one too many, and Dropped those that ended with a new epoch of the server's
+	// versions. Each was reported. Deletes of objects that the informer has never
+	// seen are not counted: it keeps them for two minutes in case it is about to
+	// see one, since it may never have had it.
+	Expired, Dropped uint64
+}
+
+// Version returns the source's version that the store has come to, empty before
+// the first list.
+func (w *Writes[T]) Version() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.at
+}
+
+// Reached notes that a step of the sink has brought the store to a version, and
+// what it changed. Changes that are the program's own are marked as OwnEcho. It is
+// called after the write to the store and before handlers are told, so that
+// whoever learns of the version, by a call, a change or Synced, finds it noted.
+func (w *Writes[T]) Reached(version string, changes []store.Change[T]) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at = version
+	w.passedLocked(changes)
+	w.wakeLocked()
+}
+
+// Replaced is Reached for a list. If the server has begun a new epoch, all writes
+// end; the errors are to be reported.
+func (w *Writes[T]) Replaced(version string, changes []store.Change[T], epoch bool) (dropped []error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.at, w.listed = version, true
+	if epoch && !mutant.On(mutant.KeepEpoch) {
+		_, all := w.over.Load().Expire(time.Now())
+		dropped = w.unconfirmed(all, ErrEpoch)
+		w.counts.Dropped += uint64(len(dropped))
+		w.setLocked(nil)
+		clear(w.gone)
+		w.endWaitsLocked(ErrEpoch)
+		return dropped
+	}
+	w.passedLocked(changes)
+	w.wakeLocked()
+	return nil
+}
+
+// passedLocked ends the entries that the store shows by now.
+func (w *Writes[T]) passedLocked(changes []store.Change[T]) {
+	w.rememberEndsLocked(changes)
+	over := w.over.Load()
+	if over == nil {
+		return
+	}
+	left, confirmed := over.Pass(&w.opts.Rules, w.at, w.opts.Store.Get, changes)
+	w.counts.Confirmed += uint64(confirmed)
+	w.setLocked(left)
+}
+
+// rememberEndsLocked remembers which objects have ended.
+func (w *Writes[T]) rememberEndsLocked(changes []store.Change[T]) {
+	if w.gone == nil {
+		return
+	}
+	for i := range changes {
+		if c := &changes[i]; c.Type == store.Deleted {
+			w.gone[w.goneAt%maxEnded] = w.opts.Rules.UID(c.Old)
+			w.goneAt++
+		}
+	}
+}
+
+// Pin keeps what was written under a key of which a version came that cannot be
+// stored: when the watch has passed the write, the store will not show it.
+func (w *Writes[T]) Pin(key store.Key) {
+	if w.over.Load() == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.setLocked(w.over.Load().Pin(key))
+}
+
+// setLocked publishes an overlay.
+func (w *Writes[T]) setLocked(over *overlay.Overlay[T]) {
+	if over == w.over.Load() {
+		return
+	}
+	w.over.Store(over)
+	switch {
+	case over == nil && w.timer != nil:
+		w.disarmLocked()
+	case over != nil && w.timer == nil && w.phase == running:
+		w.armLocked(over.Oldest())
+	}
+}
+
+// Begin notes that Run has begun.
+func (w *Writes[T]) Begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.phase = running
+}
+
+// End notes that Run is over, and returns when no timer is at work. What reads
+// include stays as it is, since nothing will ever be newer.
+func (w *Writes[T]) End() {
+	w.mu.Lock()
+	w.phase = ended
+	if w.timer != nil {
+		w.disarmLocked()
+	}
+	w.endWaitsLocked(w.opts.Stopped)
+	w.mu.Unlock()
+	w.firing.Wait()
+}
+
+// Status returns the counts.
+func (w *Writes[T]) Status() Status {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s, over := w.counts, w.over.Load()
+	s.Entries, s.Oldest = over.Len(), over.Oldest()
+	return s
+}
+
+// Running returns why no write can be added: ErrNotRunning or Options.Stopped.
+func (w *Writes[T]) Running() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.runningLocked()
+}
+
+func (w *Writes[T]) runningLocked() error {
+	switch w.phase {
+	case notBegun:
+		return ErrNotRunning
+	case ended:
+		return w.opts.Stopped
+	}
+	if w.gone == nil {
+		w.gone = make([]types.UID, maxEnded)
+	}
+	return nil
+}
+
+// Wrote adds a write, whose Values and Generation it fills in. The error is
+// source.ErrNotCovered if the coverage is unknown and so is the key.
+func (w *Writes[T]) Wrote(write overlay.Write[T], coverage source.Coverage) error {
+	write.Generation = w.generation.Load()
+	write.Values = overlay.Values(w.opts.Store.Snapshot(), write.Object, func(index string, err error) {
+		w.opts.Report(&store.IndexError{Index: index, Key: write.Key, Err: err})
+	})
+	return w.add(write.Key, func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error) {
+		switch coverage {
+		case source.NotCovered:
+			var none T
+			write.Object, write.Absent, write.Values = none, true, nil
+		case source.CoverageUnknown:
+			if !ok && !over.Has(write.Key) {
+				return over, source.ErrNotCovered
+			}
+		}
+		return over.Wrote(&w.opts.Rules, write, w.at, held, ok), nil
+	})
+}
+
+// Removed adds a delete. The error is overlay.ErrUnknown if it names no UID and
+// nothing is known under its key.
+func (w *Writes[T]) Removed(m overlay.Removal) error {
+	return w.add(m.Key, func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error) {
+		return over.Removed(&w.opts.Rules, m, w.at, held, ok, w.hasEndedLocked)
+	})
+}
+
+// hasEndedLocked reports whether the end of an object was seen lately.
+func (w *Writes[T]) hasEndedLocked(uid types.UID) bool { return slices.Contains(w.gone, uid) }
+
+// change returns what over is after a write or a delete under a key of which the
+// store holds held.
+type change[T any] func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error)
+
+// add changes the overlay, and reports what ends because of that.
+func (w *Writes[T]) add(key store.Key, change change[T]) error {
+	surplus, err := w.addReporting(key, change)
+	w.report(surplus)
+	return err
+}
+
+func (w *Writes[T]) addReporting(key store.Key, change change[T]) (surplus []error, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.runningLocked(); err != nil {
+		return nil, err
+	}
+	held, ok := w.opts.Store.Get(key)
+	over := w.over.Load()
+	next, err := change(over, held, ok)
+	if err != nil {
+		return nil, err
+	}
+	if next == over {
+		w.counts.Late++
+		return nil, nil
+	}
+	if next.Len() > maxWrites {
+		left, old := next.Expire(next.Oldest())
+		w.counts.Expired += uint64(len(old))
+		next, surplus = left, w.unconfirmed(old, ErrTooManyWrites)
+	}
+	w.setLocked(next)
+	return surplus, nil
+}
+
+// unconfirmed makes errors of what ended without having been seen.
+func (w *Writes[T]) unconfirmed(all []overlay.Unconfirmed, why error) (errs []error) {
+	for _, u := range all {
+		errs = append(errs, w.opts.Unconfirmed(u, why))
+	}
+	return errs
+}
+
+func (w *Writes[T]) report(errs []error) {
+	for _, err := range errs {
+		w.opts.Report(err)
+	}
+}

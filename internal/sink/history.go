@@ -1,0 +1,59 @@
+package sink
+
+import (
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// legal turns changes of the store into a legal history: an object that replaced
+// another one under the same key is a delete, then an add.
+func (s *Sink[T]) legal(changes []store.Change[T]) []store.Change[T] {
+	if mutant.On(mutant.ReorderChanges) {
+		reorder(changes)
+	}
+	replaced := 0
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case c.Type == store.Deleted && c.Reason == store.Relist:
+			c.FinalStateUnknown = !mutant.On(mutant.ForgetUnknown)
+		case s.replaces(c):
+			replaced++
+		}
+	}
+	if replaced > 0 {
+		changes = s.split(changes, replaced)
+	}
+	return changes
+}
+
+// replaces reports whether c is an object that replaced another one. An object
+// without a UID, such as one that was written to the store directly, cannot be
+// told from its successor.
+func (s *Sink[T]) replaces(c *store.Change[T]) bool {
+	return c.Type == store.Updated && s.areTwo(c.Old, c.New) && !mutant.On(mutant.UpdateInPlace)
+}
+
+// areTwo reports whether a and b are two objects and not two versions of one.
+func (s *Sink[T]) areTwo(a, b T) bool {
+	was, is := s.opts.UID(a), s.opts.UID(b)
+	return was != is && was != "" && is != ""
+}
+
+// split makes two changes of each of the replaced ones.
+func (s *Sink[T]) split(changes []store.Change[T], replaced int) []store.Change[T] {
+	out := make([]store.Change[T], 0, len(changes)+replaced)
+	for _, c := range changes {
+		if !s.replaces(&c) {
+			out = append(out, c)
+			continue
+		}
+		gone, added := c, c
+		gone.Type, added.Type = store.Deleted, store.Added
+		gone.FinalStateUnknown = true // the delete itself was never seen
+		var none T
+		gone.New, added.Old = none, none
+		out = append(out, gone, added)
+	}
+	return out
+}

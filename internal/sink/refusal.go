@@ -1,0 +1,180 @@
+package sink
+
+import (
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Events and items that change nothing: those that cannot be stored, and those of
+// another object than the one that is held. All of it runs under the hub's lock.
+
+// refuse quarantines a version that cannot be stored. The last good one stays,
+// unless RemoveUndecodable is set, which adds a delete to ops.
+func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
+	_, held := s.opts.Store.Get(item.Key)
+	if mutant.On(mutant.DropUndecodable) {
+		return ops
+	}
+	s.quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
+	s.pinOwn(item.Key)
+	s.failedItem(item)
+	if held && s.opts.RemoveUndecodable {
+		ops = append(ops, store.Op[T]{Key: item.Key, Delete: true})
+	}
+	return ops
+}
+
+// pinOwn keeps what the program wrote under a key in reads although the watch
+// passes it, since the store will not show it. It stays as the last good version
+// does, unless RemoveUndecodable is set.
+func (s *Sink[T]) pinOwn(key store.Key) {
+	if !s.opts.RemoveUndecodable {
+		s.opts.Own.Pin(key)
+	}
+}
+
+// failedItem notes what is wrong with an item, unless its key is unknown: the
+// reflector reports such an item, and heals it with a relist.
+func (s *Sink[T]) failedItem(item *source.Item[T]) {
+	if item.Key != (store.Key{}) {
+		s.failures = append(s.failures, item.Err)
+	}
+}
+
+// another reports whether an event is about another object than the one that is
+// held under its key, as far as their UIDs tell. Within one watch the delete of
+// an object comes before its successor. So the delete of another object is one of
+// two things. If the key is in quarantine, it is that of a successor of which no
+// version could be stored, and the held object is gone as well. Otherwise it is
+// that of a predecessor, from a server that repeats itself.
+func (s *Sink[T]) another(ops []store.Op[T], ev *source.Event[T]) bool {
+	held, ok := s.latest(ops, ev.Key)
+	return ok && s.differs(held, ev.UID)
+}
+
+// differs reports whether an object is known to have another UID.
+func (s *Sink[T]) differs(obj T, uid types.UID) bool {
+	is := s.opts.UID(obj)
+	return is != "" && uid != "" && is != uid
+}
+
+// latest returns what the store holds under a key once ops are applied.
+func (s *Sink[T]) latest(ops []store.Op[T], key store.Key) (obj T, ok bool) {
+	for i := len(ops) - 1; i >= 0; i-- {
+		if op := &ops[i]; op.Key == key {
+			return op.Object, !op.Delete
+		}
+	}
+	return s.opts.Store.Get(key)
+}
+
+// otherKind reports whether an object of another kind arrived.
+func otherKind(err error) bool {
+	if err == nil {
+		return false
+	}
+	_, is := errors.AsType[*source.KindError](err)
+	return is
+}
+
+// refuseOther handles an event with an object of another kind. Even a delete
+// concerns nothing that is held, so it is reported and changes nothing. If its UID
+// is that of the held object, it is that object in a form that cannot be stored:
+// the last version stays, unless the event is a delete.
+func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op[T] {
+	held, ok := s.latest(ops, ev.Key)
+	same := ok && ev.UID != "" && s.opts.UID(held) == ev.UID
+	if same && ev.Type != source.Deleted {
+		return s.refuse(ops, &ev.Item)
+	}
+	s.quarantine.failed()
+	s.failures = append(s.failures, ev.Err)
+	if same {
+		s.quarantine.clear(ev.Key)
+		ops = append(ops, store.Op[T]{Key: ev.Key, Delete: true, ResourceVersion: ev.ResourceVersion})
+	}
+	return ops
+}
+
+// refuseAll quarantines those items of a list that cannot be stored, and returns
+// puts of what stays in spite of the list: their last good versions.
+func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
+	s.quarantine.reset(scope)
+	unreadable := false
+	var good map[store.Key]struct{} // made when an object of another kind comes
+	for _, page := range pages {
+		for i := range page {
+			it := &page[i]
+			if it.Err == nil {
+				continue
+			}
+			if it.Key != (store.Key{}) && otherKind(it.Err) {
+				if good == nil {
+					good = readable(pages)
+				}
+				if _, there := good[it.Key]; there {
+					// It is about another object than that of the list.
+					s.quarantine.failed()
+					s.failures = append(s.failures, it.Err)
+					continue
+				}
+			}
+			unreadable = unreadable || it.Key == (store.Key{})
+			obj, memo, held := s.opts.Store.Held(it.Key)
+			if held && otherKind(it.Err) && s.differs(obj, it.UID) {
+				held = false
+			}
+			s.quarantine.add(it.Key, it.Err, time.Now(), held && !s.opts.RemoveUndecodable)
+			s.pinOwn(it.Key)
+			s.failedItem(it)
+			if held && !s.opts.RemoveUndecodable {
+				kept = append(kept, store.Op[T]{Key: it.Key, Object: obj, Memo: memo})
+			}
+		}
+	}
+	if unreadable {
+		// Any held object may be the one whose key is unknown, and a sweep would
+		// send a delete for something alive. Those that the list does not name
+		// stay until a relist that can be read.
+		kept = s.keepUnnamed(scope, kept, pages)
+	}
+	return kept
+}
+
+// readable returns the keys of those items of a list that can be stored.
+func readable[T any](pages [][]source.Item[T]) map[store.Key]struct{} {
+	keys := map[store.Key]struct{}{}
+	for _, page := range pages {
+		for i := range page {
+			if page[i].Err == nil {
+				keys[page[i].Key] = struct{}{}
+			}
+		}
+	}
+	return keys
+}
+
+// keepUnnamed adds a put of every held object of the scope that no item names.
+func (s *Sink[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][]source.Item[T]) []store.Op[T] {
+	named := make(map[store.Key]struct{})
+	for _, page := range pages {
+		for i := range page {
+			named[page[i].Key] = struct{}{}
+		}
+	}
+	for key := range s.opts.Store.Keys() {
+		if _, ok := named[key]; ok || !scope.Has(key) {
+			continue
+		}
+		if obj, memo, held := s.opts.Store.Held(key); held {
+			kept = append(kept, store.Op[T]{Key: key, Object: obj, Memo: memo})
+		}
+	}
+	return kept
+}

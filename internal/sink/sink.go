@@ -1,0 +1,259 @@
+package sink
+
+import (
+	"sync/atomic"
+	"weak"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/mutation"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// keepBatch is the largest batch whose memory an idle sink keeps: 16 events take
+// 4 KiB. What a larger one needed, which is 60 KiB for the 256 events that a
+// source sends at once, is kept until the next garbage collection only.
+const keepBatch = 16
+
+// Options of a Sink. All are required, except Detector and RemoveUndecodable.
+type Options[T any] struct {
+	Store *store.Store[T]
+	Hub   *deliver.Hub[T]
+	Own   *ownwrites.Writes[T]
+	// Detector is shown every object before it is stored; nil if off.
+	Detector *mutation.Detector[T]
+	// UID tells an object from a later one under the same key.
+	UID func(T) types.UID
+	// RemoveUndecodable removes an object when a later version of it cannot be
+	// stored. Otherwise the last good version stays.
+	RemoveUndecodable bool
+	// Report is called with what goes wrong, under no lock.
+	Report func(error)
+	// Synced is called once, when the first list is published.
+	Synced func()
+}
+
+// Sink is an informer's sink. Its methods are called from the reflector's
+// goroutine, except Held, DecodeAfresh and those of the quarantine, which are safe
+// for concurrent use.
+type Sink[T any] struct {
+	opts       Options[T]
+	quarantine quarantine
+	// listed: the first list has been published.
+	listed bool
+	// failures are what went wrong in the step under way.
+	failures []error
+	// afresh are the keys whose objects the next list decodes afresh; may be nil.
+	afresh atomic.Pointer[map[store.Key]struct{}]
+
+	// small is where batches of up to keepBatch events are put together, large
+	// where others are.
+	small workspace[T]
+	large weak.Pointer[workspace[T]]
+}
+
+// workspace is memory that is used from batch to batch.
+type workspace[T any] struct {
+	ops     []store.Op[T]
+	changes []store.Change[T]
+}
+
+var (
+	_ reflector.Sink[any] = (*Sink[any])(nil)
+	_ reflector.Sized     = (*Sink[any])(nil)
+)
+
+// New returns a sink that has received nothing.
+func New[T any](opts Options[T]) *Sink[T] { return &Sink[T]{opts: opts} }
+
+// Held implements reflector.Sink: the object under key and the memo beside it.
+func (s *Sink[T]) Held(key store.Key) (T, store.Memo, bool) {
+	obj, memo, ok := s.opts.Store.Held(key)
+	if afresh := s.afresh.Load(); afresh != nil {
+		if _, is := (*afresh)[key]; is {
+			memo = nil
+		}
+	}
+	return obj, memo, ok
+}
+
+// DecodeAfresh has the objects under keys decoded without what is held of them,
+// until the next list has been published.
+func (s *Sink[T]) DecodeAfresh(keys map[store.Key]struct{}) { s.afresh.Store(&keys) }
+
+// Len returns how many objects are held, for limits.
+func (s *Sink[T]) Len() int { return s.opts.Store.Len() }
+
+// Apply implements reflector.Sink for a batch of live events.
+func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
+	if mutant.Enabled {
+		events = s.mutate(scope, events, version)
+	}
+	if s.opts.Detector != nil {
+		for i := range events {
+			if ev := &events[i]; ev.Err == nil && ev.Type != source.Deleted {
+				s.opts.Detector.Entering(ev.Key, ev.Object)
+			}
+		}
+	}
+	w := s.workspace(len(events))
+	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
+		s.operations(w, events)
+		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
+		if mutant.On(mutant.EndEarly) {
+			s.endEarly(version)
+		}
+		changes, err := s.opts.Store.Apply(batch, w.changes)
+		s.failed(err)
+		w.changes = s.legal(changes)
+		s.opts.Own.Reached(version, w.changes)
+		return w.changes, version
+	})
+	s.opts.Detector.Settled()
+	s.reportFailures()
+	w.empty()
+}
+
+// operations appends to w.ops what events amount to, and quarantines what cannot
+// be stored.
+func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
+	healthy := s.quarantine.empty()
+	for i := range events {
+		ev := &events[i]
+		switch {
+		case otherKind(ev.Err) && !(ev.Type == source.Deleted && mutant.On(mutant.DeleteByStranger)):
+			w.ops = s.refuseOther(w.ops, ev)
+			healthy = healthy && s.quarantine.empty()
+			continue
+		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
+			// An object that does not decode any more is deleted all the same.
+			another := s.another(w.ops, ev)
+			if another && !s.quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
+				continue // the held object was created after this delete
+			}
+			last := ev.Err == nil && !another
+			w.ops = append(w.ops, store.Op[T]{
+				Key: ev.Key, Delete: true, HasObject: last, Object: ev.Object,
+				ResourceVersion: ev.ResourceVersion,
+			})
+		case ev.Err != nil:
+			w.ops = s.refuse(w.ops, &ev.Item)
+			healthy = false
+			continue
+		default:
+			w.ops = append(w.ops, store.Op[T]{
+				Key: ev.Key, Object: ev.Object, Memo: ev.Memo, ResourceVersion: ev.ResourceVersion,
+				IfChanged: replayed(ev),
+			})
+		}
+		if !healthy {
+			s.quarantine.clear(ev.Key)
+		}
+	}
+}
+
+// replayed reports whether an event may repeat the state that a watch begins with.
+// A source without versions, such as a fake, begins every watch from nothing, and
+// sends everything that exists as Added. An event of another type is delivered,
+// whether the object is equal or not.
+func replayed[T any](ev *source.Event[T]) bool {
+	return ev.Type == source.Added && ev.ResourceVersion == ""
+}
+
+// workspace returns an empty workspace for a number of events.
+func (s *Sink[T]) workspace(events int) *workspace[T] {
+	if events <= keepBatch {
+		return &s.small
+	}
+	w := s.large.Value()
+	if w == nil {
+		w = &workspace[T]{ops: make([]store.Op[T], 0, events), changes: make([]store.Change[T], 0, events)}
+		s.large = weak.Make(w)
+	}
+	return w
+}
+
+// empty forgets the batch's objects.
+func (w *workspace[T]) empty() {
+	clear(w.ops)
+	clear(w.changes)
+	w.ops, w.changes = w.ops[:0], w.changes[:0]
+}
+
+// Replace implements reflector.Sink for a list: the whole state of the scope at one
+// version.
+func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version string, epoch bool) {
+	if s.opts.Detector != nil {
+		for _, page := range pages {
+			for i := range page {
+				if it := &page[i]; it.Err == nil {
+					s.opts.Detector.Entering(it.Key, it.Object)
+				}
+			}
+		}
+	}
+	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
+		kept := s.refuseAll(scope, pages)
+		ops := func(yield func(store.Op[T]) bool) {
+			for p, page := range pages {
+				for i := range page {
+					it := &page[i]
+					if it.Err == nil && !yield(store.Op[T]{Key: it.Key, Object: it.Object, Memo: it.Memo}) {
+						return
+					}
+				}
+				pages[p] = nil
+			}
+			for i := range kept {
+				if !yield(kept[i]) {
+					return
+				}
+			}
+		}
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
+		if !s.listed {
+			// Handlers read the first list from a snapshot: see deliver.
+			batch.Reason = store.Initial
+			s.failed(s.opts.Store.ReplaceSeq(batch, ops, nil))
+		} else {
+			s.failed(s.opts.Store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
+			changes = s.legal(changes)
+		}
+		s.failures = append(s.failures, s.opts.Own.Replaced(version, changes, epoch)...)
+		return changes, version
+	})
+	s.afresh.Store(nil)
+	s.opts.Detector.Settled()
+	s.reportFailures()
+	if !s.listed {
+		s.listed = true
+		s.opts.Hub.Synced()
+		s.opts.Synced()
+	}
+}
+
+// failed notes the errors of a write to the store.
+func (s *Sink[T]) failed(err error) { s.failures = append(s.failures, store.Errors(err)...) }
+
+// reportFailures reports what went wrong in a step. It is called without the hub's
+// lock.
+func (s *Sink[T]) reportFailures() {
+	for _, err := range s.failures {
+		s.opts.Report(err)
+	}
+	s.failures = nil
+}
+
+// Bookmark implements reflector.Sink: it moves the version forward.
+func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
+	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
+		s.opts.Store.SetResourceVersion(scope.ID, version)
+		s.opts.Own.Reached(version, nil)
+		return nil, version
+	})
+}

@@ -1,0 +1,142 @@
+package cbor
+
+import (
+	stdjson "encoding/json"
+	"maps"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/json"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/structure"
+)
+
+// Plan decodes objects of one Go type. It is safe for concurrent use.
+type Plan struct {
+	typ   reflect.Type
+	drops *fields.Drops
+	// json decodes what CBOR is not given to its decoder for. It is nil for
+	// unstructured objects.
+	json      *json.Plan
+	structure *structure.Plan
+	sharers   sync.Pool // of *structure.Sharer
+}
+
+// Compile makes the plan of a struct type, whose pointers are runtime.Objects,
+// without the fields in drop. json is the plan of the same for JSON, or nil for
+// unstructured objects.
+func Compile(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*Plan, error) {
+	s, err := structure.Compile(typ)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{typ: typ, drops: drop, json: json, structure: s}, nil
+}
+
+// Decode decodes one object, which raw is the whole of. last is a version of it
+// by any plan, of the plan's type, or nil; it is not written. The result may
+// share memory with it and with all that the session's table knows; without a
+// table it shares nothing.
+func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r share.Result, n int, err error) {
+	if p.json != nil && endless(raw) {
+		r, err = p.byJSON(raw)
+		return r, len(raw), err
+	}
+	v := reflect.New(p.typ)
+	obj := v.Interface().(runtime.Object)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		u.Object, err = official.UntypedCBOR(raw)
+		p.drops.ClearUntyped(u.Object)
+	} else if err = official.CBOR(raw, obj); err == nil {
+		p.drops.Clear(v)
+	}
+	if err != nil {
+		return r, len(raw), err
+	}
+	if p.json != nil && p.json.KindApart() {
+		r.APIVersion, r.Kind = obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	r.Object = v.UnsafePointer()
+	if s.Table != nil {
+		r.Object = p.share(s, r.Object, last)
+		r.Same = r.Object == last
+	}
+	return r, len(raw), nil
+}
+
+// endless reports that raw has a text which a Quantity would take as good as for
+// ever to parse.
+func endless(raw []byte) bool {
+	found := false
+	strings(raw, func(content []byte) bool {
+		found = scan.Exponent(content) != nil
+		return !found
+	})
+	return found
+}
+
+// byJSON decodes an object by way of JSON: that decoder knows whether the text is
+// a Quantity's, and refuses it then.
+func (p *Plan) byJSON(raw []byte) (share.Result, error) {
+	object, err := official.UntypedCBOR(raw)
+	if err != nil {
+		return share.Result{}, err
+	}
+	text, err := stdjson.Marshal(object)
+	if err != nil {
+		return share.Result{}, err
+	}
+	r, _, err := p.json.Decode(share.NewSession(nil), text, share.Version{})
+	return r, err
+}
+
+// share returns what is to be kept of a decoded object.
+func (p *Plan) share(s *share.Session, object, last unsafe.Pointer) unsafe.Pointer {
+	x, ok := p.sharers.Get().(*structure.Sharer)
+	if !ok {
+		x = p.structure.Sharer(s)
+	}
+	x.Use(s)
+	defer p.sharers.Put(x)
+	if p.typ != reflect.TypeFor[unstructured.Unstructured]() {
+		return x.Share(object, last)
+	}
+	u, borrowed := (*unstructured.Unstructured)(object), []string(nil)
+	if last != nil {
+		borrowed = borrowKind(u.Object, (*unstructured.Unstructured)(last).Object)
+	}
+	kept := x.Share(object, last)
+	if kept == last {
+		return last
+	}
+	// The outermost map is the object's own: its kind may be set yet.
+	own := &unstructured.Unstructured{Object: maps.Clone((*unstructured.Unstructured)(kept).Object)}
+	for _, name := range borrowed {
+		delete(own.Object, name)
+	}
+	return unsafe.Pointer(own)
+}
+
+// borrowKind gives an object without kind and apiVersion those of its last
+// version: items of lists do not have them. It returns the names.
+func borrowKind(object, last map[string]any) (names []string) {
+	for _, name := range [...]string{"apiVersion", "kind"} {
+		if _, ok := object[name]; ok {
+			continue
+		}
+		if v, ok := last[name]; ok {
+			object[name] = v
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,115 @@
+package fields
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// PathError reports a path to drop that no field answers to.
+type PathError struct {
+	// Type is nil for unstructured objects, which have any field.
+	Type reflect.Type
+	Path string
+	// At is how far the path leads, and Missing the name that is not there.
+	At, Missing string
+	// Nearest is the path of the field whose name is most like it. It is empty
+	// if there is no field at all.
+	Nearest string
+}
+
+func (e *PathError) Error() string {
+	if e.Type == nil {
+		return fmt.Sprintf("cannot drop %q: it has an empty name in it", e.Path)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "cannot drop %q from %v: no field %q", e.Path, e.Type, e.Missing)
+	if e.At != "" {
+		fmt.Fprintf(&b, " in %q", e.At)
+	}
+	if e.Nearest != "" {
+		fmt.Fprintf(&b, "; the nearest is %q", e.Nearest)
+	}
+	return b.String()
+}
+
+// Check returns a *PathError if a struct type has no field with this path.
+// opaque reports that a type decodes itself, so that what is inside cannot be
+// named.
+func Check(root reflect.Type, path string, opaque func(reflect.Type) bool) error {
+	at, t := "", root
+	for name := range strings.SplitSeq(path, ".") {
+		t = element(t, opaque)
+		var list []Member
+		if t.Kind() == reflect.Struct && !opaque(t) {
+			list = Members(t)
+		}
+		i := slices.IndexFunc(list, func(m Member) bool { return m.Name == name })
+		if i < 0 {
+			err := &PathError{Type: root, Path: path, At: at, Missing: name, Nearest: at}
+			if near := nearest(list, name); near != "" {
+				err.Nearest = join(at, near)
+			}
+			return err
+		}
+		at, t = join(at, name), list[i].Type
+	}
+	return nil
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// element returns the type that a path continues in.
+func element(t reflect.Type, opaque func(reflect.Type) bool) reflect.Type {
+	for {
+		switch t.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			if opaque(t) {
+				return t
+			}
+			t = t.Elem()
+		default:
+			return t
+		}
+	}
+}
+
+// nearest returns the name that takes the fewest edits to become the one that
+// was asked for. Case does not count.
+func nearest(list []Member, name string) string {
+	best, least := "", 0
+	for _, m := range list {
+		d := distance(strings.ToLower(m.Name), strings.ToLower(name))
+		if best == "" || d < least {
+			best, least = m.Name, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

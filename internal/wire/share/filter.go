@@ -1,0 +1,87 @@
+package share
+
+import "sync/atomic"
+
+// Place is where a value stands in the objects of a kind: a field, or the way to
+// a member. Two places that are taken for one cost time, and nothing else.
+type Place uint16
+
+// PlaceOf returns the place of the values of a unit, or of the n-th part of them.
+func PlaceOf(unit Unit, n int) Place {
+	return Place((uint64(unit) + uint64(n)*0xbf58476d1ce4e5b9) * 0x9e3779b97f4a7c15 >> (64 - placeBits))
+}
+
+// PlaceOfPath returns the place with this hash.
+func PlaceOfPath(hash uint64) Place { return Place(hash >> (64 - placeBits)) }
+
+const (
+	placeBits = 10
+	// sampled is how often a value is looked up at a place where values are
+	// hardly ever known: one in so many. If they begin to repeat, some of those
+	// are found.
+	sampled = 16
+	// unfiltered is how many values a table does not know before it counts by
+	// place, so that a small one has no counters.
+	unfiltered = 2048
+)
+
+// Worth is what knowing a value is worth: how many lookups that fail it makes up
+// for, and after how many of them values are looked up no more.
+type Worth struct{ hit, patience uint32 }
+
+// A unit is found from its third sighting on, a string from its second. Objects
+// that come in no order have shown one of n values three times after some
+// 2·n^(2/3) of them, twice after some √n; in turn, as a test may send them, after
+// 2·n and n. So 4,000 templates are noticed in any order, and many more in that
+// of a list, where they stand together.
+var (
+	// UnitWorth is for units whose place is a field of a type. Knowing one is
+	// worth any number of failures.
+	UnitWorth = Worth{hit: 8192, patience: 8192}
+	// PathWorth is for units whose place is a path. Names that are an object's
+	// own, as in managedFields, are places of their own, and must not keep up
+	// lookups at the place that they share a counter with.
+	PathWorth = Worth{hit: 16, patience: 8192}
+	// TextWorth is for strings. What is saved is an allocation of some 32 bytes.
+	TextWorth = Worth{hit: 8, patience: 4096}
+)
+
+// filter is a table's hit-rate filter. It counts by place how much more often
+// than not values were not known. Where hardly any ever are, as of metadata's
+// UID, a lookup costs more than it can give. It decides about speed alone, so
+// counts that are lost to another goroutine do no harm.
+type filter struct {
+	misses atomic.Uint32
+	counts atomic.Pointer[[1 << placeBits]atomic.Uint32]
+}
+
+// Asks reports whether to look a value up.
+func (s *Session) Asks(p Place, w *Worth) bool {
+	counts := s.Table.filter.counts.Load()
+	if counts == nil || counts[p].Load() < w.patience {
+		return true
+	}
+	s.skipped++
+	return s.skipped%sampled == 0
+}
+
+// Found reports to the filter whether a value that was looked up was known.
+func (s *Session) Found(p Place, w *Worth, known bool) {
+	f := &s.Table.filter
+	counts := f.counts.Load()
+	if counts == nil {
+		if known || f.misses.Add(1) < unfiltered {
+			return
+		}
+		f.counts.CompareAndSwap(nil, new([1 << placeBits]atomic.Uint32))
+		return
+	}
+	c := &counts[p]
+	n := c.Load()
+	switch {
+	case !known && n < w.patience:
+		c.Add(1)
+	case known && n != 0:
+		c.Store(n - min(n, w.hit))
+	}
+}

@@ -1,0 +1,26 @@
+// Package encoding knows how API servers write what they send: JSON, protobuf
+// and CBOR. It finds lists, events and objects in a response, and reads from
+// their bytes what they say of themselves. It makes no objects of T: that is the
+// codec of package source, through internal/wire.
+//
+// # What lives here
+//
+//   - Encoding: one of them. All is the registry, Of recognises a response by
+//     its first byte, OfMediaType by its Content-Type.
+//   - Window: the part of a response that was read and not yet consumed. It
+//     grows with what arrives, never with what a length announces.
+//   - List: what an Encoding reports of a list while it reads it.
+//   - selfDescribed: the part that JSON and CBOR have in common. An object says
+//     its kind in its own members, which may stand in any order. What differs is
+//     a syntax.
+//   - protobuf: the kind stands beside the object, in an envelope.
+//
+// # A new encoding
+//
+// It is an implementation of Encoding, or of syntax if it is self-described, an
+// entry in All, and in internal/wire a plan for its share.Format.
+//
+// Nothing here starts a goroutine or keeps state between responses. Encodings
+// are safe for concurrent use; a Window, a Frames and a List belong to one
+// goroutine.
+package encoding

@@ -1,0 +1,191 @@
+package encoding
+
+import (
+	"fmt"
+	"mime"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/internal/wire/share"
+)
+
+// Encoding is one way in which servers encode lists, events and objects.
+type Encoding interface {
+	// Format is the encoding of single objects, as internal/wire names it.
+	Format() share.Format
+	// MediaType is the type to ask for, and that of lists and objects.
+	MediaType() string
+	// StreamType is the type of a watch's response.
+	StreamType() string
+	// Starts reports whether a response that starts with this byte is in the
+	// encoding.
+	Starts(first byte) bool
+
+	// List reads a list from w until its end.
+	List(w *Window, l *List) error
+	// Frames returns what finds the events of one watch.
+	Frames() Frames
+	// Event reads an event from its frame. An error means that the frame is no
+	// event; an error of its object is in Event.Err.
+	Event(frame []byte) (Event, error)
+	// Prefix recognises an event in the form in which servers write most of
+	// them, without looking for the end of its object.
+	Prefix(frame []byte) (p Prefix, ok bool)
+
+	// Object reads a response that is one object.
+	Object(raw []byte) (Object, error)
+	// Item reads an item of a list.
+	Item(raw []byte) (Object, error)
+	// Kind reads an object's own kind. It is empty if its bytes do not have it,
+	// as in protobuf.
+	Kind(raw []byte) schema.GroupVersionKind
+	// FirstKind is Kind for an object that has no name twice. It stops when it
+	// has both apiVersion and kind.
+	FirstKind(raw []byte) schema.GroupVersionKind
+	// Identity reads as much as there is to find in an object that could not be
+	// decoded.
+	Identity(raw []byte) Identity
+	// Unmarshal decodes an object into one of apimachinery's own types.
+	Unmarshal(raw []byte, into Meta) error
+	// Other decodes an object of an unexpected kind, as far as an error needs it.
+	Other(o Object) (runtime.Object, error)
+	// EmptyList encodes a list without items.
+	EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error)
+}
+
+// Meta is a type that Unmarshal decodes into: *metav1.Status or
+// *metav1.PartialObjectMetadata.
+type Meta interface {
+	runtime.Object
+	Unmarshal(raw []byte) error
+}
+
+// Object is an object's bytes.
+type Object struct {
+	// Raw is the object, in protobuf without its envelope. It aliases what it
+	// was read from.
+	Raw []byte
+	// Kind is the kind in its envelope. Self-described objects have it in Raw.
+	Kind schema.GroupVersionKind
+	// Enveloped reports that Kind is set.
+	Enveloped bool
+}
+
+// KindOf returns an object's kind: the one in its envelope, or else its own.
+func KindOf(e Encoding, o Object) schema.GroupVersionKind {
+	if o.Enveloped {
+		return o.Kind
+	}
+	return e.Kind(o.Raw)
+}
+
+// Event is a watch event.
+type Event struct {
+	// Type is the type as on the wire.
+	Type   string
+	Object Object
+	// Bare reports that the frame is a Status in place of an event: it is the
+	// Object.
+	Bare bool
+	// Err reports that Object.Raw is no object.
+	Err error
+}
+
+// Prefix is the beginning of an event whose end is not known yet.
+type Prefix struct {
+	Type string
+	// Rest starts with the object.
+	Rest []byte
+	// Ends reports whether tail, what follows the object in Rest, is the end of
+	// the event and nothing else.
+	Ends func(tail []byte) bool
+}
+
+// Frame is where an event stands. Raw is its own bytes; End is the offset of its
+// end in what is unread.
+type Frame struct {
+	Raw []byte
+	End int
+}
+
+// Frames finds the events of one watch in a Window.
+type Frames interface {
+	// Next returns the frame that starts at offset from of what is unread. It is
+	// not ok if more has to be read first.
+	Next(w *Window, from int) (f Frame, ok bool, err error)
+	// Whole reports whether a frame that Next returned is one event, and all of
+	// it. Next may have guessed. Whole may be called from several goroutines.
+	Whole(raw []byte) bool
+	// Reconsider makes Next look at the first frame again without guessing. It
+	// returns false if Next did not guess.
+	Reconsider() bool
+}
+
+// List is what a List call reports, in the order of the stream.
+type List struct {
+	// Kind is the list's own kind, as far as it was read.
+	Kind schema.GroupVersionKind
+	Meta metav1.ListMeta
+	// Check is called once Kind is complete.
+	Check func(schema.GroupVersionKind) error
+	// Item is called for each item, which is the next n unread bytes, and
+	// consumes them.
+	Item func(n int) error
+	// Flush is called behind the last item.
+	Flush func()
+	// Status is called with a Status in place of a list. It returns the error
+	// that List is to return.
+	Status func(*metav1.Status) error
+}
+
+// All returns the encodings, those that are asked for first in front.
+func All() []Encoding { return []Encoding{Protobuf, JSON, CBOR} }
+
+// The encodings of Kubernetes.
+var (
+	JSON     Encoding = selfDescribed{jsonSyntax{}}
+	CBOR     Encoding = selfDescribed{cborSyntax{}}
+	Protobuf Encoding = protobuf{}
+)
+
+// Of returns the encoding of a response by its first byte, or nil.
+func Of(first byte) Encoding {
+	for _, e := range All() {
+		if e.Starts(first) {
+			return e
+		}
+	}
+	return nil
+}
+
+// OfMediaType returns the encoding of a response by its Content-Type, which may
+// have parameters, or nil.
+func OfMediaType(contentType string) Encoding {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return nil
+	}
+	for _, e := range All() {
+		if media == e.MediaType() || media == e.StreamType() {
+			return e
+		}
+	}
+	return nil
+}
+
+// StatusKind is the kind of what a server sends in place of an object.
+var StatusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
+
+// Glimpse describes bytes that may be an object's. It quotes none but the first:
+// a reader of logs may not be allowed to read Secrets.
+func Glimpse(b []byte) string {
+	if len(b) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%q and %d bytes more", b[0], len(b)-1)
+}
+
+// Excerpt is the start of b, for an error. b must not be an object's.
+func Excerpt(b []byte) []byte { return b[:min(len(b), 64)] }

@@ -1,0 +1,193 @@
+package intercept
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
+)
+
+// ErrMissed reports that no request of a call passed Transport with the call's
+// context.
+var ErrMissed = errors.New("no request passed WrapTransport with the context of the call")
+
+// Call is one List or Watch call of a source. At most one response is delivered.
+type Call struct {
+	// Responses delivers the response. It is unbuffered, so that a response is
+	// either the transport's or the source's.
+	Responses chan *Response
+
+	watch bool
+	// metadata reports that the call wants PartialObjectMetadata.
+	metadata bool
+	asked    metav1.ListOptions
+	// accept returns the Accept header for objects of gv.
+	accept func(gv schema.GroupVersion) (string, error)
+	// over is closed when the call has returned.
+	over chan struct{}
+
+	mu    sync.Mutex
+	state callState // guarded by mu
+	// reason is why the last request was not intercepted. guarded by mu
+	reason error
+}
+
+type callState uint8
+
+const (
+	// waiting for the request.
+	waiting callState = iota
+	// underway: the transport waits for the response to the request.
+	underway
+	// delivered: there was a response, and there will be no other.
+	delivered
+)
+
+// NewCall returns a call for the options asked. accept returns the Accept header
+// for objects of a group and version.
+func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(schema.GroupVersion) (string, error)) *Call {
+	return &Call{
+		Responses: make(chan *Response),
+		watch:     watch, metadata: metadata, asked: asked, accept: accept,
+		over: make(chan struct{}), reason: ErrMissed,
+	}
+}
+
+type callKey struct{}
+
+// InContext returns a context that carries the call to the transport.
+func (c *Call) InContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithCancel(context.WithValue(ctx, callKey{}, c))
+}
+
+func callOf(ctx context.Context) *Call {
+	c, _ := ctx.Value(callKey{}).(*Call)
+	return c
+}
+
+// End is to be called when the call returns.
+func (c *Call) End() { close(c.over) }
+
+// Reason returns why no response was delivered.
+func (c *Call) Reason() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.reason
+}
+
+// admit is called for every request that carries c. It returns nil if the
+// request is the client's alone.
+func (c *Call) admit(req *http.Request) *admission {
+	if !c.begin() {
+		// Another request at the same time, or after. Its response is for the
+		// closure to return.
+		return nil
+	}
+	a, err := c.examine(req)
+	if err != nil {
+		c.decline(err)
+		return nil
+	}
+	return a
+}
+
+func (c *Call) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.state != waiting {
+		return false
+	}
+	c.state = underway
+	return true
+}
+
+// decline leaves the response to the client, and lets the next request try.
+func (c *Call) decline(reason error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state, c.reason = waiting, reason
+}
+
+// deliver gives r to the source, unless the call has returned.
+func (c *Call) deliver(r *Response) bool {
+	c.mu.Lock()
+	c.state = delivered
+	c.mu.Unlock()
+	select {
+	case c.Responses <- r:
+		return true
+	case <-c.over:
+		return false
+	}
+}
+
+// admission is what is known of a request that may be intercepted.
+type admission struct {
+	gv schema.GroupVersion
+	// accept replaces the client's Accept header.
+	accept string
+	// encoding is one that the client reads.
+	encoding encoding.Encoding
+}
+
+// examine returns an error unless req is what the call asked for: that request
+// for a collection, of a client that wants such objects.
+func (c *Call) examine(req *http.Request) (*admission, error) {
+	gv, ok := CollectionOf(req.URL.Path)
+	if !ok || req.Method != http.MethodGet {
+		return nil, fmt.Errorf("%s %s is no request for a collection", req.Method, req.URL.Path)
+	}
+	if param := c.differs(req.URL.Query()); param != "" {
+		return nil, fmt.Errorf("%s of the request is not what was asked for", param)
+	}
+	client := readAccept(req.Header)
+	switch {
+	case client.encoding == nil:
+		return nil, fmt.Errorf("the client accepts %q", req.Header["Accept"])
+	case client.table || client.metadata != c.metadata:
+		return nil, fmt.Errorf("the client asks for another form of the objects: %q", req.Header["Accept"])
+	}
+	accept, err := c.accept(gv)
+	if err != nil {
+		return nil, err
+	}
+	return &admission{gv: gv, accept: accept, encoding: client.encoding}, nil
+}
+
+// differs returns the name of a parameter that decides about what comes back
+// and is not what the call asked for. Selectors are the closure's.
+func (c *Call) differs(got url.Values) string {
+	boolean := func(b bool) string {
+		if b {
+			return "true"
+		}
+		return ""
+	}
+	limit := ""
+	if c.asked.Limit != 0 {
+		limit = strconv.FormatInt(c.asked.Limit, 10)
+	}
+	initial := c.asked.SendInitialEvents != nil && *c.asked.SendInitialEvents
+	watch := got.Get("watch")
+	for _, p := range []struct{ name, got, want string }{
+		{"watch", boolean(watch == "true" || watch == "1"), boolean(c.watch)},
+		{"resourceVersion", got.Get("resourceVersion"), c.asked.ResourceVersion},
+		{"resourceVersionMatch", got.Get("resourceVersionMatch"), string(c.asked.ResourceVersionMatch)},
+		{"continue", got.Get("continue"), c.asked.Continue},
+		{"limit", got.Get("limit"), limit},
+		{"sendInitialEvents", got.Get("sendInitialEvents"), boolean(initial)},
+	} {
+		if p.got != p.want {
+			return p.name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package intercept
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
+)
+
+// Transport returns a round tripper that intercepts the requests of Calls. For
+// any other request it costs a look into its context.
+func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
+
+type transport struct{ next http.RoundTripper }
+
+// WrappedRoundTripper is how apimachinery finds the transport below.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	c := callOf(req.Context())
+	if c == nil {
+		return t.next.RoundTrip(req)
+	}
+	a := c.admit(req)
+	if a == nil {
+		return t.next.RoundTrip(req)
+	}
+	ours := req.WithContext(req.Context())
+	ours.Header = req.Header.Clone()
+	ours.Header.Set("Accept", a.accept)
+	// A wrapper above that asked for compression would undo it on the empty
+	// body. Without this header the HTTP transport asks for it, and undoes it.
+	ours.Header.Del("Accept-Encoding")
+	resp, err := t.next.RoundTrip(ours)
+	if err != nil {
+		c.decline(fmt.Errorf("the request failed: %w", err))
+		return resp, err
+	}
+	resp.Request = req
+	switch compressed := resp.Header.Get("Content-Encoding"); {
+	case resp.StatusCode != http.StatusOK:
+		c.decline(fmt.Errorf("the answer was %s", resp.Status))
+		client := readAccept(req.Header)
+		statusAsJSON(resp, &client)
+		return resp, nil
+	case encoding.OfMediaType(resp.Header.Get("Content-Type")) == nil:
+		c.decline(fmt.Errorf("the answer is of type %q", resp.Header.Get("Content-Type")))
+		return resp, nil
+	case compressed != "" && compressed != "identity":
+		c.decline(fmt.Errorf("the answer is encoded as %q", compressed))
+		return resp, nil
+	}
+	r := newResponse(req.Context(), c.watch, a, resp)
+	if !c.deliver(r) {
+		r.Finish(nil, ErrOver)
+		return nil, ErrOver
+	}
+	empty := *resp
+	empty.Header = resp.Header.Clone()
+	contentType := a.encoding.MediaType()
+	if c.watch {
+		contentType = a.encoding.StreamType()
+	}
+	empty.Header.Set("Content-Type", contentType)
+	empty.Header.Del("Content-Length")
+	empty.ContentLength = -1
+	empty.Trailer = nil
+	empty.Body = (*clientBody)(r)
+	return &empty, nil
+}
+
+// maxStatusBytes is much more than any Status takes: its message repeats a
+// request at most.
+const maxStatusBytes = 1 << 20
+
+// statusAsJSON rewrites a refusal in an encoding that the client does not read.
+// What cannot be rewritten stays as it is.
+func statusAsJSON(resp *http.Response, client *accepted) {
+	enc := encoding.OfMediaType(resp.Header.Get("Content-Type"))
+	if enc == nil || enc == encoding.JSON || client.reads[enc.Format()] {
+		return
+	}
+	body := resp.Body
+	raw, err := io.ReadAll(io.LimitReader(body, maxStatusBytes))
+	again := func(b []byte) {
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.MultiReader(bytes.NewReader(b), body), body}
+	}
+	var text []byte
+	if err == nil {
+		text, err = statusText(enc, raw)
+	}
+	if err != nil {
+		again(raw)
+		return
+	}
+	again(text)
+	resp.Header = resp.Header.Clone()
+	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
+	resp.Header.Del("Content-Length")
+	resp.ContentLength = int64(len(text))
+}
+
+// statusText is a Status in JSON.
+func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
+	o, err := enc.Object(raw)
+	if err != nil {
+		return nil, err
+	}
+	gvk := encoding.KindOf(enc, o)
+	if gvk != encoding.StatusKind {
+		return nil, fmt.Errorf("%s in place of a Status", gvk)
+	}
+	var status metav1.Status
+	if err := enc.Unmarshal(o.Raw, &status); err != nil {
+		return nil, err
+	}
+	status.SetGroupVersionKind(gvk)
+	return json.Marshal(&status)
+}
