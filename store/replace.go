@@ -40,9 +40,6 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error)
 // change, and may be nil. Both are called while the store is locked for writing:
 // they may read it, which shows what was before, and must not write to it.
 func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) (err error) {
-	if changed == nil {
-		changed = func(Change[T]) {}
-	}
 	s.mu.Lock()
 	defer s.unlock(&err)
 	s.beginDraft()

@@ -62,35 +62,14 @@ func vanished[T any](deltas Deltas[T]) Delta[T] {
 }
 
 // deleteUnlistedKnown queues a delete for what is known and has no entry: what
-// was listed has one, and what is on its way to the consumers as well.
-func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() (errs []error) {
-	for _, key := range f.knownWithoutEntry() {
-		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
-		obj, ok, err := f.opts.Known.GetByKey(key)
-		switch {
-		case err != nil:
-			errs = append(errs, &LookupError[K]{Key: key, Err: err})
-		case ok:
-			d.Knowledge, d.Object = LastSeen, obj
-		}
-		f.append(key, d)
-	}
-	return errs
+// was listed has one, and so has what is on its way to the consumers.
+func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() []error {
+	return f.opts.eachKnown(f.hasEntry, func(key K, obj T, found bool) {
+		f.append(key, missed(obj, found))
+	})
 }
 
-// knownWithoutEntry collects keys before anything is looked up, so that Known
-// need not be able to answer from within its own loop.
-func (f *DeltaFIFO[K, T]) knownWithoutEntry() (keys []K) {
-	if f.opts.Known == nil {
-		return nil
-	}
-	for _, key := range f.opts.Known.ListKeys() {
-		if f.line.entries[key] == nil {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
+func (f *DeltaFIFO[K, T]) hasEntry(key K) bool { return f.line.entries[key] != nil }
 
 // Resync queues a Sync delta for every known object whose key is neither queued
 // nor in flight: what is on its way is newer than what is known. A key that
@@ -101,17 +80,12 @@ func (f *DeltaFIFO[K, T]) Resync() {
 	f.opts.report(errs)
 }
 
-func (f *DeltaFIFO[K, T]) resyncAndPublish() (errs []error) {
+func (f *DeltaFIFO[K, T]) resyncAndPublish() []error {
 	f.mu.Lock()
 	defer f.publish()
-	for _, key := range f.knownWithoutEntry() {
-		obj, ok, err := f.opts.Known.GetByKey(key)
-		switch {
-		case err != nil:
-			errs = append(errs, &LookupError[K]{Key: key, Err: err})
-		case ok:
+	return f.opts.eachKnown(f.hasEntry, func(key K, obj T, found bool) {
+		if found {
 			f.append(key, Delta[T]{Type: Sync, Object: obj})
 		}
-	}
-	return errs
+	})
 }

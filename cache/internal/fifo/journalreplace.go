@@ -51,36 +51,15 @@ func (j *Journal[K, T]) replaceAndPublish(keys []K, list []T) []error {
 
 // deleteUnlistedKnown queues a delete for what is known, and neither listed nor
 // on its way to the consumers.
-func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]Delta[T]) (errs []error) {
-	for _, key := range j.knownWithout(queued) {
-		if _, ok := listed[key]; ok {
-			continue
-		}
-		d := Delta[T]{Type: Deleted, Knowledge: KeyOnly}
-		obj, ok, err := j.opts.Known.GetByKey(key)
-		switch {
-		case err != nil:
-			errs = append(errs, &LookupError[K]{Key: key, Err: err})
-		case ok:
-			d.Knowledge, d.Object = LastSeen, obj
-		}
-		j.ledger.push(key, d)
+func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]Delta[T]) []error {
+	there := func(key K) bool {
+		_, isListed := listed[key]
+		_, isQueued := queued[key]
+		return isListed || isQueued
 	}
-	return errs
-}
-
-// knownWithout collects the known keys that are not queued, before anything is
-// looked up, so that Known need not be able to answer from within its own loop.
-func (j *Journal[K, T]) knownWithout(queued map[K]Delta[T]) (keys []K) {
-	if j.opts.Known == nil {
-		return nil
-	}
-	for _, key := range j.opts.Known.ListKeys() {
-		if _, ok := queued[key]; !ok {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+	return j.opts.eachKnown(there, func(key K, obj T, found bool) {
+		j.ledger.push(key, missed(obj, found))
+	})
 }
 
 // Resync queues a Sync record for every known object whose key is neither
@@ -92,20 +71,16 @@ func (j *Journal[K, T]) Resync() {
 	j.opts.report(errs)
 }
 
-func (j *Journal[K, T]) resyncAndPublish() (errs []error) {
+func (j *Journal[K, T]) resyncAndPublish() []error {
 	j.mu.Lock()
 	defer j.publish()
 	queued, _ := j.ledger.newest()
-	for _, key := range j.knownWithout(queued) {
-		obj, ok, err := j.opts.Known.GetByKey(key)
-		switch {
-		case err != nil:
-			errs = append(errs, &LookupError[K]{Key: key, Err: err})
-		case ok:
+	isQueued := func(key K) bool { _, is := queued[key]; return is }
+	return j.opts.eachKnown(isQueued, func(key K, obj T, found bool) {
+		if found {
 			j.ledger.push(key, Delta[T]{Type: Sync, Object: obj})
 		}
-	}
-	return errs
+	})
 }
 
 // ReplaceAll is Replace in one record, of type ReplacedAll, with list and

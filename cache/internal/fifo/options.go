@@ -80,3 +80,31 @@ type Known[K comparable, T any] interface {
 	// GetByKey returns the object under key.
 	GetByKey(key K) (obj T, ok bool, err error)
 }
+
+// eachKnown calls visit with each known object, except those under keys to
+// skip. found is false if the look-up failed, for which it returns an error, or
+// has lost the object. The caller holds the lock.
+func (o *Options[K, T]) eachKnown(skip func(K) bool, visit func(key K, obj T, found bool)) (errs []error) {
+	if o.Known == nil {
+		return nil
+	}
+	for _, key := range o.Known.ListKeys() {
+		if skip(key) {
+			continue
+		}
+		obj, found, err := o.Known.GetByKey(key)
+		if err != nil {
+			errs = append(errs, &LookupError[K]{Key: key, Err: err})
+		}
+		visit(key, obj, found && err == nil)
+	}
+	return errs
+}
+
+// missed is the delete of a known object that a list does not have.
+func missed[T any](obj T, found bool) Delta[T] {
+	if !found {
+		return Delta[T]{Type: Deleted, Knowledge: KeyOnly}
+	}
+	return Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: obj}
+}
