@@ -161,7 +161,12 @@ func (l *latest[T]) snapshot() Snapshot[T] {
 }
 
 // Get implements Reader.
-func (l *latest[T]) Get(key Key) (T, bool) { return l.own.Get(key) }
+func (l *latest[T]) Get(key Key) (T, bool) {
+	if !l.own.Any() {
+		return l.store.Get(key)
+	}
+	return l.own.Get(key)
+}
 
 // Len implements Reader.
 func (l *latest[T]) Len() int {
