@@ -91,7 +91,7 @@ func TestAnEventThatTheServerFalsifiedIsFoundAndHealed(t *testing.T) {
 	})
 }
 
-func TestWhatARelistDoesNotMendIsReportedAgainAndNotListedForAgain(t *testing.T) {
+func TestADifferenceThatARelistDoesNotHealIsReportedAgainWithoutAnotherRelist(t *testing.T) {
 	lists := 0
 	inject := func(r *apiserver.Request) *apiserver.Fault {
 		probe := r.Options.ResourceVersion == "" && r.Options.Limit == 1
@@ -122,7 +122,7 @@ func TestWhatARelistDoesNotMendIsReportedAgainAndNotListedForAgain(t *testing.T)
 	})
 }
 
-func TestReportOnlyListsNothingAgain(t *testing.T) {
+func TestReportOnlyDoesNotRelist(t *testing.T) {
 	opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{ReportOnly: true}}
 	inChecked(t, []string{"ns/a"}, apiserver.Options{}, opts, nil, func(c *checked) {
 		damages[kinglet.Missing](c, "ns/a")
@@ -136,7 +136,7 @@ func TestReportOnlyListsNothingAgain(t *testing.T) {
 	})
 }
 
-func TestWhatTheServerDoesNotServeAtExactlyOneVersionIsNotChecked(t *testing.T) {
+func TestNothingIsComparedUnlessTheServerAnswersAtExactlyOneVersion(t *testing.T) {
 	exact := func(r *apiserver.Request) bool {
 		return r.Options.ResourceVersionMatch == metav1.ResourceVersionMatchExact
 	}
@@ -198,7 +198,7 @@ func TestNothingIsCheckedUnlessTheInformerIsWatching(t *testing.T) {
 	})
 }
 
-func TestChecksRunByThemselvesAtTheirTimeAndNotAtAllWhenOff(t *testing.T) {
+func TestChecksRunPeriodicallyOnlyIfEveryIsSet(t *testing.T) {
 	for _, every := range []time.Duration{0, time.Minute} {
 		opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Every: every}}
 		inChecked(t, []string{"ns/a"}, apiserver.Options{}, opts, nil, func(c *checked) {
@@ -235,7 +235,7 @@ func TestAfterATransformIdentityIsComparedAndContentIsNot(t *testing.T) {
 	})
 }
 
-func TestWhatIsQuarantinedOrAheadOfTheServerIsNoDifference(t *testing.T) {
+func TestQuarantinedKeysAndObjectsAheadOfTheServerAreNoDifferences(t *testing.T) {
 	script := apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{
 		Damage: func(key types.NamespacedName) bool { return key.Name == "broken" },
 	}}}

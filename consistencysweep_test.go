@@ -24,7 +24,7 @@ func someObjects(n int) []string {
 	return names
 }
 
-func TestASweepGoesOnFromCheckToCheckAndComesRound(t *testing.T) {
+func TestASweepContinuesFromCheckToCheckAndStartsAgain(t *testing.T) {
 	opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Limit: 7}}
 	inChecked(t, someObjects(40), apiserver.Options{}, opts, nil, func(c *checked) {
 		for round := range 3 {
@@ -46,7 +46,7 @@ func TestASweepGoesOnFromCheckToCheckAndComesRound(t *testing.T) {
 	})
 }
 
-func TestASweepGoesOnBehindACompactionAndFindsWhatIsThere(t *testing.T) {
+func TestASweepContinuesAfterACompactionAndFindsEveryKindOfDifference(t *testing.T) {
 	for kind, damage := range damages {
 		t.Run(kind.String(), func(t *testing.T) {
 			opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Limit: 7}}
@@ -73,7 +73,7 @@ func TestASweepGoesOnBehindACompactionAndFindsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsMissingOnAPageThatIsTooOldToTellIsFoundOnceItIsNot(t *testing.T) {
+func TestAMissingObjectIsFoundOnceThePageIsNewEnough(t *testing.T) {
 	opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Limit: 7}}
 	inChecked(t, someObjects(40), apiserver.Options{}, opts, nil, func(c *checked) {
 		c.check()

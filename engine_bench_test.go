@@ -78,13 +78,17 @@ func BenchmarkEngine(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := inf.AddHandler(HandlerFuncs[*corev1.Pod]{OnUpdate: func(_ context.Context, _, p *corev1.Pod) {
-		seen.Add(1)
+	handled := func(p *corev1.Pod) {
 		if p.ResourceVersion == last {
 			b.StopTimer()
 			close(done)
 		}
-	}}, HandlerOptions{}); err != nil {
+	}
+	if _, err := inf.AddHandler(HandlerFuncs[*corev1.Pod]{
+		// An event that comes during the initial list is folded into it.
+		OnAdd:    func(_ context.Context, p *corev1.Pod, _ bool) { handled(p) },
+		OnUpdate: func(_ context.Context, _, p *corev1.Pod) { seen.Add(1); handled(p) },
+	}, HandlerOptions{}); err != nil {
 		b.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(b.Context())

@@ -172,7 +172,7 @@ func TestGuarantee3SnapshotsStayWhileTheStoreGoesOn(t *testing.T) {
 	})
 }
 
-func TestGuarantee7WhatCannotBeTakenInIsReportedAndTheLastGoodVersionStays(t *testing.T) {
+func TestGuarantee7AnUndecodableObjectIsReportedAndTheLastGoodVersionStays(t *testing.T) {
 	bad := errors.New("cannot parse quantity")
 	broken := func(version string) source.Event[pod] {
 		return source.Event[pod]{Type: source.Modified, Item: source.Item[pod]{
@@ -333,7 +333,7 @@ func TestGuarantee11WhatTheServerRefusesIsNotWhatItDeleted(t *testing.T) {
 	}
 }
 
-func TestGuarantee12EveryReadIncludesOwnWritesAndHandlersAreToldByTheWatchAlone(t *testing.T) {
+func TestGuarantee12EveryReadIncludesOwnWritesAndHandlersGetThemFromTheWatchAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"), newPod("d", "n1"))
 		defer b.end()

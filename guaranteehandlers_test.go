@@ -65,7 +65,7 @@ func TestGuarantee4RecreationOutOfSightIsDeleteThenAdd(t *testing.T) {
 }
 
 // Found by kinglettest/torture.
-func TestGuarantee4TheDeleteOfWhatCouldNotBeTakenInIsThatOfTheObjectBefore(t *testing.T) {
+func TestGuarantee4TheDeleteOfAnUndecodableObjectDeletesItsPredecessor(t *testing.T) {
 	for name, together := range map[string]bool{"in one batch": true, "in two": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestGuarantee4TheDeleteOfWhatCouldNotBeTakenInIsThatOfTheObjectBefore(t *te
 
 func word(s string, i int) string { return strings.Fields(s)[i] }
 
-func TestGuarantee4RelistThatFindsNothingChangedTellsNobody(t *testing.T) {
+func TestGuarantee4ARelistWithoutChangesCallsNoHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
 		rec := &recorder{}
@@ -175,7 +175,7 @@ func TestGuarantee6SyncedOnlyAfterTheHandlerReturned(t *testing.T) {
 	})
 }
 
-func TestGuarantee6AWaitThatFailsSaysWhichInformerAndWhy(t *testing.T) {
+func TestGuarantee6AWaitThatFailsNamesTheInformerAndTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{Name: "pods of team-a"})
 		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no RBAC policy matched"))

@@ -26,7 +26,7 @@ func (w wraps) Handle(ctx context.Context, changes []kinglet.Change[pod]) {
 
 func (w wraps) MaxBatch() int { return w.limit }
 
-func TestNothingFollowsARemoveInWhateverFormHandlerFuncsCome(t *testing.T) {
+func TestNoChangeFollowsARemoveForAnyFormOfHandlerFuncs(t *testing.T) {
 	forms := map[string]func(kinglet.HandlerFuncs[pod]) kinglet.Handler[pod]{
 		"a value":             func(h kinglet.HandlerFuncs[pod]) kinglet.Handler[pod] { return h },
 		"a pointer":           func(h kinglet.HandlerFuncs[pod]) kinglet.Handler[pod] { return &h },

@@ -272,7 +272,7 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 
 // Quarantined lists the keys whose latest version could not be stored, in key
 // order: at most 10,000; Status counts all.
-func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantined() }
+func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantine.List() }
 
 // Status returns what is known of the informer. It costs about a microsecond.
 func (i *Informer[T]) Status() Status {
@@ -284,6 +284,6 @@ func (i *Informer[T]) Status() Status {
 		Consistency: i.checker.Status(),
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
-	s.Quarantined, s.Failures = i.sink.Refused()
+	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
 	return s
 }

@@ -46,7 +46,7 @@ func TestRunRunsOnce(t *testing.T) {
 	})
 }
 
-func TestResyncTellsAHandlerOfEveryObjectAgain(t *testing.T) {
+func TestResyncDeliversEveryObjectAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"))
 		rec := &recorder{}
@@ -59,7 +59,7 @@ func TestResyncTellsAHandlerOfEveryObjectAgain(t *testing.T) {
 	})
 }
 
-func TestHandlerFuncsAreToldOfTypedObjectsAndTypedDeletes(t *testing.T) {
+func TestHandlerFuncsReceiveTypedObjectsAndTypedDeletes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		var lines []string
@@ -183,7 +183,7 @@ func TestAPanicNamesHandlerAndKeyAndEndsTheProcess(t *testing.T) {
 	}
 }
 
-func TestIndexesComeAndGoWhileThereAreObjects(t *testing.T) {
+func TestIndexesCanBeAddedAndRemovedWhileThereAreObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		r.run()

@@ -90,7 +90,7 @@ type errReader struct{ err error }
 
 func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
-func TestOwnWritesLeavesOutWhatIsNoWriteOfTheObject(t *testing.T) {
+func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 	const made = `{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"ns","name":"b","uid":"u","resourceVersion":"5000"},"spec":{"nodeName":"n1"}}`
 	const gone = `{"apiVersion":"v1","kind":"Status","status":"Success","details":{"name":"a","kind":"pods","uid":"UID"}}`
 	for _, tc := range []struct {
@@ -145,7 +145,7 @@ func TestOwnWritesLeavesOutWhatIsNoWriteOfTheObject(t *testing.T) {
 	}
 }
 
-func TestOwnWritesSaysWhatItCannotAdd(t *testing.T) {
+func TestOwnWritesRefusesInvalidResourcesAndNilInformers(t *testing.T) {
 	own := &kinglet.OwnWrites{}
 	if err := own.Add(schema.GroupVersionResource{Resource: "pods"}); err == nil || !strings.Contains(err.Error(), "pods") {
 		t.Error(err)

@@ -226,7 +226,7 @@ func TestAnObjectThatLeavesTheSelectorLeavesReads(t *testing.T) {
 	})
 }
 
-func TestWhatOnlyTheServerCanSelectIsTakenInForKeysThatAreKnown(t *testing.T) {
+func TestWritesOfUnknownCoverageAreRecordedForKnownKeysOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName=n1"}, kinglet.Options[pod]{}, newPod("a", "n1"))
 		defer b.end()
@@ -285,7 +285,7 @@ func TestAWriteThatIsNotConfirmedEndsAfterTwoMinutesAndIsReported(t *testing.T) 
 	})
 }
 
-func TestWhatRunEndedWithIsReadOn(t *testing.T) {
+func TestReadsKeepOwnWritesAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"))
 		updated := b.update(newPod("a", "n2"))
@@ -302,7 +302,7 @@ func TestWhatRunEndedWithIsReadOn(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoAnswerOfThisCollectionIsRefusedByName(t *testing.T) {
+func TestObjectsThatAreNoAnswersOfTheCollectionAreRefusedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		versioned := func(name, version string) pod {
 			p := newPod(name, "n1")
@@ -360,7 +360,7 @@ func TestWhatIsNoAnswerOfThisCollectionIsRefusedByName(t *testing.T) {
 	})
 }
 
-func TestWhatIsDroppedOrTransformedOfTheWatchIsOfAnswers(t *testing.T) {
+func TestAnswersAreDroppedAndTransformedLikeTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{Drop: []string{source.DropManagedFields}}, kinglet.Options[pod]{})
 		defer b.end()
@@ -436,7 +436,7 @@ func TestAWriteThatRemovesTheLastFinalizerIsADelete(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeDecodedDoesNotTakeReadsBack(t *testing.T) {
+func TestAnUndecodableVersionDoesNotTakeReadsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": byNode}}, withUID(newPod("a", "n1"), "u"))
 		r.run()
@@ -484,7 +484,7 @@ func TestVersionsWithoutAnOrderEndWithTheNextChangeOfTheKey(t *testing.T) {
 	})
 }
 
-func TestWaitVersionEndsWithTheVersionByWhateverNews(t *testing.T) {
+func TestWaitVersionEndsByEventBookmarkOrList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		waited := make(chan error, 1)
@@ -526,7 +526,7 @@ func TestWaitVersionEndsWithTheVersionByWhateverNews(t *testing.T) {
 	})
 }
 
-func TestAHandlerIsToldWhatIsItsProgramsOwn(t *testing.T) {
+func TestChangesOfOwnWritesAreMarkedForHandlers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"), newPod("b", "n1"), newPod("c", "n1"))
 		defer b.end()
@@ -560,7 +560,7 @@ func TestAHandlerIsToldWhatIsItsProgramsOwn(t *testing.T) {
 	})
 }
 
-func TestOwnWritesTellsInformersOfWhatAClientWrites(t *testing.T) {
+func TestOwnWritesRecordsWhatAClientWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"))
 		defer b.end()

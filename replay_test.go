@@ -65,7 +65,7 @@ func (u *unversioned) lister() *cache.ListWatch {
 	}
 }
 
-func TestAWatchWithoutVersionsThatBeginsAnewTellsOfWhatChangedAlone(t *testing.T) {
+func TestAWatchWithoutVersionsThatRestartsDeliversOnlyChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &unversioned{pods: []pod{newPod("a", "n1"), newPod("b", "n1")}}
 		src, err := source.FromListerWatcher[pod](u.lister(), source.Options{})

@@ -58,7 +58,7 @@ func TestSetLetsTheHealthyWorkWhileOneIsForbidden(t *testing.T) {
 	})
 }
 
-func TestSetStartsWhatIsAddedWhileItRuns(t *testing.T) {
+func TestSetStartsInformersAddedWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		set := kinglet.NewSet()

@@ -43,25 +43,25 @@ func (s Snapshot[T]) Len() int {
 }
 
 // All iterates over all objects in key order.
-func (s Snapshot[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if s.own != nil {
-			s.own.Span(store.Span{})(yield)
-			return
-		}
-		s.base.Visit(yield)
+func (s Snapshot[T]) All() iter.Seq[T] { return s.visit }
+
+func (s Snapshot[T]) visit(yield func(T) bool) {
+	if s.own != nil {
+		s.own.Span(store.Span{})(yield)
+		return
 	}
+	s.base.Visit(yield)
 }
 
 // Keys iterates over all keys in order.
-func (s Snapshot[T]) Keys() iter.Seq[Key] {
-	return func(yield func(Key) bool) {
-		if s.own != nil {
-			s.own.SpanKeys(store.Span{})(yield)
-			return
-		}
-		s.base.Keys()(yield)
+func (s Snapshot[T]) Keys() iter.Seq[Key] { return s.visitKeys }
+
+func (s Snapshot[T]) visitKeys(yield func(Key) bool) {
+	if s.own != nil {
+		s.own.SpanKeys(store.Span{})(yield)
+		return
 	}
+	s.base.Keys()(yield)
 }
 
 // KeysFrom iterates over the keys that are not less than k, in order.
@@ -79,13 +79,15 @@ func (s Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
 // whose name starts with p.Name; over a whole cluster if both Namespace and
 // Name are empty.
 func (s Snapshot[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if s.own != nil {
-			s.own.Span(store.PrefixSpan(p))(yield)
-			return
-		}
-		s.base.Prefix(p)(yield)
+	return func(yield func(T) bool) { s.visitPrefix(p, yield) }
+}
+
+func (s Snapshot[T]) visitPrefix(p Key, yield func(T) bool) {
+	if s.own != nil {
+		s.own.Span(store.PrefixSpan(p))(yield)
+		return
 	}
+	s.base.Prefix(p)(yield)
 }
 
 // ByIndex iterates over the objects that the named index holds under value, in
@@ -159,7 +161,12 @@ func (l *latest[T]) snapshot() Snapshot[T] {
 }
 
 // Get implements Reader.
-func (l *latest[T]) Get(key Key) (T, bool) { return l.own.Get(key) }
+func (l *latest[T]) Get(key Key) (T, bool) {
+	if !l.own.Any() {
+		return l.store.Get(key)
+	}
+	return l.own.Get(key)
+}
 
 // Len implements Reader.
 func (l *latest[T]) Len() int {
@@ -171,35 +178,17 @@ func (l *latest[T]) Len() int {
 
 // All implements Reader.
 func (l *latest[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if s := l.snapshot(); s.own != nil {
-			s.own.Span(store.Span{})(yield)
-		} else {
-			s.base.Visit(yield)
-		}
-	}
+	return func(yield func(T) bool) { l.snapshot().visit(yield) }
 }
 
 // Keys implements Reader.
 func (l *latest[T]) Keys() iter.Seq[Key] {
-	return func(yield func(Key) bool) {
-		if s := l.snapshot(); s.own != nil {
-			s.own.SpanKeys(store.Span{})(yield)
-		} else {
-			s.base.Keys()(yield)
-		}
-	}
+	return func(yield func(Key) bool) { l.snapshot().visitKeys(yield) }
 }
 
 // Prefix implements Reader.
 func (l *latest[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) {
-		if s := l.snapshot(); s.own != nil {
-			s.own.Span(store.PrefixSpan(p))(yield)
-		} else {
-			s.base.Prefix(p)(yield)
-		}
-	}
+	return func(yield func(T) bool) { l.snapshot().visitPrefix(p, yield) }
 }
 
 // ByIndex implements Reader.

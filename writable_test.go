@@ -8,7 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-func TestWhatIsWrittenDirectlyIsReadAndTellsNobody(t *testing.T) {
+func TestADirectWriteIsReadAndCallsNoHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, newPod("listed", "n1"))
 		put := func(p pod) {

@@ -90,7 +90,7 @@ func TestOfASeriesOfBurstsOnlyTheFirstAllocates(t *testing.T) {
 	}
 }
 
-func TestAHandlerGivesBackWhatABurstNeededOnceItHasBeenIdleForAWhile(t *testing.T) {
+func TestAnIdleHandlerFreesTheMemoryOfABurst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.hub.Synced()

@@ -122,7 +122,7 @@ func TestAHandlerAddedWhileSyncedButNotRunningSyncsOnceTheHubRuns(t *testing.T) 
 	})
 }
 
-func TestWhatHappensDuringTheReplayReachesTheHandlerWithIt(t *testing.T) {
+func TestChangesDuringTheReplayAreFoldedIntoIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.putAll(4)
@@ -158,7 +158,7 @@ func TestWhatHappensDuringTheReplayReachesTheHandlerWithIt(t *testing.T) {
 	})
 }
 
-func TestEveryVersionIsHeardAlsoOfWhatHappensDuringTheReplay(t *testing.T) {
+func TestEveryVersionIsDeliveredDuringTheReplayToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.putAll(2)

@@ -56,7 +56,7 @@ func TestBeyondItsBoundOnlyUpdatesFoldForAHandlerOfEveryVersion(t *testing.T) {
 	})
 }
 
-func TestAHandlerOfEveryVersionStopsBeyondItsBoundIfItSaysSo(t *testing.T) {
+func TestAHandlerWithOverflowStopEndsBeyondItsBound(t *testing.T) {
 	for _, started := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, Options[*object]{})

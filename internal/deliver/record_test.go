@@ -132,7 +132,7 @@ func TestFoldingStepByStepEqualsFoldingTheWholeHistory(t *testing.T) {
 
 // TestEveryPairOfThePackageDocsTable goes through the table cell by cell,
 // including what a store cannot produce.
-func TestEveryPairOfThePackageDocsTableFoldsAsItSays(t *testing.T) {
+func TestEveryPairFoldsAsInTheTableOfThePackageDocumentation(t *testing.T) {
 	key := store.Key{Name: "k"}
 	add := func(v int, rv string, why store.Reason) change {
 		return change{Type: store.Added, Key: key, New: v, ResourceVersion: rv, Reason: why}

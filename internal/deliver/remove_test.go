@@ -111,7 +111,7 @@ func TestRemovingKeepsDeliveredThroughWhereItWas(t *testing.T) {
 	})
 }
 
-func TestWhatARemovedHandlerWasNotToldOfDoesNotCountAsDelivered(t *testing.T) {
+func TestChangesARemovedHandlerDidNotReceiveDoNotCountAsDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.putAll(1)

@@ -10,7 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-func TestResyncTellsOfEveryObjectOncePerPeriod(t *testing.T) {
+func TestResyncDeliversEveryObjectOncePerPeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2*resyncChunk + 3
 		w := newWorld(t, Options[*object]{})
@@ -45,7 +45,7 @@ func TestResyncTellsOfEveryObjectOncePerPeriod(t *testing.T) {
 	})
 }
 
-func TestResyncLeavesOutWhatIsPendingOrGone(t *testing.T) {
+func TestResyncSkipsPendingAndDeletedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 3 * resyncChunk
 		w := newWorld(t, Options[*object]{})
@@ -115,7 +115,7 @@ func TestChangesAreDeliveredDuringALongResync(t *testing.T) {
 	})
 }
 
-func TestResyncsWithoutAPauseBetweenThemDoNotHoldChangesUp(t *testing.T) {
+func TestResyncsWithoutAPauseDoNotDelayChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.putAll(10)
@@ -142,7 +142,7 @@ func TestResyncsWithoutAPauseBetweenThemDoNotHoldChangesUp(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatIsNeverIdleIsResyncedNonetheless(t *testing.T) {
+func TestABusyHandlerIsResynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Options[*object]{})
 		w.putAll(10)

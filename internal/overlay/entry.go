@@ -11,29 +11,28 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Rules read what the store's objects are known by.
+// Rules read the identity and the version of objects.
 type Rules[T any] struct {
 	UID func(T) types.UID
 	// Version is the object's resource version, or empty.
 	Version func(T) string
 }
 
-// entry is what is known of one key. It never changes.
+// entry has the writes and removals of one key. It never changes.
 type entry[T any] struct {
 	key store.Key
 	// written is nil where the program has only deleted.
 	written *written[T]
-	// removals are of objects that are not older than written, as far as that
-	// is known.
+	// removals are of objects that are not older than written, as far as is known.
 	removals []removal
-	// told are the versions of the program's writes that the watch has not come
-	// to yet, the newest last; at most maxTold.
-	told []string
+	// versions are those of the program's writes that the watch has not come to
+	// yet, in the order in which they were recorded; at most maxVersions.
+	versions []string
 }
 
-// maxTold bounds the versions that an entry remembers to recognise the
-// program's own changes by. Of more, the oldest are taken for somebody else's.
-const maxTold = 64
+// maxVersions bounds the versions by which an entry recognises the program's own
+// changes. Changes of older ones count as foreign.
+const maxVersions = 64
 
 // written is the state that a write led to.
 type written[T any] struct {
@@ -61,15 +60,14 @@ type removal struct {
 	since time.Time
 }
 
-// reached reports whether a collection at version at has come to another
-// version.
+// reached reports whether a collection at version at has come to another version.
 func reached(at, version string) bool {
 	order, ok := resourceversion.Compare(at, version)
 	return ok && order >= 0
 }
 
-// before reports whether a collection is known not to have come to a version.
-// One without a version has come to none.
+// before reports whether a collection at version at is known not to have come to
+// another version. One without a version has come to none.
 func before(at, version string) bool {
 	if at == "" {
 		return resourceversion.Ordered(version)
@@ -78,13 +76,13 @@ func before(at, version string) bool {
 	return ok && order < 0
 }
 
-// comparableWith reports whether a collection's version can be compared with
-// another one. A collection without a version is before all that have an order.
+// comparableWith reports whether a collection's version can be compared with another
+// one. A collection without a version is before all versions that have an order.
 func comparableWith(at, version string) bool {
 	return resourceversion.Ordered(version) && (at == "" || resourceversion.Ordered(at))
 }
 
-// asNew reports whether an object that is held is as new as a version.
+// asNew reports whether the held object is as new as a version.
 func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
 	if !ok {
 		return false
@@ -109,7 +107,7 @@ func (r *Rules[T]) hides(m *removal, at string, held T, ok bool) bool {
 }
 
 // resolve returns what a read shows under the entry's key where the store, at
-// version at, holds held. Merged is false if that is held itself.
+// version at, holds held. merged is false if it shows held itself.
 func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, shown, merged bool) {
 	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
 		return w.obj, !w.absent, true
@@ -123,8 +121,7 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, show
 	return held, ok, false
 }
 
-// isOwn reports whether a change of the key is nothing but a write of the
-// program's.
+// isOwn reports whether a change of the key consists of the program's writes alone.
 func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
 	if mutant.On(mutant.EchoOfOthers) {
 		return true
@@ -132,7 +129,7 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
 	if c.Reason != store.Live {
 		return false // there may have been other changes in between
 	}
-	if c.ResourceVersion != "" && slices.Contains(e.told, c.ResourceVersion) {
+	if c.ResourceVersion != "" && slices.Contains(e.versions, c.ResourceVersion) {
 		return true
 	}
 	return c.Type == store.Deleted && e.removed(r.UID(c.Old)) >= 0
@@ -143,8 +140,8 @@ func (e *entry[T]) removed(uid types.UID) int {
 	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
 }
 
-// tell returns what told is after another write.
-func tell(told []string, version string) []string {
-	told = append(slices.Clip(told), version)
-	return told[max(0, len(told)-maxTold):]
+// withVersion returns versions after another write.
+func withVersion(versions []string, version string) []string {
+	versions = append(slices.Clip(versions), version)
+	return versions[max(0, len(versions)-maxVersions):]
 }

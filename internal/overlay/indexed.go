@@ -8,8 +8,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Values returns the values of an object in every index of a snapshot, and what
-// went wrong; it is meant for Write.Values.
+// Values returns the values of an object in every index of a snapshot, for
+// Write.Values. failed is called with each error of an index function.
 func Values[T any](base *store.Snapshot[T], obj T, failed func(index string, err error)) map[string][]string {
 	names := base.Indexes()
 	if len(names) == 0 {
@@ -31,14 +31,14 @@ func (v *View[T]) shows(d *difference[T], index, value string) bool {
 	return d.shown && slices.Contains(v.valuesOf(d, index), value) && !mutant.On(mutant.ForgetOwnIndex)
 }
 
-// valuesOf returns the values of what a difference shows.
+// valuesOf returns the values of the object that a difference shows.
 func (v *View[T]) valuesOf(d *difference[T], index string) []string {
 	if d.written.generation == v.generation {
 		if values, ok := d.written.values[index]; ok {
 			return values
 		}
 	}
-	// What failed was reported when the write was told.
+	// Errors were reported when the write was recorded.
 	values, _ := v.base.ValuesOf(index, d.obj)
 	return values
 }
@@ -104,7 +104,7 @@ func (v *View[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 			}
 			return
 		}
-		// To leave an object out takes everybody's key.
+		// A hidden object is recognised by its key.
 		keyed, _ := v.ByIndexKeyed(index, value)
 		for _, obj := range keyed {
 			if !yield(obj) {
@@ -139,7 +139,7 @@ func (v *View[T]) IndexValues(index string) (iter.Seq[string], error) {
 		return nil, err
 	}
 	return func(yield func(string) bool) {
-		// more are how many objects each value has more than in the snapshot.
+		// more is how many more objects than in the snapshot each value has.
 		more := map[string]int{}
 		for i := range v.differences() {
 			d := &v.differ[i]

@@ -11,12 +11,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ErrUnknown says that a removal names no UID, and nothing is known under its
-// key.
+// ErrUnknown: a removal names no UID, and nothing is known under its key.
 var ErrUnknown = errors.New("nothing is known under this key, so a delete needs a UID")
 
-// Overlay is what a program wrote and the store does not show yet. The nil
-// Overlay is empty. It never changes.
+// Overlay has the writes of a program that the store does not show yet. The nil Overlay
+// is empty. It never changes.
 type Overlay[T any] struct {
 	// entries are in key order. Invariant: there is one at least.
 	entries []*entry[T]
@@ -53,8 +52,8 @@ type Unconfirmed struct {
 	Since   time.Time
 }
 
-// maxUnknown bounds the removals of objects that nobody has seen: of more, the
-// oldest end.
+// maxUnknown bounds the removals of objects that were never seen: of more, the oldest
+// end.
 const maxUnknown = 256
 
 // Len returns the number of keys.
@@ -95,7 +94,7 @@ func (o *Overlay[T]) Resolve(r *Rules[T], key store.Key, at string, held T, ok b
 	return obj, shown
 }
 
-// with returns o with another entry in the place of that of its key.
+// with returns o with e as the entry of its key.
 func (o *Overlay[T]) with(e *entry[T]) *Overlay[T] {
 	i, found := o.find(e.key)
 	var had []*entry[T]
@@ -110,7 +109,7 @@ func (o *Overlay[T]) with(e *entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: append(next, had[i:]...)}
 }
 
-// of returns the overlay of some entries.
+// of returns the overlay that has entries.
 func of[T any](entries []*entry[T]) *Overlay[T] {
 	if len(entries) == 0 {
 		return nil
@@ -118,17 +117,17 @@ func of[T any](entries []*entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: entries}
 }
 
-// Wrote returns o with a write, where the store, at version at, holds held under
-// its key. It returns o itself if the write is no news: the store has come to
-// its version, or a later write or removal of the object is known.
+// Wrote returns o with a write, where the store, at version at, holds held under its
+// key. It returns o itself if the write is late: the store has come to its version,
+// or a later write or removal of the object is known.
 func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) *Overlay[T] {
 	if !mutant.On(mutant.BelieveLateAnswers) && (reached(at, w.Version) || r.asNew(held, ok, w.Version)) {
 		return o
 	}
-	next := &entry[T]{key: w.Key, told: []string{w.Version}}
+	next := &entry[T]{key: w.Key, versions: []string{w.Version}}
 	e := o.at(w.Key)
 	if e == nil && w.Absent && !ok {
-		return o // nobody was shown it
+		return o // no read has shown it
 	}
 	if e != nil {
 		if i := e.removed(w.UID); i >= 0 && w.UID != "" && !mutant.On(mutant.BelieveLateAnswers) {
@@ -147,7 +146,7 @@ func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) 
 				next.removals = append(next.removals, m)
 			}
 		}
-		next.told = tell(e.told, w.Version)
+		next.versions = withVersion(e.versions, w.Version)
 	}
 	next.written = &written[T]{
 		obj: w.Object, absent: w.Absent, uid: w.UID, version: w.Version, since: w.Time,
@@ -156,8 +155,8 @@ func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) 
 	return o.with(next)
 }
 
-// bounded returns o after it was told, late, that an object which was removed
-// existed at a version. What was written before that is not the latest.
+// bounded returns o after a late write of an object that was removed: the object
+// existed at the version of the write. An earlier write is not the latest then.
 func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[T] {
 	if bound := e.removals[removal].bound; bound != "" && !before(bound, late.Version) {
 		return o
@@ -175,10 +174,10 @@ func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[
 	return o.with(&next)
 }
 
-// Removed returns o with a removal, where the store, at version at, holds held
-// under its key. A removal without a UID is of what a read shows; if that is
-// nothing, the error is ErrUnknown. gone reports whether the store has been told
-// of an object's end lately. Removed returns o itself if the removal is no news.
+// Removed returns o with a removal, where the store, at version at, holds held under
+// its key. A removal without a UID is of the object that a read shows; if there is
+// none, the error is ErrUnknown. gone reports whether the store has seen an object's
+// end lately. Removed returns o itself if the removal is late.
 func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool, gone func(types.UID) bool) (*Overlay[T], error) {
 	e := o.at(m.Key)
 	obj, shown := held, ok
@@ -197,14 +196,14 @@ func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool,
 		if e.removed(m.UID) >= 0 && (m.UID != "" || e.written == nil) {
 			return o, nil
 		}
-		next.written, next.told = e.written, e.told
+		next.written, next.versions = e.written, e.versions
 	}
 	switch w := next.written; {
 	case w != nil && w.uid == m.UID:
 		add.bound, add.seen, next.written = w.version, !w.absent, nil
 	case ok && r.UID(held) == m.UID:
 		if w != nil {
-			return o, nil // what was written since is another object
+			return o, nil // another object was written since
 		}
 		add.bound, add.seen = at, true
 	case gone(m.UID):
@@ -224,8 +223,8 @@ func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool,
 	return o.with(next).withoutSurplus(), nil
 }
 
-// withoutSurplus returns o without the oldest removal of an object that nobody
-// has seen, if there are too many.
+// withoutSurplus returns o without the oldest removal of an object that was never seen,
+// if there are too many.
 func (o *Overlay[T]) withoutSurplus() *Overlay[T] {
 	n, oldest := 0, -1
 	for i, e := range o.entries {
@@ -243,7 +242,7 @@ func (o *Overlay[T]) withoutSurplus() *Overlay[T] {
 }
 
 // Pin returns o with the entry of a key pinned: a version of the object came that
-// could not be taken in.
+// could not be stored.
 func (o *Overlay[T]) Pin(key store.Key) *Overlay[T] {
 	e := o.at(key)
 	if e == nil || e.written == nil || e.written.pinned {

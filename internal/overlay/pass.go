@@ -7,10 +7,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Pass returns what is left of o once the store shows version at, and how many
-// writes and removals it has confirmed. get reads the store. Changes are what
-// the step has changed; those that are nothing but writes of the program's are
-// marked as OwnEcho.
+// Pass returns what is left of o once the store shows version at, and how many writes
+// and removals that has confirmed. get reads the store. changes are those of the step;
+// those that consist of the program's writes alone are marked as OwnEcho.
 func (o *Overlay[T]) Pass(r *Rules[T], at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*Overlay[T], int) {
 	if o == nil {
 		return nil, 0
@@ -41,7 +40,7 @@ func (o *Overlay[T]) Pass(r *Rules[T], at string, get func(store.Key) (T, bool),
 	return of(left), confirmed
 }
 
-// size is how many writes and removals an entry consists of.
+// size returns how many writes and removals an entry consists of.
 func (e *entry[T]) size() int {
 	n := len(e.removals)
 	if e.written != nil {
@@ -60,8 +59,8 @@ func (e *entry[T]) passed(r *Rules[T], at string, held T, ok bool, changes []*st
 	next.removals = slices.DeleteFunc(slices.Clone(e.removals), func(m removal) bool {
 		return r.ended(&m, at, held, ok, changes)
 	})
-	next.told = slices.DeleteFunc(slices.Clone(e.told), func(v string) bool { return reached(at, v) })
-	if next.size() == e.size() && len(next.told) == len(e.told) {
+	next.versions = slices.DeleteFunc(slices.Clone(e.versions), func(v string) bool { return reached(at, v) })
+	if next.size() == e.size() && len(next.versions) == len(e.versions) {
 		return e
 	}
 	return &next
@@ -75,14 +74,14 @@ func (w *written[T]) ended(r *Rules[T], at string, held T, ok bool, changes []*s
 	case !comparableWith(at, w.version):
 		return len(changes) > 0
 	}
-	// A pinned one waits for something newer that could be taken in.
+	// A pinned one waits for something newer that can be stored.
 	return w.pinned && slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return reached(c.ResourceVersion, w.version) })
 }
 
 // ended reports whether an object's end has been seen.
 func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*store.Change[T]) bool {
 	if before(at, m.bound) {
-		return false // it has left the collection, and comes into it again
+		return false // it left the collection, and enters it again
 	}
 	if slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return c.Type == store.Deleted && r.UID(c.Old) == m.uid }) {
 		return true
@@ -94,9 +93,9 @@ func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*stor
 	return !ok || r.UID(held) != m.uid || m.uid == "" && len(changes) > 0
 }
 
-// Expire returns what is left of o without what was told at a time or before,
-// and lists that. Removals of objects that nobody has seen end without a word:
-// the collection may never have had them.
+// Expire returns what is left of o without the writes and removals of a time or before,
+// and lists these. Removals of objects that were never seen are not listed, since the
+// collection may never have had them.
 func (o *Overlay[T]) Expire(cutoff time.Time) (*Overlay[T], []Unconfirmed) {
 	if o == nil {
 		return nil, nil

@@ -44,10 +44,10 @@ func newStore(t *testing.T) *store.Store[*item] {
 	return s
 }
 
-// TestAViewIsTheSnapshotWithWhatIsNewer merges random overlays, of which a part
+// TestAViewIsTheSnapshotMergedWithNewerWrites merges random overlays, of which a part
 // has been passed by the store and not been taken out, with random stores, and
 // compares every read with a map.
-func TestAViewIsTheSnapshotWithWhatIsNewer(t *testing.T) {
+func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
 	seed := testseed.Of(t)
 	for trial := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, trial))

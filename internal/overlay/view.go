@@ -10,9 +10,9 @@ import (
 
 // View is a snapshot of a store merged with an overlay. It never changes.
 //
-// A read of one key costs a search among the entries beside the store's own.
-// The first read of anything else looks at each entry once; after that, each
-// costs what the store's costs and some nanoseconds an entry.
+// A read of one key costs a search among the entries in addition to that of the store.
+// The first read of anything else looks at each entry once; after that, each read costs
+// what the store's costs and some nanoseconds an entry.
 type View[T any] struct {
 	base *store.Snapshot[T]
 	over *Overlay[T]
@@ -23,31 +23,31 @@ type View[T any] struct {
 	generation uint64
 
 	once sync.Once
-	// differ are the entries that show something else than the snapshot does, in
-	// key order; set by once.
+	// differ are the entries that differ from what the snapshot shows, in key order;
+	// set by once.
 	differ []difference[T]
 }
 
-// difference is a key of which the merged state is not the snapshot's.
+// difference is a key whose merged state is not the snapshot's.
 type difference[T any] struct {
 	*entry[T]
 	obj    T
 	shown  bool
 	held   T
-	hidden bool // there is a held object, which is not shown
+	hidden bool // an object is held and not shown
 }
 
 // NewView returns the view of base merged with over, which must not be empty.
 // Generation is that of the indexes: values that an entry has of another
 // generation are computed again.
 //
-// Over has to be read before base is taken: an entry may go as soon as the store
-// shows what it stands for.
+// over must be read before base is taken, since an entry may be removed as soon as the
+// store shows its write.
 func NewView[T any](base *store.Snapshot[T], over *Overlay[T], r *Rules[T], scope string, generation uint64) *View[T] {
 	return &View[T]{base: base, over: over, r: r, at: base.ResourceVersion(scope), generation: generation}
 }
 
-// differences returns the entries that show something else than the snapshot.
+// differences returns the entries that differ from what the snapshot shows.
 func (v *View[T]) differences() []difference[T] {
 	v.once.Do(func() {
 		v.differ = make([]difference[T], 0, len(v.over.entries))
@@ -92,8 +92,8 @@ func (v *View[T]) SpanKeys(s store.Span) iter.Seq[store.Key] {
 	return merge(v, s, v.base.SpanKeys, func(d *difference[T]) store.Key { return d.key })
 }
 
-// merge iterates over what the snapshot has between the differences, and over
-// what those show.
+// merge iterates over what the snapshot has between the differences, and over what
+// these show.
 func merge[T, V any](v *View[T], s store.Span, held func(store.Span) iter.Seq[V], of func(*difference[T]) V) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		rest := s

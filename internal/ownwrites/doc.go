@@ -1,21 +1,20 @@
-// Package ownwrites keeps what an informer has been told that the program wrote,
-// until the source shows it.
+// Package ownwrites keeps the writes that a program records with an informer until the
+// source shows them.
 //
 // # What lives here
 //
-// A [Writes] belongs to one informer. It holds an overlay (package overlay, which
-// has the rules and no state), the version that the source has brought the store
-// to, and those who wait for a version: the overlay and the version change
-// together. The informer's sink calls it in each step, the informer when the
-// program has written and when somebody reads.
+// A [Writes] belongs to one informer. It has an overlay (package overlay has the
+// rules and no state), the version of the source that the store has come to, and the
+// waits for a version. Overlay and version change together. The informer's sink calls
+// it in each step; the informer calls it to record a write and to read.
 //
-//	writes.go   the overlay and the version, and what changes them
+//	writes.go   the overlay and the version, and how they change
 //	read.go     reads of the store that include what was written
 //	expiry.go   the timer of the oldest entry
 //	wait.go     waits for a version
 //
 // # Locks
 //
-// Writes.mu is taken inside the locks of the hub and of the store, and held for
-// O(entries). Reads take no lock. Options.Report is called under none.
+// Writes.mu is taken inside the hub's lock, and held for O(entries). Reads take no
+// lock. Options.Report is called under none.
 package ownwrites

@@ -64,8 +64,8 @@ const (
 	ended
 )
 
-// Writes is what the program wrote and the source has not shown yet. All methods
-// are safe for concurrent use.
+// Writes are those of the program that the source has not shown yet. All methods are
+// safe for concurrent use.
 type Writes[T any] struct {
 	opts Options[T]
 
@@ -79,7 +79,7 @@ type Writes[T any] struct {
 	// What follows is guarded by mu.
 
 	// at is the source's version that the store has come to. The store's own may
-	// be another, where somebody writes to it by hand.
+	// be another after a write by hand.
 	at string
 	// listed: the store has had a list.
 	listed bool
@@ -96,18 +96,18 @@ type Writes[T any] struct {
 	counts Status
 }
 
-// New returns a Writes of nothing.
+// New returns a Writes without any.
 func New[T any](opts Options[T]) *Writes[T] { return &Writes[T]{opts: opts} }
 
 // Status counts what became of writes.
 type Status struct {
 	// Entries is how many keys have writes that reads include and the store does
-	// not show yet. Oldest is when the oldest of them was told, zero without any.
+	// not show yet. Oldest is when the oldest of them was recorded, zero without
+	// any.
 	Entries int
 	Oldest  time.Time
-	// Confirmed counts writes that were shown until the watch came to them, Late
-	// those that were no news when they were told: the watch, or a later write,
-	// was faster.
+	// Confirmed counts writes that were in reads until the watch came to them, Late
+	// those that were recorded after the watch, or a later write, had passed them.
 	Confirmed, Late uint64
 	// Expired counts writes that were not confirmed within two minutes, or were
 	// one too many, and Dropped those that ended with a new epoch of the server's
@@ -125,10 +125,10 @@ func (w *Writes[T]) Version() string {
 	return w.at
 }
 
-// Reached notes that a step of the sink has brought the store to a version, and
-// what it changed. Changes that are the program's own are marked as OwnEcho. It is
-// called after the write to the store and before handlers are told, so that
-// whoever learns of the version, by a call, a change or Synced, finds it noted.
+// Reached notes the version that the store has come to in a step of the sink, and the
+// changes of the step. Those that are the program's own are marked as OwnEcho. It is
+// called after the write to the store and before the changes are queued, so that a
+// handler, or a caller that waits for the version, reads no older one.
 func (w *Writes[T]) Reached(version string, changes []store.Change[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

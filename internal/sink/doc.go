@@ -21,6 +21,6 @@
 //
 // The hub's lock, then those of the store, of the own writes and of the
 // quarantine. No user code but key, UID, index and equality functions runs under
-// them. Quarantined and Refused take that of the quarantine alone, so that a
-// status does not wait for a list.
+// them. Reading the quarantine takes its lock alone, so that a status does not wait
+// for a list.
 package sink

@@ -24,20 +24,9 @@ type Quarantined struct {
 	Stale bool
 }
 
-// Quarantined returns the entries in key order, at most 10,000.
-func (s *Sink[T]) Quarantined() []Quarantined { return s.quarantine.list() }
-
-// Refused returns how many keys are quarantined, and how many versions could not
-// be stored, ever.
-func (s *Sink[T]) Refused() (keys int, versions uint64) { return s.quarantine.count() }
-
-// QuarantinedKeys returns a copy of the listed keys, and how many more there are.
-func (s *Sink[T]) QuarantinedKeys() (keys map[store.Key]struct{}, unlisted int) {
-	return s.quarantine.keys()
-}
-
-// quarantine is the list of keys whose latest version is not in the store.
-type quarantine struct {
+// Quarantine lists the keys whose latest version is not in the store. It changes under
+// the hub's lock; its methods are safe for concurrent use and take its own alone.
+type Quarantine struct {
 	mu sync.Mutex
 	// guarded by mu. Invariant: len(entries) <= maxQuarantined.
 	entries map[store.Key]Quarantined
@@ -48,7 +37,7 @@ type quarantine struct {
 }
 
 // add notes a version that failed.
-func (q *quarantine) add(key store.Key, err error, now time.Time, stale bool) {
+func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
@@ -66,14 +55,14 @@ func (q *quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 }
 
 // failed counts a version that failed and is no state of any held object.
-func (q *quarantine) failed() {
+func (q *Quarantine) failed() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
 }
 
 // has reports whether a key's latest version may be missing in the store.
-func (q *quarantine) has(key store.Key) bool {
+func (q *Quarantine) has(key store.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, known := q.entries[key]
@@ -81,14 +70,14 @@ func (q *quarantine) has(key store.Key) bool {
 }
 
 // clear removes a key from the list: a good version or a delete arrived.
-func (q *quarantine) clear(key store.Key) {
+func (q *Quarantine) clear(key store.Key) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	delete(q.entries, key)
 }
 
 // reset removes the keys of a scope before a list of all of it is stored.
-func (q *quarantine) reset(scope store.Scope) {
+func (q *Quarantine) reset(scope store.Scope) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for key := range q.entries {
@@ -100,21 +89,21 @@ func (q *quarantine) reset(scope store.Scope) {
 }
 
 // empty reports whether no key is listed.
-func (q *quarantine) empty() bool {
+func (q *Quarantine) empty() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.entries) == 0
 }
 
-// count returns how many keys are quarantined, and how many versions failed.
-func (q *quarantine) count() (keys int, failures uint64) {
+// Count returns how many keys are quarantined, and how many versions failed, ever.
+func (q *Quarantine) Count() (keys int, failures uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.entries) + q.overflow, q.failures
 }
 
-// keys returns a copy of the keys, and how many more there are that are not listed.
-func (q *quarantine) keys() (keys map[store.Key]struct{}, unlisted int) {
+// Keys returns a copy of the keys, and how many more there are that are not listed.
+func (q *Quarantine) Keys() (keys map[store.Key]struct{}, unlisted int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.entries) > 0 {
@@ -126,8 +115,8 @@ func (q *quarantine) keys() (keys map[store.Key]struct{}, unlisted int) {
 	return keys, q.overflow
 }
 
-// list returns the entries in key order.
-func (q *quarantine) list() []Quarantined {
+// List returns the entries in key order, at most 10,000.
+func (q *Quarantine) List() []Quarantined {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	out := make([]Quarantined, 0, len(q.entries))

@@ -21,7 +21,7 @@ func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] 
 	if mutant.On(mutant.DropUndecodable) {
 		return ops
 	}
-	s.quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
+	s.Quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
 	s.pinOwn(item.Key)
 	s.failedItem(item)
 	if held && s.opts.RemoveUndecodable {
@@ -93,10 +93,10 @@ func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op
 	if same && ev.Type != source.Deleted {
 		return s.refuse(ops, &ev.Item)
 	}
-	s.quarantine.failed()
+	s.Quarantine.failed()
 	s.failures = append(s.failures, ev.Err)
 	if same {
-		s.quarantine.clear(ev.Key)
+		s.Quarantine.clear(ev.Key)
 		ops = append(ops, store.Op[T]{Key: ev.Key, Delete: true, ResourceVersion: ev.ResourceVersion})
 	}
 	return ops
@@ -105,7 +105,7 @@ func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op
 // refuseAll quarantines those items of a list that cannot be stored, and returns
 // puts of what stays in spite of the list: their last good versions.
 func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
-	s.quarantine.reset(scope)
+	s.Quarantine.reset(scope)
 	unreadable := false
 	var good map[store.Key]struct{} // made when an object of another kind comes
 	for _, page := range pages {
@@ -120,7 +120,7 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 				}
 				if _, there := good[it.Key]; there {
 					// It is about another object than that of the list.
-					s.quarantine.failed()
+					s.Quarantine.failed()
 					s.failures = append(s.failures, it.Err)
 					continue
 				}
@@ -130,7 +130,7 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 			if held && otherKind(it.Err) && s.differs(obj, it.UID) {
 				held = false
 			}
-			s.quarantine.add(it.Key, it.Err, time.Now(), held && !s.opts.RemoveUndecodable)
+			s.Quarantine.add(it.Key, it.Err, time.Now(), held && !s.opts.RemoveUndecodable)
 			s.pinOwn(it.Key)
 			s.failedItem(it)
 			if held && !s.opts.RemoveUndecodable {

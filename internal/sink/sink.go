@@ -39,11 +39,12 @@ type Options[T any] struct {
 }
 
 // Sink is an informer's sink. Its methods are called from the reflector's
-// goroutine, except Held, DecodeAfresh and those of the quarantine, which are safe
-// for concurrent use.
+// goroutine, except Held and DecodeAfresh, which are safe for concurrent use.
 type Sink[T any] struct {
-	opts       Options[T]
-	quarantine quarantine
+	// Quarantine may be read at any time.
+	Quarantine Quarantine
+
+	opts Options[T]
 	// listed: the first list has been published.
 	listed bool
 	// failures are what went wrong in the step under way.
@@ -122,18 +123,18 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 // operations appends to w.ops what events amount to, and quarantines what cannot
 // be stored.
 func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
-	healthy := s.quarantine.empty()
+	healthy := s.Quarantine.empty()
 	for i := range events {
 		ev := &events[i]
 		switch {
 		case otherKind(ev.Err) && !(ev.Type == source.Deleted && mutant.On(mutant.DeleteByStranger)):
 			w.ops = s.refuseOther(w.ops, ev)
-			healthy = healthy && s.quarantine.empty()
+			healthy = healthy && s.Quarantine.empty()
 			continue
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// An object that does not decode any more is deleted all the same.
 			another := s.another(w.ops, ev)
-			if another && !s.quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
+			if another && !s.Quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
 				continue // the held object was created after this delete
 			}
 			last := ev.Err == nil && !another
@@ -152,7 +153,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 			})
 		}
 		if !healthy {
-			s.quarantine.clear(ev.Key)
+			s.Quarantine.clear(ev.Key)
 		}
 	}
 }

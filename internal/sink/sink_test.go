@@ -122,7 +122,7 @@ func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
 			s := newStages(t, func(o *sink.Options[*object]) { o.RemoveUndecodable = remove })
 			s.list("1", good("a", "u", "1"))
 			s.apply("2", modified(broken("a", "u", "2")))
-			list := s.Quarantined()
+			list := s.Quarantine.List()
 			if len(list) != 1 || list[0].Key.Name != "a" || list[0].Stale == remove || !errors.Is(list[0].Err, errBroken) {
 				t.Errorf("in quarantine: %+v", list)
 			}
@@ -130,7 +130,7 @@ func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
 				t.Errorf("the store has %q", held)
 			}
 			s.apply("3", modified(good("a", "u", "3")))
-			if keys, versions := s.Refused(); keys != 0 || versions != 1 || s.held("a") != "3" {
+			if keys, versions := s.Quarantine.Count(); keys != 0 || versions != 1 || s.held("a") != "3" {
 				t.Errorf("after a good version: %d keys, %d versions, the store has %q", keys, versions, s.held("a"))
 			}
 			if s.synced != 1 {
@@ -181,7 +181,7 @@ func TestStoreVersionAndQuarantineAreOfOneMomentInAView(t *testing.T) {
 			}
 			s.hub.View(func() {
 				version := s.own.Version()
-				keys, _ := s.QuarantinedKeys()
+				keys, _ := s.Quarantine.Keys()
 				var n int
 				if _, err := fmt.Sscan(version, &n); err != nil {
 					t.Error(err)

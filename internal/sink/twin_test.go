@@ -150,7 +150,7 @@ func againstTwin(t *testing.T, rnd *rand.Rand) {
 		for o := range s.store.All() {
 			held[o.name] = o.version
 		}
-		for _, q := range s.Quarantined() {
+		for _, q := range s.Quarantine.List() {
 			refused[q.Key.Name] = true
 		}
 		if !maps.Equal(held, w.held) || !maps.Equal(refused, w.refused) {
