@@ -80,7 +80,7 @@ func (p *pathed) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod]
 // TestStatusShowsHowObjectsAreReadWhyAndSinceWhen, the way back to the wire
 // included, and a line is logged when that changes, and only then.
 func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
-	missed := func() error { return &source.DoorError{Source: "pods", Err: source.ErrDoorMissed} }
+	missed := func() error { return &source.InterceptError{Source: "pods", Err: source.ErrNotIntercepted} }
 	for _, tc := range []struct {
 		name  string
 		paths []source.ReadPath
@@ -88,9 +88,9 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 		lines []string
 	}{
 		{"the wire all along", []source.ReadPath{{Path: source.PathProtobuf}, {Path: source.PathProtobuf}}, []string{"", ""}},
-		{"the client's decoder, as was chosen", []source.ReadPath{{Path: source.PathClient, Why: source.ErrNoDoor}}, []string{""}},
+		{"the client's decoder, as was chosen", []source.ReadPath{{Path: source.PathClient, Why: source.ErrNoInterceptor}}, []string{""}},
 		{
-			"a door that is missed, and then found",
+			"an interceptor that is missed, and then found",
 			[]source.ReadPath{{Path: source.PathClient, Why: missed()}, {Path: source.PathClient, Why: missed()}, {Path: source.PathProtobuf}},
 			[]string{"no request passed WrapTransport", "", `now="wire, protobuf" why=<nil>`},
 		},

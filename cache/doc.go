@@ -51,7 +51,7 @@
 //	config.Wrap(source.WrapTransport)
 //
 // Do not where a closure filters or changes what its client returns: it would
-// see no objects. See source.Door.
+// see no objects. See source.Interceptor.
 //
 // # What can be seen
 //

@@ -87,8 +87,8 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, 0, 0},
 		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, 0, 1},
 		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, 0, 0},
-		{"closures of a client without it", generated(proto), source.PathClient, source.ErrDoorMissed, 0, 1},
-		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrDoorMissed, 0, 1},
+		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, 0, 1},
+		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrNotIntercepted, 0, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for verbosity, want := range map[int]int{0: tc.quietly, pathVerbosity: tc.aloud} {

@@ -21,7 +21,7 @@ var (
 //
 // A ListWatch from a client whose functions are its own is read from the wire,
 // as long as the server's answers can be; see source.Prefer. For all others
-// the door is open: a client made with source.WrapTransport lets the wire be
+// the interceptor is open: a client made with source.WrapTransport lets the wire be
 // read as well.
 func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource, error) {
 	if lw == nil {
@@ -36,7 +36,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 	if made != nil {
 		src, err = preferWire(made, lw, opts)
 	} else {
-		opts.Door = &source.Door{}
+		opts.Interceptor = &source.Interceptor{}
 		src, err = source.FromListerWatcher[any](lw, opts)
 	}
 	if err != nil {

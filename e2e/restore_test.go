@@ -220,7 +220,7 @@ func value[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// Both doors, each with an informer that had followed what is lost.
+// Both interceptors, each with an informer that had followed what is lost.
 func TestARestoredServerIsFollowed(t *testing.T) {
 	cluster, config := restorable(t)
 	ctx, stop := context.WithTimeout(t.Context(), 6*time.Minute)

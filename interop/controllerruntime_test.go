@@ -39,20 +39,20 @@ func closuresOf(t *testing.T, cfg *rest.Config, obj client.Object) source.Lister
 	return closures
 }
 
-func TestAControllerRuntimeCachesClosuresGoThroughADoor(t *testing.T) {
+func TestAControllerRuntimeCachesClosuresGoThroughAnInterceptor(t *testing.T) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 	t.Run("typed", func(t *testing.T) { testControllerRuntime[*corev1.Pod](t, &corev1.Pod{}) })
 	t.Run("unstructured", func(t *testing.T) { testControllerRuntime[*unstructured.Unstructured](t, u) })
-	// These set the kind on each object, and through a door there is none to
-	// set it on: see source.Door.
+	// These set the kind on each object, and through an interceptor there is none to
+	// set it on: see source.Interceptor.
 	t.Run("metadata", func(t *testing.T) {
 		p := &metav1.PartialObjectMetadata{}
 		p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
 		got, want := testControllerRuntime[*metav1.PartialObjectMetadata](t, p)
 		for i, it := range want.Items {
 			if got.Items[i].Object.Kind != "" || it.Object.Kind != "Pod" {
-				t.Fatalf("the kinds are %q through the door and %q without", got.Items[i].Object.Kind, it.Object.Kind)
+				t.Fatalf("the kinds are %q through the interceptor and %q without", got.Items[i].Object.Kind, it.Object.Kind)
 			}
 		}
 	})
@@ -65,8 +65,8 @@ func testControllerRuntime[T client.Object](t *testing.T, obj T) (got, want sour
 	plain := must(source.FromListerWatcher[T](closuresOf(t, s.config(), obj), source.Options{}))
 	cfg := s.config()
 	cfg.Wrap(source.WrapTransport)
-	door := &source.Door{}
-	src := must(source.FromListerWatcher[T](closuresOf(t, cfg, obj), source.Options{Door: door}))
+	interceptor := &source.Interceptor{}
+	src := must(source.FromListerWatcher[T](closuresOf(t, cfg, obj), source.Options{Interceptor: interceptor}))
 	got, err := list(t, src, source.ListRequest[T]{Limit: 20})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func testControllerRuntime[T client.Object](t *testing.T, obj T) (got, want sour
 	if diff := cmp.Diff(wantEvents, gotEvents, bare); diff != "" {
 		t.Error(diff)
 	}
-	if st := door.Stats(); st.Read != 2 || st.Left != 0 {
+	if st := interceptor.Stats(); st.Read != 2 || st.Left != 0 {
 		t.Errorf("%+v", st)
 	}
 	return got, want

@@ -13,14 +13,14 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-func TestAnInformerBehindADoorEqualsTheServerWhateverFailedInBetween(t *testing.T) {
+func TestAnInformerWithAnInterceptorEqualsTheServerWhateverFailedInBetween(t *testing.T) {
 	for _, list := range []bool{false, true} {
 		t.Run(fmt.Sprintf("list %v", list), func(t *testing.T) {
 			s := newAPIServer(t)
 			fill(t, s, 50)
 			cfg := s.config()
 			cfg.Wrap(source.WrapTransport)
-			src, door := podsBehindDoor(cfg)
+			src, interceptor := interceptedPods(cfg)
 			informer := must(kinglet.New(src, kinglet.Options[*corev1.Pod]{DisableWatchList: list, PageSize: 20}))
 			seen := make(chan struct{})
 			must(informer.AddHandler(kinglet.HandlerFuncs[*corev1.Pod]{
@@ -68,7 +68,7 @@ func TestAnInformerBehindADoorEqualsTheServerWhateverFailedInBetween(t *testing.
 			}
 			stop()
 			<-ended
-			if st := door.Stats(); st.Left != 0 || st.Read < 2 {
+			if st := interceptor.Stats(); st.Left != 0 || st.Read < 2 {
 				t.Errorf("%+v", st)
 			}
 		})

@@ -39,7 +39,7 @@ func (r *renewing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-func TestACredentialIsRenewedWithinARequestAboveOrBelowTheDoor(t *testing.T) {
+func TestACredentialIsRenewedWithinARequestAboveOrBelowTheInterceptor(t *testing.T) {
 	for _, above := range []bool{true, false} {
 		s := newAPIServer(t)
 		fill(t, s, 3)
@@ -61,38 +61,38 @@ func TestACredentialIsRenewedWithinARequestAboveOrBelowTheDoor(t *testing.T) {
 	}
 }
 
-func TestATokenFileIsReadAboveTheDoor(t *testing.T) {
+func TestATokenFileIsReadAboveTheInterceptor(t *testing.T) {
 	s := newAPIServer(t)
 	fill(t, s, 3)
 	cfg := s.anonymous()
 	cfg.BearerTokenFile = s.token
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: "somebody"}
 	cfg.Wrap(source.WrapTransport)
-	src, door := podsBehindDoor(cfg)
+	src, interceptor := interceptedPods(cfg)
 	if got, err := list(t, src, source.ListRequest[*corev1.Pod]{}); err != nil || len(got.Items) != 3 {
 		t.Errorf("%+v: %v", got, err)
 	}
-	if st := door.Stats(); st.Read != 1 || st.Left != 0 {
+	if st := interceptor.Stats(); st.Read != 1 || st.Left != 0 {
 		t.Errorf("%+v", st)
 	}
 }
 
-func podsBehindDoor(cfg *rest.Config) (source.Source[*corev1.Pod], *source.Door) {
-	door := &source.Door{}
-	return must(source.FromListerWatcher[*corev1.Pod](typedPods(cfg), source.Options{Door: door})), door
+func interceptedPods(cfg *rest.Config) (source.Source[*corev1.Pod], *source.Interceptor) {
+	interceptor := &source.Interceptor{}
+	return must(source.FromListerWatcher[*corev1.Pod](typedPods(cfg), source.Options{Interceptor: interceptor})), interceptor
 }
 
 // checkReads lists and watches with a token that was rotated before each.
 func checkReads(t *testing.T, s *apiServer, cfg *rest.Config) {
 	t.Helper()
-	src, door := podsBehindDoor(cfg)
+	src, interceptor := interceptedPods(cfg)
 	s.rotate("the second")
 	if got, err := list(t, src, source.ListRequest[*corev1.Pod]{}); err != nil || len(got.Items) != 3 {
 		t.Errorf("%+v: %v", got, err)
 	}
 	s.rotate("the third")
 	watchN(t, src, source.WatchRequest[*corev1.Pod]{SendInitialEvents: true}, 4)
-	if st := door.Stats(); st.Read != 2 || st.Left != 0 {
+	if st := interceptor.Stats(); st.Read != 2 || st.Left != 0 {
 		t.Errorf("%+v", st)
 	}
 }

@@ -8,7 +8,7 @@
 //   - FromConfig and FromREST read an API server's bytes themselves.
 //   - FromListerWatcher takes whatever has client-go's List and Watch:
 //     cache.ListWatch, the closures of generated informers, dynamic and
-//     metadata clients, fakes. Through a Door it reads the bytes that these ask
+//     metadata clients, fakes. Through an Interceptor it reads the bytes that these ask
 //     for.
 //   - Prefer asks one source until that meets what it cannot read, and another
 //     one of the same collection from then on.
@@ -29,7 +29,7 @@
 // # The seam where bytes become objects
 //
 // There is one: Decoder. Everything to its left is HTTP (rest.go: which
-// request, which headers, whose context; door*.go: the same by somebody else's
+// request, which headers, whose context; interceptor*.go: the same by somebody else's
 // client), everything to its right is objects. A Decoder is handed the response
 // body, the Held of the request and the caller's yield; it reads as it likes,
 // and yields what it has as soon as it has it. It has these parts:
@@ -70,7 +70,7 @@
 // apimachinery's decoder for anything else, an error included; so errors have
 // apimachinery's words. A T with a decoder of its own, DisableSharing without
 // Drop, and a T that protobuf or JSON plans cannot be made for go there at once.
-// A Door that cannot be used leaves the call to the closures. Prefer leaves the
+// An Interceptor that cannot be used leaves the call to the closures. Prefer leaves the
 // wire altogether where what comes there is not what T is, or cannot be read.
 //
 // None of it is silent: a request's OnPath is told how its answer is read, and
@@ -87,9 +87,9 @@
 // two places. A crew's live while one batch is decoded, and have ended when it
 // is yielded. FromListerWatcher has one around a List or Watch call that has
 // yet to return, since not every one of them honours a context, and two behind
-// a Door.
+// an Interceptor.
 //
-// A Sharing may be used by any number of sources at once. Static, a Door and a
+// A Sharing may be used by any number of sources at once. Static, an Interceptor and a
 // source's side of it have a lock each, and call nobody of yours while holding
 // it.
 //

@@ -196,7 +196,7 @@ func (k *kind[T]) said(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVe
 }
 
 // mark gives an object its kind. Metadata that is held without one came
-// through a door, and stays so.
+// through an interceptor, and stays so.
 func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
 	had := objectKind(o.Value)
 	if had == gvk || o.Same && had.Empty() && k.form == metadataOnly {

@@ -169,17 +169,17 @@ type kindCase struct {
 	name string
 	// rounds holds a decoder of bytes against apimachinery's decoding.
 	rounds func(t *testing.T, opts Options)
-	// door holds what comes through a door against what the closures return.
-	door func(t *testing.T)
+	// interceptor holds what comes through an interceptor against what the closures return.
+	interceptor func(t *testing.T)
 }
 
 var kindGV = schema.GroupVersion{Group: "example.com", Version: "v1"}
 
 func kindCaseOf[E any](name string) kindCase {
 	return kindCase{
-		name:   name,
-		rounds: kindRounds[E],
-		door:   kindThroughDoor[E],
+		name:        name,
+		rounds:      kindRounds[E],
+		interceptor: kindIntercepted[E],
 	}
 }
 
@@ -279,11 +279,11 @@ func TestATypeIsFollowedWhereverItKeepsItsKind(t *testing.T) {
 	})
 }
 
-func TestATypeIsReadThroughADoorWhereverItKeepsItsKind(t *testing.T) {
-	overKinds(t, func(t *testing.T, k kindCase) { k.door(t) })
+func TestATypeIsReadThroughAnInterceptorWhereverItKeepsItsKind(t *testing.T) {
+	overKinds(t, func(t *testing.T, k kindCase) { k.interceptor(t) })
 }
 
-func kindThroughDoor[E any](t *testing.T) {
+func kindIntercepted[E any](t *testing.T) {
 	handler := func(w http.ResponseWriter, r *http.Request) {
 		body := kindList[E](true)
 		if r.URL.Query().Get("watch") != "" {
@@ -291,9 +291,9 @@ func kindThroughDoor[E any](t *testing.T) {
 		}
 		answer(runtime.ContentTypeJSON, body)(w, r)
 	}
-	door := &Door{}
+	interceptor := &Interceptor{}
 	example := any(new(E)).(runtime.Object)
-	src := must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Door: door}))
+	src := must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Interceptor: interceptor}))
 	plain := must(FromListerWatcher[runtime.Object](kindClosures[E](serve(t, handler)), Options{Example: example}))
 	got, err := list(t, src, ListRequest[runtime.Object]{})
 	want, plainErr := list(t, plain, ListRequest[runtime.Object]{})
@@ -310,7 +310,7 @@ func kindThroughDoor[E any](t *testing.T) {
 			t.Errorf("event %d: %+v, want %+v", i, got, want)
 		}
 	}
-	checkStats(t, door, 2, 0, nil)
+	checkStats(t, interceptor, 2, 0, nil)
 }
 
 // kindClosures are those of a client that a controller's author writes.

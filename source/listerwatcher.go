@@ -53,8 +53,8 @@ const (
 // lw afterwards. An object that is no T, or not of the type and kind of
 // Options.Example, becomes an item with an *ItemError of a *KindError, and the
 // stream goes on; an interface T without an Example takes every object that
-// there is metadata of. How many bytes came is not known. With Options.Door the source reads the
-// answers itself where it can; Door says when.
+// there is metadata of. How many bytes came is not known. With Options.Interceptor the source reads the
+// answers itself where it can; Interceptor says when.
 //
 // When ctx ends, List and Watch return at once, or if lw took that context,
 // when it has, but no later than a second after; a call that honours no
@@ -71,8 +71,8 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
-	if len(opts.Drop) > 0 && opts.Door == nil {
-		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs a Door; a transform does without"))
+	if len(opts.Drop) > 0 && opts.Interceptor == nil {
+		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs an Interceptor; a transform does without"))
 	}
 	if opts.OwnConnection {
 		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))
@@ -81,22 +81,22 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
-	s.gate = gate[T]{door: opts.Door, opts: &s.opts, name: s.name, want: want}
+	s.interception = interception[T]{interceptor: opts.Interceptor, opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
 
 type lwSource[T any] struct {
-	lw   ListerWatcher
-	opts Options
-	want expected
-	name string
-	gate gate[T]
+	lw           ListerWatcher
+	opts         Options
+	want         expected
+	name         string
+	interception interception[T]
 }
 
 // String implements Source.
 func (s *lwSource[T]) String() string { return s.name }
 
-// Traits implements Source. Only what is read through a door is shared.
+// Traits implements Source. Only what is read through an interceptor is shared.
 func (s *lwSource[T]) Traits() Traits[T] {
 	fake, ok := s.lw.(noWatchList)
 	return Traits[T]{
@@ -104,7 +104,7 @@ func (s *lwSource[T]) Traits() Traits[T] {
 		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 		ShareWith: func(with *Sharing) {
 			if s.opts.Sharing == nil && !s.opts.DisableSharing {
-				s.gate.sharing = with
+				s.interception.sharing = with
 			}
 		},
 		Sample:     s.sample,
@@ -112,7 +112,7 @@ func (s *lwSource[T]) Traits() Traits[T] {
 	}
 }
 
-// List implements Source. It yields one page, or through a door as many as the
+// List implements Source. It yields one page, or through an interceptor as many as the
 // decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	lo := listOptions(&s.opts, req)
@@ -123,8 +123,8 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	}
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
-	if s.gate.open(honours) {
-		return s.listByDoor(ctx, cl, lo, &req, yield)
+	if s.interception.open(honours) {
+		return s.listIntercepted(ctx, cl, lo, &req, yield)
 	}
 	if honours {
 		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
@@ -133,7 +133,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	if err != nil {
 		return failed(ctx, err)
 	}
-	s.gate.left(missed(honours), req.OnPath)
+	s.interception.left(missed(honours), req.OnPath)
 	return s.deliver(ctx, list, yield)
 }
 
@@ -182,15 +182,15 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	lo.Watch = false // lw's to set, as every client does
 	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
 	cw, honours := s.lw.(contextWatcher)
-	if s.gate.open(honours) {
-		return s.watchByDoor(ctx, cw, lo, &req, yield)
+	if s.interception.open(honours) {
+		return s.watchIntercepted(ctx, cw, lo, &req, yield)
 	}
 	if honours {
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
 	w, err := await(ctx, honours, call, stopWatch)
 	if err == nil && w != nil {
-		s.gate.left(missed(honours), req.OnPath)
+		s.interception.left(missed(honours), req.OnPath)
 	}
 	return s.relay(ctx, w, err, yield)
 }

@@ -46,7 +46,7 @@ type Options struct {
 	//
 	// A T that is no interface needs none, and one of another type is an
 	// error. An interface T without an Example is ErrNoExample, but for
-	// FromListerWatcher, which takes what comes, and not through a Door.
+	// FromListerWatcher, which takes what comes, and not through an Interceptor.
 	Example runtime.Object
 	// Scheme is asked for the kind of T, or of the Example. Without it, or if
 	// the type is not in it, the kind is the name of the Go type, as it is for
@@ -77,9 +77,9 @@ type Options struct {
 	// about a dead peer within 45 s, unless the configuration brings a Dial
 	// function, whose connections stay as it makes them. FromConfig only.
 	OwnConnection bool
-	// Door lets FromListerWatcher read the wire itself where its closures use
+	// Interceptor lets FromListerWatcher read the wire itself where its closures use
 	// a client with WrapTransport. Other sources do not look at it.
-	Door *Door
+	Interceptor *Interceptor
 }
 
 // DropManagedFields is a Drop that most programs can do with: who set which

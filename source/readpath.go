@@ -46,7 +46,7 @@ type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
 	// fraction of any other way. Otherwise it is the reason why not: a
-	// *DoorError or a *FallbackError, ErrNoDoor, ErrSharingDisabled, or a type
+	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or a type
 	// that decodes itself.
 	Why error
 	// Since is when it became so. A source leaves it to its reader, who knows
@@ -56,9 +56,9 @@ type ReadPath struct {
 
 // Reasons of a ReadPath that a program has chosen.
 var (
-	// ErrNoDoor: FromListerWatcher was given no Options.Door, so that the
+	// ErrNoInterceptor: FromListerWatcher was given no Options.Interceptor, so that the
 	// objects are those of the client.
-	ErrNoDoor = errors.New("the source was given no Door")
+	ErrNoInterceptor = errors.New("the source was given no Interceptor")
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.
 	ErrSharingDisabled = errors.New("DisableSharing is set")
@@ -67,7 +67,7 @@ var (
 // Lost reports that the source was made to read the wire by kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
-	return p.Why != nil && !errors.Is(p.Why, ErrNoDoor) && !errors.Is(p.Why, ErrSharingDisabled)
+	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled)
 }
 
 // Same reports that both say the same, whenever it began.

@@ -33,7 +33,7 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		return must(FromListerWatcher[*corev1.Pod](lw, Options{}))
 	}
 	open := func(lw ListerWatcher) Source[*corev1.Pod] {
-		src, _ := behindDoor(lw)
+		src, _ := intercepted(lw)
 		return src
 	}
 	prefer := func(first, second Source[*corev1.Pod], opts PreferOptions) Source[*corev1.Pod] {
@@ -77,22 +77,22 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		{name: "JSON", src: rest(onlyJSON, Options{}), path: PathJSON},
 		{name: "protobuf, sharing off", src: rest(handler, Options{DisableSharing: true}), path: PathProtobuf, why: ErrSharingDisabled},
 		{name: "JSON, sharing off", src: rest(onlyJSON, Options{DisableSharing: true}), path: PathJSON, why: ErrSharingDisabled},
-		{name: "closures", src: closed(plain), path: PathClient, why: ErrNoDoor},
-		{name: "a door", src: open(through), path: PathProtobuf},
-		{name: "a door of a client without the transport", src: open(plain), path: PathClient, why: ErrDoorMissed, lost: true},
-		{name: "a door of closures without a context", src: open(closures{
+		{name: "closures", src: closed(plain), path: PathClient, why: ErrNoInterceptor},
+		{name: "an interceptor", src: open(through), path: PathProtobuf},
+		{name: "an interceptor of a client without the transport", src: open(plain), path: PathClient, why: ErrNotIntercepted, lost: true},
+		{name: "an interceptor of closures without a context", src: open(closures{
 			list:  func(o metav1.ListOptions) (runtime.Object, error) { return through.ListWithContext(t.Context(), o) },
 			watch: func(o metav1.ListOptions) (watch.Interface, error) { return through.WatchWithContext(t.Context(), o) },
-		}), path: PathClient, why: ErrDoorMissed, says: "takes none", lost: true},
-		{name: "a door of closures that hold decoded objects", src: open(&cache.ListWatch{
+		}), path: PathClient, why: ErrNotIntercepted, says: "takes none", lost: true},
+		{name: "an interceptor of closures that hold decoded objects", src: open(&cache.ListWatch{
 			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return podList("3", "a"), nil },
 			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 				w := watch.NewFake()
 				go func() { w.Add(pod("ns", "b", "4")); w.Stop() }()
 				return w, nil
 			},
-		}), path: PathClient, why: ErrDoorMissed, lost: true},
-		{name: "a door of closures that ask for something else", src: open(asking(func(o *metav1.ListOptions) { o.ResourceVersion = "1" })),
+		}), path: PathClient, why: ErrNotIntercepted, lost: true},
+		{name: "an interceptor of closures that ask for something else", src: open(asking(func(o *metav1.ListOptions) { o.ResourceVersion = "1" })),
 			path: PathClient, says: "resourceVersion of the request", lost: true},
 		{name: "a preferred one", src: prefer(rest(handler, Options{}), closed(plain), PreferOptions{}), path: PathProtobuf},
 		{name: "a preferred one that is refused", src: prefer(rest(refuses, Options{}), closed(plain), PreferOptions{}),
@@ -101,9 +101,9 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 			path: PathClient, says: "Kind=Node", lost: true},
 		{name: "a preferred one that there is not", src: prefer(nil, closed(plain), PreferOptions{Missing: ErrNoExample}),
 			path: PathClient, why: ErrNoExample, lost: true},
-		{name: "a preferred one that there is not, then a door", src: prefer(nil, open(through), PreferOptions{Missing: ErrNoExample}), path: PathProtobuf},
-		{name: "a preferred one that there is not, then a door that is missed", src: prefer(nil, open(plain), PreferOptions{Missing: ErrNoExample}),
-			path: PathClient, why: ErrDoorMissed, says: ErrNoExample.Error(), lost: true},
+		{name: "a preferred one that there is not, then an interceptor", src: prefer(nil, open(through), PreferOptions{Missing: ErrNoExample}), path: PathProtobuf},
+		{name: "a preferred one that there is not, then an interceptor that is missed", src: prefer(nil, open(plain), PreferOptions{Missing: ErrNoExample}),
+			path: PathClient, why: ErrNotIntercepted, says: ErrNoExample.Error(), lost: true},
 		{name: "memory", src: static, path: PathMemory},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestATypeThatDecodesItselfSaysSo(t *testing.T) {
 	}
 }
 
-// TestADoorThatIsShutSaysWhy and that a request failed says nothing.
-func TestADoorThatIsShutSaysWhy(t *testing.T) {
+// TestAnInterceptorThatIsOffSaysWhy and that a request failed says nothing.
+func TestAnInterceptorThatIsOffSaysWhy(t *testing.T) {
 	var accepts []string
 	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a")))))
 	inner := lw.ListWithContextFunc
@@ -177,16 +177,16 @@ func TestADoorThatIsShutSaysWhy(t *testing.T) {
 		}
 		return l, err
 	}
-	src, _ := behindDoor(lw)
+	src, _ := intercepted(lw)
 	var paths []ReadPath
 	req := ListRequest[*corev1.Pod]{OnPath: func(p ReadPath) { paths = append(paths, p) }}
-	if _, err := list(t, src, req); !errors.Is(err, ErrDoorPostProcessed) {
+	if _, err := list(t, src, req); !errors.Is(err, ErrPostProcessed) {
 		t.Fatal(err)
 	}
 	if _, err := list(t, src, req); err != nil {
 		t.Fatal(err)
 	}
-	if len(paths) != 2 || paths[0].Path != PathProtobuf || paths[1].Path != PathClient || !errors.Is(paths[1].Why, ErrDoorPostProcessed) {
+	if len(paths) != 2 || paths[0].Path != PathProtobuf || paths[1].Path != PathClient || !errors.Is(paths[1].Why, ErrPostProcessed) {
 		t.Errorf("%+v", paths)
 	}
 	refused := must(FromListerWatcher[*corev1.Pod](podClosures(serve(t, http.NotFound)), Options{}))

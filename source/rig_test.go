@@ -22,7 +22,7 @@ import (
 
 // A trial has a decoder read lists and watches in JSON, one after the other,
 // with what it returned before. Random are the objects' type, by where it keeps
-// its kind; whether a Door asks; the order of each object's members and each
+// its kind; whether an Interceptor asks; the order of each object's members and each
 // list's; which items say their kind; and how the stream is cut. Each item has
 // to be what apimachinery makes of its bytes, and none that was ever returned
 // may change, since somebody reads it.
@@ -50,24 +50,24 @@ func rigTrial(seed uint64) error {
 	if err != nil {
 		return err
 	}
-	tr.door = r.IntN(2) == 0
-	dec.(*decoder[runtime.Object]).codec.kind.bare = tr.door // as gate.decoder does
+	tr.interceptor = r.IntN(2) == 0
+	dec.(*decoder[runtime.Object]).codec.kind.bare = tr.interceptor // as gate.decoder does
 	for step := range 6 {
 		tr.log = append(tr.log, "")
 		if err := tr.step(dec); err != nil {
-			return fmt.Errorf("seed %d, %T, through a Door %v, answer %d: %w\n%s", seed, example, tr.door, step, err, strings.Join(tr.log, "\n"))
+			return fmt.Errorf("seed %d, %T, through an Interceptor %v, answer %d: %w\n%s", seed, example, tr.interceptor, step, err, strings.Join(tr.log, "\n"))
 		}
 	}
 	return nil
 }
 
 type rig struct {
-	rand    *rand.Rand
-	example runtime.Object
-	gv      schema.GroupVersion
-	door    bool
-	held    *sink[runtime.Object]
-	log     []string
+	rand        *rand.Rand
+	example     runtime.Object
+	gv          schema.GroupVersion
+	interceptor bool
+	held        *sink[runtime.Object]
+	log         []string
 	// returned are all objects so far, and was what was in each then.
 	returned []runtime.Object
 	was      []string
@@ -172,7 +172,7 @@ func (r *rig) compare(it Item[runtime.Object], raw, kind string, said, watch boo
 	}
 	_, metadata := want.(*metav1.PartialObjectMetadata)
 	switch {
-	case metadata && !r.door:
+	case metadata && !r.interceptor:
 		want.GetObjectKind().SetGroupVersionKind(partialKind)
 	case watch && want.GetObjectKind() != nil && reflect.TypeOf(want) != reflect.TypeFor[*unstructured.Unstructured]():
 		want.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})

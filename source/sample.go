@@ -72,7 +72,7 @@ func (s *restSource[T]) sample(ctx context.Context, req SampleRequest, yield fun
 	return failed(ctx, err)
 }
 
-// sample calls the closures beside a watch. No Door is used.
+// sample calls the closures beside a watch. No Interceptor is used.
 func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
@@ -89,7 +89,7 @@ func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(
 		return failed(ctx, err)
 	}
 	if len(s.opts.Drop) > 0 {
-		// Only a Door leaves fields out.
+		// Only an Interceptor leaves fields out.
 		page = identities[T](page)
 	}
 	return yield(page)

@@ -254,16 +254,16 @@ func TestATransformToSomethingElseThanAPointerIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadThroughADoorIsSharedThroughItsSet(t *testing.T) {
+func TestWhatIsReadThroughAnInterceptorIsSharedThroughItsSet(t *testing.T) {
 	var accepts []string
-	src, door := behindDoor(podClosures(wrapped(serve(t, negotiated(&accepts, replicasOf(20))))))
+	src, interceptor := intercepted(podClosures(wrapped(serve(t, negotiated(&accepts, replicasOf(20))))))
 	set := NewSharing(0)
 	src.Traits().ShareWith(set)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{Held: newSink[*corev1.Pod]().get})
 	if err != nil || len(got.items) != 20 {
 		t.Fatalf("%d items: %v", len(got.items), err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 	if set.Stats().Values == 0 {
 		t.Error("nothing was shared")
 	}

@@ -12,7 +12,7 @@
 //
 // Residents are informers that run throughout, behind a TCP proxy of the soak's
 // own: typed (protobuf, JSON, on a connection of their own) and from the
-// drop-in (the fast path, a door, plain closures). Each has handlers that keep a
+// drop-in (the fast path, an interceptor, plain closures). Each has handlers that keep a
 // ledger: whether what they are told is a legal history, and what it adds up
 // to. A cycle, a minute by default, has at once
 //

@@ -81,7 +81,7 @@ func (s *soak) residents() ([]*resident, error) {
 		func() (*resident, error) {
 			cfg := p.apart()
 			cfg.Wrap(source.WrapTransport)
-			return s.closures("drop-in configmaps, door", cfg, c.configMaps)
+			return s.closures("drop-in configmaps, interceptor", cfg, c.configMaps)
 		},
 		func() (*resident, error) { return s.closures("drop-in configmaps, closures", p.pooled(), c.configMaps) },
 	} {

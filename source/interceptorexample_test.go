@@ -16,7 +16,7 @@ import (
 )
 
 // A clientset goes on making the requests; kinglet reads what comes.
-func ExampleDoor() {
+func ExampleInterceptor() {
 	cfg := &rest.Config{Host: "https://example.com"}
 	cfg.Wrap(source.WrapTransport)
 	pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("default")
@@ -29,10 +29,10 @@ func ExampleDoor() {
 			return pods.Watch(ctx, o)
 		},
 	}
-	door := &source.Door{}
-	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Door: door})
+	interceptor := &source.Interceptor{}
+	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Interceptor: interceptor})
 	fmt.Println(src, err)
-	fmt.Println(door.Stats().Read, "answers were read from the wire")
+	fmt.Println(interceptor.Stats().Read, "answers were read from the wire")
 	// Output:
 	// *v1.Pod <nil>
 	// 0 answers were read from the wire

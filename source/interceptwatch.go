@@ -13,10 +13,10 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
-// watchByDoor is Watch for a source with a door. The events are decoded here,
+// watchIntercepted is Watch for a source with an interceptor. The events are decoded here,
 // on the caller's goroutine; the closure's watch stays open beside it, silent.
-func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, req *WatchRequest[T], yield func([]Event[T]) error) error {
-	call := s.gate.call(true, lo)
+func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, req *WatchRequest[T], yield func([]Event[T]) error) error {
+	call := s.interception.call(true, lo)
 	defer call.End()
 	within, cancel := call.InContext(ctx)
 	defer cancel()
@@ -29,7 +29,7 @@ func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo met
 	select {
 	case res := <-p.results:
 		if res.err == nil && res.value != nil {
-			s.gate.left(call.Reason(), req.OnPath)
+			s.interception.left(call.Reason(), req.OnPath)
 		}
 		return s.relay(ctx, res.value, res.err, yield)
 	case a = <-call.Responses:
@@ -41,7 +41,7 @@ func (s *lwSource[T]) watchByDoor(ctx context.Context, lw contextWatcher, lo met
 	if err != nil {
 		return failed(ctx, err)
 	}
-	s.gate.door.read()
+	s.interception.interceptor.read()
 	return s.readWatch(ctx, a, w, req, yield)
 }
 
@@ -64,11 +64,11 @@ func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interfac
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return nil, err
 		}
-		return nil, s.gate.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrDoorPostProcessed, err))
+		return nil, s.interception.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrPostProcessed, err))
 	case <-timer.C:
 		giveUp()
 		p.settle()
-		return nil, s.gate.close(fmt.Errorf("%w: it did not return its watch within %v", ErrDoorPostProcessed, grace))
+		return nil, s.interception.close(fmt.Errorf("%w: it did not return its watch within %v", ErrPostProcessed, grace))
 	case <-ctx.Done():
 		giveUp()
 		p.settle()
@@ -81,7 +81,7 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *intercept.Response, w wa
 	m := monitor(w, a.Abort)
 	var other *KindError
 	y := yielding[[]Event[T]]{ctx: ctx, yield: yield}
-	dec, _, err := s.gate.decoder(a.GV)
+	dec, _, err := s.interception.decoder(a.GV)
 	if err == nil {
 		err = dec.watch(a.Body, req.Held, req.OnPath, func(events []Event[T]) error {
 			for i := range events {
@@ -100,13 +100,13 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *intercept.Response, w wa
 	m.stop()
 	switch {
 	case other != nil:
-		return s.gate.close(fmt.Errorf("%w: %w", ErrDoorPostProcessed, other))
+		return s.interception.close(fmt.Errorf("%w: %w", ErrPostProcessed, other))
 	case y.stopped:
 		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case m.events.Load():
-		return s.gate.close(fmt.Errorf("%w: its watch sends events of its own", ErrDoorPostProcessed))
+		return s.interception.close(fmt.Errorf("%w: its watch sends events of its own", ErrPostProcessed))
 	case ended:
 		// The closure ended its watch, as it may.
 		return nil

@@ -13,12 +13,12 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
-// gate is a source's side of its Door.
-type gate[T any] struct {
-	door *Door
-	opts *Options
-	name string
-	want expected
+// interception is a source's side of its Interceptor.
+type interception[T any] struct {
+	interceptor *Interceptor
+	opts        *Options
+	name        string
+	want        expected
 	// sharing is what ShareWith said, or nil.
 	sharing *Sharing
 
@@ -28,14 +28,14 @@ type gate[T any] struct {
 	gv   schema.GroupVersion // guarded by mu
 	kind *kind[T]            // guarded by mu
 	dec  *decoder[T]         // guarded by mu
-	// shut is why the door is, or nil. guarded by mu
+	// shut is why the interceptor is, or nil. guarded by mu
 	shut error
 }
 
 // open reports whether to try, for a ListerWatcher that takes a context or
 // not. It counts where not.
-func (g *gate[T]) open(honours bool) bool {
-	if g.door == nil {
+func (g *interception[T]) open(honours bool) bool {
+	if g.interceptor == nil {
 		return false
 	}
 	g.mu.Lock()
@@ -44,7 +44,7 @@ func (g *gate[T]) open(honours bool) bool {
 }
 
 // call begins a call.
-func (g *gate[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
+func (g *interception[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
 	return intercept.NewCall(watch, g.want.metadata(), asked, func(gv schema.GroupVersion) (string, error) {
 		dec, _, err := g.decoder(gv)
 		if err != nil {
@@ -54,7 +54,7 @@ func (g *gate[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
 	})
 }
 
-func (g *gate[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error) {
+func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.dec != nil && g.gv == gv {
@@ -78,11 +78,11 @@ func (g *gate[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error)
 	return dec, k, nil
 }
 
-// left counts a call that succeeded, and not through the door, and tells onPath
+// left counts a call that succeeded, and not through the interceptor, and tells onPath
 // why.
-func (g *gate[T]) left(reason error, onPath func(ReadPath)) {
-	if g.door == nil {
-		tell(onPath, PathClient, ErrNoDoor)
+func (g *interception[T]) left(reason error, onPath func(ReadPath)) {
+	if g.interceptor == nil {
+		tell(onPath, PathClient, ErrNoInterceptor)
 		return
 	}
 	g.mu.Lock()
@@ -90,26 +90,26 @@ func (g *gate[T]) left(reason error, onPath func(ReadPath)) {
 		reason = g.shut
 	}
 	g.mu.Unlock()
-	err := &DoorError{Source: g.name, Err: reason}
-	g.door.left(err)
+	err := &InterceptError{Source: g.name, Err: reason}
+	g.interceptor.left(err)
 	tell(onPath, PathClient, err)
 }
 
-// missed is why a call did not even try the door, for a ListerWatcher that takes
+// missed is why a call did not even try the interceptor, for a ListerWatcher that takes
 // a context or not.
 func missed(honours bool) error {
 	if honours {
-		return ErrDoorMissed
+		return ErrNotIntercepted
 	}
-	return fmt.Errorf("%w: the ListerWatcher takes none", ErrDoorMissed)
+	return fmt.Errorf("%w: the ListerWatcher takes none", ErrNotIntercepted)
 }
 
-// close shuts the door for good, and returns the error for it.
-func (g *gate[T]) close(reason error) error {
+// close turns the interceptor off for good, and returns the error for it.
+func (g *interception[T]) close(reason error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = reason
-	return &DoorError{Source: g.name, Err: reason}
+	return &InterceptError{Source: g.name, Err: reason}
 }
 
 // listKind is the kind of an empty list that a client would take for one of

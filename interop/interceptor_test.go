@@ -87,30 +87,30 @@ func fill(t *testing.T, s *apiServer, n int) {
 	}
 }
 
-func TestThroughADoor(t *testing.T) {
-	t.Run("a generated client", func(t *testing.T) { testDoor[*corev1.Pod](t, typedPods) })
-	t.Run("a generated client of JSON", func(t *testing.T) { testDoor[*corev1.Pod](t, typedJSONPods) })
-	t.Run("a dynamic client, built-in kind", func(t *testing.T) { testDoor[*unstructured.Unstructured](t, dynamicOf(podGVR)) })
+func TestThroughAnInterceptor(t *testing.T) {
+	t.Run("a generated client", func(t *testing.T) { testInterceptor[*corev1.Pod](t, typedPods) })
+	t.Run("a generated client of JSON", func(t *testing.T) { testInterceptor[*corev1.Pod](t, typedJSONPods) })
+	t.Run("a dynamic client, built-in kind", func(t *testing.T) { testInterceptor[*unstructured.Unstructured](t, dynamicOf(podGVR)) })
 	t.Run("a dynamic client, custom kind", func(t *testing.T) {
-		testDoor[*unstructured.Unstructured](t, dynamicOf(widgetGVR))
+		testInterceptor[*unstructured.Unstructured](t, dynamicOf(widgetGVR))
 	})
-	t.Run("a metadata client, built-in kind", func(t *testing.T) { testDoor[*metav1.PartialObjectMetadata](t, metadataOf(podGVR)) })
+	t.Run("a metadata client, built-in kind", func(t *testing.T) { testInterceptor[*metav1.PartialObjectMetadata](t, metadataOf(podGVR)) })
 	t.Run("a metadata client, custom kind", func(t *testing.T) {
-		testDoor[*metav1.PartialObjectMetadata](t, metadataOf(widgetGVR))
+		testInterceptor[*metav1.PartialObjectMetadata](t, metadataOf(widgetGVR))
 	})
 }
 
-// testDoor holds what comes through a door against what the closures of a
+// testInterceptor holds what comes through an interceptor against what the closures of a
 // client return, and sees that it is the client who is sent away and comes
 // again.
-func testDoor[T any](t *testing.T, lw func(*rest.Config) source.ListerWatcher) {
+func testInterceptor[T any](t *testing.T, lw func(*rest.Config) source.ListerWatcher) {
 	s := newAPIServer(t)
 	fill(t, s, 50)
 	plain := must(source.FromListerWatcher[T](lw(s.config()), source.Options{}))
 	cfg := s.config()
 	cfg.Wrap(source.WrapTransport)
-	door := &source.Door{}
-	src := must(source.FromListerWatcher[T](lw(cfg), source.Options{Door: door}))
+	interceptor := &source.Interceptor{}
+	src := must(source.FromListerWatcher[T](lw(cfg), source.Options{Interceptor: interceptor}))
 	var read int64
 
 	// Paged, with a credential that ran out and a server that is busy.
@@ -126,7 +126,7 @@ func testDoor[T any](t *testing.T, lw func(*rest.Config) source.ListerWatcher) {
 		t.Errorf("with an old token: %v", err)
 	}
 	if _, err := list(t, plain, source.ListRequest[T]{}); err != nil {
-		t.Errorf("without a door: %v", err)
+		t.Errorf("without an interceptor: %v", err)
 	}
 	var token string
 	for page := range 3 {
@@ -169,7 +169,7 @@ func testDoor[T any](t *testing.T, lw func(*rest.Config) source.ListerWatcher) {
 		}
 		read++
 	}
-	if st := door.Stats(); st.Read != read || st.Left != 0 || st.Reason != nil {
+	if st := interceptor.Stats(); st.Read != read || st.Left != 0 || st.Reason != nil {
 		t.Errorf("%+v, want %d read", st, read)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
-// listByDoor is List for a source with a door. The list is decoded here, on the
+// listIntercepted is List for a source with an interceptor. The list is decoded here, on the
 // caller's goroutine, while the closure waits in its client for the body to
 // end. Its last page waits until the closure has returned, which adds what it
 // has from elsewhere and may still fail.
-func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
-	call := s.gate.call(false, lo)
+func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
+	call := s.interception.call(false, lo)
 	defer call.End()
 	within, cancel := call.InContext(ctx)
 	defer cancel()
@@ -32,7 +32,7 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 		if res.err != nil {
 			return failed(ctx, res.err)
 		}
-		s.gate.left(call.Reason(), req.OnPath)
+		s.interception.left(call.Reason(), req.OnPath)
 		return s.deliver(ctx, res.value, yield)
 	case a := <-call.Responses:
 		var err error
@@ -54,7 +54,7 @@ func (s *lwSource[T]) listByDoor(ctx context.Context, lw contextLister, lo metav
 		p.settle()
 		return ctx.Err()
 	}
-	s.gate.door.read()
+	s.interception.interceptor.read()
 	return yield(last)
 }
 
@@ -65,7 +65,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 			a.Finish(nil, err)
 		}
 	}()
-	dec, kind, err := s.gate.decoder(a.GV)
+	dec, kind, err := s.interception.decoder(a.GV)
 	if err != nil {
 		return last, err
 	}
@@ -94,7 +94,7 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 	}
 	switch {
 	case other != nil:
-		return last, s.gate.close(fmt.Errorf("%w: %w", ErrDoorPostProcessed, other))
+		return last, s.interception.close(fmt.Errorf("%w: %w", ErrPostProcessed, other))
 	case err != nil && y.stopped:
 		return last, err
 	case err != nil && a.ClientClosed():
@@ -124,11 +124,11 @@ func (s *lwSource[T]) complete(last *Page[T], list runtime.Object, err error) er
 		page, err = s.page(list)
 	}
 	if err != nil {
-		return s.gate.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrDoorPostProcessed, err))
+		return s.interception.close(fmt.Errorf("%w: it fails on an empty answer: %w", ErrPostProcessed, err))
 	}
 	if page.ResourceVersion != last.ResourceVersion {
-		return s.gate.close(fmt.Errorf("%w: it returned resource version %q for a list of %q",
-			ErrDoorPostProcessed, page.ResourceVersion, last.ResourceVersion))
+		return s.interception.close(fmt.Errorf("%w: it returned resource version %q for a list of %q",
+			ErrPostProcessed, page.ResourceVersion, last.ResourceVersion))
 	}
 	last.Items = append(last.Items, page.Items...)
 	last.Continue, last.Remaining = page.Continue, page.Remaining

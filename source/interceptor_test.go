@@ -32,10 +32,10 @@ func podClosures(cfg *rest.Config) *cache.ListWatch {
 	}
 }
 
-// behindDoor is a source of lw's pods and its door.
-func behindDoor(lw ListerWatcher) (Source[*corev1.Pod], *Door) {
-	door := &Door{}
-	return must(FromListerWatcher[*corev1.Pod](lw, Options{Door: door})), door
+// intercepted is a source of lw's pods and its interceptor.
+func intercepted(lw ListerWatcher) (Source[*corev1.Pod], *Interceptor) {
+	interceptor := &Interceptor{}
+	return must(FromListerWatcher[*corev1.Pod](lw, Options{Interceptor: interceptor})), interceptor
 }
 
 func wrapped(cfg *rest.Config) *rest.Config {
@@ -43,9 +43,9 @@ func wrapped(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-func checkStats(t *testing.T, door *Door, read, left int64, reason error) {
+func checkStats(t *testing.T, interceptor *Interceptor, read, left int64, reason error) {
 	t.Helper()
-	got := door.Stats()
+	got := interceptor.Stats()
 	if got.Read != read || got.Left != left || reason == nil != (got.Reason == nil) || reason != nil && !errors.Is(got.Reason, reason) {
 		t.Errorf("%d read and %d left because of %v, want %d and %d because of %v", got.Read, got.Left, got.Reason, read, left, reason)
 	}
@@ -71,7 +71,7 @@ func negotiated(accepts *[]string, list *corev1.PodList, events ...runtime.Objec
 	}
 }
 
-func TestThroughADoorComesWhatTheClosuresReturn(t *testing.T) {
+func TestThroughAnInterceptorComesWhatTheClosuresReturn(t *testing.T) {
 	pods, _ := randomPods(t, 1200)
 	pods.Continue, pods.RemainingItemCount = "more", new(int64(5))
 	events := []runtime.Object{&pods.Items[0], &pods.Items[1], &pods.Items[2]}
@@ -95,7 +95,7 @@ func TestThroughADoorComesWhatTheClosuresReturn(t *testing.T) {
 			var accepts []string
 			cfg := serve(t, negotiated(&accepts, pods, events...))
 			cfg.ContentConfig = content
-			src, door := behindDoor(podClosures(wrapped(cfg)))
+			src, interceptor := intercepted(podClosures(wrapped(cfg)))
 			got, err := list(t, src, ListRequest[*corev1.Pod]{Limit: 1200})
 			if err != nil {
 				t.Fatal(err)
@@ -117,7 +117,7 @@ func TestThroughADoorComesWhatTheClosuresReturn(t *testing.T) {
 			if diff := differences(wantEvents.events, gotEvents.events); diff != "" || len(gotEvents.events) != 3 {
 				t.Error(diff)
 			}
-			checkStats(t, door, 2, 0, nil)
+			checkStats(t, interceptor, 2, 0, nil)
 			if ours := "application/vnd.kubernetes.protobuf,application/json"; accepts[0] != ours || accepts[1] != ours {
 				t.Errorf("asked for %q", accepts)
 			}
@@ -129,12 +129,12 @@ func TestAFromClientListWatchGetsAListThatItCanDecode(t *testing.T) {
 	var accepts []string
 	cfg := wrapped(serve(t, negotiated(&accepts, podList("3", "a"))))
 	lw := cache.NewListWatchFromClient(must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", "ns", fields.Everything())
-	src, door := behindDoor(lw)
+	src, interceptor := intercepted(lw)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 1 {
 		t.Fatalf("%+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
@@ -157,7 +157,7 @@ func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			src, door := behindDoor(lw)
+			src, interceptor := intercepted(lw)
 			got, err := list(t, src, ListRequest[*corev1.Pod]{})
 			if err != nil || len(got.items) != 1 || got.version != "3" {
 				t.Errorf("%+v: %v", got, err)
@@ -166,7 +166,7 @@ func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
 			if err != nil || len(events.events) != 1 {
 				t.Errorf("%+v: %v", events, err)
 			}
-			checkStats(t, door, 0, 2, ErrDoorMissed)
+			checkStats(t, interceptor, 0, 2, ErrNotIntercepted)
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestWhatTheServerRefusesIsTheClientsError(t *testing.T) {
 				w.Write(c.object(&expired.ErrStatus))
 			}))
 			cfg.AcceptContentTypes = accept
-			src, door := behindDoor(podClosures(cfg))
+			src, interceptor := intercepted(podClosures(cfg))
 			_, err := list(t, src, ListRequest[*corev1.Pod]{})
 			if !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "too old") {
 				t.Errorf("list: %s for %s: %v", c.name, accept, err)
@@ -190,12 +190,12 @@ func TestWhatTheServerRefusesIsTheClientsError(t *testing.T) {
 			if !apierrors.IsResourceExpired(err) || !strings.Contains(err.Error(), "too old") {
 				t.Errorf("watch: %s for %s: %v", c.name, accept, err)
 			}
-			checkStats(t, door, 0, 0, nil)
+			checkStats(t, interceptor, 0, 0, nil)
 		}
 	}
 }
 
-func TestABodyThatBreaksOffIsAnErrorAndTheDoorStaysOpen(t *testing.T) {
+func TestABodyThatBreaksOffIsAnErrorAndTheInterceptorStaysOn(t *testing.T) {
 	full := protoBytes(podList("3", "a", "b", "c"))
 	frame := protoFrame("ADDED", pod("ns", "a", "4"))
 	broken := true
@@ -214,11 +214,11 @@ func TestABodyThatBreaksOffIsAnErrorAndTheDoorStaysOpen(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		}
 	}))
-	src, door := behindDoor(podClosures(cfg))
-	if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*DoorError)) || len(got.pages) != 0 {
+	src, interceptor := intercepted(podClosures(cfg))
+	if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*InterceptError)) || len(got.pages) != 0 {
 		t.Errorf("list: %d pages: %v", len(got.pages), err)
 	}
-	if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*DoorError)) || len(got.events) != 1 {
+	if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*InterceptError)) || len(got.events) != 1 {
 		t.Errorf("watch: %d events: %v", len(got.events), err)
 	}
 	broken = false
@@ -228,7 +228,7 @@ func TestABodyThatBreaksOffIsAnErrorAndTheDoorStaysOpen(t *testing.T) {
 	if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err != nil || len(got.events) != 2 {
 		t.Errorf("watch: %d events: %v", len(got.events), err)
 	}
-	checkStats(t, door, 3, 0, nil)
+	checkStats(t, interceptor, 3, 0, nil)
 }
 
 // stalled sends the beginning of an answer, and then nothing until the client
@@ -246,8 +246,8 @@ func stalled(t *testing.T) *rest.Config {
 	}))
 }
 
-func TestACallThroughADoorEndsWithItsContext(t *testing.T) {
-	src, _ := behindDoor(podClosures(stalled(t)))
+func TestACallThroughAnInterceptorEndsWithItsContext(t *testing.T) {
+	src, _ := intercepted(podClosures(stalled(t)))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := src.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.DeadlineExceeded {
@@ -269,23 +269,23 @@ func TestACallThroughADoorEndsWithItsContext(t *testing.T) {
 func TestTheClientsTimeoutStillCounts(t *testing.T) {
 	cfg := stalled(t)
 	cfg.Timeout = 50 * time.Millisecond
-	src, door := behindDoor(podClosures(cfg))
+	src, interceptor := intercepted(podClosures(cfg))
 	// Whether it runs out before or after the answer began is up to the machine.
-	if err := src.List(t.Context(), ListRequest[*corev1.Pod]{}, nil); err == nil || errors.As(err, new(*DoorError)) {
+	if err := src.List(t.Context(), ListRequest[*corev1.Pod]{}, nil); err == nil || errors.As(err, new(*InterceptError)) {
 		t.Errorf("list: %v", err)
 	}
-	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); errors.As(err, new(*DoorError)) {
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); errors.As(err, new(*InterceptError)) {
 		t.Errorf("watch: %v", err)
 	}
-	if st := door.Stats(); st.Left != 0 {
+	if st := interceptor.Stats(); st.Left != 0 {
 		t.Errorf("%+v", st)
 	}
 }
 
-func TestWhatYieldReturnsThroughADoorIsReturned(t *testing.T) {
+func TestWhatYieldReturnsThroughAnInterceptorIsReturned(t *testing.T) {
 	var accepts []string
 	pods, _ := randomPods(t, 1200)
-	src, _ := behindDoor(podClosures(wrapped(serve(t, negotiated(&accepts, pods, pod("ns", "a", "4"))))))
+	src, _ := intercepted(podClosures(wrapped(serve(t, negotiated(&accepts, pods, pod("ns", "a", "4"))))))
 	if err := src.List(t.Context(), ListRequest[*corev1.Pod]{}, func(Page[*corev1.Pod]) error { return errEnough }); err != errEnough {
 		t.Errorf("list: %v", err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Door lets a source made of somebody's closures read the wire itself. The
+// Interceptor lets a source made of somebody's closures read the wire itself. The
 // closures of a generated, dynamic or metadata client hand over objects, which
-// costs what client-go's decoding costs. Through a door the client still makes
+// costs what client-go's decoding costs. Through an interceptor the client still makes
 // the request, with its paths, selectors, authentication, retries and rate
 // limit; the 200 answer then goes to the source's Decoder, and the client gets
 // an empty one.
@@ -22,14 +22,14 @@ import (
 //	cfg.Wrap(source.WrapTransport) // before the client is made
 //	client, err := kubernetes.NewForConfig(cfg)
 //	…
-//	door := &source.Door{}
-//	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Door: door})
+//	interceptor := &source.Interceptor{}
+//	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Interceptor: interceptor})
 //	…
 //	informer.Status().ReadPath // who reads, why, and since when
 //
-// It needs both ends: WrapTransport on the client's configuration, and a Door
+// It needs both ends: WrapTransport on the client's configuration, and an Interceptor
 // in the Options of the source. Everything else that such a client does is
-// untouched. A Door's zero value is ready; it may be shared by any number of
+// untouched. An Interceptor's zero value is ready; it may be shared by any number of
 // sources, whose figures then add up, is safe for concurrent use and must not
 // be copied.
 //
@@ -39,22 +39,22 @@ import (
 // source gave to ListWithContext or WatchWithContext, is not the one collection
 // request that the source asked for, or is answered with anything but a 200 of
 // JSON or protobuf, the source takes what the closures return, as it does
-// without a Door. Nothing is lost by that but speed. A ReadPath says why, in the
-// status of each informer; Stats sums up all that share the Door.
+// without an Interceptor. Nothing is lost by that but speed. A ReadPath says why, in the
+// status of each informer; Stats sums up all that share the Interceptor.
 //
 // # What the closures may do
 //
 // They may choose the client, the path and the selectors, add objects to the
 // list, and fail. What they must not do is to look at the objects: a closure
 // that filters or changes what its client returns sees none, so its filter is
-// not applied. That cannot be detected, so give such a source no Door. (Filter
+// not applied. That cannot be detected, so give such a source no Interceptor. (Filter
 // by selectors, or in Map.) One that is known: the closures of
 // controller-runtime's metadata-only informers set the kind of each object;
-// through a door it stays empty, as client-go's metadata client leaves it.
+// through an interceptor it stays empty, as client-go's metadata client leaves it.
 //
-// What can be detected shuts the door for that source: a closure that cannot do
+// What can be detected turns the interceptor off for that source: a closure that cannot do
 // with an empty answer, changes the list's version, sends events of its own, or
-// asks for another kind than T. That call fails with a *DoorError, and all
+// asks for another kind than T. That call fails with a *InterceptError, and all
 // later ones take what the closures return.
 //
 // # What is different
@@ -68,70 +68,70 @@ import (
 // An open watch takes two goroutines more than one of FromREST: the client's own
 // reader and one that waits for it. client-go's metrics of response sizes count
 // the empty answers.
-type Door struct {
+type Interceptor struct {
 	mu    sync.Mutex
-	stats DoorStats // guarded by mu
+	stats InterceptorStats // guarded by mu
 }
 
-// DoorStats are a Door's figures so far.
-type DoorStats struct {
+// InterceptorStats are an Interceptor's figures so far.
+type InterceptorStats struct {
 	// Read counts the lists and watches whose answer the decoder read.
 	Read int64
 	// Left counts those that succeeded without it.
 	Left int64
-	// Reason is a *DoorError that says why the last of these was, or nil.
+	// Reason is a *InterceptError that says why the last of these was, or nil.
 	Reason error
 }
 
 // Stats returns the figures so far. A watch is counted when it begins.
-func (d *Door) Stats() DoorStats {
+func (d *Interceptor) Stats() InterceptorStats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.stats
 }
 
-func (d *Door) read() {
+func (d *Interceptor) read() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Read++
 }
 
-func (d *Door) left(reason *DoorError) {
+func (d *Interceptor) left(reason *InterceptError) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.stats.Left++
 	d.stats.Reason = reason
 }
 
-// DoorError says why a source did not read an answer itself, although it has a
-// Door. From List or Watch it means that the door is shut for this source: the
+// InterceptError says why a source did not read an answer itself, although it has a
+// Interceptor. From List or Watch it means that the interceptor is off for this source: the
 // next call takes what the closures return.
-type DoorError struct {
+type InterceptError struct {
 	// Source is the source's String.
 	Source string
 	Err    error
 }
 
-func (e *DoorError) Error() string {
+func (e *InterceptError) Error() string {
 	return fmt.Sprintf("%s: not read from the wire: %v", e.Source, e.Err)
 }
 
 // Unwrap returns the reason.
-func (e *DoorError) Unwrap() error { return e.Err }
+func (e *InterceptError) Unwrap() error { return e.Err }
 
-// Reasons of a DoorError. Others are texts.
+// Reasons of a InterceptError. Others are texts.
 var (
-	// ErrDoorMissed: no request of the call passed WrapTransport with the
+	// ErrNotIntercepted: no request of the call passed WrapTransport with the
 	// call's context. The client was made without cfg.Wrap(WrapTransport), is
 	// a fake, or the closure, or the ListerWatcher, takes no context.
-	ErrDoorMissed = intercept.ErrMissed
-	// ErrDoorPostProcessed: the closure does something with what its client
+	ErrNotIntercepted = intercept.ErrMissed
+	// ErrPostProcessed: the closure does something with what its client
 	// returns. The error that wraps it says how that showed.
-	ErrDoorPostProcessed = errors.New("the closure does more than to pass on its client's answer")
+	ErrPostProcessed = errors.New("the closure does more than to pass on its client's answer")
 )
 
-// WrapTransport is one end of a Door, made for rest.Config.Wrap. A request made
-// for a source with a Door is recognised by its context; any other request costs
+// WrapTransport is one end of an Interceptor, made for rest.Config.Wrap. A request made
+// for a source with an Interceptor is recognised by its context; any other request costs
 // a look into that.
 //
 // client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins,

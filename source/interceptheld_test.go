@@ -28,11 +28,11 @@ func metadataClosures(cfg *rest.Config) ListerWatcher {
 	}
 }
 
-// TestADoorDoesNotWriteToMetadataThatIsHeld: one door lists and watches the
+// TestAnInterceptorDoesNotWriteToMetadataThatIsHeld: one interceptor lists and watches the
 // same metadata in both encodings, in all orders of four answers. What it
 // handed out stays as it was, and is what the client returns, unless it is
 // held: then it keeps the kind that it has, or has none.
-func TestADoorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
+func TestAnInterceptorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 	objects := []metav1.PartialObjectMetadata{*partialOf(pod("ns", "a", "1")), *partialOf(pod("ns", "b", "2"))}
 	partials := &metav1.PartialObjectMetadataList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"},
@@ -67,8 +67,8 @@ func TestADoorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 		return got.items
 	}
 	for order := range 4 * 4 * 4 * 4 {
-		door := &Door{}
-		src := must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Door: door}))
+		interceptor := &Interceptor{}
+		src := must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Interceptor: interceptor}))
 		s := newSink[*metav1.PartialObjectMetadata]()
 		var all, was []*metav1.PartialObjectMetadata
 		name := ""
@@ -95,6 +95,6 @@ func TestADoorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 				}
 			}
 		}
-		checkStats(t, door, 4, 0, nil)
+		checkStats(t, interceptor, 4, 0, nil)
 	}
 }

@@ -40,9 +40,9 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 				},
 			}
 		}
-		door := &Door{}
+		interceptor := &Interceptor{}
 		example := &metav1.PartialObjectMetadata{}
-		src := must(FromListerWatcher[any](closures(wrapped(serve(t, handler))), Options{Example: example, Door: door}))
+		src := must(FromListerWatcher[any](closures(wrapped(serve(t, handler))), Options{Example: example, Interceptor: interceptor}))
 		plain := must(FromListerWatcher[any](closures(serve(t, handler)), Options{Example: example}))
 		got, err := list(t, src, ListRequest[any]{})
 		want, plainErr := list(t, plain, ListRequest[any]{})
@@ -54,18 +54,18 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 		if diff := differences(itemsOf(wantEvents.events), itemsOf(gotEvents.events)); diff != "" || err != nil || plainErr != nil || len(gotEvents.events) != 1 {
 			t.Errorf("%s: %v, %v, %s", c.name, err, plainErr, diff)
 		}
-		checkStats(t, door, 2, 0, nil)
+		checkStats(t, interceptor, 2, 0, nil)
 	}
 }
 
-func TestADoorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
+func TestAnInterceptorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
 	var accepts []string
-	door := &Door{}
+	interceptor := &Interceptor{}
 	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("7", "a")))))
-	src := must(FromListerWatcher[any](lw, Options{Door: door}))
+	src := must(FromListerWatcher[any](lw, Options{Interceptor: interceptor}))
 	got, err := list(t, src, ListRequest[any]{})
 	if err != nil || len(got.items) != 1 {
 		t.Fatalf("%+v: %v", got.items, err)
 	}
-	checkStats(t, door, 0, 1, ErrNoExample)
+	checkStats(t, interceptor, 0, 1, ErrNoExample)
 }

@@ -37,12 +37,12 @@ func TestAClosureMayAddToItsList(t *testing.T) {
 		}
 		return list, err
 	}
-	src, door := behindDoor(lw)
+	src, interceptor := intercepted(lw)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 3 || got.items[2].Key.Name != "c" || got.pages[0].Continue != "its own" {
 		t.Errorf("%+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestAClosureThatListsTwiceLosesNothing(t *testing.T) {
@@ -69,12 +69,12 @@ func TestAClosureThatListsTwiceLosesNothing(t *testing.T) {
 		both.Items = append(both.Items, second.(*corev1.PodList).Items...)
 		return both, nil
 	}
-	src, door := behindDoor(lw)
+	src, interceptor := intercepted(lw)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 3 {
 		t.Errorf("%+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
 		negotiated(&accepts, podList("3", "a", "b"))(w, r)
 	}))
 	client := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns")
-	src, door := behindDoor(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	src, interceptor := intercepted(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 		if p, err := client.Get(ctx, "one", metav1.GetOptions{}); err != nil || p.Name != "one" {
 			t.Errorf("%+v: %v", p, err)
 		}
@@ -100,10 +100,10 @@ func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
 	if err != nil || len(got.items) != 2 {
 		t.Errorf("%+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
-func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
+func TestAClosureWhoseListShowsThatItPostProcessesTurnsTheInterceptorOff(t *testing.T) {
 	for name, post := range map[string]func(*corev1.PodList) (runtime.Object, error){
 		"another version": func(l *corev1.PodList) (runtime.Object, error) {
 			l.ResourceVersion = "1" + l.ResourceVersion
@@ -133,9 +133,9 @@ func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
 				}
 				return post(l.(*corev1.PodList))
 			}
-			src, door := behindDoor(lw)
+			src, interceptor := intercepted(lw)
 			got, err := list(t, src, ListRequest[*corev1.Pod]{})
-			if !errors.As(err, new(*DoorError)) || !errors.Is(err, ErrDoorPostProcessed) || len(got.pages) != 0 {
+			if !errors.As(err, new(*InterceptError)) || !errors.Is(err, ErrPostProcessed) || len(got.pages) != 0 {
 				t.Fatalf("%+v: %v", got, err)
 			}
 			got, err = list(t, src, ListRequest[*corev1.Pod]{})
@@ -146,12 +146,12 @@ func TestAClosureWhoseListShowsThatItPostProcessesShutsTheDoor(t *testing.T) {
 			if err != nil || len(events.events) != 1 {
 				t.Errorf("after that: %+v: %v", events, err)
 			}
-			checkStats(t, door, 0, 2, ErrDoorPostProcessed)
+			checkStats(t, interceptor, 0, 2, ErrPostProcessed)
 		})
 	}
 }
 
-func TestAClosureThatTurnsOneKindIntoAnotherShutsTheDoor(t *testing.T) {
+func TestAClosureThatTurnsOneKindIntoAnotherTurnsTheInterceptorOff(t *testing.T) {
 	allowCBOR(t)
 	dep := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", ResourceVersion: "2"}}
 	for _, c := range codecs() {
@@ -183,26 +183,26 @@ func TestAClosureThatTurnsOneKindIntoAnotherShutsTheDoor(t *testing.T) {
 				}), nil
 			},
 		}
-		src, door := behindDoor(lw)
-		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) || !errors.As(err, new(*KindError)) {
+		src, interceptor := intercepted(lw)
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, ErrPostProcessed) || !errors.As(err, new(*KindError)) {
 			t.Errorf("%s: %+v: %v", c.name, got, err)
 		}
 		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err != nil || len(got.items) != 1 || got.items[0].Err != nil {
 			t.Errorf("%s: %+v: %v", c.name, got, err)
 		}
-		checkStats(t, door, 0, 1, ErrDoorPostProcessed)
-		src, door = behindDoor(lw)
-		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) || len(got.events) != 0 {
+		checkStats(t, interceptor, 0, 1, ErrPostProcessed)
+		src, interceptor = intercepted(lw)
+		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrPostProcessed) || len(got.events) != 0 {
 			t.Errorf("%s: %+v: %v", c.name, got, err)
 		}
 		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); err != nil || len(got.events) != 1 || got.events[0].Err != nil {
 			t.Errorf("%s: %+v: %v", c.name, got, err)
 		}
-		checkStats(t, door, 1, 1, ErrDoorPostProcessed)
+		checkStats(t, interceptor, 1, 1, ErrPostProcessed)
 	}
 }
 
-func TestAWatchWithEventsOfItsOwnShutsTheDoor(t *testing.T) {
+func TestAWatchWithEventsOfItsOwnTurnsTheInterceptorOff(t *testing.T) {
 	lw := podClosures(stalled(t))
 	inner := lw.WatchFuncWithContext
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -212,8 +212,8 @@ func TestAWatchWithEventsOfItsOwnShutsTheDoor(t *testing.T) {
 		}
 		return withEvent(w, pod("ns", "own", "5")), nil
 	}
-	src, door := behindDoor(lw)
-	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) {
+	src, interceptor := intercepted(lw)
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrPostProcessed) {
 		t.Fatal(err)
 	}
 	got, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 2)
@@ -221,7 +221,7 @@ func TestAWatchWithEventsOfItsOwnShutsTheDoor(t *testing.T) {
 	if err != errEnough || got[0].Key.Name != "a" || got[1].Key.Name != "own" {
 		t.Errorf("after that: %+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 1, ErrDoorPostProcessed)
+	checkStats(t, interceptor, 1, 1, ErrPostProcessed)
 }
 
 // withEvent is w with one event more.
@@ -251,7 +251,7 @@ func withEvent(w watch.Interface, obj runtime.Object) watch.Interface {
 	return both
 }
 
-func TestAClosureThatWaitsForItsFirstEventShutsTheDoor(t *testing.T) {
+func TestAClosureThatWaitsForItsFirstEventTurnsTheInterceptorOff(t *testing.T) {
 	lw := podClosures(stalled(t))
 	inner := lw.WatchFuncWithContext
 	lw.WatchFuncWithContext = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
@@ -265,14 +265,14 @@ func TestAClosureThatWaitsForItsFirstEventShutsTheDoor(t *testing.T) {
 		}
 		return withEvent(w, e.Object), nil
 	}
-	src, door := behindDoor(lw)
-	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrDoorPostProcessed) {
+	src, interceptor := intercepted(lw)
+	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); !errors.Is(err, ErrPostProcessed) {
 		t.Fatal(err)
 	}
 	if got, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
 		t.Errorf("after that: %+v: %v", got, err)
 	}
-	checkStats(t, door, 0, 1, ErrDoorPostProcessed)
+	checkStats(t, interceptor, 0, 1, ErrPostProcessed)
 }
 
 func TestAClosureMayEndItsWatch(t *testing.T) {
@@ -284,7 +284,7 @@ func TestAClosureMayEndItsWatch(t *testing.T) {
 		open, err = inner(ctx, o)
 		return open, err
 	}
-	src, door := behindDoor(lw)
+	src, interceptor := intercepted(lw)
 	err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, func([]Event[*corev1.Pod]) error {
 		open.Stop()
 		return nil
@@ -292,7 +292,7 @@ func TestAClosureMayEndItsWatch(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestAnAnswerThatNoDecoderReadsIsTheClients(t *testing.T) {
@@ -300,11 +300,11 @@ func TestAnAnswerThatNoDecoderReadsIsTheClients(t *testing.T) {
 		"another type": answer("text/html", []byte("<html>log in first</html>")),
 		"a refusal":    answerStatus(&apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil).ErrStatus),
 	} {
-		src, door := behindDoor(podClosures(wrapped(serve(t, handler))))
-		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*DoorError)) {
+		src, interceptor := intercepted(podClosures(wrapped(serve(t, handler))))
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*InterceptError)) {
 			t.Errorf("%s: %+v: %v", name, got, err)
 		}
-		checkStats(t, door, 0, 0, nil)
+		checkStats(t, interceptor, 0, 0, nil)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestCompressionIsLeftToTheTransport(t *testing.T) {
 		z.Close()
 	})
 	cfg = wrapped(cfg)
-	// Above the door, somebody who wants to undo it.
+	// Above the interceptor, somebody who wants to undo it.
 	cfg.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(r *http.Request) (*http.Response, error) {
 			r = r.Clone(r.Context())
@@ -329,12 +329,12 @@ func TestCompressionIsLeftToTheTransport(t *testing.T) {
 			return rt.RoundTrip(r)
 		})
 	})
-	src, door := behindDoor(podClosures(cfg))
+	src, interceptor := intercepted(podClosures(cfg))
 	got, err := list(t, src, ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 2 || got.bytes != int64(len(body)) {
 		t.Errorf("%+v: %v", got, err)
 	}
-	checkStats(t, door, 1, 0, nil)
+	checkStats(t, interceptor, 1, 0, nil)
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
@@ -350,7 +350,7 @@ func TestACallThatWasLeftBehindTakesNothing(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {runtime.ContentTypeJSON}}, Body: body}, nil
 		}))
 		ended := make(chan error, 1)
-		src, _ := behindDoor(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+		src, _ := intercepted(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 			req := must(http.NewRequestWithContext(ctx, http.MethodGet, "http://host/api/v1/pods", nil))
 			_, err := rt.RoundTrip(req)
 			ended <- err
