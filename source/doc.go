@@ -8,8 +8,8 @@
 //   - FromConfig and FromREST read an API server's bytes themselves.
 //   - FromListerWatcher takes whatever has client-go's List and Watch:
 //     cache.ListWatch, the closures of generated informers, dynamic and
-//     metadata clients, fakes. Through an Interceptor it reads the bytes that these ask
-//     for.
+//     metadata clients, fakes. With an Interceptor it reads the bytes that these
+//     ask for.
 //   - Prefer asks one source until that meets what it cannot read, and another
 //     one of the same collection from then on.
 //   - NewStatic is a small honest server in memory, for tests.
@@ -28,22 +28,26 @@
 //
 // # The seam where bytes become objects
 //
-// There is one: Decoder. Everything to its left is HTTP (rest.go: which
-// request, which headers, whose context; interceptor*.go: the same by somebody else's
-// client), everything to its right is objects. A Decoder is handed the response
-// body, the Held of the request and the caller's yield; it reads as it likes,
-// and yields what it has as soon as it has it. It has these parts:
+// There is one: Decoder. Everything before it is HTTP (rest.go: which request,
+// which headers, whose context; intercept*.go: the same by somebody else's
+// client), everything behind it is objects. A Decoder gets the response body, the
+// Held of the request and the caller's yield. It reads as it likes, and yields
+// what it has as soon as it has it. Its parts:
 //
-//   - window: what was read and not yet taken. It grows with what really
-//     arrives, never with what a length announces.
-//   - listing and watching cut items and frames out of it, for JSON
-//     (listjson.go, eventjson.go) and protobuf (listproto.go, eventproto.go),
-//     on the caller's goroutine.
-//   - crew: what was cut is decoded together, in order, on as many goroutines
-//     as there are cores and work for.
+//   - internal/encoding knows JSON, protobuf and CBOR: it finds items and events
+//     in the body, on the caller's goroutine, and reads their kinds and
+//     identities. Its window grows with what arrives, never with what a length
+//     announces.
+//   - listing and watching collect what was found into pages and batches.
+//   - workers decode it together, in order, on as many goroutines as there are
+//     cores and work for.
 //   - codec, and its reader in each goroutine's hands: the bytes of one object
 //     become an Item, through internal/wire with what is held, or through
 //     apimachinery's own decoder (kind.go).
+//
+// Two more packages below this one: internal/intercept is the Interceptor's side
+// in the client's transport, internal/connection has connections of a source's
+// own and what notices dead peers.
 //
 // Nothing holds a whole response body: at most one page or batch, what was read
 // ahead of it, and one object. An idle watch keeps a buffer of 1 KiB and no
@@ -70,8 +74,8 @@
 // apimachinery's decoder for anything else, an error included; so errors have
 // apimachinery's words. A T with a decoder of its own, DisableSharing without
 // Drop, and a T that protobuf or JSON plans cannot be made for go there at once.
-// An Interceptor that cannot be used leaves the call to the closures. Prefer leaves the
-// wire altogether where what comes there is not what T is, or cannot be read.
+// An Interceptor that cannot be used leaves the call to the closures. Prefer leaves
+// the wire altogether where what comes there is not what T is, or cannot be read.
 //
 // None of it is silent: a request's OnPath is told how its answer is read, and
 // why not faster. The decoder tells it what it recognised, a ListerWatcher's

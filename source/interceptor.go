@@ -12,11 +12,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Interceptor lets a source made of somebody's closures read the wire itself. The
-// closures of a generated, dynamic or metadata client hand over objects, which
-// costs what client-go's decoding costs. Through an interceptor the client still makes
-// the request, with its paths, selectors, authentication, retries and rate
-// limit; the 200 answer then goes to the source's Decoder, and the client gets
+// Interceptor lets a source made of closures read the wire. The closures of a
+// generated, dynamic or metadata client return objects, which costs what
+// client-go's decoding costs. With an interceptor the client still makes the
+// request, with its paths, selectors, authentication, retries and rate limit. A
+// response with status 200 then goes to the source's Decoder, and the client gets
 // an empty one.
 //
 //	cfg.Wrap(source.WrapTransport) // before the client is made
@@ -25,41 +25,44 @@ import (
 //	interceptor := &source.Interceptor{}
 //	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Interceptor: interceptor})
 //	…
-//	informer.Status().ReadPath // who reads, why, and since when
+//	informer.Status().ReadPath // how objects are read, why, and since when
 //
-// It needs both ends: WrapTransport on the client's configuration, and an Interceptor
-// in the Options of the source. Everything else that such a client does is
-// untouched. An Interceptor's zero value is ready; it may be shared by any number of
-// sources, whose figures then add up, is safe for concurrent use and must not
-// be copied.
+// It needs both ends: WrapTransport on the client's configuration, and an
+// Interceptor in the Options of the source. Everything else that such a client
+// does is untouched. The zero value is ready to use. Any number of sources may
+// share an Interceptor, which is safe for concurrent use and must not be copied.
 //
 // # When it is not used
 //
-// Where the request does not reach WrapTransport with the context that the
-// source gave to ListWithContext or WatchWithContext, is not the one collection
-// request that the source asked for, or is answered with anything but a 200 of
-// JSON or protobuf, the source takes what the closures return, as it does
-// without an Interceptor. Nothing is lost by that but speed. A ReadPath says why, in the
-// status of each informer; Stats sums up all that share the Interceptor.
+// The source takes what the closures return, as it does without an Interceptor,
+// if the request
+//
+//   - does not reach WrapTransport with the context that the source gave to
+//     ListWithContext or WatchWithContext,
+//   - is not the one request for a collection that the source asked for,
+//   - or is answered with anything but a 200 of JSON, protobuf or CBOR.
+//
+// Only speed is lost by that. A ReadPath has the reason, in the status of each
+// informer; Stats sums up all sources that share the Interceptor.
 //
 // # What the closures may do
 //
 // They may choose the client, the path and the selectors, add objects to the
-// list, and fail. What they must not do is to look at the objects: a closure
-// that filters or changes what its client returns sees none, so its filter is
-// not applied. That cannot be detected, so give such a source no Interceptor. (Filter
-// by selectors, or in Map.) One that is known: the closures of
-// controller-runtime's metadata-only informers set the kind of each object;
-// through an interceptor it stays empty, as client-go's metadata client leaves it.
+// list, and fail. They must not look at the objects: a closure that filters or
+// changes what its client returns sees none, so its filter is not applied. That
+// cannot be detected, so give such a source no Interceptor. (Filter by selectors,
+// or in Map.) A known one: the closures of controller-runtime's metadata-only
+// informers set the kind of each object. With an interceptor the kind stays empty,
+// as client-go's metadata client leaves it.
 //
-// What can be detected turns the interceptor off for that source: a closure that cannot do
-// with an empty answer, changes the list's version, sends events of its own, or
-// asks for another kind than T. That call fails with a *InterceptError, and all
-// later ones take what the closures return.
+// A closure that is detected turns the interceptor off for its source: one that
+// fails on an empty response, changes the list's version, sends events of its
+// own, or asks for another kind than T. That call fails with an *InterceptError,
+// and later calls take what the closures return.
 //
 // # What is different
 //
-// The server is asked for what the Decoder likes best, protobuf for types that
+// The server is asked for what the Decoder reads best, protobuf for types that
 // can be read from it, also where the client would have asked for JSON. JSON
 // tells an empty list or map from none, protobuf does not.
 //
@@ -67,7 +70,7 @@ import (
 //
 // An open watch takes two goroutines more than one of FromREST: the client's own
 // reader and one that waits for it. client-go's metrics of response sizes count
-// the empty answers.
+// the empty responses.
 type Interceptor struct {
 	mu    sync.Mutex
 	stats InterceptorStats // guarded by mu
@@ -79,7 +82,7 @@ type InterceptorStats struct {
 	Read int64
 	// Left counts those that succeeded without it.
 	Left int64
-	// Reason is a *InterceptError that says why the last of these was, or nil.
+	// Reason is an *InterceptError that says why the last of these was, or nil.
 	Reason error
 }
 

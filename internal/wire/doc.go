@@ -3,14 +3,20 @@
 //
 // # What lives here
 //
-//   - Decoder (here): one Go type, in protobuf and in JSON, typed or
-//     unstructured. Structure (here): one Go type, made by somebody's code.
-//     They are what source uses, and nobody else.
-//   - share: what decoders remember: memos, hashes, the table of shared values.
+//   - Decoder (here): one Go type, in each format that it can be read from,
+//     typed or unstructured. Structure (here): one Go type, made by somebody's
+//     code. Only source uses them.
+//   - share: what decoders remember: memos, hashes, the table of shared values,
+//     and the filter that decides whether a lookup is worth it.
 //   - state: which types may hide state, and so are neither shared nor compared.
+//   - fields: the fields of Go types by their JSON names, and which to drop.
+//   - official: apimachinery's own decoders, their panics made errors.
 //   - protobuf, json: plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: JSON text, without knowing what it means.
+//   - cbor: CBOR by apimachinery's decoder, shared by structure.
 //   - structure: sharing for objects that have no bytes to go by.
+//
+// A new format is a plan, an entry in share.Format, and its decoder in Compile.
 //
 // # The rule
 //
