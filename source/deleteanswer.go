@@ -53,7 +53,8 @@ func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m 
 		return gvk, st, nil
 	}
 	var p metav1.PartialObjectMetadata
-	if enc.Unmarshal(o.Raw, &p) != nil {
+	if gvk.Kind == "" || enc.Unmarshal(o.Raw, &p) != nil {
+		// Nobody knows what it is.
 		return schema.GroupVersionKind{}, st, nil
 	}
 	return gvk, st, &p.ObjectMeta

@@ -1,7 +1,9 @@
 package cbor
 
 import (
+	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -78,7 +80,9 @@ func ReadHead(b []byte) (h Head, err error) {
 	}
 	var word [8]byte
 	copy(word[8-n:], b[1:1+n])
-	h.Arg, h.Size = binary.BigEndian.Uint64(word[:]), 1+n
+	if h.Arg, h.Size = binary.BigEndian.Uint64(word[:]), 1+n; h.Arg == Indefinite {
+		return h, errHead // nothing is that long
+	}
 	return h, nil
 }
 
@@ -179,6 +183,7 @@ func End(b []byte) (int, error) {
 // String returns a string's content, and what follows the string in b. An
 // item of any other kind is not ok.
 func String(b []byte) (content, rest []byte, ok bool) {
+	b = Untagged(b)
 	h, err := ReadHead(b)
 	if err != nil || h.Size == 0 || h.Major != Bytes && h.Major != Text {
 		return nil, nil, false
@@ -205,12 +210,16 @@ func String(b []byte) (content, rest []byte, ok bool) {
 	return content, b[1:], true
 }
 
-// Untagged skips the self-described tag.
+// Untagged skips the tags in front of an item, as apimachinery's decoder does,
+// but for those that ask for another encoding of its bytes.
 func Untagged(b []byte) []byte {
-	if len(b) >= len(Magic) && string(b[:len(Magic)]) == string(Magic) {
-		return b[len(Magic):]
+	for {
+		h, err := ReadHead(b)
+		if err != nil || h.Size == 0 || h.Major != Tag || h.Arg >= tagBase64URL && h.Arg <= tagBase16 {
+			return b
+		}
+		b = b[h.Size:]
 	}
-	return b
 }
 
 // Members calls visit with each member of the map raw, in order, until visit
@@ -237,13 +246,18 @@ func Members(raw []byte, visit func(name, value []byte) bool) error {
 		}
 		name, rest, ok := String(raw)
 		if !ok {
-			return ErrNotMap
+			// No name of a field.
+			size, err := End(raw)
+			if err != nil {
+				return err
+			}
+			rest = raw[size:]
 		}
 		size, err := End(rest)
 		if err != nil {
 			return err
 		}
-		if !visit(name, rest[:size]) {
+		if ok && !visit(name, rest[:size]) {
 			return nil
 		}
 		raw = rest[size:]
@@ -272,12 +286,14 @@ func IdentityOf(raw []byte) (namespace, name []byte, ok bool) {
 	return namespace, name, ok
 }
 
-// strings calls visit with each string in raw, names included, until visit
-// returns false. Of a string of indefinite length it visits the chunks.
-func strings(raw []byte, visit func(content []byte) bool) {
+// texts calls visit with each text in raw, names included, until visit returns
+// false. Byte strings come as text, in the encoding that a tag asks for. whole is
+// false for one of indefinite length, which comes in pieces.
+func texts(raw []byte, visit func(text []byte, whole bool) bool) {
+	var tag uint64
 	for len(raw) > 0 {
 		if raw[0] == Break {
-			raw = raw[1:]
+			raw, tag = raw[1:], 0
 			continue
 		}
 		h, err := ReadHead(raw)
@@ -285,12 +301,39 @@ func strings(raw []byte, visit func(content []byte) bool) {
 			return
 		}
 		raw = raw[h.Size:]
-		if h.Arg == Indefinite || h.Major != Bytes && h.Major != Text {
+		switch {
+		case h.Major == Tag:
+			tag = h.Arg
 			continue
-		}
-		if h.Arg > uint64(len(raw)) || !visit(raw[:h.Arg]) {
+		case h.Major != Bytes && h.Major != Text:
+		case h.Arg == Indefinite:
+			if !visit(nil, false) {
+				return
+			}
+		case h.Arg > uint64(len(raw)) || !visit(encoded(raw[:h.Arg], tag), true):
 			return
+		default:
+			raw = raw[h.Arg:]
 		}
-		raw = raw[h.Arg:]
+		tag = 0
 	}
+}
+
+// Tags of byte strings that are to become text in another encoding (RFC 8949,
+// section 3.4.5.2).
+const (
+	tagBase64URL = 21
+	tagBase16    = 23
+)
+
+func encoded(b []byte, tag uint64) []byte {
+	switch tag {
+	case tagBase64URL:
+		return base64.RawURLEncoding.AppendEncode(nil, b)
+	case tagBase64URL + 1:
+		return base64.StdEncoding.AppendEncode(nil, b)
+	case tagBase16:
+		return hex.AppendEncode(nil, b)
+	}
+	return b
 }

@@ -47,8 +47,9 @@ func Compile(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*Plan, erro
 // table it shares nothing.
 func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r share.Result, n int, err error) {
 	if p.json != nil && endless(raw) {
-		r, err = p.byJSON(raw)
-		return r, len(raw), err
+		if err := p.refused(raw); err != nil {
+			return r, len(raw), err
+		}
 	}
 	v := reflect.New(p.typ)
 	obj := v.Interface().(runtime.Object)
@@ -73,30 +74,31 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r shar
 	return r, len(raw), nil
 }
 
-// endless reports that raw has a text which a Quantity would take as good as for
-// ever to parse.
+// endless reports that raw may have a text which a Quantity would take as good as
+// for ever to parse.
 func endless(raw []byte) bool {
 	found := false
-	strings(raw, func(content []byte) bool {
-		found = scan.Exponent(content) != nil
+	texts(raw, func(text []byte, whole bool) bool {
+		found = !whole || scan.Exponent(text) != nil
 		return !found
 	})
 	return found
 }
 
-// byJSON decodes an object by way of JSON: that decoder knows whether the text is
-// a Quantity's, and refuses it then.
-func (p *Plan) byJSON(raw []byte) (share.Result, error) {
+// refused returns an error unless an object with such a text can be decoded. The
+// decoder of JSON knows whether the text is a Quantity's. An object that it does
+// not understand is refused as well.
+func (p *Plan) refused(raw []byte) error {
 	object, err := official.UntypedCBOR(raw)
 	if err != nil {
-		return share.Result{}, err
+		return err
 	}
 	text, err := stdjson.Marshal(object)
 	if err != nil {
-		return share.Result{}, err
+		return err
 	}
-	r, _, err := p.json.Decode(share.NewSession(nil), text, share.Version{})
-	return r, err
+	_, _, err = p.json.Decode(share.NewSession(nil), text, share.Version{})
+	return err
 }
 
 // share returns what is to be kept of a decoded object.

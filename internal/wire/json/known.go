@@ -50,10 +50,10 @@ func (d *decoder) quantity(n *node, p unsafe.Pointer, at int) int {
 		}
 		text, end = d.raw[at:e], e
 	}
-	if len(bytes.TrimSpace(text)) != len(text) {
+	if d.refused = scan.Exponent(text); d.refused != nil {
 		return -1
 	}
-	if d.refused = scan.Exponent(text); d.refused != nil {
+	if len(bytes.TrimSpace(text)) != len(text) {
 		return -1
 	}
 	parsed, err := resource.ParseQuantity(d.intern(text))

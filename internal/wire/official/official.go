@@ -1,6 +1,7 @@
 package official
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -46,8 +47,14 @@ func CBOR(raw []byte, obj runtime.Object) (err error) {
 	defer recovered(&err)
 	s := only{obj}
 	_, _, err = cbor.NewSerializer(s, s).Decode(raw, nil, obj)
+	if runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
+		// Its text has the whole object in it, which may be a Secret.
+		return errUnnamed
+	}
 	return err
 }
+
+var errUnnamed = errors.New("its kind and apiVersion are not those of an object")
 
 // UntypedCBOR decodes raw into the maps of an unstructured object.
 func UntypedCBOR(raw []byte) (object map[string]any, err error) {

@@ -28,6 +28,8 @@ func (e *ExponentError) Error() string {
 // with one, has an exponent that is too large to be computed. A short text is
 // not looked at.
 func Exponent(text []byte) error {
+	// As the parser does it.
+	text = bytes.TrimSpace(text)
 	if len(text) < len("1e200001") {
 		return nil
 	}

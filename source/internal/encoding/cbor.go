@@ -22,6 +22,8 @@ func (cborSyntax) streamType() string   { return runtime.ContentTypeCBORSequence
 // with a map.
 func (cborSyntax) starts(first byte) bool { return first == cbor.Magic[0] || first>>5 == cbor.Map }
 
+func (cborSyntax) unique() bool { return true }
+
 func (cborSyntax) object(value []byte) bool {
 	value = cbor.Untagged(value)
 	return len(value) > 0 && value[0]>>5 == cbor.Map

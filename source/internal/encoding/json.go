@@ -29,6 +29,8 @@ func (jsonSyntax) mediaType() string      { return runtime.ContentTypeJSON }
 func (jsonSyntax) streamType() string     { return runtime.ContentTypeJSON }
 func (jsonSyntax) starts(first byte) bool { return first == '{' || isSpace(first) }
 
+func (jsonSyntax) unique() bool { return false }
+
 func (jsonSyntax) object(value []byte) bool {
 	n := Spaces(value)
 	return n < len(value) && value[n] == '{'

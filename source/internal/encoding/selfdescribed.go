@@ -24,6 +24,8 @@ type syntax interface {
 	// visit returns false. Both arguments alias raw. It goes as far as raw can be
 	// followed, so that what stands before a fault is still seen.
 	members(raw []byte, visit func(name, value []byte) bool) error
+	// unique reports that a name may not stand twice. Otherwise the last counts.
+	unique() bool
 	// object reports whether value is an object.
 	object(value []byte) bool
 	// text returns the text of a value, if it is one.
@@ -86,12 +88,15 @@ func (s selfDescribed) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta
 func (s selfDescribed) Event(frame []byte) (Event, error) {
 	var e Event
 	var typ, object []byte
+	twice := false
 	err := s.members(frame, func(name, value []byte) bool {
 		switch string(name) {
 		case "type":
+			twice = twice || typ != nil
 			typ = value
 			e.Type, _ = s.text(value)
 		case "object":
+			twice = twice || object != nil
 			object = value
 		}
 		return true
@@ -99,6 +104,8 @@ func (s selfDescribed) Event(frame []byte) (Event, error) {
 	switch {
 	case err != nil:
 		return e, err
+	case twice && s.unique():
+		return e, errTwice
 	case typ == nil && s.Kind(frame) == StatusKind:
 		e.Object.Raw, e.Bare = frame, true
 	case !s.object(object):
@@ -109,7 +116,10 @@ func (s selfDescribed) Event(frame []byte) (Event, error) {
 	return e, nil
 }
 
-var errNoObject = errors.New("not an object")
+var (
+	errNoObject = errors.New("not an object")
+	errTwice    = errors.New("a name that stands twice")
+)
 
 // Item implements Encoding.
 func (s selfDescribed) Item(raw []byte) (Object, error) {
@@ -204,7 +214,7 @@ func (s selfDescribed) List(w *Window, l *List) error {
 	}
 	var apiVersion, kind string
 	var others []member
-	size, hasItems := 0, false
+	size, hasItems, seen := 0, false, map[string]bool{}
 	for {
 		name, ok, err := r.name()
 		if err != nil {
@@ -212,6 +222,13 @@ func (s selfDescribed) List(w *Window, l *List) error {
 		}
 		if !ok {
 			break
+		}
+		switch name {
+		case "items", "metadata", "kind", "apiVersion":
+			if seen[name] && s.unique() {
+				return w.Malformed("list", "%w: %q", errTwice, name)
+			}
+			seen[name] = true
 		}
 		if name == "items" {
 			hasItems = true
@@ -240,8 +257,8 @@ func (s selfDescribed) List(w *Window, l *List) error {
 				return w.Malformed("list metadata", "%w", err)
 			}
 		}
-		if !hasItems && size+len(raw) < maxOtherBytes {
-			size += len(raw)
+		if !hasItems && size+len(name)+len(raw) < maxOtherBytes {
+			size += len(name) + len(raw)
 			others = append(others, member{name, append([]byte(nil), raw...)})
 		}
 		w.Consume(len(raw))
