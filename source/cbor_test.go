@@ -162,7 +162,8 @@ func TestTagsThatMeanNothingAreSkipped(t *testing.T) {
 	}
 }
 
-// What is kept of a list's other members is bounded, their names included.
+// A list buffers its other members in case it is a Status. The bound on that
+// buffer counts their names as well.
 func TestTheNamesOfAListsMembersAreBounded(t *testing.T) {
 	name := cborText(strings.Repeat("n", 4000))
 	body := []byte{0xbf}

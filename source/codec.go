@@ -123,7 +123,7 @@ func (r *reader[T]) decode(enc encoding.Encoding, o encoding.Object, likely sche
 		return d, err
 	}
 	if d.gvk = o.Kind; !o.Enveloped {
-		d.gvk, err = r.kind.said(enc, d.Value, o.Raw)
+		d.gvk, err = r.kind.kindIn(enc, d.Value, o.Raw)
 	}
 	return d, err
 }

@@ -88,7 +88,7 @@
 // Source serves one caller at a time, except Static, which serves any number.
 // Held is called from several goroutines at once; nothing else is, but for
 // Unmarshal methods of T and what it is made of. Goroutines are started here in
-// two places. A crew's live while one batch is decoded, and have ended when it
+// two places. Workers live while one batch is decoded, and have ended when it
 // is yielded. FromListerWatcher has one around a List or Watch call that has
 // yet to return, since not every one of them honours a context, and two behind
 // an Interceptor.

@@ -104,7 +104,8 @@ func (r *reader[T]) bookmark(enc encoding.Encoding, o encoding.Object, e *Event[
 	e.bookmark(&at.ObjectMeta, err)
 }
 
-// errorEvent makes e what the server sent in place of an object.
+// errorEvent makes e an Error event with the Status, or whatever else the server
+// sent instead of an object.
 func errorEvent[T any](enc encoding.Encoding, o encoding.Object, e *Event[T]) {
 	e.Type = Error
 	if encoding.KindOf(enc, o) == encoding.StatusKind {
@@ -124,7 +125,7 @@ func errorEvent[T any](enc encoding.Encoding, o encoding.Object, e *Event[T]) {
 	e.Err = otherError(other)
 }
 
-// isStatus reports whether err is about a Status in place of an object.
+// isStatus reports whether err is about a Status instead of an object.
 func isStatus(err error) bool {
 	k, ok := errors.AsType[*KindError](err)
 	return ok && k.Got == encoding.StatusKind

@@ -19,7 +19,7 @@ type interception[T any] struct {
 	opts        *Options
 	name        string
 	want        expected
-	// sharing is what ShareWith said, or nil.
+	// sharing is what Traits.ShareWith was called with, or nil.
 	sharing *Sharing
 
 	mu sync.Mutex
@@ -128,7 +128,7 @@ func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind
 	return first
 }
 
-// kindOf is the kind that obj says it is of.
+// kindOf returns the kind in obj.
 func kindOf[T any](obj T) schema.GroupVersionKind {
 	if ro, ok := any(obj).(runtime.Object); ok && !isNil(obj) {
 		return ro.GetObjectKind().GroupVersionKind()

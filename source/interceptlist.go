@@ -58,7 +58,7 @@ func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo 
 	return yield(last)
 }
 
-// readList decodes a, and returns the last page in place of yielding it.
+// readList decodes a. It yields all pages but the last, which it returns.
 func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *ListRequest[T], yield func(Page[T]) error) (last Page[T], err error) {
 	defer func() {
 		if err != nil {

@@ -82,7 +82,7 @@ type InterceptorStats struct {
 	Read int64
 	// Left counts those that succeeded without it.
 	Left int64
-	// Reason is an *InterceptError that says why the last of these was, or nil.
+	// Reason is an *InterceptError with the reason of the last of these, or nil.
 	Reason error
 }
 
@@ -106,7 +106,7 @@ func (d *Interceptor) left(reason *InterceptError) {
 	d.stats.Reason = reason
 }
 
-// InterceptError says why a source did not read an answer itself, although it has a
+// InterceptError reports why a source did not read a response, although it has an
 // Interceptor. From List or Watch it means that the interceptor is off for this source: the
 // next call takes what the closures return.
 type InterceptError struct {

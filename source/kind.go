@@ -187,8 +187,8 @@ func (k *kind[T]) tellsKind() bool {
 	return err == nil && gvk == schema.FromAPIVersionAndKind(version, name)
 }
 
-// said returns the kind in raw, of which apimachinery's decoder made obj.
-func (k *kind[T]) said(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
+// kindIn returns the kind in raw, of which apimachinery's decoder made obj.
+func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
 	if !k.tells() && k.form == typed {
 		return enc.Kind(raw), nil
 	}

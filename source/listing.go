@@ -53,7 +53,7 @@ func (l *listing[T]) read() error {
 		Check:  l.codec.kind.checkList,
 		Item:   l.add,
 		Flush:  l.decode,
-		Status: func(status *metav1.Status) error { return statusError(status) },
+		Status: statusError,
 	}
 	if err := l.enc.List(l.w, &l.list); err != nil {
 		return err

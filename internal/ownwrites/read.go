@@ -14,7 +14,7 @@ func (w *Writes[T]) Get(key store.Key) (T, bool) {
 	if over == nil || !over.Has(key) {
 		return w.opts.Store.Get(key)
 	}
-	// What is held is read after the version, and so is as new or newer.
+	// The store is read after the version, so its state is as new or newer.
 	at := w.opts.Store.ResourceVersion(scopeID)
 	held, ok := w.opts.Store.Get(key)
 	return over.Resolve(&w.opts.Rules, key, at, held, ok)

@@ -208,8 +208,8 @@ func (f *DeltaFIFO[K, T]) present(key K) bool {
 
 func (f *DeltaFIFO[K, T]) presentLocked(key K) (bool, []error) {
 	if e := f.line.entries[key]; e != nil {
-		// What is in flight decides before Known, which may show it
-		// already or not yet.
+		// Deltas that are queued, or being processed, decide before Known, which
+		// may show them already or not yet.
 		return e.waiting.held || !e.flight.value.gone(), nil
 	}
 	if f.opts.Known == nil {

@@ -210,8 +210,8 @@ func String(b []byte) (content, rest []byte, ok bool) {
 	return content, b[1:], true
 }
 
-// Untagged skips the tags in front of an item, as apimachinery's decoder does,
-// but for those that ask for another encoding of its bytes.
+// Untagged skips the tags in front of an item, as apimachinery's decoder does. It
+// stops at a tag that asks for another encoding of a byte string.
 func Untagged(b []byte) []byte {
 	for {
 		h, err := ReadHead(b)
@@ -223,8 +223,9 @@ func Untagged(b []byte) []byte {
 }
 
 // Members calls visit with each member of the map raw, in order, until visit
-// returns false. Both arguments alias raw, but for a name of indefinite length.
-// It goes as far as raw can be followed.
+// returns false. Both arguments alias raw, except that a name of indefinite length
+// is a copy. Keys that are no strings are skipped. It goes as far as raw can be
+// followed.
 func Members(raw []byte, visit func(name, value []byte) bool) error {
 	raw = Untagged(raw)
 	h, err := ReadHead(raw)

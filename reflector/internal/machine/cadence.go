@@ -36,8 +36,7 @@ const (
 	// idleIntervals is how many intervals the idle timeout has.
 	idleIntervals = 3
 	// minIdleTimeout is the shortest idle timeout: with five losses of one packet
-	// TCP sends it again after 0.2, 0.6, 1.4, 3, 6.2 s, with six
-	// after 12.6 s.
+	// TCP sends it again after 0.2, 0.6, 1.4, 3, 6.2 s, with six after 12.6 s.
 	minIdleTimeout = 15 * Second
 	// proofWithin: what was missed comes as soon as the next watch is answered.
 	proofWithin = 5 * Second
@@ -52,7 +51,7 @@ func (p *Cadence) Interval() Nanos {
 	return max(p.Longest, p.Before)
 }
 
-// patience is for how long a watch may say nothing; 0 if for ever.
+// idleTimeout returns how long a watch may be idle; 0 if for ever.
 func (p *Cadence) idleTimeout() Nanos {
 	if p.Intervals < cadenceLearned {
 		return 0
@@ -60,13 +59,13 @@ func (p *Cadence) idleTimeout() Nanos {
 	return max(minIdleTimeout, idleIntervals*max(p.Interval(), p.Suspected))
 }
 
-// listen notes that a watch begins.
+// watchBegins resets what is known of the watch under way.
 func (m *Machine) watchBegins() { m.Cadence.Bookmark, m.Cadence.Heard = m.now, m.now }
 
-// moved notes that the version went forward with a change.
+// versionMoved handles a change that moved the version forward.
 //
-// If that is the first thing on a watch that follows a silent one, and comes at
-// once, then it was missed, and the silent one was dead.
+// If it is the first event on a watch that follows an idle one, and comes at
+// once, then it was missed, and the idle watch was dead.
 func (m *Machine) versionMoved() {
 	if m.Cadence.Suspected > 0 && m.age() <= proofWithin {
 		m.Cadence.Suspected = 0
@@ -74,11 +73,11 @@ func (m *Machine) versionMoved() {
 	}
 }
 
-// beat notes that a bookmark came.
+// bookmarkCame handles a bookmark.
 //
-// If it comes first on a watch that follows a silent one, then nothing was
-// missed, and that may have been as alive as this one: what it did once it may
-// do again, so that the silence counts as an interval.
+// If it comes first on a watch that follows an idle one, then nothing was missed,
+// and the idle watch may have been alive. It may be idle again, so its idle time
+// counts as an interval.
 func (m *Machine) bookmarkCame() {
 	p := &m.Cadence
 	before := m.idle()
@@ -96,13 +95,13 @@ func (m *Machine) bookmarkCame() {
 	}
 }
 
-// adjust tells the driver of another patience with the watch under way.
+// adjustTimeouts gives the watch under way the present timeouts.
 func (m *Machine) adjustTimeouts() {
 	m.emit(Effect{Kind: SetTimeouts, Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
 }
 
-// silent takes that a watch was given up, and notes whether for having been
-// silent before its time.
+// idleWatchEnded handles a watch that was given up. If it was idle for the idle
+// timeout, it is suspected to have been dead.
 func (m *Machine) idleWatchEnded() {
 	p := &m.Cadence
 	if timeout := p.idleTimeout(); timeout > 0 && m.now-p.Heard >= timeout {

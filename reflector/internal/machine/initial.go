@@ -103,7 +103,7 @@ func (m *Machine) follow() {
 	m.scheduleRelist()
 }
 
-// initialEnded takes that the stream ended before its initial events did.
+// initialEnded handles a stream that ended before its initial events did.
 func (m *Machine) initialEnded() {
 	if m.age() >= m.config.InitialEventsProgress {
 		m.withhold(NoInitialEventsEnd)

@@ -95,11 +95,11 @@ func (m *Machine) rewatch() {
 
 // idle is for how long the watch under way may say nothing; 0 if for ever.
 func (m *Machine) idle() Nanos {
-	patience := m.Cadence.idleTimeout()
-	if m.Probe.Unsure && (patience == 0 || patience > signLasts) {
+	timeout := m.Cadence.idleTimeout()
+	if m.Probe.Unsure && (timeout == 0 || timeout > signLasts) {
 		return signLasts
 	}
-	return patience
+	return timeout
 }
 
 // probe asks for the server's version. Nothing may be under way.
@@ -112,12 +112,12 @@ func (m *Machine) confirm() {
 	m.sendProbe(Request{Verb: VerbProbe, Version: m.Version, NotOlderThan: true, Limit: 1}, confirmPatience)
 }
 
-func (m *Machine) sendProbe(r Request, patience Nanos) {
+func (m *Machine) sendProbe(r Request, timeout Nanos) {
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Probes++
 	m.Probe.Answered, m.Probe.Version, m.Probe.Costly = false, "", false
-	m.emit(Effect{Kind: List, Request: r, Timeout: patience})
+	m.emit(Effect{Kind: List, Request: r, Timeout: timeout})
 }
 
 // probePage takes a piece of the answer to a probe.
