@@ -10,6 +10,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // The example of the README: all pods of a cluster, found by node, with a word
@@ -52,7 +53,7 @@ func check(err error) {
 // keep the others from working.
 func ExampleSet() {
 	ctx, stop := context.WithCancel(context.Background())
-	src := source.NewStatic(newPod("web-0", "node-1"), newPod("web-1", "node-2"))
+	src := sourcetest.NewStatic(newPod("web-0", "node-1"), newPod("web-1", "node-2"))
 	pods, err := kinglet.New[*corev1.Pod](src, kinglet.Options[*corev1.Pod]{Name: "pods"})
 	check(err)
 
@@ -72,7 +73,7 @@ func ExampleSet() {
 // A snapshot is one version of everything: objects, indexes, resource version.
 func ExampleInformer_Snapshot() {
 	ctx, stop := context.WithCancel(context.Background())
-	src := source.NewStatic(newPod("web-0", "node-1"), newPod("web-1", "node-1"))
+	src := sourcetest.NewStatic(newPod("web-0", "node-1"), newPod("web-1", "node-1"))
 	pods, err := kinglet.New[*corev1.Pod](src, kinglet.Options[*corev1.Pod]{
 		Indexers: map[string]kinglet.IndexFunc[*corev1.Pod]{
 			"node": func(p *corev1.Pod) ([]string, error) { return []string{p.Spec.NodeName}, nil },

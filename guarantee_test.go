@@ -17,6 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // The tests of this file and of guaranteehandlers_test.go are named after the
@@ -26,21 +27,21 @@ import (
 func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 	for _, failure := range []struct {
 		name  string
-		cause func(*source.Static[pod])
+		cause func(*sourcetest.Static[pod])
 	}{
-		{"watch ended in good order", func(s *source.Static[pod]) { s.Disconnect(nil) }},
-		{"connection reset", func(s *source.Static[pod]) { s.Disconnect(errors.New("connection reset by peer")) }},
-		{"version expired", func(s *source.Static[pod]) {
+		{"watch ended in good order", func(s *sourcetest.Static[pod]) { s.Disconnect(nil) }},
+		{"connection reset", func(s *sourcetest.Static[pod]) { s.Disconnect(errors.New("connection reset by peer")) }},
+		{"version expired", func(s *sourcetest.Static[pod]) {
 			s.Disconnect(nil)
 			s.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 		}},
-		{"list fails too", func(s *source.Static[pod]) {
+		{"list fails too", func(s *sourcetest.Static[pod]) {
 			s.Disconnect(nil)
 			s.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 			s.RefuseWatchList(apierrors.NewBadRequest("sendInitialEvents is forbidden"))
 			s.FailLists(3, apierrors.NewInternalError(errors.New("etcd is away")))
 		}},
-		{"too many requests", func(s *source.Static[pod]) {
+		{"too many requests", func(s *sourcetest.Static[pod]) {
 			s.Disconnect(nil)
 			s.FailWatches(2, apierrors.NewTooManyRequests("slow down", 7))
 		}},
@@ -63,7 +64,7 @@ func TestGuarantee1StoreEqualsServerWhateverFailedInBetween(t *testing.T) {
 
 func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		src := &lagging{Static: source.NewStatic(newPod("a", "n1"))}
+		src := &lagging{Static: sourcetest.NewStatic(newPod("a", "n1"))}
 		r := newRig(t, kinglet.Options[pod]{}, newPod("a", "n1"))
 		src.Static = r.src
 		inf, err := kinglet.New[pod](src, kinglet.Options[pod]{})
@@ -98,7 +99,7 @@ func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
 // lagging is a source whose next lists are of an earlier state, whatever they
 // are asked for.
 type lagging struct {
-	*source.Static[pod]
+	*sourcetest.Static[pod]
 	late atomic.Int64
 }
 

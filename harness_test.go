@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 type pod = *corev1.Pod
@@ -34,7 +34,7 @@ func byNode(p pod) ([]string, error) { return []string{p.Spec.NodeName}, nil }
 // rig is one informer on a source in memory, inside a synctest bubble.
 type rig struct {
 	t        *testing.T
-	src      *source.Static[pod]
+	src      *sourcetest.Static[pod]
 	informer *kinglet.Informer[pod]
 	mu       sync.Mutex
 	errs     []error // guarded by mu
@@ -44,7 +44,7 @@ type rig struct {
 
 func newRig(t *testing.T, opts kinglet.Options[pod], pods ...pod) *rig {
 	t.Helper()
-	r := &rig{t: t, src: source.NewStatic(pods...), ended: make(chan error, 1)}
+	r := &rig{t: t, src: sourcetest.NewStatic(pods...), ended: make(chan error, 1)}
 	opts.OnError = r.report
 	inf, err := kinglet.New[pod](r.src, opts)
 	if err != nil {

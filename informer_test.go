@@ -13,6 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
@@ -97,7 +98,7 @@ func TestHandlerFuncsReceiveTypedObjectsAndTypedDeletes(t *testing.T) {
 func TestTransformStoresWhatItReturnsAndReportsWhatItRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type node struct{ name string }
-		src := source.NewStatic(newPod("a", "n1"), newPod("b", ""))
+		src := sourcetest.NewStatic(newPod("a", "n1"), newPod("b", ""))
 		var reported []error
 		inf, err := kinglet.New(source.Map[pod](src, func(p pod) (node, error) {
 			if p.Spec.NodeName == "" {
@@ -158,7 +159,7 @@ func TestAPanicIsReportedAndTheStoreGoesOnIfAskedFor(t *testing.T) {
 func TestAPanicNamesHandlerAndKeyAndEndsTheProcess(t *testing.T) {
 	const inside = "KINGLET_TEST_PANIC"
 	if os.Getenv(inside) != "" {
-		src := source.NewStatic(newPod("a", "n1"))
+		src := sourcetest.NewStatic(newPod("a", "n1"))
 		inf, err := kinglet.New[pod](src, kinglet.Options[pod]{})
 		if err != nil {
 			t.Fatal(err)
@@ -200,7 +201,7 @@ func TestIndexesCanBeAddedAndRemovedWhileThereAreObjects(t *testing.T) {
 }
 
 func TestNewNamesEverythingThatIsWrongWithItsOptions(t *testing.T) {
-	_, err := kinglet.New[pod](source.NewStatic[pod](), kinglet.Options[pod]{
+	_, err := kinglet.New[pod](sourcetest.NewStatic[pod](), kinglet.Options[pod]{
 		PageSize: -1, MaxObjects: -1, MaxListBytes: -1, MinWatchTimeout: -1, StopGrace: -1,
 		MutationDetection: kinglet.MutationDetection{Sample: -1}, ConsistencyCheck: kinglet.ConsistencyCheck{Limit: -1},
 	})

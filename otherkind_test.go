@@ -15,6 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // ofAnotherKind is what a source makes of an object of another kind.
@@ -194,7 +195,7 @@ func TestInitialEventsOfAnotherKindChangeNothing(t *testing.T) {
 // mixing is a source whose lists and initial events have, beside each object,
 // some of another kind under its key.
 type mixing struct {
-	*source.Static[pod]
+	*sourcetest.Static[pod]
 	streams bool
 }
 

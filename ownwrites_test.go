@@ -20,6 +20,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // behind is an informer of pods on a server in memory whose watch stands still.
@@ -377,7 +378,7 @@ func TestAnswersAreDroppedAndTransformedLikeTheWatch(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		type node struct{ name, on string }
-		src := source.NewStatic(newPod("a", "n1"))
+		src := sourcetest.NewStatic(newPod("a", "n1"))
 		inf, err := kinglet.New(source.Map[pod](src, func(p pod) (node, error) {
 			if p.Spec.NodeName == "" {
 				return node{}, errors.New("not scheduled")

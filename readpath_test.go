@@ -15,12 +15,13 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// pathed is a Static that says of each watch that it reads by the next of its
+// pathed is a source in memory that says of each watch that it reads by the next of its
 // paths, and ends all but the last one after a minute.
 type pathed struct {
-	*source.Static[*corev1.Pod]
+	*sourcetest.Static[*corev1.Pod]
 	mu    sync.Mutex
 	paths []source.ReadPath // guarded by mu
 }
@@ -111,7 +112,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 			defer slog.SetDefault(was)
 			synctest.Test(t, func(t *testing.T) {
-				src := &pathed{Static: source.NewStatic[*corev1.Pod](), paths: tc.paths}
+				src := &pathed{Static: sourcetest.NewStatic[*corev1.Pod](), paths: tc.paths}
 				inf, err := New[*corev1.Pod](src, Options[*corev1.Pod]{DisableWatchList: true, OnError: func(error) {}})
 				if err != nil {
 					t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -68,9 +68,9 @@ func (r *runs) errors() []error {
 	return slices.Clone(r.errs)
 }
 
-func informerOf(t *testing.T, pods ...pod) (*source.Static[pod], *kinglet.Informer[pod]) {
+func informerOf(t *testing.T, pods ...pod) (*sourcetest.Static[pod], *kinglet.Informer[pod]) {
 	t.Helper()
-	src := source.NewStatic(pods...)
+	src := sourcetest.NewStatic(pods...)
 	inf, err := kinglet.New[pod](src, kinglet.Options[pod]{Name: "pods"})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func informerOf(t *testing.T, pods ...pod) (*source.Static[pod], *kinglet.Inform
 }
 
 // put creates or updates an object.
-func put(t *testing.T, src *source.Static[pod], p pod) {
+func put(t *testing.T, src *sourcetest.Static[pod], p pod) {
 	t.Helper()
 	if src.Update(p) == nil {
 		return

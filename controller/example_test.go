@@ -11,7 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
-	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 func check(err error) {
@@ -23,9 +23,9 @@ func check(err error) {
 // A controller of Deployments that hears of their Pods as well.
 func Example() {
 	labels := metav1.ObjectMeta{Namespace: "ns", Name: "web"}
-	deployments, err := kinglet.New[*appsv1.Deployment](source.NewStatic(&appsv1.Deployment{ObjectMeta: labels}), kinglet.Options[*appsv1.Deployment]{})
+	deployments, err := kinglet.New[*appsv1.Deployment](sourcetest.NewStatic(&appsv1.Deployment{ObjectMeta: labels}), kinglet.Options[*appsv1.Deployment]{})
 	check(err)
-	pods, err := kinglet.New[*corev1.Pod](source.NewStatic[*corev1.Pod](), kinglet.Options[*corev1.Pod]{})
+	pods, err := kinglet.New[*corev1.Pod](sourcetest.NewStatic[*corev1.Pod](), kinglet.Options[*corev1.Pod]{})
 	check(err)
 	ctx, stop := context.WithCancel(context.Background())
 	reconcile := func(_ context.Context, key kinglet.Key) (controller.Result, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // lagging is a source whose watch is behind.
@@ -28,7 +29,7 @@ func (l lagging) Watch(ctx context.Context, req source.WatchRequest[pod], yield 
 func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 	for _, skip := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			src := source.NewStatic(newPod("a"))
+			src := sourcetest.NewStatic(newPod("a"))
 			inf, err := kinglet.New[pod](lagging{src}, kinglet.Options[pod]{})
 			if err != nil {
 				t.Fatal(err)

@@ -8,11 +8,11 @@
 // that a test can see what its informers make of an outage, an expired version
 // or a token that was revoked.
 //
-// For tests that need no server, [source.NewStatic] is a source in memory that
+// For tests that need no server, [sourcetest.NewStatic] is a source in memory that
 // works in a testing/synctest bubble.
 //
 // A cluster's methods may be called from any goroutine. Nothing here is imported
 // by the library itself.
 //
-// [source.NewStatic]: https://pkg.go.dev/github.com/kinglet-go/kinglet/source#NewStatic
+// [sourcetest.NewStatic]: https://pkg.go.dev/github.com/kinglet-go/kinglet/source/sourcetest#NewStatic
 package kinglettest

@@ -71,7 +71,7 @@ func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	if a.Object != nil && len(s.opts.Drop) == 0 {
 		var obj T
 		if obj, err = copied[T](a.Object, &s.want); err == nil {
-			item = objectItem(obj)
+			item = ItemOf(obj)
 		}
 	} else {
 		var codec *codec[T]
@@ -85,8 +85,11 @@ func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, CoverageUnknown)
 }
 
-// readAnswer reads objects only: a Static knows no bytes.
-func (s *Static[T]) readAnswer(a Answer) (Written[T], error) {
+// ReadObject implements Traits.ReadAnswer for a source that has objects and no
+// bytes: it returns a copy of the answer's object, or ErrNoAnswers if there is a
+// body alone. The collection is one without namespace and selectors, so every
+// object of type T is covered.
+func ReadObject[T any](a Answer) (Written[T], error) {
 	if a.Object == nil {
 		return Written[T]{}, ErrNoAnswers
 	}
@@ -94,7 +97,7 @@ func (s *Static[T]) readAnswer(a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(objectItem(obj), &Options{}, Covered)
+	return written(ItemOf(obj), &Options{}, Covered)
 }
 
 func (r *rekeyed[T]) readAnswer(a Answer) (Written[T], error) {
@@ -152,7 +155,7 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 			obj, err = r.dropped(obj)
 		}
 		if err == nil {
-			it = objectItem(obj)
+			it = ItemOf(obj)
 		}
 	case len(a.Body) == 0:
 		err = errors.New("an answer without content")

@@ -245,7 +245,7 @@ func decodedItem[T any](enc encoding.Encoding, o wire.Object[T], err error, raw 
 	if err != nil {
 		return brokenItem[T](StageDecode, enc.Identity(raw), err)
 	}
-	it := objectItem(o.Value)
+	it := ItemOf(o.Value)
 	if o.Memo != nil && it.Err == nil {
 		it.Memo = o.Memo
 	}

@@ -12,8 +12,8 @@
 //     ask for.
 //   - Prefer asks one source until that meets what it cannot read, and another
 //     one of the same collection from then on.
-//   - NewStatic is a small honest server in memory, for tests.
 //   - Map turns objects into others; WithKeyFunc gives them other keys.
+//   - ItemOf and ReadObject help to write a Source of your own.
 //   - Sharing is what objects share their parts through; Options.Drop names
 //     fields that never become anything; Options.OwnConnection gives a busy
 //     collection a connection to itself.
@@ -45,9 +45,10 @@
 //     become an Item, through internal/wire with what is held, or through
 //     apimachinery's own decoder (kind.go).
 //
-// Two more packages below this one: internal/intercept is the Interceptor's side
+// Three more packages below this one: internal/intercept is the Interceptor's side
 // in the client's transport, internal/connection has connections of a source's
-// own and what notices dead peers.
+// own and what notices dead peers, and sourcetest has a source in memory, for
+// tests.
 //
 // Nothing holds a whole response body: at most one page or batch, what was read
 // ahead of it, and one object. An idle watch keeps a buffer of 1 KiB and no
@@ -85,7 +86,7 @@
 // # Who may call what
 //
 // List and Watch run on the caller's goroutine and call yield from it; a
-// Source serves one caller at a time, except Static, which serves any number.
+// Source serves one caller at a time.
 // Held is called from several goroutines at once; nothing else is, but for
 // Unmarshal methods of T and what it is made of. Goroutines are started here in
 // two places. Workers live while one batch is decoded, and have ended when it
@@ -93,7 +94,7 @@
 // yet to return, since not every one of them honours a context, and two behind
 // an Interceptor.
 //
-// A Sharing may be used by any number of sources at once. Static, an Interceptor and a
+// A Sharing may be used by any number of sources at once. An Interceptor and a
 // source's side of it have a lock each, and call nobody of yours while holding
 // it.
 //

@@ -53,9 +53,11 @@ func accessor[T any](obj T) (metav1.Object, error) {
 	return nil, fmt.Errorf("%T has no object metadata", obj)
 }
 
-// objectItem makes the item of a decoded object. Its methods are somebody
-// else's code; those of a type that embeds a pointer panic if it is nil.
-func objectItem[T any](obj T) (it Item[T]) {
+// ItemOf returns the item of an object, for a Source that has objects and no
+// bytes. Its Err is an *ItemError of StageKey if the object has no name or no
+// metadata, or if its methods panic, as those of a type that embeds a nil pointer
+// do. The object is not copied.
+func ItemOf[T any](obj T) (it Item[T]) {
 	defer func() {
 		if v := recover(); v != nil {
 			it = brokenItem[T](StageKey, encoding.Identity{}, &PanicError{Value: v, Stack: debug.Stack()})

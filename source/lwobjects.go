@@ -26,7 +26,7 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 	case !ok:
 		err = &KindError{WantType: reflect.TypeFor[T](), GotType: reflect.TypeOf(obj)}
 	default:
-		return objectItem(t)
+		return ItemOf(t)
 	}
 	var id encoding.Identity
 	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {

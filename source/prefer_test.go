@@ -1,4 +1,4 @@
-package source
+package source_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -15,29 +16,43 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/source/internal/testread"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
 )
 
+// refused is a constructor's error.
+func refused[V any](_ V, err error) error { return err }
+
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 func TestPreferNamesWhatIsMissing(t *testing.T) {
-	src := NewStatic[*corev1.Pod]()
+	src := sourcetest.NewStatic[*corev1.Pod]()
 	for name, err := range map[string]error{
-		"no second":             refused(Prefer[*corev1.Pod](src, nil, PreferOptions{})),
-		"no first, and why not": refused(Prefer[*corev1.Pod](nil, src, PreferOptions{})),
-		"a first, and why not":  refused(Prefer[*corev1.Pod](src, src, PreferOptions{Missing: io.EOF})),
+		"no second":             refused(source.Prefer[*corev1.Pod](src, nil, source.PreferOptions{})),
+		"no first, and why not": refused(source.Prefer[*corev1.Pod](nil, src, source.PreferOptions{})),
+		"a first, and why not":  refused(source.Prefer[*corev1.Pod](src, src, source.PreferOptions{Missing: io.EOF})),
 	} {
 		if err == nil {
 			t.Errorf("%s: it was taken", name)
 		}
 	}
-	p := must(Prefer[*corev1.Pod](nil, src, PreferOptions{Missing: ErrNoExample}))
-	if _, err := list(t, p, ListRequest[*corev1.Pod]{}); err != nil {
+	p := must(source.Prefer[*corev1.Pod](nil, src, source.PreferOptions{Missing: source.ErrNoExample}))
+	if _, err := testread.List(t, p, source.ListRequest[*corev1.Pod]{}); err != nil {
 		t.Error(err)
 	}
 	stats := p.Stats()
-	if reason, ok := errors.AsType[*FallbackError](stats.Reason); !ok || !errors.Is(reason, ErrNoExample) || reason.Source != src.String() {
+	if reason, ok := errors.AsType[*source.FallbackError](stats.Reason); !ok || !errors.Is(reason, source.ErrNoExample) || reason.Source != src.String() {
 		t.Errorf("the reason is %v", stats.Reason)
 	}
 	if stats.First != 0 || stats.Second != 1 || p.String() != src.String() {
@@ -47,19 +62,19 @@ func TestPreferNamesWhatIsMissing(t *testing.T) {
 
 // stages are a source's other methods.
 type stages struct {
-	Source[*corev1.Pod]
+	source.Source[*corev1.Pod]
 	unsupported, disabled bool
-	with                  *Sharing
+	with                  *source.Sharing
 }
 
-func (s *stages) Traits() Traits[*corev1.Pod] {
-	return Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled, ShareWith: func(with *Sharing) { s.with = with }}
+func (s *stages) Traits() source.Traits[*corev1.Pod] {
+	return source.Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled, ShareWith: func(with *source.Sharing) { s.with = with }}
 }
 
 func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 	for i := range 8 {
 		first, second := &stages{unsupported: i&1 != 0, disabled: i&4 != 0}, &stages{unsupported: i&2 != 0}
-		p := must(Prefer[*corev1.Pod](first, second, PreferOptions{}))
+		p := must(source.Prefer[*corev1.Pod](first, second, source.PreferOptions{}))
 		traits := p.Traits()
 		if traits.NoWatchList != (i&3 != 0) {
 			t.Errorf("%v and %v became %v", first.unsupported, second.unsupported, traits.NoWatchList)
@@ -67,7 +82,7 @@ func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 		if traits.DisableSharing != first.disabled {
 			t.Errorf("sharing disabled %v became %v", first.disabled, traits.DisableSharing)
 		}
-		with := NewSharing(0)
+		with := source.NewSharing(0)
 		if traits.ShareWith(with); first.with != with || second.with != with {
 			t.Error("one of them shares with nobody")
 		}
@@ -77,8 +92,8 @@ func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 // unreadables are errors of the first source that make it the last time.
 func unreadables() []error {
 	return []error{
-		&KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: schema.GroupVersionKind{Version: "v2", Kind: "Pod"}},
-		fmt.Errorf("a page of prose: %w", ErrEncoding),
+		&source.KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: schema.GroupVersionKind{Version: "v2", Kind: "Pod"}},
+		fmt.Errorf("a page of prose: %w", source.ErrEncoding),
 		fmt.Errorf("a type without: %w", wire.ErrNoFormat),
 		apierrors.NewGenericServerResponse(406, "list", schema.GroupResource{}, "", "", 0, true),
 		apierrors.NewGenericServerResponse(415, "list", schema.GroupResource{}, "", "", 0, true),
@@ -89,20 +104,20 @@ func unreadables() []error {
 func readables() []error {
 	return []error{
 		io.ErrUnexpectedEOF,
-		&MalformedError{What: "list", Err: io.ErrUnexpectedEOF},
+		&source.MalformedError{What: "list", Err: io.ErrUnexpectedEOF},
 		apierrors.NewForbidden(schema.GroupResource{}, "", nil),
 		apierrors.NewInternalError(io.EOF),
 		apierrors.NewResourceExpired("too old"),
-		&TooLargeError{},
-		&KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: encoding.StatusKind},
-		&KindError{Want: podGVR.GroupVersion().WithKind("Pod")},
+		&source.TooLargeError{},
+		&source.KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: encoding.StatusKind},
+		&source.KindError{Want: podGVR.GroupVersion().WithKind("Pod")},
 	}
 }
 
 // unreliable is a source in which things go wrong: calls fail, at any point,
 // and objects cannot be read.
 type unreliable struct {
-	*Static[*corev1.Pod]
+	*sourcetest.Static[*corev1.Pod]
 	rand  *rand.Rand
 	calls int
 	// failed is the last error that List or Watch returned, or was about to.
@@ -124,24 +139,27 @@ func (u *unreliable) fault() error {
 func pick[V any](r *rand.Rand, from []V) V { return from[r.Intn(len(from))] }
 
 // broken is an item, or what became of it.
-func (u *unreliable) broken(it Item[*corev1.Pod]) Item[*corev1.Pod] {
+func (u *unreliable) broken(it source.Item[*corev1.Pod]) source.Item[*corev1.Pod] {
 	if u.rand.Intn(200) > 0 {
 		return it
 	}
-	id := encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}
-	return brokenItem[*corev1.Pod](StageDecode, id, pick(u.rand, unreadables()[:3]))
+	it.Object, it.Memo = nil, nil
+	it.Err = &source.ItemError{
+		Stage: source.StageDecode, Key: it.Key, ResourceVersion: it.ResourceVersion, Err: pick(u.rand, unreadables()[:3]),
+	}
+	return it
 }
 
-func (u *unreliable) List(ctx context.Context, req ListRequest[*corev1.Pod], yield func(Page[*corev1.Pod]) error) error {
+func (u *unreliable) List(ctx context.Context, req source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {
 	u.calls++
-	return u.Static.List(ctx, req, func(page Page[*corev1.Pod]) error {
+	return u.Static.List(ctx, req, func(page source.Page[*corev1.Pod]) error {
 		left := page.Items
 		for {
 			if err := u.fault(); err != nil {
 				return err
 			}
 			n := u.rand.Intn(len(left) + 1)
-			part := Page[*corev1.Pod]{ResourceVersion: page.ResourceVersion, More: n < len(left)}
+			part := source.Page[*corev1.Pod]{ResourceVersion: page.ResourceVersion, More: n < len(left)}
 			for _, it := range left[:n] {
 				part.Items = append(part.Items, u.broken(it))
 			}
@@ -157,12 +175,12 @@ func (u *unreliable) List(ctx context.Context, req ListRequest[*corev1.Pod], yie
 	})
 }
 
-func (u *unreliable) Watch(ctx context.Context, req WatchRequest[*corev1.Pod], yield func([]Event[*corev1.Pod]) error) error {
+func (u *unreliable) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod], yield func([]source.Event[*corev1.Pod]) error) error {
 	u.calls++
 	if err := u.fault(); err != nil {
 		return err
 	}
-	return u.Static.Watch(ctx, req, func(events []Event[*corev1.Pod]) error {
+	return u.Static.Watch(ctx, req, func(events []source.Event[*corev1.Pod]) error {
 		for len(events) > 0 {
 			n := 1 + u.rand.Intn(len(events))
 			batch := events[:n]
@@ -206,20 +224,20 @@ func TestWhoFollowsAPreferredMissesNothingAndGetsNothingTwice(t *testing.T) {
 
 // follower does what a reflector does, naively.
 type follower struct {
-	*mirror
-	t     *testing.T
-	rand  *rand.Rand
-	first *unreliable
-	state *Static[*corev1.Pod]
-	p     *Preferred[*corev1.Pod]
+	mirror *testread.Mirror // nil before the first list
+	t      *testing.T
+	rand   *rand.Rand
+	first  *unreliable
+	state  *sourcetest.Static[*corev1.Pod]
+	p      *source.Preferred[*corev1.Pod]
 	// fallbacks counts the calls that failed with a FallbackError.
 	fallbacks int
 }
 
 func newFollower(t *testing.T, r *rand.Rand) *follower {
-	state := NewStatic[*corev1.Pod]()
+	state := sourcetest.NewStatic[*corev1.Pod]()
 	first := &unreliable{Static: state, rand: r}
-	return &follower{t: t, rand: r, first: first, state: state, p: must(Prefer[*corev1.Pod](first, state, PreferOptions{}))}
+	return &follower{t: t, rand: r, first: first, state: state, p: must(source.Prefer[*corev1.Pod](first, state, source.PreferOptions{}))}
 }
 
 func (f *follower) run() {
@@ -241,43 +259,41 @@ func (f *follower) run() {
 		f.list()
 	}
 	for range 100 {
-		if f.watch(); f.version == must(parseRV(f.state.ResourceVersion())) {
+		if f.watch(); version(f.mirror) == f.state.ResourceVersion() {
 			break
 		}
 	}
-	f.equals(f.t, f.state)
+	f.mirror.Equals(f.t, f.state.Objects())
 }
 
 func (f *follower) write() {
-	p := pod("ns", fmt.Sprint("p", f.rand.Intn(12)), "")
-	p.UID = ""
+	p := testpods.New(fmt.Sprint("p", f.rand.Intn(12)), "n1")
 	if f.state.Add(p) == nil {
 		return
 	}
 	if f.rand.Intn(2) == 0 {
 		_ = f.state.Update(p)
 	} else {
-		_ = f.state.Delete(nsName(p.Namespace, p.Name))
+		_ = f.state.Delete(store.Key{Namespace: p.Namespace, Name: p.Name})
 	}
 }
 
+func version(m *testread.Mirror) string { return strconv.FormatInt(m.Version, 10) }
+
 // list begins anew.
 func (f *follower) list() {
-	m := &mirror{pods: map[store.Key]*corev1.Pod{}}
-	req := ListRequest[*corev1.Pod]{Limit: int64(f.rand.Intn(8))}
+	m := testread.NewMirror()
+	req := source.ListRequest[*corev1.Pod]{Limit: int64(f.rand.Intn(8))}
 	for {
 		yielded, token := 0, ""
 		err := f.call(&yielded, func() error {
-			return f.p.List(f.t.Context(), req, func(page Page[*corev1.Pod]) error {
+			return f.p.List(f.t.Context(), req, func(page source.Page[*corev1.Pod]) error {
 				yielded++
 				for _, it := range page.Items {
 					f.whole(it)
-					if m.pods[it.Key] != nil {
-						f.t.Errorf("%s came twice", it.Key)
-					}
-					m.pods[it.Key] = it.Object
 				}
-				token, m.version = page.Continue, must(parseRV(page.ResourceVersion))
+				m.Page(f.t, page)
+				token = page.Continue
 				return nil
 			})
 		})
@@ -294,18 +310,18 @@ func (f *follower) list() {
 func (f *follower) watch() {
 	yielded := 0
 	_ = f.call(&yielded, func() error {
-		return f.p.Watch(f.t.Context(), WatchRequest[*corev1.Pod]{ResourceVersion: rv(f.version), Timeout: time.Second}, func(events []Event[*corev1.Pod]) error {
+		return f.p.Watch(f.t.Context(), source.WatchRequest[*corev1.Pod]{ResourceVersion: version(f.mirror), Timeout: time.Second}, func(events []source.Event[*corev1.Pod]) error {
 			yielded++
 			for _, e := range events {
 				f.whole(e.Item)
-				f.apply(f.t, e)
+				f.mirror.Event(f.t, e)
 			}
 			return nil
 		})
 	})
 }
 
-func (f *follower) whole(it Item[*corev1.Pod]) {
+func (f *follower) whole(it source.Item[*corev1.Pod]) {
 	if it.Err != nil {
 		f.t.Errorf("an item that the second source could read came broken: %v", it.Err)
 	}
@@ -320,7 +336,7 @@ func (f *follower) call(yielded *int, do func() error) error {
 	if before.Reason != nil && (f.first.calls != calls || err != nil) {
 		f.t.Errorf("after %v it was asked again, or failed: %v", before.Reason, err)
 	}
-	fb, isFallback := errors.AsType[*FallbackError](err)
+	fb, isFallback := errors.AsType[*source.FallbackError](err)
 	switch {
 	case isFallback:
 		f.fallbacks++
@@ -337,13 +353,13 @@ func (f *follower) call(yielded *int, do func() error) error {
 }
 
 func TestAPreferredReturnsYieldsErrorUnchanged(t *testing.T) {
-	state := NewStatic(pod("ns", "a", ""))
-	for _, refusal := range append(unreadables(), errEnough) {
-		p := must(Prefer[*corev1.Pod](state, NewStatic[*corev1.Pod](), PreferOptions{}))
-		if err := p.List(t.Context(), ListRequest[*corev1.Pod]{}, func(Page[*corev1.Pod]) error { return refusal }); err != refusal {
+	state := sourcetest.NewStatic(testpods.New("a", "n1", "i"))
+	for _, refusal := range append(unreadables(), testread.ErrEnough) {
+		p := must(source.Prefer[*corev1.Pod](state, sourcetest.NewStatic[*corev1.Pod](), source.PreferOptions{}))
+		if err := p.List(t.Context(), source.ListRequest[*corev1.Pod]{}, func(source.Page[*corev1.Pod]) error { return refusal }); err != refusal {
 			t.Errorf("list: %v became %v", refusal, err)
 		}
-		err := p.Watch(t.Context(), WatchRequest[*corev1.Pod]{SendInitialEvents: true}, func([]Event[*corev1.Pod]) error { return refusal })
+		err := p.Watch(t.Context(), source.WatchRequest[*corev1.Pod]{SendInitialEvents: true}, func([]source.Event[*corev1.Pod]) error { return refusal })
 		if err != refusal || p.Stats().Reason != nil {
 			t.Errorf("watch: %v became %v, and %v", refusal, err, p.Stats().Reason)
 		}
@@ -351,33 +367,33 @@ func TestAPreferredReturnsYieldsErrorUnchanged(t *testing.T) {
 }
 
 func TestWhatTheServerSendsAsAnErrorIsPassedOn(t *testing.T) {
-	state := NewStatic[*corev1.Pod]()
-	p := must(Prefer[*corev1.Pod](state, NewStatic[*corev1.Pod](), PreferOptions{}))
-	bookmark := Event[*corev1.Pod]{Type: Bookmark, Item: Item[*corev1.Pod]{ResourceVersion: "1"}}
-	var got []Event[*corev1.Pod]
-	err := p.Watch(t.Context(), WatchRequest[*corev1.Pod]{SendInitialEvents: true}, func(events []Event[*corev1.Pod]) error {
+	state := sourcetest.NewStatic[*corev1.Pod]()
+	p := must(source.Prefer[*corev1.Pod](state, sourcetest.NewStatic[*corev1.Pod](), source.PreferOptions{}))
+	bookmark := source.Event[*corev1.Pod]{Type: source.Bookmark, Item: source.Item[*corev1.Pod]{ResourceVersion: "1"}}
+	var got []source.Event[*corev1.Pod]
+	err := p.Watch(t.Context(), source.WatchRequest[*corev1.Pod]{SendInitialEvents: true}, func(events []source.Event[*corev1.Pod]) error {
 		if got = append(got, events...); len(got) > 1 {
-			return errEnough
+			return testread.ErrEnough
 		}
 		for _, err := range unreadables() {
-			state.Send(Event[*corev1.Pod]{Type: Error, Item: Item[*corev1.Pod]{Err: err}}, bookmark)
+			state.Send(source.Event[*corev1.Pod]{Type: source.Error, Item: source.Item[*corev1.Pod]{Err: err}}, bookmark)
 		}
 		return nil
 	})
-	if err != errEnough || p.Stats().Reason != nil || len(got) != 1+2*len(unreadables()) || got[1].Type != Error {
+	if err != testread.ErrEnough || p.Stats().Reason != nil || len(got) != 1+2*len(unreadables()) || got[1].Type != source.Error {
 		t.Errorf("%+v: %v, %v", got, err, p.Stats().Reason)
 	}
 }
 
 func TestAPreferredWhoseContextHasEndedSaysSo(t *testing.T) {
-	state := NewStatic(pod("ns", "a", ""))
+	state := sourcetest.NewStatic(testpods.New("a", "n1", "i"))
 	ctx, cancel := context.WithCancel(t.Context())
 	odd := funcSource{Source: state, list: func() error {
 		cancel()
 		return unreadables()[0]
 	}}
-	p := must(Prefer[*corev1.Pod](odd, state, PreferOptions{}))
-	if err := p.List(ctx, ListRequest[*corev1.Pod]{}, nil); err != context.Canceled {
+	p := must(source.Prefer[*corev1.Pod](odd, state, source.PreferOptions{}))
+	if err := p.List(ctx, source.ListRequest[*corev1.Pod]{}, nil); err != context.Canceled {
 		t.Error(err)
 	}
 	if text := p.Stats().Reason.Error(); !strings.Contains(text, "static") || !strings.Contains(text, "Kind=Pod") {
@@ -387,10 +403,10 @@ func TestAPreferredWhoseContextHasEndedSaysSo(t *testing.T) {
 
 // funcSource is a source with a List of its own.
 type funcSource struct {
-	Source[*corev1.Pod]
+	source.Source[*corev1.Pod]
 	list func() error
 }
 
-func (f funcSource) List(context.Context, ListRequest[*corev1.Pod], func(Page[*corev1.Pod]) error) error {
+func (f funcSource) List(context.Context, source.ListRequest[*corev1.Pod], func(source.Page[*corev1.Pod]) error) error {
 	return f.list()
 }

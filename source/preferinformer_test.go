@@ -14,6 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 // halfway is a source that cannot read what comes after some objects, of every
@@ -73,7 +74,7 @@ func TestAnInformerGoesOnWhereItsFirstSourceEnded(t *testing.T) {
 }
 
 func followHalfway(t *testing.T, after int, paged bool) {
-	state := source.NewStatic[*corev1.Pod]()
+	state := sourcetest.NewStatic[*corev1.Pod]()
 	for i := range 6 {
 		if err := state.Add(fakePod(fmt.Sprint("p", i))); err != nil {
 			t.Fatal(err)

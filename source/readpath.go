@@ -20,7 +20,7 @@ const (
 	PathCBOR
 	// PathClient: a client decodes the objects, and the source is given them.
 	PathClient
-	// PathMemory: there are no bytes, as in a Static.
+	// PathMemory: there are no bytes, as in a sourcetest.Static.
 	PathMemory
 )
 

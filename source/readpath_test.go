@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -64,7 +65,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		}
 		answer(runtime.ContentTypeJSON, body)(w, r)
 	}
-	static := NewStatic[*corev1.Pod]()
 	for _, tc := range []struct {
 		name string
 		src  Source[*corev1.Pod]
@@ -104,7 +104,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		{name: "a preferred one that there is not, then an interceptor", src: prefer(nil, open(through), PreferOptions{Missing: ErrNoExample}), path: PathProtobuf},
 		{name: "a preferred one that there is not, then an interceptor that is missed", src: prefer(nil, open(plain), PreferOptions{Missing: ErrNoExample}),
 			path: PathClient, why: ErrNotIntercepted, says: ErrNoExample.Error(), lost: true},
-		{name: "memory", src: static, path: PathMemory},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, src := range []Source[*corev1.Pod]{
@@ -131,19 +130,10 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 				}
 				check("list")
 				last = ReadPath{}
-				if src != Source[*corev1.Pod](static) && tc.path == PathMemory {
-					continue // its watch never ends, and is that of the last line
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				err := src.Watch(ctx, WatchRequest[*corev1.Pod]{SendInitialEvents: tc.path == PathMemory, OnPath: onPath}, func([]Event[*corev1.Pod]) error {
+				if err := src.Watch(t.Context(), WatchRequest[*corev1.Pod]{OnPath: onPath}, func([]Event[*corev1.Pod]) error {
 					check("before an event is there")
-					if tc.path == PathMemory {
-						return errEnough
-					}
 					return nil
-				})
-				cancel()
-				if err != nil && err != errEnough {
+				}); err != nil {
 					t.Fatal(err)
 				}
 				check("watch")
@@ -216,7 +206,8 @@ func (p *passedOn) Watch(_ context.Context, req WatchRequest[*corev1.Pod], _ fun
 // TestWhatIsMadeOfASourcePassesOnAllOfARequest, fields that are yet to come
 // included; Held alone is not for a source whose objects are changed.
 func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
-	at := &passedOn{Source: NewStatic[*corev1.Pod]()}
+	nowhere := must(FromConfig[*corev1.Pod](&rest.Config{Host: "localhost"}, podGVR, Options{}))
+	at := &passedOn{Source: nowhere}
 	var lr ListRequest[*corev1.Pod]
 	var wr WatchRequest[*corev1.Pod]
 	for _, req := range []any{&lr, &wr} {
@@ -239,7 +230,7 @@ func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
 	for _, src := range []Source[*corev1.Pod]{
 		WithKeyFunc[*corev1.Pod](at, ObjectKey[*corev1.Pod]),
 		Map[*corev1.Pod](at, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
-		must(Prefer[*corev1.Pod](at, NewStatic[*corev1.Pod](), PreferOptions{})),
+		must(Prefer[*corev1.Pod](at, nowhere, PreferOptions{})),
 		must(Prefer[*corev1.Pod](nil, at, PreferOptions{Missing: errEnough})),
 	} {
 		_, held := src.(*Preferred[*corev1.Pod])

@@ -112,19 +112,6 @@ func (m *mapped[W, T]) sample(ctx context.Context, req SampleRequest, yield func
 	return Sample(ctx, m.src, req, func(page Page[W]) error { return yield(identities[T](page)) })
 }
 
-// sampled has no versions but the latest, and those that
-// a sample or list is still going on at.
-func (s *Static[T]) sampled(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	page, err := s.sample(req)
-	if err != nil {
-		return err
-	}
-	return yield(page)
-}
-
 // identities is a page without its objects.
 func identities[T, W any](page Page[W]) Page[T] {
 	out := Page[T]{

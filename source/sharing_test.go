@@ -290,7 +290,7 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 					for j := range want.Spec.Containers {
 						want.Spec.Containers[j].Env = nil
 					}
-					sameItem(t, withoutMemo(it), objectItem(want))
+					sameItem(t, withoutMemo(it), ItemOf(want))
 					s.put(it)
 				}
 				rs.change(rs.rand.Intn(20))

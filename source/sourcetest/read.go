@@ -1,8 +1,9 @@
-package source
+package sourcetest
 
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,11 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// List implements Source. It yields one page.
-func (s *Static[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+// List implements source.Source. It yields one page.
+func (s *Static[T]) List(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -23,53 +25,71 @@ func (s *Static[T]) List(ctx context.Context, req ListRequest[T], yield func(Pag
 	if err != nil {
 		return err
 	}
-	tell(req.OnPath, PathMemory, nil)
+	tell(req.OnPath)
 	return yield(page)
 }
 
-func (s *Static[T]) page(req ListRequest[T]) (Page[T], error) {
+func tell(onPath func(source.ReadPath)) {
+	if onPath != nil {
+		onPath(source.ReadPath{Path: source.PathMemory})
+	}
+}
+
+func (s *Static[T]) page(req source.ListRequest[T]) (source.Page[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lists++
 	if err := s.listFault.next(); err != nil {
-		return Page[T]{}, err
+		return source.Page[T]{}, err
 	}
 	version, from := s.version, 0
 	var state []T
 	if req.Continue != "" {
 		var err error
 		if version, from, err = parseContinue(req.Continue); err != nil {
-			return Page[T]{}, err
+			return source.Page[T]{}, err
 		}
 		var ok bool
 		if state, ok = s.paged[version]; !ok {
-			return Page[T]{}, apierrors.NewResourceExpired("the continue token is too old")
+			return source.Page[T]{}, apierrors.NewResourceExpired("the continue token is too old")
 		}
 	} else {
 		if err := s.notFutureLocked(req.ResourceVersion); err != nil {
-			return Page[T]{}, err
+			return source.Page[T]{}, err
 		}
 		state = s.sortedLocked()
 	}
 	to := len(state)
-	page := Page[T]{ResourceVersion: rv(version)}
+	page := source.Page[T]{ResourceVersion: rv(version)}
 	if req.Limit > 0 && int64(to-from) > req.Limit {
 		to = from + int(req.Limit)
 		s.paged[version] = state
 		page.Continue = rv(version) + ":" + strconv.Itoa(to)
 		page.Remaining = int64(len(state) - to)
 	}
-	page.Items = make([]Item[T], 0, to-from)
+	page.Items = make([]source.Item[T], 0, to-from)
 	for _, obj := range state[from:to] {
-		page.Items = append(page.Items, objectItem(deepCopy(obj)))
+		page.Items = append(page.Items, source.ItemOf(deepCopy(obj)))
 	}
 	return page, nil
 }
 
-// sample is page for a sample.
-func (s *Static[T]) sample(req SampleRequest) (Page[T], error) {
+// sample sends a page of the latest version, or of one that a sample or list still
+// continues at: there are no others.
+func (s *Static[T]) sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	page, err := s.samplePage(req)
+	if err != nil {
+		return err
+	}
+	return yield(page)
+}
+
+func (s *Static[T]) samplePage(req source.SampleRequest) (source.Page[T], error) {
 	if req.Continue == "" && req.ResourceVersion != s.ResourceVersion() {
-		return Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest")
+		return source.Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest")
 	}
 	name, narrow := strings.CutPrefix(req.FieldSelector, "metadata.name=")
 	name, namespace, _ := strings.Cut(name, ",metadata.namespace=")
@@ -77,12 +97,12 @@ func (s *Static[T]) sample(req SampleRequest) (Page[T], error) {
 	if narrow {
 		limit = 0
 	}
-	page, err := s.page(ListRequest[T]{ResourceVersion: req.ResourceVersion, Continue: req.Continue, Limit: limit})
+	page, err := s.page(source.ListRequest[T]{ResourceVersion: req.ResourceVersion, Continue: req.Continue, Limit: limit})
 	if err == nil && req.Continue == "" && page.ResourceVersion != req.ResourceVersion {
-		return Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest any more")
+		return source.Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest any more")
 	}
 	if narrow {
-		page.Items = slices.DeleteFunc(page.Items, func(it Item[T]) bool {
+		page.Items = slices.DeleteFunc(page.Items, func(it source.Item[T]) bool {
 			return it.Key.Name != name || it.Key.Namespace != namespace
 		})
 	}
@@ -123,11 +143,14 @@ func parseContinue(token string) (version int64, from int, err error) {
 	return version, from, nil
 }
 
+// batchEvents is how many events a batch has at most.
+const batchEvents = 256
+
 // staticWatch is one open watch.
 type staticWatch[T any] struct {
 	// pending is what is still to be sent. Unbounded: it is what the test
 	// wrote. guarded by Static.mu, as are closed and err
-	pending []Event[T]
+	pending []source.Event[T]
 	// closed: end with err once pending is sent.
 	closed bool
 	err    error
@@ -143,9 +166,9 @@ func (w *staticWatch[T]) signal() {
 	}
 }
 
-// Watch implements Source. A version whose history was dropped is answered
+// Watch implements source.Source. A version whose history was dropped is answered
 // with an Error event of 410, as a server does.
-func (s *Static[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+func (s *Static[T]) Watch(ctx context.Context, req source.WatchRequest[T], yield func([]source.Event[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -154,7 +177,7 @@ func (s *Static[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([
 		return err
 	}
 	defer s.close(w)
-	tell(req.OnPath, PathMemory, nil)
+	tell(req.OnPath)
 	var timeout <-chan time.Time
 	if req.Timeout > 0 {
 		timer := time.NewTimer(req.Timeout)
@@ -187,7 +210,7 @@ func (s *Static[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([
 	}
 }
 
-func (s *Static[T]) open(req WatchRequest[T]) (*staticWatch[T], error) {
+func (s *Static[T]) open(req source.WatchRequest[T]) (*staticWatch[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opened++
@@ -209,9 +232,9 @@ func (s *Static[T]) open(req WatchRequest[T]) (*staticWatch[T], error) {
 			return nil, err
 		}
 		if from < s.compacted {
-			gone := Event[T]{Type: Error}
+			gone := source.Event[T]{Type: source.Error}
 			gone.Err = apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", from, s.compacted))
-			w.pending, w.closed = []Event[T]{gone}, true
+			w.pending, w.closed = []source.Event[T]{gone}, true
 			return w, nil
 		}
 		for _, e := range s.history {
@@ -225,13 +248,13 @@ func (s *Static[T]) open(req WatchRequest[T]) (*staticWatch[T], error) {
 }
 
 // initialLocked is the state as Added events, and the bookmark behind them.
-func (s *Static[T]) initialLocked(bookmark bool) []Event[T] {
-	var events []Event[T]
+func (s *Static[T]) initialLocked(bookmark bool) []source.Event[T] {
+	var events []source.Event[T]
 	for _, obj := range s.sortedLocked() {
-		events = append(events, Event[T]{Type: Added, Item: objectItem(obj)})
+		events = append(events, source.Event[T]{Type: source.Added, Item: source.ItemOf(obj)})
 	}
 	if bookmark {
-		e := Event[T]{Type: Bookmark, InitialEventsEnd: true}
+		e := source.Event[T]{Type: source.Bookmark, InitialEventsEnd: true}
 		e.ResourceVersion = rv(s.version)
 		events = append(events, e)
 	}
@@ -246,21 +269,27 @@ func (s *Static[T]) close(w *staticWatch[T]) {
 
 // next takes the next batch. What the test wrote is copied here, so that each
 // watch has objects of its own.
-func (s *Static[T]) next(w *staticWatch[T]) (batch []Event[T], ended bool, err error) {
+func (s *Static[T]) next(w *staticWatch[T]) (batch []source.Event[T], ended bool, err error) {
 	s.mu.Lock()
 	batch = w.pending[:min(len(w.pending), batchEvents)]
 	w.pending = w.pending[len(batch):]
 	ended, err = w.closed && len(w.pending) == 0, w.err
 	s.mu.Unlock()
-	out := make([]Event[T], len(batch))
+	out := make([]source.Event[T], len(batch))
 	for i, e := range batch {
 		if e.Type.HasObject() && e.Err == nil && !isNil(e.Object) {
 			e.Object = deepCopy(e.Object)
 			if e.Key == (store.Key{}) {
-				e.Item = objectItem(e.Object)
+				e.Item = source.ItemOf(e.Object)
 			}
 		}
 		out[i] = e
 	}
 	return out, ended, err
+}
+
+// isNil reports whether an event that a test sent has no object.
+func isNil[T any](obj T) bool {
+	v := reflect.ValueOf(obj)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }

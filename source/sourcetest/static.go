@@ -1,4 +1,4 @@
-package source
+package sourcetest
 
 import (
 	"fmt"
@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -32,7 +33,7 @@ type StaticObject interface {
 // dropped is answered with 410.
 //
 // It hands out deep copies, starts no goroutine and reads no clock but for
-// WatchRequest.Timeout; so it works inside testing/synctest if the watching
+// source.WatchRequest.Timeout; so it works inside testing/synctest if the watching
 // goroutines are all in one bubble with the test. All methods are safe for
 // concurrent use, and any number of List and Watch calls may be under way.
 type Static[T StaticObject] struct {
@@ -45,7 +46,7 @@ type Static[T StaticObject] struct {
 	// version is that of the last write. guarded by mu
 	version int64
 	// history holds the writes after version compacted, rising. guarded by mu
-	history   []Event[T]
+	history   []source.Event[T]
 	compacted int64
 	// paged holds, by version, states that continue tokens point into.
 	// guarded by mu
@@ -90,17 +91,19 @@ func NewStatic[T StaticObject](initial ...T) *Static[T] {
 		watches: map[*staticWatch[T]]struct{}{},
 	}
 	for _, obj := range initial {
-		s.put(Added, obj)
+		s.put(source.Added, obj)
 	}
 	s.compacted = s.version
 	s.history = nil
 	return s
 }
 
-// Traits implements Source.
-func (s *Static[T]) Traits() Traits[T] { return Traits[T]{Sample: s.sampled, ReadAnswer: s.readAnswer} }
+// Traits implements source.Source.
+func (s *Static[T]) Traits() source.Traits[T] {
+	return source.Traits[T]{Sample: s.sample, ReadAnswer: source.ReadObject[T]}
+}
 
-// String implements Source.
+// String implements source.Source.
 func (s *Static[T]) String() string { return s.name }
 
 // ResourceVersion returns the version of the last write.
@@ -128,7 +131,7 @@ func (s *Static[T]) Add(obj T) error {
 	if _, ok := s.objects[staticKey(obj)]; ok {
 		return apierrors.NewAlreadyExists(schema.GroupResource{}, staticKey(obj).String())
 	}
-	s.put(Added, obj)
+	s.put(source.Added, obj)
 	return nil
 }
 
@@ -140,7 +143,7 @@ func (s *Static[T]) Update(obj T) error {
 	if _, ok := s.objects[staticKey(obj)]; !ok {
 		return apierrors.NewNotFound(schema.GroupResource{}, staticKey(obj).String())
 	}
-	s.put(Modified, obj)
+	s.put(source.Modified, obj)
 	return nil
 }
 
@@ -152,13 +155,13 @@ func (s *Static[T]) Delete(key store.Key) error {
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.String())
 	}
-	s.put(Deleted, obj)
+	s.put(source.Deleted, obj)
 	return nil
 }
 
 // put makes one write, of a type that is right for the state. The caller holds
 // mu, or is the constructor.
-func (s *Static[T]) put(t EventType, obj T) {
+func (s *Static[T]) put(t source.EventType, obj T) {
 	key := staticKey(obj)
 	held, exists := s.objects[key]
 	obj = deepCopy(obj)
@@ -172,12 +175,12 @@ func (s *Static[T]) put(t EventType, obj T) {
 		s.uids++
 		obj.SetUID(types.UID("static-" + strconv.FormatInt(s.uids, 10)))
 	}
-	if t == Deleted {
+	if t == source.Deleted {
 		delete(s.objects, key)
 	} else {
 		s.objects[key] = obj
 	}
-	e := Event[T]{Type: t, Item: objectItem(obj)}
+	e := source.Event[T]{Type: t, Item: source.ItemOf(obj)}
 	s.history = append(s.history, e)
 	s.sendLocked(e)
 }
@@ -186,13 +189,13 @@ func (s *Static[T]) put(t EventType, obj T) {
 func (s *Static[T]) Bookmark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sendLocked(Event[T]{Type: Bookmark, Item: Item[T]{ResourceVersion: rv(s.version)}})
+	s.sendLocked(source.Event[T]{Type: source.Bookmark, Item: source.Item[T]{ResourceVersion: rv(s.version)}})
 }
 
 // Send sends events as they are to every open watch, whatever they are: items
 // with errors, unknown types, an Error. The state does not change. An Error
 // does not end the watch; Disconnect does.
-func (s *Static[T]) Send(events ...Event[T]) {
+func (s *Static[T]) Send(events ...source.Event[T]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range events {
@@ -280,7 +283,7 @@ func (s *Static[T]) sortedLocked() []T {
 	return state
 }
 
-func (s *Static[T]) sendLocked(e Event[T]) {
+func (s *Static[T]) sendLocked(e source.Event[T]) {
 	for w := range s.watches {
 		w.pending = append(w.pending, e)
 		w.signal()
