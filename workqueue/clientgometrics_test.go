@@ -80,6 +80,28 @@ func withoutSetProvider(f func()) {
 	f()
 }
 
+// processProvider is that of SetProvider: it can be set once, and tests may run
+// twice.
+var processProvider = sync.OnceValue(func() *recorder {
+	r := newRecorder()
+	SetProvider(r)
+	return r
+})
+
+func TestOnlyTheFirstProviderThatIsSetCountsAndClientGosDoesNot(t *testing.T) {
+	first, second := processProvider(), newRecorder()
+	SetProvider(second)
+	q := NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[string]{Name: "set"})
+	q.AddAfter("a", 0)
+	q.ShutDown()
+	if got, want := first.take("set"), []string{"retries +1", "adds +1", "depth +1"}; !slices.Equal(got, want) {
+		t.Errorf("the first was told %q, want %q", got, want)
+	}
+	if got := slices.Concat(second.take("set"), clientGos.take("set")); len(got) > 0 {
+		t.Errorf("the others were told %q", got)
+	}
+}
+
 func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	synctest.Test(t, func(t *testing.T) {

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// Documented fails the test where the list of differences in doc.go is not
+// Documented fails the test where the list of differences in file, a doc.go, is not
 // want, which begins with "//   - When " and ends before next, the line that
 // follows the list. With rewrite it writes the list instead.
-func Documented(t *testing.T, want, next string, rewrite bool) {
+func Documented(t *testing.T, file, want, next string, rewrite bool) {
 	t.Helper()
-	text, err := os.ReadFile("doc.go")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,16 +20,16 @@ func Documented(t *testing.T, want, next string, rewrite bool) {
 	before, rest, found := strings.Cut(string(text), begin)
 	list, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		t.Fatalf("doc.go has no list between %q and %q", begin, end)
+		t.Fatalf("%s has no list between %q and %q", file, begin, end)
 	}
 	if begin+list == want {
 		return
 	}
 	if rewrite {
-		if err := os.WriteFile("doc.go", []byte(before+want+end+after), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(before+want+end+after), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	t.Errorf("doc.go lists other differences; go test -run Differences -args -rewrite writes them. It should have:\n%s", want)
+	t.Errorf("%s lists other differences; go test -run Differences -args -rewrite writes them. It should have:\n%s", file, want)
 }

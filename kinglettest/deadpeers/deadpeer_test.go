@@ -1,4 +1,4 @@
-package source_test
+package deadpeers_test
 
 import (
 	"context"

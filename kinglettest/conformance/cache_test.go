@@ -1,4 +1,4 @@
-package cache_test
+package conformance_test
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func listWatch(lw conformance.ListWatch) *cache.ListWatch {
 	}
 }
 
-// kinglet is this package.
+// kinglet is package cache.
 func kinglet() conformance.Implementation {
 	return conformance.Implementation{
 		Name: "kinglet",

@@ -1,4 +1,4 @@
-package kinglet_test
+package consistency_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -29,11 +30,11 @@ func BenchmarkAConsistencyCheck(b *testing.B) {
 			}
 			server := apiserver.New(storage, apiserver.Options{})
 			defer server.Close()
-			src, err := source.FromConfig[pod](server.Config(), apiserver.Pods.GroupVersionResource, source.Options{})
+			src, err := source.FromConfig[*corev1.Pod](server.Config(), apiserver.Pods.GroupVersionResource, source.Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
-			inf, err := kinglet.New(src, kinglet.Options[pod]{})
+			inf, err := kinglet.New(src, kinglet.Options[*corev1.Pod]{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -70,8 +71,8 @@ func BenchmarkAConsistencyCheck(b *testing.B) {
 }
 
 // largePod is one of 6 KiB.
-func largePod(n int) pod {
-	p := newPod(fmt.Sprintf("p%d", n), fmt.Sprintf("node%d", n%100))
+func largePod(n int) *corev1.Pod {
+	p := testpods.New(fmt.Sprintf("p%d", n), fmt.Sprintf("node%d", n%100))
 	p.Labels = map[string]string{"app": fmt.Sprintf("app%d", n%50), "unique": fmt.Sprint(n)}
 	for c := range 4 {
 		container := corev1.Container{Name: fmt.Sprintf("c%d", c), Image: fmt.Sprintf("registry/app%d:v%d", n%50, c)}

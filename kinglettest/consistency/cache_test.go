@@ -1,4 +1,4 @@
-package cache
+package consistency_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -28,8 +29,8 @@ func TestASharedInformerCanBeComparedWithTheServerAndIsHealed(t *testing.T) {
 			server := apiserver.New(storage, apiserver.Options{})
 			defer server.Close()
 			client := kubernetes.NewForConfigOrDie(server.Config())
-			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", "ns", fields.Everything())
-			informer := NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, Indexers{})
+			lw := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", "ns", fields.Everything())
+			informer := cache.NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, cache.Indexers{})
 			if transformed {
 				if err := informer.SetTransform(func(obj any) (any, error) {
 					obj.(*corev1.ConfigMap).Data = nil
@@ -45,7 +46,7 @@ func TestASharedInformerCanBeComparedWithTheServerAndIsHealed(t *testing.T) {
 				defer mu.Unlock()
 				calls = append(calls, what+" "+obj.(*corev1.ConfigMap).Name)
 			}
-			_, err := informer.AddEventHandler(ResourceEventHandlerDetailedFuncs{
+			_, err := informer.AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
 				AddFunc: func(obj any, initial bool) {
 					if !initial {
 						called("add", obj)
@@ -65,7 +66,7 @@ func TestASharedInformerCanBeComparedWithTheServerAndIsHealed(t *testing.T) {
 
 			check := func(compared, differences int) {
 				t.Helper()
-				r, err := informer.(Observable).CheckConsistency(ctx)
+				r, err := informer.(cache.Observable).CheckConsistency(ctx)
 				if err != nil || r.Compared != compared || r.Differences != differences {
 					t.Errorf("transformed %v: %+v, %v", transformed, r, err)
 				}

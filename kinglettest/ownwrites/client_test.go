@@ -1,4 +1,4 @@
-package kinglet_test
+package ownwrites_test
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -26,7 +26,7 @@ func tryClient(t *testing.T, b *behind, cfg *rest.Config) {
 	t.Helper()
 	ctx := t.Context()
 	pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("ns")
-	created, err := pods.Create(ctx, newPod("b", "n1"), metav1.CreateOptions{})
+	created, err := pods.Create(ctx, testpods.New("b", "n1"), metav1.CreateOptions{})
 	b.must(err)
 	b.shows("a on n1", "b on n1")
 	created.Spec.NodeName = "n2"
@@ -39,7 +39,7 @@ func tryClient(t *testing.T, b *behind, cfg *rest.Config) {
 	if p, _ := b.informer.Store().Get(key("b")); p.Status.Phase != corev1.PodRunning {
 		t.Errorf("the phase is %q", p.Status.Phase)
 	}
-	if _, err := pods.Create(ctx, newPod("a", "n9"), metav1.CreateOptions{}); err == nil {
+	if _, err := pods.Create(ctx, testpods.New("a", "n9"), metav1.CreateOptions{}); err == nil {
 		t.Error("created twice")
 	}
 	b.shows("a on n1", "b on n2")
@@ -60,7 +60,7 @@ func tryClient(t *testing.T, b *behind, cfg *rest.Config) {
 	_, err = untyped.Update(ctx, u, metav1.UpdateOptions{})
 	b.must(err)
 	b.shows("a on n1")
-	_, err = pods.Create(ctx, newPod("c", "n1"), metav1.CreateOptions{})
+	_, err = pods.Create(ctx, testpods.New("c", "n1"), metav1.CreateOptions{})
 	b.must(err)
 	b.must(pods.Delete(ctx, "c", metav1.DeleteOptions{}))
 	b.shows("a on n1")
@@ -119,7 +119,7 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 	} {
 		t.Run(tc.what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, newPod("a", "n1"))
+				b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
 				defer b.end()
 				held, _ := b.informer.Store().Get(key("a"))
 				tc.answer.body = strings.ReplaceAll(tc.answer.body, "UID", string(held.UID))
@@ -142,15 +142,5 @@ func TestOwnWritesIgnoresRequestsThatDoNotWriteTheObject(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-func TestOwnWritesRefusesInvalidResourcesAndNilInformers(t *testing.T) {
-	own := &kinglet.OwnWrites{}
-	if err := own.Add(schema.GroupVersionResource{Resource: "pods"}); err == nil || !strings.Contains(err.Error(), "pods") {
-		t.Error(err)
-	}
-	if err := own.Add(corev1.SchemeGroupVersion.WithResource("pods"), nil); err == nil || !strings.Contains(err.Error(), "nil") {
-		t.Error(err)
 	}
 }

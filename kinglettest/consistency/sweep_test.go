@@ -1,4 +1,4 @@
-package kinglet_test
+package consistency_test
 
 import (
 	"fmt"

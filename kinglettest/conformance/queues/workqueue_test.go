@@ -1,4 +1,4 @@
-package workqueue_test
+package queues_test
 
 //lint:file-ignore SA1019 deprecated names are as much of the surface as others
 
@@ -17,7 +17,7 @@ func TestTheDropInKeepsTheContract(t *testing.T) {
 	queues.Run(t, kinglet(), queues.Options{})
 }
 
-// kinglet is this package.
+// kinglet is package workqueue.
 func kinglet() queues.Implementation {
 	return queues.Implementation{
 		Name: "kinglet",
