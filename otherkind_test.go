@@ -2,7 +2,6 @@ package kinglet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -114,7 +114,7 @@ func TestADeleteInAnotherKindDeletesTheObjectWithItsUID(t *testing.T) {
 }
 
 func as[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
+	_, ok := errtype.As[E](err)
 	return ok
 }
 

@@ -4,11 +4,10 @@ go 1.26.0
 
 require (
 	github.com/kinglet-go/kinglet v0.1.0
-	github.com/kinglet-go/kinglet/kinglettest v0.1.0
 	go.uber.org/goleak v1.3.0
-	k8s.io/api v0.37.2
-	k8s.io/apimachinery v0.37.2
-	k8s.io/client-go v0.37.2
+	k8s.io/api v0.37.0
+	k8s.io/apimachinery v0.37.0
+	k8s.io/client-go v0.37.0
 	k8s.io/klog/v2 v2.140.0
 	k8s.io/utils v0.0.0-20260626114624-be93311217bd
 )

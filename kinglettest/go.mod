@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/kinglet-go/kinglet v0.1.0
 	github.com/kinglet-go/kinglet/cache v0.37.0
+	github.com/kinglet-go/kinglet/workqueue v0.1.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/time v0.15.0
 	k8s.io/api v0.37.2

@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/kinglet-go/kinglet/kinglettest v0.1.0
 	go.uber.org/goleak v1.3.0
-	golang.org/x/mod v0.42.0
+	golang.org/x/mod v0.37.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 )

@@ -25,8 +25,11 @@ func benchPod(i int) *corev1.Pod {
 	}
 	p.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + set.String() + `"f:a":{}}}`),
+		FieldsV1: &metav1.FieldsV1{},
 	}}
+	if err := p.ManagedFields[0].FieldsV1.UnmarshalJSON([]byte(`{"f:status":{` + set.String() + `"f:a":{}}}`)); err != nil {
+		panic(err)
+	}
 	for c := range 2 {
 		ctr := corev1.Container{Name: fmt.Sprint("c", c), Image: "registry.example.com/team/image:v1.2.3"}
 		for e := range 13 {

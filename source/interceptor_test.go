@@ -73,7 +73,7 @@ func negotiated(accepts *[]string, list *corev1.PodList, events ...runtime.Objec
 
 func TestThroughAnInterceptorComesWhatTheClosuresReturn(t *testing.T) {
 	pods, _ := randomPods(t, 1200)
-	pods.Continue, pods.RemainingItemCount = "more", new(int64(5))
+	pods.Continue, pods.RemainingItemCount = "more", to(int64(5))
 	events := []runtime.Object{&pods.Items[0], &pods.Items[1], &pods.Items[2]}
 	direct := serve(t, negotiated(new([]string), pods, events...))
 	direct.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeProtobuf}
@@ -293,3 +293,6 @@ func TestWhatYieldReturnsThroughAnInterceptorIsReturned(t *testing.T) {
 		t.Errorf("watch: %v", err)
 	}
 }
+
+// to returns a pointer to v.
+func to[T any](v T) *T { return &v }

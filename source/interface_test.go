@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -217,7 +218,7 @@ func TestAnUnstructuredExampleWithAKindTakesNoOther(t *testing.T) {
 func brokenOnes[T any](items []Item[T]) []bool {
 	var broken []bool
 	for _, it := range items {
-		_, is := errors.AsType[*KindError](it.Err)
+		_, is := errtype.As[*KindError](it.Err)
 		broken = append(broken, is)
 	}
 	return broken

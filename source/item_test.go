@@ -2,7 +2,6 @@ package source
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -70,7 +70,7 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 				t.Fatalf("got %+v", got.items)
 			}
 			bad := got.items[1]
-			if ie, ok := errors.AsType[*ItemError](bad.Err); !ok || ie.Stage != tc.stage {
+			if ie, ok := errtype.As[*ItemError](bad.Err); !ok || ie.Stage != tc.stage {
 				t.Errorf("error %v", bad.Err)
 			}
 			if id := (encoding.Identity{Key: bad.Key, UID: bad.UID, Version: bad.ResourceVersion}); id != tc.id {
@@ -202,7 +202,7 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 	if err := dec.DecodeList(strings.NewReader(body), nil, got.page); err != nil || len(got.items) != 3 {
 		t.Fatalf("%d items: %v", len(got.items), err)
 	}
-	if perr, ok := errors.AsType[*PanicError](got.items[1].Err); !ok || perr.Value != "thirteen" || got.items[1].Key.Name != "b" {
+	if perr, ok := errtype.As[*PanicError](got.items[1].Err); !ok || perr.Value != "thirteen" || got.items[1].Key.Name != "b" {
 		t.Errorf("%+v", got.items[1])
 	}
 	if got.items[2].Object.Size != 14 || got.items[2].Object.Kind != "Widget" {

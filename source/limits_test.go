@@ -14,6 +14,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/errtype"
 )
 
 // What hostile or broken input can do is bounded: a clear error each, no panic,
@@ -106,7 +108,7 @@ func TestNestingWithoutEndIsOneItemsError(t *testing.T) {
 					if got.err != nil || len(got.items) != 2 || got.items[1].Key != nsName("ns", "good") || got.items[1].Err != nil {
 						t.Fatalf("%s: %d items: %v", how, len(got.items), got.err)
 					}
-					ie, ok := errors.AsType[*ItemError](got.items[0].Err)
+					ie, ok := errtype.As[*ItemError](got.items[0].Err)
 					if !ok || ie.Key != nsName("ns", "deep") {
 						t.Errorf("%s: %v", how, got.items[0].Err)
 					}
@@ -203,7 +205,7 @@ func TestWhatNeverEndsEndsAtTheLimitOfAnObject(t *testing.T) {
 			// Buffers double: 1/4, 1/2, 1 and 2 MiB come to less than four
 			// times the limit.
 			n := allocated(func() { err = tc.decode(r) })
-			if tle, ok := errors.AsType[*TooLargeError](err); !ok || tle.Limit != limit {
+			if tle, ok := errtype.As[*TooLargeError](err); !ok || tle.Limit != limit {
 				t.Errorf("%v", err)
 			}
 			if r.read > 4*limit || n > 5*limit {
@@ -362,7 +364,7 @@ func TestAGzipBombIsStoppedByTheLimitOfAnObject(t *testing.T) {
 			}
 			src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{MaxObjectBytes: limit}))
 			err := tc.call(src)
-			if tle, ok := errors.AsType[*TooLargeError](err); !ok || tle.Limit != limit {
+			if tle, ok := errtype.As[*TooLargeError](err); !ok || tle.Limit != limit {
 				t.Errorf("%v", err)
 			}
 			if read < limit || read > 2*limit {

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire"
@@ -52,7 +53,7 @@ func TestPreferNamesWhatIsMissing(t *testing.T) {
 		t.Error(err)
 	}
 	stats := p.Stats()
-	if reason, ok := errors.AsType[*source.FallbackError](stats.Reason); !ok || !errors.Is(reason, source.ErrNoExample) || reason.Source != src.String() {
+	if reason, ok := errtype.As[*source.FallbackError](stats.Reason); !ok || !errors.Is(reason, source.ErrNoExample) || reason.Source != src.String() {
 		t.Errorf("the reason is %v", stats.Reason)
 	}
 	if stats.First != 0 || stats.Second != 1 || p.String() != src.String() {
@@ -336,7 +337,7 @@ func (f *follower) call(yielded *int, do func() error) error {
 	if before.Reason != nil && (f.first.calls != calls || err != nil) {
 		f.t.Errorf("after %v it was asked again, or failed: %v", before.Reason, err)
 	}
-	fb, isFallback := errors.AsType[*source.FallbackError](err)
+	fb, isFallback := errtype.As[*source.FallbackError](err)
 	switch {
 	case isFallback:
 		f.fallbacks++

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/errtype"
 )
 
 // gadgets are served under a kind that is not the name of their Go type, widget,
@@ -88,7 +90,7 @@ func keysOf[T any](items []Item[T]) string {
 }
 
 func TestWhatRESTCannotReadIsReadTheOrdinaryWayForGood(t *testing.T) {
-	aKind := func(err error) bool { _, is := errors.AsType[*KindError](err); return is }
+	aKind := func(err error) bool { _, is := errtype.As[*KindError](err); return is }
 	for _, tc := range []struct {
 		name   string
 		list   http.HandlerFunc
@@ -171,7 +173,7 @@ func TestWhatRESTCannotReadIsReadTheOrdinaryWayForGood(t *testing.T) {
 			if want := []string{"first lists", read, "second watches", "second watches", "second lists"}; !slices.Equal(asked, want) {
 				t.Errorf("asked: %q, want %q", asked, want)
 			}
-			fb, ok := errors.AsType[*FallbackError](p.Stats().Reason)
+			fb, ok := errtype.As[*FallbackError](p.Stats().Reason)
 			if !ok || fb.Source != "gadgets.example.com" || !tc.reason(fb.Err) {
 				t.Errorf("the reason is %v", p.Stats().Reason)
 			}
@@ -201,7 +203,7 @@ func TestAnotherKindInTheMiddleOfAWatchEndsItAndIsReadByTheNext(t *testing.T) {
 		})
 	}
 	err := watch("4")
-	if _, ok := errors.AsType[*FallbackError](err); !ok || err != p.Stats().Reason || len(keys) != 1 {
+	if _, ok := errtype.As[*FallbackError](err); !ok || err != p.Stats().Reason || len(keys) != 1 {
 		t.Errorf("%q: %v", keys, err)
 	}
 	if err := watch("7"); err != nil || !slices.Equal(keys, []string{"c", "a"}) {

@@ -2,7 +2,6 @@ package source_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
@@ -86,7 +86,7 @@ func followHalfway(t *testing.T, after int, paged bool) {
 		t.Fatal(err)
 	}
 	inf, err := kinglet.New(src, kinglet.Options[*corev1.Pod]{DisableWatchList: paged, OnError: func(err error) {
-		if _, ok := errors.AsType[*source.FallbackError](err); !ok {
+		if _, ok := errtype.As[*source.FallbackError](err); !ok {
 			t.Errorf("after %d, paged %v: %v", after, paged, err)
 		}
 	}})

@@ -79,7 +79,9 @@ func (rs *replicas) change(i int) *corev1.Pod {
 	}
 	// A Quantity behind a pointer may be written to by its String, so it is
 	// not compared, and its pod not kept.
-	p.Status.NodeAllocatableResourceClaimStatuses = nil
+	if f := reflect.ValueOf(&p.Status).Elem().FieldByName("NodeAllocatableResourceClaimStatuses"); f.IsValid() { // since 0.36
+		f.SetZero()
+	}
 	rs.rv++
 	p.ResourceVersion = strconv.Itoa(rs.rv)
 	rs.list.ResourceVersion = p.ResourceVersion

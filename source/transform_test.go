@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/internal/testread"
@@ -41,7 +42,7 @@ func TestATransformThatFailsOrPanicsIsOneItemsError(t *testing.T) {
 	src := source.Map(static, toImage)
 	check := func(it source.Item[*image]) {
 		t.Helper()
-		ie, broken := errors.AsType[*source.ItemError](it.Err)
+		ie, broken := errtype.As[*source.ItemError](it.Err)
 		switch it.Key.Name {
 		case "a":
 			if broken || it.Object.name != "i" {
@@ -150,7 +151,7 @@ func TestAKeyFunctionThatFailsOrPanicsIsOneItemsError(t *testing.T) {
 	for _, items := range [][]source.Item[*corev1.Pod]{got.Items, items} {
 		named := map[string]source.Item[*corev1.Pod]{}
 		for _, it := range items {
-			if ie, ok := errors.AsType[*source.ItemError](it.Err); ok {
+			if ie, ok := errtype.As[*source.ItemError](it.Err); ok {
 				if ie.Stage != source.StageKey || it.Key != (store.Key{}) || it.Object != nil {
 					t.Errorf("%+v", it)
 				}

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -84,7 +85,7 @@ type odd struct {
 func oddFrames(c codecFor) []odd {
 	isItem := func(key store.Key) func(Event[*corev1.Pod]) error {
 		return func(e Event[*corev1.Pod]) error {
-			ie, ok := errors.AsType[*ItemError](e.Err)
+			ie, ok := errtype.As[*ItemError](e.Err)
 			if e.Type != Modified || !ok || ie.Key != key {
 				return fmt.Errorf("got %s of %v: %v", e.Type, e.Key, e.Err)
 			}
@@ -122,7 +123,7 @@ func oddFrames(c codecFor) []odd {
 		}},
 		{"an object of another type", c.frame("MODIFIED", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "x"}}), isItem(nsName("", "x"))},
 		{"an object without a name", c.frame("MODIFIED", pod("ns", "", "5")), func(e Event[*corev1.Pod]) error {
-			ie, ok := errors.AsType[*ItemError](e.Err)
+			ie, ok := errtype.As[*ItemError](e.Err)
 			if !ok || ie.Stage != StageKey || ie.ResourceVersion != "5" || e.Key != (store.Key{}) {
 				return fmt.Errorf("got %s: %v", e.Type, e.Err)
 			}
@@ -218,8 +219,8 @@ func TestABrokenStreamEndsTheWatchAfterWhatCameBefore(t *testing.T) {
 			is   func(error) bool
 		}{
 			{"a truncated frame", next[:len(next)-5], func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-			{"a garbage frame", garbage, func(err error) bool { _, ok := errors.AsType[*MalformedError](err); return ok }},
-			{"an oversized frame", c.frame("ADDED", big), func(err error) bool { _, ok := errors.AsType[*TooLargeError](err); return ok }},
+			{"a garbage frame", garbage, func(err error) bool { _, ok := errtype.As[*MalformedError](err); return ok }},
+			{"an oversized frame", c.frame("ADDED", big), func(err error) bool { _, ok := errtype.As[*TooLargeError](err); return ok }},
 		} {
 			t.Run(c.name+"/"+tc.name, func(t *testing.T) {
 				cfg := serve(t, answer(c.contentType, append(bytes.Clone(good), tc.tail...)))
@@ -241,7 +242,7 @@ func TestAnAnnouncedSizeIsCheckedBeforeItGetsMemory(t *testing.T) {
 	// The length stands alone; whoever believes it waits, or allocates.
 	frame := []byte{8, 0, 0, 0}
 	err := dec.DecodeWatch(bytes.NewReader(frame), nil, func([]Event[*corev1.Pod]) error { return nil })
-	if tle, ok := errors.AsType[*TooLargeError](err); !ok || tle.Bytes != 128<<20 || tle.Limit != 64<<20 {
+	if tle, ok := errtype.As[*TooLargeError](err); !ok || tle.Bytes != 128<<20 || tle.Limit != 64<<20 {
 		t.Errorf("%v", err)
 	}
 }

@@ -87,7 +87,9 @@ func (f *filler) fill(v reflect.Value, deep int) {
 		p.Raw = []byte(pick(f.script, []string{`{"a":1}`, `{"a":"some text of some length, that is looked up"}`, `{}`}))
 		return
 	case *metav1.FieldsV1:
-		p.SetRawBytes([]byte(pick(f.script, []string{`{"f:a":{}}`, `{"f:metadata":{"f:labels":{"f:app":{}}},"f:spec":{}}`})))
+		if err := p.UnmarshalJSON([]byte(pick(f.script, []string{`{"f:a":{}}`, `{"f:metadata":{"f:labels":{"f:app":{}}},"f:spec":{}}`}))); err != nil {
+			panic(err)
+		}
 		return
 	case *json.Number:
 		*p = json.Number(pick(f.script, []string{"1", "-0.0", "1e3", "12345678901234567890"}))

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/source"
@@ -165,7 +166,7 @@ func TestStaticFaultsAreWhatTheTestSays(t *testing.T) {
 			t.Errorf("%d events after %v: %v", len(got), time.Since(start), err)
 		}
 		// The nameless one comes first, as one that has no key.
-		if ie, ok := errors.AsType[*source.ItemError](got[0].Err); !ok || ie.Stage != source.StageKey {
+		if ie, ok := errtype.As[*source.ItemError](got[0].Err); !ok || ie.Stage != source.StageKey {
 			t.Errorf("%+v", got[0])
 		}
 		s.WithholdBookmarks(false)

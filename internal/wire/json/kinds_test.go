@@ -65,7 +65,11 @@ var compileKinds = sync.OnceValue(func() []kind {
 func newFiller(r *rand.Rand) *randfill.Filler {
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, func(serializer.CodecFactory) []any {
 		return []any{
-			func(v *metav1.FieldsV1, c randfill.Continue) { v.SetRawBytes(someJSON(c, 3)) },
+			func(v *metav1.FieldsV1, c randfill.Continue) {
+				if err := v.UnmarshalJSON(someJSON(c, 3)); err != nil {
+					panic(err)
+				}
+			},
 			func(v *runtime.RawExtension, c randfill.Continue) { *v = runtime.RawExtension{Raw: someJSON(c, 3)} },
 			func(v *resource.Quantity, c randfill.Continue) {
 				formats := []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent}

@@ -56,7 +56,7 @@ func (s *podSource) pod(template int) *corev1.Pod {
 		Labels: map[string]string{}, Annotations: map[string]string{"cni.example.com/id": s.word(40)},
 		OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "apps/v1", Kind: "ReplicaSet", Name: name + "-7d9c6b8f5", UID: types.UID(s.text(template, "6a1f0c5e-93c5-4d0e-9a53-0d0e2a")),
-			Controller: new(true), BlockOwnerDeletion: new(true),
+			Controller: to(true), BlockOwnerDeletion: to(true),
 		}},
 		ManagedFields: []metav1.ManagedFieldsEntry{
 			s.managed("kube-controller-manager", "", at, s.text(template, "spec"), 34),
@@ -90,22 +90,22 @@ func (s *podSource) managed(manager, subresource string, at metav1.Time, about s
 func (s *podSource) spec(template int) corev1.PodSpec {
 	seconds := int64(300)
 	spec := corev1.PodSpec{
-		RestartPolicy: "Always", TerminationGracePeriodSeconds: new(int64(30)), DNSPolicy: "ClusterFirst",
+		RestartPolicy: "Always", TerminationGracePeriodSeconds: to(int64(30)), DNSPolicy: "ClusterFirst",
 		ServiceAccountName: s.text(template, "account"), DeprecatedServiceAccount: s.text(template, "account"),
 		NodeName: fmt.Sprintf("node-%d", s.r.Intn(1250)), SecurityContext: &corev1.PodSecurityContext{}, SchedulerName: "default-scheduler",
 		Tolerations: []corev1.Toleration{
 			{Key: "node.kubernetes.io/not-ready", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds},
 			{Key: "node.kubernetes.io/unreachable", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: &seconds},
 		},
-		Priority: new(int32(0)), EnableServiceLinks: new(true), PreemptionPolicy: new(corev1.PreemptLowerPriority),
+		Priority: to(int32(0)), EnableServiceLinks: to(true), PreemptionPolicy: to(corev1.PreemptLowerPriority),
 		Volumes: []corev1.Volume{
 			{Name: s.text(template, "config"), VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-				LocalObjectReference: corev1.LocalObjectReference{Name: s.text(template, "config")}, DefaultMode: new(int32(420)),
+				LocalObjectReference: corev1.LocalObjectReference{Name: s.text(template, "config")}, DefaultMode: to(int32(420)),
 			}}},
 			{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			{Name: "kube-api-access-" + s.text(template, ""), VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-				DefaultMode: new(int32(420)), Sources: []corev1.VolumeProjection{
-					{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)), Path: "token"}},
+				DefaultMode: to(int32(420)), Sources: []corev1.VolumeProjection{
+					{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: to(int64(3607)), Path: "token"}},
 					{ConfigMap: &corev1.ConfigMapProjection{
 						LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
 						Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
@@ -139,7 +139,7 @@ func (s *podSource) container(template, i int) corev1.Container {
 		},
 		TerminationMessagePath: "/dev/termination-log", TerminationMessagePolicy: "File",
 		SecurityContext: &corev1.SecurityContext{
-			AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true),
+			AllowPrivilegeEscalation: to(false), ReadOnlyRootFilesystem: to(true), RunAsNonRoot: to(true),
 			Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 		},
 		LivenessProbe: probe("/healthz"), ReadinessProbe: probe("/readyz"),
@@ -175,7 +175,7 @@ func (s *podSource) status(p *corev1.Pod, template int) {
 	for _, c := range p.Spec.Containers {
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
 			Name: c.Name, Ready: true, Image: c.Image, ImageID: c.Image + "@sha256:" + strings.Repeat(s.text(template, "4f2a90"), 5),
-			ContainerID: "containerd://" + s.word(64), Started: new(true),
+			ContainerID: "containerd://" + s.word(64), Started: to(true),
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at}},
 		})
 	}
@@ -204,3 +204,6 @@ func encodePod(t testing.TB, p *corev1.Pod) []byte {
 	}
 	return raw
 }
+
+// to returns a pointer to v.
+func to[T any](v T) *T { return &v }

@@ -61,7 +61,10 @@ func filler(rnd *rand.Rand) *randfill.Filler {
 			},
 			func(j *metav1.ManagedFieldsEntry, c randfill.Continue) {
 				c.FillNoCustom(j)
-				j.FieldsV1 = metav1.NewFieldsV1(`{"f:` + c.String(0) + `":{}}`)
+				j.FieldsV1 = &metav1.FieldsV1{}
+				if err := j.FieldsV1.UnmarshalJSON([]byte(`{"f:` + c.String(0) + `":{}}`)); err != nil {
+					panic(err)
+				}
 			},
 		}
 	}

@@ -63,28 +63,28 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 			},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: app + "-" + hash, UID: types.UID(word(t, 36)),
-				Controller: new(true), BlockOwnerDeletion: new(true),
+				Controller: to(true), BlockOwnerDeletion: to(true),
 			}},
 		},
 		Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyAlways, TerminationGracePeriodSeconds: new(int64(30)), DNSPolicy: corev1.DNSClusterFirst,
+			RestartPolicy: corev1.RestartPolicyAlways, TerminationGracePeriodSeconds: to(int64(30)), DNSPolicy: corev1.DNSClusterFirst,
 			ServiceAccountName: app, DeprecatedServiceAccount: app, NodeName: fmt.Sprintf("node-%05d.example.internal", i/40),
-			SecurityContext: &corev1.PodSecurityContext{RunAsUser: new(int64(template)), RunAsNonRoot: new(true), FSGroup: new(int64(template))},
-			SchedulerName:   "default-scheduler", Priority: new(int32(0)), EnableServiceLinks: new(false),
-			PreemptionPolicy: new(corev1.PreemptLowerPriority),
+			SecurityContext: &corev1.PodSecurityContext{RunAsUser: to(int64(template)), RunAsNonRoot: to(true), FSGroup: to(int64(template))},
+			SchedulerName:   "default-scheduler", Priority: to(int32(0)), EnableServiceLinks: to(false),
+			PreemptionPolicy: to(corev1.PreemptLowerPriority),
 			Tolerations: []corev1.Toleration{
-				{Key: key("node.kubernetes.io/not-ready"), Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
-				{Key: key("node.kubernetes.io/unreachable"), Operator: "Exists", Effect: "NoExecute", TolerationSeconds: new(int64(300))},
+				{Key: key("node.kubernetes.io/not-ready"), Operator: "Exists", Effect: "NoExecute", TolerationSeconds: to(int64(300))},
+				{Key: key("node.kubernetes.io/unreachable"), Operator: "Exists", Effect: "NoExecute", TolerationSeconds: to(int64(300))},
 			},
 			Volumes: []corev1.Volume{
 				{Name: key("config"), VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-					LocalObjectReference: corev1.LocalObjectReference{Name: app + "-config"}, DefaultMode: new(int32(0o644)),
+					LocalObjectReference: corev1.LocalObjectReference{Name: app + "-config"}, DefaultMode: to(int32(0o644)),
 				}}},
 				{Name: key("scratch"), VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 				{Name: "kube-api-access-" + word(t, 5), VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-					DefaultMode: new(int32(0o644)),
+					DefaultMode: to(int32(0o644)),
 					Sources: []corev1.VolumeProjection{
-						{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)), Path: key("token")}},
+						{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: to(int64(3607)), Path: key("token")}},
 						{ConfigMap: &corev1.ConfigMapProjection{
 							LocalObjectReference: corev1.LocalObjectReference{Name: key("kube-root-ca.crt")},
 							Items:                []corev1.KeyToPath{{Key: key("ca.crt"), Path: key("ca.crt")}},
@@ -97,7 +97,7 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 			},
 		},
 		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, StartTime: new(at(i)), QOSClass: corev1.PodQOSBurstable,
+			Phase: corev1.PodRunning, StartTime: to(at(i)), QOSClass: corev1.PodQOSBurstable,
 			PodIP: ip, PodIPs: []corev1.PodIP{{IP: ip}}, HostIP: fmt.Sprintf("172.16.0.%d", i/40), HostIPs: []corev1.HostIP{{IP: fmt.Sprintf("172.16.0.%d", i/40)}},
 		},
 	}
@@ -119,7 +119,7 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 			},
 			TerminationMessagePath: "/dev/termination-log", TerminationMessagePolicy: "File", ImagePullPolicy: "IfNotPresent",
 			SecurityContext: &corev1.SecurityContext{
-				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, ReadOnlyRootFilesystem: new(true), AllowPrivilegeEscalation: new(false),
+				Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}, ReadOnlyRootFilesystem: to(true), AllowPrivilegeEscalation: to(false),
 			},
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: p.Spec.Volumes[0].Name, MountPath: "/etc/" + app, ReadOnly: true}, {Name: p.Spec.Volumes[1].Name, MountPath: "/var/cache/" + app},
@@ -144,14 +144,14 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 			started, run = restarted, round
 		}
 		p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: name, Ready: true, RestartCount: int32(run), Image: image, ImageID: image + "@sha256:" + word(t, 64), Started: new(true),
+			Name: name, Ready: true, RestartCount: int32(run), Image: image, ImageID: image + "@sha256:" + word(t, 64), Started: to(true),
 			ContainerID: "containerd://" + word(rand.New(rand.NewSource(int64(i<<20+run*2+k))), 64),
 			State:       corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(started)}},
 		})
 	}
 	p.ManagedFields = []metav1.ManagedFieldsEntry{
-		{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "v1", Time: new(at(i)), FieldsType: "FieldsV1", FieldsV1: fields(1200)},
-		{Manager: "kubelet", Operation: "Update", APIVersion: "v1", Time: new(at(restarted + 9)), FieldsType: "FieldsV1", FieldsV1: fields(700), Subresource: "status"},
+		{Manager: "kube-controller-manager", Operation: "Update", APIVersion: "v1", Time: to(at(i)), FieldsType: "FieldsV1", FieldsV1: fields(1200)},
+		{Manager: "kubelet", Operation: "Update", APIVersion: "v1", Time: to(at(restarted + 9)), FieldsType: "FieldsV1", FieldsV1: fields(700), Subresource: "status"},
 	}
 	return p
 }
@@ -165,3 +165,6 @@ func podBytes(template, i, round int, unique bool) []byte {
 	}
 	return raw
 }
+
+// to returns a pointer to v.
+func to[T any](v T) *T { return &v }

@@ -61,7 +61,10 @@ func filler(rnd *rand.Rand) *randfill.Filler {
 			func(s *string, c randfill.Continue) { *s = fmt.Sprintf("text %d", c.Intn(20)) },
 			func(j *metav1.ManagedFieldsEntry, c randfill.Continue) {
 				c.FillNoCustom(j)
-				j.FieldsV1 = metav1.NewFieldsV1(fmt.Sprintf(`{"f:%d":{}}`, c.Intn(5)))
+				j.FieldsV1 = &metav1.FieldsV1{}
+				if err := j.FieldsV1.UnmarshalJSON([]byte(fmt.Sprintf(`{"f:%d":{}}`, c.Intn(5)))); err != nil {
+					panic(err)
+				}
 			},
 		}
 	}
