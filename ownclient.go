@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -215,7 +216,7 @@ func (w *clientWrite) record(i OwnWriter, body []byte) {
 	} else {
 		err = i.wroteAnswer(gv, body)
 	}
-	_, otherKind := errors.AsType[*source.KindError](err)
+	_, otherKind := errtype.As[*source.KindError](err)
 	switch {
 	case err == nil, otherKind:
 	case errors.Is(err, ErrNotCovered), errors.Is(err, ErrNotRunning), errors.Is(err, ErrStopped), errors.Is(err, source.ErrNoAnswers):

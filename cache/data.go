@@ -8,8 +8,6 @@ type (
 	KeyFunc = kc.KeyFunc
 	// IndexFunc makes the values under which an index finds an object.
 	IndexFunc = kc.IndexFunc
-	// TypedIndexFunc is an IndexFunc of one type.
-	TypedIndexFunc[T any] = kc.TypedIndexFunc[T]
 	// LessFunc reports whether the first of two objects comes before the second.
 	LessFunc = kc.LessFunc
 	// AppendFunc takes one object of a list.
@@ -52,8 +50,6 @@ type (
 	KeyError = kc.KeyError
 	// Indexers are index functions by name.
 	Indexers = kc.Indexers
-	// TypedIndexers are index functions of one type by name.
-	TypedIndexers[T any] = kc.TypedIndexers[T]
 	// Indices are the contents of indexes by name.
 	Indices = kc.Indices
 )
@@ -119,16 +115,6 @@ type (
 	ResourceEventHandlerDetailedFuncs = kc.ResourceEventHandlerDetailedFuncs
 	// FilteringResourceEventHandler passes on what its filter lets through.
 	FilteringResourceEventHandler = kc.FilteringResourceEventHandler
-	// TypedResourceEventHandlerFuncs is ResourceEventHandlerFuncs for one type.
-	TypedResourceEventHandlerFuncs[T Object] = kc.TypedResourceEventHandlerFuncs[T]
-	// TypedResourceEventHandlerDetailedFuncs is
-	// ResourceEventHandlerDetailedFuncs for one type.
-	TypedResourceEventHandlerDetailedFuncs[T Object] = kc.TypedResourceEventHandlerDetailedFuncs[T]
-	// TypedFilteringResourceEventHandler is FilteringResourceEventHandler for
-	// one type.
-	TypedFilteringResourceEventHandler[T Object] = kc.TypedFilteringResourceEventHandler[T]
-	// DeletedObject is what is known of an object that is gone.
-	DeletedObject[T Object] = kc.DeletedObject[T]
 	// HandlerOptions say how a handler is called.
 	HandlerOptions = kc.HandlerOptions
 	// SharedIndexInformerOptions say how an informer works.
@@ -162,8 +148,6 @@ type (
 	TTLPolicy = kc.TTLPolicy
 	// FakeExpirationPolicy lets entries live unless they are named.
 	FakeExpirationPolicy = kc.FakeExpirationPolicy
-	// MutationCacheOptions say how a MutationCache works.
-	MutationCacheOptions = kc.MutationCacheOptions
 	// FakeCustomStore is a Store made of functions.
 	FakeCustomStore = kc.FakeCustomStore
 )

@@ -62,6 +62,11 @@
 // decoder, why, and since when. When that changes a line is logged; of a client
 // that was made without source.WrapTransport, once and at verbosity 2.
 //
+// To rule this package's reading out as the cause of a problem, without a build,
+// set KINGLET_DISABLE_FAST_PATH=true in the program's environment: informers then
+// read through their client and its decoder alone, as client-go's do, and objects
+// share nothing. ReadPath says so. What it costs is client-go's memory and CPU.
+//
 // # Differences
 //
 // Where client-go is known to be wrong or weak, this package differs. Each of

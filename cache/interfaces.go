@@ -9,8 +9,6 @@ type (
 	// Indexer is a Store that also finds objects by the values of index
 	// functions.
 	Indexer = kc.Indexer
-	// TypedIndexer is an Indexer with typed variants of its methods.
-	TypedIndexer[T any] = kc.TypedIndexer[T]
 	// ThreadSafeStore is an Indexer for callers that know the keys.
 	ThreadSafeStore = kc.ThreadSafeStore
 	// ThreadSafeStoreWithTransaction makes several writes as one.
@@ -30,8 +28,6 @@ type (
 	GenericLister = kc.GenericLister
 	// GenericNamespaceLister is a GenericLister of one namespace.
 	GenericNamespaceLister = kc.GenericNamespaceLister
-	// Object is what the typed handlers and informers work with.
-	Object = kc.Object
 )
 
 // Queues.
@@ -88,13 +84,8 @@ type (
 	SharedInformer = kc.SharedInformer
 	// SharedIndexInformer is a SharedInformer with indexes.
 	SharedIndexInformer = kc.SharedIndexInformer
-	// TypedSharedIndexInformer is a SharedIndexInformer with typed variants of
-	// its methods.
-	TypedSharedIndexInformer[T Object] = kc.TypedSharedIndexInformer[T]
 	// ResourceEventHandler receives changes.
 	ResourceEventHandler = kc.ResourceEventHandler
-	// TypedResourceEventHandler receives changes of objects of one type.
-	TypedResourceEventHandler[T Object] = kc.TypedResourceEventHandler[T]
 	// ResourceEventHandlerRegistration is one handler of an informer.
 	ResourceEventHandlerRegistration = kc.ResourceEventHandlerRegistration
 	// DoneChecker is something that can be waited for.

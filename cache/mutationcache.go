@@ -12,27 +12,33 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// NewIntegerResourceVersionMutationCache is
-// NewIntegerResourceVersionMutationCacheWithOptions with these options.
+// NewIntegerResourceVersionMutationCache returns a view of a store in which a
+// program sees what it has written itself, as told by Mutation, before the store
+// does. It shows the newer of the two, by resource version; of two versions that
+// are not both numbers the store's.
+//
+// What was told is remembered for ttl (5 minutes if 0), and of 100 keys, so it
+// is no promise. Objects that the store does not have are shown only with
+// includeAdds; they may then be shown after they were deleted, which
+// OnAddOrUpdate and OnDelete, called by an informer's handlers, keep short.
+// ByIndex needs an indexer.
+//
+// All methods are safe for concurrent use.
 func NewIntegerResourceVersionMutationCache(logger klog.Logger, backingCache Store, indexer Indexer, ttl time.Duration, includeAdds bool) MutationCache {
-	return NewIntegerResourceVersionMutationCacheWithOptions(logger, backingCache, MutationCacheOptions{
+	return newMutationCache(logger, backingCache, mutationCacheOptions{
 		Indexer: indexer, TTL: ttl, IncludeAdds: includeAdds,
 	})
 }
 
-// NewIntegerResourceVersionMutationCacheWithOptions returns a view of a store
-// in which a program sees what it has written itself, as told by Mutation,
-// before the store does. It shows the newer of the two, by resource version;
-// of two versions that are not both numbers the store's.
-//
-// What was told is remembered for TTL (5 minutes if 0), and of MaxCacheSize
-// keys (100 if 0), so it is no promise. Objects that the store does not have
-// are shown only with IncludeAdds; they may then be shown after they were
-// deleted, which OnAddOrUpdate and OnDelete, called by an informer's handlers,
-// keep short. ByIndex needs an Indexer.
-//
-// All methods are safe for concurrent use.
-func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backingCache Store, options MutationCacheOptions) MutationCache {
+// mutationCacheOptions are client-go's MutationCacheOptions.
+type mutationCacheOptions struct {
+	Indexer      Indexer
+	TTL          time.Duration
+	IncludeAdds  bool
+	MaxCacheSize int
+}
+
+func newMutationCache(logger klog.Logger, backingCache Store, options mutationCacheOptions) MutationCache {
 	if options.TTL == 0 {
 		options.TTL = 5 * time.Minute
 	}
@@ -53,7 +59,7 @@ type mutationCache struct {
 	MutationCache
 	logger klog.Logger
 	store  Store
-	opts   MutationCacheOptions
+	opts   mutationCacheOptions
 
 	// mu makes a look at mutated and what follows from it one step.
 	mu      sync.Mutex

@@ -19,10 +19,10 @@ type ownWrites struct {
 	store Indexer
 }
 
-func newOwnWrites(t *testing.T, opts MutationCacheOptions) *ownWrites {
+func newOwnWrites(t *testing.T, opts mutationCacheOptions) *ownWrites {
 	s := NewIndexer(MetaNamespaceKeyFunc, Indexers{"labels": byLabels})
 	opts.Indexer = s
-	return &ownWrites{NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, opts), t, s}
+	return &ownWrites{newMutationCache(klog.Background(), s, opts), t, s}
 }
 
 func versionOfUID(version int, uid types.UID) *corev1.ConfigMap {
@@ -52,7 +52,7 @@ func (w *ownWrites) shows(when string, want int) {
 }
 
 func TestTheNewerOfStoreAndOwnWriteIsShown(t *testing.T) {
-	w := newOwnWrites(t, MutationCacheOptions{})
+	w := newOwnWrites(t, mutationCacheOptions{})
 	w.Mutation(versionOfUID(9, "u"))
 	w.shows("an object that the store never had", 0)
 	add(t, w.store, versionOfUID(8, "u"))
@@ -67,7 +67,7 @@ func TestTheNewerOfStoreAndOwnWriteIsShown(t *testing.T) {
 }
 
 func TestAnOwnCreationIsShownUntilItIsKnownToBeGone(t *testing.T) {
-	w := newOwnWrites(t, MutationCacheOptions{IncludeAdds: true})
+	w := newOwnWrites(t, mutationCacheOptions{IncludeAdds: true})
 	w.Mutation(versionOfUID(5, "u"))
 	w.shows("told", 5)
 	w.shows("told, and looked at once", 5)
@@ -85,7 +85,7 @@ func TestAnOwnCreationIsShownUntilItIsKnownToBeGone(t *testing.T) {
 
 func TestAnOwnWriteIsForgottenAfterItsTimeOrWhenThereAreTooMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newOwnWrites(t, MutationCacheOptions{IncludeAdds: true, MaxCacheSize: 2})
+		w := newOwnWrites(t, mutationCacheOptions{IncludeAdds: true, MaxCacheSize: 2})
 		w.Mutation(versionOfUID(5, "u"))
 		testclock.Elapse(5*time.Minute - time.Second)
 		w.shows("before its time is over", 5)
@@ -99,7 +99,7 @@ func TestAnOwnWriteIsForgottenAfterItsTimeOrWhenThereAreTooMany(t *testing.T) {
 }
 
 func TestWhatHasNoComparableVersionIsShownAsTheStoreHasIt(t *testing.T) {
-	w := newOwnWrites(t, MutationCacheOptions{})
+	w := newOwnWrites(t, mutationCacheOptions{})
 	odd, stored := versionOfUID(5, "u"), versionOfUID(1, "u")
 	odd.ResourceVersion = "x"
 	add(t, w.store, stored)

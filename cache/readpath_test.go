@@ -80,17 +80,23 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 		lw   ListerWatcher
 		path source.Path
 		why  error
+		// environment is the value of KINGLET_DISABLE_FAST_PATH.
+		environment string
 		// quietly and aloud are how many lines there are at verbosity 0 and 2.
 		quietly, aloud int
 	}{
-		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, 0, 0},
-		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, 0, 0},
-		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, 0, 1},
-		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, 0, 0},
-		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, 0, 1},
-		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrNotIntercepted, 0, 1},
+		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "", 0, 0},
+		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, "", 0, 0},
+		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, "", 0, 1},
+		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, "", 0, 0},
+		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, "", 0, 1},
+		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrNotIntercepted, "", 0, 1},
+		{"from a client, disabled", fromClient(proto.CoreV1().RESTClient()), source.PathClient, errDisabled, "yes", 0, 1},
+		{"closures of a client with the transport, disabled", generated(through), source.PathClient, errDisabled, "1", 0, 1},
+		{"from a client, not disabled", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "false", 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Setenv(disableFastPath, tc.environment)
 			for verbosity, want := range map[int]int{0: tc.quietly, pathVerbosity: tc.aloud} {
 				log := &lines{}
 				status := statusOnceSynced(t, tc.lw, &corev1.Pod{}, verbosity, log)

@@ -2,6 +2,9 @@ package cache
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -12,7 +15,23 @@ import (
 var (
 	errNoListerWatcher = errors.New("no ListerWatcher")
 	errNotREST         = errors.New("the client that the ListWatch was made from is no rest.Interface")
+	errDisabled        = errors.New("the fast path is disabled in the environment")
 )
+
+// disableFastPath is the environment variable that makes informers which start
+// from then on read through their client alone, as client-go's do.
+const disableFastPath = "KINGLET_DISABLE_FAST_PATH"
+
+// fastPathDisabled returns the reason not to read the wire, or nil. Any value
+// that does not say no disables it: whoever sets the variable at three in the
+// morning may write yes.
+func fastPathDisabled() error {
+	value := os.Getenv(disableFastPath)
+	if off, err := strconv.ParseBool(value); value == "" || err == nil && !off {
+		return nil
+	}
+	return fmt.Errorf("%w: %s=%s", errDisabled, disableFastPath, value)
+}
 
 // newSource is where the objects of lw come from, as the typed packages see it.
 // example is an object of the expected type, or nil if any will do. opts are
@@ -22,7 +41,8 @@ var (
 // A ListWatch from a client whose functions are its own is read from the wire,
 // as long as the server's answers can be; see source.Prefer. For all others
 // the interceptor is open: a client made with source.WrapTransport lets the wire be
-// read as well.
+// read as well. With the fast path disabled lw is asked, its client decodes, and
+// objects share nothing.
 func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource, error) {
 	if lw == nil {
 		return nil, errNoListerWatcher
@@ -33,8 +53,12 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 	made, whole := fromClient(lw)
 	var src source.Source[any]
 	var err error
-	if made != nil {
-		src, err = preferWire(made, lw, opts)
+	if disabled := fastPathDisabled(); disabled != nil {
+		opts.DisableSharing = true
+		src, err = preferWire(nil, disabled, lw, opts)
+	} else if made != nil {
+		wire, missing := made.source(opts)
+		src, err = preferWire(wire, missing, lw, opts)
 	} else {
 		opts.Interceptor = &source.Interceptor{}
 		src, err = source.FromListerWatcher[any](lw, opts)
@@ -58,15 +82,14 @@ func fromClient(lw ListerWatcher) (made *collection, whole bool) {
 }
 
 // preferWire reads a collection from the wire, and asks lw where that cannot
-// be: with an unknown type, with a client that is none, or with a server that
-// speaks otherwise.
-func preferWire(made *collection, lw ListerWatcher, opts source.Options) (source.Source[any], error) {
+// be: if wire is nil because something is missing, as with an unknown type or a
+// client that is none, or with a server that speaks otherwise.
+func preferWire(wire source.Source[any], missing error, lw ListerWatcher, opts source.Options) (source.Source[any], error) {
 	ordinary, err := source.FromListerWatcher[any](lw, opts)
 	if err != nil {
 		return nil, err
 	}
-	wire, err := made.source(opts)
-	return source.Prefer(wire, ordinary, source.PreferOptions{Missing: err})
+	return source.Prefer(wire, ordinary, source.PreferOptions{Missing: missing})
 }
 
 // source reads the collection from the wire. Either it or the error is nil.

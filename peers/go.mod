@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/google/gofuzz v1.2.0
-	github.com/kinglet-go/kinglet v0.0.0
+	github.com/kinglet-go/kinglet v0.1.0
 	github.com/onsi/ginkgo/v2 v2.27.4
 	github.com/onsi/gomega v1.39.0
 	github.com/stretchr/testify v1.11.1
@@ -72,6 +72,9 @@ require (
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/json-iterator/go v1.1.12 // indirect
+	github.com/kinglet-go/kinglet/cache v0.37.0
+	github.com/kinglet-go/kinglet/kinglettest v0.1.0
+	github.com/kinglet-go/kinglet/workqueue v0.1.0
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/moby/spdystream v0.5.1 // indirect
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
@@ -141,3 +144,9 @@ require (
 )
 
 replace github.com/kinglet-go/kinglet => ..
+
+replace github.com/kinglet-go/kinglet/cache => ../cache
+
+replace github.com/kinglet-go/kinglet/kinglettest => ../kinglettest
+
+replace github.com/kinglet-go/kinglet/workqueue => ../workqueue

@@ -1,8 +1,7 @@
 package reflector
 
 import (
-	"errors"
-
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -130,7 +129,7 @@ func otherKind[T any](item *source.Item[T]) bool {
 	if item.Err == nil {
 		return false
 	}
-	_, is := errors.AsType[*source.KindError](item.Err)
+	_, is := errtype.As[*source.KindError](item.Err)
 	return is
 }
 

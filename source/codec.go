@@ -1,13 +1,13 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -136,7 +136,7 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T],
 	}
 	o, n, err = r.wire.Decode(enc.Format(), r.session, raw, last)
 	if err != nil {
-		if p, ok := errors.AsType[*wire.PanicError](err); ok {
+		if p, ok := errtype.As[*wire.PanicError](err); ok {
 			err = &PanicError{Value: p.Value, Stack: p.Stack}
 		}
 	}

@@ -1,12 +1,12 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -127,7 +127,7 @@ func errorEvent[T any](enc encoding.Encoding, o encoding.Object, e *Event[T]) {
 
 // isStatus reports whether err is about a Status instead of an object.
 func isStatus(err error) bool {
-	k, ok := errors.AsType[*KindError](err)
+	k, ok := errtype.As[*KindError](err)
 	return ok && k.Got == encoding.StatusKind
 }
 

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -9,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
@@ -139,7 +139,7 @@ func kindOf[T any](obj T) schema.GroupVersionKind {
 // otherKind returns the *KindError in err, unless that is about a Status: the
 // closure asks for something that is no T, and makes Ts of it.
 func otherKind(err error) *KindError {
-	k, ok := errors.AsType[*KindError](err)
+	k, ok := errtype.As[*KindError](err)
 	if !ok || k.Got == encoding.StatusKind || k.Got.Kind == "" {
 		return nil
 	}

@@ -1,11 +1,11 @@
 package sink
 
 import (
-	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -79,7 +79,7 @@ func otherKind(err error) bool {
 	if err == nil {
 		return false
 	}
-	_, is := errors.AsType[*source.KindError](err)
+	_, is := errtype.As[*source.KindError](err)
 	return is
 }
 

@@ -48,13 +48,24 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 
 var fieldsV1 = reflect.TypeFor[metav1.FieldsV1]()
 
-// sameFields reports that b, a FieldsV1's message as its own encoder writes
-// it, says what f has; an empty one may be nil or not. The entries of managedFields change in their time far
-// more often than in their fields, which are a tenth of an object's bytes.
+// sameFields reports that b, a FieldsV1's message as its own encoder writes it,
+// says what f has; an empty one may be nil or not. The entries of managedFields
+// change in their time far more often than in their fields, which are a tenth of
+// an object's bytes.
 func sameFields(f *metav1.FieldsV1, b []byte) bool {
 	if len(b) == 0 || b[0] != 1<<3|wireBytes {
 		return false
 	}
 	begin, end := extent(b, 1)
-	return begin < end && end == len(b) && bytes.Equal(b[begin:], f.GetRawBytes())
+	return begin < end && end == len(b) && bytes.Equal(b[begin:], rawFields(f))
+}
+
+// rawFields returns the bytes of a FieldsV1. Its field Raw is a string in some
+// builds of Kubernetes 0.36 and later, which have a method, and always bytes
+// before, when there was none.
+func rawFields(f *metav1.FieldsV1) []byte {
+	if g, ok := any(f).(interface{ GetRawBytes() []byte }); ok {
+		return g.GetRawBytes()
+	}
+	return reflect.ValueOf(f).Elem().FieldByName("Raw").Bytes()
 }

@@ -1,0 +1,11 @@
+// Package release knows the modules of this repository that are tagged, and what
+// is left of each in its zip file.
+//
+// Its tests see them as somebody does who has nothing of this repository: they
+// serve the working tree as a module proxy would after the next release, and let
+// programs outside of it ask for them, each with the version of Kubernetes that
+// it is on.
+//
+// Its command is the matrix: each module, with its tests, built and run with
+// every version of Kubernetes that it says it works with. See "make matrix".
+package release
