@@ -9,21 +9,17 @@ import (
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
 type pod = *corev1.Pod
 
-func newPod(name, node string) pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-		Spec:       corev1.PodSpec{NodeName: node},
-	}
-}
+// newPod returns a pod on a node.
+var newPod = testpods.New
 
 func withUID(p pod, uid types.UID) pod { p.UID = uid; return p }
 

@@ -12,13 +12,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	kctesting "k8s.io/client-go/tools/cache/testing"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
 func testPod(name, node string) *corev1.Pod {
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID("uid of " + name)},
-		Spec:       corev1.PodSpec{NodeName: node},
-	}
+	p := testpods.New(name, node)
+	p.UID = types.UID("uid of " + name)
+	return p
 }
 
 func byNode(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }

@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
 var errBoom = errors.New("boom")
@@ -104,9 +106,9 @@ func podList(version string, pods ...*corev1.Pod) *corev1.PodList {
 }
 
 func pod(name, version string) *corev1.Pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ns", Name: name, UID: "uid-of-any", ResourceVersion: version,
-	}}
+	p := testpods.New(name, "")
+	p.UID, p.ResourceVersion = "uid-of-any", version
+	return p
 }
 
 // taker is a ReflectorStore that notes what it is told, and implements every

@@ -21,6 +21,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
@@ -28,9 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type pod = *corev1.Pod
 
-func newPod(name string) pod {
-	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
-}
+func newPod(name string) pod { return testpods.New(name, "") }
 
 func key(name string) kinglet.Key { return kinglet.Key{Namespace: "ns", Name: name} }
 

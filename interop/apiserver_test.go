@@ -1,44 +1,43 @@
 package interop
 
 import (
-	"fmt"
+	"context"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// apiServer serves collections as an API server does, over TLS and HTTP/2, to
-// whoever has today's token.
+// apiServer is kinglettest's, of pods and widgets, over TLS and HTTP/2, for whoever
+// has today's token.
 type apiServer struct {
-	srv   *httptest.Server
-	token string // the file that holds today's
+	srv     *httptest.Server
+	storage *apiserver.Storage
+	token   string // the file that holds today's
 
 	mu sync.Mutex
-	// history is all that ever happened, per resource. guarded by mu
-	history map[string][]change
-	version int           // guarded by mu
-	changed chan struct{} // closed by the next change. guarded by mu
 	// throttled is how many requests yet are told to come again. guarded by mu
 	throttled int
-	dropped   chan struct{} // closed to end all watches. guarded by mu
-	requests  []seen        // guarded by mu
-}
-
-type change struct {
-	version int
-	kind    string // ADDED, MODIFIED, DELETED
-	obj     object
+	// served is the context of all answers, and end ends it. guarded by mu
+	served   context.Context
+	end      context.CancelFunc
+	requests []seen // guarded by mu
 }
 
 // seen is what the server saw of a request.
@@ -55,12 +54,21 @@ func newAPIServer(t *testing.T) *apiServer {
 
 // startAPIServer returns a server that keeps its token in dir.
 func startAPIServer(dir string) *apiServer {
-	s := &apiServer{
-		token: filepath.Join(dir, "token"), version: 1000,
-		history: map[string][]change{}, changed: make(chan struct{}), dropped: make(chan struct{}),
-	}
+	widgets := apiserver.Resource{GroupVersionResource: widgetGVR, Kind: "Widget"}
+	s := &apiServer{storage: apiserver.NewStorage(apiserver.Pods, widgets), token: filepath.Join(dir, "token")}
+	s.served, s.end = context.WithCancel(context.Background())
 	s.rotate("the first")
-	s.srv = httptest.NewUnstartedServer(s)
+	collections := apiserver.New(s.storage, apiserver.Options{})
+	s.srv = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		served, ok := s.admit(w, r)
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(served, cancel)()
+		collections.ServeHTTP(w, r.WithContext(ctx))
+	}))
 	s.srv.EnableHTTP2 = true
 	s.srv.StartTLS()
 	return s
@@ -88,8 +96,8 @@ func (s *apiServer) throttle(n int) {
 func (s *apiServer) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	close(s.dropped)
-	s.dropped = make(chan struct{})
+	s.end()
+	s.served, s.end = context.WithCancel(context.Background())
 }
 
 // forget returns the requests since the last time.
@@ -120,65 +128,27 @@ func (s *apiServer) bearer() *rest.Config {
 }
 
 func (s *apiServer) anonymous() *rest.Config {
-	return &rest.Config{Host: s.srv.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(s.srv.Certificate())}}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.srv.Certificate().Raw})
+	return &rest.Config{Host: s.srv.URL, QPS: -1, TLSClientConfig: rest.TLSClientConfig{CAData: certificate}}
 }
 
-// put adds or replaces obj, and remove removes it.
-func (s *apiServer) put(resource string, obj object) {
-	kind := "ADDED"
-	if slices.ContainsFunc(s.state(resource, 0), obj.is) {
-		kind = "MODIFIED"
+// put adds or replaces obj.
+func (s *apiServer) put(obj runtime.Object) {
+	_, err := s.storage.Update(obj)
+	if apierrors.IsNotFound(err) {
+		_, err = s.storage.Create(obj)
 	}
-	s.change(resource, kind, obj)
+	must(0, err)
 }
 
-func (s *apiServer) remove(resource string, obj object) { s.change(resource, "DELETED", obj) }
-
-func (s *apiServer) change(resource, kind string, obj object) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.version++
-	obj = obj.at(strconv.Itoa(s.version))
-	s.history[resource] = append(s.history[resource], change{s.version, kind, obj})
-	close(s.changed)
-	s.changed = make(chan struct{})
+func (s *apiServer) remove(gr schema.GroupResource, obj runtime.Object) {
+	m := must(meta.Accessor(obj))
+	must(s.storage.Delete(gr, types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, nil))
 }
 
-// state is the collection as it was at version, or 0 for now, by name.
-func (s *apiServer) state(resource string, version int) []object {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var objs []object
-	for _, c := range s.history[resource] {
-		if version != 0 && c.version > version {
-			break
-		}
-		objs = slices.DeleteFunc(objs, c.obj.is)
-		if c.kind != "DELETED" {
-			objs = append(objs, c.obj)
-		}
-	}
-	slices.SortFunc(objs, func(a, b object) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return objs
-}
-
-// since is what happened after version, the version of now, and a channel for
-// what happens next.
-func (s *apiServer) since(resource string, version int) ([]change, int, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.history[resource]
-	i, _ := slices.BinarySearchFunc(all, version, func(c change, v int) int {
-		if c.version > v {
-			return 1
-		}
-		return -1
-	})
-	return slices.Clone(all[i:]), s.version, s.changed
-}
-
-// admit answers those who have to come again, or with another token.
-func (s *apiServer) admit(w http.ResponseWriter, r *http.Request, v view) bool {
+// admit answers those who have to come again, or with another token; of the others
+// it returns the context to answer in.
+func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (context.Context, bool) {
 	token, err := os.ReadFile(s.token)
 	var refusal *apierrors.StatusError
 	s.mu.Lock()
@@ -193,72 +163,34 @@ func (s *apiServer) admit(w http.ResponseWriter, r *http.Request, v view) bool {
 	}
 	code := http.StatusOK
 	if refusal != nil {
-		status := refusal.ErrStatus
-		status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		code = int(status.Code)
-		w.Header().Set("Content-Type", v.media)
+		code = int(refusal.ErrStatus.Code)
+		media := runtime.ContentTypeJSON
+		if strings.HasPrefix(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+			media = runtime.ContentTypeProtobuf
+		}
+		info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), media)
+		encoder := scheme.Codecs.EncoderForVersion(info.Serializer, schema.GroupVersion{Version: "v1"})
+		w.Header().Set("Content-Type", media)
 		w.WriteHeader(code)
-		w.Write(v.encode(&status))
+		must(0, encoder.Encode(&refusal.ErrStatus, w))
 	}
 	s.requests = append(s.requests, seen{r.Proto, r.Header.Get("Accept"), code})
-	return refusal == nil
+	return s.served, refusal == nil
 }
 
-// ServeHTTP implements http.Handler.
-func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	resource := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
-	v := viewFor(resource, r.Header.Get("Accept"))
-	if !s.admit(w, r, v) {
-		return
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
 	}
-	w.Header().Set("Content-Type", v.media)
-	q := r.URL.Query()
-	if q.Get("watch") == "true" || q.Get("watch") == "1" {
-		s.watch(w, r, resource, v)
-		return
-	}
-	_, version, _ := s.since(resource, 0)
-	from := 0
-	if token := q.Get("continue"); token != "" {
-		fmt.Sscanf(token, "%d/%d", &version, &from)
-	}
-	objs := s.state(resource, version)
-	lm := metav1.ListMeta{ResourceVersion: strconv.Itoa(version)}
-	to := len(objs)
-	if limit, _ := strconv.Atoi(q.Get("limit")); limit > 0 && from+limit < to {
-		to = from + limit
-		lm.Continue = fmt.Sprintf("%d/%d", version, to)
-		lm.RemainingItemCount = new(int64(len(objs) - to))
-	}
-	w.Write(v.list(lm, objs[from:to]))
+	return v
 }
 
-func (s *apiServer) watch(w http.ResponseWriter, r *http.Request, resource string, v view) {
-	s.mu.Lock()
-	dropped := s.dropped
-	s.mu.Unlock()
-	q := r.URL.Query()
-	from, _ := strconv.Atoi(q.Get("resourceVersion"))
-	if q.Get("sendInitialEvents") == "true" {
-		_, from, _ = s.since(resource, 0)
-		for _, obj := range s.state(resource, from) {
-			w.Write(v.frame("ADDED", obj))
-		}
-		w.Write(v.bookmark(strconv.Itoa(from)))
-	}
-	for {
-		changes, version, next := s.since(resource, from)
-		for _, c := range changes {
-			w.Write(v.frame(c.kind, c.obj))
-		}
-		from = version
-		w.(http.Flusher).Flush()
-		select {
-		case <-next:
-		case <-dropped:
-			return
-		case <-r.Context().Done():
-			return
-		}
-	}
+func widget(namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: map[string]any{}}
+	u.SetAPIVersion("example.com/v1")
+	u.SetKind("Widget")
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	u.Object["spec"] = map[string]any{"size": int64(3), "weight": 1.5, "parts": []any{"a", map[string]any{"b": nil}}}
+	return u
 }

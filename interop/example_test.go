@@ -150,11 +150,11 @@ func aCluster() (cfg *rest.Config, stop func()) {
 	dir := must(os.MkdirTemp("", "example"))
 	s := startAPIServer(dir)
 	for i := range 2 {
-		s.put("pods", object{&corev1.Pod{
+		s.put(&corev1.Pod{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("pod-%03d", i)},
-		}})
-		s.put("widgets", object{widget("ns", fmt.Sprintf("widget-%03d", i))})
+		})
+		s.put(widget("ns", fmt.Sprintf("widget-%03d", i)))
 	}
 	return s.bearer(), func() { s.stop(); must(0, os.RemoveAll(dir)) }
 }

@@ -40,26 +40,26 @@ func TestAnInformerWithAnInterceptorEqualsTheServerWhateverFailedInBetween(t *te
 			s.rotate("another")
 			s.throttle(3)
 			s.drop()
-			for i, o := range s.state("pods", 0) {
-				switch p := o.at("").Object.(*corev1.Pod); i % 3 {
+			pods, _ := s.storage.List(podGVR.GroupResource())
+			for i, o := range pods {
+				switch i % 3 {
 				case 0:
-					s.remove("pods", o)
+					s.remove(podGVR.GroupResource(), o)
 				case 1:
+					p := o.(*corev1.Pod).DeepCopy()
 					p.Spec.NodeName = "moved"
-					s.put("pods", object{p})
+					s.put(p)
 				}
 			}
-			s.put("pods", object{&corev1.Pod{
-				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "the-last"},
-			}})
+			s.put(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "the-last"}})
 			<-seen
 			var got, want []*corev1.Pod
 			for p := range informer.Snapshot().All() {
 				got = append(got, p)
 			}
-			for _, o := range s.state("pods", 0) {
-				p := o.Object.(*corev1.Pod).DeepCopy()
+			pods, _ = s.storage.List(podGVR.GroupResource())
+			for _, o := range pods {
+				p := o.(*corev1.Pod).DeepCopy()
 				p.TypeMeta = metav1.TypeMeta{}
 				want = append(want, p)
 			}

@@ -82,8 +82,8 @@ func fill(t *testing.T, s *apiServer, n int) {
 		}
 		p.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
 		p.Namespace, p.Name = "ns", fmt.Sprintf("pod-%03d", i)
-		s.put("pods", object{p})
-		s.put("widgets", object{widget("ns", fmt.Sprintf("widget-%03d", i))})
+		s.put(p)
+		s.put(widget("ns", fmt.Sprintf("widget-%03d", i)))
 	}
 }
 
@@ -157,7 +157,7 @@ func testInterceptor[T any](t *testing.T, lw func(*rest.Config) source.ListerWat
 	}
 
 	// A watch from a version and a watch-list, sent away first.
-	for _, req := range []source.WatchRequest[T]{{ResourceVersion: "1030"}, {SendInitialEvents: true}} {
+	for _, req := range []source.WatchRequest[T]{{ResourceVersion: "130"}, {SendInitialEvents: true}} {
 		s.throttle(1)
 		got := watchN(t, src, req, 35)
 		want := watchN(t, plain, req, 35)

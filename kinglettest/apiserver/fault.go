@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // Request is one request to a Server, as far as faults have to do with it.
@@ -63,6 +64,8 @@ type Fault struct {
 	// happened since as changes, before the bookmark that ends the initial
 	// events.
 	CatchUp int64
+	// Type, if not empty, is the type of each event, in place of its own.
+	Type watch.EventType
 	// Stranger, if not nil and if it returns an object, is sent behind each
 	// event as one more, of each type in turn.
 	Stranger func(obj runtime.Object) runtime.Object

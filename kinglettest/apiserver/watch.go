@@ -224,6 +224,9 @@ func (t *watching) event(typ watch.EventType, obj runtime.Object) error {
 			obj = r
 		}
 	}
+	if t.fault.Type != "" {
+		typ = t.fault.Type
+	}
 	damaged := t.fault.Damage != nil && t.fault.Damage(keyOf(obj))
 	for range times {
 		if err := t.send(typ, t.form.shape(obj), damaged); err != nil {

@@ -41,8 +41,11 @@ type setup struct {
 // each runs body over every engine, with an informer that was just started, in
 // a bubble of its own. When body has returned, the informer has half an hour to
 // settle, and is then looked at for what must hold after any fault.
-func each(t *testing.T, s setup, body func(r *rig)) {
-	for _, e := range engines() {
+func each(t *testing.T, s setup, body func(r *rig)) { over(t, engines(), s, body) }
+
+// over is each, with some of the engines.
+func over(t *testing.T, engines []engine, s setup, body func(r *rig)) {
+	for _, e := range engines {
 		for _, encoding := range []string{runtime.ContentTypeProtobuf, runtime.ContentTypeJSON} {
 			if encoding == runtime.ContentTypeJSON && !s.json {
 				continue

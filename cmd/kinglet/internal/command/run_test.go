@@ -125,6 +125,8 @@ func tidy(text string) string {
 	for _, r := range [][2]string{
 		{`\d\d:\d\d:\d\d`, `HH:MM:SS`},
 		{`"time":"[^"]*"`, `"time":"T"`},
+		{`"uid":"[^"]*"`, `"uid":"U"`},
+		{`"creationTimestamp":"[^"]*"`, `"creationTimestamp":"T"`},
 		{`http://127\.0\.0\.1:\d+`, `http://SERVER`},
 		{`--kubeconfig \S+`, `--kubeconfig FILE`},
 		{`/\S*/kubeconfig`, `FILE`},
@@ -140,20 +142,20 @@ func tidy(text string) string {
 
 func TestEventsAreShownAsTheyHappen(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Running"))
-	s.put(podsPath, pod("other", "db-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
+	s.put(pod("other", "db-0", "Running"))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "po,deploy", "-A")...)
 	p.err.wait(t, `pods: 2 objects`)
 	p.err.wait(t, `deployments: 0 objects`)
-	s.put(podsPath, pod("shop", "web-1", "Pending"))
+	s.put(pod("shop", "web-1", "Pending"))
 	p.out.wait(t, `ADDED .*web-1`)
-	s.put(podsPath, pod("shop", "web-1", "Running"))
+	s.put(pod("shop", "web-1", "Running"))
 	p.out.wait(t, `MODIFIED .*web-1`)
-	s.put(deploymentsPath, deployment("shop", "web", 3))
+	s.put(deployment("shop", "web", 3))
 	p.out.wait(t, `ADDED .*deployments`)
-	s.put(deploymentsPath, deployment("shop", "web", 5))
+	s.put(deployment("shop", "web", 5))
 	p.out.wait(t, `MODIFIED .*deployments`)
-	s.remove(podsPath, pod("shop", "web-1", "Running"))
+	s.removePod("shop", "web-1")
 	p.out.wait(t, `DELETED .*web-1`)
 	p.interrupt()
 	p.end(t, exitOK)
@@ -165,13 +167,13 @@ func TestEventsAreShownAsTheyHappen(t *testing.T) {
 
 func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	s.put(pod("shop", "web-0", "Pending"))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "json", "--show-initial", "--status-every", "100ms")...)
 	p.out.wait(t, `web-0`)
-	s.put(podsPath, pod("other", "db-0", "Running")) // in another namespace
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("other", "db-0", "Running")) // in another namespace
+	s.put(pod("shop", "web-0", "Running"))
 	p.out.wait(t, `MODIFIED`)
-	s.remove(podsPath, pod("shop", "web-0", "Running"))
+	s.removePod("shop", "web-0")
 	p.out.wait(t, `DELETED`)
 	p.err.wait(t, `pods 0 │`) // the status goes elsewhere
 	p.interrupt()
@@ -191,7 +193,7 @@ func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
 
 func TestForEndsWithASummaryAndSuccess(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--for", "1s")...)
 	p.end(t, exitOK)
 	if p.out.String() != "" {
@@ -284,12 +286,12 @@ func (d *denied) Error() string { return d.text }
 
 func TestOfTwoResourcesOneForbiddenTheOtherGoesOn(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	s.put(pod("shop", "web-0", "Pending"))
 	s.refuseWith(refusal(forbiddenSecrets(), secretsPath))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,secrets", "-A")...)
 	p.err.wait(t, `pods: 1 object`)
 	p.err.wait(t, `secrets: forbidden`)
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p.out.wait(t, `status.phase Pending→Running`)
 	p.interrupt()
 	p.end(t, exitFailed)
@@ -310,7 +312,7 @@ func TestAllResourcesForbiddenIsAnErrorAtOnce(t *testing.T) {
 
 func TestAServerThatGoesAwayAndReturnsIsToldOnceEach(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Pending"))
+	s.put(pod("shop", "web-0", "Pending"))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "200ms")...)
 	p.err.wait(t, `pods: 1 object`)
 	s.refuseWith(refusal(apierrors.NewServiceUnavailable("starting"), "/api"))
@@ -318,7 +320,7 @@ func TestAServerThatGoesAwayAndReturnsIsToldOnceEach(t *testing.T) {
 	p.err.wait(t, `error: pods: the server is busy: starting`)
 	p.err.wait(t, `✗ server busy: pods 1 |pods 1 ✗ server busy`)
 	s.refuseWith(nil)
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p.err.wait(t, `pods: works again after`)
 	p.out.wait(t, `status.phase Pending→Running`)
 	p.interrupt()
@@ -336,7 +338,7 @@ func TestNobodyReadingStdoutEndsItQuietly(t *testing.T) {
 	p.out.mu.Lock()
 	p.out.fail = &os.PathError{Op: "write", Path: "|1", Err: syscall.EPIPE}
 	p.out.mu.Unlock()
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p.end(t, exitOK)
 	if got := p.err.String(); got != before {
 		t.Errorf("it said: %s", strings.TrimPrefix(got, before))
@@ -350,14 +352,14 @@ func TestAFullDiskIsAnError(t *testing.T) {
 	p.out.mu.Lock()
 	p.out.fail = &os.PathError{Op: "write", Path: "file", Err: syscall.ENOSPC}
 	p.out.mu.Unlock()
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p.end(t, exitFailed)
 	p.err.wait(t, `error: write to stdout: .*no space left on device`)
 }
 
 func TestTheLagOfAQuietCollectionIsKnownToBeZero(t *testing.T) {
 	s := newAPIServer(t)
-	s.put(podsPath, pod("shop", "web-0", "Running"))
+	s.put(pod("shop", "web-0", "Running"))
 	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "100ms")...)
 	p.err.wait(t, `pods 1 │ 0 ev/s │ lag 0s │`)
 	p.interrupt()
