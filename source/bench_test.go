@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
 	"k8s.io/client-go/kubernetes/scheme"
 	restwatch "k8s.io/client-go/rest/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
 // benchPod is about 6 KB in protobuf.
@@ -25,11 +27,8 @@ func benchPod(i int) *corev1.Pod {
 	}
 	p.ManagedFields = []metav1.ManagedFieldsEntry{{
 		Manager: "kubelet", Operation: "Update", APIVersion: "v1", FieldsType: "FieldsV1",
-		FieldsV1: &metav1.FieldsV1{},
+		FieldsV1: testpods.FieldsV1(`{"f:status":{` + set.String() + `"f:a":{}}}`),
 	}}
-	if err := p.ManagedFields[0].FieldsV1.UnmarshalJSON([]byte(`{"f:status":{` + set.String() + `"f:a":{}}}`)); err != nil {
-		panic(err)
-	}
 	for c := range 2 {
 		ctr := corev1.Container{Name: fmt.Sprint("c", c), Image: "registry.example.com/team/image:v1.2.3"}
 		for e := range 13 {

@@ -12,14 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/cache"
 )
 
 // closures is a ListerWatcher that knows no context.
@@ -30,77 +25,6 @@ type closures struct {
 
 func (c closures) List(o metav1.ListOptions) (runtime.Object, error)   { return c.list(o) }
 func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error) { return c.watch(o) }
-
-func TestAFakeClientsetsInformerFits(t *testing.T) {
-	client := fake.NewClientset(pod("ns", "a", "1"), pod("ns", "b", "2"))
-	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return client.CoreV1().Pods("ns").List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return client.CoreV1().Pods("ns").Watch(ctx, o)
-		},
-	}, client)
-	src := must(FromListerWatcher[*corev1.Pod](lw, Options{LabelSelector: "x=y"}))
-	if !src.Traits().NoWatchList {
-		t.Error("a fake clientset cannot do watch-lists, and the source does not say so")
-	}
-	if src.String() != "*v1.Pod, selector x=y" {
-		t.Errorf("it is called %s", src)
-	}
-	src = must(FromListerWatcher[*corev1.Pod](lw, Options{}))
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 2 || got.items[0].Key != nsName("ns", "a") {
-		t.Fatalf("%+v: %v", got.items, err)
-	}
-	ready := make(chan struct{})
-	created := make(chan error, 1)
-	open := lw.(interface {
-		WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error)
-	})
-	signalling := &signallingWatcher{ListerWatcher: lw, open: open.WatchWithContext, ready: ready}
-	go func() {
-		<-ready
-		_, err := client.CoreV1().Pods("ns").Create(t.Context(), pod("ns", "c", ""), metav1.CreateOptions{})
-		created <- err
-	}()
-	events, err := watchOnce(t.Context(), must(FromListerWatcher[*corev1.Pod](signalling, Options{})), WatchRequest[*corev1.Pod]{ResourceVersion: got.version}, 1)
-	if err != errEnough || events[0].Type != Added || events[0].Key != nsName("ns", "c") {
-		t.Errorf("%+v: %v", events, err)
-	}
-	if err := <-created; err != nil {
-		t.Error(err)
-	}
-}
-
-// signallingWatcher says when its watch is open.
-type signallingWatcher struct {
-	ListerWatcher
-	open  func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	ready chan struct{}
-}
-
-func (s *signallingWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := s.open(ctx, o)
-	close(s.ready)
-	return w, err
-}
-
-func TestADynamicFakeFits(t *testing.T) {
-	client := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, pod("ns", "a", "1"))
-	pods := client.Resource(podGVR).Namespace("ns")
-	src := must(FromListerWatcher[*unstructured.Unstructured](closures{
-		list:  func(o metav1.ListOptions) (runtime.Object, error) { return pods.List(t.Context(), o) },
-		watch: func(o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(t.Context(), o) },
-	}, Options{}))
-	got, err := list(t, src, ListRequest[*unstructured.Unstructured]{})
-	if err != nil || len(got.items) != 1 || got.items[0].Object.GetKind() != "Pod" || got.items[0].Key != nsName("ns", "a") {
-		t.Fatalf("%+v: %v", got.items, err)
-	}
-	if src.Traits().NoWatchList {
-		t.Error("closures say nothing about watch-lists, and the source does")
-	}
-}
 
 func TestAListerWatchersOddAnswersAreErrors(t *testing.T) {
 	var answer runtime.Object

@@ -90,6 +90,8 @@ func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 	}
 }
 
+var podGVR = corev1.SchemeGroupVersion.WithResource("pods")
+
 // unreadables are errors of the first source that make it the last time.
 func unreadables() []error {
 	return []error{

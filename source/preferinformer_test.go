@@ -13,6 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
@@ -76,7 +77,7 @@ func TestAnInformerGoesOnWhereItsFirstSourceEnded(t *testing.T) {
 func followHalfway(t *testing.T, after int, paged bool) {
 	state := sourcetest.NewStatic[*corev1.Pod]()
 	for i := range 6 {
-		if err := state.Add(fakePod(fmt.Sprint("p", i))); err != nil {
+		if err := state.Add(testpods.New(fmt.Sprint("p", i), "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +110,7 @@ func followHalfway(t *testing.T, after int, paged bool) {
 	}
 	for i := range 6 {
 		synctest.Wait()
-		if err := state.Update(fakePod(fmt.Sprint("p", i))); err != nil {
+		if err := state.Update(testpods.New(fmt.Sprint("p", i), "")); err != nil {
 			t.Fatal(err)
 		}
 	}

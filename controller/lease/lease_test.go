@@ -14,7 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
@@ -23,18 +24,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func replica(t *testing.T, client *fake.Clientset, name string) *lease.Elector {
+// newClient returns a client whose leases are in memory.
+func newClient() *fake.FakeCoordinationV1 {
+	f := &k8stesting.Fake{}
+	f.AddReactor("*", "*", k8stesting.ObjectReaction(k8stesting.NewObjectTracker(scheme.Scheme, scheme.Codecs.UniversalDecoder())))
+	return &fake.FakeCoordinationV1{Fake: f}
+}
+
+func replica(t *testing.T, client *fake.FakeCoordinationV1, name string) *lease.Elector {
 	t.Helper()
-	e, err := lease.New(client.CoordinationV1(), lease.Options{Namespace: "ns", Name: "l", Identity: name})
+	e, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", Identity: name})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return e
 }
 
-func holder(t *testing.T, client *fake.Clientset) string {
+func holder(t *testing.T, client *fake.FakeCoordinationV1) string {
 	t.Helper()
-	l, err := client.CoordinationV1().Leases("ns").Get(context.Background(), "l", metav1.GetOptions{})
+	l, err := client.Leases("ns").Get(context.Background(), "l", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +54,7 @@ func holder(t *testing.T, client *fake.Clientset) string {
 
 func TestOneReplicaLeadsAndTheNextFollowsWhenItLetsGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewSimpleClientset()
+		client := newClient()
 		a, b := replica(t, client, "a"), replica(t, client, "b")
 		first, err := a.Acquire(t.Context())
 		if err != nil {
@@ -82,7 +90,7 @@ func TestOneReplicaLeadsAndTheNextFollowsWhenItLetsGo(t *testing.T) {
 
 func TestALeaderThatCannotRenewIsToldAndDoesNotFreeTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewSimpleClientset()
+		client := newClient()
 		var broken atomic.Bool
 		client.PrependReactor("update", "leases", func(action k8stesting.Action) (bool, runtime.Object, error) {
 			obj := action.(k8stesting.UpdateAction).GetObject().(*coordinationv1.Lease)
@@ -119,8 +127,8 @@ func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	client := fake.NewSimpleClientset()
-	if _, err := lease.New(client.CoordinationV1(), lease.Options{Namespace: "ns", Name: "l", RenewDeadline: time.Hour}); err == nil {
+	client := newClient()
+	if _, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", RenewDeadline: time.Hour}); err == nil {
 		t.Error("a deadline longer than the lease is taken")
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 	typed "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 
 	"github.com/kinglet-go/kinglet/controller/lease"
 	"github.com/kinglet-go/kinglet/internal/testclock"
@@ -49,10 +49,10 @@ func (l slowLeases) Update(ctx context.Context, lease *coordinationv1.Lease, o m
 	return l.LeaseInterface.Update(ctx, lease, o)
 }
 
-func slowReplica(t *testing.T) (*fake.Clientset, *slowServer, *lease.Elector) {
+func slowReplica(t *testing.T) (*fake.FakeCoordinationV1, *slowServer, *lease.Elector) {
 	t.Helper()
-	client := fake.NewClientset()
-	server := &slowServer{LeasesGetter: client.CoordinationV1()}
+	client := newClient()
+	server := &slowServer{LeasesGetter: client}
 	e, err := lease.New(server, lease.Options{Namespace: "ns", Name: "l", Identity: "a"})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -102,7 +103,7 @@ func fullPod(name string) pod {
 			Namespace: "ns", Name: name,
 			Labels:          map[string]string{"app": "web", "example.com/tier": "front"},
 			OwnerReferences: []metav1.OwnerReference{{Name: "rs", Controller: &yes}},
-			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", Time: &now, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}},
+			ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "m", Time: &now, FieldsV1: testpods.FieldsV1(`{"f:spec":{}}`)}},
 		},
 		Spec: corev1.PodSpec{
 			NodeSelector: map[string]string{"disk": "ssd"},

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
@@ -65,11 +66,7 @@ var compileKinds = sync.OnceValue(func() []kind {
 func newFiller(r *rand.Rand) *randfill.Filler {
 	funcs := fuzzer.MergeFuzzerFuncs(metafuzzer.Funcs, func(serializer.CodecFactory) []any {
 		return []any{
-			func(v *metav1.FieldsV1, c randfill.Continue) {
-				if err := v.UnmarshalJSON(someJSON(c, 3)); err != nil {
-					panic(err)
-				}
-			},
+			func(v *metav1.FieldsV1, c randfill.Continue) { *v = *testpods.FieldsV1(string(someJSON(c, 3))) },
 			func(v *runtime.RawExtension, c randfill.Continue) { *v = runtime.RawExtension{Raw: someJSON(c, 3)} },
 			func(v *resource.Quantity, c randfill.Continue) {
 				formats := []resource.Format{resource.BinarySI, resource.DecimalSI, resource.DecimalExponent}

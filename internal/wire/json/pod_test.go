@@ -13,6 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
 // podSource makes pods of real size: 9.7 KB of JSON each. unique pods have
@@ -83,7 +85,7 @@ func (s *podSource) managed(manager, subresource string, at metav1.Time, about s
 	b.WriteString("}}")
 	return metav1.ManagedFieldsEntry{
 		Manager: manager, Operation: "Update", APIVersion: "v1", Time: &at, FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(b.String()), Subresource: subresource,
+		FieldsV1: testpods.FieldsV1(b.String()), Subresource: subresource,
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 
@@ -61,10 +62,7 @@ func filler(rnd *rand.Rand) *randfill.Filler {
 			},
 			func(j *metav1.ManagedFieldsEntry, c randfill.Continue) {
 				c.FillNoCustom(j)
-				j.FieldsV1 = &metav1.FieldsV1{}
-				if err := j.FieldsV1.UnmarshalJSON([]byte(`{"f:` + c.String(0) + `":{}}`)); err != nil {
-					panic(err)
-				}
+				j.FieldsV1 = testpods.FieldsV1(`{"f:` + c.String(0) + `":{}}`)
 			},
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 )
 
 // pod makes pod i of a template in a round: as large and as alike as those of
@@ -45,7 +47,7 @@ func pod(template, i, round int, unique bool) *corev1.Pod {
 		for len(s) < n {
 			s += fmt.Sprintf(`"f:%s":{"f:%s":{},"f:name":{}},`, key("annotations"), word(t, 6))
 		}
-		return metav1.NewFieldsV1(s + `"f:x":{}}}`)
+		return testpods.FieldsV1(s + `"f:x":{}}}`)
 	}
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{

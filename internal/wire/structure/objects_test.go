@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -61,10 +62,7 @@ func filler(rnd *rand.Rand) *randfill.Filler {
 			func(s *string, c randfill.Continue) { *s = fmt.Sprintf("text %d", c.Intn(20)) },
 			func(j *metav1.ManagedFieldsEntry, c randfill.Continue) {
 				c.FillNoCustom(j)
-				j.FieldsV1 = &metav1.FieldsV1{}
-				if err := j.FieldsV1.UnmarshalJSON([]byte(fmt.Sprintf(`{"f:%d":{}}`, c.Intn(5)))); err != nil {
-					panic(err)
-				}
+				j.FieldsV1 = testpods.FieldsV1(fmt.Sprintf(`{"f:%d":{}}`, c.Intn(5)))
 			},
 		}
 	}
@@ -131,9 +129,9 @@ func newPod(template, replica, version int) *corev1.Pod {
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: text("apps/v1"), Kind: text("ReplicaSet"), Name: text("app-%d-7d9f", template), UID: "x", Controller: &yes, BlockOwnerDeletion: &yes}},
 			ManagedFields: []metav1.ManagedFieldsEntry{
 				{Manager: text("kube-controller-manager"), Operation: "Update", APIVersion: "v1", Time: &at, FieldsType: "FieldsV1",
-					FieldsV1: metav1.NewFieldsV1(text(`{"f:metadata":{"f:labels":{"f:%01200d":{}}}}`, template%3))},
+					FieldsV1: testpods.FieldsV1(text(`{"f:metadata":{"f:labels":{"f:%01200d":{}}}}`, template%3))},
 				{Manager: text("kubelet"), Operation: "Update", APIVersion: "v1", Time: &changed, FieldsType: "FieldsV1", Subresource: "status",
-					FieldsV1: metav1.NewFieldsV1(text(`{"f:status":{"f:%0700d":{}}}`, template%3))},
+					FieldsV1: testpods.FieldsV1(text(`{"f:status":{"f:%0700d":{}}}`, template%3))},
 			},
 		},
 		Spec: corev1.PodSpec{

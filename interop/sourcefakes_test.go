@@ -1,4 +1,4 @@
-package source_test
+package interop
 
 import (
 	"context"
@@ -9,9 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
@@ -24,29 +22,6 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
-
-var podGVR = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-
-func fakePod(name string) *corev1.Pod {
-	return &corev1.Pod{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
-	}
-}
-
-func partialPod(name string) *metav1.PartialObjectMetadata {
-	p := fakePod(name)
-	return &metav1.PartialObjectMetadata{TypeMeta: p.TypeMeta, ObjectMeta: p.ObjectMeta}
-}
-
-func untypedPod(name string) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{}
-	u.SetAPIVersion("v1")
-	u.SetKind("Pod")
-	u.SetNamespace("ns")
-	u.SetName(name)
-	return u
-}
 
 // fakeClient is one of client-go's fakes, as what makes informers uses it.
 type fakeClient struct {
@@ -70,7 +45,7 @@ func fakeClients() []fakeClient {
 					return err
 				}
 		}},
-		{"dynamic", untypedPod(""), func() (any, *cache.ListWatch, func(context.Context) error) {
+		{"dynamic", asUnstructured(fakePod("")), func() (any, *cache.ListWatch, func(context.Context) error) {
 			scheme := runtime.NewScheme()
 			_ = corev1.AddToScheme(scheme)
 			client := dynamicfake.NewSimpleDynamicClient(scheme, fakePod("a"))
@@ -79,19 +54,19 @@ func fakeClients() []fakeClient {
 					ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
 					WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
 				}, func(ctx context.Context) error {
-					_, err := pods.Create(ctx, untypedPod("b"), metav1.CreateOptions{})
+					_, err := pods.Create(ctx, asUnstructured(fakePod("b")), metav1.CreateOptions{})
 					return err
 				}
 		}},
 		{"metadata", &metav1.PartialObjectMetadata{}, func() (any, *cache.ListWatch, func(context.Context) error) {
 			scheme := metadatafake.NewTestScheme()
 			_ = metav1.AddMetaToScheme(scheme)
-			client := metadatafake.NewSimpleMetadataClient(scheme, partialPod("a"))
+			client := metadatafake.NewSimpleMetadataClient(scheme, asMetadata(fakePod("a")))
 			var pods metadata.ResourceInterface = client.Resource(podGVR).Namespace("ns")
 			return client, &cache.ListWatch{
 				ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
 				WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return pods.Watch(ctx, o) },
-			}, func(context.Context) error { return client.Tracker().Create(podGVR, partialPod("b"), "ns") }
+			}, func(context.Context) error { return client.Tracker().Create(podGVR, asMetadata(fakePod("b")), "ns") }
 		}},
 	}
 }
@@ -150,3 +125,40 @@ func followFake(t *testing.T, c fakeClient, says bool) {
 }
 
 func typeOf(obj any) string { return fmt.Sprintf("%T", obj) }
+
+// TestASourceOverAFakeClientsetKnowsWhatItCannotDo: a fake knows no watch-list,
+// and says so.
+func TestASourceOverAFakeClientsetKnowsWhatItCannotDo(t *testing.T) {
+	client := fake.NewClientset(fakePod("a"), fakePod("b"))
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return client.CoreV1().Pods("ns").List(ctx, o)
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			return client.CoreV1().Pods("ns").Watch(ctx, o)
+		},
+	}, client)
+	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{LabelSelector: "x=y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !src.Traits().NoWatchList {
+		t.Error("a fake clientset cannot do watch-lists, and the source does not say so")
+	}
+	if src.String() != "*v1.Pod, selector x=y" {
+		t.Errorf("it is called %s", src)
+	}
+	if src, err = source.FromListerWatcher[*corev1.Pod](lw, source.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	err = src.List(t.Context(), source.ListRequest[*corev1.Pod]{}, func(p source.Page[*corev1.Pod]) error {
+		for _, it := range p.Items {
+			keys = append(keys, it.Key.String())
+		}
+		return nil
+	})
+	if err != nil || fmt.Sprint(keys) != "[ns/a ns/b]" {
+		t.Errorf("it lists %v: %v", keys, err)
+	}
+}
