@@ -10,12 +10,12 @@ COMPILE := GOGC=400
 # Test binaries are linked without what only a debugger reads.
 TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
-# The modules of go.work, then the control plane's, which pins its own
-# Kubernetes and stays outside.
-MODULES := . cmd/kinglet bench interop examples
+# The modules of go.work. The control plane's pins its own Kubernetes and stays
+# outside, as do the tests of others in peers.
+MODULES := . workqueue cache kinglettest cmd/kinglet bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . cmd/kinglet examples
+PRODUCT := . workqueue cache kinglettest cmd/kinglet examples
 NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
@@ -34,7 +34,7 @@ test: $(BIN)/kinglet-cluster unit e2e
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with controller-runtime, with another
 # version of Kubernetes).
-check: lint neighbours many borrowed fuzz mutants unit-cluster peers-cache
+check: lint strangers neighbours many borrowed fuzz mutants unit-cluster peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -98,7 +98,7 @@ fuzz:
 .PHONY: borrowed
 borrowed:
 	@mkdir -p $(BIN)
-	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./cache
+	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./kinglettest/conformance
 	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
@@ -115,6 +115,22 @@ peers: $(BIN)/peers $(BIN)/kinglet-cluster
 
 peers-cache: $(BIN)/peers
 	cd peers && $(BIN)/peers -suite ^client-go/ $(PEERS)
+
+# Programs outside this repository, on three versions of Kubernetes, that require
+# its modules as they would be after the next release.
+.PHONY: strangers matrix tidy
+strangers:
+	$(GO) test -C release -vet=off -timeout 20m -count=1 ./...
+
+# Each module with every version of Kubernetes that it says it works with, half an
+# hour in all. MATRIX="-test=false" only builds and vets; MATRIX="-only 0.34" has
+# the rows with that in their names.
+matrix:
+	$(GO) run -C release ./matrix $(MATRIX)
+
+# go mod tidy in every module of go.work.
+tidy:
+	hack/tidy
 
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
