@@ -1,5 +1,7 @@
 package conformance_test
 
+//lint:file-ignore SA1019 deprecated names are as much of the surface as others
+
 import (
 	"testing"
 
