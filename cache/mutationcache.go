@@ -38,7 +38,7 @@ type mutationCacheOptions struct {
 	MaxCacheSize int
 }
 
-func newMutationCache(logger klog.Logger, backingCache Store, options mutationCacheOptions) MutationCache {
+func newMutationCache(logger klog.Logger, backingCache Store, options mutationCacheOptions) *mutationCache {
 	if options.TTL == 0 {
 		options.TTL = 5 * time.Minute
 	}

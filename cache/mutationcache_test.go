@@ -14,7 +14,7 @@ import (
 
 // ownWrites are a mutation cache and the store below it.
 type ownWrites struct {
-	MutationCache
+	*mutationCache
 	t     *testing.T
 	store Indexer
 }
