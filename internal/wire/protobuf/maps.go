@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
@@ -51,13 +52,6 @@ func (e *entries) next() (key, value []byte, ok bool) {
 // may repeat.
 func hint(count int, run []byte) int { return min(count, len(run)/8) }
 
-// mapBytes is about what a map takes with n values of a size, and keys, which
-// are strings.
-func mapBytes(n int, value uintptr) int {
-	groups := max(1, (n+6)/7)
-	return 48 + groups*8*(1+16+int(value))
-}
-
 func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	var old map[string]string
@@ -69,7 +63,7 @@ func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, la
 	}
 	e.at = 0
 	m := make(map[string]string, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(""))
+	d.session.Allocated += memory.MapBytes(count, 2*unsafe.Sizeof(""))
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
@@ -116,7 +110,7 @@ func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, las
 	}
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := make(map[string][]byte, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(b)) + len(b)
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(b)) + len(b)
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
@@ -152,7 +146,7 @@ func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, 
 	}
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := make(map[string]resource.Quantity, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(resource.Quantity{})) + len(b)
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(resource.Quantity{})) + len(b)
 	var q resource.Quantity
 	for range count {
 		key, value, ok := e.next()
@@ -179,10 +173,10 @@ func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, 
 
 // messageMap decodes the maps that are rare, by reflection.
 func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	private := d.private
+	private := d.session.Private
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := reflect.MakeMapWithSize(o.typ, hint(count, b))
-	d.session.Allocated += mapBytes(count, o.elem.size)
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+o.elem.size)
 	key := reflect.New(o.typ.Key()).Elem()
 	for range count {
 		k, value, ok := e.next()
@@ -196,7 +190,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 		key.SetString(d.string(o, k))
 		m.SetMapIndex(key, v.Elem())
 	}
-	if last != nil && d.private == private &&
+	if last != nil && d.session.Private == private &&
 		state.Identical(m, reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem()) {
 		return same
 	}

@@ -19,7 +19,7 @@
 //     second follows soon.
 //
 // Strings outside of shared values, names for example, are made one by their
-// bytes: Table.String. They count in the same bound.
+// bytes: Session.String. They count in the same bound.
 //
 // # What it takes
 //
