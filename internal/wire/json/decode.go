@@ -29,7 +29,7 @@ type decoder struct {
 	// scratch is for strings with escapes.
 	scratch []byte
 	spares  *spares
-	maker   memory.Maker
+	maker   *memory.Maker
 	// times are the last two that were made for the object.
 	times [2]*metav1.Time
 	// refused is why the object is not to be given to the official decoder
@@ -85,7 +85,7 @@ const maxKept = 1 << 14
 func (p *Plan) decoder(s *share.Session, raw []byte) *decoder {
 	d, ok := p.spare.Get().(*decoder)
 	if !ok {
-		d = &decoder{spares: &spares{}}
+		d = &decoder{spares: &spares{}, maker: &memory.Maker{}}
 	}
 	d.reset(s, raw)
 	return d
@@ -103,7 +103,7 @@ func (p *Plan) release(d *decoder) {
 
 // reset keeps nothing but memory.
 func (d *decoder) reset(s *share.Session, raw []byte) {
-	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares}
+	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares, maker: d.maker}
 }
 
 // official is the other road.

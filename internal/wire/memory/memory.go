@@ -87,28 +87,6 @@ func At(p unsafe.Pointer, offset uintptr) unsafe.Pointer {
 	return unsafe.Add(p, offset)
 }
 
-// Maker allocates the arrays of slices. It belongs to one goroutine.
-type Maker struct{ to, from Slice }
-
-// Array returns zeroed memory for n elements of a slice type. An empty slice
-// grows: reflect.MakeSlice would allocate the slice's header as well.
-func (m *Maker) Array(slice reflect.Type, n int) unsafe.Pointer {
-	reflect.NewAt(slice, unsafe.Pointer(&m.to)).Elem().Grow(n)
-	p := m.to.Data
-	m.to = Slice{}
-	return p
-}
-
-// Copied returns memory for n elements that begins with those of from, as many
-// as it has room for.
-func (m *Maker) Copied(slice reflect.Type, n int, from Slice) unsafe.Pointer {
-	p := m.Array(slice, n)
-	m.to, m.from = SliceOf(p, n), from
-	reflect.Copy(reflect.NewAt(slice, unsafe.Pointer(&m.to)).Elem(), reflect.NewAt(slice, unsafe.Pointer(&m.from)).Elem())
-	*m = Maker{}
-	return p
-}
-
 const (
 	mapHeader = 48
 	// mapDirectory is of a map of more than eight entries: a table in a directory.

@@ -68,21 +68,12 @@ func (d *decoder) own(name int) unsafe.Pointer {
 		d.session.Allocated += int(f.m.size)
 		*(*unsafe.Pointer)(unsafe.Add(d.own(f.parent), f.offset)) = f.dst
 	case roleList:
-		d.ownList(f)
+		// As many of the last version's elements as there is room for.
+		f.dst = d.maker.Copied(f.typ, f.count, memory.SliceOf(f.last, f.had))
+		d.session.Allocated += f.count * int(f.m.size)
 		*(*memory.Slice)(unsafe.Add(d.own(f.parent), f.offset)) = memory.SliceOf(f.dst, f.count)
 	}
 	return f.dst
-}
-
-// ownList gives a list its array, with as many of the last version's elements
-// as it has room for.
-func (d *decoder) ownList(f *frame) {
-	d.session.Allocated += f.count * int(f.m.size)
-	if f.count == 1 {
-		f.dst = memory.CopyOf(f.m.typ, f.last)
-		return
-	}
-	f.dst = d.maker.Copied(f.typ, f.count, memory.SliceOf(f.last, f.had))
 }
 
 // ownField returns the memory to write a field of a frame's message to.
