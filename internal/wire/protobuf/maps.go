@@ -54,10 +54,7 @@ func hint(count int, run []byte) int { return min(count, len(run)/8) }
 
 func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
 	e := entries{run: b, tagLen: int(o.tagLen)}
-	var old map[string]string
-	if last != nil {
-		old = *(*map[string]string)(unsafe.Pointer(&last))
-	}
+	old := memory.Map[string](last)
 	if last != nil && count == len(old) && e.equal(old, count) {
 		return same
 	}
@@ -100,73 +97,60 @@ func (e *entries) equal(m map[string]string, count int) bool {
 // bytesMap decodes the data of a Secret. A value that the last version has, too,
 // is taken from there.
 func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	var old map[string][]byte
-	if last != nil {
-		old = *(*map[string][]byte)(unsafe.Pointer(&last))
-	}
+	return valueMap(d, o, field, b, count, last, func(_ *decoder, b, old []byte, had bool) ([]byte, status) {
+		if had && string(old) == string(b) {
+			return old, same
+		}
+		v := make([]byte, len(b))
+		copy(v, b)
+		return v, changed
+	})
+}
+
+// quantityMap decodes a ResourceList. Its quantities cannot be addressed, so
+// they may be shared and compared.
+func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	return valueMap(d, o, field, b, count, last, func(d *decoder, b []byte, old resource.Quantity, had bool) (q resource.Quantity, st status) {
+		switch {
+		case !d.unmarshal(&q, b):
+			return q, failed
+		case had && q == old:
+			return q, same
+		}
+		return q, changed
+	})
+}
+
+// valueMap decodes a map of values that decode makes of their bytes, and of what
+// the last version has under the key.
+func valueMap[V any](d *decoder, o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer, decode func(d *decoder, b []byte, old V, had bool) (V, status)) status {
+	old := memory.Map[V](last)
 	st := same
 	if last == nil || len(old) != count {
 		st = changed
 	}
 	e := entries{run: b, tagLen: int(o.tagLen)}
-	m := make(map[string][]byte, hint(count, b))
-	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(b)) + len(b)
+	m := make(map[string]V, hint(count, b))
+	var none V
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(none)) + len(b)
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
 			return failed
 		}
-		v, ok := old[string(key)]
-		if !ok || string(v) != string(value) {
-			st = changed
-			v = make([]byte, len(value))
-			copy(v, value)
+		was, had := old[string(key)]
+		v, s := decode(d, value, was, had)
+		if s == failed {
+			return failed
 		}
+		st = min(st, s)
 		m[d.string(o, key)] = v
 	}
 	if len(m) != count {
 		st = changed
 	}
 	if st != same {
-		*(*map[string][]byte)(field) = m
-	}
-	return st
-}
-
-// quantityMap decodes a ResourceList. Its quantities cannot be addressed, so
-// they may be shared and compared.
-func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	var old map[string]resource.Quantity
-	if last != nil {
-		old = *(*map[string]resource.Quantity)(unsafe.Pointer(&last))
-	}
-	st := same
-	if last == nil || len(old) != count {
-		st = changed
-	}
-	e := entries{run: b, tagLen: int(o.tagLen)}
-	m := make(map[string]resource.Quantity, hint(count, b))
-	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(resource.Quantity{})) + len(b)
-	var q resource.Quantity
-	for range count {
-		key, value, ok := e.next()
-		if !ok {
-			return failed
-		}
-		q = resource.Quantity{}
-		if !d.unmarshal(&q, value) {
-			return failed
-		}
-		if v, ok := old[string(key)]; !ok || v != q {
-			st = changed
-		}
-		m[d.string(o, key)] = q
-	}
-	if len(m) != count {
-		st = changed
-	}
-	if st != same {
-		*(*map[string]resource.Quantity)(field) = m
+		*(*map[string]V)(field) = m
 	}
 	return st
 }

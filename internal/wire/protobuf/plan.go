@@ -95,12 +95,13 @@ const (
 	kindMicroTime
 	kindQuantity
 	kindMessage
-	// From here on: what can be shared.
+	// From here on: what can be shared. First pointers, in the order of what they
+	// point to.
+	kindStringPointer
 	kindBoolPointer
 	kindInt32Pointer
 	kindInt64Pointer
 	kindFloat64Pointer
-	kindStringPointer
 	kindTimePointer
 	kindMicroTimePointer
 	kindQuantityPointer

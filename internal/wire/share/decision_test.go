@@ -166,7 +166,7 @@ func TestRecallKnowsWhatWasNotedOfAUnit(t *testing.T) {
 		}
 		s.Note(s.Reserve(), 1, 4, Hash{A: 77}) // inside
 		s.NoteBuilt(&u, field, name, raw, c.compared, c.same)
-		object := unsafe.Pointer(new(int))
+		object := unsafe.Pointer(&anObject)
 		memo := s.Memo(1, object)
 
 		recall := func(name Hash, rest []byte) (int, bool, Cursor, *Memo) {
@@ -201,6 +201,9 @@ func TestRecallKnowsWhatWasNotedOfAUnit(t *testing.T) {
 		}
 	}
 }
+
+// anObject is where it stays, as a stored object does.
+var anObject int
 
 func contentOf(m *Memo) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(m)), m.Bytes())
