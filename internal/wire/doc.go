@@ -6,13 +6,16 @@
 //   - Decoder (here): one Go type, in each format that it can be read from,
 //     typed or unstructured. Structure (here): one Go type, made by somebody's
 //     code. Only source uses them.
-//   - share: what decoders remember: memos, hashes, the table of shared values,
-//     and the filter that decides whether a lookup is worth it.
+//   - share: the engine that the decoders have in common. It decides where a
+//     unit's value comes from, and has what decoders remember: memos, hashes, the
+//     table of shared values, the filter that tells whether a lookup is worth it.
+//   - memory: how Go lays out values, and copies of them.
 //   - state: which types may hide state, and so are neither shared nor compared.
 //   - fields: the fields of Go types by their JSON names, and which to drop.
 //   - official: apimachinery's own decoders, their panics made errors.
-//   - protobuf, json: plans compiled from a type's struct tags.
-//   - untyped: JSON into maps. scan: JSON text, without knowing what it means.
+//   - protobuf, json: readers by plans compiled from a type's struct tags.
+//   - untyped: JSON into maps. scan: JSON text, which json and untyped are cut
+//     with, without knowing what it means.
 //   - cbor: CBOR by apimachinery's decoder, shared by structure.
 //   - structure: sharing for objects that have no bytes to go by.
 //

@@ -108,7 +108,10 @@ func (p *Plan) share(s *share.Session, object, last unsafe.Pointer) unsafe.Point
 		x = p.structure.Sharer(s)
 	}
 	x.Use(s)
-	defer p.sharers.Put(x)
+	defer func() {
+		x.Use(nil)
+		p.sharers.Put(x)
+	}()
 	if p.typ != reflect.TypeFor[unstructured.Unstructured]() {
 		return x.Share(object, last)
 	}

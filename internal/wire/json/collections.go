@@ -6,13 +6,14 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // slice decodes an array. Its memory is taken once: as much as the tape
 // counted, or as the last version has, which is right most of the time.
-func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int) int {
+func (d *decoder) slice(n *node, p, last *memory.Slice, records *share.Cursor, at int) int {
 	raw := d.raw
 	if raw[at] != '[' || d.depth == maxDepth {
 		return -1
@@ -20,8 +21,8 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 	count := 0
 	if e := d.tape.find(at); e != nil {
 		count = int(e.n)
-	} else if last != nil && last.len > 0 {
-		count = last.len
+	} else if last != nil && last.Len > 0 {
+		count = last.Len
 	} else if d.indexed(at) {
 		count = int(d.tape.entries[0].n)
 	} else {
@@ -29,7 +30,7 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 	}
 	start := at
 	if at = scan.Space(raw, at+1); at < len(raw) && raw[at] == ']' {
-		*p = header{reflect.MakeSlice(n.typ, 0, 0).UnsafePointer(), 0, 0}
+		*p = memory.SliceOf(reflect.MakeSlice(n.typ, 0, 0).UnsafePointer(), 0)
 		return at + 1
 	}
 	if count == 0 {
@@ -40,10 +41,10 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 	d.inMap = false
 	records.Rising()
 	size := n.elem.size
-	made := d.spares.take(n, count)
+	made := d.array(n, count)
 	d.session.Allocated += count * int(size)
 	for i := 0; ; i++ {
-		if at = scan.Space(raw, at); at >= len(raw) {
+		if at >= len(raw) {
 			return -1
 		}
 		if i == count {
@@ -51,11 +52,11 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 				return -1
 			}
 			count = int(d.tape.find(start).n)
-			made = n.resize(made, i, count)
+			made = d.resize(n, made, i, count)
 		}
 		var lastElem unsafe.Pointer
-		if last != nil && i < last.len {
-			lastElem = unsafe.Add(last.ptr, uintptr(i)*size)
+		if last != nil && i < last.Len {
+			lastElem = unsafe.Add(last.Data, uintptr(i)*size)
 		}
 		elem := unsafe.Add(made, uintptr(i)*size)
 		if at = d.value(n.elem, elem, lastElem, records, i, at); at < 0 {
@@ -64,80 +65,36 @@ func (d *decoder) slice(n *node, p, last *header, records *share.Cursor, at int)
 		if n.elem.op == opQuantity {
 			d.countLazy(n.elem, elem)
 		}
-		if at = scan.Space(raw, at); at >= len(raw) {
-			return -1
-		}
-		switch raw[at] {
-		case ',':
-			at++
+		var more bool
+		if at, more = scan.Item(raw, at, false, ']'); more {
 			continue
-		case ']':
-		default:
+		}
+		if at < 0 {
 			return -1
 		}
 		d.depth--
 		d.inMap = inMap
 		if i+1 < count {
 			count = i + 1
-			made = n.resize(made, count, count)
+			made = d.resize(n, made, count, count)
 		}
-		*p = header{made, count, count}
-		return at + 1
+		*p = memory.SliceOf(made, count)
+		return at
 	}
+}
+
+// array returns zeroed memory for a slice of so many elements, at least one.
+func (d *decoder) array(n *node, count int) unsafe.Pointer {
+	if p := d.spares.take(n, count); p != nil {
+		return p
+	}
+	return d.maker.Array(n.typ, count)
 }
 
 // resize returns memory for another number of elements, with the first few of
 // the old.
-func (n *node) resize(old unsafe.Pointer, few, count int) unsafe.Pointer {
-	made := n.allocateSlice(count)
-	for i := range few {
-		at := uintptr(i) * n.elem.size
-		n.elem.move(unsafe.Add(made, at), unsafe.Add(old, at))
-	}
-	return made
-}
-
-// members passes over the punctuation of an object whose names are data.
-// next returns where the next name's quote is, and whether there is one.
-type punctuation struct {
-	d     *decoder
-	begun bool
-}
-
-func (m *punctuation) next(at int) (int, bool) {
-	raw := m.d.raw
-	at = scan.Space(raw, at)
-	switch {
-	case at >= len(raw):
-		return -1, false
-	case raw[at] == '}':
-		return at + 1, false
-	case !m.begun:
-		m.begun = true
-		return at, true
-	case raw[at] == ',':
-		return scan.Space(raw, at+1), true
-	}
-	return -1, false
-}
-
-// colon returns where the value behind a name begins, within raw, or -1.
-func (d *decoder) colon(at int) int {
-	at = scan.Space(d.raw, at)
-	if at >= len(d.raw) || d.raw[at] != ':' {
-		return -1
-	}
-	if at = scan.Space(d.raw, at+1); at < len(d.raw) {
-		return at
-	}
-	return -1
-}
-
-// mapSize is roughly what a Go map of so many entries takes: 48 bytes, and
-// groups of 8 entries and as many control bytes, at most 7 of 8 taken.
-func mapSize(count int, entry uintptr) int {
-	groups := (count + 6) / 7
-	return 48 + groups*(8+8*int(entry))
+func (d *decoder) resize(n *node, old unsafe.Pointer, few, count int) unsafe.Pointer {
+	return d.maker.Copied(n.typ, count, memory.SliceOf(old, few))
 }
 
 // counted returns how many members the object at raw[at] has if that is known.
@@ -159,14 +116,13 @@ func (d *decoder) stringMap(n *node, p, last *map[string]string, at int) int {
 		old = *last
 	}
 	count := max(d.counted(at), len(old))
-	made := make(map[string]string, count)
-	d.session.Allocated += mapSize(count, n.key.size+n.elem.size)
-	equal := old != nil
-	m := punctuation{d: d}
 	at++
-	for {
-		var ok bool
-		if at, ok = m.next(at); !ok {
+	made := make(map[string]string, count)
+	d.session.Allocated += memory.MapBytes(count, n.key.size+n.elem.size)
+	equal := old != nil
+	for first := true; ; first = false {
+		var more bool
+		if at, more = scan.Item(d.raw, at, first, '}'); !more {
 			break
 		}
 		name, end := d.text(at)
@@ -175,7 +131,7 @@ func (d *decoder) stringMap(n *node, p, last *map[string]string, at int) int {
 		}
 		was, known := old[string(name)]
 		key := d.intern(name)
-		if at = d.colon(end); at < 0 {
+		if at = scan.Colon(d.raw, end); at < 0 {
 			return -1
 		}
 		var v string
@@ -209,23 +165,22 @@ func (d *decoder) dictionary(n *node, p unsafe.Pointer, at int) int {
 	noting, inMap := d.noting, d.inMap
 	d.noting, d.inMap = false, true
 	count := d.counted(at)
+	at++
 	made := reflect.MakeMapWithSize(n.typ, count)
-	d.session.Allocated += mapSize(count, n.key.size+n.elem.size)
+	d.session.Allocated += memory.MapBytes(count, n.key.size+n.elem.size)
 	key, elem := reflect.New(n.key.typ), reflect.New(n.elem.typ)
 	k, e := key.UnsafePointer(), elem.UnsafePointer()
 	var none share.Cursor
-	m := punctuation{d: d}
-	at++
-	for {
-		var ok bool
-		if at, ok = m.next(at); !ok {
+	for first := true; ; first = false {
+		var more bool
+		if at, more = scan.Item(d.raw, at, first, '}'); !more {
 			break
 		}
 		name, end := d.text(at)
 		if end < 0 || !d.mapKey(n.key, k, name) {
 			return -1
 		}
-		if at = d.colon(end); at < 0 {
+		if at = scan.Colon(d.raw, end); at < 0 {
 			return -1
 		}
 		elem.Elem().SetZero()

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -20,9 +21,6 @@ type decoder struct {
 	raw   []byte
 	// noting: the units that are met now are to be remembered.
 	noting bool
-	// lazy counts the values that a reader may write to: quantities that have
-	// no string yet, and what may have other hidden state.
-	lazy int
 	// inMap: what is decoded now is a map's value, which has no address to be
 	// written at.
 	inMap bool
@@ -31,6 +29,7 @@ type decoder struct {
 	// scratch is for strings with escapes.
 	scratch []byte
 	spares  *spares
+	maker   *memory.Maker
 	// times are the last two that were made for the object.
 	times [2]*metav1.Time
 	// refused is why the object is not to be given to the official decoder
@@ -86,7 +85,7 @@ const maxKept = 1 << 14
 func (p *Plan) decoder(s *share.Session, raw []byte) *decoder {
 	d, ok := p.spare.Get().(*decoder)
 	if !ok {
-		d = &decoder{spares: &spares{}}
+		d = &decoder{spares: &spares{}, maker: &memory.Maker{}}
 	}
 	d.reset(s, raw)
 	return d
@@ -104,7 +103,7 @@ func (p *Plan) release(d *decoder) {
 
 // reset keeps nothing but memory.
 func (d *decoder) reset(s *share.Session, raw []byte) {
-	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares}
+	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares, maker: d.maker}
 }
 
 // official is the other road.

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/randfill"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -70,7 +71,7 @@ func TestEveryKindIsWhatTheOfficialDecoderMakesOfIt(t *testing.T) {
 				if v.r.Memo == nil {
 					alone++
 				}
-				d := decoder{session: share.NewSession(nil), raw: v.raw}
+				d := decoder{session: share.NewSession(nil), raw: v.raw, maker: &memory.Maker{}}
 				if _, n := v.kind.plan.fast(&d, 0, share.Version{}); n != len(v.raw) && nesting(v.raw) <= maxDepth {
 					t.Errorf("%v leaves the fast road: %s", v.kind.gvk, v.raw)
 				}

@@ -62,14 +62,11 @@ type walker struct {
 
 // open begins the object at raw[at] and returns its first name.
 func (w *walker) open(at int) []byte {
-	if w.at = at; !w.is('{') {
+	if at >= len(w.raw) || w.raw[at] != '{' {
 		return nil
 	}
-	w.at = scan.Space(w.raw, w.at+1)
-	if w.ended = w.is('}'); w.ended {
-		return nil
-	}
-	return w.name()
+	w.at = at + 1
+	return w.member(true)
 }
 
 // next returns the next name, nil if there is none.
@@ -77,23 +74,22 @@ func (w *walker) next() []byte {
 	if w.at < 0 {
 		return nil
 	}
-	w.at = scan.Space(w.raw, w.at)
-	if w.ended = w.is('}'); w.ended || !w.is(',') {
-		return nil
-	}
-	w.at = scan.Space(w.raw, w.at+1)
-	return w.name()
+	return w.member(false)
 }
 
-func (w *walker) name() []byte {
+func (w *walker) member(first bool) []byte {
+	var more bool
+	if w.at, more = scan.Item(w.raw, w.at, first, '}'); !more {
+		w.ended = w.at >= 0
+		return nil
+	}
 	name := w.string()
 	if name == nil {
 		return nil
 	}
-	if w.at = scan.Space(w.raw, w.at); !w.is(':') {
+	if w.at = scan.Colon(w.raw, w.at); w.at < 0 {
 		return nil
 	}
-	w.at = scan.Space(w.raw, w.at+1)
 	return name
 }
 
@@ -116,5 +112,3 @@ func (w *walker) pass() {
 	}
 	w.at = end
 }
-
-func (w *walker) is(c byte) bool { return w.at >= 0 && w.at < len(w.raw) && w.raw[w.at] == c }

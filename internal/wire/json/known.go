@@ -78,7 +78,7 @@ func quantityText() uintptr {
 // written when somebody asks for its string. n is its node or its struct's.
 func (d *decoder) countLazy(n *node, p unsafe.Pointer) {
 	if !d.inMap && *(*string)(unsafe.Add(p, n.text)) == "" {
-		d.lazy++
+		d.session.Private++
 	}
 }
 
@@ -135,7 +135,7 @@ func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
 	n.drops.Clear(v.Elem())
 	d.session.Allocated += int(n.size) + end - at
 	if n.alone {
-		d.lazy++
+		d.session.Private++
 	}
 	return end
 }

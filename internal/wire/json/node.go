@@ -5,7 +5,6 @@ import (
 	stdjson "encoding/json"
 	"reflect"
 	"slices"
-	"sync/atomic"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -45,8 +44,7 @@ const (
 	opDrop
 )
 
-// node is how one type is decoded. It is immutable once compiled, but for
-// arrays.
+// node is how one type is decoded. It is immutable once compiled.
 type node struct {
 	op op
 	// shared: the table of shared values is asked for it.
@@ -84,8 +82,6 @@ type node struct {
 	// constants are pointers to values that many objects have: false and true,
 	// or the numbers from 0 to 127.
 	constants []unsafe.Pointer
-	// arrays are types of small arrays of elem: what slices are allocated as.
-	arrays [17]atomic.Pointer[reflect.Type]
 }
 
 // field is a field of a struct.
@@ -103,8 +99,6 @@ const (
 	isKind
 	isAPIVersion
 )
-
-const largeSize = 64
 
 // maxFields is how many fields a struct may have on the fast road.
 const maxFields = 64 * seenWords
@@ -213,7 +207,7 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 		n.pointer()
 	case opSlice:
 		n.elem = c.node(t.Elem(), d)
-		n.shared, n.large = true, n.large || t.Elem().Size() >= largeSize
+		n.shared, n.large = true, n.large || t.Elem().Size() >= share.MinDecoded
 	case opMap:
 		c.dictionary(n, d)
 	case opBytes:
@@ -320,7 +314,7 @@ func (n *node) pointer() {
 	case opString, opUint, opFloat, opTime, opMicroTime, opIntOrString:
 		n.plain = true
 	default:
-		n.shared, n.large = true, n.large || t.Size() >= largeSize
+		n.shared, n.large = true, n.large || t.Size() >= share.MinDecoded
 	}
 }
 

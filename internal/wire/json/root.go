@@ -3,6 +3,7 @@ package json
 import (
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -62,7 +63,7 @@ func (p *Plan) fast(d *decoder, at int, version share.Version) (r share.Result, 
 			o.equal[i/64] |= 1 << (i % 64)
 		default:
 			o.make(d)
-			at = d.value(f.node, unsafe.Add(o.made, f.offset), offset(last, f.offset), &records, i, at)
+			at = d.value(f.node, unsafe.Add(o.made, f.offset), memory.At(last, f.offset), &records, i, at)
 		}
 	}
 	if at < 0 {
@@ -89,13 +90,13 @@ func (p *Plan) same(o *object) bool {
 		return false
 	}
 	if o.made != nil {
-		return sameBytes(o.made, o.last, p.typeMeta.from) &&
-			sameBytes(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
+		return memory.Equal(o.made, o.last, p.typeMeta.from) &&
+			memory.Equal(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
 	}
 	// What was not met must be zero.
 	for i := range p.root.fields {
 		f := &p.root.fields[i]
-		if f.identity == notIdentity && f.node.op != opDrop && o.equal[i/64]&(1<<(i%64)) == 0 && !f.node.isZero(unsafe.Add(o.last, f.offset)) {
+		if f.identity == notIdentity && f.node.op != opDrop && o.equal[i/64]&(1<<(i%64)) == 0 && !memory.Zero(unsafe.Add(o.last, f.offset), f.node.size) {
 			return false
 		}
 	}
@@ -113,17 +114,9 @@ func (d *decoder) stillEqual(f *field, last unsafe.Pointer, records *share.Curso
 		*at = end
 		return true
 	}
-	r, inside := records.Find(number)
-	if r == nil || r.Open() {
-		return false
-	}
-	end := *at + r.Size()
-	if end > len(d.raw) || d.table.Sum(d.raw[*at:end]) != r.Hash() {
-		return false
-	}
-	d.session.Keep(r, inside)
-	*at = end
-	return true
+	size, _, _ := d.session.Recall(records, number, share.Hash{}, d.raw[*at:])
+	*at += size
+	return size > 0
 }
 
 // identity reads kind or apiVersion.

@@ -13,22 +13,11 @@ import (
 // text returns what the string at raw[at] says, and where it ends, or -1. It
 // is good until the next call.
 func (d *decoder) text(at int) ([]byte, int) {
-	content, end, plain, ok := scan.String(d.raw, at)
-	if !ok {
-		return nil, -1
-	}
-	if !plain {
-		if d.scratch, ok = scan.Unescape(d.scratch[:0], content); !ok {
-			return nil, -1
-		}
-		content = d.scratch
-	}
-	return content, end
+	return scan.Text(d.raw, at, &d.scratch)
 }
 
 // intern returns a string, the same one for equal text where that repeats.
 func (d *decoder) intern(text []byte) string {
-	d.session.Allocated += len(text)
 	if d.table == nil {
 		return string(text)
 	}

@@ -3,6 +3,8 @@ package json
 import (
 	"reflect"
 	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // spares are slices that were decoded only to find them equal to the last
@@ -29,16 +31,16 @@ func (s *spares) give(n *node, ptr unsafe.Pointer, count int) {
 		return
 	}
 	for i := range count {
-		reflect.NewAt(n.elem.typ, unsafe.Add(ptr, uintptr(i)*n.elem.size)).Elem().SetZero()
+		memory.Clear(n.elem.typ, unsafe.Add(ptr, uintptr(i)*n.elem.size))
 	}
 	s.list[s.next%len(s.list)] = spare{n, count, ptr}
 	s.next++
 }
 
-// take returns zeroed memory for so many elements.
+// take returns zeroed memory for so many elements, or nil if there is none.
 func (s *spares) take(n *node, count int) unsafe.Pointer {
 	if s == nil {
-		return n.allocateSlice(count)
+		return nil
 	}
 	for i := range s.list {
 		if e := &s.list[i]; e.node == n && e.count == count {
@@ -47,7 +49,7 @@ func (s *spares) take(n *node, count int) unsafe.Pointer {
 			return ptr
 		}
 	}
-	return n.allocateSlice(count)
+	return nil
 }
 
 // takeRoot returns a zeroed object.

@@ -3,6 +3,7 @@ package json
 import (
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -59,6 +60,7 @@ func (m *memberReader) next(at int) (field, value int) {
 				return noMember, -1
 			}
 		}
+		// This is scan.Colon, without a call.
 		at = scan.Space(raw, quote+1)
 		if at >= len(raw) || raw[at] != ':' {
 			return noMember, -1
@@ -107,13 +109,13 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 			break
 		}
 		f := &n.fields[i]
-		at = d.value(f.node, unsafe.Add(p, f.offset), offset(last, f.offset), records, i, at)
+		at = d.value(f.node, unsafe.Add(p, f.offset), memory.At(last, f.offset), records, i, at)
 	}
 	for _, q := range n.quantities {
 		d.countLazy(n, unsafe.Add(p, q))
 	}
 	if n.alone {
-		d.lazy++
+		d.session.Private++
 	}
 	return at
 }

@@ -84,7 +84,7 @@ func (t *tape) value(raw []byte, at int) (int, bool) {
 			if i >= len(raw) || raw[i] != c+2 {
 				t.entries[len(t.entries)-1].n = 1
 				if c == '{' {
-					if i, ok = name(raw, i); !ok {
+					if i, ok = scan.MemberName(raw, i); !ok {
 						return i, false
 					}
 				}
@@ -118,7 +118,7 @@ func (t *tape) value(raw []byte, at int) (int, bool) {
 				e.n++
 				i++
 				if begun == '{' {
-					if i, ok = name(raw, scan.Space(raw, i)); !ok {
+					if i, ok = scan.MemberName(raw, scan.Space(raw, i)); !ok {
 						return i, false
 					}
 				}
@@ -132,20 +132,4 @@ func (t *tape) value(raw []byte, at int) (int, bool) {
 			e.end = int32(i - at)
 		}
 	}
-}
-
-// name passes over a member's name and the colon behind it.
-func name(raw []byte, at int) (int, bool) {
-	if at >= len(raw) || raw[at] != '"' {
-		return at, false
-	}
-	i, ok := scan.StringEnd(raw, at)
-	if !ok {
-		return i, false
-	}
-	i = scan.Space(raw, i)
-	if i >= len(raw) || raw[i] != ':' {
-		return i, false
-	}
-	return i + 1, true
 }

@@ -4,15 +4,11 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
-
-// minUnit is the smallest encoding that is worth a record or a look-up, if
-// what it becomes is not large.
-const minUnit = 32
 
 // value decodes the value at raw[at] into the zeroed memory at p, and returns
 // where it ends, or -1. last is where the last version has its value, or nil;
@@ -55,33 +51,23 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	var inside share.Cursor
 	open := false
 	if last != nil && !records.Empty() {
-		var r *share.Record
-		if r, inside = records.Find(number); r != nil {
-			if open = r.Open(); !open {
-				end := at + r.Size()
-				if end <= len(d.raw) && d.table.Sum(d.raw[at:end]) == r.Hash() {
-					n.move(p, last)
-					s.Keep(r, inside)
-					return end
-				}
-			}
+		var size int
+		if size, open, inside = s.Recall(records, number, share.Hash{}, d.raw[at:]); size > 0 {
+			n.move(p, last)
+			return at + size
 		}
 	}
-	var h share.Hash
-	hashed, extent := false, 0
+	var u share.Decision
 	if n.shared && !open && s.Asks(n.place, &share.UnitWorth) {
 		end := d.extent(at)
 		if end < 0 {
 			return -1
 		}
-		extent = end
-		if size := end - at; size >= minUnit || n.large && (n.op != opSlice || size > 2) {
-			h, hashed = d.table.Sum(d.raw[at:end]), true
-			v, ok := s.Get(n.unit, h)
-			if s.Found(n.place, &share.UnitWorth, ok); ok {
-				n.take(p, v)
+		if n.worth(end - at) {
+			if v, ok := s.Lookup(&u, n.unit, n.place, &share.UnitWorth, d.raw[at:end]); ok {
+				v.Store(p, n.isSlice())
 				if d.noting {
-					s.Note(s.Reserve(), number, size, h)
+					s.NoteFound(&u, number, share.Hash{})
 				}
 				return end
 			}
@@ -92,50 +78,40 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	}
 
 	outer := d.noting
-	var mark share.Mark
-	if outer {
-		mark = s.Reserve()
-	}
+	s.Build(&u, outer)
 	d.noting = outer && n.remembers(last)
-	before, lazy := s.Allocated, d.lazy
 	end := d.build(n, p, last, &inside, at)
-	remembered := d.noting
+	compared := d.noting
 	d.noting = outer
-	if end < 0 || hashed && end != extent && !mutant.On(mutant.OfferWrongExtent) {
-		// Of a number or a literal the extent may have more than the value: 5x.
+	if end < 0 || !u.Ends(end-at) {
 		return -1
 	}
-	// What will be written must be this object's alone: neither the last
-	// version's nor, by the table, another's; and that of the last version is
-	// not even looked at.
-	own := d.lazy > lazy
-	equal := !own && n.equal(p, last)
-	if equal {
+	// The last version's state is not even looked at: somebody may be writing it.
+	same := !s.Own(&u) && n.equal(p, last)
+	if same {
 		if n.op == opSlice {
-			h := (*header)(p)
-			d.spares.give(n, h.ptr, h.len)
+			h := (*memory.Slice)(p)
+			d.spares.give(n, h.Data, h.Len)
 		}
 		n.move(p, last)
-	} else if hashed && !own {
-		s.Offer(n.unit, h, n.give(p), s.Allocated-before)
+	} else if n.shared {
+		s.Offer(&u, share.Load(p, n.isSlice()))
 	}
-	if !outer {
-		return end
-	}
-	size := end - at
-	switch {
-	case size < minUnit && !n.large || !delimited(d.raw[at]) || own && !remembered:
-		s.Drop(mark)
-	case remembered && !equal:
-		s.NoteOpen(mark, number, 0)
-	default:
-		if !hashed {
-			h = d.table.Sum(d.raw[at:end])
-		}
-		s.Note(mark, number, size, h)
+	if end-at < share.MinEncoded && !n.large || !delimited(d.raw[at]) {
+		s.DropBuilt(&u)
+	} else {
+		s.NoteBuilt(&u, number, share.Hash{}, d.raw[at:end], compared, same)
 	}
 	return end
 }
+
+// worth reports that a value of so many bytes is worth a lookup. An empty slice
+// is not.
+func (n *node) worth(size int) bool {
+	return size >= share.MinEncoded || n.large && (n.op != opSlice || size > 2)
+}
+
+func (n *node) isSlice() bool { return n.op == opSlice || n.op == opBytes }
 
 // delimited reports that a value's first byte tells where it ends.
 func delimited(c byte) bool { return c == '{' || c == '[' || c == '"' }
@@ -158,7 +134,7 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 		d.inMap = inMap
 		return at
 	case opSlice:
-		return d.slice(n, (*header)(p), (*header)(last), inside, at)
+		return d.slice(n, (*memory.Slice)(p), (*memory.Slice)(last), inside, at)
 	case opMap:
 		if n.stringMap {
 			return d.stringMap(n, (*map[string]string)(p), (*map[string]string)(last), at)
@@ -167,7 +143,7 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 	case opBytes:
 		return d.base64(n, (*[]byte)(p), at)
 	case opRaw:
-		return d.keepRaw((*[]byte)(unsafe.Add(p, n.raw)), (*[]byte)(offset(last, n.raw)), at)
+		return d.keepRaw((*[]byte)(unsafe.Add(p, n.raw)), (*[]byte)(memory.At(last, n.raw)), at)
 	case opDrop:
 		return d.skip(at)
 	case opOther:
@@ -213,7 +189,7 @@ func (n *node) remembers(last unsafe.Pointer) bool {
 	case opPointer:
 		return *(*unsafe.Pointer)(last) != nil && n.elem.op != opOther && n.elem.op != opRaw
 	case opSlice:
-		return (*header)(last).len > 0
+		return (*memory.Slice)(last).Len > 0
 	}
 	return false
 }
@@ -234,8 +210,8 @@ func (n *node) equal(p, last unsafe.Pointer) bool {
 		a, b := *(*unsafe.Pointer)(p), *(*unsafe.Pointer)(last)
 		return b != nil && n.elem.equal(a, b)
 	case opSlice:
-		a, b := (*header)(p), (*header)(last)
-		return a.len == b.len && b.ptr != nil && sameBytes(a.ptr, b.ptr, uintptr(a.len)*n.elem.size)
+		a, b := (*memory.Slice)(p), (*memory.Slice)(last)
+		return a.Len == b.Len && b.Data != nil && memory.Equal(a.Data, b.Data, uintptr(a.Len)*n.elem.size)
 	case opBytes:
 		b := *(*[]byte)(last)
 		return b != nil && string(*(*[]byte)(p)) == string(b)
@@ -245,21 +221,4 @@ func (n *node) equal(p, last unsafe.Pointer) bool {
 		return false
 	}
 	return n.same(p, last)
-}
-
-// take and give are what passes through the table.
-func (n *node) take(p unsafe.Pointer, v share.Value) {
-	if n.op == opSlice || n.op == opBytes {
-		*(*header)(p) = header{v.Ptr, v.Len, v.Len}
-		return
-	}
-	*(*unsafe.Pointer)(p) = v.Ptr
-}
-
-func (n *node) give(p unsafe.Pointer) share.Value {
-	if n.op == opSlice || n.op == opBytes {
-		h := (*header)(p)
-		return share.Value{Ptr: h.ptr, Len: h.len}
-	}
-	return share.Value{Ptr: *(*unsafe.Pointer)(p)}
 }

@@ -211,7 +211,7 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	o.tagLen++
 	place := share.UnitOf(c.open[len(c.open)-1].typ, share.Protobuf, "")
 	o.units, o.text = share.PlaceOf(place, 2*number), share.PlaceOf(place, 2*number+1)
-	if o.kind >= kindBoolPointer {
+	if o.kind >= kindStringPointer {
 		o.unit = share.UnitOf(f.Type, share.Protobuf, drop.String())
 	}
 	return o, true
@@ -219,6 +219,24 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 
 // shape finds an op's kind by the field's type.
 func (c *compiler) shape(o *op, typ reflect.Type, drop *fields.Drops) bool {
+	if c.single(o, typ, drop) {
+		return true
+	}
+	switch typ.Kind() {
+	case reflect.Pointer:
+		ok := c.single(o, typ.Elem(), drop)
+		o.kind += kindStringPointer - kindString
+		return ok
+	case reflect.Slice:
+		return c.slice(o, typ.Elem(), drop)
+	case reflect.Map:
+		return c.mapped(o, typ, drop)
+	}
+	return false
+}
+
+// single finds the kind of a type that is one value.
+func (c *compiler) single(o *op, typ reflect.Type, drop *fields.Drops) bool {
 	switch typ {
 	case timeType:
 		o.kind = kindTime
@@ -246,46 +264,6 @@ func (c *compiler) shape(o *op, typ reflect.Type, drop *fields.Drops) bool {
 		o.kind, o.wire = kindInt64, wireVarint
 	case reflect.Float64:
 		o.kind, o.wire = kindFloat64, wireFixed64
-	case reflect.Pointer:
-		return c.pointer(o, typ.Elem(), drop)
-	case reflect.Slice:
-		return c.slice(o, typ.Elem(), drop)
-	case reflect.Map:
-		return c.mapped(o, typ, drop)
-	default:
-		return false
-	}
-	return true
-}
-
-func (c *compiler) pointer(o *op, elem reflect.Type, drop *fields.Drops) bool {
-	switch elem {
-	case timeType:
-		o.kind = kindTimePointer
-		return true
-	case microTimeType:
-		o.kind = kindMicroTimePointer
-		return true
-	case quantityType:
-		o.kind = kindQuantityPointer
-		return true
-	}
-	if canUnmarshal(elem) {
-		o.kind = kindMessagePointer
-		o.elem = c.message(elem, drop)
-		return true
-	}
-	switch elem.Kind() {
-	case reflect.String:
-		o.kind = kindStringPointer
-	case reflect.Bool:
-		o.kind, o.wire = kindBoolPointer, wireVarint
-	case reflect.Int32, reflect.Uint32:
-		o.kind, o.wire = kindInt32Pointer, wireVarint
-	case reflect.Int64, reflect.Uint64:
-		o.kind, o.wire = kindInt64Pointer, wireVarint
-	case reflect.Float64:
-		o.kind, o.wire = kindFloat64Pointer, wireFixed64
 	default:
 		return false
 	}
@@ -301,17 +279,22 @@ func (c *compiler) slice(o *op, elem reflect.Type, drop *fields.Drops) bool {
 		o.elem = c.message(elem, drop)
 		return true
 	}
-	switch elem.Kind() {
-	case reflect.Uint8:
+	if elem.Kind() == reflect.Uint8 {
 		o.kind = kindBytes
-	case reflect.String:
+		return true
+	}
+	if !c.single(o, elem, drop) {
+		return false
+	}
+	switch o.kind {
+	case kindString:
 		o.kind = kindStrings
-	case reflect.Bool:
-		o.kind, o.wire = kindBools, wireVarint
-	case reflect.Int32, reflect.Uint32:
-		o.kind, o.wire = kindInt32s, wireVarint
-	case reflect.Int64, reflect.Uint64:
-		o.kind, o.wire = kindInt64s, wireVarint
+	case kindBool:
+		o.kind = kindBools
+	case kindInt32:
+		o.kind = kindInt32s
+	case kindInt64:
+		o.kind = kindInt64s
 	default:
 		return false
 	}

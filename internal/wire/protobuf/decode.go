@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -16,9 +17,6 @@ type decoder struct {
 	session *share.Session
 	table   *share.Table // nil if nothing is shared
 	depth   int
-	// private counts the values decoded that nobody may share, for the state
-	// that is or may be hidden in them.
-	private int
 	// quantityText is where a Quantity keeps what String returned, or -1.
 	quantityText int
 	// frames are what is being compared with the last version, deepest is how
@@ -27,13 +25,12 @@ type decoder struct {
 	deepest int
 	// slot and word are where values are decoded to that may turn out to be
 	// the last version's: one for what the collector follows.
-	slot sliceHeader
+	slot memory.Slice
 	word uint64
 	// refused is why the object is not to be given to the official decoder
 	// either.
 	refused error
-	// array is where allocated slices come from; see makeSlice.
-	array sliceHeader
+	maker   memory.Maker
 }
 
 // maxPlanned is how deep the plan follows. What nests deeper is left to
@@ -102,7 +99,7 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 			note, run = noteNothing, pending{}
 		}
 		ended = place + 1
-		private, begun := d.private, d.session.Mark()
+		private, begun := d.session.Private, d.session.Mark()
 		if note == noteFields && o.kind == kindMessage && o.elem.changing != 0 {
 			d.session.Reserve()
 		}
@@ -114,7 +111,7 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 			switch {
 			case o.kind == kindMessage && o.elem.changing != 0:
 				d.session.NoteOpen(begun, runNumber(place, place), 0)
-			case i-start >= minUnit && d.private == private:
+			case i-start >= share.MinEncoded && d.session.Private == private:
 				run.extend(place, start, i)
 				run.flush(d, raw)
 			}
@@ -131,7 +128,7 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 		run.flush(d, raw)
 	}
 	if m.states&^seen != 0 || m.alone {
-		d.private++
+		d.session.Private++
 	}
 	d.depth--
 	return changed
@@ -199,24 +196,6 @@ func (d *decoder) freshField(o *op, field unsafe.Pointer, raw []byte, start, i i
 	return end
 }
 
-// zero reports that the field is empty in a message.
-func (o *op) zero(message unsafe.Pointer) bool {
-	p, size := unsafe.Add(message, uintptr(o.offset)), uintptr(o.size)
-	if (uintptr(p)|size)%8 == 0 {
-		var all uint64
-		for _, v := range unsafe.Slice((*uint64)(p), size/8) {
-			all |= v
-		}
-		return all == 0
-	}
-	for _, b := range unsafe.Slice((*byte)(p), size) {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // run finds where the occurrences of a repeated field end that begin with the
 // value at raw[i:], and how many they are.
 func run(o *op, raw []byte, i int) (end, count int) {
@@ -253,17 +232,8 @@ func (o *op) at(raw []byte, i int) bool {
 
 // string returns b as a string, which never aliases it.
 func (d *decoder) string(o *op, b []byte) string {
-	if d.table == nil || !d.session.Asks(o.text, &share.TextWorth) {
-		d.session.Allocated += len(b)
+	if d.table == nil {
 		return string(b)
 	}
-	if p := d.table.Known(unsafe.String(unsafe.SliceData(b), len(b))); p != nil {
-		d.session.Found(o.text, &share.TextWorth, true)
-		return *p
-	}
-	if len(b) > 0 {
-		d.session.Found(o.text, &share.TextWorth, false)
-	}
-	d.session.Allocated += len(b)
-	return string(b)
+	return d.session.Text(o.text, b)
 }

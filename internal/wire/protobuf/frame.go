@@ -3,6 +3,8 @@ package protobuf
 import (
 	"reflect"
 	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // frame is a message or a list that is being compared with the last version's.
@@ -53,46 +55,28 @@ func (d *decoder) own(name int) unsafe.Pointer {
 	}
 	switch f.role {
 	case roleRoot:
-		f.dst = f.m.copied(f.last)
+		f.dst = memory.CopyOf(f.m.typ, f.last)
 		d.session.Allocated += int(f.m.size)
 		if f.m.typeMeta >= 0 {
 			// Whoever wants it there sets it.
-			reflect.NewAt(typeMetaType, unsafe.Add(f.dst, f.m.typeMeta)).Elem().SetZero()
+			memory.Clear(typeMetaType, unsafe.Add(f.dst, f.m.typeMeta))
 		}
 	case roleInside:
 		f.dst = unsafe.Add(d.own(f.parent), f.offset)
 	case rolePointer:
-		f.dst = f.m.copied(f.last)
+		f.dst = memory.CopyOf(f.m.typ, f.last)
 		d.session.Allocated += int(f.m.size)
 		*(*unsafe.Pointer)(unsafe.Add(d.own(f.parent), f.offset)) = f.dst
 	case roleList:
-		d.ownList(f)
-		*(*sliceHeader)(unsafe.Add(d.own(f.parent), f.offset)) = sliceHeader{f.dst, f.count, f.count}
+		// As many of the last version's elements as there is room for.
+		f.dst = d.maker.Copied(f.typ, f.count, memory.SliceOf(f.last, f.had))
+		d.session.Allocated += f.count * int(f.m.size)
+		*(*memory.Slice)(unsafe.Add(d.own(f.parent), f.offset)) = memory.SliceOf(f.dst, f.count)
 	}
 	return f.dst
 }
 
-// ownList gives a list its array, with as many of the last version's elements
-// as it has room for.
-func (d *decoder) ownList(f *frame) {
-	d.session.Allocated += f.count * int(f.m.size)
-	if f.count == 1 {
-		f.dst = f.m.copied(f.last)
-		return
-	}
-	f.dst = d.makeSlice(f.typ, f.count)
-	to, from := sliceHeader{f.dst, f.count, f.count}, sliceHeader{f.last, f.had, f.had}
-	d.array, d.slot = to, from
-	reflect.Copy(reflect.NewAt(f.typ, unsafe.Pointer(&d.array)).Elem(), reflect.NewAt(f.typ, unsafe.Pointer(&d.slot)).Elem())
-	d.array, d.slot = sliceHeader{}, sliceHeader{}
+// ownField returns the memory to write a field of a frame's message to.
+func (d *decoder) ownField(name int, o *op) unsafe.Pointer {
+	return unsafe.Add(d.own(name), o.offset)
 }
-
-// copied allocates a value of the message's type as a copy.
-func (m *message) copied(src unsafe.Pointer) unsafe.Pointer {
-	p := m.make()
-	m.copy(p, src)
-	return p
-}
-
-// zeroField empties a field, or an element, of a frame's own memory.
-func zeroField(typ reflect.Type, p unsafe.Pointer) { reflect.NewAt(typ, p).Elem().SetZero() }

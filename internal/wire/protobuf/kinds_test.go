@@ -149,8 +149,8 @@ func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
 			t.Fatalf("%v: %+v, %v", typ, b, err)
 		}
 		one := map[uintptr]bool{}
-		memory(reflect.NewAt(typ, a.Object), func(p uintptr) { one[p] = true })
-		memory(reflect.NewAt(typ, b.Object), func(p uintptr) {
+		addresses(reflect.NewAt(typ, a.Object), func(p uintptr) { one[p] = true })
+		addresses(reflect.NewAt(typ, b.Object), func(p uintptr) {
 			if one[p] {
 				t.Fatalf("%v: two objects share memory", typ)
 			}
@@ -164,8 +164,8 @@ func TestObjectsOfASessionWithoutATableShareNoMemory(t *testing.T) {
 	}
 }
 
-// memory calls fn for all that can be written to through v.
-func memory(v reflect.Value, fn func(uintptr)) {
+// addresses calls fn for all that can be written to through v.
+func addresses(v reflect.Value, fn func(uintptr)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if v.IsNil() || v.Type() == reflect.TypeFor[*runtime.Unknown]() {
@@ -175,12 +175,12 @@ func memory(v reflect.Value, fn func(uintptr)) {
 			fn(v.Pointer())
 		}
 		if v.Type().Elem().PkgPath() != "time" {
-			memory(v.Elem(), fn)
+			addresses(v.Elem(), fn)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				memory(v.Field(i), fn)
+				addresses(v.Field(i), fn)
 			}
 		}
 	case reflect.Slice:
@@ -188,14 +188,14 @@ func memory(v reflect.Value, fn func(uintptr)) {
 			fn(v.Pointer())
 		}
 		for i := range v.Len() {
-			memory(v.Index(i), fn)
+			addresses(v.Index(i), fn)
 		}
 	case reflect.Map:
 		if !v.IsNil() {
 			fn(v.Pointer())
 		}
 		for it := v.MapRange(); it.Next(); {
-			memory(it.Value(), fn)
+			addresses(it.Value(), fn)
 		}
 	}
 }

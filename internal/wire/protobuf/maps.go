@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
@@ -51,25 +52,15 @@ func (e *entries) next() (key, value []byte, ok bool) {
 // may repeat.
 func hint(count int, run []byte) int { return min(count, len(run)/8) }
 
-// mapBytes is about what a map takes with n values of a size, and keys, which
-// are strings.
-func mapBytes(n int, value uintptr) int {
-	groups := max(1, (n+6)/7)
-	return 48 + groups*8*(1+16+int(value))
-}
-
 func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
 	e := entries{run: b, tagLen: int(o.tagLen)}
-	var old map[string]string
-	if last != nil {
-		old = *(*map[string]string)(unsafe.Pointer(&last))
-	}
+	old := memory.Map[string](last)
 	if last != nil && count == len(old) && e.equal(old, count) {
 		return same
 	}
 	e.at = 0
 	m := make(map[string]string, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(""))
+	d.session.Allocated += memory.MapBytes(count, 2*unsafe.Sizeof(""))
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
@@ -106,83 +97,70 @@ func (e *entries) equal(m map[string]string, count int) bool {
 // bytesMap decodes the data of a Secret. A value that the last version has, too,
 // is taken from there.
 func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	var old map[string][]byte
-	if last != nil {
-		old = *(*map[string][]byte)(unsafe.Pointer(&last))
-	}
+	return valueMap(d, o, field, b, count, last, func(_ *decoder, b, old []byte, had bool) ([]byte, status) {
+		if had && string(old) == string(b) {
+			return old, same
+		}
+		v := make([]byte, len(b))
+		copy(v, b)
+		return v, changed
+	})
+}
+
+// quantityMap decodes a ResourceList. Its quantities cannot be addressed, so
+// they may be shared and compared.
+func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
+	return valueMap(d, o, field, b, count, last, func(d *decoder, b []byte, old resource.Quantity, had bool) (q resource.Quantity, st status) {
+		switch {
+		case !d.unmarshal(&q, b):
+			return q, failed
+		case had && q == old:
+			return q, same
+		}
+		return q, changed
+	})
+}
+
+// valueMap decodes a map of values that decode makes of their bytes, and of what
+// the last version has under the key.
+func valueMap[V any](d *decoder, o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer, decode func(d *decoder, b []byte, old V, had bool) (V, status)) status {
+	old := memory.Map[V](last)
 	st := same
 	if last == nil || len(old) != count {
 		st = changed
 	}
 	e := entries{run: b, tagLen: int(o.tagLen)}
-	m := make(map[string][]byte, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(b)) + len(b)
+	m := make(map[string]V, hint(count, b))
+	var none V
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(none)) + len(b)
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
 			return failed
 		}
-		v, ok := old[string(key)]
-		if !ok || string(v) != string(value) {
-			st = changed
-			v = make([]byte, len(value))
-			copy(v, value)
+		was, had := old[string(key)]
+		v, s := decode(d, value, was, had)
+		if s == failed {
+			return failed
 		}
+		st = min(st, s)
 		m[d.string(o, key)] = v
 	}
 	if len(m) != count {
 		st = changed
 	}
 	if st != same {
-		*(*map[string][]byte)(field) = m
-	}
-	return st
-}
-
-// quantityMap decodes a ResourceList. Its quantities cannot be addressed, so
-// they may be shared and compared.
-func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	var old map[string]resource.Quantity
-	if last != nil {
-		old = *(*map[string]resource.Quantity)(unsafe.Pointer(&last))
-	}
-	st := same
-	if last == nil || len(old) != count {
-		st = changed
-	}
-	e := entries{run: b, tagLen: int(o.tagLen)}
-	m := make(map[string]resource.Quantity, hint(count, b))
-	d.session.Allocated += mapBytes(count, unsafe.Sizeof(resource.Quantity{})) + len(b)
-	var q resource.Quantity
-	for range count {
-		key, value, ok := e.next()
-		if !ok {
-			return failed
-		}
-		q = resource.Quantity{}
-		if !d.unmarshal(&q, value) {
-			return failed
-		}
-		if v, ok := old[string(key)]; !ok || v != q {
-			st = changed
-		}
-		m[d.string(o, key)] = q
-	}
-	if len(m) != count {
-		st = changed
-	}
-	if st != same {
-		*(*map[string]resource.Quantity)(field) = m
+		*(*map[string]V)(field) = m
 	}
 	return st
 }
 
 // messageMap decodes the maps that are rare, by reflection.
 func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
-	private := d.private
+	private := d.session.Private
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := reflect.MakeMapWithSize(o.typ, hint(count, b))
-	d.session.Allocated += mapBytes(count, o.elem.size)
+	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+o.elem.size)
 	key := reflect.New(o.typ.Key()).Elem()
 	for range count {
 		k, value, ok := e.next()
@@ -196,7 +174,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 		key.SetString(d.string(o, k))
 		m.SetMapIndex(key, v.Elem())
 	}
-	if last != nil && d.private == private &&
+	if last != nil && d.session.Private == private &&
 		state.Identical(m, reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem()) {
 		return same
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -63,7 +64,8 @@ func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) statu
 			known = rec.Open()
 			if known {
 				open = inside
-			} else if end := start + rec.Size(); end <= len(raw) && d.table.Sum(raw[start:end]) == rec.Hash() {
+			} else if d.session.Matches(rec, share.Hash{}, raw[start:]) {
+				end := start + rec.Size()
 				if through := runLast(rec); !m.goesOn(through, raw, end) {
 					run.flush(d, raw)
 					d.session.Keep(rec, inside)
@@ -165,9 +167,9 @@ func (d *decoder) gone(name, from, to int) bool {
 	found := false
 	for i := from; i < to; i++ {
 		o := &f.m.ops[i]
-		if !o.zero(f.last) {
+		if !memory.Zero(unsafe.Add(f.last, o.offset), uintptr(o.size)) {
 			found = true
-			zeroField(o.typ, unsafe.Add(d.own(name), uintptr(o.offset)))
+			memory.Clear(o.typ, d.ownField(name, o))
 		}
 	}
 	return found
@@ -185,7 +187,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 		if d.number(o, unsafe.Pointer(&d.word), v, old) == same {
 			return same, end
 		}
-		return d.number(o, unsafe.Add(d.own(name), uintptr(o.offset)), v, nil), end
+		return d.number(o, d.ownField(name, o), v, nil), end
 	case wireFixed64:
 		if len(raw)-i < 8 {
 			return failed, 0
@@ -194,7 +196,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 		if d.float64(o, unsafe.Pointer(&d.word), v, old) == same {
 			return same, i + 8
 		}
-		return d.float64(o, unsafe.Add(d.own(name), uintptr(o.offset)), v, nil), i + 8
+		return d.float64(o, d.ownField(name, o), v, nil), i + 8
 	}
 	begin, end := extent(raw, i)
 	if end < 0 {
@@ -207,7 +209,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 			return same, end
 		}
 		v := d.string(o, b)
-		*(*string)(unsafe.Add(d.own(name), uintptr(o.offset))) = v
+		*(*string)(d.ownField(name, o)) = v
 		return changed, end
 	case kindTime, kindMicroTime:
 		t, ok := timestamp(b, o.kind == kindMicroTime)
@@ -217,7 +219,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 		if *(*time.Time)(old) == t {
 			return same, end
 		}
-		*(*time.Time)(unsafe.Add(d.own(name), uintptr(o.offset))) = t
+		*(*time.Time)(d.ownField(name, o)) = t
 		return changed, end
 	}
 	panic("BUG: a message with hidden state is compared with the last version")
@@ -270,19 +272,17 @@ func (d *decoder) nextInside(parent int, m *message, number int, offset uintptr,
 	}
 	if m.holds {
 		p := unsafe.Add(d.own(parent), offset)
-		zeroField(m.typ, p)
+		memory.Clear(m.typ, p)
 		return d.fresh(m, p, b, noteNothing)
 	}
-	note = note && len(b) >= minUnit
-	var mark share.Mark
-	if note {
-		mark = d.session.Reserve()
-	}
+	note = note && len(b) >= share.MinEncoded
+	var u share.Decision
+	d.session.Build(&u, note)
 	name := d.enter(frame{m: m, last: old, parent: parent, offset: offset, role: roleInside})
 	st := d.next(name, b, inside, note)
 	d.leave()
-	if note && st == changed {
-		d.session.NoteOpen(mark, number, 0)
+	if st == changed {
+		d.session.NoteBuilt(&u, number, share.Hash{}, b, true, false)
 	}
 	return st
 }

@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -14,44 +15,30 @@ import (
 // message. b is the content of the message pointed to, or the run of a repeated
 // field, tags included; count is how many elements there are.
 func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) status {
-	last := o.load(old)
+	last := share.Load(old, o.kind.slice())
 	if last.Ptr == nil || o.kind == kindMessages && last.Len == 0 {
 		// There is nothing to compare with. What stands behind the pointer of an
 		// empty slice is not the slice's.
 		s := d.unit(o, unsafe.Pointer(&d.slot), b, count)
 		return d.adopt(name, o, s)
 	}
-	large := o.large(len(b), count)
+	var u share.Decision
 	// What changed before is not asked for: it will most likely be new.
-	ask := large && !known && d.session.Asks(o.units, &share.UnitWorth)
-	var h share.Hash
-	if ask {
-		h = d.table.Sum(b)
-		v, ok := d.session.Get(o.unit, h)
-		d.session.Found(o.units, &share.UnitWorth, ok)
-		if ok {
+	if o.large(len(b), count) && !known && d.session.Asks(o.units, &share.UnitWorth) {
+		if v, ok := d.session.Lookup(&u, o.unit, o.units, &share.UnitWorth, b); ok {
 			if v == last {
 				return same
 			}
-			o.store(unsafe.Add(d.own(name), uintptr(o.offset)), v)
+			v.Store(d.ownField(name, o), o.kind.slice())
 			return changed
 		}
 	}
-	note = note && len(b) >= minUnit && !o.opaque()
-	var mark share.Mark
-	if note {
-		mark = d.session.Reserve()
-	}
-	before, private := d.session.Allocated, d.private
+	note = note && len(b) >= share.MinEncoded && !o.opaque()
+	d.session.Build(&u, note)
 	st := d.nextBuild(name, o, b, count, last, inside, note)
-	if st != changed {
-		return st
-	}
-	if ask && d.private == private {
-		d.session.Offer(o.unit, h, o.load(unsafe.Add(d.own(name), uintptr(o.offset))), d.session.Allocated-before)
-	}
-	if note {
-		d.session.NoteOpen(mark, runNumber(place, place), 0)
+	if st == changed {
+		d.session.Offer(&u, share.Load(d.ownField(name, o), o.kind.slice()))
+		d.session.NoteBuilt(&u, runNumber(place, place), share.Hash{}, b, true, false)
 	}
 	return st
 }
@@ -76,10 +63,10 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 	case o.kind == kindMessagePointer && o.elem.typ == fieldsV1 && sameFields((*metav1.FieldsV1)(last.Ptr), b):
 		return same
 	}
-	private := d.private
+	private := d.session.Private
 	st := d.build(o, unsafe.Pointer(&d.slot), b, count, last)
-	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.private == private && !o.elem.private {
-		was := sliceHeader{last.Ptr, last.Len, last.Len}
+	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.session.Private == private && !o.elem.private {
+		was := memory.SliceOf(last.Ptr, last.Len)
 		if state.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
 			st = same
 		}
@@ -90,10 +77,10 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 // adopt moves what was decoded into the slot to a field of a frame's message,
 // if it is not the last version's.
 func (d *decoder) adopt(name int, o *op, st status) status {
-	v := o.load(unsafe.Pointer(&d.slot))
-	d.slot = sliceHeader{}
+	v := share.Load(unsafe.Pointer(&d.slot), o.kind.slice())
+	d.slot = memory.Slice{}
 	if st == changed {
-		o.store(unsafe.Add(d.own(name), uintptr(o.offset)), v)
+		v.Store(d.ownField(name, o), o.kind.slice())
 	}
 	return st
 }
@@ -116,8 +103,7 @@ func (d *decoder) nextList(name int, o *op, b []byte, recs share.Cursor, note bo
 			inside = share.Cursor{}
 		} else if recs.Pass(); !rec.Open() {
 			inside = share.Cursor{}
-			end := i + rec.Size()
-			if end <= len(b) && d.table.Sum(b[i:end]) == rec.Hash() {
+			if end := i + rec.Size(); d.session.Matches(rec, share.Hash{}, b[i:]) {
 				run.flushList(d, b)
 				d.session.Keep(rec, inside)
 				for at--; i < end; at++ {
@@ -183,6 +169,6 @@ func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, 
 	if !m.private && state.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
 		return same
 	}
-	m.copy(unsafe.Add(d.own(parent), offset), p)
+	memory.Copy(m.typ, unsafe.Add(d.own(parent), offset), p)
 	return changed
 }

@@ -41,7 +41,7 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 	m.drops.Clear(v)
 	d.session.Allocated += len(b)
 	if m.private {
-		d.private++
+		d.session.Private++
 	}
 	return changed
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -94,12 +95,13 @@ const (
 	kindMicroTime
 	kindQuantity
 	kindMessage
-	// From here on: what can be shared.
+	// From here on: what can be shared. First pointers, in the order of what they
+	// point to.
+	kindStringPointer
 	kindBoolPointer
 	kindInt32Pointer
 	kindInt64Pointer
 	kindFloat64Pointer
-	kindStringPointer
 	kindTimePointer
 	kindMicroTimePointer
 	kindQuantityPointer
@@ -129,20 +131,8 @@ const (
 	wireFixed32 = 5
 )
 
-// sliceHeader is a slice in memory. Its pointer is one that the collector and
-// the write barrier know.
-type sliceHeader struct {
-	ptr      unsafe.Pointer
-	len, cap int
-}
-
 // make allocates one value of the message's type.
-func (m *message) make() unsafe.Pointer { return reflect.New(m.typ).UnsafePointer() }
-
-// copy copies one value of the message's type.
-func (m *message) copy(dst, src unsafe.Pointer) {
-	reflect.NewAt(m.typ, dst).Elem().Set(reflect.NewAt(m.typ, src).Elem())
-}
+func (m *message) make() unsafe.Pointer { return memory.New(m.typ) }
 
 // Decode decodes one object from its message, which raw is the whole of. last is the object's last
 // version, which counts if this plan made it; it is of the plan's type.
@@ -214,6 +204,6 @@ func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res
 func (d *decoder) release() {
 	clear(d.frames[:d.deepest])
 	d.frames, d.deepest = d.frames[:0], 0
-	d.slot, d.array = sliceHeader{}, sliceHeader{}
+	d.slot = memory.Slice{}
 	d.session, d.table, d.refused = nil, nil, nil
 }

@@ -1,30 +1,16 @@
 package protobuf
 
 import (
-	"reflect"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
-
-// makeSlice allocates the array of a slice of n elements, by having an empty
-// slice grow: reflect.MakeSlice would allocate the slice's header, too.
-func (d *decoder) makeSlice(typ reflect.Type, n int) unsafe.Pointer {
-	reflect.NewAt(typ, unsafe.Pointer(&d.array)).Elem().Grow(n)
-	p := d.array.ptr
-	d.array = sliceHeader{}
-	return p
-}
 
 // messages decodes a run of messages.
 func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int) status {
 	m := o.elem
-	var array unsafe.Pointer
-	if count == 1 {
-		array = m.make()
-	} else {
-		array = d.makeSlice(o.typ, count)
-	}
+	array := d.maker.Array(o.typ, count)
 	d.session.Allocated += count * int(m.size)
 	i := 0
 	for at := range count {
@@ -34,7 +20,7 @@ func (d *decoder) messages(o *op, field unsafe.Pointer, b []byte, count int) sta
 		}
 		i = end
 	}
-	*(*sliceHeader)(field) = sliceHeader{array, count, count}
+	*(*memory.Slice)(field) = memory.SliceOf(array, count)
 	return changed
 }
 
@@ -58,7 +44,7 @@ func (d *decoder) strings(o *op, field unsafe.Pointer, b []byte, count int, last
 		i = end
 	}
 	if st != same {
-		*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(list)), count, count}
+		*(*memory.Slice)(field) = memory.SliceOf(unsafe.Pointer(unsafe.SliceData(list)), count)
 	}
 	return st
 }
@@ -71,7 +57,7 @@ func (d *decoder) bytes(field unsafe.Pointer, b []byte, last share.Value) status
 	v := make([]byte, len(b))
 	copy(v, b)
 	d.session.Allocated += len(b)
-	*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(v)), len(v), len(v)}
+	*(*[]byte)(field) = v
 	return changed
 }
 
@@ -94,7 +80,7 @@ func numbers[T bool | int32 | int64](d *decoder, o *op, field unsafe.Pointer, b 
 		}
 	}
 	if st != same {
-		*(*sliceHeader)(field) = sliceHeader{unsafe.Pointer(unsafe.SliceData(list)), count, count}
+		*(*memory.Slice)(field) = memory.SliceOf(unsafe.Pointer(unsafe.SliceData(list)), count)
 	}
 	return st
 }

@@ -13,31 +13,22 @@ func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int) status 
 	if d.table == nil || !o.large(len(b), count) || !d.session.Asks(o.units, &share.UnitWorth) {
 		return d.build(o, field, b, count, share.Value{})
 	}
-	h := d.table.Sum(b)
-	v, ok := d.session.Get(o.unit, h)
-	if d.session.Found(o.units, &share.UnitWorth, ok); ok {
-		o.store(field, v)
+	var u share.Decision
+	if v, ok := d.session.Lookup(&u, o.unit, o.units, &share.UnitWorth, b); ok {
+		v.Store(field, o.kind.slice())
 		return changed
 	}
-	before, private := d.session.Allocated, d.private
+	d.session.Build(&u, false)
 	st := d.build(o, field, b, count, share.Value{})
-	if st == changed && d.private == private {
-		d.session.Offer(o.unit, h, o.load(field), d.session.Allocated-before)
+	if st == changed {
+		d.session.Offer(&u, share.Load(field, o.kind.slice()))
 	}
 	return st
 }
 
-// minUnit is the smallest encoding, in bytes, that is remembered and looked up.
-// 16 was measured to gain nothing, 256 to cost 40 % of memory. What is smaller
-// but takes minDecoded bytes in memory is looked up, too.
-const (
-	minUnit    = 32
-	minDecoded = 64
-)
-
 // large reports that a unit is worth being looked up.
 func (o *op) large(encoded, count int) bool {
-	if encoded >= minUnit {
+	if encoded >= share.MinEncoded {
 		return true
 	}
 	switch o.kind {
@@ -45,9 +36,9 @@ func (o *op) large(encoded, count int) bool {
 		// It is only by what the table has that it can be told to be the same.
 		return true
 	case kindMessagePointer, kindMessages:
-		return o.elem.size*uintptr(count) >= minDecoded
+		return int(o.elem.size)*count >= share.MinDecoded
 	case kindStrings:
-		return count*int(unsafe.Sizeof("")) >= minDecoded
+		return int(unsafe.Sizeof(""))*count >= share.MinDecoded
 	}
 	return o.kind >= kindStringMap
 }
@@ -62,24 +53,6 @@ func (o *op) opaque() bool {
 		return true
 	}
 	return false
-}
-
-// load returns the value of a field.
-func (o *op) load(field unsafe.Pointer) share.Value {
-	v := share.Value{Ptr: *(*unsafe.Pointer)(field)}
-	if o.kind.slice() {
-		v.Len = (*sliceHeader)(field).len
-	}
-	return v
-}
-
-// store sets a field, which is zero.
-func (o *op) store(field unsafe.Pointer, v share.Value) {
-	if o.kind.slice() {
-		*(*sliceHeader)(field) = sliceHeader{v.Ptr, v.Len, v.Len}
-	} else {
-		*(*unsafe.Pointer)(field) = v.Ptr
-	}
 }
 
 // build decodes what could not be found. last is the last version's value, if

@@ -144,7 +144,7 @@ func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
 		return false
 	}
 	if d.quantityText < 0 || *(*string)(unsafe.Add(unsafe.Pointer(q), d.quantityText)) == "" {
-		d.private++
+		d.session.Private++
 	}
 	return true
 }

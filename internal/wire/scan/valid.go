@@ -29,7 +29,7 @@ func Valid(b []byte, at int) (end int, ok bool) {
 			depth++
 			if i = Space(b, i+1); i >= len(b) || b[i] != c+2 {
 				if c == '{' {
-					if i, ok = memberName(b, i); !ok {
+					if i, ok = MemberName(b, i); !ok {
 						return i, false
 					}
 				}
@@ -66,7 +66,7 @@ func Valid(b []byte, at int) (end int, ok bool) {
 				return i, false
 			}
 			if i++; open[depth-1] == '}' {
-				if i, ok = memberName(b, Space(b, i)); !ok {
+				if i, ok = MemberName(b, Space(b, i)); !ok {
 					return i, false
 				}
 			}
@@ -75,8 +75,8 @@ func Valid(b []byte, at int) (end int, ok bool) {
 	}
 }
 
-// memberName passes over a member's name and the colon behind it.
-func memberName(b []byte, at int) (int, bool) {
+// MemberName passes over a member's name and the colon behind it.
+func MemberName(b []byte, at int) (int, bool) {
 	i, ok := StringEnd(b, at)
 	if !ok {
 		return i, false

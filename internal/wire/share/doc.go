@@ -1,5 +1,8 @@
-// Package share is what decoders remember, so that bytes that were seen before
-// become the value that they became then.
+// Package share is the engine of the decoders: bytes that were seen before become
+// the value that they became then. A decoder is a reader, which cuts units out of
+// bytes and builds their values. Where a value comes from, whether it is offered
+// to others, and what is remembered of it, is decided here, for all readers by the
+// same steps: Decision lists them.
 //
 // # Two ways to know a value
 //
@@ -19,7 +22,13 @@
 //     second follows soon.
 //
 // Strings outside of shared values, names for example, are made one by their
-// bytes: Table.String. They count in the same bound.
+// bytes: Session.String. They count in the same bound.
+//
+// # Whose a value is
+//
+// Some values have state in them that a program may write, a Quantity's text for
+// example. A reader counts them in Session.Private. What has one in it is offered
+// to nobody and has no closed record, so each object gets one of its own.
 //
 // # What it takes
 //

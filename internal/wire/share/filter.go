@@ -65,8 +65,8 @@ func (s *Session) Asks(p Place, w *Worth) bool {
 	return s.skipped%sampled == 0
 }
 
-// Found reports to the filter whether a value that was looked up was known.
-func (s *Session) Found(p Place, w *Worth, known bool) {
+// found reports to the filter whether a value that was looked up was known.
+func (s *Session) found(p Place, w *Worth, known bool) {
 	f := &s.Table.filter
 	counts := f.counts.Load()
 	if counts == nil {

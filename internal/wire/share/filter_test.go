@@ -9,7 +9,7 @@ func asked(s *Session, p Place, n int) int {
 	for range n {
 		if s.Asks(p, &UnitWorth) {
 			asked++
-			s.Found(p, &UnitWorth, false)
+			s.found(p, &UnitWorth, false)
 		}
 	}
 	return asked
@@ -34,7 +34,7 @@ func TestValuesThatAreNeverKnownAreLookedUpOnceInAWhile(t *testing.T) {
 	if other := NewSession(NewTable(0)); !other.Asks(unique, &UnitWorth) {
 		t.Error("another table is not asked either")
 	}
-	s.Found(unique, &UnitWorth, true)
+	s.found(unique, &UnitWorth, true)
 	if n := asked(s, unique, 1000); n != 1000 {
 		t.Errorf("%d of 1000 lookups after one was known", n)
 	}

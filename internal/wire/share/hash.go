@@ -18,3 +18,6 @@ func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} 
 func (h *hasher) Sum(raw []byte) Hash {
 	return Hash{A: maphash.Bytes(h.a, raw), B: uint32(maphash.Bytes(h.b, raw))}
 }
+
+// Xor combines two hashes of different texts.
+func (h Hash) Xor(x Hash) Hash { return Hash{A: h.A ^ x.A, B: h.B ^ x.B} }

@@ -22,7 +22,7 @@ func together(n int) []*Session {
 // seek is get for a session.
 func seek(t *testing.T, s *Session, unit Unit, h Hash) (*told, bool) {
 	t.Helper()
-	v, ok := s.Get(unit, h)
+	v, ok := s.get(unit, h)
 	if !ok {
 		return nil, false
 	}
@@ -33,7 +33,7 @@ func seek(t *testing.T, s *Session, unit Unit, h Hash) (*told, bool) {
 	return got, true
 }
 
-func (v *told) offerBy(s *Session, bytes int) { s.Offer(v.unit, v.hash, v.value(), bytes) }
+func (v *told) offerBy(s *Session, bytes int) { s.offer(v.unit, v.hash, v.value(), bytes) }
 
 func TestTheSecondObjectHasWhatTheFirstHadAndTheTableLearnsOfIt(t *testing.T) {
 	s := together(2)

@@ -10,6 +10,10 @@ type Session struct {
 	// Allocated is what the decoder has allocated so far, in bytes; the
 	// decoder adds to it, so that a unit's cost can be told by the difference.
 	Allocated int
+	// Private is how many values have been decoded that have state in them which
+	// somebody may write; the decoder counts them. What such a value is part of
+	// is never offered.
+	Private int
 	// Recent, which may be nil, is what was offered lately, by this session
 	// and by others that decode the same stream.
 	Recent *Recent
@@ -33,9 +37,9 @@ func (s *Session) Begin() {
 	}
 }
 
-// Get returns the value that a unit's bytes became before, as the table has it
+// get returns the value that a unit's bytes became before, as the table has it
 // or as it was offered lately. There must be a table.
-func (s *Session) Get(unit Unit, h Hash) (Value, bool) {
+func (s *Session) get(unit Unit, h Hash) (Value, bool) {
 	v, ok := s.Table.Get(unit, h)
 	if ok || s.Recent == nil {
 		return v, ok
@@ -47,9 +51,9 @@ func (s *Session) Get(unit Unit, h Hash) (Value, bool) {
 	return c.value, ok
 }
 
-// Offer is the table's, which there must be; what that has never seen is
+// offer is the table's, which there must be; what that has never seen is
 // remembered as recent.
-func (s *Session) Offer(unit Unit, h Hash, v Value, bytes int) {
+func (s *Session) offer(unit Unit, h Hash, v Value, bytes int) {
 	t := s.Table
 	switch {
 	case !t.fits(bytes):

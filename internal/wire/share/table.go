@@ -5,20 +5,11 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 )
 
 // Unit tells apart values that equal bytes could become: the Go type, and what
 // else decides how it is decoded. UnitOf makes one.
 type Unit uint64
-
-// Value is a shared value: a pointer, a map, or a slice's first element and
-// its length, which is its capacity too. What it points to is never written
-// again.
-type Value struct {
-	Ptr unsafe.Pointer
-	Len int
-}
 
 // Table holds the values that were seen more than once, by the hash of their
 // bytes, up to a number of bytes. It is safe for concurrent use: a look-up
@@ -114,17 +105,8 @@ func (s *slots) home(unit Unit, h Hash) int {
 	return int((h.A ^ uint64(unit)) * 0x9e3779b97f4a7c15 >> s.shift)
 }
 
-// Offer says that a unit's bytes became this value, of which others may be
-// given a share from now on. It is taken in at its second sighting. bytes is
-// what is alive with it; what takes more than an eighth of the table is not
-// taken in. The second sighting takes a lock, the first does not.
-func (t *Table) Offer(unit Unit, h Hash, v Value, bytes int) {
-	if t.fits(bytes) && t.sighted(unit, h) {
-		t.admit(unit, h, v, bytes)
-	}
-}
-
-// fits reports that a value of so many bytes may be taken in.
+// fits reports that a value of so many bytes may be taken in: what takes more than
+// an eighth of the table may not.
 func (t *Table) fits(bytes int) bool {
 	return bytes >= 0 && bytes <= math.MaxInt32 && bytes <= t.max/maxValue-entryBytes
 }
@@ -132,7 +114,8 @@ func (t *Table) fits(bytes int) bool {
 // sighted reports that a unit was offered before, and from now on it was.
 func (t *Table) sighted(unit Unit, h Hash) bool { return t.door.seen(h.A ^ uint64(unit)) }
 
-// admit takes in a value that fits.
+// admit takes in a value that fits. bytes is what is alive with it; others may be
+// given a share of it from now on.
 func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -4,23 +4,21 @@ import (
 	"math"
 	"reflect"
 	"slices"
-
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // The nodes of what interfaces hold in an unstructured object.
 var (
-	anyNode = &node{op: opAny, typ: reflect.TypeFor[any](), size: reflect.TypeFor[any]().Size()}
-	mapNode = &node{op: opMapAny, typ: reflect.TypeFor[map[string]any](), elem: anyNode,
-		unit: share.UnitOf(reflect.TypeFor[map[string]any](), share.Structure, "")}
+	anyNode = newNode(reflect.TypeFor[any](), opAny, "")
+	mapNode = newNode(reflect.TypeFor[map[string]any](), opMapAny, "").of(anyNode)
 	// listNode is a list in its box, which is shared with it.
-	listNode = &node{op: opSlice, typ: reflect.TypeFor[[]any](), elem: anyNode,
-		unit: share.UnitOf(reflect.TypeFor[[]any](), share.Structure, "boxed")}
-
-	stringType = typeOf[string]()
-	mapType    = typeOf[map[string]any]()
-	listType   = typeOf[[]any]()
+	listNode = newNode(reflect.TypeFor[[]any](), opSlice, "boxed").of(anyNode)
 )
+
+// of sets what a node leads to.
+func (n *node) of(elem *node) *node {
+	n.elem = elem
+	return n
+}
 
 // What an interface holds is told by a byte in front of it.
 const (
@@ -79,7 +77,7 @@ func (e *encoder) mapAny(m map[string]any) {
 		e.length(0)
 		return
 	}
-	at, bytes, alone := e.begin(mapSize(mapNode, len(m)))
+	at, bytes, alone := e.begin(mapNode.mapBytes(len(m)))
 	e.length(len(m))
 	first := len(e.keys)
 	for k := range m {

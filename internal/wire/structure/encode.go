@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // segment is the encoding of one unit: a pointer, slice, map or interface with
@@ -98,7 +100,7 @@ func (e *encoder) end(at, bytes, alone int) {
 func (e *encoder) value(n *node, p unsafe.Pointer) {
 	switch n.op {
 	case opPlain:
-		e.buf = append(e.buf, bytesAt(p, n.size)...)
+		e.buf = append(e.buf, memory.Bytes(p, n.size)...)
 	case opFloat32:
 		e.float(float64(*(*float32)(p)))
 	case opFloat64:
@@ -112,7 +114,7 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 		}
 	case opTime:
 		// With the location's address: the value keeps that alive.
-		e.buf = append(e.buf, bytesAt(p, unsafe.Sizeof(time.Time{}))...)
+		e.buf = append(e.buf, memory.Bytes(p, unsafe.Sizeof(time.Time{}))...)
 	case opQuantity:
 		text := stringAt(unsafe.Add(p, n.text))
 		if text == "" {
@@ -129,7 +131,7 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 		e.value(n.elem, q)
 		e.end(at, bytes, alone)
 	case opSlice, opBytes:
-		e.slice(n, (*slice)(p))
+		e.slice(n, (*memory.Slice)(p))
 	case opMapStrings, opMapQuantities, opMap:
 		e.mapping(n, p)
 	case opMapAny:
@@ -139,7 +141,7 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 	case opState:
 		e.alone++
 	default:
-		if !zero(p, n.size) {
+		if !memory.Zero(p, n.size) {
 			e.alone++
 		}
 	}
@@ -179,21 +181,21 @@ func (e *encoder) quantity(q *resource.Quantity, text string) {
 	e.word(uint64(head.scale))
 }
 
-func (e *encoder) slice(n *node, s *slice) {
-	if e.nothing(s.data == nil) {
+func (e *encoder) slice(n *node, s *memory.Slice) {
+	if e.nothing(s.Data == nil) {
 		return
 	}
-	if s.len == 0 {
+	if s.Len == 0 {
 		e.length(0)
 		return
 	}
-	at, bytes, alone := e.begin(s.len * int(n.elem.size))
-	e.length(s.len)
+	at, bytes, alone := e.begin(s.Len * int(n.elem.size))
+	e.length(s.Len)
 	if n.op == opBytes {
-		e.buf = append(e.buf, bytesAt(s.data, uintptr(s.len)*n.elem.size)...)
+		e.buf = append(e.buf, memory.Bytes(s.Data, uintptr(s.Len)*n.elem.size)...)
 	} else {
-		for i := range s.len {
-			e.value(n.elem, unsafe.Add(s.data, uintptr(i)*n.elem.size))
+		for i := range s.Len {
+			e.value(n.elem, unsafe.Add(s.Data, uintptr(i)*n.elem.size))
 		}
 	}
 	e.end(at, bytes, alone)
@@ -209,7 +211,7 @@ func (e *encoder) mapping(n *node, p unsafe.Pointer) {
 		e.length(0)
 		return
 	}
-	at, total, alone := e.begin(mapSize(n, len(m)))
+	at, total, alone := e.begin(n.mapBytes(len(m)))
 	e.length(len(m))
 	e.inMap++
 	first, from := len(e.entries), len(e.buf)
@@ -263,8 +265,7 @@ func (e *encoder) sort(first, from int) {
 	e.entries = e.entries[:first]
 }
 
-// mapSize is about what a map takes: a header, and groups of eight entries of
-// which seven are used at most.
-func mapSize(n *node, entries int) int {
-	return 48 + (entries+6)/7*8*int(n.typ.Key().Size()+n.typ.Elem().Size()+1)
+// mapBytes is about what a map of the node's type takes.
+func (n *node) mapBytes(entries int) int {
+	return memory.MapBytes(entries, n.typ.Key().Size()+n.typ.Elem().Size())
 }

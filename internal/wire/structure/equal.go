@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // quantityHead is how a Quantity begins; Compile checks it.
@@ -27,7 +29,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	}
 	switch n.op {
 	case opPlain:
-		return unsafe.String((*byte)(a), n.size) == unsafe.String((*byte)(b), n.size)
+		return memory.Equal(a, b, n.size)
 	case opFloat32:
 		return *(*float32)(a) == *(*float32)(b) && *(*uint32)(a) == *(*uint32)(b)
 	case opFloat64:
@@ -48,7 +50,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 		p, q := *(*unsafe.Pointer)(a), *(*unsafe.Pointer)(b)
 		return p == q || p != nil && q != nil && n.elem.equalAbove(depth-1, p, q)
 	case opSlice, opBytes:
-		return n.equalSlices(depth-1, (*slice)(a), (*slice)(b))
+		return n.equalSlices(depth-1, (*memory.Slice)(a), (*memory.Slice)(b))
 	case opMapStrings:
 		return equalMaps(mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
 	case opMapQuantities:
@@ -59,7 +61,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	case opAny:
 		return equalAny(*(*any)(a), *(*any)(b))
 	case opOpaque:
-		return zero(a, n.size) && zero(b, n.size)
+		return memory.Zero(a, n.size) && memory.Zero(b, n.size)
 	case opMap:
 		return mapAt[struct{}](a) == nil && mapAt[struct{}](b) == nil
 	}
@@ -68,28 +70,19 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	return false
 }
 
-func (n *node) equalSlices(depth int, a, b *slice) bool {
-	if a.len != b.len || (a.data == nil) != (b.data == nil) {
+func (n *node) equalSlices(depth int, a, b *memory.Slice) bool {
+	if a.Len != b.Len || (a.Data == nil) != (b.Data == nil) {
 		return false
 	}
-	if a.data == b.data {
+	if a.Data == b.Data {
 		return true
 	}
 	if n.op == opBytes {
-		return string(bytesAt(a.data, uintptr(a.len)*n.elem.size)) == string(bytesAt(b.data, uintptr(b.len)*n.elem.size))
+		return memory.Equal(a.Data, b.Data, uintptr(a.Len)*n.elem.size)
 	}
-	for i := range a.len {
+	for i := range a.Len {
 		at := uintptr(i) * n.elem.size
-		if !n.elem.equalAbove(depth, unsafe.Add(a.data, at), unsafe.Add(b.data, at)) {
-			return false
-		}
-	}
-	return true
-}
-
-func zero(p unsafe.Pointer, size uintptr) bool {
-	for _, b := range bytesAt(p, size) {
-		if b != 0 {
+		if !n.elem.equalAbove(depth, unsafe.Add(a.Data, at), unsafe.Add(b.Data, at)) {
 			return false
 		}
 	}

@@ -3,7 +3,7 @@ package structure
 import (
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // mapStrings returns m, or a map with the same entries of which some strings
@@ -32,7 +32,7 @@ func (x *Sharer) mapStrings(m map[string]string) unsafe.Pointer {
 
 // known returns the string equal to s that others have, or s.
 func (x *Sharer) known(s string) string {
-	if k := x.table.Known(s); k != nil {
+	if k := x.session.Table.Known(s); k != nil {
 		return *k
 	}
 	return s
@@ -93,8 +93,8 @@ func (x *Sharer) any(p, last *any, at uintptr) {
 		}
 		if last != nil && equalAny(*p, *last) {
 			x.found = append(x.found, replacement{at: at, op: opAny, any: *last})
-		} else if k := x.table.Known(v); k != nil && unsafe.Pointer(k) != data(p) {
-			x.found = append(x.found, replacement{at: at, op: opAny, any: box(stringType, unsafe.Pointer(k))})
+		} else if k := x.session.Table.Known(v); k != nil && unsafe.Pointer(k) != data(p) {
+			x.found = append(x.found, replacement{at: at, op: opAny, any: memory.WithData(*p, unsafe.Pointer(k))})
 		}
 		return
 	case map[string]any:
@@ -102,10 +102,10 @@ func (x *Sharer) any(p, last *any, at uintptr) {
 			return
 		}
 		n = mapNode
-		from = unsafe.Pointer(&(*boxed)(unsafe.Pointer(p)).data)
+		from = unsafe.Pointer(&(*memory.Interface)(unsafe.Pointer(p)).Data)
 		if last != nil {
 			if _, ok := (*last).(map[string]any); ok {
-				was = unsafe.Pointer(&(*boxed)(unsafe.Pointer(last)).data)
+				was = unsafe.Pointer(&(*memory.Interface)(unsafe.Pointer(last)).Data)
 			}
 		}
 	case []any:
@@ -129,39 +129,7 @@ func (x *Sharer) any(p, last *any, at uintptr) {
 		x.next = x.enc.segs[x.next].next
 		return
 	}
-	if n == mapNode {
-		if v := x.unit(n, from, was); v.Ptr != data(p) {
-			x.found = append(x.found, replacement{at: at, op: opAny, any: box(mapType, v.Ptr)})
-		}
-		return
+	if v := x.unit(n, from, was); v.Ptr != data(p) {
+		x.found = append(x.found, replacement{at: at, op: opAny, any: memory.WithData(*p, v.Ptr)})
 	}
-	if b := x.list(p, from, was); b != data(p) {
-		x.found = append(x.found, replacement{at: at, op: opAny, any: box(listType, b)})
-	}
-}
-
-// list is unit for a list in its box, and returns a box.
-func (x *Sharer) list(p *any, from, was unsafe.Pointer) unsafe.Pointer {
-	s := x.enc.segs[x.next]
-	worth := !s.alone && (s.end-s.start >= minEncoded || s.bytes >= minBytes)
-	var h share.Hash
-	if worth {
-		h = x.table.Sum(x.enc.buf[s.start:s.end])
-		if v, ok := x.table.Get(listNode.unit, h); ok {
-			x.next = s.next
-			return v.Ptr
-		}
-	}
-	x.next++
-	b := data(p)
-	own := (*slice)(from)
-	v := x.inside(listNode, from, was, s.keys)
-	x.next = s.next
-	if v.Ptr != own.data || own.cap != own.len {
-		b = unsafe.Pointer(&slice{v.Ptr, v.Len, v.Len})
-	}
-	if worth {
-		x.table.Offer(listNode.unit, h, share.Value{Ptr: b}, s.bytes)
-	}
-	return b
 }

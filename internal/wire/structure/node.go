@@ -39,8 +39,10 @@ type node struct {
 	op   op
 	typ  reflect.Type
 	size uintptr
-	// unit is what the type's values are known by in the table.
-	unit share.Unit
+	// unit is what the type's values are known by in the table, place where its
+	// filter counts them.
+	unit  share.Unit
+	place share.Place
 	// elem is what a pointer, a slice or a map leads to.
 	elem *node
 	// fields are all leaves of a struct, in order, with plain neighbours made
@@ -52,6 +54,11 @@ type node struct {
 	state bool
 	// text is where a Quantity keeps its text.
 	text uintptr
+}
+
+func newNode(t reflect.Type, o op, variant string) *node {
+	unit := share.UnitOf(t, share.Structure, variant)
+	return &node{op: o, typ: t, size: t.Size(), unit: unit, place: share.PlaceOf(unit, 0)}
 }
 
 // field is a leaf of a struct, at its distance from the struct's beginning.
@@ -79,7 +86,7 @@ func (c compiler) node(t reflect.Type) *node {
 	if n := c[t]; n != nil {
 		return n
 	}
-	n := &node{op: opOpaque, typ: t, size: t.Size(), unit: share.UnitOf(t, share.Structure, "")}
+	n := newNode(t, opOpaque, "")
 	c[t] = n
 	switch k := t.Kind(); k {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,

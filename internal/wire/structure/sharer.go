@@ -3,24 +3,19 @@ package structure
 import (
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-const (
-	// minEncoded and minBytes are how large a unit must be, written down or in
-	// memory, to be looked for in the table: as for the decoders.
-	minEncoded = 32
-	minBytes   = 64
-	// keepBuffer is the largest scratch buffer that is kept between objects.
-	keepBuffer = 64 << 10
-)
+// keepBuffer is the largest scratch buffer that is kept between objects.
+const keepBuffer = 64 << 10
 
 // Sharer shares the objects of one plan, one after the other. It belongs to
 // one goroutine. Make one with Plan.Sharer.
 type Sharer struct {
-	root  *node
-	table *share.Table
-	enc   encoder
+	root    *node
+	session *share.Session
+	enc     encoder
 	// next is the segment of the unit that comes next.
 	next int
 	// found are the replacements for the values of the containers under way.
@@ -39,12 +34,11 @@ type replacement struct {
 	any   any
 }
 
-// Sharer returns a sharer by the session's table. With none, it shares
-// nothing.
-func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, table: s.Table} }
+// Sharer returns a sharer by the session. Without a table it shares nothing.
+func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, session: s} }
 
-// Use makes the sharer share by another session's table.
-func (x *Sharer) Use(s *share.Session) { x.table = s.Table }
+// Use makes the sharer share by another session, or by none until the next call.
+func (x *Sharer) Use(s *share.Session) { x.session = s }
 
 // Share returns what is to be kept in place of the object at obj: an object
 // that equals it by reflect.DeepEqual and shares what it can with others. It
@@ -57,18 +51,16 @@ func (x *Sharer) Use(s *share.Session) { x.table = s.Table }
 // It costs about as much as to compare the two, and twice as much as to encode
 // and hash what last does not have.
 func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
-	if x.table == nil || obj == last {
+	if x.session.Table == nil || obj == last {
 		return obj
 	}
+	x.session.Begin()
 	if last != nil && x.root.equal(obj, last) {
 		return last
 	}
 	for i := range x.root.refs {
 		f := &x.root.refs[i]
-		p, q := unsafe.Add(obj, f.at), unsafe.Pointer(nil)
-		if last != nil {
-			q = unsafe.Add(last, f.at)
-		}
+		p, q := unsafe.Add(obj, f.at), memory.At(last, f.at)
 		if f.node.op == opString {
 			x.text(p, q, f.at)
 			continue
@@ -83,7 +75,7 @@ func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
 		}
 	}
 	if len(x.found) > 0 {
-		obj = copyOf(x.root.typ, obj)
+		obj = memory.CopyOf(x.root.typ, obj)
 		x.apply(obj, 0)
 	}
 	x.forget()
@@ -108,11 +100,7 @@ func (x *Sharer) refs(n *node, p, last unsafe.Pointer, at uintptr) {
 	}
 	for i := range n.refs {
 		f := &n.refs[i]
-		q := last
-		if q != nil {
-			q = unsafe.Add(q, f.at)
-		}
-		x.ref(f.node, unsafe.Add(p, f.at), q, at+f.at)
+		x.ref(f.node, unsafe.Add(p, f.at), memory.At(last, f.at), at+f.at)
 	}
 }
 
@@ -148,7 +136,7 @@ func (x *Sharer) differing(n *node, p, last unsafe.Pointer, at uintptr) {
 	}
 	v := x.unit(n, p, last)
 	// Capacity beyond the length would let two who append meet.
-	long := (n.op == opSlice || n.op == opBytes) && (*slice)(p).cap > own.Len
+	long := (n.op == opSlice || n.op == opBytes) && (*memory.Slice)(p).Cap > own.Len
 	if v != own || long {
 		x.found = append(x.found, replacement{at: at, op: n.op, value: v})
 	}
@@ -174,8 +162,7 @@ func (x *Sharer) kept(n *node, p, last unsafe.Pointer, at uintptr) bool {
 func load(n *node, p unsafe.Pointer) share.Value {
 	switch n.op {
 	case opSlice, opBytes:
-		s := (*slice)(p)
-		return share.Value{Ptr: s.data, Len: s.len}
+		return share.Load(p, true)
 	case opPointer:
 		if q := *(*unsafe.Pointer)(p); q != nil {
 			return share.Value{Ptr: q, Len: 1}
@@ -186,26 +173,35 @@ func load(n *node, p unsafe.Pointer) share.Value {
 }
 
 // unit returns what is to stand in place of the unit at p, whose segment is
-// the next: what the table has, or else itself with what is inside exchanged.
-// A list in its box is a unit of that.
+// the next: what the table has, or else itself with what is inside exchanged. A
+// list in an interface has its box in place of its elements.
 func (x *Sharer) unit(n *node, p, last unsafe.Pointer) share.Value {
 	s := x.enc.segs[x.next]
-	worth := !s.alone && (s.end-s.start >= minEncoded || s.bytes >= minBytes)
-	var h share.Hash
-	if worth {
-		h = x.table.Sum(x.enc.buf[s.start:s.end])
-		if v, ok := x.table.Get(n.unit, h); ok {
+	var u share.Decision
+	if !s.alone && share.Large(s.end-s.start, s.bytes) && x.session.Asks(n.place, &share.UnitWorth) {
+		if v, ok := x.session.Lookup(&u, n.unit, n.place, &share.UnitWorth, x.enc.buf[s.start:s.end]); ok {
 			x.next = s.next
 			return v
 		}
 	}
+	x.session.Build(&u, false)
 	x.next++
 	v := x.inside(n, p, last, s.keys)
 	x.next = s.next
-	if worth {
-		x.table.Offer(n.unit, h, v, s.bytes)
+	if n == listNode {
+		v = boxed(p, v)
 	}
+	x.session.OfferSized(&u, v, s.bytes)
 	return v
+}
+
+// boxed returns the box of a list with these elements: that at p, if it is that
+// list without room for more.
+func boxed(p unsafe.Pointer, v share.Value) share.Value {
+	if *(*memory.Slice)(p) == memory.SliceOf(v.Ptr, v.Len) {
+		return share.Value{Ptr: p}
+	}
+	return share.Value{Ptr: unsafe.Pointer(&memory.Slice{Data: v.Ptr, Len: v.Len, Cap: v.Len})}
 }
 
 // inside exchanges what is inside a unit, in a copy of it.
@@ -219,15 +215,15 @@ func (x *Sharer) inside(n *node, p, last unsafe.Pointer, keys int) share.Value {
 			q = *(*unsafe.Pointer)(last)
 		}
 		if x.refs(n.elem, v.Ptr, q, 0); len(x.found) > mine {
-			v.Ptr = copyOf(n.elem.typ, v.Ptr)
+			v.Ptr = memory.CopyOf(n.elem.typ, v.Ptr)
 			x.apply(v.Ptr, mine)
 		}
 	case opSlice:
 		for i := range v.Len {
 			at := uintptr(i) * n.elem.size
 			var q unsafe.Pointer
-			if last != nil && i < (*slice)(last).len {
-				q = unsafe.Add((*slice)(last).data, at)
+			if last != nil && i < (*memory.Slice)(last).Len {
+				q = unsafe.Add((*memory.Slice)(last).Data, at)
 			}
 			x.refs(n.elem, unsafe.Add(v.Ptr, at), q, at)
 		}
@@ -252,12 +248,10 @@ func (x *Sharer) apply(p unsafe.Pointer, first int) {
 		switch r.op {
 		case opString:
 			*(*string)(at) = r.text
-		case opSlice, opBytes:
-			*(*slice)(at) = slice{r.value.Ptr, r.value.Len, r.value.Len}
 		case opAny:
 			*(*any)(at) = r.any
 		default:
-			*(*unsafe.Pointer)(at) = r.value.Ptr
+			r.value.Store(at, r.op == opSlice || r.op == opBytes)
 		}
 	}
 	x.found = x.found[:first]
@@ -272,7 +266,7 @@ func (x *Sharer) text(p, last unsafe.Pointer, at uintptr) {
 	known := s
 	if last != nil && stringAt(last) == s {
 		known = stringAt(last)
-	} else if k := x.table.Known(s); k != nil {
+	} else if k := x.session.Table.Known(s); k != nil {
 		known = *k
 	}
 	if unsafe.StringData(known) != unsafe.StringData(s) {

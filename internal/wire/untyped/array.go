@@ -9,28 +9,18 @@ import (
 // the last version's if same.
 func (d *decoder) array(at int, boxed any, f *frame) (v any, end int, same, ok bool) {
 	base := len(d.values)
-	raw := d.raw
 	same = f.list != nil
-	i := scan.Space(raw, at+1)
-	if i < len(raw) && raw[i] == ']' {
-		i++
-	} else {
-		for n := 0; ; n++ {
-			var old bool
-			if i, old, ok = d.element(i, n, f); !ok || i >= len(raw) {
-				return nil, at, false, false
-			}
-			same = same && old
-			c := raw[i]
-			i++
-			if c == ']' {
-				break
-			}
-			if c != ',' {
-				return nil, at, false, false
-			}
-			i = scan.Space(raw, i)
+	i, more := scan.Item(d.raw, at+1, true, ']')
+	for n := 0; more; n++ {
+		var old bool
+		if i, old, ok = d.element(i, n, f); !ok {
+			return nil, at, false, false
 		}
+		same = same && old
+		i, more = scan.Item(d.raw, i, false, ']')
+	}
+	if i < 0 {
+		return nil, at, false, false
 	}
 	all := d.values[base:]
 	d.values = d.values[:base]
@@ -48,8 +38,7 @@ func (d *decoder) array(at int, boxed any, f *frame) (v any, end int, same, ok b
 	return list, i, false, true
 }
 
-// element decodes the nth element and returns where the comma or the bracket
-// behind it should stand.
+// element decodes the nth element and returns where it ends.
 func (d *decoder) element(at, n int, f *frame) (end int, old, ok bool) {
 	if at >= len(d.raw) {
 		return at, false, false
@@ -70,5 +59,5 @@ func (d *decoder) element(at, n int, f *frame) (end int, old, ok bool) {
 		return at, false, false
 	}
 	d.values = append(d.values, v)
-	return scan.Space(d.raw, at), old, true
+	return at, old, true
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -44,7 +45,7 @@ func (p *Plan) fast(s *share.Session, raw []byte, at int, version share.Version)
 	}
 	s.Begin()
 	last, records := version.By(p.id)
-	f := frame{last: mapAt(last), memo: records, note: d.table != nil, drops: p.drops, root: true}
+	f := frame{last: memory.Map[any](last), memo: records, note: d.table != nil, drops: p.drops, root: true}
 	m, end, same, ok := d.object(at, &f)
 	p.release(d, ok)
 	if !ok || same {
@@ -52,7 +53,7 @@ func (p *Plan) fast(s *share.Session, raw []byte, at int, version share.Version)
 	}
 	r := Result{Object: m}
 	if s.Table != nil {
-		r.Memo = s.Memo(p.id, boxOf(m))
+		r.Memo = s.Memo(p.id, Address(m))
 	}
 	return r, end, true
 }

@@ -14,7 +14,6 @@ type decoder struct {
 	values  []any
 	scratch []byte // of an unescaped string
 	names   names
-	recent  recent
 }
 
 type member struct {
@@ -32,7 +31,6 @@ const maxKept = 1 << 12
 // was on its stacks has been taken off, and cleared.
 func (p *Plan) release(d *decoder, done bool) {
 	d.raw, d.session, d.table = nil, nil, nil
-	d.recent.clear()
 	if !done {
 		clear(d.members[:cap(d.members)])
 		clear(d.values[:cap(d.values)])

@@ -26,7 +26,7 @@ func (d *decoder) name(content []byte) (string, uint64) {
 	if *place == string(content) {
 		return *place, h
 	}
-	s := d.table.String(content)
+	s := d.session.String(content)
 	if len(s) <= maxName {
 		*place = s
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -30,25 +31,15 @@ type frame struct {
 // same.
 func (d *decoder) object(at int, f *frame) (m map[string]any, end int, same, ok bool) {
 	base := len(d.members)
-	raw := d.raw
-	i := scan.Space(raw, at+1)
-	if i < len(raw) && raw[i] == '}' {
-		i++
-	} else {
-		for {
-			if i, ok = d.member(i, f); !ok || i >= len(raw) {
-				return nil, at, false, false
-			}
-			c := raw[i]
-			i++
-			if c == '}' {
-				break
-			}
-			if c != ',' {
-				return nil, at, false, false
-			}
-			i = scan.Space(raw, i)
+	i, more := scan.Item(d.raw, at+1, true, '}')
+	for more {
+		if i, ok = d.member(i, f); !ok {
+			return nil, at, false, false
 		}
+		i, more = scan.Item(d.raw, i, false, '}')
+	}
+	if i < 0 {
+		return nil, at, false, false
 	}
 	all := d.members[base:]
 	d.members = d.members[:base]
@@ -60,33 +51,22 @@ func (d *decoder) object(at int, f *frame) (m map[string]any, end int, same, ok 
 	return m, i, same, true
 }
 
-// member decodes one member and returns where the comma or the bracket behind
-// it should stand.
+// member decodes one member and returns where it ends.
 func (d *decoder) member(at int, f *frame) (int, bool) {
-	content, i, plain, ok := scan.String(d.raw, at)
-	if !ok {
+	text, i := scan.Text(d.raw, at, &d.scratch)
+	if i < 0 {
 		return at, false
 	}
 	quoted := d.raw[at:i]
-	if !plain {
-		if content, ok = d.unescape(content); !ok {
-			return at, false
-		}
-	}
-	if i = scan.Space(d.raw, i); i >= len(d.raw) || d.raw[i] != ':' {
-		return at, false
-	}
-	if i = scan.Space(d.raw, i+1); i >= len(d.raw) {
+	if i = scan.Colon(d.raw, i); i < 0 {
 		return at, false
 	}
 	var m member
-	m.name, m.hash = d.name(content)
+	ok := true
+	m.name, m.hash = d.name(text)
 	inside, drop := f.drops.Of(m.name)
 	if drop {
-		if i, ok = scan.Valid(d.raw, i); !ok {
-			return at, false
-		}
-		return scan.Space(d.raw, i), true
+		return scan.Valid(d.raw, i)
 	}
 	var last any
 	if f.last != nil {
@@ -108,7 +88,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 		return at, false
 	}
 	d.members = append(d.members, m)
-	return scan.Space(d.raw, i), true
+	return i, true
 }
 
 // build makes a map of members, unless they are just the last version's.
@@ -146,7 +126,7 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 			m[all[i].name] = all[i].value
 		}
 	}
-	d.session.Allocated += mapCost(n)
+	d.session.Allocated += memory.MapBytes(n, memberBytes)
 	return m, false, len(m) == n
 }
 

@@ -161,7 +161,7 @@ func TestWhatIsWrittenOtherwiseMayBecomeTheTablesOnceAndIsSameFromThenOn(t *test
 	if h.next(t, plain).Same {
 		t.Fatal("the table's value was not taken")
 	}
-	if boxOf(h.last["a"]) != boxOf(other.last["a"]) {
+	if shared(h.last["a"]) != shared(other.last["a"]) {
 		t.Fatal("two objects have two values of the same bytes")
 	}
 	if !h.next(t, plain).Same {

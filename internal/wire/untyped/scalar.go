@@ -54,26 +54,15 @@ func (d *decoder) number(at int, last any) (v any, end int, old, ok bool) {
 }
 
 func (d *decoder) text(at int, last any) (v any, end int, old, ok bool) {
-	content, end, plain, ok := scan.String(d.raw, at)
-	if ok && !plain {
-		content, ok = d.unescape(content)
-	}
-	if !ok {
+	text, end := scan.Text(d.raw, at, &d.scratch)
+	if end < 0 {
 		return nil, at, false, false
 	}
-	if was, is := last.(string); is && was == string(content) {
+	if was, is := last.(string); is && was == string(text) {
 		return last, end, true, true
 	}
-	d.session.Allocated += boxBytes + len(content)
-	if d.table == nil || len(content) == 0 {
-		return string(content), end, false, true
+	if d.table == nil || len(text) == 0 {
+		return string(text), end, false, true
 	}
-	return stringOf(d.session.Boxed(content)), end, false, true
-}
-
-// unescape returns what a string says, which is valid until the next one.
-func (d *decoder) unescape(content []byte) ([]byte, bool) {
-	var ok bool
-	d.scratch, ok = scan.Unescape(d.scratch[:0], content)
-	return d.scratch, ok
+	return boxOf(d.session.Boxed(text)), end, false, true
 }

@@ -44,88 +44,36 @@ func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old
 		return d.inside(at, object, u.last, &f)
 	}
 
+	s := d.session
 	open := false
 	if u.had && !memo.Empty() {
-		if r, kids := memo.Find(u.field); r != nil && !r.Open() {
-			if size := r.Size(); size <= len(d.raw)-at && xor(d.table.Sum(d.raw[at:at+size]), u.name) == r.Hash() {
-				d.session.Keep(r, kids)
-				return u.last, at + size, true, true
-			}
-			f.memo = kids
-		} else if r != nil && r.Mask() == u.name.A {
-			open, f.memo = true, kids
+		var size int
+		if size, open, f.memo = s.Recall(memo, u.field, u.name, d.raw[at:]); size > 0 {
+			return u.last, at + size, true, true
 		}
 	}
-
-	var mark share.Mark
-	if u.note {
-		mark = d.session.Reserve()
-		f.note = u.had
-	}
-	if open {
-		if v, end, old, ok = d.inside(at, object, u.last, &f); !ok {
-			return nil, at, false, false
-		}
-		if old {
-			d.session.Note(mark, u.field, end-at, xor(d.table.Sum(d.raw[at:end]), u.name))
-		} else {
-			d.session.NoteOpen(mark, u.field, u.name.A)
-		}
-		return v, end, old, true
-	}
-	return d.unknown(at, object, u, &f, mark)
-}
-
-// unknown decodes a unit that is not known to be what the last version had.
-func (d *decoder) unknown(at int, object bool, u *unit, f *frame, mark share.Mark) (v any, end int, old, ok bool) {
-	var hash share.Hash
-	asked := d.session.Asks(f.path.place(), &share.PathWorth)
-	if asked {
+	var c share.Decision
+	if !open && s.Asks(u.path.place(), &share.PathWorth) {
 		if end, ok = scan.Value(d.raw, at); !ok {
 			return nil, at, false, false
 		}
-		hash = d.table.Sum(d.raw[at:end])
-		if v, ok = d.known(u.drops, f.path, hash, object); ok {
+		if known, ok := s.Lookup(&c, d.plan.unit(u.drops), u.path.place(), &share.PathWorth, d.raw[at:end]); ok {
 			if u.note {
-				d.session.Note(mark, u.field, end-at, xor(hash, u.name))
+				s.NoteFound(&c, u.field, u.name)
 			}
-			return v, end, u.had && boxOf(v) == boxOf(u.last), true
+			return unshared(known, object), end, u.had && known == shared(u.last), true
 		}
 	}
-	before, extent := d.session.Allocated, end
-	if v, end, old, ok = d.inside(at, object, u.last, f); !ok || asked && end != extent {
+	s.Build(&c, u.note)
+	f.note = u.note && u.had
+	if v, end, old, ok = d.inside(at, object, u.last, &f); !ok || !c.Ends(end-at) {
 		return nil, at, false, false
 	}
-	if asked && !old {
-		id := d.plan.unit(u.drops)
-		d.session.Offer(id, hash, shared(v), d.session.Allocated-before)
-		d.recent.add(id, hash, v)
+	if !old {
+		s.Offer(&c, shared(v))
 	}
-	switch {
-	case !u.note:
-	case u.had && !old:
-		d.session.NoteOpen(mark, u.field, u.name.A)
-	default:
-		if !asked {
-			hash = d.table.Sum(d.raw[at:end])
-		}
-		d.session.Note(mark, u.field, end-at, xor(hash, u.name))
-	}
+	s.NoteBuilt(&c, u.field, u.name, d.raw[at:end], u.had, old)
 	return v, end, old, true
-}
-
-// known returns what equal bytes became before.
-func (d *decoder) known(n *fields.Drops, p path, hash share.Hash, object bool) (any, bool) {
-	id := d.plan.unit(n)
-	v, ok := d.session.Get(id, hash)
-	d.session.Found(p.place(), &share.PathWorth, ok)
-	switch {
-	case !ok:
-		return d.recent.get(id, hash)
-	case object:
-		return mapOf(v), true
-	}
-	return sliceOf(v), true
 }
 
 // inside decodes what is in the unit, whose last version is last.
@@ -163,5 +111,3 @@ func (d *decoder) empty(at int, object bool, u *unit, f *frame) (v any, end int,
 func within(name, own share.Hash) share.Hash {
 	return share.Hash{A: name.A*0x9e3779b97f4a7c15 ^ own.A, B: name.B*0x9e3779b9 ^ own.B}
 }
-
-func xor(a, b share.Hash) share.Hash { return share.Hash{A: a.A ^ b.A, B: a.B ^ b.B} }

@@ -1,0 +1,7 @@
+// Package memory reads and writes Go values by their addresses and types, for
+// decoders that follow a plan of a type instead of the type. Nothing else has a
+// copy of how Go lays out a slice, an interface or a map.
+//
+// Pointers are written through reflect, or as pointers, so that the collector
+// hears of them.
+package memory
