@@ -45,6 +45,7 @@ func TestEveryKindOfWriteIsFoundWhereItWasMade(t *testing.T) {
 		{`metadata.ownerReferences[0].blockOwnerDeletion: nil -> &true`, func(p pod) { yes := true; p.OwnerReferences[0].BlockOwnerDeletion = &yes }},
 		{`metadata.finalizers: nil -> []string of 1`, func(p pod) { p.Finalizers = append(p.Finalizers, "f") }},
 		{`metadata.managedFields[0].time: 2026-01-02T03:04:05Z -> 2026-01-02T03:05:05Z`, func(p pod) { p.ManagedFields[0].Time.Time = p.ManagedFields[0].Time.Add(60e9) }},
+		//lint:ignore SA1019 what replaces it is of Kubernetes 0.36.
 		{`metadata.managedFields[0].fieldsV1.Raw[4]: "spec\":{}}" -> "xpec\":{}}"`, func(p pod) { p.ManagedFields[0].FieldsV1.Raw[4] = 'x' }},
 		{`spec.nodeName: "" -> "n1"`, func(p pod) { p.Spec.NodeName = "n1" }},
 		{`spec.containers: []v1.Container of 1 -> []v1.Container of 0`, func(p pod) { p.Spec.Containers = p.Spec.Containers[:0] }},
