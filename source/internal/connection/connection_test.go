@@ -25,11 +25,11 @@ func TestHTTP2IsPingedAlsoWithNothingSetAboutTLS(t *testing.T) {
 		t.Error("client-go takes another transport than it did, so that EnablePings is not needed")
 	}
 	EnablePings(plain)
-	rt, ok := must(rest.TransportFor(plain)).(utilnet.RoundTripperWrapper)
-	if !ok {
-		t.Fatalf("it is still %T", must(rest.TransportFor(plain)))
+	rt := must(rest.TransportFor(plain))
+	if wrapper, ok := rt.(utilnet.RoundTripperWrapper); ok { // since 0.36
+		rt = wrapper.WrappedRoundTripper()
 	}
-	if made := rt.WrappedRoundTripper().(*http.Transport); made == http.DefaultTransport || !slices.Contains(made.TLSClientConfig.NextProtos, "h2") {
+	if made := rt.(*http.Transport); made == http.DefaultTransport || !slices.Contains(made.TLSClientConfig.NextProtos, "h2") {
 		t.Errorf("it speaks %v", made.TLSClientConfig.NextProtos)
 	}
 	for _, cfg := range []*rest.Config{
