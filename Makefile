@@ -34,18 +34,20 @@ test: $(BIN)/kinglet-cluster unit e2e
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with controller-runtime, with another
 # version of Kubernetes).
-check: lint strangers neighbours many borrowed fuzz mutants unit-cluster peers-cache
+check: lint apidiff strangers neighbours many borrowed fuzz mutants unit-cluster peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
 # Go knows best what is out of date, so these are built every time.
-.PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck
+.PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff
 $(BIN)/kinglet:
 	$(GO) build -C cmd/kinglet -o $@ .
 $(BIN)/kinglet-cluster:
 	GOWORK=off $(COMPILE) $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
 $(BIN)/staticcheck:
 	GOWORK=off $(GO) build -C tools -o $@ honnef.co/go/tools/cmd/staticcheck
+$(BIN)/apidiff:
+	GOWORK=off $(GO) build -C tools -o $@ golang.org/x/exp/cmd/apidiff
 
 lint: vet staticcheck
 
@@ -127,6 +129,11 @@ strangers:
 # the rows with that in their names.
 matrix:
 	$(GO) run -C release ./matrix $(MATRIX)
+
+# What the modules export, beside their last tags. See hack/apidiff.
+.PHONY: apidiff
+apidiff: $(BIN)/apidiff
+	hack/apidiff
 
 # go mod tidy in every module of go.work.
 tidy:
