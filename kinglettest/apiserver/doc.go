@@ -32,6 +32,9 @@
 // e2e sends a hundred requests to this server and to a real control plane, and
 // compares the answers.
 //
+// [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
+// repository lists what they answer differently, with the sources.
+//
 // What is not there: admission, validation, defaulting, graceful deletion,
 // patch, subresources but status, authorization.
 //

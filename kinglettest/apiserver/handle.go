@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -57,7 +56,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 	case c.fault.Answer != nil:
 		err = c.fault.Answer
 	case c.Verb == "watch":
-		err = s.serveWatch(ctx, w, c)
+		err = s.serveWatch(ctx, w, r, c)
 	default:
 		err = s.serveOnce(ctx, w, r, c)
 	}
@@ -178,7 +177,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *http.Requ
 		}
 	}
 	w.Header().Set("Content-Type", f.info.MediaType)
-	if len(raw) >= s.opts.GzipAbove && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if len(raw) >= s.opts.GzipAbove && acceptsGzip(r) {
 		var z bytes.Buffer
 		zw := gzip.NewWriter(&z)
 		if _, err := zw.Write(raw); err != nil {

@@ -80,9 +80,8 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 		if t.ResourceVersion < 0 {
 			// An inconsistent continuation: what there is now, from there on.
 			t.ResourceVersion = s.storage.Revision()
-		}
-		if latest := s.storage.Revision(); t.ResourceVersion > latest {
-			return nil, tooLarge(t.ResourceVersion, latest) // it was restored, or restarted
+		} else if err := s.waitForExactly(ctx, t.ResourceVersion); err != nil {
+			return nil, err // the storage was restored, or restarted
 		}
 		return s.listAt(c, t.ResourceVersion, t.StartKey)
 	}
@@ -110,10 +109,7 @@ func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
 		// asks the storage.
 		return s.storage.Revision() - c.fault.Behind, nil
 	case exact:
-		if latest := s.storage.Revision(); rv > latest {
-			return 0, tooLarge(rv, latest)
-		}
-		return rv, nil
+		return rv, s.waitForExactly(ctx, rv)
 	case rv > visible:
 		return s.waitFor(ctx, rv)
 	}
@@ -139,6 +135,19 @@ func (s *Server) waitFor(ctx context.Context, rv int64) (int64, error) {
 			return 0, ctx.Err()
 		}
 	}
+}
+
+// waitForExactly waits until a list at rv itself can be answered. A watch cache
+// with snapshots waits for rv a little; etcd refuses what it has not come to.
+func (s *Server) waitForExactly(ctx context.Context, rv int64) error {
+	if s.opts.Version.snapshots() {
+		_, err := s.waitFor(ctx, rv)
+		return err
+	}
+	if rv > s.storage.Revision() {
+		return text(futureRevision)
+	}
+	return nil
 }
 
 func tooLarge(rv, current int64) error {
@@ -168,7 +177,8 @@ const (
 		"retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - " +
 		"objects that were created, modified, or deleted between the time the first chunk was returned and now may " +
 		"show up in the list."
-	versionTooOld = "The resourceVersion for the provided list is too old."
+	versionTooOld  = "The resourceVersion for the provided list is too old."
+	futureRevision = "etcdserver: mvcc: required revision is a future revision"
 )
 
 // listAt is what there was at a revision, from a key on.

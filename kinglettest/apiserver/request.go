@@ -23,10 +23,12 @@ type call struct {
 	resource Resource
 	// status is set for /status, of which an update changes no more than that.
 	status bool
-	labels labels.Selector
-	fields fields.Selector
-	form   form
-	fault  *Fault
+	// sendInitialEvents is the option of a watch, with the server's default.
+	sendInitialEvents *bool
+	labels            labels.Selector
+	fields            fields.Selector
+	form              form
+	fault             *Fault
 }
 
 // parse reads method, path and query of r. What it finds wrong is an answer.
@@ -115,16 +117,19 @@ func (c *call) options(query url.Values) (err error) {
 	if c.fields, err = fields.ParseSelector(c.Options.FieldSelector); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	return c.validate()
+	return c.validate(true)
 }
 
-// validate checks the options by apimachinery's own rules.
-func (c *call) validate() error {
+// validate checks the options by apimachinery's own rules, and sets their
+// default: both depend on whether the server answers watch-lists.
+func (c *call) validate(watchLists bool) error {
 	var opts internalversion.ListOptions
 	if err := internalversion.Convert_v1_ListOptions_To_internalversion_ListOptions(&c.Options, &opts, nil); err != nil {
 		return apierrors.NewBadRequest(err.Error())
 	}
-	if errs := validation.ValidateListOptions(&opts, true); len(errs) > 0 {
+	internalversion.SetListOptionsDefaults(&opts, watchLists)
+	c.sendInitialEvents = opts.SendInitialEvents
+	if errs := validation.ValidateListOptions(&opts, watchLists); len(errs) > 0 {
 		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
 	return nil

@@ -12,13 +12,16 @@ import (
 
 // Options of a Server. The zero value is one without faults.
 type Options struct {
+	// Version is the version of Kubernetes to play; 1.36 if 0. New panics at one
+	// that is not among [Versions].
+	Version Version
 	// Inject decides what goes wrong.
 	Inject Inject
 	// BookmarkInterval is how often a watch that asked for bookmarks gets one;
 	// a minute if 0, as from a real server. Below 0 there are none.
 	BookmarkInterval time.Duration
-	// WithoutWatchList refuses watch-lists, as servers before 1.32 and many
-	// aggregated ones do.
+	// WithoutWatchList refuses watch-lists, whatever the Version, as many
+	// aggregated servers do.
 	WithoutWatchList bool
 	// Token, if not empty, is asked of every request; see also
 	// [Server.SetToken].
@@ -62,6 +65,7 @@ type Server struct {
 // New returns a Server of what storage has. It starts nothing before Config or
 // Listen.
 func New(storage *Storage, opts Options) *Server {
+	opts.Version = opts.Version.orDefault()
 	if opts.BookmarkInterval == 0 {
 		opts.BookmarkInterval = time.Minute
 	}
@@ -125,6 +129,9 @@ func (s *Server) Close() {
 // Disconnect breaks all connections off, as a restart or a load balancer does.
 // The server goes on.
 func (s *Server) Disconnect() { s.conns.cutAll() }
+
+// watchLists reports whether the server answers watch-lists.
+func (s *Server) watchLists() bool { return s.opts.Version.watchLists() && !s.opts.WithoutWatchList }
 
 // Storage is what the server answers from.
 func (s *Server) Storage() *Storage { return s.storage }

@@ -28,9 +28,11 @@ type watching struct {
 
 // serveWatch answers a watch until it ends. What it returns is nothing to be
 // answered with: the answer has begun.
-func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call) error {
-	if s.opts.WithoutWatchList && c.WatchList() {
-		return apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil)
+func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, r *http.Request, c *call) error {
+	// parse lets every watch-list pass, so that Inject is asked about those that
+	// are refused here.
+	if err := c.validate(s.watchLists()); err != nil {
+		return err
 	}
 	rv, err := revision(c.Options.ResourceVersion)
 	if err != nil {
@@ -48,9 +50,16 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call)
 		defer cancel()
 	}
 	w.Header().Set("Content-Type", c.form.streamType())
+	t := &watching{call: c, server: s, at: rv}
+	plain := s.body(ctx, w, c.fault)
+	t.send, t.flush = c.form.frames(plain), plain.flush
+	if s.opts.Version.compressesWatchLists() && c.endsInitialEvents() && acceptsGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Add("Vary", "Accept-Encoding")
+		gzipped := compress(plain)
+		t.send, t.flush = c.form.frames(gzipped), gzipped.flush
+	}
 	w.WriteHeader(http.StatusOK)
-	out := s.body(ctx, w, c.fault)
-	t := &watching{call: c, server: s, send: c.form.frames(out), flush: out.flush, at: rv}
 	if err := t.flush(); err != nil {
 		return nil // the other side is gone, or is to believe so
 	}
@@ -60,6 +69,12 @@ func (s *Server) serveWatch(ctx context.Context, w http.ResponseWriter, c *call)
 	}
 	_ = t.run(ctx)
 	return nil
+}
+
+// endsInitialEvents reports whether a bookmark ends the initial events of a
+// watch.
+func (c *call) endsInitialEvents() bool {
+	return c.sendInitialEvents != nil && *c.sendInitialEvents && c.Options.AllowWatchBookmarks
 }
 
 // run sends events until the watch ends; the error says why, for nobody.
@@ -109,8 +124,8 @@ func (t *watching) run(ctx context.Context) error {
 func (t *watching) begin() error {
 	visible, _, _ := t.server.visible()
 	initial := t.Options.ResourceVersion == "" || t.Options.ResourceVersion == "0"
-	if t.Options.SendInitialEvents != nil {
-		initial = *t.Options.SendInitialEvents
+	if t.sendInitialEvents != nil {
+		initial = *t.sendInitialEvents
 		if !initial && t.at == 0 {
 			t.at = visible
 		}
@@ -118,7 +133,7 @@ func (t *watching) begin() error {
 	if !initial {
 		return nil
 	}
-	if t.Options.ResourceVersion == "" {
+	if t.Options.ResourceVersion == "" && t.sendInitialEvents != nil {
 		visible = t.server.storage.Revision()
 	}
 	upTo := visible - t.fault.Behind
@@ -143,7 +158,7 @@ func (t *watching) begin() error {
 			return err
 		}
 	}
-	if t.WatchList() && t.Options.AllowWatchBookmarks {
+	if t.endsInitialEvents() {
 		return t.bookmark(true)
 	}
 	return nil

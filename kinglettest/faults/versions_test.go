@@ -1,0 +1,73 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+// eachVersion is each, over servers of every version.
+func eachVersion(t *testing.T, s setup, body func(r *rig, streams bool)) {
+	for _, v := range apiserver.Versions() {
+		t.Run(v.String(), func(t *testing.T) {
+			s.server.Version = v
+			each(t, s, func(r *rig) { body(r, v >= apiserver.V134) })
+		})
+	}
+}
+
+// The answers to each of these requests are those of the version:
+// kinglettest/apiserver has a test for each.
+func TestAServerOfEachVersionIsFollowedAndAskedForWhatItAnswers(t *testing.T) {
+	eachVersion(t, setup{json: true}, func(r *rig, streams bool) {
+		testclock.Elapse(time.Second)
+		if streams {
+			r.asked("watch-list")
+		} else {
+			r.asked("watch-list", "list 0", "watch "+r.version())
+		}
+		r.heard("add o0=1", "add o1=1", "add o2=1")
+
+		r.put("o3", "1")
+		r.put("o0", "2")
+		r.remove("o1")
+		testclock.Elapse(time.Second)
+		r.heard("add o3=1", "update o0=2", "delete o1")
+		r.shows("o0=2", "o2=1", "o3=1")
+		r.asked()
+
+		// The watch breaks off and goes on from its version.
+		at := r.version()
+		r.disconnect(func() { r.put("o2", "2") })
+		testclock.Elapse(5 * time.Second)
+		r.asked("watch " + at)
+		r.heard("update o2=2")
+	})
+}
+
+func TestACompactionOfAServerOfEachVersionIsOneRelistThatAsksForNoWatchListTwice(t *testing.T) {
+	eachVersion(t, setup{json: true}, func(r *rig, streams bool) {
+		r.synced()
+		for _, value := range []string{"2", "3"} {
+			at := r.version()
+			r.disconnect(func() {
+				r.put("o0", value)
+				r.remove("o1")
+				r.put("o1", value)
+				r.storage.Compact(r.storage.Revision())
+			})
+			testclock.Elapse(5 * time.Second)
+			if streams {
+				r.asked("watch "+at, "watch-list")
+			} else {
+				r.asked("watch "+at, "list from "+at, "watch "+r.version())
+			}
+			r.reported("is expired", apierrors.IsResourceExpired)
+			r.shows("o0="+value, "o1="+value, "o2=1")
+		}
+	})
+}
