@@ -9,9 +9,10 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/internal/wire"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -19,8 +20,9 @@ import (
 type codec[T any] struct {
 	kind *kind[T]
 	// wire is nil where apimachinery's own decoders are used: sharing is off,
-	// or T is decoded by code of its own. slow is the reason.
-	wire *wire.Decoder[T]
+	// T is decoded by code of its own, or the fast path is not part of this
+	// build. slow is the reason.
+	wire *fastpath.Decoder[T]
 	slow error
 	// sharing is nil if objects are to share nothing.
 	sharing *Sharing
@@ -32,11 +34,16 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		return nil, err
 	}
 	c := &codec[T]{kind: k}
+	if !fastpath.Linked {
+		c.slow = ErrSafeBuild
+		k.drops, err = fields.DropsOf(k.elem, opts.Drop)
+		return c, err
+	}
 	if opts.DisableSharing && len(opts.Drop) == 0 {
 		c.slow = ErrSharingDisabled
 		return c, nil
 	}
-	c.wire, err = wire.Compile[T](k.elem, opts.Drop)
+	c.wire, err = fastpath.Compile[T](k.elem, opts.Drop)
 	if err != nil {
 		if len(opts.Drop) > 0 {
 			return nil, err
@@ -57,7 +64,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 // reader is a codec in the hands of one goroutine.
 type reader[T any] struct {
 	*codec[T]
-	session *share.Session
+	session *fastpath.Session
 	held    Held[T]
 }
 
@@ -70,34 +77,34 @@ func (c *codec[T]) reader(held Held[T]) *reader[T] {
 
 // begin makes the reader ready for another answer.
 func (r *reader[T]) begin(held Held[T]) {
-	var table *share.Table
+	var table *fastpath.Table
 	if held != nil && r.sharing != nil {
 		table = r.sharing.table
 	}
 	if r.session == nil || r.session.Table != table {
-		r.session = share.NewSession(table)
+		r.session = fastpath.NewSession(table)
 	}
 	r.held = held
 }
 
 // last returns what is held under a key that was found in an object's bytes.
-func (r *reader[T]) last(key store.Key, ok bool) wire.Last[T] {
+func (r *reader[T]) last(key store.Key, ok bool) fastpath.Last[T] {
 	if !ok {
-		return wire.Last[T]{}
+		return fastpath.Last[T]{}
 	}
 	obj, memo, ok := r.held(key)
 	if !ok {
-		return wire.Last[T]{}
+		return fastpath.Last[T]{}
 	}
-	m, _ := memo.(*share.Memo)
-	return wire.Last[T]{Object: obj, Memo: m, Held: true}
+	m, _ := memo.(*fastpath.Memo)
+	return fastpath.Last[T]{Object: obj, Memo: m, Held: true}
 }
 
 func (r *reader[T]) remembers() bool { return r.session.Table != nil }
 
 // decoded is an object and its kind.
 type decoded[T any] struct {
-	wire.Object[T]
+	fastpath.Object[T]
 	// gvk is the kind in its envelope, or else in its own members.
 	gvk schema.GroupVersionKind
 	// inside reports that Value has its kind, if its type keeps it. Otherwise a
@@ -129,14 +136,14 @@ func (r *reader[T]) decode(enc encoding.Encoding, o encoding.Object, likely sche
 }
 
 // prefix decodes the object at the start of raw.
-func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T], n int, err error) {
-	var last wire.Last[T]
+func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o fastpath.Object[T], n int, err error) {
+	var last fastpath.Last[T]
 	if r.remembers() {
-		last = r.last(wire.Key(enc.Format(), raw))
+		last = r.last(fastpath.Key(enc.Format(), raw))
 	}
 	o, n, err = r.wire.Decode(enc.Format(), r.session, raw, last)
 	if err != nil {
-		if p, ok := errtype.As[*wire.PanicError](err); ok {
+		if p, ok := errtype.As[*official.PanicError](err); ok {
 			err = &PanicError{Value: p.Value, Stack: p.Stack}
 		}
 	}
@@ -146,7 +153,7 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T],
 // withKind adds the kind of obj, which was decoded from o. An unstructured
 // object that is still the last version may have a kind that o does not have: if
 // that is the likely one, it is taken for it.
-func (r *reader[T]) withKind(enc encoding.Encoding, obj wire.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
+func (r *reader[T]) withKind(enc encoding.Encoding, obj fastpath.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
 	switch {
 	case o.Enveloped:
 		return decoded[T]{Object: obj, gvk: o.Kind}
@@ -241,7 +248,7 @@ func setKind[T any](obj T, gvk schema.GroupVersionKind) {
 }
 
 // decodedItem makes the item of an object, or of the reason why there is none.
-func decodedItem[T any](enc encoding.Encoding, o wire.Object[T], err error, raw []byte) Item[T] {
+func decodedItem[T any](enc encoding.Encoding, o fastpath.Object[T], err error, raw []byte) Item[T] {
 	if err != nil {
 		return brokenItem[T](StageDecode, enc.Identity(raw), err)
 	}

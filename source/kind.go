@@ -16,10 +16,11 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 // form is how objects relate to the kind that they are of.
@@ -54,6 +55,8 @@ type kind[T any] struct {
 	// client-go's metadata client leaves it.
 	bare   bool
 	scheme *runtime.Scheme
+	// drops are cleared by decode, where nothing else leaves them out.
+	drops *fields.Drops
 }
 
 var (
@@ -136,7 +139,7 @@ func (k *kind[T]) accept(watch bool) string {
 	}
 	var types []string
 	for _, enc := range encoding.All() {
-		if enc.Format() != share.CBOR && k.reads(enc) {
+		if enc.Format() != formats.CBOR && k.reads(enc) {
 			types = append(types, enc.MediaType())
 		}
 	}
@@ -147,7 +150,7 @@ func (k *kind[T]) accept(watch bool) string {
 // client asks for it, and never asked for otherwise: JSON costs less here, since
 // equal objects have equal bytes in it.
 func (k *kind[T]) reads(enc encoding.Encoding) bool {
-	return enc.Format() != share.Protobuf || k.proto && k.form != untyped
+	return enc.Format() != formats.Protobuf || k.proto && k.form != untyped
 }
 
 // A server that cannot convert to PartialObjectMetadata sends the whole
@@ -189,7 +192,8 @@ func (k *kind[T]) tellsKind() bool {
 
 // kindIn returns the kind in raw, of which apimachinery's decoder made obj.
 func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
-	if !k.tells() && k.form == typed {
+	// What was dropped may be the kind.
+	if k.form == typed && !k.tells() || k.form != untyped && k.drops != nil {
 		return enc.Kind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
@@ -197,7 +201,7 @@ func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.Group
 
 // mark gives an object its kind. Metadata that is held without one came
 // through an interceptor, and stays so.
-func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
+func (k *kind[T]) mark(o *fastpath.Object[T], gvk schema.GroupVersionKind) {
 	had := objectKind(o.Value)
 	if had == gvk || o.Same && had.Empty() && k.form == metadataOnly {
 		return
@@ -208,7 +212,7 @@ func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
 
 // own has the object's kind in memory that nobody else has, if T has a kind.
 // The rest of it may still be that of the last version, which is held.
-func (k *kind[T]) own(o *wire.Object[T]) {
+func (k *kind[T]) own(o *fastpath.Object[T]) {
 	if !o.Same || mutant.On(mutant.WriteHeldKind) {
 		return
 	}
@@ -226,20 +230,20 @@ func (k *kind[T]) own(o *wire.Object[T]) {
 }
 
 // decode decodes by apimachinery's own decoder, or the type's.
-func (k *kind[T]) decode(format share.Format, raw []byte) (T, error) {
+func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 	return guard(func() (obj T, err error) {
 		obj = k.new()
 		u, isUntyped := any(obj).(*unstructured.Unstructured)
 		switch {
-		case format == share.Protobuf:
+		case format == formats.Protobuf:
 			msg, ok := any(obj).(official.Protobuf)
 			if !ok {
-				return obj, wire.ErrNoFormat
+				return obj, formats.ErrNone
 			}
 			err = msg.Unmarshal(raw)
-		case format == share.CBOR && isUntyped:
+		case format == formats.CBOR && isUntyped:
 			u.Object, err = official.UntypedCBOR(raw)
-		case format == share.CBOR:
+		case format == formats.CBOR:
 			err = official.CBOR(raw, any(obj).(runtime.Object))
 		case isUntyped:
 			// Its own UnmarshalJSON looks for "items" first, and is strict about
@@ -248,8 +252,14 @@ func (k *kind[T]) decode(format share.Format, raw []byte) (T, error) {
 		default:
 			err = json.Unmarshal(raw, obj)
 		}
-		if err == nil && isUntyped && u.Object == nil {
+		switch {
+		case err != nil:
+		case !isUntyped:
+			k.drops.Clear(reflect.ValueOf(obj))
+		case u.Object == nil:
 			err = errNoObject
+		default:
+			k.drops.ClearUntyped(u.Object)
 		}
 		return obj, err
 	})

@@ -8,7 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
 // Preferred asks one source as long as what comes can be read there, and from
@@ -260,7 +260,7 @@ func (a *attempt[V]) outcome(err error) outcome {
 // unreadable reports that err is one that another client may do without.
 func unreadable(err error) bool {
 	return otherKind(err) != nil ||
-		errors.Is(err, ErrEncoding) || errors.Is(err, wire.ErrNoFormat) ||
+		errors.Is(err, ErrEncoding) || errors.Is(err, formats.ErrNone) ||
 		apierrors.IsNotAcceptable(err) || apierrors.IsUnsupportedMediaType(err)
 }
 

@@ -19,7 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
-	"github.com/kinglet-go/kinglet/internal/wire"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/source/internal/testread"
@@ -97,7 +97,7 @@ func unreadables() []error {
 	return []error{
 		&source.KindError{Want: podGVR.GroupVersion().WithKind("Pod"), Got: schema.GroupVersionKind{Version: "v2", Kind: "Pod"}},
 		fmt.Errorf("a page of prose: %w", source.ErrEncoding),
-		fmt.Errorf("a type without: %w", wire.ErrNoFormat),
+		fmt.Errorf("a type without: %w", formats.ErrNone),
 		apierrors.NewGenericServerResponse(406, "list", schema.GroupResource{}, "", "", 0, true),
 		apierrors.NewGenericServerResponse(415, "list", schema.GroupResource{}, "", "", 0, true),
 	}

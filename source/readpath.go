@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -46,8 +46,8 @@ type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
 	// fraction of any other way. Otherwise it is the reason why not: a
-	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or a type
-	// that decodes itself.
+	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled,
+	// ErrSafeBuild, or a type that decodes itself.
 	Why error
 	// Since is when it became so. A source leaves it to its reader, who knows
 	// what was before.
@@ -62,12 +62,16 @@ var (
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.
 	ErrSharingDisabled = errors.New("DisableSharing is set")
+	// ErrSafeBuild: the program was built with the tag kinglet_safe, which
+	// leaves all objects to apimachinery's decoders.
+	ErrSafeBuild = errors.New("built with the tag kinglet_safe")
 )
 
 // Lost reports that the source was made to read the wire by kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
-	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled)
+	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled) &&
+		!errors.Is(p.Why, ErrSafeBuild)
 }
 
 // Same reports that both say the same, whenever it began.
@@ -88,11 +92,11 @@ func tell(onPath func(ReadPath), path Path, why error) {
 // pathOf is the path of responses in an encoding.
 func pathOf(enc encoding.Encoding) Path {
 	switch enc.Format() {
-	case share.JSON:
+	case formats.JSON:
 		return PathJSON
-	case share.Protobuf:
+	case formats.Protobuf:
 		return PathProtobuf
-	case share.CBOR:
+	case formats.CBOR:
 		return PathCBOR
 	}
 	return PathUnknown

@@ -1,6 +1,6 @@
 package source
 
-import "github.com/kinglet-go/kinglet/internal/wire/share"
+import "github.com/kinglet-go/kinglet/source/internal/fastpath"
 
 // Sharing is what decoders remember of the objects that they have decoded:
 // values that objects have in common, of which each is kept once. Sources that
@@ -11,12 +11,12 @@ import "github.com/kinglet-go/kinglet/internal/wire/share"
 // than that; forgetting one affects no object. It takes next to no memory
 // until objects repeat themselves. Beyond the bound it remembers, in 2 MiB at
 // most, hashes of what it has seen once. Safe for concurrent use.
-type Sharing struct{ table *share.Table }
+type Sharing struct{ table *fastpath.Table }
 
 // NewSharing returns a Sharing that keeps at most maxBytes of values and
 // strings, what it takes to find them included; 64 MiB if 0.
 func NewSharing(maxBytes int64) *Sharing {
-	return &Sharing{table: share.NewTable(int(max(maxBytes, 0)))}
+	return &Sharing{table: fastpath.NewTable(int(max(maxBytes, 0)))}
 }
 
 // SharingStats says how much a Sharing keeps.

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"weak"
 
-	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 // Map returns a source of T made from a source of W by transform, which is
@@ -66,7 +66,7 @@ type mapped[W, T any] struct {
 	open bool
 	// spare is what shared the last batch. It is weak, so that a watch that
 	// waits has no buffers.
-	spare weak.Pointer[wire.Structure[T]]
+	spare weak.Pointer[fastpath.Structure[T]]
 }
 
 func (m *mapped[W, T]) String() string { return m.src.String() }
@@ -80,7 +80,7 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 		ShareWith: func(with *Sharing) {
 			if m.open {
 				m.sharing = with
-				m.spare = weak.Pointer[wire.Structure[T]]{}
+				m.spare = weak.Pointer[fastpath.Structure[T]]{}
 			}
 		},
 	}
@@ -94,13 +94,13 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 }
 
 // structure returns what shares a batch, or nil if nothing is to be shared.
-func (m *mapped[W, T]) structure(held Held[T]) *wire.Structure[T] {
+func (m *mapped[W, T]) structure(held Held[T]) *fastpath.Structure[T] {
 	if held == nil || m.sharing == nil {
 		return nil
 	}
 	s := m.spare.Value()
 	if s == nil {
-		s = wire.NewStructure[T](m.sharing.table)
+		s = fastpath.NewStructure[T](m.sharing.table)
 		m.spare = weak.Make(s)
 	}
 	return s
@@ -164,7 +164,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 
 // item transforms what it holds, and shares the result by the last argument,
 // unless that is nil.
-func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) Item[T] {
+func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *fastpath.Structure[T]) Item[T] {
 	out := withoutObject[T](it)
 	if it.Err != nil {
 		return out
@@ -177,7 +177,7 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) It
 		return brokenItem[T](StageTransform, encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}, err)
 	}
 	if by != nil {
-		var last wire.Last[T]
+		var last fastpath.Last[T]
 		last.Object, _, last.Held = held(it.Key)
 		obj = by.Share(obj, last)
 	}

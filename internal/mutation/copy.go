@@ -2,7 +2,6 @@ package mutation
 
 import (
 	"reflect"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -35,20 +34,22 @@ func copyObject(o runtime.Object) (c runtime.Object) {
 type copier struct{ done map[done]reflect.Value }
 
 type done struct {
-	ptr unsafe.Pointer
+	ptr address
 	len int
 	typ reflect.Type
 }
 
 // copy makes to, which has an address, a copy of from.
 func (c *copier) copy(to, from reflect.Value) {
-	if !to.CanSet() {
-		// A field that is not exported.
-		to = reflect.NewAt(to.Type(), to.Addr().UnsafePointer()).Elem()
+	if to = open(to); !to.CanSet() {
+		return
 	}
 	t := from.Type()
 	switch from.Kind() {
 	case reflect.Struct:
+		if !opens {
+			to.Set(from) // the fields that are not exported
+		}
 		for i := range t.NumField() {
 			c.copy(to.Field(i), from.Field(i))
 		}
@@ -128,8 +129,10 @@ func (c *copier) scalar(to, from reflect.Value) {
 		to.SetFloat(from.Float())
 	case from.CanComplex():
 		to.SetComplex(from.Complex())
-	case from.CanAddr():
+	default:
 		// Functions, channels and unsafe pointers stay what they are.
-		to.Set(reflect.NewAt(from.Type(), from.Addr().UnsafePointer()).Elem())
+		if from = open(from); from.CanInterface() {
+			to.Set(from)
+		}
 	}
 }

@@ -192,6 +192,9 @@ type wheel struct {
 type spoke struct{ length int }
 
 func TestObjectsOfAnyTypeAreCopiedByReflection(t *testing.T) {
+	if !opens {
+		t.Skip("this build copies fields that are not exported as they are")
+	}
 	keyOf := func(w wheel) (store.Key, error) { return key(w.name), nil }
 	w := newWorld(t, keyOf, Options[wheel]{All: true})
 	shared := &spoke{1}
@@ -206,6 +209,42 @@ func TestObjectsOfAnyTypeAreCopiedByReflection(t *testing.T) {
 	shared.length = 9
 	a.extra["k"].([]string)[0] = "x"
 	w.expect(`a spokes[0].length: 1 -> 9 [ns/a ns/b]`, `a extra.k[0]: "v" -> "x" [ns/a]`)
+}
+
+// axle is no runtime.Object either, and keeps less to itself.
+type axle struct {
+	Name   string
+	Wheels []*Wheel
+	Extra  map[string]any
+	Next   *axle
+	turns  int
+	wheel  *Wheel
+}
+
+type Wheel struct{ Spokes int }
+
+func TestExportedFieldsOfAnyTypeAreCopiedInEveryBuild(t *testing.T) {
+	keyOf := func(a *axle) (store.Key, error) { return key(a.Name), nil }
+	w := newWorld(t, keyOf, Options[*axle]{All: true})
+	shared := &Wheel{1}
+	a := &axle{Name: "a", Wheels: []*Wheel{shared, {2}}, Extra: map[string]any{"k": []string{"v"}}, wheel: &Wheel{3}}
+	b := &axle{Name: "b", Wheels: []*Wheel{{3}, shared}}
+	a.Next = &axle{Name: "cycle", turns: 1}
+	a.Next.Next = a.Next
+	w.put(a, b)
+	for range 4 {
+		w.expect()
+	}
+	shared.Spokes = 9
+	a.Extra["k"].([]string)[0] = "x"
+	a.Next.turns = 2
+	w.expect(`a Wheels[0].Spokes: 1 -> 9 [ns/a ns/b]`, `a Extra.k[0]: "v" -> "x" [ns/a]`, `a Next.turns: 1 -> 2 [ns/a]`)
+	a.wheel.Spokes = 4
+	if opens {
+		w.expect(`a wheel.Spokes: 3 -> 4 [ns/a]`)
+	} else {
+		w.expect()
+	}
 }
 
 func TestManyWritesAreReportedInBoundedNumbersAndNoneIsForgotten(t *testing.T) {

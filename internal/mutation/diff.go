@@ -6,22 +6,24 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 )
 
 // memory is a piece of memory that a value stands in: what a pointer points
 // to, an element of a slice, or a map as a whole.
 type memory struct {
-	ptr unsafe.Pointer
+	ptr address
 	// typ is the map's type, otherwise that of what stands there.
 	typ reflect.Type
 	// depth is how many steps lead there.
 	depth int
 }
 
+// address is an unsafe.Pointer, which keeps alive what is there, or nil.
+type address any
+
 // place is what a difference is told from others by.
 type place struct {
-	ptr  unsafe.Pointer
+	ptr  address
 	path string // from there
 }
 
@@ -45,7 +47,7 @@ type differ struct {
 	found []difference
 	// met are the pointers that were followed: none is twice, so that objects
 	// may contain cycles.
-	met map[[2]unsafe.Pointer]struct{}
+	met map[[2]address]struct{}
 }
 
 const (
@@ -61,7 +63,7 @@ const (
 func (d *differ) diff(live, was reflect.Value) []difference {
 	d.steps, d.in, d.found = d.steps[:0], memory{}, nil
 	if d.met == nil {
-		d.met = map[[2]unsafe.Pointer]struct{}{}
+		d.met = map[[2]address]struct{}{}
 	}
 	clear(d.met)
 	d.compare(live, was)
@@ -139,7 +141,7 @@ func (d *differ) compareStructs(live, was reflect.Value) {
 		d.structs[t] = s
 	}
 	if s.equal != nil {
-		if a, b := pointerTo(live), pointerTo(was); a != nil && b != nil {
+		if a, b := pointerTo(live), pointerTo(was); a.IsValid() && b.IsValid() {
 			if !s.equal(a, b) {
 				d.differs(show(was), show(live))
 			}
@@ -157,7 +159,7 @@ func (d *differ) comparePointers(live, was reflect.Value) {
 	case a == nil || b == nil:
 		d.differs(show(was), show(live))
 	default:
-		pair := [2]unsafe.Pointer{a, b}
+		pair := [2]address{a, b}
 		if _, ok := d.met[pair]; ok {
 			return
 		}
@@ -179,7 +181,7 @@ func (d *differ) compareSlices(live, was reflect.Value) {
 		for i := range a {
 			if a[i] != b[i] {
 				outside := d.in
-				in.ptr = unsafe.Pointer(&a[i])
+				in.ptr = live.Index(i).Addr().UnsafePointer()
 				d.steps = append(d.steps, step{kind: intoElement, typ: t, i: i})
 				d.in = in
 				d.differs(strconv.Quote(cut(string(b[i:min(i+200, len(b))]))), strconv.Quote(cut(string(a[i:min(i+200, len(a))]))))

@@ -1,9 +1,6 @@
 package mutation
 
-import (
-	"reflect"
-	"unsafe"
-)
+import "reflect"
 
 // reachesAlong reports whether v reaches m by the steps that led there in
 // another object. It costs what the steps do.
@@ -46,13 +43,15 @@ func reachesAlong(v reflect.Value, steps []step, m memory) bool {
 // an interface.
 type search struct {
 	memory
+	// at is ptr as a number.
+	at uintptr
 	// leads says of each type that it can lead there.
 	leads  map[reflect.Type]bool
 	fields map[reflect.Type][]int
 }
 
 func newSearch(m memory) *search {
-	return &search{memory: m, leads: map[reflect.Type]bool{}, fields: map[reflect.Type][]int{}}
+	return &search{memory: m, at: reflect.ValueOf(m.ptr).Pointer(), leads: map[reflect.Type]bool{}, fields: map[reflect.Type][]int{}}
 }
 
 // maxSearchDepth is far beyond what objects have, and ends in cycles.
@@ -78,8 +77,7 @@ func (s *search) find(v reflect.Value, depth int) bool {
 		return v.UnsafePointer() == s.ptr && t.Elem() == s.typ || s.find(v.Elem(), depth+1)
 	case reflect.Slice:
 		if t.Elem() == s.typ && v.Len() > 0 {
-			at := uintptr(s.ptr) - uintptr(v.UnsafePointer())
-			if at < uintptr(v.Len())*t.Elem().Size() {
+			if s.at-v.Pointer() < uintptr(v.Len())*t.Elem().Size() {
 				return true
 			}
 		}
@@ -204,11 +202,11 @@ func inside(t reflect.Type) []reflect.Type {
 
 // identity tells whether two values are the very same object: the same
 // pointer or map. What has no identity never is.
-func identity(v reflect.Value) unsafe.Pointer {
+func identity(v reflect.Value) address {
 	for v.Kind() == reflect.Interface && !v.IsNil() {
 		v = v.Elem()
 	}
-	if v.Kind() == reflect.Pointer || v.Kind() == reflect.Map {
+	if (v.Kind() == reflect.Pointer || v.Kind() == reflect.Map) && !v.IsNil() {
 		return v.UnsafePointer()
 	}
 	return nil

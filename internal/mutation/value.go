@@ -5,15 +5,15 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // structType is how values of a struct type are compared.
 type structType struct {
-	// equal compares two of them as a whole; nil if by fields.
-	equal func(a, b unsafe.Pointer) bool
+	// equal compares two of them, to which it is given pointers, as a whole;
+	// nil if by fields.
+	equal func(a, b reflect.Value) bool
 	// fields are the numbers of those to compare.
 	fields []int
 }
@@ -22,12 +22,12 @@ func structTypeOf(t reflect.Type) *structType {
 	s := &structType{}
 	switch t {
 	case reflect.TypeFor[time.Time]():
-		s.equal = func(a, b unsafe.Pointer) bool { return (*time.Time)(a).Equal(*(*time.Time)(b)) }
+		s.equal = func(a, b reflect.Value) bool { return a.Interface().(*time.Time).Equal(*b.Interface().(*time.Time)) }
 	case reflect.TypeFor[resource.Quantity]():
-		s.equal = func(a, b unsafe.Pointer) bool {
+		s.equal = func(a, b reflect.Value) bool {
 			// A copy, for Cmp may write into its receiver.
-			q := *(*resource.Quantity)(a)
-			r := (*resource.Quantity)(b)
+			q := *a.Interface().(*resource.Quantity)
+			r := b.Interface().(*resource.Quantity)
 			return q.Cmp(*r) == 0 && q.Format == r.Format
 		}
 	}
@@ -47,7 +47,7 @@ func structTypeOf(t reflect.Type) *structType {
 }
 
 // equalMethod returns t's method Equal, or nil.
-func equalMethod(t reflect.Type) func(a, b unsafe.Pointer) bool {
+func equalMethod(t reflect.Type) func(a, b reflect.Value) bool {
 	p := reflect.PointerTo(t)
 	m, ok := p.MethodByName("Equal")
 	if !ok || m.Type.NumIn() != 2 || m.Type.NumOut() != 1 || m.Type.Out(0) != reflect.TypeFor[bool]() {
@@ -57,27 +57,27 @@ func equalMethod(t reflect.Type) func(a, b unsafe.Pointer) bool {
 	if arg != t && arg != p {
 		return nil
 	}
-	return func(a, b unsafe.Pointer) bool {
-		v := reflect.NewAt(t, b)
+	return func(a, b reflect.Value) bool {
 		if arg == t {
-			v = v.Elem()
+			b = b.Elem()
 		}
-		return m.Func.Call([]reflect.Value{reflect.NewAt(t, a), v})[0].Bool()
+		return m.Func.Call([]reflect.Value{a, b})[0].Bool()
 	}
 }
 
 // pointerTo returns a pointer to v, or to a copy of it if it has no address;
-// nil if it can neither be had.
-func pointerTo(v reflect.Value) unsafe.Pointer {
-	if v.CanAddr() {
-		return v.Addr().UnsafePointer()
-	}
-	if !v.CanInterface() {
-		return nil
+// the zero Value if neither can be had.
+func pointerTo(v reflect.Value) reflect.Value {
+	v = open(v)
+	switch {
+	case !v.CanInterface():
+		return reflect.Value{}
+	case v.CanAddr():
+		return v.Addr()
 	}
 	n := reflect.New(v.Type())
 	n.Elem().Set(v)
-	return n.UnsafePointer()
+	return n
 }
 
 // show describes a value in few words.
@@ -121,11 +121,11 @@ func show(v reflect.Value) string {
 func showStruct(v reflect.Value) string {
 	p := pointerTo(v)
 	switch {
-	case p == nil:
+	case !p.IsValid():
 	case v.Type() == reflect.TypeFor[time.Time]():
-		return (*time.Time)(p).Format(time.RFC3339Nano)
+		return p.Interface().(*time.Time).Format(time.RFC3339Nano)
 	case v.Type() == reflect.TypeFor[resource.Quantity]():
-		q := *(*resource.Quantity)(p) // String writes into its receiver
+		q := *p.Interface().(*resource.Quantity) // String writes into its receiver
 		return q.String()
 	}
 	return v.Type().String()

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"errors"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -9,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
@@ -24,7 +23,7 @@ import (
 type Decoder[T any] struct {
 	cell[T]
 	// plans are by format, nil for one that T cannot be read from.
-	plans [share.Formats]plan
+	plans [formats.Count]plan
 	apart bool
 }
 
@@ -68,52 +67,42 @@ func (o *Object[T]) Copied(value T) {
 	o.Memo = o.Memo.Of(reflect.ValueOf(value).UnsafePointer())
 }
 
-// ErrNoFormat reports bytes in an encoding that T cannot be read from, as
-// protobuf for a custom resource.
-var ErrNoFormat = errors.New("this type cannot be read from the encoding that came")
-
 // Compile returns the decoder of Ts that are pointers to typ, or hold such, and
 // leaves out the fields with the given paths. Decoders of one type share their
 // plans. The error is a *fields.PathError for a path that leads nowhere.
 func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
-	drops, err := fields.NewDrops(drop)
+	drops, err := fields.DropsOf(typ, drop)
 	if err != nil {
 		return nil, err
 	}
 	d := &Decoder[T]{cell: cellOf[T](typ)}
 	key := planKey{typ: typ, drop: drops.String()}
 	if typ == reflect.TypeFor[unstructured.Unstructured]() {
-		d.plans[share.JSON], err = cached(key.of(share.Untyped), func() (plan, error) { return untypedPlan{untyped.Compile(drops)}, nil })
+		d.plans[formats.JSON], err = cached(key.of(formats.Untyped), func() (plan, error) { return untypedPlan{untyped.Compile(drops)}, nil })
 	} else {
-		err = d.compile(typ, drop, drops, key)
+		err = d.compile(typ, drops, key)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if _, ok := reflect.New(typ).Interface().(runtime.Object); ok {
-		d.plans[share.CBOR], err = cached(key.of(share.CBOR), func() (plan, error) {
-			byJSON, _ := d.plans[share.JSON].(*json.Plan)
-			p, err := cbor.Compile(typ, drops, byJSON)
-			return cborPlan{p}, err
+		d.plans[formats.CBOR], err = cached(key.of(formats.CBOR), func() (plan, error) {
+			byJSON, _ := d.plans[formats.JSON].(*json.Plan)
+			return compileCBOR(typ, drops, byJSON)
 		})
 	}
 	return d, err
 }
 
 // compile makes the plans of a type with fields.
-func (d *Decoder[T]) compile(typ reflect.Type, drop []string, drops *fields.Drops, key planKey) error {
-	for _, path := range drop {
-		if err := fields.Check(typ, path, json.Opaque); err != nil {
-			return err
-		}
-	}
-	p, err := cached(key.of(share.JSON), func() (plan, error) { return json.Compile(typ, drops) })
+func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey) error {
+	p, err := cached(key.of(formats.JSON), func() (plan, error) { return json.Compile(typ, drops) })
 	if err != nil {
 		return err
 	}
-	d.plans[share.JSON], d.apart = p, p.(*json.Plan).KindApart()
+	d.plans[formats.JSON], d.apart = p, p.(*json.Plan).KindApart()
 	if _, ok := reflect.New(typ).Interface().(official.Protobuf); ok {
-		d.plans[share.Protobuf], err = cached(key.of(share.Protobuf), func() (plan, error) { return protobuf.Compile(typ, drops) })
+		d.plans[formats.Protobuf], err = cached(key.of(formats.Protobuf), func() (plan, error) { return protobuf.Compile(typ, drops) })
 	}
 	return err
 }
@@ -125,11 +114,11 @@ var plans sync.Map // of planKey
 
 type planKey struct {
 	typ    reflect.Type
-	format share.Format
+	format formats.Format
 	drop   string
 }
 
-func (k planKey) of(format share.Format) planKey {
+func (k planKey) of(format formats.Format) planKey {
 	k.format = format
 	return k
 }
@@ -153,11 +142,11 @@ func (d *Decoder[T]) KindApart() bool { return d.apart }
 // Decode decodes the object at the start of raw, and returns how many bytes it
 // took; of a format without an end of its own, as protobuf, that is all of raw.
 // It returns io.ErrUnexpectedEOF if a JSON object does not end in raw, and
-// ErrNoFormat for a format that T cannot be read from.
-func (d *Decoder[T]) Decode(format share.Format, s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
+// formats.ErrNone for a format that T cannot be read from.
+func (d *Decoder[T]) Decode(format formats.Format, s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
 	p := d.plans[format]
 	if p == nil {
-		return Object[T]{}, 0, ErrNoFormat
+		return Object[T]{}, 0, formats.ErrNone
 	}
 	r, n, err := p.Decode(s, raw, d.held(last))
 	switch {
@@ -183,17 +172,6 @@ func (p untypedPlan) Decode(s *share.Session, raw []byte, last share.Version) (s
 		return share.Result{Memo: last.Memo(), Same: true}, n, nil
 	}
 	return share.Result{Object: unsafe.Pointer(&unstructured.Unstructured{Object: r.Object}), Memo: r.Memo}, n, nil
-}
-
-// cborPlan compares in full, so it needs no memo.
-type cborPlan struct{ *cbor.Plan }
-
-func (p cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {
-	r, n, err := p.Plan.Decode(s, raw, last.Compared())
-	if r.Same {
-		r.Memo = last.Memo()
-	}
-	return r, n, err
 }
 
 // PanicError is a panic of a type's own decoder.

@@ -19,7 +19,7 @@
 //   - cbor: CBOR by apimachinery's decoder, shared by structure.
 //   - structure: sharing for objects that have no bytes to go by.
 //
-// A new format is a plan, an entry in share.Format, and its decoder in Compile.
+// A new format is a plan, an entry in formats.Format, and its decoder in Compile.
 //
 // # The rule
 //

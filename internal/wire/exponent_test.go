@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -25,7 +26,7 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 	s := share.NewSession(share.NewTable(0))
 	for _, text := range []string{`"` + huge + `"`, huge} {
 		raw := fmt.Sprintf(`{"metadata":{"name":"q"},"spec":{"hard":{"cpu":%s}}} `, text)
-		_, n, err := dec.Decode(share.JSON, s, []byte(raw), Last[*corev1.ResourceQuota]{})
+		_, n, err := dec.Decode(formats.JSON, s, []byte(raw), Last[*corev1.ResourceQuota]{})
 		var refused *scan.ExponentError
 		if !errors.As(err, &refused) || n != len(raw)-1 {
 			t.Errorf("JSON %s: %d bytes, %v", text, n, err)
@@ -38,7 +39,7 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused *scan.ExponentError
-	if _, _, err := dec.Decode(share.Protobuf, s, []byte(replaced(t, raw, "123456789012", huge)), Last[*corev1.ResourceQuota]{}); !errors.As(err, &refused) {
+	if _, _, err := dec.Decode(formats.Protobuf, s, []byte(replaced(t, raw, "123456789012", huge)), Last[*corev1.ResourceQuota]{}); !errors.As(err, &refused) {
 		t.Errorf("protobuf: %v", err)
 	}
 	inCBOR := func(annotations, hard map[string]any) error {
@@ -46,7 +47,7 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, _, err := dec.Decode(share.CBOR, s, raw, Last[*corev1.ResourceQuota]{})
+		o, _, err := dec.Decode(formats.CBOR, s, raw, Last[*corev1.ResourceQuota]{})
 		if err == nil && (o.Value.Name != "q" || len(o.Value.Annotations) != len(annotations)) {
 			t.Errorf("CBOR: %+v", o.Value)
 		}
@@ -60,7 +61,7 @@ func TestAQuantityThatCannotBeComputedIsAnErrorAndNotAHang(t *testing.T) {
 		t.Errorf("an annotation in CBOR: %v", err)
 	}
 	label := `{"metadata":{"name":"q","annotations":{"commit":"` + huge + `"}},"spec":{}}`
-	if _, _, err := dec.Decode(share.JSON, s, []byte(label), Last[*corev1.ResourceQuota]{}); err != nil {
+	if _, _, err := dec.Decode(formats.JSON, s, []byte(label), Last[*corev1.ResourceQuota]{}); err != nil {
 		t.Errorf("an annotation: %v", err)
 	}
 }

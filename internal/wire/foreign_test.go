@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -70,9 +71,9 @@ func TestALastVersionThatTheDecoderDidNotMakeChangesNothing(t *testing.T) {
 		}
 		return Last[*appsv1.StatefulSet]{Object: o.Value, Memo: o.Memo, Held: true}
 	}
-	fromJSON := decoded(whole.Decode(share.JSON, s, append(text, ' '), Last[*appsv1.StatefulSet]{}))
-	own := decoded(whole.Decode(share.Protobuf, s, raw, Last[*appsv1.StatefulSet]{}))
-	lessOfIt := decoded(less.Decode(share.Protobuf, s, raw, Last[*appsv1.StatefulSet]{}))
+	fromJSON := decoded(whole.Decode(formats.JSON, s, append(text, ' '), Last[*appsv1.StatefulSet]{}))
+	own := decoded(whole.Decode(formats.Protobuf, s, raw, Last[*appsv1.StatefulSet]{}))
+	lessOfIt := decoded(less.Decode(formats.Protobuf, s, raw, Last[*appsv1.StatefulSet]{}))
 	for round := range 20 {
 		for what, last := range map[string]Last[*appsv1.StatefulSet]{
 			"one made by hand":                         {Object: byHand(), Held: true},
@@ -86,15 +87,15 @@ func TestALastVersionThatTheDecoderDidNotMakeChangesNothing(t *testing.T) {
 			if err := want.Unmarshal(raw); err != nil {
 				t.Fatal(err)
 			}
-			o, _, err := whole.Decode(share.Protobuf, s, raw, last)
+			o, _, err := whole.Decode(formats.Protobuf, s, raw, last)
 			if err != nil || o.Same || !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
 				t.Fatalf("round %d, %s: %v, same %v\n%s", round, what, err, o.Same, spell(o.Value))
 			}
 		}
 	}
 	// The table may have what the first version does not remember.
-	own = decoded(whole.Decode(share.Protobuf, s, raw, own))
-	if o, _, err := whole.Decode(share.Protobuf, s, raw, own); err != nil || !o.Same {
+	own = decoded(whole.Decode(formats.Protobuf, s, raw, own))
+	if o, _, err := whole.Decode(formats.Protobuf, s, raw, own); err != nil || !o.Same {
 		t.Errorf("its own version is not the same: %v", err)
 	}
 }
@@ -107,7 +108,7 @@ func TestANumberIsUnchangedIfItsBitsAre(t *testing.T) {
 			m := &measures{Value: v, Pointer: &v, List: []measures{{Value: v}}, Foreign: &measured{Value: v, Values: []float64{v}}}
 			raw, _ := m.Marshal()
 			for again := range 2 {
-				o, _, err := d.Decode(share.Protobuf, s, raw, last)
+				o, _, err := d.Decode(formats.Protobuf, s, raw, last)
 				if err != nil || o.Same != (again == 1) || !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(m)) {
 					t.Fatalf("%v after %v: %v, the same %v, %s", v, last.Object, err, o.Same, spell(o.Value))
 				}
@@ -145,7 +146,7 @@ func TestReadersMayWriteToHiddenStateWhileVersionsAreDecoded(t *testing.T) {
 			if version%3 == 0 {
 				raw = same
 			}
-			o, _, err := d.Decode(share.JSON, s, raw, last)
+			o, _, err := d.Decode(formats.JSON, s, raw, last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +176,7 @@ func TestReadersMayWriteToHiddenStateWhileVersionsAreDecodedFromProtobuf(t *test
 		state := func() *message { return &message{Text: "some text of some length, that is looked up"} }
 		m := &measures{Name: fmt.Sprint(version / 2), State: state(), Inner: &measures{Value: 1, State: state()}, List: []measures{{State: state()}, {Name: "a"}}}
 		raw, _ := m.Marshal()
-		o, _, err := d.Decode(share.Protobuf, s, raw, last)
+		o, _, err := d.Decode(formats.Protobuf, s, raw, last)
 		if err != nil || o.Same {
 			t.Fatal(err, "or an object with hidden state was compared")
 		}
@@ -189,12 +190,12 @@ func TestReadersMayWriteToHiddenStateWhileVersionsAreDecodedFromProtobuf(t *test
 func TestWhatIsRememberedOfAnObjectIsRememberedOfItsCopy(t *testing.T) {
 	d, s := compiled[*unstructured.Unstructured](t), share.NewSession(share.NewTable(0))
 	raw := []byte(`{"metadata":{"name":"a","labels":{"app":"some text of some length"}},"spec":{"list":[1,2,3]}} `)
-	o, _, err := d.Decode(share.JSON, s, raw, Last[*unstructured.Unstructured]{})
+	o, _, err := d.Decode(formats.JSON, s, raw, Last[*unstructured.Unstructured]{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	held := Last[*unstructured.Unstructured]{Object: o.Value, Memo: o.Memo, Held: true}
-	o, _, err = d.Decode(share.JSON, s, raw, held)
+	o, _, err = d.Decode(formats.JSON, s, raw, held)
 	if err != nil || !o.Same {
 		t.Fatal(err, o.Same)
 	}
@@ -202,21 +203,21 @@ func TestWhatIsRememberedOfAnObjectIsRememberedOfItsCopy(t *testing.T) {
 	if o.Same {
 		t.Error("a copy is called the last version")
 	}
-	next, _, err := d.Decode(share.JSON, s, raw, Last[*unstructured.Unstructured]{Object: o.Value, Memo: o.Memo, Held: true})
+	next, _, err := d.Decode(formats.JSON, s, raw, Last[*unstructured.Unstructured]{Object: o.Value, Memo: o.Memo, Held: true})
 	if err != nil || !next.Same {
 		t.Errorf("the copy is not recognised: %v", err)
 	}
-	if o, _, err := d.Decode(share.JSON, s, raw, Last[*unstructured.Unstructured]{Object: o.Value, Memo: held.Memo, Held: true}); err != nil || o.Same {
+	if o, _, err := d.Decode(formats.JSON, s, raw, Last[*unstructured.Unstructured]{Object: o.Value, Memo: held.Memo, Held: true}); err != nil || o.Same {
 		t.Errorf("a copy is recognised by the memo of the other: %v", err)
 	}
 	typed, ts := compiled[*corev1.ConfigMap](t), share.NewSession(share.NewTable(0))
-	cm, _, err := typed.Decode(share.JSON, ts, raw, Last[*corev1.ConfigMap]{})
+	cm, _, err := typed.Decode(formats.JSON, ts, raw, Last[*corev1.ConfigMap]{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := *cm.Value
 	cm.Copied(&c)
-	if again, _, err := typed.Decode(share.JSON, ts, raw, Last[*corev1.ConfigMap]{Object: cm.Value, Memo: cm.Memo, Held: true}); err != nil || !again.Same || again.Value != &c {
+	if again, _, err := typed.Decode(formats.JSON, ts, raw, Last[*corev1.ConfigMap]{Object: cm.Value, Memo: cm.Memo, Held: true}); err != nil || !again.Same || again.Value != &c {
 		t.Errorf("the copy is not recognised: %v", err)
 	}
 }

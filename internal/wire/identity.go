@@ -4,24 +4,24 @@ import (
 	"unsafe"
 
 	"github.com/kinglet-go/kinglet/internal/wire/cbor"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // Key reads an object's namespace and name out of its bytes, without decoding
 // them. The strings alias raw: they are good for a lookup and nothing else. It
 // is not ok if the key can't be read cheaply.
-func Key(format share.Format, raw []byte) (store.Key, bool) {
+func Key(format formats.Format, raw []byte) (store.Key, bool) {
 	switch format {
-	case share.Protobuf:
+	case formats.Protobuf:
 		id, ok := protobuf.IdentityOf(raw)
 		return aliasing(id.Namespace, id.Name), ok
-	case share.JSON:
+	case formats.JSON:
 		id, ok := json.IdentityOf(raw)
 		return aliasing(id.Namespace, id.Name), ok
-	case share.CBOR:
+	case formats.CBOR:
 		namespace, name, ok := cbor.IdentityOf(raw)
 		return aliasing(namespace, name), ok
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -56,14 +57,14 @@ type unmarshaler interface{ Unmarshal([]byte) error }
 type marshaler interface{ Marshal() ([]byte, error) }
 
 // formats are those that a subject can be read from.
-func (s subject) formats() []share.Format {
-	all := []share.Format{share.JSON}
+func (s subject) formats() []formats.Format {
+	all := []formats.Format{formats.JSON}
 	obj := reflect.New(s.typ).Interface()
 	if _, ok := obj.(unmarshaler); ok {
-		all = append(all, share.Protobuf)
+		all = append(all, formats.Protobuf)
 	}
 	if _, ok := obj.(runtime.Object); ok {
-		all = append(all, share.CBOR)
+		all = append(all, formats.CBOR)
 	}
 	return all
 }
@@ -75,7 +76,7 @@ type rigVersion struct {
 	// raw is what it was decoded from, in a format, by the decoder that drops
 	// fields or not; nil if it was made by hand.
 	raw     []byte
-	format  share.Format
+	format  formats.Format
 	dropped bool
 }
 
@@ -160,7 +161,7 @@ func (r *rig) failed(err error) error {
 
 func (r *rig) step() error {
 	format := pick(r.script, r.subject.formats())
-	r.nan = format == share.Protobuf
+	r.nan = format == formats.Protobuf
 	switch r.intn(5) {
 	case 0:
 		r.now = r.fresh()
@@ -176,7 +177,7 @@ func (r *rig) step() error {
 		r.now = r.fresh()
 		return nil
 	}
-	if format == share.JSON && r.oneIn(2) {
+	if format == formats.JSON && r.oneIn(2) {
 		// A Quantity may be a number as well.
 		raw = bytes.ReplaceAll(raw, []byte(`"5"`), []byte(`5`))
 	}
@@ -199,11 +200,11 @@ func (r *rig) step() error {
 	return r.decode(r.intn(2), raw, format, r.last())
 }
 
-func encoded(v reflect.Value, format share.Format) ([]byte, error) {
+func encoded(v reflect.Value, format formats.Format) ([]byte, error) {
 	switch format {
-	case share.Protobuf:
+	case formats.Protobuf:
 		return v.Interface().(marshaler).Marshal()
-	case share.CBOR:
+	case formats.CBOR:
 		obj, ok := v.Interface().(runtime.Object)
 		if !ok {
 			return direct.Marshal(v.Interface())

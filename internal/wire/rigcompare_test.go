@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
@@ -30,13 +30,13 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 	}
 	obj = reflect.New(r.subject.typ).Interface()
 	switch u, ok := obj.(*unstructured.Unstructured); {
-	case ok && h.format == share.CBOR:
+	case ok && h.format == formats.CBOR:
 		err = direct.Unmarshal(h.raw, &u.Object)
 	case ok:
 		err = utiljson.Unmarshal(h.raw, &u.Object)
-	case h.format == share.Protobuf:
+	case h.format == formats.Protobuf:
 		err = obj.(unmarshaler).Unmarshal(h.raw)
-	case h.format == share.CBOR:
+	case h.format == formats.CBOR:
 		err = official.CBOR(h.raw, obj.(runtime.Object))
 	default:
 		err = utiljson.Unmarshal(h.raw, obj)
@@ -50,18 +50,18 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 }
 
 // decode decodes raw by one of the decoders, and compares.
-func (r *rig) decode(which int, raw []byte, format share.Format, last Last[any]) error {
+func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any]) error {
 	r.note("decoder %d, format %d, last %v, memo %v: %q", which, format, last.Held, last.Memo != nil, raw)
 	r.decodings++
 	h := rigVersion{raw: raw, format: format, dropped: which == 1}
 	var o Object[any]
 	var err error
 	b := slices.Clone(raw)
-	if format == share.JSON {
+	if format == formats.JSON {
 		b = append(b, ' ')
 	}
 	var n int
-	if o, n, err = r.decoders[which].Decode(format, r.session, b, last); format == share.JSON && n > 0 {
+	if o, n, err = r.decoders[which].Decode(format, r.session, b, last); format == formats.JSON && n > 0 {
 		h.raw = raw[:min(n, len(raw))]
 	}
 	clear(b)
@@ -73,7 +73,7 @@ func (r *rig) decode(which int, raw []byte, format share.Format, last Last[any])
 	switch {
 	case err == nil && which == 1 && errors.As(wantErr, &tooLarge):
 		return nil // a number, in what is dropped
-	case err != nil && format == share.JSON && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
+	case err != nil && format == formats.JSON && !bytes.HasPrefix(bytes.TrimLeft(h.raw, " \t\r\n"), []byte{'{'}):
 		return nil // the official decoder takes null for an object
 	case (err == nil) != (wantErr == nil):
 		return fmt.Errorf("error %v, the official decoder's is %v", err, wantErr)
@@ -97,7 +97,7 @@ func (r *rig) decode(which int, raw []byte, format share.Format, last Last[any])
 
 // named gives want the kind that the decoded object has, where that is not
 // the decoder's to choose.
-func (r *rig) named(o *Object[any], want any, format share.Format) error {
+func (r *rig) named(o *Object[any], want any, format formats.Format) error {
 	if u, ok := want.(*unstructured.Unstructured); ok {
 		for _, name := range []string{"kind", "apiVersion"} {
 			if v, ok := o.Value.(*unstructured.Unstructured).Object[name]; ok && o.Same && u.Object[name] == nil {
@@ -107,7 +107,7 @@ func (r *rig) named(o *Object[any], want any, format share.Format) error {
 		return nil
 	}
 	tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta")
-	if kind := tm.FieldByName("Kind").String(); format != share.Protobuf && o.Kind != kind {
+	if kind := tm.FieldByName("Kind").String(); format != formats.Protobuf && o.Kind != kind {
 		return fmt.Errorf("of kind %q, not %q", o.Kind, kind)
 	}
 	tm.SetZero()
@@ -172,7 +172,7 @@ func (r *rig) unchanged(h rigVersion) error {
 }
 
 // shared has the sharer by structure share what a transform may have returned.
-func (r *rig) shared(raw []byte, format share.Format) error {
+func (r *rig) shared(raw []byte, format formats.Format) error {
 	h := rigVersion{raw: raw, format: format}
 	var objs [2]any
 	byHand := r.oneIn(2) && r.subject.typ != unstructuredType

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
@@ -47,7 +48,7 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 		return nil
 	}
 	typ = typ.Elem()
-	plan, err := cached(planKey{typ: typ, format: share.Structure}, func() (*structure.Plan, error) { return structure.Compile(typ) })
+	plan, err := cached(planKey{typ: typ, format: formats.Structure}, func() (*structure.Plan, error) { return structure.Compile(typ) })
 	if err != nil {
 		return nil // no struct, which was asked
 	}

@@ -287,10 +287,10 @@ func IdentityOf(raw []byte) (namespace, name []byte, ok bool) {
 	return namespace, name, ok
 }
 
-// texts calls visit with each text in raw, names included, until visit returns
+// Texts calls visit with each text in raw, names included, until visit returns
 // false. Byte strings come as text, in the encoding that a tag asks for. whole is
 // false for one of indefinite length, which comes in pieces.
-func texts(raw []byte, visit func(text []byte, whole bool) bool) {
+func Texts(raw []byte, visit func(text []byte, whole bool) bool) {
 	var tag uint64
 	for len(raw) > 0 {
 		if raw[0] == Break {

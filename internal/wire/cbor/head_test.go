@@ -180,6 +180,6 @@ func FuzzItem(f *testing.F) {
 		}
 		_, _, _ = IdentityOf(raw)
 		_ = Members(raw, func(_, _ []byte) bool { return true })
-		texts(raw, func([]byte, bool) bool { return true })
+		Texts(raw, func([]byte, bool) bool { return true })
 	})
 }

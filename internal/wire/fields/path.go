@@ -1,10 +1,14 @@
 package fields
 
 import (
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // PathError reports a path to drop that no field answers to.
@@ -34,15 +38,36 @@ func (e *PathError) Error() string {
 	return b.String()
 }
 
-// Check returns a *PathError if a struct type has no field with this path.
-// opaque reports that a type decodes itself, so that what is inside cannot be
-// named.
-func Check(root reflect.Type, path string, opaque func(reflect.Type) bool) error {
+// DecodesItself reports that a type has a decoder of its own for JSON.
+func DecodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// DropsOf returns the set of the fields with these paths in a struct type. It
+// returns a *PathError for a path that leads nowhere, as none does in
+// unstructured objects.
+func DropsOf(root reflect.Type, paths []string) (*Drops, error) {
+	drops, err := NewDrops(paths)
+	if err != nil || root == reflect.TypeFor[unstructured.Unstructured]() {
+		return drops, err
+	}
+	for _, path := range paths {
+		if err := Check(root, path); err != nil {
+			return nil, err
+		}
+	}
+	return drops, nil
+}
+
+// Check returns a *PathError if a struct type has no field with this path. What
+// is inside a type that decodes itself cannot be named.
+func Check(root reflect.Type, path string) error {
 	at, t := "", root
 	for name := range strings.SplitSeq(path, ".") {
-		t = element(t, opaque)
+		t = element(t)
 		var list []Member
-		if t.Kind() == reflect.Struct && !opaque(t) {
+		if t.Kind() == reflect.Struct && !DecodesItself(t) {
 			list = Members(t)
 		}
 		i := slices.IndexFunc(list, func(m Member) bool { return m.Name == name })
@@ -66,11 +91,11 @@ func join(path, name string) string {
 }
 
 // element returns the type that a path continues in.
-func element(t reflect.Type, opaque func(reflect.Type) bool) reflect.Type {
+func element(t reflect.Type) reflect.Type {
 	for {
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
-			if opaque(t) {
+			if DecodesItself(t) {
 				return t
 			}
 			t = t.Elem()

@@ -19,7 +19,7 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 			continue
 		}
 		dropped := []string{"metadata.managedFields", "metadata.labels"}
-		if fields.Check(k.typ, "spec.template.spec.containers.env", Opaque) == nil {
+		if fields.Check(k.typ, "spec.template.spec.containers.env") == nil {
 			dropped = append(dropped, "spec.template.spec.containers.env", "spec.template.metadata")
 		}
 		p, err := Compile(k.typ, drops(t, dropped...))

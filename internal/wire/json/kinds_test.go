@@ -25,6 +25,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -128,7 +129,7 @@ func change(r *rand.Rand, f *randfill.Filler, v reflect.Value) {
 			}
 			v = v.Index(r.Intn(v.Len()))
 		case reflect.Struct:
-			if v.NumField() == 0 || ownDecoder(v.Type()) {
+			if v.NumField() == 0 || fields.DecodesItself(v.Type()) {
 				f.Fill(v.Addr().Interface())
 				return
 			}

@@ -1,7 +1,6 @@
 package json
 
 import (
-	"encoding"
 	stdjson "encoding/json"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -127,18 +127,12 @@ func wellKnown(t reflect.Type) (op, bool) {
 	return opOther, false
 }
 
-// ownDecoder reports that a type decodes itself.
-func ownDecoder(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[stdjson.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-}
-
 // kindOf returns how a type is decoded, its elements and fields aside.
 func kindOf(t reflect.Type) op {
 	if o, ok := wellKnown(t); ok {
 		return o
 	}
-	if ownDecoder(t) {
+	if fields.DecodesItself(t) {
 		return opOther
 	}
 	switch t.Kind() {
@@ -192,10 +186,10 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 	if n := c.nodes[key]; n != nil {
 		return n
 	}
-	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, share.JSON, variant), drops: d}
+	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, formats.JSON, variant), drops: d}
 	n.place = share.PlaceOf(n.unit, 0)
 	c.nodes[key] = n
-	if t.Name() == "" && t.Kind() == reflect.Struct && ownDecoder(t) {
+	if t.Name() == "" && t.Kind() == reflect.Struct && fields.DecodesItself(t) {
 		c.unsure = true
 	}
 	n.large = rebuilt(t, nil)
@@ -220,7 +214,7 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 	case opQuantity:
 		n.holds, n.text = true, quantityText()
 	}
-	if n.op == opOther && state.Hides(t, ownDecoder) {
+	if n.op == opOther && state.Hides(t, fields.DecodesItself) {
 		n.holds, n.alone = true, true
 	}
 	return n
@@ -270,7 +264,7 @@ func (n *node) undecoded(t reflect.Type, at uintptr) bool {
 		if slices.ContainsFunc(n.fields, func(f field) bool { return f.offset == offset && f.node.typ == sf.Type }) {
 			continue
 		}
-		if embedded := sf.Anonymous && sf.Type.Kind() == reflect.Struct && !ownDecoder(sf.Type); embedded {
+		if embedded := sf.Anonymous && sf.Type.Kind() == reflect.Struct && !fields.DecodesItself(sf.Type); embedded {
 			if n.undecoded(sf.Type, offset) {
 				return true
 			}

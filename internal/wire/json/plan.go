@@ -105,13 +105,3 @@ func typeMetas(typ reflect.Type, offset uintptr) []span {
 	}
 	return all
 }
-
-// Opaque reports that a type decodes itself, so that a path to drop cannot lead
-// into it.
-func Opaque(t reflect.Type) bool {
-	switch kindOf(t) {
-	case opStruct, opPointer, opSlice, opMap:
-		return false
-	}
-	return true
-}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
@@ -209,10 +210,10 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	}
 	o.tag[o.tagLen] = byte(v)
 	o.tagLen++
-	place := share.UnitOf(c.open[len(c.open)-1].typ, share.Protobuf, "")
+	place := share.UnitOf(c.open[len(c.open)-1].typ, formats.Protobuf, "")
 	o.units, o.text = share.PlaceOf(place, 2*number), share.PlaceOf(place, 2*number+1)
 	if o.kind >= kindStringPointer {
-		o.unit = share.UnitOf(f.Type, share.Protobuf, drop.String())
+		o.unit = share.UnitOf(f.Type, formats.Protobuf, drop.String())
 	}
 	return o, true
 }

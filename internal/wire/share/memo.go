@@ -53,20 +53,6 @@ type Memo struct {
 	object uintptr
 }
 
-// Format is an encoding that values are decoded from.
-type Format uint32
-
-const (
-	Protobuf Format = iota + 1
-	JSON
-	Untyped
-	CBOR
-	// Structure is no encoding: it makes no memos, but units of its own.
-	Structure
-	// Formats is how many there are, with one that is none.
-	Formats
-)
-
 const (
 	headerLen = int(unsafe.Sizeof(Memo{}))
 	recordLen = int(unsafe.Sizeof(Record{}))

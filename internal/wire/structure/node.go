@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -57,7 +58,7 @@ type node struct {
 }
 
 func newNode(t reflect.Type, o op, variant string) *node {
-	unit := share.UnitOf(t, share.Structure, variant)
+	unit := share.UnitOf(t, formats.Structure, variant)
 	return &node{op: o, typ: t, size: t.Size(), unit: unit, place: share.PlaceOf(unit, 0)}
 }
 

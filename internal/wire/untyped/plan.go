@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -52,7 +53,7 @@ func Compile(drop *fields.Drops) *Plan {
 }
 
 func unitOf(d *fields.Drops) share.Unit {
-	return share.UnitOf(reflect.TypeFor[map[string]any](), share.Untyped, d.String())
+	return share.UnitOf(reflect.TypeFor[map[string]any](), formats.Untyped, d.String())
 }
 
 func (p *Plan) unit(d *fields.Drops) share.Unit {

@@ -7,16 +7,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/kinglet-go/kinglet/internal/wire/cbor"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // cborSyntax is CBOR's, as Kubernetes writes it (KEP-4222).
 type cborSyntax struct{}
 
-func (cborSyntax) format() share.Format { return share.CBOR }
-func (cborSyntax) mediaType() string    { return runtime.ContentTypeCBOR }
-func (cborSyntax) streamType() string   { return runtime.ContentTypeCBORSequence }
+func (cborSyntax) format() formats.Format { return formats.CBOR }
+func (cborSyntax) mediaType() string      { return runtime.ContentTypeCBOR }
+func (cborSyntax) streamType() string     { return runtime.ContentTypeCBORSequence }
 
 // starts implements syntax: a response starts with the self-described tag, or
 // with a map.

@@ -18,7 +18,7 @@
 // # A new encoding
 //
 // It is an implementation of Encoding, or of syntax if it is self-described, an
-// entry in All, and in internal/wire a plan for its share.Format.
+// entry in All, and in internal/wire a plan for its formats.Format.
 //
 // Nothing here starts a goroutine or keeps state between responses. Encodings
 // are safe for concurrent use; a Window, a Frames and a List belong to one

@@ -8,13 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
 // Encoding is one way in which servers encode lists, events and objects.
 type Encoding interface {
 	// Format is the encoding of single objects, as internal/wire names it.
-	Format() share.Format
+	Format() formats.Format
 	// MediaType is the type to ask for, and that of lists and objects.
 	MediaType() string
 	// StreamType is the type of a watch's response.

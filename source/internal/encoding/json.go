@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
-	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 // jsonSyntax is JSON's.
 type jsonSyntax struct{}
 
-func (jsonSyntax) format() share.Format   { return share.JSON }
+func (jsonSyntax) format() formats.Format { return formats.JSON }
 func (jsonSyntax) mediaType() string      { return runtime.ContentTypeJSON }
 func (jsonSyntax) streamType() string     { return runtime.ContentTypeJSON }
 func (jsonSyntax) starts(first byte) bool { return first == '{' || isSpace(first) }

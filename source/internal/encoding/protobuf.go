@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
 // protoMagic is the start of every protobuf object of Kubernetes. Behind it
@@ -24,9 +24,9 @@ var errNotProto = errors.New("not a protobuf message")
 // protobuf implements Encoding.
 type protobuf struct{}
 
-func (protobuf) Format() share.Format { return share.Protobuf }
-func (protobuf) MediaType() string    { return runtime.ContentTypeProtobuf }
-func (protobuf) StreamType() string   { return runtime.ContentTypeProtobuf }
+func (protobuf) Format() formats.Format { return formats.Protobuf }
+func (protobuf) MediaType() string      { return runtime.ContentTypeProtobuf }
+func (protobuf) StreamType() string     { return runtime.ContentTypeProtobuf }
 
 // Starts implements Encoding. A list starts with "k8s\x00", a watch's frame with
 // the high byte of a length, which Options.MaxObjectBytes keeps below '\t'.

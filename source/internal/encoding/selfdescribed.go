@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
 // syntax is how a self-described encoding writes objects, lists and text.
 type syntax interface {
-	format() share.Format
+	format() formats.Format
 	mediaType() string
 	streamType() string
 	starts(first byte) bool
@@ -71,7 +71,7 @@ type member struct {
 // members.
 type selfDescribed struct{ syntax }
 
-func (s selfDescribed) Format() share.Format                  { return s.format() }
+func (s selfDescribed) Format() formats.Format                { return s.format() }
 func (s selfDescribed) MediaType() string                     { return s.mediaType() }
 func (s selfDescribed) StreamType() string                    { return s.streamType() }
 func (s selfDescribed) Starts(first byte) bool                { return s.starts(first) }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -14,7 +14,7 @@ type accepted struct {
 	// encoding is one that it reads, JSON before all others; or nil.
 	encoding encoding.Encoding
 	// reads has all formats that it reads.
-	reads [share.Formats]bool
+	reads [formats.Count]bool
 	// metadata and table report that the server is to convert the objects.
 	metadata, table bool
 }

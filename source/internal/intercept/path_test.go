@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -54,14 +54,14 @@ func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
 		js, proto = "application/json", "application/vnd.kubernetes.protobuf"
 		as, lists = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	)
-	both := [share.Formats]bool{share.JSON: true, share.Protobuf: true}
-	onlyJSON := [share.Formats]bool{share.JSON: true}
+	both := [formats.Count]bool{formats.JSON: true, formats.Protobuf: true}
+	onlyJSON := [formats.Count]bool{formats.JSON: true}
 	for header, want := range map[string]accepted{
 		js:                           {encoding: encoding.JSON, reads: onlyJSON},
 		js + "," + proto:             {encoding: encoding.JSON, reads: both},
 		proto + ", " + js:            {encoding: encoding.JSON, reads: both},
-		proto:                        {encoding: encoding.Protobuf, reads: [share.Formats]bool{share.Protobuf: true}},
-		"application/cbor":           {encoding: encoding.CBOR, reads: [share.Formats]bool{share.CBOR: true}},
+		proto:                        {encoding: encoding.Protobuf, reads: [formats.Count]bool{formats.Protobuf: true}},
+		"application/cbor":           {encoding: encoding.CBOR, reads: [formats.Count]bool{formats.CBOR: true}},
 		"*/*":                        {encoding: encoding.JSON, reads: onlyJSON},
 		js + ";q=0.9,text/cbor;q=1":  {encoding: encoding.JSON, reads: onlyJSON},
 		"text/html":                  {},

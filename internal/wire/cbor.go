@@ -1,4 +1,4 @@
-package cbor
+package wire
 
 import (
 	stdjson "encoding/json"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
@@ -19,8 +20,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
 
-// Plan decodes objects of one Go type. It is safe for concurrent use.
-type Plan struct {
+// cborPlan decodes objects of one Go type from CBOR by apimachinery's decoder, and
+// shares what is equal by structure. It is safe for concurrent use.
+type cborPlan struct {
 	typ   reflect.Type
 	drops *fields.Drops
 	// json decodes what CBOR is not given to its decoder for. It is nil for
@@ -30,22 +32,20 @@ type Plan struct {
 	sharers   sync.Pool // of *structure.Sharer
 }
 
-// Compile makes the plan of a struct type, whose pointers are runtime.Objects,
+// compileCBOR makes the plan of a struct type, whose pointers are runtime.Objects,
 // without the fields in drop. json is the plan of the same for JSON, or nil for
 // unstructured objects.
-func Compile(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*Plan, error) {
+func compileCBOR(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*cborPlan, error) {
 	s, err := structure.Compile(typ)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{typ: typ, drops: drop, json: json, structure: s}, nil
+	return &cborPlan{typ: typ, drops: drop, json: json, structure: s}, nil
 }
 
-// Decode decodes one object, which raw is the whole of. last is a version of it
-// by any plan, of the plan's type, or nil; it is not written. The result may
-// share memory with it and with all that the session's table knows; without a
-// table it shares nothing.
-func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r share.Result, n int, err error) {
+// Decode decodes one object, which raw is the whole of. last may be a version of
+// it by any plan: the two are compared in full, so no memo is needed.
+func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r share.Result, n int, err error) {
 	if p.json != nil && endless(raw) {
 		if err := p.refused(raw); err != nil {
 			return r, len(raw), err
@@ -68,8 +68,11 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r shar
 	}
 	r.Object = v.UnsafePointer()
 	if s.Table != nil {
-		r.Object = p.share(s, r.Object, last)
-		r.Same = r.Object == last
+		held := last.Compared()
+		r.Object = p.share(s, r.Object, held)
+		if r.Same = r.Object == held; r.Same {
+			r.Memo = last.Memo()
+		}
 	}
 	return r, len(raw), nil
 }
@@ -78,7 +81,7 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last unsafe.Pointer) (r shar
 // for ever to parse.
 func endless(raw []byte) bool {
 	found := false
-	texts(raw, func(text []byte, whole bool) bool {
+	cbor.Texts(raw, func(text []byte, whole bool) bool {
 		found = !whole || scan.Exponent(text) != nil
 		return !found
 	})
@@ -88,7 +91,7 @@ func endless(raw []byte) bool {
 // refused returns an error unless an object with such a text can be decoded. The
 // decoder of JSON knows whether the text is a Quantity's. An object that it does
 // not understand is refused as well.
-func (p *Plan) refused(raw []byte) error {
+func (p *cborPlan) refused(raw []byte) error {
 	object, err := official.UntypedCBOR(raw)
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (p *Plan) refused(raw []byte) error {
 }
 
 // share returns what is to be kept of a decoded object.
-func (p *Plan) share(s *share.Session, object, last unsafe.Pointer) unsafe.Pointer {
+func (p *cborPlan) share(s *share.Session, object, last unsafe.Pointer) unsafe.Pointer {
 	x, ok := p.sharers.Get().(*structure.Sharer)
 	if !ok {
 		x = p.structure.Sharer(s)
