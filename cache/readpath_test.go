@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
@@ -73,7 +72,6 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inMemory := fake.NewClientset(testPod("a", "n1"))
 	fromClient := func(c Getter) ListerWatcher { return NewListWatchFromClient(c, "pods", "ns", notGone) }
 	for _, tc := range []struct {
 		name string
@@ -90,7 +88,6 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, "", 0, 1},
 		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, "", 0, 0},
 		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, "", 0, 1},
-		{"closures of a fake", ToListWatcherWithWatchListSemantics(generated(inMemory), inMemory), source.PathClient, source.ErrNotIntercepted, "", 0, 1},
 		{"from a client, disabled", fromClient(proto.CoreV1().RESTClient()), source.PathClient, errDisabled, "yes", 0, 1},
 		{"closures of a client with the transport, disabled", generated(through), source.PathClient, errDisabled, "1", 0, 1},
 		{"from a client, not disabled", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "false", 0, 0},

@@ -102,7 +102,6 @@ func rows() []row {
 		handlersRow(),
 		errorsRow(),
 		restRow(),
-		interplayRow(),
 	}
 }
 

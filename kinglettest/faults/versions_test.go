@@ -71,3 +71,43 @@ func TestACompactionOfAServerOfEachVersionIsOneRelistThatAsksForNoWatchListTwice
 		}
 	})
 }
+
+// Its bytes are compressed: what was received cannot be told from what was sent.
+func TestACompressedWatchListThatBreaksOffIsNotPublished(t *testing.T) {
+	each(t, setup{json: true, objects: 100, server: apiserver.Options{Version: apiserver.V137}, script: apiserver.Script{
+		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 1000}},
+	}}, func(r *rig) {
+		testclock.Elapse(500 * time.Millisecond)
+		r.shows()
+		r.heard()
+		testclock.Elapse(time.Minute)
+		r.asked("watch-list!", "watch-list")
+		if n := len(r.told.take()); n != 100 {
+			r.errorf("%d calls for 100 objects", n)
+		}
+	})
+}
+
+// In 1.33 a page of a version that etcd has not come to again is an error of
+// etcd's, which says nothing of versions.
+func TestAListThatARestoredBackupOvertakesIsBegunAgain(t *testing.T) {
+	eachVersion(t, setup{server: paged, objects: 600}, func(r *rig, _ bool) {
+		r.synced()
+		r.arm(apiserver.Script{
+			{Match: func(q *apiserver.Request) bool {
+				if q.Options.Continue == "" {
+					return false
+				}
+				r.restore(650)
+				return true
+			}},
+			{Match: apiserver.On("list"), Fault: apiserver.Fault{Answer: expired()}},
+			{Match: apiserver.On("watch"), Fault: apiserver.Fault{Answer: expired()}},
+		})
+		r.disconnect(func() { r.put("o0", "2") })
+		testclock.Elapse(5 * time.Minute)
+		if n := len(r.inf.List()); n != 550 {
+			r.errorf("%d objects, not 550", n)
+		}
+	})
+}
