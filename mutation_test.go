@@ -80,12 +80,21 @@ func TestGuarantee8AWriteThroughOneObjectNamesThePathAndAllThatShareIt(t *testin
 		r.must(r.src.Delete(key("d")))
 		synctest.Wait()
 		held, _ := r.informer.Store().Get(key("b"))
+		var sharers []string
+		for _, name := range []string{"a", "b", "c"} {
+			if p, _ := r.informer.Store().Get(key(name)); &p.Spec.Containers[0].Env[0] == &held.Spec.Containers[0].Env[0] {
+				sharers = append(sharers, name)
+			}
+		}
+		if len(sharers) < 2 {
+			t.Errorf("only %v have the environment", sharers)
+		}
 		held.Spec.Containers[0].Env[2].Value = "x"
 		r.publish("z")
 		testclock.Pass(2 * time.Second)
 		r.end()
 		got := r.mutations()
-		if len(got) != 1 || !strings.HasSuffix(got[0], " spec.containers[0].env[2].value b,c") {
+		if len(got) != 1 || !strings.HasSuffix(got[0], " spec.containers[0].env[2].value "+strings.Join(sharers, ",")) {
 			t.Errorf("reported %q", got)
 		}
 	})

@@ -42,7 +42,7 @@
 //   - workers decode it together, in order, on as many goroutines as there are
 //     cores and work for.
 //   - codec, and its reader in each goroutine's hands: the bytes of one object
-//     become an Item, through internal/wire with what is held, or through
+//     become an Item, through internal/wire (by internal/fastpath) with what is held, or through
 //     apimachinery's own decoder (kind.go).
 //
 // Three more packages below this one: internal/intercept is the Interceptor's side
@@ -74,7 +74,7 @@
 // internal/wire decodes what it is certain of, and leaves the whole object to
 // apimachinery's decoder for anything else, an error included; so errors have
 // apimachinery's words. A T with a decoder of its own, DisableSharing without
-// Drop, and a T that protobuf or JSON plans cannot be made for go there at once.
+// Drop, a build with the tag kinglet_safe, and a T that protobuf or JSON plans cannot be made for go there at once.
 // An Interceptor that cannot be used leaves the call to the closures. Prefer leaves
 // the wire altogether where what comes there is not what T is, or cannot be read.
 //

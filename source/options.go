@@ -63,7 +63,8 @@ type Options struct {
 	// bytes, refuses it: a transform can do the same there.
 	Drop []string
 	// Sharing is what this source's objects share their parts through. If nil,
-	// it is the Set's that the informer runs in, or the source's own.
+	// it is the Set's that the informer runs in, or the source's own. It has no
+	// effect in a build with the tag kinglet_safe.
 	Sharing *Sharing
 	// DisableSharing has every object decoded afresh, by apimachinery's
 	// decoders where nothing is dropped: four to five times the memory, for

@@ -10,7 +10,8 @@ import "github.com/kinglet-go/kinglet/source/internal/fastpath"
 // It is bounded in bytes, and keeps no value from being collected for longer
 // than that; forgetting one affects no object. It takes next to no memory
 // until objects repeat themselves. Beyond the bound it remembers, in 2 MiB at
-// most, hashes of what it has seen once. Safe for concurrent use.
+// most, hashes of what it has seen once. Safe for concurrent use. In a build with
+// the tag kinglet_safe nothing is shared, and a Sharing stays empty.
 type Sharing struct{ table *fastpath.Table }
 
 // NewSharing returns a Sharing that keeps at most maxBytes of values and

@@ -179,6 +179,7 @@ func withoutMemo[T any](it Item[T]) Item[T] {
 // TestARelistKeepsThePointersOfWhatDidNotChange, also after a watch, whose
 // JSON says the kind where a list's does not.
 func TestARelistKeepsThePointersOfWhatDidNotChange(t *testing.T) {
+	needsFastPath(t)
 	for _, c := range codecs() {
 		t.Run(c.name+", typed", func(t *testing.T) { relistTwice[*corev1.Pod](t, c, nil) })
 		t.Run(c.name+", typed, in an interface", func(t *testing.T) { relistTwice[any](t, c, &corev1.Pod{}) })

@@ -35,6 +35,9 @@
 //
 // # Caveats
 //
+// In a build with the tag kinglet_safe, a copy by reflection has the same in fields
+// that are not exported as the object: a write behind one is not found.
+//
 // To compare an object that somebody writes to is a data race, as is every
 // other read of it, and the Go runtime ends a process in which a map is read
 // and written at the same time. The detector adds one more reader to those

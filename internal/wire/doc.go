@@ -5,7 +5,8 @@
 //
 //   - Decoder (here): one Go type, in each format that it can be read from,
 //     typed or unstructured. Structure (here): one Go type, made by somebody's
-//     code. Only source uses them.
+//     code. Only source uses them,
+//     through its internal/fastpath.
 //   - share: the engine that the decoders have in common. It decides where a
 //     unit's value comes from, and has what decoders remember: memos, hashes, the
 //     table of shared values, the filter that tells whether a lookup is worth it.
@@ -16,7 +17,8 @@
 //   - protobuf, json: readers by plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: JSON text, which json and untyped are cut
 //     with, without knowing what it means.
-//   - cbor: CBOR by apimachinery's decoder, shared by structure.
+//   - formats: names of the encodings. cbor: the syntax of CBOR, which is decoded
+//     by apimachinery and shared by structure (cbor.go).
 //   - structure: sharing for objects that have no bytes to go by.
 //
 // A new format is a plan, an entry in formats.Format, and its decoder in Compile.
@@ -45,7 +47,9 @@
 //
 // # Unsafe
 //
-// Of the module's folders only this one and internal/mutation import unsafe.
+// Of the module's folders only this one imports unsafe, and a build with the tag
+// kinglet_safe does not link it. fields, formats, official, scan and cbor are part
+// of that build, and must not import it.
 // Three things need it here: fields are written at offsets, without reflection;
 // memos are laid out by hand, so that the collector need not look at them; and
 // keys that are only looked up alias the bytes that they are read from.
