@@ -1,5 +1,7 @@
 package interop
 
+//lint:file-ignore SA1019 older generated code sets the deprecated fields
+
 import (
 	"context"
 	"errors"
