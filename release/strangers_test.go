@@ -35,9 +35,6 @@ var strangers = []struct {
 // requires tidied, its Kubernetes is of the minor that it asked for, it builds,
 // and it sees what happens on a server.
 func TestAProgramKeepsItsKubernetesAndWorks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles client-go three times")
-	}
 	work := t.TempDir()
 	proxy := filepath.Join(work, "proxy")
 	repository, err := filepath.Abs("..")

@@ -64,7 +64,7 @@ type Fault struct {
 	// happened since as changes, before the bookmark that ends the initial
 	// events.
 	CatchUp int64
-	// Type, if not empty, is the type of each event, in place of its own.
+	// Type, if not empty, replaces the type of each event.
 	Type watch.EventType
 	// Stranger, if not nil and if it returns an object, is sent behind each
 	// event as one more, of each type in turn.

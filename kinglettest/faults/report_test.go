@@ -24,7 +24,7 @@ type faultReport struct {
 	fault apiserver.Fault
 	// times is how often it comes; 1 if 0.
 	times int
-	// is says that an error is the one to be reported.
+	// is reports whether an error is the expected one.
 	is func(error) bool
 	// mentions must all be in its text.
 	mentions []string

@@ -93,9 +93,9 @@ const (
 	mapDirectory = 40
 )
 
-// MapBytes is about what a map takes that is made for n entries of a size. They
-// stand in groups of eight, with eight bytes of control, of which seven are used
-// at most if there is more than one group.
+// MapBytes estimates the memory of a map made for n entries of the given size. A
+// map stores its entries in groups of eight, each with eight bytes of control. A
+// map of more than one group uses at most seven of each eight.
 func MapBytes(n int, entry uintptr) int {
 	group := 8 + 8*int(entry)
 	switch {

@@ -98,7 +98,7 @@ func TestItemsAreThoseOfEncodingJSON(t *testing.T) {
 		}
 		want, ok := itemsByDecoder(raw)
 		got, end := itemsOf(raw)
-		// What is cut may go on behind its end.
+		// The reader may end before raw does.
 		if !ok && end >= 0 && end < len(raw) {
 			want, ok = itemsByDecoder(raw[:end])
 		}

@@ -74,7 +74,7 @@ func TestWhatHasStateThatSomebodyMayWriteIsNeverOffered(t *testing.T) {
 	}
 }
 
-// What is around a private value is private, what stands beside it is not.
+// A unit that contains a private value is private; its neighbours are not.
 func TestWhatStandsBesideAPrivateValueIsOffered(t *testing.T) {
 	s := NewSession(NewTable(0))
 	outer, private, plain := []byte("outer"), []byte("private"), []byte("plain")
@@ -134,8 +134,8 @@ func TestAValueThatEndsElsewhereThanItsExtentIsNotTheUnits(t *testing.T) {
 	}
 }
 
-// What NoteBuilt says of a unit, and what Recall makes of it with the same bytes
-// and with others.
+// Recall finds a unit that NoteBuilt noted, if its bytes are the same, and does
+// not if they differ.
 func TestRecallKnowsWhatWasNotedOfAUnit(t *testing.T) {
 	const field = 5
 	raw, other := []byte("these are the bytes"), []byte("these are no bytes!")

@@ -172,9 +172,9 @@ func load(n *node, p unsafe.Pointer) share.Value {
 	return share.Value{Ptr: *(*unsafe.Pointer)(p), Len: len(mapAt[struct{}](p))}
 }
 
-// unit returns what is to stand in place of the unit at p, whose segment is
-// the next: what the table has, or else itself with what is inside exchanged. A
-// list in an interface has its box in place of its elements.
+// unit returns the replacement for the unit at p, whose segment is the next: the
+// table's value, or else the unit itself with its parts exchanged. For a list in
+// an interface, the replacement is the interface's box instead of the elements.
 func (x *Sharer) unit(n *node, p, last unsafe.Pointer) share.Value {
 	s := x.enc.segs[x.next]
 	var u share.Decision
