@@ -25,6 +25,9 @@ type Set struct {
 	sharing *source.Sharing
 	mu      sync.Mutex
 	members []Runnable // guarded by mu
+	// informers and controllers are shown and not run; guarded by mu.
+	informers   observed[Observable]
+	controllers observed[ObservableController]
 	// guarded by mu; nil until Run.
 	ctx context.Context
 	// ended is guarded by mu: Run has returned, or is about to.
@@ -130,11 +133,12 @@ func (s *Set) WaitSynced(ctx context.Context) error {
 	return nil
 }
 
-// Status returns the status of every informer, in the order they were added.
+// Status returns the status of every informer of the set, and of those that it
+// observes, in the order they were added, members first.
 func (s *Set) Status() []Status {
-	members := s.Informers()
-	out := make([]Status, len(members))
-	for i, inf := range members {
+	informers := s.Observed()
+	out := make([]Status, len(informers))
+	for i, inf := range informers {
 		out[i] = inf.Status()
 	}
 	return out

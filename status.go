@@ -5,6 +5,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // Phase is what an informer is doing.
@@ -20,27 +21,8 @@ const (
 	Stopped    = reflector.Stopped
 )
 
-// Status is what is known of an informer at one moment.
-type Status struct {
-	Name string
-	// Status is that of the reflector: Phase and Since, LastError, counts of
-	// lists, watches and events, LastContact, Degraded, ReadPath and more. In an
-	// informer's, Synced is true once the store holds the first list, and
-	// ResourceVersion is the source's that the store has come to, which writes to
-	// WritableStore do not move.
-	reflector.Status
-	// Objects is the size of the store.
-	Objects int
-	// Quarantined counts keys whose latest version is not in the store, Failures
-	// the versions that could not be stored, ever: see Informer.Quarantined.
-	Quarantined int
-	Failures    uint64
-	// OwnWrites counts what became of the writes that were recorded with
-	// Informer.Wrote and WroteDelete.
-	OwnWrites OwnWritesStatus
-	// Consistency counts what consistency checks did.
-	Consistency ConsistencyStatus
-}
+// Status is what is known of an informer at one moment: see package status.
+type Status = status.Informer
 
 type (
 	// OwnWritesStatus counts the program's own writes. Entries is how many keys

@@ -62,8 +62,19 @@ type Status struct {
 	Probes uint64
 	// Published lists and streams; all but the first are relists.
 	Published uint64
-	// Events received, and Bookmarks.
+	// ListsByCause counts lists and streams by why they were asked for, WatchEnds
+	// how watches ended, ErrorsBy what failed how.
+	ListsByCause ListCounts
+	WatchEnds    WatchEndCounts
+	ErrorsBy     ErrorCounts
+	// Events received, and Bookmarks. EventsByType are those of watches, Duplicates
+	// such as changed nothing.
 	Events, Bookmarks uint64
+	EventsByType      EventCounts
+	Duplicates        uint64
+	// LastEvent is when the last event came that was no bookmark; zero before the
+	// first.
+	LastEvent time.Time
 	// SilentWatches were given up before their timeout, because nothing came
 	// on them for three times as long as BookmarkInterval; a watch from the
 	// same version followed each at once.

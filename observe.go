@@ -1,0 +1,88 @@
+package kinglet
+
+import (
+	"slices"
+
+	"github.com/kinglet-go/kinglet/status"
+)
+
+// Observable is an informer that a Set shows and does not run: one of package cache,
+// of ctrlruntime, or one that another part of the program runs. An Observable that is
+// an Inspectable as well can be looked into.
+type Observable interface{ Status() Status }
+
+// Inspectable is an informer that can be looked into.
+type Inspectable interface{ Inspect() status.Details }
+
+// ObservableController is a controller that a Set shows: one of package controller.
+type ObservableController interface {
+	Report() status.Controller
+	ReportDetails() status.ControllerDetails
+}
+
+// observed is what a Set shows and does not run, in the order it was added.
+type observed[T any] struct{ entries []*T }
+
+func (o *observed[T]) add(what T) *T {
+	entry := &what
+	o.entries = append(o.entries, entry)
+	return entry
+}
+
+func (o *observed[T]) remove(entry *T) {
+	o.entries = slices.DeleteFunc(o.entries, func(e *T) bool { return e == entry })
+}
+
+func (o *observed[T]) list() []T {
+	out := make([]T, len(o.entries))
+	for i, e := range o.entries {
+		out[i] = *e
+	}
+	return out
+}
+
+// Observe has the set show informers that it does not run: in Status, on its page
+// and in its metrics. They are shown until remove is called; it may be called any
+// number of times. Observe works before Run, during it and after it.
+func (s *Set) Observe(informer Observable) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := s.informers.add(informer)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.informers.remove(entry)
+	}
+}
+
+// ObserveController has the set show a controller, until remove is called.
+func (s *Set) ObserveController(c ObservableController) (remove func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry := s.controllers.add(c)
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.controllers.remove(entry)
+	}
+}
+
+// Observed returns the members of the set and the informers that it observes, in the
+// order they were added, members first.
+func (s *Set) Observed() []Observable {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]Observable, 0, len(s.members)+len(s.informers.entries))
+	for _, m := range s.members {
+		out = append(out, m)
+	}
+	return append(out, s.informers.list()...)
+}
+
+// Controllers returns the controllers that the set observes, in the order they were
+// added.
+func (s *Set) Controllers() []ObservableController {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.controllers.list()
+}

@@ -1,0 +1,75 @@
+package status
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/histogram"
+)
+
+// Controller is what is known of a controller at one moment. Keys are text, so that
+// controllers of all types of keys are alike.
+type Controller struct {
+	Name    string
+	Workers int
+	// Gate is whether runs may begin, GateReason why not, GateSince since when.
+	GateOpen   bool
+	GateReason string
+	GateSince  time.Time
+	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
+	// ones wait for a delay or for their next try, Paced ones for Options.Retries.
+	// Failing keys failed when they last ran.
+	Queued, Running, Waiting, Paced, Failing int
+	// OldestQueued is since when the key that waits longest for a worker has been
+	// queued; zero if none is.
+	OldestQueued time.Time
+	// Succeeded and Failed count runs. Of those that failed, Terminal, Panicked and
+	// TimedOut count why.
+	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
+	// Unmapped counts changes that could not be mapped to keys.
+	Unmapped uint64
+	// Adds counts keys that were asked for, Retries those of them that failed before.
+	Adds, Retries uint64
+	// Runs is how long runs took, Waits how long keys were queued.
+	Runs, Waits Histogram
+	// Classes are those with keys, at most 32, the one with the most first. Without
+	// Options.Class there are none.
+	Classes []Class
+	// Hot are keys that run too often, the hottest first.
+	Hot []HotKey
+}
+
+// Class is a class of keys of a controller.
+type Class struct {
+	Name            string
+	Queued, Running int
+}
+
+// HotKey is a key that ran more than ten times within a minute.
+type HotKey struct {
+	Key  string
+	Runs int
+	// Causes say what for, and how often.
+	Causes map[string]int
+}
+
+// ControllerDetails are what takes longer to find out about a controller.
+type ControllerDetails struct {
+	// Running are the keys that run, longest first; Failing those that failed most
+	// often in a row. At most 32 of each.
+	Running, Failing []KeyStatus
+}
+
+// KeyStatus is what is known of a key.
+type KeyStatus struct {
+	Key      string
+	State    string
+	Since    time.Time
+	Next     time.Time
+	Failures int
+	Error    string
+	Class    string
+	Cause    string
+}
+
+// Histogram is a distribution of durations.
+type Histogram = histogram.Snapshot

@@ -1,0 +1,100 @@
+package status
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/internal/consistency"
+	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// Informer is what is known of an informer at one moment.
+type Informer struct {
+	// Name is unique among the informers that one program names well.
+	Name string
+	// Resource is what is listed and watched; empty where the source does not say,
+	// as closures do not.
+	Resource schema.GroupVersionResource
+	// Status is that of the reflector: Phase and Since, LastError, counts of
+	// lists, watches and events, LastContact, Degraded, ReadPath and more. In an
+	// informer's, Synced is true once the store holds the first list, and
+	// ResourceVersion is the source's that the store has come to, which writes to
+	// WritableStore do not move.
+	reflector.Status
+	// Objects is the size of the store.
+	Objects int
+	// Quarantined counts keys whose latest version is not in the store, Failures
+	// the versions that could not be stored, ever, FailuresByStage by what was
+	// done with them: see Informer.Quarantined.
+	Quarantined     int
+	Failures        uint64
+	FailuresByStage StageCounts
+	// OwnWrites counts what became of the writes that were recorded with
+	// Informer.Wrote and WroteDelete.
+	OwnWrites ownwrites.Status
+	// Consistency counts what consistency checks did.
+	Consistency consistency.Status
+	// Mutations counts the objects in which MutationDetection found a write.
+	Mutations uint64
+	// Handlers are those that are registered now, in the order they were added.
+	Handlers []Handler
+	// Sharing is what the decoder shares; zero if it shares nothing. Informers of
+	// one Set share one, so it is not to be added up: SharingID tells them apart.
+	Sharing   Sharing
+	SharingID uint64
+	// Lag is how far the store is behind the server, where that is measured: see
+	// Options.LagProbe.
+	Lag Lag
+}
+
+// Handler is what is known of a handler at one moment.
+type Handler = deliver.Status
+
+// Sharing says how much a decoder's table of shared values keeps, and how often it
+// was of use.
+type Sharing struct {
+	// Values is how many values are shared. Bytes is what they and the shared
+	// strings take, at most MaxBytes.
+	Values          int
+	Bytes, MaxBytes int64
+	// Hits and Misses are lookups that found a value and that did not.
+	Hits, Misses uint64
+}
+
+// Lag is a proven bound: at Measured, everything that the server had at the version
+// asked for was in the store after Behind.
+type Lag struct {
+	// Enabled is whether it is measured.
+	Enabled bool
+	// Behind is the last one that was measured, or, if Waiting, how long the
+	// informer has not reached a version that the server is known to have.
+	Behind   time.Duration
+	Waiting  bool
+	Measured time.Time
+	// Err is why the last attempt measured nothing.
+	Err error
+}
+
+// Stage is where an object that cannot be stored was refused.
+type Stage uint8
+
+// The stages.
+const (
+	StageDecode Stage = iota
+	StageTransform
+	StageKey
+	StageIndex
+	StageOther
+	stages
+)
+
+// String returns the stage's name, as it stands in metrics.
+func (s Stage) String() string {
+	return [...]string{"decode", "transform", "key", "index", "other"}[s]
+}
+
+// StageCounts are counted by Stage.
+type StageCounts [stages]uint64

@@ -1,0 +1,41 @@
+package status
+
+import "time"
+
+// Severity is how bad a Problem is.
+type Severity uint8
+
+// The severities, from good to bad.
+const (
+	// OK is no problem: the informer follows the server.
+	OK Severity = iota
+	// Note is what somebody who looks should know: it loses nothing.
+	Note
+	// Warning is what costs something, or will: objects in quarantine, a handler
+	// that lags.
+	Warning
+	// Broken: reads are older than they should be, or there are none.
+	Broken
+)
+
+// String returns the severity's name, as it stands in metrics.
+func (s Severity) String() string {
+	return [...]string{"ok", "note", "warning", "broken"}[s]
+}
+
+// Problem is one thing that is wrong with an informer or a controller.
+type Problem struct {
+	Severity Severity
+	// Cause is one of a fixed set of short names, for metrics and alerts.
+	Cause Cause
+	// Since is when it began.
+	Since time.Time
+	// What says in one line what is wrong. It has names of resources and handlers,
+	// and the error's own text; never an object's content.
+	What string
+	// Do says what to do about it, in one line.
+	Do string
+}
+
+// Cause names what is wrong. There are as many as constants.
+type Cause string
