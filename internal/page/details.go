@@ -169,7 +169,7 @@ func mean(h *status.Histogram) string {
 }
 
 func (e *entry) requests(now time.Time) panel {
-	s := &e.status
+	s := e.status
 	p := panel{Title: "Requests"}
 	for c, n := range s.ListsByCause {
 		p.counted("lists: "+reflector.ListCause(c).String(), n)
@@ -209,7 +209,7 @@ func describe(err error, s *status.Informer) string {
 }
 
 func (e *entry) decoder(now time.Time) panel {
-	s := &e.status
+	s := e.status
 	p := panel{Title: "Decoder"}
 	p.pair("read by", s.ReadPath.Path.String())
 	if !s.ReadPath.Since.IsZero() {
@@ -229,7 +229,7 @@ func (e *entry) decoder(now time.Time) panel {
 }
 
 func (e *entry) correctness(now time.Time) panel {
-	s := &e.status
+	s := e.status
 	p := panel{Title: "Correctness"}
 	p.pair("quarantined now, failures ever", quantity.Count(int64(s.Quarantined))+", "+quantity.Count(int64(s.Failures)))
 	for st, n := range s.FailuresByStage {

@@ -156,11 +156,11 @@ func (h *handler) view(now time.Time, q query) *view {
 	return v
 }
 
-func (v *view) totals(all []entry) {
+func (v *view) totals(all []*entry) {
 	var objects, events, read uint64
 	handlers := 0
 	for k := range all {
-		s := &all[k].status
+		s := all[k].status
 		objects += uint64(s.Objects)
 		events += s.Events
 		read += s.Bytes
@@ -208,7 +208,7 @@ func (h *handler) links(v *view, q query) {
 	}
 }
 
-func (h *handler) rows(v *view, now time.Time, q query, all []entry) {
+func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 	names := make([]string, len(all))
 	for k := range all {
 		names[k] = all[k].name
@@ -219,7 +219,7 @@ func (h *handler) rows(v *view, now time.Time, q query, all []entry) {
 	sorted(all, q)
 	left := 0
 	for k := range all {
-		e := &all[k]
+		e := all[k]
 		open := q.isOpen(e.name)
 		if q.filter != "" && !e.matches(q.filter) && !open {
 			continue
@@ -232,6 +232,7 @@ func (h *handler) rows(v *view, now time.Time, q query, all []entry) {
 		if open {
 			r.Details = e.details(now, q, &h.history, &h.stacks)
 		}
+		r.Line = r.html()
 		v.Rows = append(v.Rows, r)
 	}
 	if left > 0 {
@@ -243,7 +244,7 @@ func (h *handler) rows(v *view, now time.Time, q query, all []entry) {
 // matches reports whether a line has what somebody filters by.
 func (e *entry) matches(filter string) bool {
 	filter = strings.ToLower(filter)
-	if strings.Contains(strings.ToLower(e.name+" "+resource(&e.status)+" "+phase(&e.status)+" "+e.worst.String()), filter) {
+	if strings.Contains(strings.ToLower(e.name+" "+resource(e.status)+" "+phase(e.status)+" "+e.worst.String()), filter) {
 		return true
 	}
 	for _, p := range e.problems {

@@ -110,7 +110,7 @@ func (h *handler) writeJSON(w io.Writer, now time.Time, q query) error {
 	sum := summary{now: now}
 	doc := document{Time: now.UTC(), Informers: []jsonInformer{}, Controllers: []jsonControl{}}
 	for k := range all {
-		e := &all[k]
+		e := all[k]
 		sum.add(e.name, "", e.problems)
 		if q.filter == "" || e.matches(q.filter) {
 			doc.Informers = append(doc.Informers, e.json(q.isOpen(e.name)))
@@ -151,7 +151,7 @@ func jsonProblems(problems []status.Problem) []jsonProblem {
 }
 
 func (e *entry) json(open bool) jsonInformer {
-	s := &e.status
+	s := e.status
 	j := jsonInformer{
 		Name: e.name, Group: s.Resource.Group, Version: s.Resource.Version, Resource: s.Resource.Resource,
 		State: e.worst.String(), Problems: jsonProblems(e.problems), Phase: phase(s), Since: s.Since, Synced: s.Synced, Degraded: s.Degraded,

@@ -285,18 +285,3 @@ func TestSecretsShowNoTextOfADecoder(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkPageOf1000Informers(b *testing.B) {
-	for name, target := range map[string]string{"worst 250": "/", "all": "/?all=1", "JSON": "/?format=json"} {
-		b.Run(name, func(b *testing.B) {
-			c := samples.New()
-			many := c.Many(1000)
-			h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers})
-			get(b, h, target)
-			b.ReportAllocs()
-			for b.Loop() {
-				get(b, h, target)
-			}
-		})
-	}
-}

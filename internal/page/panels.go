@@ -44,7 +44,7 @@ func (e *entry) transitions(now time.Time, ts []reflector.Transition) panel {
 		t := &ts[k]
 		why := ""
 		if t.Err != nil {
-			why = describe(t.Err, &e.status)
+			why = describe(t.Err, e.status)
 		}
 		p.Rows = append(p.Rows, []cell{
 			mono(t.At.UTC().Format("15:04:05.000")), number(since(now, t.At)),

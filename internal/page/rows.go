@@ -18,7 +18,7 @@ import (
 type entry struct {
 	source   Informer
 	name     string // unique
-	status   status.Informer
+	status   *status.Informer
 	problems []status.Problem
 	// worst is that of the first problem.
 	worst   status.Severity
@@ -27,7 +27,7 @@ type entry struct {
 	rates   []float32
 }
 
-// row is a line of the table. All of its text is escaped by the template.
+// row is a line of the table, as text that html escapes.
 type row struct {
 	ID, Name, Resource, OpenURL     string
 	Open                            bool
@@ -39,18 +39,21 @@ type row struct {
 	Path, PathWhy                   string
 	Spark                           template.HTML
 	Details                         *details
+	Line                            template.HTML // what html returns
 }
 
-func entries(now time.Time, informers []Informer, statuses []status.Informer) []entry {
-	out := make([]entry, len(informers))
+func entries(now time.Time, informers []Informer, statuses []status.Informer) []*entry {
+	out := make([]*entry, len(informers))
+	all := make([]entry, len(informers))
 	for k, name := range status.Names(statuses) {
-		e := &out[k]
-		e.source, e.name, e.status = informers[k], name, statuses[k]
+		e := &all[k]
+		out[k] = e
+		e.source, e.name, e.status = informers[k], name, &statuses[k]
 		e.problems = e.status.Problems(now)
 		if len(e.problems) > 0 {
 			e.worst = e.problems[0].Severity
 		}
-		e.pending, e.oldest = pendingOf(&e.status)
+		e.pending, e.oldest = pendingOf(e.status)
 	}
 	return out
 }
@@ -104,7 +107,7 @@ func (e *entry) rate() float32 {
 
 // sorted orders entries as q asks; the worst first, then by name, by default. What is
 // equal keeps this order, so that lines do not jump about.
-func sorted(all []entry, q query) {
+func sorted(all []*entry, q query) {
 	byName := func(a, b *entry) int { return strings.Compare(a.name, b.name) }
 	less := func(a, b *entry) int { return cmp.Or(cmp.Compare(b.worst, a.worst), byName(a, b)) }
 	for _, c := range columns() {
@@ -118,14 +121,14 @@ func sorted(all []entry, q query) {
 		}
 		less = func(a, b *entry) int { return cmp.Or(sign*ordered(a, b), then(a, b)) }
 	}
-	slices.SortStableFunc(all, func(a, b entry) int { return less(&a, &b) })
+	slices.SortStableFunc(all, less)
 }
 
 // marks are read before a word, and say what a colour would.
 var marks = [...]string{status.OK: "✓", status.Note: "·", status.Warning: "!", status.Broken: "✗"}
 
 func (e *entry) row(now time.Time, q query) row {
-	s := &e.status
+	s := e.status
 	r := row{
 		ID: id(e.name), Name: e.name, Resource: resource(s), Open: q.isOpen(e.name), OpenURL: q.toggled(e.name).url(),
 		State: e.worst.String(), Mark: marks[e.worst], Word: "ok",
