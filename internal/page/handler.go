@@ -244,7 +244,7 @@ func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 // matches reports whether a line has what somebody filters by.
 func (e *entry) matches(filter string) bool {
 	filter = strings.ToLower(filter)
-	if strings.Contains(strings.ToLower(e.name+" "+resource(e.status)+" "+phase(e.status)+" "+e.worst.String()), filter) {
+	if strings.Contains(strings.ToLower(e.name+" "+resource(e.status)+" "+phase(e.status.Phase)+" "+e.worst.String()), filter) {
 		return true
 	}
 	for _, p := range e.problems {

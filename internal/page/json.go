@@ -154,7 +154,7 @@ func (e *entry) json(open bool) jsonInformer {
 	s := e.status
 	j := jsonInformer{
 		Name: e.name, Group: s.Resource.Group, Version: s.Resource.Version, Resource: s.Resource.Resource,
-		State: e.worst.String(), Problems: jsonProblems(e.problems), Phase: phase(s), Since: s.Since, Synced: s.Synced, Degraded: s.Degraded,
+		State: e.worst.String(), Problems: jsonProblems(e.problems), Phase: phase(s.Phase), Since: s.Since, Synced: s.Synced, Degraded: s.Degraded,
 		Objects: s.Objects, Bytes: s.Bytes, ResourceVersion: s.ResourceVersion, LastContact: s.LastContact, LastEvent: s.LastEvent,
 		Events: s.Events, Bookmarks: s.Bookmarks, Lists: map[string]uint64{}, WatchEnds: map[string]uint64{}, Errors: s.Errors,
 		Quarantined: s.Quarantined, Failures: s.Failures, ReadPath: s.ReadPath.Path.String(), Handlers: []jsonHandler{},

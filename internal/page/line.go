@@ -33,15 +33,19 @@ func (l *line) dim(s string) {
 	}
 }
 
-// cell writes a cell with a label for narrow screens.
+// cell writes a cell with a label for narrow screens. One that says nothing is shown
+// as less important, and not at all on narrow screens.
 func (l *line) cell(class, label, s, more string) {
-	l.markup(`<td role="cell"`, class, ` data-l="`, label, `">`)
+	if s == "0" || s == "–" {
+		class += " zero"
+	}
+	l.markup(`<td role="cell" class="`, class, `" data-l="`, label, `"><span>`)
 	l.text(s)
 	l.dim(more)
-	l.markup(`</td>`)
+	l.markup(`</span></td>`)
 }
 
-const numeric = ` class="num"`
+const numeric = "num"
 
 // html is the row without its details.
 func (r *row) html() template.HTML {
@@ -65,19 +69,19 @@ func (r *row) html() template.HTML {
 	l.markup(`</a>`)
 	l.dim(r.Resource)
 	l.markup(`</th>`)
-	l.cell("", "Phase", r.Phase, r.Since)
+	l.cell("phase", "Phase", r.Phase, r.Since)
 	l.cell(numeric, "Objects", r.Objects, "")
 	l.cell(numeric, "Read", r.Read, "")
 	l.cell(numeric, "Version", r.Version, "")
 	l.cell(numeric, "Contact", r.Contact, "")
 	l.cell(numeric, "Lag", r.Lag, "")
-	l.markup(`<td role="cell" class="num rate" data-l="Events/s">`, string(r.Spark))
+	l.markup(`<td role="cell" class="num rate" data-l="Events/s"><span>`, string(r.Spark), `<span class="n">`)
 	l.text(r.Rate)
-	l.markup(`</td>`)
+	l.markup(`</span></span></td>`)
 	l.cell(numeric, "Lists", r.Lists, r.Relists)
 	l.cell(numeric, "Pending", r.Pending, r.Oldest)
 	l.cell(numeric, "Bad", r.Quarantined, "")
-	l.markup(`<td role="cell" data-l="Read by">`)
+	l.markup(`<td role="cell" class="path" data-l="Read by"><span>`)
 	if r.PathWhy != "" {
 		l.markup(`<span title="`)
 		l.text(r.PathWhy)
@@ -89,6 +93,6 @@ func (r *row) html() template.HTML {
 	} else {
 		l.text(r.Path)
 	}
-	l.markup("</td></tr>\n")
+	l.markup("</span></td></tr>\n")
 	return template.HTML(l.b.String())
 }

@@ -116,7 +116,7 @@ func TestWhatIsUnfoldedStaysSoInEveryLink(t *testing.T) {
 		h := of(samples.New())
 		body := get(t, h, "/some/prefix?open=pods&open=:cleanup&sort=name")
 		order(t, body, "Show stacks", "index to search", "shop/web-7d4b9 and 11 more", "Requests", "watches ended: timeout", "Decoder", "hit rate", "95.7 %",
-			"Request", "Transitions", "backingoff → watching", "Indexes", "node-0417", "Memory", "Largest objects", "List objects",
+			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "List objects",
 			"Controllers", "Hot keys", "retry 40, update 4", "Running keys", "quota exceeded")
 		for _, part := range strings.Split(body, `href="`)[1:] {
 			link, _, _ := strings.Cut(part, `"`)

@@ -48,14 +48,14 @@ func (e *entry) transitions(now time.Time, ts []reflector.Transition) panel {
 		}
 		p.Rows = append(p.Rows, []cell{
 			mono(t.At.UTC().Format("15:04:05.000")), number(since(now, t.At)),
-			text(strings.ToLower(t.From.String()) + " → " + strings.ToLower(t.To.String())), text(why),
+			text(phase(t.From) + " → " + phase(t.To)), text(why),
 		})
 	}
 	return p
 }
 
 func indexes(all []status.Index) panel {
-	p := panel{Title: "Indexes", Heads: heads("Name", "#Values", "#Entries", "#Bytes", "Largest value", "#Objects"), None: "There is none."}
+	p := panel{Title: "Indexes", Wide: true, Heads: heads("Name", "#Values", "#Entries", "#Bytes", "Largest value", "#Objects"), None: "There is none."}
 	for k := range all {
 		i := &all[k]
 		p.Rows = append(p.Rows, []cell{

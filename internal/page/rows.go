@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
@@ -132,7 +134,7 @@ func (e *entry) row(now time.Time, q query) row {
 	r := row{
 		ID: id(e.name), Name: e.name, Resource: resource(s), Open: q.isOpen(e.name), OpenURL: q.toggled(e.name).url(),
 		State: e.worst.String(), Mark: marks[e.worst], Word: "ok",
-		Phase: phase(s), Since: since(now, s.Since), Objects: quantity.Count(int64(s.Objects)),
+		Phase: phase(s.Phase), Since: since(now, s.Since), Objects: quantity.Count(int64(s.Objects)),
 		Read: "–", Version: orDash(s.ResourceVersion), Contact: ago(now, s.LastContact), Lag: lag(s),
 		Rate: "", Lists: quantity.Count(int64(min(s.Published, 1))), Relists: relistText(s),
 		Pending: quantity.Count(int64(e.pending)), Oldest: since(now, e.oldest), Quarantined: quantity.Count(int64(s.Quarantined)),
@@ -156,14 +158,14 @@ func (e *entry) row(now time.Time, q query) row {
 // words is a cause as people read it.
 func words(c status.Cause) string { return strings.ReplaceAll(string(c), "_", " ") }
 
-func phase(s *status.Informer) string {
-	switch s.Phase {
+func phase(p reflector.Phase) string {
+	switch p {
 	case reflector.BackingOff:
 		return "backing off"
 	case reflector.Streaming:
 		return "listing (stream)"
 	}
-	return strings.ToLower(s.Phase.String())
+	return strings.ToLower(p.String())
 }
 
 func resource(s *status.Informer) string {
@@ -171,10 +173,11 @@ func resource(s *status.Informer) string {
 	if r.Resource == "" {
 		return ""
 	}
-	if r.Group == "" {
-		return r.Resource + " " + r.Version
+	name := schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
+	if r.Resource == s.Name {
+		name = strings.TrimPrefix(name, r.Resource)
 	}
-	return r.Resource + "." + r.Group + " " + r.Version
+	return strings.TrimSpace(name + " " + r.Version)
 }
 
 func lag(s *status.Informer) string {

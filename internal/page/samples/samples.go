@@ -37,8 +37,8 @@ func (c *Cluster) well(name, group, resource string, objects int, perSecond floa
 		Resource: schema.GroupVersionResource{Group: group, Version: "v1", Resource: resource},
 		Status: reflector.Status{
 			Phase: reflector.Watching, Since: c.began.Add(time.Duration(len(name)) * time.Minute), Synced: true,
-			// Busy and quiet quarters of an hour, so that charts have a shape.
-			Events:          uint64(perSecond * ran * (1 + 0.08*math.Sin(ran/40)) / 1.08),
+			// Busier and quieter minutes, so that charts have a shape.
+			Events:          uint64(perSecond * (ran + 25*math.Sin(ran/70+perSecond) + 4*math.Sin(ran/11))),
 			ResourceVersion: fmt.Sprint(88_000_000 + int64(ran*40)),
 			Bytes:           uint64(objects)*2100 + uint64(perSecond*ran*1800), Streams: 1, Watches: 190, Published: 1,
 			BookmarkInterval: 61 * time.Second, LastContact: now.Add(-time.Duration(3+objects%50) * time.Second / time.Duration(1+int(perSecond))),
