@@ -8,9 +8,10 @@ import (
 
 // Charts hold numbers of ours alone, so that their text needs no escaping.
 
-// spark draws the last samples as a line of 96 by 18 without words; empty if there is
-// nothing to see. The newest sample is at the right.
+// spark draws the last samples, smoothed, as a line of 96 by 18 without words; empty if
+// there is nothing to see. The newest sample is at the right.
 func spark(values []float32) template.HTML {
+	values = smooth(values)
 	top := peak(values)
 	if len(values) < 2 || top <= 0 {
 		return ""
@@ -49,6 +50,21 @@ func chart(title, unit string, values []float32, format func(float64) string) te
 	b = appendLine(b, values, top, 240, 48)
 	b = append(b, `"/></svg><div class="axis" aria-hidden="true"><span>10 min ago</span><span>now</span></div></figure>`...)
 	return template.HTML(b)
+}
+
+// smooth returns the mean of each value and the five before it: of what happens once in
+// 20 s, five samples of six have nothing.
+func smooth(values []float32) []float32 {
+	const span = 6
+	out := make([]float32, len(values))
+	var sum float32
+	for k, v := range values {
+		if sum += v; k >= span {
+			sum -= values[k-span]
+		}
+		out[k] = sum / float32(min(k+1, span))
+	}
+	return out
 }
 
 func peak(values []float32) (top float32) {

@@ -2,11 +2,13 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -47,7 +49,7 @@ func (h *handler) prepare() {
 	h.once.Do(func() {
 		sum := sha256.Sum256([]byte(styleText))
 		h.policy = "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+			"'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 		h.template = template.Must(template.New("page").Parse(pageText))
 	})
 }
@@ -102,6 +104,7 @@ type view struct {
 	MoreRows                         string
 	MoreURL                          string
 	Controllers                      []controllerRow
+	ControllersFirst                 bool // since one is unfolded
 	Filter, FilterURL, ClearURL      string
 	Paused                           bool
 	Hidden                           []pair
@@ -135,11 +138,12 @@ func (h *handler) view(now time.Time, q query) *view {
 	sum := summary{now: now}
 	sorted(all, query{})
 	for k := range all {
-		sum.add(all[k].name, id(all[k].name), all[k].problems)
+		sum.add(all[k].name, q.opened(all[k].name).url(), all[k].problems)
 	}
 	for k := range v.Controllers {
 		c := &v.Controllers[k]
-		sum.add(c.Name, c.ID, c.problems)
+		v.ControllersFirst = v.ControllersFirst || c.Open
+		sum.add(c.Name, q.opened(":"+c.Name).url(), c.problems)
 	}
 	var more int
 	v.Groups, more = sum.finish()
@@ -217,6 +221,9 @@ func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 		all[k].rates = rates
 	}
 	sorted(all, q)
+	// What is unfolded comes first: a link leads to the top of a page. A fragment in
+	// the address would lead to the line, but keeps the page from refreshing.
+	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(fold(q, b), fold(q, a)) })
 	left := 0
 	for k := range all {
 		e := all[k]
@@ -239,6 +246,13 @@ func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 		v.MoreRows = quantity.Of(int64(left), "more informer") + ": show all"
 		v.MoreURL = q.with(func(q *query) { q.all = true }).url()
 	}
+}
+
+func fold(q query, e *entry) int {
+	if q.isOpen(e.name) {
+		return 1
+	}
+	return 0
 }
 
 // matches reports whether a line has what somebody filters by.

@@ -64,7 +64,7 @@ func (r *row) html() template.HTML {
 	}
 	l.markup(`</td><th role="rowheader" scope="row" class="name"><a href="`)
 	l.text(r.OpenURL)
-	l.markup(`#`, r.ID, `" aria-expanded="`, expanded, `"><span aria-hidden="true">`, arrow, `</span> `)
+	l.markup(`" aria-expanded="`, expanded, `"><span aria-hidden="true">`, arrow, `</span> `)
 	l.text(r.Name)
 	l.markup(`</a>`)
 	l.dim(r.Resource)

@@ -115,9 +115,9 @@ func TestWhatIsUnfoldedStaysSoInEveryLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := of(samples.New())
 		body := get(t, h, "/some/prefix?open=pods&open=:cleanup&sort=name")
-		order(t, body, "Show stacks", "index to search", "shop/web-7d4b9 and 11 more", "Requests", "watches ended: timeout", "Decoder", "hit rate", "95.7 %",
-			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "List objects",
-			"Controllers", "Hot keys", "retry 40, update 4", "Running keys", "quota exceeded")
+		order(t, body, "Controllers", "Hot keys", "retry 40, update 4", "Running keys", "quota exceeded",
+			`class="informers"`, "▾</span> pods", "Show stacks", "index to search", "shop/web-7d4b9 and 11 more", "Requests", "watches ended: timeout", "Decoder", "hit rate", "95.7 %",
+			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "List objects", "▸</span> certificates")
 		for _, part := range strings.Split(body, `href="`)[1:] {
 			link, _, _ := strings.Cut(part, `"`)
 			if !strings.HasPrefix(link, "?") && !strings.HasPrefix(link, "#") && link != "data:," {

@@ -87,6 +87,14 @@ func (q query) toggled(name string) query {
 	return q
 }
 
+// opened opens one.
+func (q query) opened(name string) query {
+	if q.isOpen(name) {
+		return q
+	}
+	return q.toggled(name)
+}
+
 // with returns a copy that change has changed.
 func (q query) with(change func(*query)) query {
 	change(&q)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
@@ -173,11 +171,10 @@ func resource(s *status.Informer) string {
 	if r.Resource == "" {
 		return ""
 	}
-	name := schema.GroupResource{Group: r.Group, Resource: r.Resource}.String()
 	if r.Resource == s.Name {
-		name = strings.TrimPrefix(name, r.Resource)
+		return r.GroupVersion().String()
 	}
-	return strings.TrimSpace(name + " " + r.Version)
+	return r.Resource + " " + r.GroupVersion().String()
 }
 
 func lag(s *status.Informer) string {

@@ -20,7 +20,7 @@ type group struct {
 	count                  int
 }
 
-type groupName struct{ Name, ID string }
+type groupName struct{ Name, URL string }
 
 const maxNames = 6
 
@@ -38,7 +38,7 @@ type groupKey struct {
 	what     string
 }
 
-func (s *summary) add(name, anchor string, problems []status.Problem) {
+func (s *summary) add(name, url string, problems []status.Problem) {
 	if len(problems) == 0 {
 		s.counts[status.OK]++
 		return
@@ -47,12 +47,12 @@ func (s *summary) add(name, anchor string, problems []status.Problem) {
 	for _, p := range problems {
 		// Of one informer, all that is as bad as its worst.
 		if p.Severity >= status.Warning && p.Severity == problems[0].Severity {
-			s.group(name, anchor, p)
+			s.group(name, url, p)
 		}
 	}
 }
 
-func (s *summary) group(name, anchor string, p status.Problem) {
+func (s *summary) group(name, url string, p status.Problem) {
 	key := groupKey{p.Severity, p.Cause, p.What}
 	g := s.by[key]
 	if g == nil {
@@ -65,7 +65,7 @@ func (s *summary) group(name, anchor string, p status.Problem) {
 	}
 	g.count++
 	if len(g.Names) < maxNames {
-		g.Names = append(g.Names, groupName{name, anchor})
+		g.Names = append(g.Names, groupName{name, url})
 	}
 	if !p.Since.IsZero() && (g.since.IsZero() || p.Since.Before(g.since)) {
 		g.since = p.Since
