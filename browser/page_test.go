@@ -105,8 +105,11 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 		t.Error("it has folded what was unfolded")
 	}
 
-	// Sorted by a link, and the other way by the same.
+	// Folded, and sorted by a link, and the other way by the same.
 	b.as(light)
+	fold := `//th/a[contains(., "configmaps")]`
+	b.do(chromedp.Click(fold))
+	b.within(10*time.Second, "the line is folded", `document.querySelectorAll("tr.details").length == 0`)
 	first := func(want string) string {
 		return fmt.Sprintf(`document.querySelector("th.name").innerText.includes(%q)`, want)
 	}
@@ -123,6 +126,8 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 	if !eval[bool](b, `window.before == true`) {
 		t.Error("it has refreshed while it was paused")
 	}
+	b.do(chromedp.Click(fold))
+	b.within(10*time.Second, "it is unfolded", `document.querySelectorAll("tr.details").length == 1`)
 	b.do(chromedp.Click(`//a[contains(., "List objects")]`))
 	b.within(10*time.Second, "objects are listed", says("default/another"))
 	b.do(chromedp.Click(`//td/a[contains(., "default/another")]`))
