@@ -285,5 +285,6 @@ func (i *Informer[T]) Status() Status {
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
 	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
+	s.QuarantinedSince = i.sink.Quarantine.Since()
 	return s
 }
