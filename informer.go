@@ -8,11 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -32,6 +35,12 @@ type Informer[T any] struct {
 	detector  *mutation.Detector[T] // nil if off
 	checker   *consistency.Checker[T]
 	reads     latest[T] // what Store returns
+	// resource is what the source lists, empty if it does not say.
+	resource schema.GroupVersionResource
+	// shared returns what the source shares through; it is called with sharing held,
+	// as what changes that is. It may be nil.
+	shared  func() *source.Sharing
+	sharing sync.Mutex
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -55,11 +64,14 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
+	traits := src.Traits()
 	i := &Informer[T]{
-		opts:    opts,
-		source:  src,
-		synced:  make(chan struct{}),
-		stopped: make(chan struct{}),
+		opts:     opts,
+		source:   src,
+		shared:   traits.Shared,
+		resource: traits.Resource,
+		synced:   make(chan struct{}),
+		stopped:  make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -106,6 +118,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Own:               i.own,
 		Detector:          i.detector,
 		UID:               i.opts.UID,
+		Version:           objectVersion[T],
 		RemoveUndecodable: i.opts.RemoveUndecodable,
 		Report:            i.opts.OnError,
 		Synced:            func() { close(i.synced) },
@@ -150,17 +163,18 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer i.own.End()
 	// The reflector runs here, the handlers each on a goroutine of their own:
 	// an idle informer with one handler costs two.
-	ctx, stop := context.WithCancel(ctx)
+	defer proflabel.Restore(ctx)
+	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
 	defer stop()
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
 	var beside sync.WaitGroup
 	if i.detector != nil {
-		beside.Go(func() { i.detector.Run(ctx) })
+		beside.Go(func() { i.detector.Run(proflabel.Stage(ctx, proflabel.Mutation)) })
 	}
 	i.checker.Start(ctx, &beside)
-	err := i.reflector.Run(ctx)
+	err := i.reflector.Run(proflabel.Stage(ctx, proflabel.Reflector))
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()
@@ -173,6 +187,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 // unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
 	if share := i.source.Traits().ShareWith; share != nil && !i.started.Load() {
+		i.sharing.Lock()
+		defer i.sharing.Unlock()
 		share(with)
 	}
 }
@@ -273,18 +289,3 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 // Quarantined lists the keys whose latest version could not be stored, in key
 // order: at most 10,000; Status counts all.
 func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantine.List() }
-
-// Status returns what is known of the informer. It costs about a microsecond.
-func (i *Informer[T]) Status() Status {
-	s := Status{
-		Name:        i.opts.Name,
-		Status:      i.reflector.Status(),
-		Objects:     i.store.Len(),
-		OwnWrites:   i.own.Status(),
-		Consistency: i.checker.Status(),
-	}
-	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
-	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
-	s.QuarantinedSince = i.sink.Quarantine.Since()
-	return s
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/pprof"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
 // Reconciler makes the actual state match the desired state of one key. It is not
@@ -155,7 +155,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	}
 	runs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	c.runs = pprof.WithLabels(runs, pprof.Labels("kinglet.controller", c.opts.Name))
+	c.runs = proflabel.Controller(runs, c.opts.Name)
 
 	var workers sync.WaitGroup
 	for i := range c.workers {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"runtime/debug"
-	"runtime/pprof"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/histogram"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
 // counts are what has come of runs.
@@ -34,7 +34,7 @@ type worker[K comparable] struct {
 func (c *Controller[K]) startWorker(w *worker[K], workers *sync.WaitGroup) {
 	workers.Add(1)
 	go func() {
-		pprof.SetGoroutineLabels(c.runs)
+		proflabel.Restore(c.runs)
 		returned := false
 		defer func() {
 			if !returned { // a run ended the goroutine
