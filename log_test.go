@@ -184,7 +184,9 @@ func TestAnInformerThatFailsForSixHoursSaysSoEveryMinute(t *testing.T) {
 		}
 		src.fail(nil)
 		testclock.Pass(5 * time.Minute)
-		src.fail(nil) // the watch ends, in good order, and is begun again
+		if err := src.Update(testpods.New("a", "2")); err != nil { // the first sign of life
+			t.Fatal(err)
+		}
 		testclock.Pass(5 * time.Minute)
 		well := log.take()
 		for len(well) > 0 && strings.HasPrefix(well[0], "WARN") {

@@ -64,6 +64,9 @@ type Options[T any] struct {
 	// is a warning. That it starts and stops is logged for debugging only.
 	// With slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
+	// Tracer is told of lists, watches and changes of phase as they begin and end;
+	// nothing if nil, which costs a nil check each. Module otel makes spans of them.
+	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
@@ -155,6 +158,7 @@ func (o *Options[T]) reflector() reflector.Options {
 		OnError:          o.OnError,
 		OnReadPath:       o.OnReadPath,
 		OnStatus:         o.log().status(),
+		Tracer:           o.Tracer,
 	}
 }
 
