@@ -2,7 +2,9 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -21,7 +23,13 @@ import (
 func TestMain(m *testing.M) {
 	// client-go tells of every fault.
 	klog.SetSlogLogger(slog.New(slog.DiscardHandler))
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := writeCounts(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
 }
 
 type object = *corev1.ConfigMap

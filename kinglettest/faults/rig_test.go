@@ -116,6 +116,7 @@ func play(t *testing.T, e engine, encoding string, s setup, body func(r *rig)) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); r.inf.Run(ctx) }()
 	body(r)
+	r.counted()
 	r.arm(nil)
 	testclock.Elapse(30 * time.Minute)
 	r.settled()
