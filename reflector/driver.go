@@ -18,6 +18,7 @@ type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
+	tracing   *tracing // nil without a Tracer
 	// room is how many objects the sink has room for at least; 0 if unknown.
 	room int64
 
@@ -62,6 +63,7 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		d.step(machine.Input{Kind: machine.Stop})
 		d.share()
+		d.traceEnd()
 		return false
 	}
 	d.now, d.next = d.next, machine.Effect{}
@@ -89,7 +91,7 @@ func (d *driver[T]) wait(ctx context.Context) {
 
 // send sends a request and steps with all that comes of it.
 func (d *driver[T]) send(parent context.Context) {
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(d.traceRequest(parent))
 	defer cancel(nil)
 	d.watchOver(cancel)
 	var err error
@@ -146,6 +148,7 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	default:
 		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
 	}
+	d.traceOver()
 }
 
 func (d *driver[T]) list(ctx context.Context) error {
@@ -201,6 +204,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 		d.staged = stage[T]{}
 	case machine.Publish:
 		r.takeFinding() // this list is what was to be done about it
+		d.tracePublished(e.Version)
 		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
 		d.room = 0
 	case machine.Advance:

@@ -211,11 +211,17 @@ func (d *driver[T]) share() {
 	r.mu.Lock()
 	before := noteworthy(&r.state)
 	r.state = d.machine.State
-	for _, t := range d.machine.Transitions() {
-		r.history.add(r.transition(&t))
+	changes := d.machine.Transitions()
+	for i := range changes {
+		r.history.add(r.transition(&changes[i]))
 	}
 	r.finding.act(now.phase)
 	r.mu.Unlock()
+	if r.options.Tracer != nil {
+		for i := range changes {
+			r.options.Tracer.PhaseChanges(r.options.Name, r.transition(&changes[i]))
+		}
+	}
 	if r.options.OnStatus != nil && now != before {
 		r.options.OnStatus(r.describe(&d.machine.State))
 	}
