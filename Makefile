@@ -12,10 +12,10 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache kinglettest cmd/kinglet bench interop examples release
+MODULES := . workqueue cache prometheus kinglettest cmd/kinglet bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache kinglettest cmd/kinglet examples
+PRODUCT := . workqueue cache prometheus kinglettest cmd/kinglet examples
 NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
@@ -82,7 +82,7 @@ neighbours: $(BIN)/kinglet-cluster
 
 # The random tests, of which the race detector sees a quarter, as often as they are
 # meant to run.
-MANY := ./kinglettest/torture ./internal/wire/...
+MANY := ./kinglettest/torture ./internal/wire/... ./prometheus
 many:
 	$(GO) test -vet=off $(MANY)
 
