@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	core "github.com/kinglet-go/kinglet/internal/histogram"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -203,22 +204,22 @@ func TestManyOfOneNameAreNumbered(t *testing.T) {
 	}
 }
 
-func FuzzNamesDoNotBreakTheExposition(f *testing.F) {
+func FuzzNamesAndErrorsDoNotBreakTheExposition(f *testing.F) {
 	f.Add("pods", "a\xffb", "quote\"back\\slash\nline", "x\x00y", "a\xfeb")
 	f.Add("", "", "", "", "")
 	f.Add("x#2", "x", "x", "x#2", "{le=\"1\"} 5\n# HELP")
 	f.Fuzz(func(t *testing.T, a, b, c, d, e string) {
-		i, j := full(a), full(b)
+		i, j := healthy(a), healthy(b)
 		i.status.Resource.Group, i.status.Resource.Version, i.status.Resource.Resource = c, d, e
-		i.status.Handlers[0].Name, i.status.Handlers[1].Name = a, d
-		i.details.Indexes[0].Name = e
-		i.details.Indexes = append(i.details.Indexes, status.Index{Name: c})
+		i.status.Handlers = append(i.status.Handlers, status.Handler{Name: a}, status.Handler{Name: d})
 		i.status.ResourceVersion = c
-		ctrl := fullController(e)
-		ctrl.status.Classes = append(ctrl.status.Classes, status.Class{Name: a}, status.Class{Name: b})
+		i.status.Phase, i.status.LastError = reflector.BackingOff, errors.New(e)
+		i.status.ReadPath.Why = errors.New(b)
+		i.details.Indexes = []status.Index{{Name: e}, {Name: c}}
+		ctrl := &fixedController{status.Controller{Name: e, GateReason: a, Classes: []status.Class{{Name: a}, {Name: b}}}}
 		set := setOf(i, j)
 		set.ObserveController(ctrl)
-		set.ObserveController(fullController(d))
+		set.ObserveController(&fixedController{status.Controller{Name: d}})
 		sameExposition(t, NewCollector(set, everything))
 	})
 }
