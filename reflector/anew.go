@@ -12,7 +12,7 @@ func (r *Reflector[T]) RunAnew(ctx context.Context) error { return r.run(ctx, tr
 
 // listNext has a reflector that has stopped start with a list.
 func (d *driver[T]) listNext() {
-	if d.machine.Phase == machine.Stopped {
-		d.machine.Relist = true
+	if d.machine.Phase == machine.Stopped && !d.machine.Relist {
+		d.machine.Relist, d.machine.Cause = true, machine.CauseStart
 	}
 }

@@ -25,6 +25,11 @@ func classify(err error) machine.Failure {
 		return machine.Failure{}
 	}
 	f := machine.Failure{Class: class(err), Err: err}
+	var limit *LimitError
+	var large *source.TooLargeError
+	var malformed *source.MalformedError
+	f.Limit = errors.As(err, &limit) || errors.As(err, &large)
+	f.Malformed = errors.As(err, &malformed)
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
 		f.RetryAfter = machine.Nanos(time.Duration(seconds) * time.Second)
 	}

@@ -1,61 +1,56 @@
 package reflector
 
-import "time"
+import (
+	"time"
 
-// ListCause is why a list, or the initial events of a watch-list, was asked for.
-type ListCause uint8
-
-// The causes. Retries of an attempt that failed have the cause of the first.
-const (
-	// ListStart: the first one.
-	ListStart ListCause = iota
-	// ListExpired: the server no longer has the version to watch from (410).
-	ListExpired
-	// ListRestored: the server was found to be restored or to number anew.
-	ListRestored
-	// ListRepair: something came whose identity could not be read, or the watch
-	// could not be gone on with.
-	ListRepair
-	// ListConsistency: a consistency check found a difference.
-	ListConsistency
-	// ListNotFound: the resource was gone (404) in between.
-	ListNotFound
-	// ListRefused: the server refused the watch at that version again and again.
-	ListRefused
-	// ListRequested: Relist was called.
-	ListRequested
-	listCauses
+	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// String returns the cause's name, as it stands in metrics.
-func (c ListCause) String() string {
-	return [...]string{"start", "expired", "restored", "repair", "consistency", "not_found", "refused", "requested"}[c]
-}
+// ListCause is why a list, or the initial events of a watch-list, was asked for.
+type ListCause = machine.ListCause
+
+// The causes. Until a list is published, further attempts at it have the cause of
+// the first.
+const (
+	// ListStart: the first one, and the one that RunAnew begins with.
+	ListStart = machine.CauseStart
+	// ListExpired: the server no longer has the version to watch from (410).
+	ListExpired = machine.CauseExpired
+	// ListRestored: the server was found to be restored or to number anew.
+	ListRestored = machine.CauseRestored
+	// ListRepair: something came whose identity could not be read, or the watch
+	// could not be gone on with.
+	ListRepair = machine.CauseRepair
+	// ListConsistency: a consistency check found a difference.
+	ListConsistency = machine.CauseConsistency
+	// ListNotFound: the resource was gone (404) in between.
+	ListNotFound = machine.CauseNotFound
+	// ListRefused: the server refused the watch at that version again and again.
+	ListRefused = machine.CauseRefused
+	// ListRequested: Relist was called.
+	ListRequested = machine.CauseRequested
+)
 
 // WatchEnd is how a watch ended.
-type WatchEnd uint8
+type WatchEnd = machine.WatchEnd
 
 // How watches end.
 const (
 	// WatchTimeout: the server ended it in good order.
-	WatchTimeout WatchEnd = iota
+	WatchTimeout = machine.EndTimeout
 	// WatchSilent: nothing came for too long.
-	WatchSilent
-	// WatchError: the server sent an error, but for an expired version.
-	WatchError
-	// WatchBroken: the connection broke.
-	WatchBroken
+	WatchSilent = machine.EndSilent
+	// WatchError: the server refused it, or sent an error on it, but for an expired
+	// version.
+	WatchError = machine.EndError
+	// WatchBroken: the connection broke, or what came over it could not be read.
+	WatchBroken = machine.EndBroken
 	// WatchExpired: the version was too old (410).
-	WatchExpired
-	// WatchStopped: the informer ended it, to list or to stop.
-	WatchStopped
-	watchEnds
+	WatchExpired = machine.EndExpired
+	// WatchStopped: the reflector ended it, to list, to stop, or because more came
+	// than a limit allows.
+	WatchStopped = machine.EndStopped
 )
-
-// String returns the end's name, as it stands in metrics.
-func (e WatchEnd) String() string {
-	return [...]string{"timeout", "silent", "error", "broken", "expired", "stopped"}[e]
-}
 
 // Verb is the kind of a request, in ErrorCounts.
 type Verb uint8
@@ -73,49 +68,49 @@ const (
 func (v Verb) String() string { return [...]string{"list", "watch-list", "watch", "probe"}[v] }
 
 // Code is what kind of error there was, in ErrorCounts.
-type Code uint8
+type Code = machine.Code
 
 // The codes.
 const (
-	Code400 Code = iota // and other refusals of the request itself: 405, 406, 415, 422
-	Code401
-	Code403
-	Code404
-	Code410
-	Code429
-	Code5xx
-	CodeNetwork  // no answer, or one that broke off
-	CodeDecode   // an answer that could not be read
-	CodeLimit    // more than a limit allows
-	CodeProtocol // an answer that a server should not give: see Fault
-	CodeOther
-	codes
+	Code400      = machine.Code400 // and other refusals of the request itself: 405, 406, 415, 422
+	Code401      = machine.Code401
+	Code403      = machine.Code403
+	Code404      = machine.Code404
+	Code410      = machine.Code410
+	Code429      = machine.Code429
+	Code5xx      = machine.Code5xx
+	CodeNetwork  = machine.CodeNetwork  // no answer, or one that broke off
+	CodeDecode   = machine.CodeDecode   // an answer, or the identity of an object, that could not be read
+	CodeLimit    = machine.CodeLimit    // more than a limit allows
+	CodeProtocol = machine.CodeProtocol // an answer that a server should not give: see Fault
+	CodeOther    = machine.CodeOther
 )
-
-// String returns the code's name, as it stands in metrics.
-func (c Code) String() string {
-	return [...]string{"400", "401", "403", "404", "410", "429", "5xx", "network", "decode", "limit", "protocol", "other"}[c]
-}
 
 type (
 	// ListCounts are counted by ListCause.
-	ListCounts [listCauses]uint64
+	ListCounts = machine.ListCounts
 	// WatchEndCounts are counted by WatchEnd.
-	WatchEndCounts [watchEnds]uint64
+	WatchEndCounts = machine.WatchEndCounts
 	// ErrorCounts are counted by Verb and Code.
-	ErrorCounts [verbs][codes]uint64
+	ErrorCounts = machine.ErrorCounts
 	// EventCounts are counted by what an event says of its object.
 	EventCounts struct{ Added, Modified, Deleted uint64 }
 )
+
+// Each verb has its row in ErrorCounts.
+var _ = [1]struct{}{}[len(ErrorCounts{})-int(verbs)]
 
 // Transition is a change of phase.
 type Transition struct {
 	At   time.Time
 	From Phase
 	To   Phase
-	// Err is why, if something failed.
+	// Err is why, an *Error, if something failed.
 	Err error
 }
+
+// maxTransitions is how many changes of phase are kept.
+const maxTransitions = 32
 
 // Request describes a request without credentials.
 type Request struct {
@@ -129,4 +124,39 @@ type Request struct {
 	UnderWay bool
 	// Timeout is after which time the server was asked to end a watch.
 	Timeout time.Duration
+}
+
+// history is what a reflector did last.
+type history struct {
+	// transitions are the last ones, a ring whose oldest is at next once it is full.
+	transitions []Transition
+	next        int
+	request     Request
+}
+
+// add notes a change of phase.
+func (h *history) add(t Transition) {
+	if len(h.transitions) < maxTransitions {
+		h.transitions = append(h.transitions, t)
+		return
+	}
+	h.transitions[h.next] = t
+	h.next = (h.next + 1) % maxTransitions
+}
+
+// Transitions returns the last 32 changes of phase, oldest first.
+func (r *Reflector[T]) Transitions() []Transition {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := &r.history
+	out := make([]Transition, 0, len(h.transitions))
+	return append(append(out, h.transitions[h.next:]...), h.transitions[:h.next]...)
+}
+
+// Request returns the request under way, or else the last one. A watch-list stays one
+// when its initial events have come.
+func (r *Reflector[T]) Request() Request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.history.request
 }

@@ -110,9 +110,15 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 	if d.relistIn >= 0 {
 		d.deadline.relistAfter(d.relistIn)
 	}
-	if d.now.Kind == machine.Watch {
-		d.reflector.watchBegins(cancel, d.machine.Phase)
+	r := &d.now.Request
+	request := Request{
+		Verb: Verb(r.Verb - machine.VerbList), ResourceVersion: r.Version, Continued: r.Continue != "", Limit: r.Limit,
+		At: d.reflector.time(machine.Nanos(d.sent)), UnderWay: true, Timeout: d.timeout,
 	}
+	if d.now.Kind != machine.Watch {
+		cancel = nil
+	}
+	d.reflector.requestBegins(request, cancel, d.machine.Phase)
 }
 
 // over steps with how the request ended.
@@ -121,7 +127,7 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	d.deadline.stop()
 	d.deadline = nil
-	d.reflector.watchEnds()
+	d.reflector.requestEnds()
 	if mutant.On(mutant.SweepOnForbidden) && classify(err).Class == machine.Forbidden && d.machine.Synced {
 		d.reflector.sink.Replace(d.reflector.options.Scope, nil, d.machine.Version, false)
 	}
@@ -132,8 +138,11 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	case context.Cause(ctx) == errRelistDue:
 		d.step(machine.Input{Kind: machine.RelistDue})
 	case context.Cause(ctx) == errDiffers:
-		failure := machine.Failure{Err: d.reflector.takeFinding()}
-		d.step(machine.Input{Kind: machine.Differs, Failure: failure})
+		found, cause := d.reflector.takeFinding(), machine.CauseRequested
+		if errors.Is(found, ErrInconsistent) {
+			cause = machine.CauseConsistency
+		}
+		d.step(machine.Input{Kind: machine.Differs, Failure: machine.Failure{Err: found}, Cause: cause})
 	default:
 		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
 	}

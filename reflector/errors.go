@@ -10,6 +10,10 @@ import (
 // ErrRunning is returned by a Run that is called before another has returned.
 var ErrRunning = errors.New("reflector: it is running already")
 
+// ErrInconsistent is wrapped by a cause of Relist that a comparison with the source
+// found.
+var ErrInconsistent = errors.New("store and server differ")
+
 // Fault is what a reflector finds wrong with what a server does, in contrast
 // to an error that the server or the network reported. It is found inside an
 // *Error with errors.As or errors.Is.

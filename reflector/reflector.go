@@ -25,6 +25,7 @@ type Reflector[T any] struct {
 	mu      sync.Mutex
 	state   machine.State // guarded by mu; a copy of the driver's
 	finding finding       // guarded by mu
+	history history       // guarded by mu
 	// path is how the source reads. guarded by mu
 	path source.ReadPath
 }

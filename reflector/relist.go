@@ -27,7 +27,11 @@ func (f *finding) act(phase Phase) {
 // Relist has everything listed again, because the sink was found to differ from
 // the source at the sink's version. The reflector is Degraded, with cause as
 // its last error, until the list is published. A list that is under way already
-// will do, and so does one that is due because it is Degraded. OnError is not told: whoever found it can say more.
+// will do, and so does one that is due because it is Degraded. OnError is not told:
+// whoever found it can say more.
+//
+// The list is counted as ListRequested in Status; as ListConsistency if cause wraps
+// ErrInconsistent.
 //
 // It does not block and may be called from any goroutine. The first relist in a
 // row begins at once. What is found less than BackoffReset later waits, as
@@ -42,18 +46,24 @@ func (r *Reflector[T]) Relist(cause error) {
 	r.finding.act(r.state.Phase)
 }
 
-// watchBegins makes the watch that is about to be sent one that Relist ends.
-func (r *Reflector[T]) watchBegins(end context.CancelCauseFunc, phase Phase) {
+// requestBegins notes the request that is about to be sent. If it is a watch, end is
+// not nil, and Relist ends it.
+func (r *Reflector[T]) requestBegins(request Request, end context.CancelCauseFunc, phase Phase) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.history.request = request
+	if end == nil {
+		return
+	}
 	r.finding.end = end
 	r.finding.act(phase)
 }
 
-// watchEnds forgets the watch.
-func (r *Reflector[T]) watchEnds() {
+// requestEnds notes that the request is over.
+func (r *Reflector[T]) requestEnds() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.history.request.UnderWay = false
 	r.finding.end = nil
 }
 

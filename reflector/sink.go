@@ -33,3 +33,11 @@ type Sized interface {
 	// Len is called from the reflector's goroutine.
 	Len() int
 }
+
+// Comparing is a Sink that knows which events changed nothing, for Status.Duplicates.
+type Comparing interface {
+	// Duplicates returns how many events of watches changed nothing so far: the
+	// sink had that very object already, or a delete was of nothing that it had.
+	// It is safe for concurrent use.
+	Duplicates() uint64
+}

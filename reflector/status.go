@@ -67,13 +67,17 @@ type Status struct {
 	Probes uint64
 	// Published lists and streams; all but the first are relists.
 	Published uint64
-	// ListsByCause counts lists and streams by why they were asked for, WatchEnds
-	// how watches ended, ErrorsBy what failed how.
+	// ListsByCause counts attempts at a list, in pages or streamed, by why one was
+	// due: together they are Streams and those of Lists that ask for a first page.
 	ListsByCause ListCounts
-	WatchEnds    WatchEndCounts
-	ErrorsBy     ErrorCounts
-	// Events received, and Bookmarks. EventsByType are those of watches, Duplicates
-	// such as changed nothing.
+	// WatchEnds counts how watches ended, with those that streams have become: each
+	// Watch that is over, and each of Streams that ended after its initial events.
+	WatchEnds WatchEndCounts
+	// ErrorsBy counts Errors by what was asked for and what failed.
+	ErrorsBy ErrorCounts
+	// Events received, those of streams included, and Bookmarks. EventsByType are
+	// those of watches. Duplicates are such of them as changed nothing, where the sink
+	// can tell: see Comparing.
 	Events, Bookmarks uint64
 	EventsByType      EventCounts
 	Duplicates        uint64
@@ -136,7 +140,11 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Watches:          s.Counts.Watches,
 		Probes:           s.Counts.Probes,
 		Published:        s.Counts.Published,
+		ListsByCause:     s.Counts.ListsByCause,
+		WatchEnds:        s.Counts.WatchEnds,
+		ErrorsBy:         s.Counts.Errors,
 		Events:           s.Counts.Events,
+		EventsByType:     EventCounts{s.Counts.Added, s.Counts.Modified, s.Counts.Deleted},
 		Bookmarks:        s.Counts.Bookmarks,
 		SilentWatches:    s.Counts.SilentWatches,
 		BookmarkInterval: time.Duration(s.Cadence.Interval()),
@@ -146,6 +154,12 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 	}
 	if s.Contact != 0 {
 		status.LastContact = r.time(s.Contact)
+	}
+	if s.LastEvent != 0 {
+		status.LastEvent = r.time(s.LastEvent)
+	}
+	if c, ok := r.sink.(Comparing); ok {
+		status.Duplicates = c.Duplicates()
 	}
 	if s.Failure.Class != machine.NoFailure {
 		status.FailingSince = r.time(s.FailingSince)
@@ -176,6 +190,14 @@ func (r *Reflector[T]) wrap(f *machine.Failure) error {
 	}
 }
 
+func (r *Reflector[T]) transition(t *machine.Transition) Transition {
+	public := Transition{At: r.time(t.At), From: t.From, To: t.To}
+	if t.Failure.Class != machine.NoFailure {
+		public.Err = r.wrap(&t.Failure)
+	}
+	return public
+}
+
 // time turns the machine's time into the world's.
 func (r *Reflector[T]) time(at machine.Nanos) time.Time {
 	return r.origin.Add(time.Duration(at))
@@ -189,6 +211,9 @@ func (d *driver[T]) share() {
 	r.mu.Lock()
 	before := noteworthy(&r.state)
 	r.state = d.machine.State
+	for _, t := range d.machine.Transitions() {
+		r.history.add(r.transition(&t))
+	}
 	r.finding.act(now.phase)
 	r.mu.Unlock()
 	if r.options.OnStatus != nil && now != before {

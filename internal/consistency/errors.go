@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -86,6 +87,9 @@ func (e *InconsistentError) Error() string {
 	}
 	return b.String()
 }
+
+// Unwrap returns reflector.ErrInconsistent.
+func (e *InconsistentError) Unwrap() error { return reflector.ErrInconsistent }
 
 // NotCheckedError is why a check could compare nothing. It is no sign of a
 // difference.

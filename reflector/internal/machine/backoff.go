@@ -69,13 +69,23 @@ func (m *Machine) fail(f Failure) {
 
 // report tells the user of f, which it completes.
 func (m *Machine) report(f Failure) Failure {
-	f.At = m.now
-	f.Request = m.Request
+	f = m.completed(f)
+	m.why = f
+	m.Counts.Failures++
+	m.Counts.Errors[f.Request.Verb-VerbList][f.code()]++
+	m.Recent.add(f)
+	m.emit(Effect{Kind: Report, Failure: f})
+	return f
+}
+
+// completed is f, with when it was and of which request.
+func (m *Machine) completed(f Failure) Failure {
+	if f.Class == NoFailure || f.Request.Verb != NoRequest {
+		return f
+	}
+	f.At, f.Request = m.now, m.Request
 	if f.Request.Verb == NoRequest {
 		f.Request = m.last
 	}
-	m.Counts.Failures++
-	m.Recent.add(f)
-	m.emit(Effect{Kind: Report, Failure: f})
 	return f
 }

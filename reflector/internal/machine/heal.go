@@ -11,6 +11,8 @@ type Heal struct {
 	Attempts int
 	// At is when the store was last found to be whole.
 	At Nanos
+	// List is the cause that the relist for this is counted under.
+	List ListCause
 	// Scheduled is whether a relist ends the watch under way.
 	// Invariant: only while Watching.
 	Scheduled bool
@@ -31,21 +33,27 @@ func (m *Machine) lost(f Failure) {
 func (m *Machine) lostInList(f Failure, n int64) {
 	m.List.Unreadable += n
 	m.degrade(f, n)
+	m.Heal.List = CauseRepair
 }
 
 func (m *Machine) degrade(f Failure, n int64) {
 	if f.Class == NoFailure {
 		f.Class, f.Err = Protocol, Unreadable
 	}
+	f.Malformed = true
 	m.Counts.Unreadable += uint64(n)
-	m.expect(m.report(f))
+	m.expect(m.report(f), CauseRepair)
 }
 
-// expect makes the store Degraded, because of f.
-func (m *Machine) expect(f Failure) {
+// expect makes the store Degraded, because of f. The relist for it is counted under
+// the first cause.
+func (m *Machine) expect(f Failure, cause ListCause) {
 	h := &m.Heal
-	if !m.Degraded() && m.now-h.At >= m.config.HealthAfter {
-		h.Attempts = 0
+	if !m.Degraded() {
+		h.List = cause
+		if m.now-h.At >= m.config.HealthAfter {
+			h.Attempts = 0
+		}
 	}
 	h.Cause = f
 }
@@ -54,14 +62,15 @@ func (m *Machine) expect(f Failure) {
 // been reported. The first time in a row it is healed at once, later relists are
 // scheduled, so that a difference that no list mends does not cost a storm of
 // them.
-func (m *Machine) differs(f Failure) {
+func (m *Machine) differs(f Failure, cause ListCause) {
 	f.Class, f.At, f.Request = Protocol, m.now, m.last
-	m.expect(f)
+	m.expect(f, cause)
 	m.calm()
 	if m.Backoff.Hurried {
 		m.resume()
 		return
 	}
+	m.because(m.Heal.List)
 	m.hurry(f)
 }
 
@@ -94,6 +103,8 @@ func (m *Machine) relistDue() {
 		return
 	}
 	m.Heal.Attempts++
+	m.why = m.Heal.Cause
+	m.because(m.Heal.List)
 	m.leave()
 	m.sync()
 }

@@ -35,13 +35,13 @@ func (m *Machine) initial(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	switch in.Event {
 	case Added:
-		m.Counts.Events++
+		m.eventCame()
 		m.List.At = m.now
 		m.List.Received++
 		m.stageEvent(in, Stage)
 	case Modified, Deleted:
 		// A server that is catching up sends these before the end, too.
-		m.Counts.Events++
+		m.eventCame()
 		kind := Restage
 		if in.Event == Deleted {
 			kind = Unstage
@@ -61,7 +61,7 @@ func (m *Machine) initial(in *Input) {
 	case Error:
 		m.initialFailed(in.Failure)
 	case Unknown:
-		m.Counts.Events++
+		m.eventCame()
 		if in.OtherKind {
 			m.report(in.Failure)
 			return

@@ -61,6 +61,8 @@ type Input struct {
 	OtherKind bool
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
+	// Cause, of a Differs, is that of the list which follows.
+	Cause ListCause
 }
 
 // EventType is the type of a watch event.
@@ -128,6 +130,9 @@ type Failure struct {
 	Err   error
 	// RetryAfter is what the server asked for; 0 if nothing.
 	RetryAfter Nanos
+	// Malformed: what came could not be understood. Limit: more came than a limit
+	// allows.
+	Malformed, Limit bool
 
 	// What follows is filled in by the machine.
 

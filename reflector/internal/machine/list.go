@@ -4,6 +4,7 @@ package machine
 // by page. Nothing may be under way.
 func (m *Machine) sync() {
 	m.Heal.Since = 0
+	m.Counts.ListsByCause[m.Cause]++
 	if m.mayStream() {
 		m.stream()
 		return

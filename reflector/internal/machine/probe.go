@@ -159,6 +159,8 @@ func (m *Machine) isOlder() {
 	// waits between those answers begins anew.
 	m.Older++
 	m.Backoff.Attempts = 0
+	m.because(CauseRestored)
+	m.why = Failure{Class: Protocol, Err: OlderThanStore}
 	m.sync()
 }
 

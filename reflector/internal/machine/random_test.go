@@ -18,6 +18,7 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 	const machines, inputs = 4000, 250
 	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
 	probes, older := uint64(0), 0
+	lists, ends := ListCounts{}, WatchEndCounts{}
 	for i := range uint64(machines) {
 		w := newWorld(seed, i)
 		for range inputs {
@@ -34,11 +35,29 @@ func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
 		healed += w.alarms
 		probes += w.m.Counts.Probes
 		older += w.older
+		for i, n := range w.m.Counts.ListsByCause {
+			lists[i] += n
+		}
+		for i, n := range w.m.Counts.WatchEnds {
+			ends[i] += n
+		}
 	}
 	// The test must have been where it matters.
 	t.Logf("%d lists published, %d epochs after older lists, %d times without order, %d epochs after that, %d alarms, %d silent watches",
 		published, epochs, unordered, renumbered, healed, silent)
 	t.Logf("%d probes, %d of which found an older server", probes, older)
+	for i, n := range lists {
+		t.Logf("%d lists, cause %v", n, ListCause(i))
+		if n == 0 {
+			t.Error("no list of that cause")
+		}
+	}
+	for i, n := range ends {
+		t.Logf("%d watches ended: %v", n, WatchEnd(i))
+		if n == 0 {
+			t.Error("no watch ended so")
+		}
+	}
 	if probes == 0 || older == 0 || published < machines || epochs == 0 || unordered == 0 || renumbered == 0 || healed == 0 || silent == 0 {
 		t.Error("the random inputs did not reach all that they should")
 	}
@@ -62,6 +81,7 @@ type world struct {
 	// unordered counts how often the machine became so, and followed how often
 	// it then followed a server that numbers anew.
 	unordered, followed int
+	tally               tally
 }
 
 func newWorld(seed, i uint64) *world {
@@ -96,6 +116,9 @@ func (w *world) version(old int) string {
 func (w *world) failure() Failure {
 	class := Class(1 + w.rand.IntN(int(Other)))
 	f := Failure{Class: class, Err: fmt.Errorf("%v", class)}
+	if class == Transport {
+		f.Malformed, f.Limit = w.chance(3), w.chance(3)
+	}
 	if w.chance(4) {
 		f.RetryAfter = Nanos(w.rand.Int64N(int64(Hour)))
 	}
@@ -119,6 +142,11 @@ func (w *world) invent() Input {
 		}
 	} else {
 		in.Kind = w.fitting()
+	}
+	if w.m.Refusals > 0 && w.m.Request.Verb == VerbWatch && w.chance(4) {
+		// Who refuses once does so again.
+		in.Kind, in.Failure = Ended, Failure{Class: Invalid, Err: fmt.Errorf("refused again")}
+		return in
 	}
 	switch in.Kind {
 	case TimedOut:
@@ -161,6 +189,7 @@ func (w *world) invent() Input {
 		}
 	case Differs:
 		in.Failure = Failure{Class: Protocol, Err: fmt.Errorf("differs")}
+		in.Cause = []ListCause{CauseConsistency, CauseRequested}[w.rand.IntN(2)]
 	}
 	return in
 }
@@ -272,6 +301,12 @@ func (w *world) step(in Input) error {
 		}
 	}
 	if err := w.inDoubt(&before, in, effects); err != nil {
+		return err
+	}
+	if err := w.tally.check(&before, in, after, effects); err != nil {
+		return err
+	}
+	if err := w.moved(&before, after); err != nil {
 		return err
 	}
 	if w.hasty > 8 {

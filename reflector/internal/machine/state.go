@@ -100,28 +100,6 @@ type Progress struct {
 	At Nanos
 }
 
-// Counts only ever grow.
-type Counts struct {
-	// Lists, Streams and Watches are requests sent; a list's pages count as
-	// one request each.
-	Lists, Streams, Watches uint64
-	// Probes are requests for one object, sent for the server's version.
-	Probes uint64
-	// Published lists; all but the first are relists.
-	Published uint64
-	// Events that came in, Bookmarks among them.
-	Events, Bookmarks uint64
-	// SilentWatches were given up before their timeout, since the server,
-	// whose pace was known, said nothing on them.
-	SilentWatches uint64
-	// Unreadable is how often something came that could not be told apart.
-	Unreadable uint64
-	// Failures reported.
-	Failures uint64
-	// Bytes read.
-	Bytes uint64
-}
-
 // State is everything that a machine knows. It holds no pointers into the
 // machine, so that a copy is a snapshot.
 type State struct {
@@ -167,6 +145,9 @@ type State struct {
 
 	// List is about the list under way, and zero otherwise.
 	List Progress
+	// Cause is why the list under way, or due, was asked for; if there is none,
+	// why the last one was.
+	Cause ListCause
 	// Relist is whether the wait under way leads to a list, not a watch; when
 	// stopped, what a new start begins with.
 	// Invariant: false while Watching.
@@ -200,6 +181,9 @@ type State struct {
 	// Contact is when the server was last heard of: a page or an event came, which
 	// was no error.
 	Contact Nanos
+	// LastEvent is when an event came last that was no bookmark and no error; 0 if
+	// none did.
+	LastEvent Nanos
 
 	Backoff Backoff
 	Heal    Heal
@@ -222,6 +206,10 @@ type Machine struct {
 	// last is the request that was under way last.
 	last    Request
 	effects []Effect
+	// why is what failed in this step, and transitions are the changes of phase
+	// that the driver has not asked for.
+	why         Failure
+	transitions []Transition
 }
 
 // New returns a machine that has not started.
@@ -236,6 +224,7 @@ func (m *Machine) Step(in Input) []Effect {
 		return nil
 	}
 	m.now = max(m.now, in.At)
+	m.why = in.Failure
 	if in.Kind == Page || in.Kind == Event && in.Event != Error {
 		m.Contact = m.now
 	}
@@ -243,6 +232,7 @@ func (m *Machine) Step(in Input) []Effect {
 	case Start:
 		switch m.Phase {
 		case Starting:
+			m.because(CauseStart)
 			m.sync()
 		case Stopped:
 			m.resume()
@@ -267,13 +257,15 @@ func (m *Machine) Step(in Input) []Effect {
 		m.timedOut()
 	case RelistDue:
 		if m.Phase == Watching {
+			m.watchOver(EndStopped)
 			m.over()
 			m.relistDue()
 		}
 	case Differs:
 		if m.Phase == Watching {
+			m.watchOver(EndStopped)
 			m.over()
-			m.differs(in.Failure)
+			m.differs(in.Failure, in.Cause)
 		}
 	case Timer:
 		if m.Phase == BackingOff {
@@ -292,6 +284,7 @@ func (m *Machine) enter(p Phase) {
 	if m.Phase == p {
 		return
 	}
+	m.transitions = append(m.transitions, Transition{At: m.now, From: m.Phase, To: p, Failure: m.completed(m.why)})
 	m.Phase, m.Since = p, m.now
 	if p == Watching {
 		m.Backoff.HealthySince = m.now
@@ -345,6 +338,7 @@ func (m *Machine) ended(f Failure) {
 	if m.Request.Verb == NoRequest {
 		return
 	}
+	m.watchOver(f.end())
 	m.over()
 	good := f.Class == NoFailure
 	switch {
@@ -372,6 +366,7 @@ func (m *Machine) timedOut() {
 	if m.Request.Verb == NoRequest {
 		return
 	}
+	m.watchOver(EndSilent)
 	m.over()
 	switch m.Phase {
 	case Listing:
@@ -396,6 +391,7 @@ func (m *Machine) stop() {
 	if m.Phase != BackingOff {
 		m.Relist = m.Phase != Watching
 	}
+	m.watchOver(EndStopped)
 	m.leave()
 	m.enter(Stopped)
 	m.emit(Effect{Kind: End})
@@ -404,6 +400,9 @@ func (m *Machine) stop() {
 // resume goes on after a wait, a stop, or the end of a watch.
 func (m *Machine) resume() {
 	if m.Relist || m.Renumbered {
+		if !m.Relist {
+			m.Cause, m.why = CauseRestored, m.Heal.Cause
+		}
 		m.sync()
 		return
 	}

@@ -41,8 +41,12 @@ func TestTheProtocolIsAsTheTranscriptsSay(t *testing.T) {
 			in := parseInput(t, d)
 			in.At = at
 			var b strings.Builder
+			before := m.Counts
 			for _, e := range m.Step(in) {
 				fmt.Fprintln(&b, sentence(e))
+			}
+			if counted := counted(&before, &m.Counts); counted != "" {
+				fmt.Fprintln(&b, "count", counted)
 			}
 			fmt.Fprintln(&b, "=", portrait(&m.State))
 			return b.String()
@@ -110,6 +114,14 @@ func parseInput(t *testing.T, d *datadriven.TestData) Input {
 		case "unreadable":
 			in.Unreadable = 1
 			in.Failure = Failure{Class: Protocol, Err: Unreadable}
+		case "consistency":
+			in.Cause = CauseConsistency
+		case "requested":
+			in.Cause = CauseRequested
+		case "malformed":
+			in.Failure = Failure{Class: Transport, Malformed: true, Err: errors.New("malformed")}
+		case "limit":
+			in.Failure = Failure{Class: Transport, Limit: true, Err: errors.New("limit")}
 		case "retry-after":
 			in.Failure.RetryAfter = nanos(t, value)
 		default:
@@ -217,6 +229,34 @@ func sentence(e Effect) string {
 		return "end"
 	}
 	return fmt.Sprintf("?? %+v", e)
+}
+
+// counted says which causes, ends, errors and types of events were counted.
+func counted(before, after *Counts) string {
+	var parts []string
+	add := func(was, is uint64, format string, args ...any) {
+		if is > was {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+		if is > was+1 {
+			parts = append(parts, fmt.Sprintf("%d times", is-was))
+		}
+	}
+	for i := range after.WatchEnds {
+		add(before.WatchEnds[i], after.WatchEnds[i], "watch %v", WatchEnd(i))
+	}
+	for verb := range after.Errors {
+		for code := range after.Errors[verb] {
+			add(before.Errors[verb][code], after.Errors[verb][code], "error %v %v", Verb(verb)+VerbList, Code(code))
+		}
+	}
+	for i := range after.ListsByCause {
+		add(before.ListsByCause[i], after.ListsByCause[i], "list %v", ListCause(i))
+	}
+	add(before.Added, after.Added, "added")
+	add(before.Modified, after.Modified, "modified")
+	add(before.Deleted, after.Deleted, "deleted")
+	return strings.Join(parts, ", ")
 }
 
 // portrait says what is worth knowing of a state.

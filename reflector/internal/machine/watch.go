@@ -26,7 +26,7 @@ func (m *Machine) live(in *Input) {
 	m.Cadence.Heard = m.now
 	switch in.Event {
 	case Added, Modified, Deleted:
-		m.Counts.Events++
+		m.countEvent(in.Event)
 		m.object(in)
 	case Bookmark:
 		m.Counts.Bookmarks++
@@ -40,9 +40,10 @@ func (m *Machine) live(in *Input) {
 			m.emit(Effect{Kind: Advance, Version: m.Version})
 		}
 	case Error:
+		m.watchOver(in.Failure.end())
 		m.watchFailed(in.Failure, true)
 	case Unknown:
-		m.Counts.Events++
+		m.eventCame()
 		if in.OtherKind {
 			m.report(in.Failure)
 			return
@@ -103,7 +104,7 @@ func (m *Machine) outOfOrder() {
 	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
 	if m.Resumed && !m.Advanced && !m.Renumbered {
 		m.Renumbered = true
-		m.expect(f)
+		m.expect(f, CauseRestored)
 		m.scheduleRelist()
 		return
 	}
@@ -137,9 +138,15 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		if !m.Backoff.Hurried {
 			m.report(f) // else the wait does
 		}
+		if f.Class == Expired {
+			m.because(CauseExpired)
+		} else {
+			m.because(CauseRepair)
+		}
 		m.hurry(f)
 		return
 	case f.Class == NotFound:
+		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
 		return
@@ -173,5 +180,9 @@ func (m *Machine) refused(f Failure) {
 	}
 	m.Refusals++
 	patient := f.Class == Server && m.now-m.RefusedSince < m.config.RefusalPatience
-	m.wait(f, m.Refusals >= refusalsBeforeRelist && !patient)
+	relist := m.Refusals >= refusalsBeforeRelist && !patient
+	if relist {
+		m.because(CauseRefused)
+	}
+	m.wait(f, relist)
 }

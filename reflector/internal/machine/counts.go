@@ -1,0 +1,207 @@
+package machine
+
+// ListCause is why a list, or the initial events of a watch-list, was asked for.
+type ListCause uint8
+
+// The causes; package reflector says when each is the one.
+const (
+	CauseStart ListCause = iota
+	CauseExpired
+	CauseRestored
+	CauseRepair
+	CauseConsistency
+	CauseNotFound
+	CauseRefused
+	CauseRequested
+	causes
+)
+
+var causeNames = [causes]string{"start", "expired", "restored", "repair", "consistency", "not_found", "refused", "requested"}
+
+// String returns the cause's name, as it stands in metrics.
+func (c ListCause) String() string { return causeNames[c] }
+
+// WatchEnd is how a watch ended.
+type WatchEnd uint8
+
+// How watches end; package reflector says more.
+const (
+	EndTimeout WatchEnd = iota
+	EndSilent
+	EndError
+	EndBroken
+	EndExpired
+	EndStopped
+	watchEnds
+)
+
+var watchEndNames = [watchEnds]string{"timeout", "silent", "error", "broken", "expired", "stopped"}
+
+// String returns the end's name, as it stands in metrics.
+func (e WatchEnd) String() string { return watchEndNames[e] }
+
+// Code is what kind of error there was.
+type Code uint8
+
+// The codes; package reflector says what each has.
+const (
+	Code400 Code = iota
+	Code401
+	Code403
+	Code404
+	Code410
+	Code429
+	Code5xx
+	CodeNetwork
+	CodeDecode
+	CodeLimit
+	CodeProtocol
+	CodeOther
+	codes
+)
+
+var codeNames = [codes]string{"400", "401", "403", "404", "410", "429", "5xx", "network", "decode", "limit", "protocol", "other"}
+
+// String returns the code's name, as it stands in metrics.
+func (c Code) String() string { return codeNames[c] }
+
+// verbs is how many there are, without NoRequest.
+const verbs = 4
+
+type (
+	// ListCounts are counted by ListCause.
+	ListCounts [causes]uint64
+	// WatchEndCounts are counted by WatchEnd.
+	WatchEndCounts [watchEnds]uint64
+	// ErrorCounts are counted by Verb, which begins with VerbList here, and Code.
+	ErrorCounts [verbs][codes]uint64
+)
+
+// Counts only ever grow.
+type Counts struct {
+	// Lists, Streams and Watches are requests sent; a list's pages count as
+	// one request each.
+	Lists, Streams, Watches uint64
+	// Probes are requests for one object, sent for the server's version.
+	Probes uint64
+	// Published lists; all but the first are relists.
+	Published uint64
+	// ListsByCause are attempts at a list, by why one was due.
+	// Invariant: they add up to Streams and those of Lists that begin a list.
+	ListsByCause ListCounts
+	// WatchEnds are ends of requests that were of VerbWatch at the time.
+	WatchEnds WatchEndCounts
+	// Events that came in, Bookmarks not among them.
+	Events, Bookmarks uint64
+	// Added, Modified and Deleted are the events of watches.
+	Added, Modified, Deleted uint64
+	// SilentWatches were given up before their timeout, since the server,
+	// whose pace was known, said nothing on them.
+	SilentWatches uint64
+	// Unreadable is how often something came that could not be told apart.
+	Unreadable uint64
+	// Failures reported, and by what was asked for and what kind they are.
+	// Invariant: Errors add up to Failures.
+	Failures uint64
+	Errors   ErrorCounts
+	// Bytes read.
+	Bytes uint64
+}
+
+// because notes why the next list is due, unless one is already, whose first cause
+// then stands.
+func (m *Machine) because(cause ListCause) {
+	if m.Phase == Watching || m.Phase == Starting {
+		m.Cause = cause
+	}
+}
+
+// watchOver counts the end of the watch under way, if it is one.
+func (m *Machine) watchOver(end WatchEnd) {
+	if m.Request.Verb == VerbWatch {
+		m.Counts.WatchEnds[end]++
+	}
+}
+
+// end is how a watch ended that ended with f.
+func (f *Failure) end() WatchEnd {
+	switch {
+	case f.Class == NoFailure:
+		return EndTimeout
+	case f.Class == Expired:
+		return EndExpired
+	case f.Limit:
+		return EndStopped
+	case f.Class == Transport:
+		return EndBroken
+	}
+	return EndError
+}
+
+// code is what kind of error f is.
+func (f *Failure) code() Code {
+	switch {
+	case f.Limit:
+		return CodeLimit
+	case f.Malformed || f.Err == Unreadable:
+		return CodeDecode
+	case f.Err == Stalled || f.Err == Truncated:
+		return CodeNetwork
+	}
+	switch f.Class {
+	case Transport:
+		return CodeNetwork
+	case Server, StoreRead, TooLarge:
+		return Code5xx
+	case Throttled:
+		return Code429
+	case Expired:
+		return Code410
+	case Unauthorized:
+		return Code401
+	case Forbidden:
+		return Code403
+	case NotFound:
+		return Code404
+	case Invalid:
+		return Code400
+	case Protocol:
+		return CodeProtocol
+	}
+	return CodeOther
+}
+
+// Transition is a change of phase.
+type Transition struct {
+	At       Nanos
+	From, To Phase
+	// Failure is why, if something failed; Class is NoFailure otherwise.
+	Failure Failure
+}
+
+// Transitions returns the changes of phase since it was called last, in order. The
+// slice is valid until the next Step.
+func (m *Machine) Transitions() []Transition {
+	t := m.transitions
+	m.transitions = m.transitions[:0]
+	return t
+}
+
+// eventCame counts an event that is no bookmark and no error.
+func (m *Machine) eventCame() {
+	m.Counts.Events++
+	m.LastEvent = m.now
+}
+
+// countEvent counts an event of a watch, also by its type.
+func (m *Machine) countEvent(t EventType) {
+	m.eventCame()
+	switch t {
+	case Added:
+		m.Counts.Added++
+	case Modified:
+		m.Counts.Modified++
+	case Deleted:
+		m.Counts.Deleted++
+	}
+}
