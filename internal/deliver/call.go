@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"runtime/debug"
+	"time"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -10,28 +11,60 @@ import (
 // call hands r.batch to the handler, at most MaxBatch changes at a time, and
 // forgets it. It returns false if the handler's context has ended.
 func (r *Registration[T]) call(ctx context.Context) bool {
-	alive := true
+	var delivered ReasonCounts
+	alive, called := true, false
 	for rest := r.batch; len(rest) > 0; {
+		if called {
+			r.nextCall(&delivered, rest[0].Key)
+		}
 		// Remove and the end of the hub end the context before anything else.
 		if alive = ctx.Err() == nil; !alive {
+			called = false
 			break
 		}
 		n := min(len(rest), r.opts.MaxBatch)
+		called = true
+		countReasons(&delivered, rest[:n])
 		r.invoke(ctx, rest[:n:n])
 		rest = rest[n:]
 	}
 	clear(r.batch)
 	r.batch = r.batch[:0]
+	if called {
+		r.last = r.hub.now()
+	}
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if called {
+		r.returnedLocked(&delivered, r.last)
+	}
 	if !alive {
 		// Changes that are not delivered keep DeliveredThrough where it is.
-		r.flight.records = 0
+		r.flight.records, r.flight.since = 0, 0
 		return false
 	}
 	r.flight = flight{}
 	return true
+}
+
+// nextCall ends a call that another one follows, about the key of its first change:
+// together they are about r.batch.
+func (r *Registration[T]) nextCall(delivered *ReasonCounts, key store.Key) {
+	now := r.hub.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.returnedLocked(delivered, now)
+	r.flight.key, r.flight.since = key, now
+}
+
+// returnedLocked counts the call under way, which has returned, and what was delivered.
+func (r *Registration[T]) returnedLocked(delivered *ReasonCounts, now time.Duration) {
+	r.counts.calls.Add(now - r.flight.since)
+	for reason, n := range delivered {
+		r.counts.changes[reason] += n
+	}
+	*delivered = ReasonCounts{}
 }
 
 // invoke calls the handler once.
@@ -60,6 +93,9 @@ func (r *Registration[T]) contain(changes []store.Change[T], value any) {
 		err.Keys = append(err.Keys, changes[i].Key)
 	}
 	err.Key = err.Keys[0]
+	r.mu.Lock()
+	r.counts.panics++
+	r.mu.Unlock()
 	if !r.opts.RecoverPanics {
 		panic(err)
 	}

@@ -44,8 +44,20 @@ func legalHistory(t *testing.T, seed uint64) {
 	type pair struct {
 		*listener
 		reg *Registration[*object]
+		// begun is how much had happened when its replay began; -1 before that.
+		begun int
 	}
 	var kept, removed []pair
+	synced := false
+	begin := func() {
+		w.hub.Synced()
+		for i := range kept {
+			if !synced {
+				kept[i].begun = len(w.history)
+			}
+		}
+		synced = true
+	}
 	add := func() {
 		l := newListener(w, randomOptions(rng))
 		l.during = dawdle(rng.Uint64())
@@ -53,14 +65,18 @@ func legalHistory(t *testing.T, seed uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kept = append(kept, pair{l, r})
+		begun := -1
+		if synced {
+			begun = len(w.history)
+		}
+		kept = append(kept, pair{l, r, begun})
 	}
 	add()
 	for range rng.IntN(50) {
 		w.anything(rng, keys)
 	}
 	if rng.IntN(2) == 0 {
-		w.hub.Synced()
+		begin()
 	}
 	go func() { ran <- w.hub.Run(ctx) }()
 	for range 400 {
@@ -73,11 +89,14 @@ func legalHistory(t *testing.T, seed uint64) {
 			removed = append(removed, kept[i])
 			kept = append(kept[:i], kept[i+1:]...)
 		case n < 8:
-			w.hub.Synced()
+			begin()
 		case n < 10:
 			synctest.Wait()
 			for _, p := range kept {
 				if err := p.throughIsExact(p.reg); err != nil {
+					t.Errorf("%s: %v", p.reg.Name(), err)
+				}
+				if err := p.statusIsExact(p.reg); err != nil {
 					t.Errorf("%s: %v", p.reg.Name(), err)
 				}
 			}
@@ -92,7 +111,7 @@ func legalHistory(t *testing.T, seed uint64) {
 			}
 		}
 	}
-	w.hub.Synced()
+	begin()
 	for _, p := range kept {
 		<-p.reg.Synced()
 	}
@@ -115,6 +134,10 @@ func legalHistory(t *testing.T, seed uint64) {
 		t.Error(err)
 	}
 	for _, p := range kept {
+		st := p.reg.Status()
+		if st.Changes[store.Live]+st.Changes[store.Relist]+st.Folded != uint64(len(w.history)-p.begun) {
+			t.Errorf("%s: %v delivered, %d folded, of %d", p.reg.Name(), st.Changes, st.Folded, len(w.history)-p.begun)
+		}
 		if err := p.settled(); err != nil {
 			t.Errorf("%s %+v:\n%v", p.reg.Name(), p.opts, err)
 		}
@@ -163,6 +186,35 @@ func dawdle(seed uint64) func(context.Context, []store.Change[*object]) {
 			pause(time.Duration(rng.IntN(slowness)) * time.Millisecond)
 		}
 	}
+}
+
+// statusIsExact compares a status with what the listener saw. Nothing may be running.
+func (l *listener) statusIsExact(r *Registration[*object]) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := r.Status()
+	var heard, counted int
+	for reason, n := range s.Changes {
+		heard += l.counts[store.Reason(reason)]
+		counted += int(n)
+	}
+	switch {
+	case s.Name != r.Name() || s.Synced != r.HasSynced() || s.Pending != r.Pending() || s.InFlight != r.InFlight():
+		return fmt.Errorf("status is %+v", s)
+	case s.DeliveredThrough != r.DeliveredThrough() || s.Err != nil || s.Panics != 0:
+		return fmt.Errorf("status is %+v", s)
+	case s.OldestPending.IsZero() != (s.Pending == 0) || s.OldestPending.After(time.Now()):
+		return fmt.Errorf("%d pending since %v", s.Pending, s.OldestPending)
+	case l.inside && (!s.CallSince.Equal(l.since) || s.CallKey != l.key || s.InFlight == 0):
+		return fmt.Errorf("in call %v since %v of %d, called for %v at %v", s.CallKey, s.CallSince, s.InFlight, l.key, l.since)
+	case !l.inside && (!s.CallSince.IsZero() || s.CallKey != store.Key{}):
+		return fmt.Errorf("in call %v since %v", s.CallKey, s.CallSince)
+	case int(s.Calls.Count()) != l.calls || s.Calls.Sum != l.took:
+		return fmt.Errorf("%d calls of %v, called %d times for %v", s.Calls.Count(), s.Calls.Sum, l.calls, l.took)
+	case !l.inside && heard != counted, l.inside && counted >= heard:
+		return fmt.Errorf("%d delivered, %d heard", counted, heard)
+	}
+	return nil
 }
 
 // throughIsExact compares DeliveredThrough with what the world's history and

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
@@ -66,6 +67,10 @@ func (o Options[T]) validate() error {
 // NewHub.
 type Hub[T any] struct {
 	opts Options[T]
+	// origin is the zero of now: a nanosecond before the hub was made.
+	origin time.Time
+	// shown is what Statuses reads: a copy of regs, so that it waits for no Commit.
+	shown atomic.Pointer[[]*Registration[T]]
 
 	// mu keeps the store and the queues consistent:
 	//
@@ -97,7 +102,7 @@ func NewHub[T any](opts Options[T]) (*Hub[T], error) {
 	if opts.Grace == 0 {
 		opts.Grace = DefaultGrace
 	}
-	return &Hub[T]{opts: opts}, nil
+	return &Hub[T]{opts: opts, origin: time.Now().Add(-1)}, nil
 }
 
 // Commit calls apply, which writes the store and returns what changed and the
@@ -133,8 +138,9 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 		return nil
 	}
 	orphans := false
+	clock := stamper{origin: h.origin}
 	for _, r := range h.regs {
-		err := r.push(changes, before, h.version)
+		err := r.push(changes, before, h.version, &clock)
 		if err == nil {
 			continue
 		}
@@ -143,6 +149,7 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	}
 	if orphans {
 		h.regs = slices.DeleteFunc(h.regs, (*Registration[T]).orphan)
+		h.showLocked()
 	}
 	return overflows
 }
@@ -196,6 +203,7 @@ func (h *Hub[T]) Add(handler Handler[T], opts HandlerOptions) (*Registration[T],
 	h.count++
 	r := newRegistration(h, handler, opts.withDefaults(h.count))
 	h.regs = append(h.regs, r)
+	h.showLocked()
 	if h.synced {
 		r.beginReplay(h.opts.Snapshot(), h.version)
 	}
@@ -219,5 +227,6 @@ func (h *Hub[T]) forget(r *Registration[T]) {
 	defer h.mu.Unlock()
 	if i := slices.Index(h.regs, r); i >= 0 {
 		h.regs = slices.Delete(h.regs, i, i+1)
+		h.showLocked()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -26,6 +27,11 @@ type listener struct {
 	lives  map[store.Key]int
 	heard  []store.Change[*object]
 	inside bool
+	// key and since are of the call under way; calls have returned, after took.
+	key    store.Key
+	since  time.Time
+	calls  int
+	took   time.Duration
 	errs   []error
 	counts map[store.Reason]int
 }
@@ -42,7 +48,7 @@ func (l *listener) handle(ctx context.Context, changes []store.Change[*object]) 
 	if l.inside {
 		l.failLocked("called while a call is under way")
 	}
-	l.inside = true
+	l.inside, l.key, l.since = true, changes[0].Key, time.Now()
 	l.batchLocked(changes)
 	for i := range changes {
 		l.hearLocked(&changes[i])
@@ -53,6 +59,8 @@ func (l *listener) handle(ctx context.Context, changes []store.Change[*object]) 
 	}
 	l.mu.Lock()
 	l.inside = false
+	l.calls++
+	l.took += time.Since(l.since)
 	for _, c := range changes {
 		l.done[c.Key] = l.told[c.Key]
 	}

@@ -57,6 +57,7 @@ func (r *Registration[T]) run(ctx context.Context) {
 // wait blocks until there is something to do, or the context has ended. It
 // returns true if that is a resync.
 func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due bool) {
+	r.last = 0
 	parked, large := r.park()
 	if !parked {
 		return false
@@ -88,6 +89,7 @@ func (r *Registration[T]) drain(ctx context.Context) bool {
 	r.mu.Lock()
 	n := r.queue.len()
 	r.mu.Unlock()
+	r.last = 0
 	for n > 0 {
 		taken := r.dequeue()
 		if taken == 0 {
@@ -112,7 +114,10 @@ func (r *Registration[T]) dequeue() int {
 	before := r.queue.through()
 	r.batch = r.queue.take(r.batch[:0], r.opts.MaxBatch)
 	taken := had - r.queue.len()
-	r.flight = flight{records: taken, key: r.batch[0].Key, before: before, holds: true}
+	if r.last == 0 {
+		r.last = r.hub.now()
+	}
+	r.flight = flight{records: taken, key: r.batch[0].Key, before: before, holds: true, since: r.last}
 	return taken
 }
 
@@ -145,7 +150,7 @@ func (r *Registration[T]) finish() {
 	if !r.ended {
 		r.endLocked()
 	}
-	r.batch, r.idle, r.flight.records = nil, false, 0
+	r.batch, r.idle, r.flight.records, r.flight.since = nil, false, 0, 0
 	cancel := r.cancel
 	r.mu.Unlock()
 

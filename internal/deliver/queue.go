@@ -39,6 +39,8 @@ type queue[T any] struct {
 
 	// version is the collection's after all that was pushed.
 	version string
+	// folded counts the changes that were pushed and do not come out by themselves.
+	folded uint64
 }
 
 type slot[T any] struct {
@@ -46,6 +48,8 @@ type slot[T any] struct {
 	next, prev int32
 	// hash is the key's, if the queue is hashed.
 	hash uint32
+	// at is when the record's first change was pushed.
+	at stamp
 }
 
 func newQueue[T any](opts HandlerOptions) queue[T] {
@@ -86,14 +90,16 @@ func (q *queue[T]) grow(n int) {
 	}
 }
 
-// push adds the next change; before is the collection's version before it. It returns
-// false if there is no room, which happens only with stop.
-func (q *queue[T]) push(c *store.Change[T], before string) bool {
+// push adds the next change, which came at a time; before is the collection's version
+// before it. It returns false if there is no room, which happens only with stop.
+func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
 	older, hash := q.find(&c.Key)
 	if older != none && !mutant.On(mutant.NeverFold) {
 		r := &q.slots[older].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
+			had := r.changes()
 			r.fold(c)
+			q.folded += uint64(had + 1 - r.changes())
 			if r.form == nothing {
 				q.drop(older)
 			}
@@ -107,6 +113,7 @@ func (q *queue[T]) push(c *store.Change[T], before string) bool {
 	r := &q.slots[i].record
 	r.key, r.before = c.Key, before
 	r.fold(c)
+	q.slots[i].at = at
 	q.enter(i, older, hash)
 	return true
 }
@@ -185,6 +192,7 @@ func (q *queue[T]) foldInto(c store.Change[T]) (_ store.Change[T], ok bool) {
 	}
 	r := &q.slots[i].record
 	ok = r.form != deleted
+	q.folded += uint64(r.changes())
 	c.New, c.ResourceVersion = r.cur, r.version
 	q.drop(i)
 	return c, ok

@@ -17,18 +17,22 @@ type twin struct {
 	opts    HandlerOptions
 	pending []happened
 	version string
+	// pushed and taken count changes.
+	pushed, taken int
 }
 
 type happened struct {
 	change
 	before string
+	at     stamp
 	// knew says whether the handler knew the key before the oldest change
 	// that is pending for it.
 	knew bool
 }
 
-func (q *twin) push(c change, before string, knew bool) bool {
-	q.pending = append(q.pending, happened{c, before, knew})
+func (q *twin) push(c change, before string, at stamp, knew bool) bool {
+	q.pending = append(q.pending, happened{c, before, at, knew})
+	q.pushed++
 	if q.opts.EveryVersion {
 		return q.bound()
 	}
@@ -44,6 +48,7 @@ func (q *twin) bound() bool {
 	}
 	if q.opts.Overflow == OverflowStop {
 		q.pending = q.pending[:last]
+		q.pushed--
 		return false
 	}
 	c := q.pending[last]
@@ -111,6 +116,7 @@ func (q *twin) take(limit int) (out []change) {
 			break
 		}
 		out = append(out, next...)
+		q.taken += len(next)
 		if q.opts.EveryVersion {
 			q.pending = q.pending[1:]
 		} else {
@@ -136,6 +142,30 @@ func (q *twin) through() string {
 		return q.version
 	}
 	return q.pending[0].before
+}
+
+// oldest returns when the change came that waits longest.
+func (q *twin) oldest() stamp {
+	if len(q.pending) == 0 {
+		return 0
+	}
+	return q.pending[0].at
+}
+
+// folded returns how many changes neither were taken nor will be.
+func (q *twin) folded() int {
+	left := len(q.pending)
+	if !q.opts.EveryVersion {
+		left = 0
+		seen := map[store.Key]bool{}
+		for _, p := range q.pending {
+			if !seen[p.Key] {
+				seen[p.Key] = true
+				left += len(q.of(p.Key))
+			}
+		}
+	}
+	return q.pushed - q.taken - left
 }
 
 func (q *twin) has(key store.Key) bool {
@@ -192,7 +222,7 @@ func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
 				c.Type, c.Old, c.FinalStateUnknown = store.Deleted, old, rng.IntN(2) == 0
 				delete(present, key)
 			}
-			if got, want := q.push(&c, before), w.push(c, before, told[key]); got != want {
+			if got, want := q.push(&c, before, stamp(step+1)), w.push(c, before, stamp(step+1), told[key]); got != want {
 				t.Fatalf("seed %d, step %d: push(%+v) = %v, want %v", seed, step, c, got, want)
 			} else if !got {
 				return
@@ -210,6 +240,13 @@ func compareWithTwin(t *testing.T, opts HandlerOptions, seed uint64) {
 			if q.len() == 0 {
 				q.release()
 			}
+		}
+		oldest := stamp(0)
+		if q.n > 0 {
+			oldest = q.slots[q.head].at
+		}
+		if oldest != w.oldest() || q.folded != uint64(w.folded()) {
+			t.Fatalf("seed %d, step %d: oldest %d, %d folded; want %d, %d", seed, step, oldest, q.folded, w.oldest(), w.folded())
 		}
 		if q.len() != w.len() || q.through() != w.through() || q.has(key) != w.has(key) {
 			t.Fatalf("seed %d, step %d: len %d, through %q, has %v; want %d, %q, %v",
@@ -230,7 +267,7 @@ func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
 			c.Type = store.Deleted
 		}
 		present[k] = !present[k]
-		q.push(&c, "")
+		q.push(&c, "", 1)
 		if q.len() > keys || len(q.slots) > keys || q.hashed && q.index.used != q.len() {
 			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), q.index.used)
 		}
@@ -240,7 +277,7 @@ func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
 func TestQueueForgetsObjectsThatItNoLongerHolds(t *testing.T) {
 	q := newQueue[*int](HandlerOptions{})
 	for v := range 10 {
-		q.push(&store.Change[*int]{Key: store.Key{Name: strconv.Itoa(v)}, Type: store.Added, New: &v}, "")
+		q.push(&store.Change[*int]{Key: store.Key{Name: strconv.Itoa(v)}, Type: store.Added, New: &v}, "", 1)
 	}
 	q.take(nil, 10)
 	for i := range q.slots[:cap(q.slots)] {

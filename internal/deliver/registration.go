@@ -30,6 +30,10 @@ type Registration[T any] struct {
 	batch []store.Change[T]
 	// keep, once made, fires when the goroutine is to free memory.
 	keep *time.Timer
+	// last is when the last call returned, 0 if the goroutine has done anything since
+	// but take the next changes. It belongs to the handler's goroutine, and saves a
+	// busy one half of its looks at the clock.
+	last time.Duration
 
 	// period is that of resyncs in nanoseconds, 0 for none. An idle goroutine is
 	// woken when it changes; a busy one reads it after each call.
@@ -44,6 +48,7 @@ type Registration[T any] struct {
 	// queue holds what has happened since.
 	replay replay[T]
 	flight flight
+	counts counts
 	// unknown are keys that this handler has not received and others have.
 	unknown unknownKeys
 	// idle: the goroutine waits for wake.
@@ -67,6 +72,8 @@ type flight struct {
 	// before is what DeliveredThrough is until the call returns, if holds.
 	before string
 	holds  bool
+	// since is when it began, on the hub's clock; 0 if none is under way.
+	since time.Duration
 }
 
 func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) *Registration[T] {
@@ -133,6 +140,10 @@ func (r *Registration[T]) InFlight() int {
 func (r *Registration[T]) DeliveredThrough() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.throughLocked()
+}
+
+func (r *Registration[T]) throughLocked() string {
 	switch {
 	case !r.replay.handled:
 		return ""
@@ -198,38 +209,42 @@ func (r *Registration[T]) orphan() bool {
 
 // push queues the changes between the versions before and after. The error is an
 // *OverflowError; some of the changes are then queued and some are not.
-func (r *Registration[T]) push(changes []store.Change[T], before, after string) error {
+func (r *Registration[T]) push(changes []store.Change[T], before, after string, clock *stamper) error {
 	hint := len(changes)
 	for len(changes) > pushChunk {
 		// The changes of a list have one version, which is reached with the last
 		// of them. So the chunk includes the change after it.
 		var err error
-		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, hint, before, ""); err != nil {
+		if before, err = r.pushChunk(changes[:pushChunk+1], pushChunk, hint, before, "", clock); err != nil {
 			return err
 		}
 		changes = changes[pushChunk:]
 	}
-	_, err := r.pushChunk(changes, len(changes), hint, before, after)
+	_, err := r.pushChunk(changes, len(changes), hint, before, after, clock)
 	return err
 }
 
 // pushChunk queues the first n of changes; hint is how many there are in all. It
 // returns the version before the change that follows. If after is not empty, it is
 // the version after all of them.
-func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, before, after string) (string, error) {
+func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, before, after string, clock *stamper) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended {
 		return before, nil
 	}
 	r.queue.grow(hint)
+	var at stamp
+	if !r.idle && n > 0 {
+		at = clock.read()
+	}
 	for i := range n {
 		c := &changes[i]
 		received := c
 		if len(r.unknown) > 0 {
 			received = asReceived(r.unknown, c)
 		}
-		if received != nil && !r.queue.push(received, before) {
+		if received != nil && !r.queue.push(received, before, at) {
 			return before, &OverflowError{Handler: r.opts.Name, Bound: r.opts.Bound, Key: c.Key}
 		}
 		reached := i+1 == len(changes) || changes[i+1].ResourceVersion != c.ResourceVersion

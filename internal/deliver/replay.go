@@ -3,6 +3,7 @@ package deliver
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
@@ -32,8 +33,10 @@ type replay[T any] struct {
 	snapshot store.Reader[T]
 	// version is the snapshot's.
 	version string
-	// left is how many of its objects have not been delivered.
-	left int
+	// left is how many of its objects have not been delivered, and since is when they
+	// began to wait.
+	left  int
+	since time.Duration
 	// handled: the handler has returned from the last object.
 	handled bool
 }
@@ -49,7 +52,7 @@ func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) 
 	if r.ended {
 		return
 	}
-	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len()}
+	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len(), since: r.hub.now()}
 	r.queue.version = version
 	r.unknown = unknownTo(snapshot, removed)
 	r.wakeLocked()
@@ -127,7 +130,7 @@ func (r *Registration[T]) callReplay(ctx context.Context) bool {
 	clear(r.batch[len(kept):])
 	r.batch = kept
 	if len(kept) > 0 {
-		r.flight = flight{records: len(kept), key: kept[0].Key}
+		r.flight = flight{records: len(kept), key: kept[0].Key, since: r.hub.now()}
 	}
 	r.mu.Unlock()
 	return r.call(ctx) && ctx.Err() == nil

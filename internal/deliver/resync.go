@@ -97,7 +97,7 @@ func (r *Registration[T]) resync(ctx context.Context, keys []store.Key) bool {
 	}
 	if len(r.batch) > 0 {
 		r.mu.Lock()
-		r.flight = flight{records: len(r.batch), key: r.batch[0].Key}
+		r.flight = flight{records: len(r.batch), key: r.batch[0].Key, since: r.hub.now()}
 		r.mu.Unlock()
 	}
 	return r.call(ctx) && ctx.Err() == nil

@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/histogram"
@@ -23,8 +24,9 @@ type Status struct {
 	CallSince time.Time
 	// Calls is how long calls took.
 	Calls histogram.Snapshot
-	// Changes counts what was delivered, by reason. Folded counts changes that were
-	// not delivered by themselves but in a later one.
+	// Changes counts what was delivered, by reason. Folded counts changes that are not
+	// delivered by themselves, but in a later one, or not at all: those of an object
+	// that was added and deleted before the handler came to it.
 	Changes ReasonCounts
 	Folded  uint64
 	// Panics that were recovered.
@@ -37,3 +39,107 @@ type Status struct {
 
 // ReasonCounts are counted by store.Reason.
 type ReasonCounts [int(store.Resync) + 1]uint64
+
+// counts are what a registration counts; guarded by its mu.
+type counts struct {
+	calls   histogram.Snapshot
+	changes ReasonCounts
+	panics  uint64
+}
+
+// countReasons adds changes by their reason.
+func countReasons[T any](counts *ReasonCounts, changes []store.Change[T]) {
+	for i := range changes {
+		if reason := int(changes[i].Reason); reason < len(counts) {
+			counts[reason]++
+		}
+	}
+}
+
+// stamp is a time in milliseconds, modulo 50 days, which nothing waits for; 0 is none.
+// It takes no room in a slot.
+type stamp uint32
+
+func stampOf(now time.Duration) stamp { return max(1, stamp(now/time.Millisecond)) }
+
+// age is how long before now the stamp was.
+func (s stamp) age(now time.Duration) time.Duration {
+	return time.Duration(stampOf(now)-s) * time.Millisecond
+}
+
+// stamper reads the clock once, if at all: it takes 50 ns, and to hand on a change
+// 200 ns.
+type stamper struct {
+	origin time.Time
+	at     stamp
+}
+
+func (s *stamper) read() stamp {
+	if s.at == 0 {
+		s.at = stampOf(time.Since(s.origin))
+	}
+	return s.at
+}
+
+// now is the time since origin: never 0, which stands for none.
+func (h *Hub[T]) now() time.Duration { return time.Since(h.origin) }
+
+// showLocked has Statuses see the handlers that there are now.
+func (h *Hub[T]) showLocked() {
+	shown := slices.Clone(h.regs)
+	h.shown.Store(&shown)
+}
+
+// Statuses returns the status of each handler that may still be called or is being
+// called, in the order in which they were added. It waits for no Commit, allocates the
+// slice alone, and costs some 100 ns a handler.
+func (h *Hub[T]) Statuses() []Status {
+	shown := h.shown.Load()
+	if shown == nil || len(*shown) == 0 {
+		return nil
+	}
+	out := make([]Status, len(*shown))
+	for i, r := range *shown {
+		r.report(&out[i])
+	}
+	return out
+}
+
+// Status returns what is known of the handler.
+func (r *Registration[T]) Status() (s Status) {
+	r.report(&s)
+	return s
+}
+
+func (r *Registration[T]) report(s *Status) {
+	synced := r.HasSynced()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*s = Status{
+		Name:             r.opts.Name,
+		Synced:           synced,
+		Pending:          r.queue.len() + r.replay.left,
+		InFlight:         r.flight.records,
+		Calls:            r.counts.calls,
+		Changes:          r.counts.changes,
+		Folded:           r.queue.folded,
+		Panics:           r.counts.panics,
+		DeliveredThrough: r.throughLocked(),
+		Err:              r.err,
+	}
+	if r.flight.since > 0 {
+		s.CallKey, s.CallSince = r.flight.key, r.hub.origin.Add(r.flight.since)
+	}
+	switch {
+	case r.replay.left > 0:
+		s.OldestPending = r.hub.origin.Add(r.replay.since)
+	case r.queue.n > 0:
+		// What was pushed while the goroutine waited has no time: it is woken by it.
+		// If it is long in coming, because the process gets no CPU, this is the time.
+		now, oldest := r.hub.now(), &r.queue.slots[r.queue.head].at
+		if *oldest == 0 {
+			*oldest = stampOf(now)
+		}
+		s.OldestPending = r.hub.origin.Add(now.Truncate(time.Millisecond) - oldest.age(now))
+	}
+}

@@ -49,6 +49,13 @@ type Snapshot struct {
 	Sum    time.Duration
 }
 
+// Add counts d; one below zero counts as zero. It is not safe for concurrent use.
+func (s *Snapshot) Add(d time.Duration) {
+	d = max(d, 0)
+	s.Counts[bucket(d)]++
+	s.Sum += d
+}
+
 // Count returns how many durations were observed.
 func (s *Snapshot) Count() (n uint64) {
 	for _, c := range s.Counts {

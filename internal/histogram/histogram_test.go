@@ -39,6 +39,13 @@ func TestASnapshotHasWhatWasObserved(t *testing.T) {
 	h.Observe(time.Second)
 	h.Observe(time.Hour)
 	s := h.Snapshot()
+	var plain Snapshot
+	for _, d := range []time.Duration{-1, time.Second, time.Hour} {
+		plain.Add(d)
+	}
+	if plain != s {
+		t.Errorf("%+v by Add, %+v by Observe", plain, s)
+	}
 	if s.Count() != 3 || s.Sum != time.Hour+time.Second || s.Counts[0] != 1 || s.Counts[Buckets-1] != 1 {
 		t.Errorf("%+v", s)
 	}
