@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
@@ -32,6 +34,12 @@ type Informer[T any] struct {
 	detector  *mutation.Detector[T] // nil if off
 	checker   *consistency.Checker[T]
 	reads     latest[T] // what Store returns
+	// resource is what the source lists, empty if it does not say.
+	resource schema.GroupVersionResource
+	// shared returns what the source shares through; it is called with sharing held,
+	// as what changes that is. It may be nil.
+	shared  func() *source.Sharing
+	sharing sync.Mutex
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -55,11 +63,14 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
+	traits := src.Traits()
 	i := &Informer[T]{
-		opts:    opts,
-		source:  src,
-		synced:  make(chan struct{}),
-		stopped: make(chan struct{}),
+		opts:     opts,
+		source:   src,
+		shared:   traits.Shared,
+		resource: traits.Resource,
+		synced:   make(chan struct{}),
+		stopped:  make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -106,6 +117,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Own:               i.own,
 		Detector:          i.detector,
 		UID:               i.opts.UID,
+		Version:           objectVersion[T],
 		RemoveUndecodable: i.opts.RemoveUndecodable,
 		Report:            i.opts.OnError,
 		Synced:            func() { close(i.synced) },
@@ -173,6 +185,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 // unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
 	if share := i.source.Traits().ShareWith; share != nil && !i.started.Load() {
+		i.sharing.Lock()
+		defer i.sharing.Unlock()
 		share(with)
 	}
 }
@@ -273,18 +287,3 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 // Quarantined lists the keys whose latest version could not be stored, in key
 // order: at most 10,000; Status counts all.
 func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantine.List() }
-
-// Status returns what is known of the informer. It costs about a microsecond.
-func (i *Informer[T]) Status() Status {
-	s := Status{
-		Name:        i.opts.Name,
-		Status:      i.reflector.Status(),
-		Objects:     i.store.Len(),
-		OwnWrites:   i.own.Status(),
-		Consistency: i.checker.Status(),
-	}
-	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
-	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
-	s.QuarantinedSince = i.sink.Quarantine.Since()
-	return s
-}

@@ -78,6 +78,22 @@ func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T]
 	return dec, k, nil
 }
 
+// shared returns what is shared through: before the first call, what will be, unless
+// that is a Sharing of the decoder's own.
+func (g *interception[T]) shared() *Sharing {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.interceptor == nil || g.opts.DisableSharing:
+		return nil
+	case g.dec != nil:
+		return g.dec.codec.sharing
+	case g.opts.Sharing != nil:
+		return g.opts.Sharing
+	}
+	return g.sharing
+}
+
 // left counts a call that succeeded, and not through the interceptor, and tells onPath
 // why.
 func (g *interception[T]) left(reason error, onPath func(ReadPath)) {

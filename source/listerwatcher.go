@@ -102,6 +102,7 @@ func (s *lwSource[T]) Traits() Traits[T] {
 	return Traits[T]{
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
 		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
+		Shared: s.interception.shared,
 		ShareWith: func(with *Sharing) {
 			if s.opts.Sharing == nil && !s.opts.DisableSharing {
 				s.interception.sharing = with

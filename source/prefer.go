@@ -122,6 +122,12 @@ func (p *Preferred[T]) Traits() Traits[T] {
 	if p.Stats().Reason != nil {
 		t.Sample, t.ReadAnswer = second.Sample, second.ReadAnswer
 	}
+	if t.Resource.Empty() {
+		t.Resource = second.Resource
+	}
+	if t.Shared == nil {
+		t.Shared = second.Shared
+	}
 	t.NoWatchList = first.NoWatchList || second.NoWatchList
 	t.ShareWith = func(with *Sharing) {
 		for _, share := range []func(*Sharing){first.ShareWith, second.ShareWith} {

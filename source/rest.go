@@ -116,7 +116,7 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
 	return &restSource[T]{
-		client: client, resource: resource, timeout: timeout, opts: opts, name: name, dec: dec, accepts: accepts,
+		client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec, accepts: accepts,
 	}, nil
 }
 
@@ -125,6 +125,7 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 type restSource[T any] struct {
 	client   rest.Interface
 	resource string
+	gv       schema.GroupVersion
 	// timeout of a list, 0 for none.
 	timeout time.Duration
 	opts    Options
@@ -136,7 +137,8 @@ type restSource[T any] struct {
 // Traits implements Source.
 func (s *restSource[T]) Traits() Traits[T] {
 	return Traits[T]{
-		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
+		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: func() *Sharing { return s.dec.codec.sharing },
+		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
 		ShareWith:  func(with *Sharing) { s.dec.shareWith(with, &s.opts) },
 		Sample:     s.sample,
 		ReadAnswer: s.readAnswer,

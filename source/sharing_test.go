@@ -304,3 +304,31 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 		t.Error("a path that does not exist was taken")
 	}
 }
+
+func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
+	needsFastPath(t)
+	sharing := NewSharing(0)
+	if other := NewSharing(0); sharing.ID() == 0 || sharing.ID() == other.ID() {
+		t.Errorf("IDs %d and %d", sharing.ID(), other.ID())
+	}
+	dec, err := NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{Sharing: sharing})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, s := newReplicas(t, 40), newSink[*corev1.Pod]()
+	var before SharingStats
+	for round := range 3 {
+		body := codecs()[0].object(rs.list)
+		if err := dec.DecodeList(bytes.NewReader(body), s.get, func(Page[*corev1.Pod]) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		st := sharing.Stats()
+		if looked := st.Hits + st.Misses - before.Hits - before.Misses; looked == 0 {
+			t.Errorf("round %d: no lookup", round)
+		}
+		if round > 0 && st.Hits == before.Hits {
+			t.Errorf("round %d: no hit, although all was decoded before", round)
+		}
+		before = st
+	}
+}

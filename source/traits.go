@@ -1,6 +1,10 @@
 package source
 
-import "context"
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // Traits are what a source can do beside List and Watch, and what was decided
 // when it was made. The zero value is that of a source that can do nothing else.
@@ -17,6 +21,13 @@ type Traits[T any] struct {
 	// open, or if DisableSharing.
 	Sharing        *Sharing
 	DisableSharing bool
+	// Shared, if it is not nil, returns what objects share their parts through now:
+	// Sharing, or that of ShareWith, or one of the source's own; nil if they share
+	// nothing. It may be called at any time, but not while ShareWith is.
+	Shared func() *Sharing
+	// Resource is what is listed and watched; empty where that is not known, as of
+	// closures.
+	Resource schema.GroupVersionResource
 	// ShareWith, if it is not nil, makes the source share through s, unless its
 	// options named a Sharing. It must be called before the first List or Watch.
 	ShareWith func(s *Sharing)

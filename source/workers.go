@@ -48,10 +48,12 @@ func (w *workers[T]) each(codec *codec[T], n int, held Held[T], do func(r *reade
 		for i := range n {
 			do(r, i)
 		}
+		r.session.Count()
 		return
 	}
 	var next atomic.Int64
 	work := func(r *reader[T]) {
+		defer r.session.Count()
 		for {
 			i := int(next.Add(workerChunk)) - workerChunk
 			if i >= n {

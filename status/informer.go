@@ -27,8 +27,10 @@ type Informer struct {
 	// Objects is the size of the store.
 	Objects int
 	// Quarantined counts keys whose latest version is not in the store, Failures
-	// the versions that could not be stored, ever, FailuresByStage by what was
-	// done with them: see Informer.Quarantined.
+	// the versions that could not be stored, ever: see Informer.Quarantined.
+	// FailuresByStage counts by where an object was refused; at StageIndex are those
+	// that are stored and missing in an index, at StageKey also those that the store
+	// found under another key than they came with.
 	Quarantined     int
 	Failures        uint64
 	FailuresByStage StageCounts
@@ -40,7 +42,7 @@ type Informer struct {
 	OwnWrites ownwrites.Status
 	// Consistency counts what consistency checks did.
 	Consistency consistency.Status
-	// Mutations counts the objects in which MutationDetection found a write.
+	// Mutations counts the writes into objects that MutationDetection reported.
 	Mutations uint64
 	// Handlers are those that are registered now, in the order they were added.
 	Handlers []Handler

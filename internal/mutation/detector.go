@@ -52,11 +52,13 @@ type Stats struct {
 	// Copied and Compared count objects, Searched those that were looked at
 	// for sharers.
 	Copied, Compared, Searched uint64
+	// Found counts the writes that were reported.
+	Found uint64
 	// Watched is how many objects are watched now.
 	Watched int
 }
 
-type counters struct{ copied, compared, searched atomic.Uint64 }
+type counters struct{ copied, compared, searched, found atomic.Uint64 }
 
 // New returns a detector. It starts nothing: see Run. The error says
 // everything that is wrong with opts.
@@ -175,6 +177,7 @@ func (d *Detector[T]) Check() {
 		return
 	}
 	for _, err := range d.check() {
+		d.stats.found.Add(1)
 		d.opts.Report(err)
 	}
 }
@@ -304,8 +307,17 @@ func (d *Detector[T]) Stats() Stats {
 		Copied:   d.stats.copied.Load(),
 		Compared: d.stats.compared.Load(),
 		Searched: d.stats.searched.Load(),
+		Found:    d.stats.found.Load(),
 		Watched:  len(d.roster.watches) + len(d.roster.entering) + len(d.sample.resident) + len(d.sample.arrived),
 	}
+}
+
+// Found returns Stats().Found, and waits for nothing.
+func (d *Detector[T]) Found() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.stats.found.Load()
 }
 
 // same reports whether two objects are the very same one, which objects

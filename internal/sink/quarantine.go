@@ -5,6 +5,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -36,6 +39,9 @@ type Quarantine struct {
 	failures uint64
 	// since is when the first key came into a list that was empty; guarded by mu.
 	since time.Time
+	// stages counts what went wrong with an object, by where; guarded by mu. What is
+	// stored, and missing in an index, is no failure.
+	stages status.StageCounts
 }
 
 // add notes a version that failed.
@@ -43,6 +49,7 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
+	q.stages[stageOf(err)]++
 	if key == (store.Key{}) {
 		return // without an identity there is nothing to list, or to clear
 	}
@@ -60,10 +67,47 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 }
 
 // failed counts a version that failed and is no state of any held object.
-func (q *Quarantine) failed() {
+func (q *Quarantine) failed(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
+	q.stages[stageOf(err)]++
+}
+
+// notStored counts what the store refused, or left out of an index.
+func (q *Quarantine) notStored(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.stages[stageOf(err)]++
+}
+
+// Stages returns how often an object, or its values of an index, could not be had, by
+// where that was.
+func (q *Quarantine) Stages() status.StageCounts {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.stages
+}
+
+// stageOf returns where an object was refused that err is about.
+func stageOf(err error) status.Stage {
+	if item, ok := errtype.As[*source.ItemError](err); ok {
+		switch item.Stage {
+		case source.StageDecode:
+			return status.StageDecode
+		case source.StageKey:
+			return status.StageKey
+		case source.StageTransform:
+			return status.StageTransform
+		}
+	}
+	if _, ok := errtype.As[*store.KeyError](err); ok {
+		return status.StageKey
+	}
+	if _, ok := errtype.As[*store.IndexError](err); ok {
+		return status.StageIndex
+	}
+	return status.StageOther
 }
 
 // has reports whether a key's latest version may be missing in the store.

@@ -93,7 +93,7 @@ func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op
 	if same && ev.Type != source.Deleted {
 		return s.refuse(ops, &ev.Item)
 	}
-	s.Quarantine.failed()
+	s.Quarantine.failed(ev.Err)
 	s.failures = append(s.failures, ev.Err)
 	if same {
 		s.Quarantine.clear(ev.Key)
@@ -120,7 +120,7 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 				}
 				if _, there := good[it.Key]; there {
 					// It is about another object than that of the list.
-					s.Quarantine.failed()
+					s.Quarantine.failed(it.Err)
 					s.failures = append(s.failures, it.Err)
 					continue
 				}

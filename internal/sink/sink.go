@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/ownwrites"
@@ -20,7 +21,8 @@ import (
 // source sends at once, is kept until the next garbage collection only.
 const keepBatch = 16
 
-// Options of a Sink. All are required, except Detector and RemoveUndecodable.
+// Options of a Sink. All are required, except Detector, Version and
+// RemoveUndecodable.
 type Options[T any] struct {
 	Store *store.Store[T]
 	Hub   *deliver.Hub[T]
@@ -29,6 +31,9 @@ type Options[T any] struct {
 	Detector *mutation.Detector[T]
 	// UID tells an object from a later one under the same key.
 	UID func(T) types.UID
+	// Version is an object's resource version, or empty; nil if objects have none.
+	// With it a version that comes again counts as a duplicate.
+	Version func(T) string
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
@@ -51,6 +56,8 @@ type Sink[T any] struct {
 	failures []error
 	// afresh are the keys whose objects the next list decodes afresh; may be nil.
 	afresh atomic.Pointer[map[store.Key]struct{}]
+	// duplicates counts events that changed nothing.
+	duplicates atomic.Uint64
 
 	// small is where batches of up to keepBatch events are put together, large
 	// where others are.
@@ -67,6 +74,7 @@ type workspace[T any] struct {
 var (
 	_ reflector.Sink[any] = (*Sink[any])(nil)
 	_ reflector.Sized     = (*Sink[any])(nil)
+	_ reflector.Comparing = (*Sink[any])(nil)
 )
 
 // New returns a sink that has received nothing.
@@ -111,6 +119,9 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 		}
 		changes, err := s.opts.Store.Apply(batch, w.changes)
 		s.failed(err)
+		if n := s.unchanged(w.ops, changes, err); n > 0 {
+			s.duplicates.Add(n)
+		}
 		w.changes = s.legal(changes)
 		s.opts.Own.Reached(version, w.changes)
 		return w.changes, version
@@ -156,6 +167,32 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 			s.Quarantine.clear(ev.Key)
 		}
 	}
+}
+
+// Duplicates implements reflector.Comparing.
+func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
+
+// unchanged counts the operations that changed nothing: those of which the store made
+// no change, but for what it refused, and puts of the version that was held already.
+func (s *Sink[T]) unchanged(ops []store.Op[T], changes []store.Change[T], err error) (n uint64) {
+	if s.opts.Version != nil {
+		for i := range changes {
+			c := &changes[i]
+			if c.Type == store.Updated && c.ResourceVersion != "" && s.opts.Version(c.Old) == c.ResourceVersion {
+				n++
+			}
+		}
+	}
+	if len(ops) == len(changes) {
+		return n
+	}
+	refused := 0
+	for _, err := range store.Errors(err) {
+		if _, is := errtype.As[*store.KeyError](err); is {
+			refused++
+		}
+	}
+	return n + uint64(max(0, len(ops)-len(changes)-refused))
 }
 
 // replayed reports whether an event may repeat the state that a watch begins with.
@@ -239,7 +276,12 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 }
 
 // failed notes the errors of a write to the store.
-func (s *Sink[T]) failed(err error) { s.failures = append(s.failures, store.Errors(err)...) }
+func (s *Sink[T]) failed(err error) {
+	for _, err := range store.Errors(err) {
+		s.Quarantine.notStored(err)
+		s.failures = append(s.failures, err)
+	}
+}
 
 // reportFailures reports what went wrong in a step. It is called without the hub's
 // lock.

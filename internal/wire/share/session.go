@@ -24,6 +24,8 @@ type Session struct {
 	object uint32
 	// skipped counts the values that were not looked up.
 	skipped uint32
+	// hits and misses are lookups that the table has not counted yet.
+	hits, misses uint32
 }
 
 // NewSession returns a session of the table, which may be nil.
@@ -32,6 +34,9 @@ func NewSession(t *Table) *Session { return &Session{Table: t} }
 // Begin starts the memo of another object.
 func (s *Session) Begin() {
 	s.records = s.records[:0]
+	if s.hits+s.misses >= countEvery {
+		s.Count()
+	}
 	if s.Recent != nil {
 		s.object = s.Recent.objects.Add(1)
 	}
@@ -40,6 +45,16 @@ func (s *Session) Begin() {
 // get returns the value that a unit's bytes became before, as the table has it
 // or as it was offered lately. There must be a table.
 func (s *Session) get(unit Unit, h Hash) (Value, bool) {
+	v, ok := s.find(unit, h)
+	if ok {
+		s.hits++
+	} else {
+		s.misses++
+	}
+	return v, ok
+}
+
+func (s *Session) find(unit Unit, h Hash) (Value, bool) {
 	v, ok := s.Table.Get(unit, h)
 	if ok || s.Recent == nil {
 		return v, ok
@@ -49,6 +64,21 @@ func (s *Session) get(unit Unit, h Hash) (Value, bool) {
 		s.Table.admit(unit, h, c.value, int(c.bytes))
 	}
 	return c.value, ok
+}
+
+// countEvery is after how many lookups the next object has the table count them: two
+// atomic additions, to a cache line that all sessions write, a few objects.
+const countEvery = 64
+
+// Count has the table count the session's lookups. A session that is not to be used
+// for a while calls it.
+func (s *Session) Count() {
+	if s.Table == nil {
+		return
+	}
+	s.Table.hits.Add(uint64(s.hits))
+	s.Table.misses.Add(uint64(s.misses))
+	s.hits, s.misses = 0, 0
 }
 
 // offer is the table's, which there must be; what that has never seen is

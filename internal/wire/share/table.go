@@ -22,6 +22,8 @@ type Table struct {
 
 	max   int
 	slots atomic.Pointer[slots]
+	// hits and misses count the lookups of sessions.
+	hits, misses atomic.Uint64
 	// mu is taken by who changes what is kept, values or strings. Neither
 	// happens once what a cluster has in common is known.
 	mu    sync.Mutex
@@ -219,11 +221,15 @@ type Stats struct {
 	// Entries is how many values are shared, Strings how many strings. Bytes
 	// is of both, and is bounded by MaxBytes.
 	Entries, Strings, Bytes, MaxBytes int
+	// Hits and Misses are lookups of values, those in a Recent included, that sessions
+	// have counted.
+	Hits, Misses uint64
 }
 
 // Stats returns how full the table is.
 func (t *Table) Stats() Stats {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return Stats{Entries: t.n, Strings: t.strings.n, Bytes: t.bytes + t.strings.bytes, MaxBytes: t.max}
+	return Stats{Entries: t.n, Strings: t.strings.n, Bytes: t.bytes + t.strings.bytes, MaxBytes: t.max,
+		Hits: t.hits.Load(), Misses: t.misses.Load()}
 }
