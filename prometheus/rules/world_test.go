@@ -17,6 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/prometheus"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -34,8 +35,37 @@ type world struct {
 	mu      sync.Mutex
 	// inject is what goes wrong with each request. Guarded by mu, as all below.
 	inject apiserver.Inject
+	// show, if not nil, changes what is said of the informer.
+	show func(*status.Informer)
 	// They have the handler, and runs of the controller, wait.
 	holdHandler, holdRuns chan struct{}
+}
+
+// shown is the informer with what show makes of it.
+type shown struct{ w *world }
+
+func (s shown) Status() kinglet.Status {
+	st := s.w.inf.Status()
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	if s.w.show != nil {
+		s.w.show(&st)
+	}
+	return st
+}
+
+func (s shown) Inspect() status.Details {
+	if in, ok := any(s.w.inf).(kinglet.Inspectable); ok {
+		return in.Inspect()
+	}
+	return status.Details{Memory: status.Memory{At: time.Now()}}
+}
+
+// showing has f change what is said of the informer.
+func (w *world) showing(f func(*status.Informer)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.show = f
 }
 
 // live runs body in a bubble, with all of it started, and returns what was scraped. Its
@@ -80,7 +110,7 @@ func live(t *testing.T, instance string, opts kinglet.Options[configMap], script
 		w.must(err)
 
 		set := kinglet.NewSet()
-		set.Observe(w.inf)
+		set.Observe(shown{w})
 		set.ObserveController(w.ctrl)
 		w.metrics = prometheus.NewCollector(set, prometheus.Options{Detailed: true, Classes: true})
 		ctx, stop := context.WithCancel(t.Context())
