@@ -40,6 +40,7 @@ type Informer[T any] struct {
 	// as what changes that is. It may be nil.
 	shared  func() *source.Sharing
 	sharing sync.Mutex
+	memory  memory
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.

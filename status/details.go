@@ -18,7 +18,7 @@ type Details struct {
 	Indexes []Index
 	// Memory is what the objects take, from a sample.
 	Memory Memory
-	// Quarantined are some of the keys whose latest version could not be stored.
+	// Quarantined are the first 32 of the keys whose latest version could not be stored.
 	Quarantined []Quarantined
 }
 
@@ -30,7 +30,8 @@ type Index struct {
 	Values, Entries int
 	// Bytes is an estimate of what it takes beside the objects.
 	Bytes int64
-	// Largest is the value with the most objects, LargestObjects how many.
+	// Largest is a value with the most objects, LargestObjects how many. It is empty
+	// where the objects are Secrets.
 	Largest        string
 	LargestObjects int
 }
@@ -39,11 +40,15 @@ type Index struct {
 // among those that share them.
 type Memory struct {
 	Sampled int
-	// At is when it was estimated: it is kept for a minute.
+	// At is when it was estimated: it is kept for a minute, or for a thousand times as
+	// long as it took.
 	At time.Time
-	// Objects are the bytes of all objects, Keys of what the store has beside them.
+	// Objects are the bytes of all objects; Keys are what the store has beside them, but
+	// for indexes: what finds them, and what decoders remember of them.
 	Objects, Keys int64
-	// LargestObjects and LargestNamespaces are of the sample, the largest first.
+	// LargestObjects are of the sample, at most ten, the largest first, each with all
+	// that it shares with others. LargestNamespaces are at most ten, the largest first,
+	// with their part of all objects as the sample has it.
 	LargestObjects    []Sized
 	LargestNamespaces []Sized
 }

@@ -49,7 +49,7 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
-	q.stages[stageOf(err)]++
+	q.stages[StageOf(err)]++
 	if key == (store.Key{}) {
 		return // without an identity there is nothing to list, or to clear
 	}
@@ -71,14 +71,14 @@ func (q *Quarantine) failed(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.failures++
-	q.stages[stageOf(err)]++
+	q.stages[StageOf(err)]++
 }
 
 // notStored counts what the store refused, or left out of an index.
 func (q *Quarantine) notStored(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.stages[stageOf(err)]++
+	q.stages[StageOf(err)]++
 }
 
 // Stages returns how often an object, or its values of an index, could not be had, by
@@ -89,8 +89,8 @@ func (q *Quarantine) Stages() status.StageCounts {
 	return q.stages
 }
 
-// stageOf returns where an object was refused that err is about.
-func stageOf(err error) status.Stage {
+// StageOf returns where an object was refused that err is about.
+func StageOf(err error) status.Stage {
 	if item, ok := errtype.As[*source.ItemError](err); ok {
 		switch item.Stage {
 		case source.StageDecode:

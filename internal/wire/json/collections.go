@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -118,7 +119,7 @@ func (d *decoder) stringMap(n *node, p, last *map[string]string, at int) int {
 	count := max(d.counted(at), len(old))
 	at++
 	made := make(map[string]string, count)
-	d.session.Allocated += memory.MapBytes(count, n.key.size+n.elem.size)
+	d.session.Allocated += footprint.MapBytes(count, n.key.size+n.elem.size)
 	equal := old != nil
 	for first := true; ; first = false {
 		var more bool
@@ -167,7 +168,7 @@ func (d *decoder) dictionary(n *node, p unsafe.Pointer, at int) int {
 	count := d.counted(at)
 	at++
 	made := reflect.MakeMapWithSize(n.typ, count)
-	d.session.Allocated += memory.MapBytes(count, n.key.size+n.elem.size)
+	d.session.Allocated += footprint.MapBytes(count, n.key.size+n.elem.size)
 	key, elem := reflect.New(n.key.typ), reflect.New(n.elem.typ)
 	k, e := key.UnsafePointer(), elem.UnsafePointer()
 	var none share.Cursor

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
@@ -60,7 +61,7 @@ func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, la
 	}
 	e.at = 0
 	m := make(map[string]string, hint(count, b))
-	d.session.Allocated += memory.MapBytes(count, 2*unsafe.Sizeof(""))
+	d.session.Allocated += footprint.MapBytes(count, 2*unsafe.Sizeof(""))
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
@@ -132,7 +133,7 @@ func valueMap[V any](d *decoder, o *op, field unsafe.Pointer, b []byte, count in
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := make(map[string]V, hint(count, b))
 	var none V
-	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(none)) + len(b)
+	d.session.Allocated += footprint.MapBytes(count, unsafe.Sizeof("")+unsafe.Sizeof(none)) + len(b)
 	for range count {
 		key, value, ok := e.next()
 		if !ok {
@@ -160,7 +161,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 	private := d.session.Private
 	e := entries{run: b, tagLen: int(o.tagLen)}
 	m := reflect.MakeMapWithSize(o.typ, hint(count, b))
-	d.session.Allocated += memory.MapBytes(count, unsafe.Sizeof("")+o.elem.size)
+	d.session.Allocated += footprint.MapBytes(count, unsafe.Sizeof("")+o.elem.size)
 	key := reflect.New(o.typ.Key()).Elem()
 	for range count {
 		k, value, ok := e.next()

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -267,5 +268,5 @@ func (e *encoder) sort(first, from int) {
 
 // mapBytes is about what a map of the node's type takes.
 func (n *node) mapBytes(entries int) int {
-	return memory.MapBytes(entries, n.typ.Key().Size()+n.typ.Elem().Size())
+	return footprint.MapBytes(entries, n.typ.Key().Size()+n.typ.Elem().Size())
 }

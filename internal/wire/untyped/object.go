@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
-	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -126,7 +126,7 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 			m[all[i].name] = all[i].value
 		}
 	}
-	d.session.Allocated += memory.MapBytes(n, memberBytes)
+	d.session.Allocated += footprint.MapBytes(n, memberBytes)
 	return m, false, len(m) == n
 }
 
