@@ -54,12 +54,7 @@ func (s shown) Status() kinglet.Status {
 	return st
 }
 
-func (s shown) Inspect() status.Details {
-	if in, ok := any(s.w.inf).(kinglet.Inspectable); ok {
-		return in.Inspect()
-	}
-	return status.Details{Memory: status.Memory{At: time.Now()}}
-}
+func (s shown) Inspect() status.Details { return s.w.inf.Inspect() }
 
 // showing has f change what is said of the informer.
 func (w *world) showing(f func(*status.Informer)) {
