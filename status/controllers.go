@@ -3,6 +3,8 @@ package status
 import (
 	"fmt"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 // Problems returns what is wrong with the controller, the worst first; nothing if all
@@ -18,7 +20,7 @@ func (c *Controller) Problems(now time.Time) []Problem {
 	}
 	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
 		severity := Warning
-		what := fmt.Sprintf("%d keys wait for a worker, the oldest for %s; %d of %d workers run", c.Queued, short(waits), c.Running, c.Workers)
+		what := fmt.Sprintf("%d keys wait for a worker, the oldest for %s; %d of %d workers run", c.Queued, quantity.Duration(waits), c.Running, c.Workers)
 		do := "see which keys run, and for how long; if all workers are of use, set more of them"
 		if c.Running == 0 {
 			severity = Broken
@@ -26,7 +28,7 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		p.add(severity, CauseQueueBehind, c.OldestQueued, what, do)
 	}
 	if c.Failing > 0 {
-		p.add(Warning, CauseFailingKeys, time.Time{}, plural(c.Failing, "key")+" failed when last run", "see the failing keys, and the error of each")
+		p.add(Warning, CauseFailingKeys, time.Time{}, quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each")
 	}
 	if len(c.Hot) > 0 {
 		p.add(Warning, CauseHotKeys, time.Time{},
@@ -34,7 +36,7 @@ func (c *Controller) Problems(now time.Time) []Problem {
 			"see what each runs for: a run that changes what it watches runs again")
 	}
 	if c.Unmapped > 0 {
-		p.add(Warning, CauseUnmapped, time.Time{}, plural(int(c.Unmapped), "change")+" could not be mapped to keys", "see the error of the map function in the log")
+		p.add(Warning, CauseUnmapped, time.Time{}, quantity.Of(int64(c.Unmapped), "change")+" could not be mapped to keys", "see the error of the map function in the log")
 	}
 	if c.Panicked > 0 {
 		p.add(Warning, CauseRunPanics, time.Time{}, "runs panicked "+times(c.Panicked), "see the stack in the log; the key is tried again")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/reflector"
 )
@@ -84,7 +85,8 @@ func (i *Informer) source(p *finder) {
 		i.failure(p)
 	case !i.Synced:
 		i.notSynced(p)
-	case i.Phase == reflector.Listing || i.Phase == reflector.Streaming:
+	}
+	if i.Synced && (i.Phase == reflector.Listing || i.Phase == reflector.Streaming) {
 		p.add(Note, CauseRelisting, i.Since, "it lists everything again: "+i.progress(), "nothing: reads have the state of before until it is done")
 	}
 	if !i.failing() {
@@ -107,27 +109,31 @@ func (i *Informer) failedSince() time.Time {
 }
 
 func (i *Informer) failure(p *finder) {
-	kind := trouble.Classify(i.LastError)
+	err := i.LastError
+	if r := &i.Recent; r.Last != nil && r.LastTime.After(i.LastErrorTime) {
+		err = r.Last // what was followed by another attempt at once
+	}
+	kind := trouble.Classify(err)
 	since, severity := i.failedSince(), Broken
 	if i.Synced && !kind.Lasting() && p.now.Sub(since) < passing {
 		severity = Warning
 	}
-	what := i.describe(kind, i.LastError)
+	what := i.describe(kind, err)
 	// The request that follows a failure is answered with the first event or
 	// bookmark, which may take a minute; a refusal comes at once.
-	if asked := p.now.Sub(i.Since); i.Phase == reflector.Watching && asked > lateBookmark {
-		severity = Warning
-		what += "; a new watch was begun " + short(asked) + " ago, and nothing came on it yet"
+	asked := p.now.Sub(i.Since)
+	if i.LastErrorTime.After(i.Since) {
+		asked = p.now.Sub(i.LastErrorTime) // a watch was followed by one at once
 	}
-	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, i.LastError, i.of()))
+	if i.Phase == reflector.Watching && asked > lateBookmark {
+		severity = Warning
+		what += "; a new watch was begun " + quantity.Duration(asked) + " ago, and nothing came on it yet"
+	}
+	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, err, i.of()))
 }
 
-// describe is trouble.Describe without what may have an object's content.
 func (i *Informer) describe(kind trouble.Kind, err error) string {
-	if i.Resource.Resource == "secrets" && (kind == trouble.Malformed || kind == trouble.Other) {
-		return "what the server sent could not be read; the error is not shown, as it may have parts of a Secret"
-	}
-	return trouble.Describe(kind, err, trouble.Peer{})
+	return trouble.DescribeOf(kind, err, i.Resource.Resource)
 }
 
 func (i *Informer) notSynced(p *finder) {
@@ -180,7 +186,7 @@ func (i *Informer) watch(p *finder) {
 		}
 		if severity != OK {
 			p.add(severity, CauseSilent, i.LastContact,
-				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", short(silent), short(i.BookmarkInterval)),
+				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", quantity.Duration(silent), quantity.Duration(i.BookmarkInterval)),
 				"kinglet begins a new watch after three intervals; if it repeats, look at what is between this program and the API server")
 		}
 	}
@@ -191,7 +197,7 @@ func (i *Informer) watch(p *finder) {
 			if l.Behind > veryLong {
 				severity = Broken
 			}
-			p.add(severity, CauseLag, p.now.Add(-l.Behind), "the server has changes that the store has not had for "+short(l.Behind),
+			p.add(severity, CauseLag, p.now.Add(-l.Behind), "the server has changes that the store has not had for "+quantity.Duration(l.Behind),
 				"see the watch's state below; if the watch is well, this program has too little CPU")
 		case l.Err != nil && !i.failing():
 			p.add(Note, CauseLag, l.Measured, "the lag cannot be measured: "+trouble.OneLine(l.Err.Error()), "see whether this program may list one object of "+i.of())
@@ -206,7 +212,7 @@ func (i *Informer) content(p *finder) {
 	}
 	if i.Quarantined > 0 {
 		p.add(Warning, CauseQuarantine, i.QuarantinedSince,
-			plural(i.Quarantined, "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
+			quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
 			"look at the keys under Quarantine; each has the reason")
 	}
 	if c := &i.Consistency; c.Differences > 0 {
@@ -215,22 +221,22 @@ func (i *Informer) content(p *finder) {
 			severity = Warning
 		}
 		p.add(severity, CauseInconsistent, c.LastDifference,
-			fmt.Sprintf("consistency checks found %s between the store and the server", plural(int(c.Differences), "difference")),
+			fmt.Sprintf("consistency checks found %s between the store and the server", quantity.Of(int64(c.Differences), "difference")),
 			"see the reports in the log; kinglet lists again unless ReportOnly is set; report it as a bug")
 	}
 	if c := &i.Consistency; c.LastNotChecked != nil && c.NotChecked == c.Checks && !i.failing() {
 		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+trouble.OneLine(c.LastNotChecked.Error()), "see docs/guarantees.md for what a check needs of the server")
 	}
 	if i.Mutations > 0 {
-		p.add(Warning, CauseMutated, time.Time{}, "the program wrote into "+plural(int(i.Mutations), "stored object")+", which are read-only and share memory",
+		p.add(Warning, CauseMutated, time.Time{}, "the program wrote into "+quantity.Of(int64(i.Mutations), "stored object")+", which are read-only and share memory",
 			"see the *MutationError in the log, which names the field; copy an object before you change it")
 	}
 	if w := &i.OwnWrites; w.Entries > 0 && p.now.Sub(w.Oldest) > longWait {
-		p.add(Warning, CauseUnconfirmedWrites, w.Oldest, "the watch has not shown "+plural(w.Entries, "write")+" of this program",
+		p.add(Warning, CauseUnconfirmedWrites, w.Oldest, "the watch has not shown "+quantity.Of(int64(w.Entries), "write")+" of this program",
 			"see whether the informer's selectors cover what was written, and whether its watch is well")
 	}
 	if w := &i.OwnWrites; w.Expired+w.Dropped > 0 {
-		p.add(Note, CauseUnconfirmedWrites, time.Time{}, plural(int(w.Expired+w.Dropped), "write")+" of this program were never confirmed: reads may have been older than they",
+		p.add(Note, CauseUnconfirmedWrites, time.Time{}, quantity.Of(int64(w.Expired+w.Dropped), "write")+" of this program were never confirmed: reads may have been older than they",
 			"see the *UnconfirmedWriteError in the log")
 	}
 }
@@ -277,11 +283,11 @@ func handler(p *finder, h *Handler) {
 		p.add(Warning, CauseHandlerEnded, time.Time{}, handlerName(h)+" has ended: "+trouble.OneLine(h.Err.Error()), "add it again once the reason is gone")
 	case !h.CallSince.IsZero() && inCall > slow:
 		p.add(Warning, CauseHandlerStalled, h.CallSince,
-			fmt.Sprintf("%s has been in one call for %s; %s", handlerName(h), short(inCall), waiting(h.Pending)),
+			fmt.Sprintf("%s has been in one call for %s; %s", handlerName(h), quantity.Duration(inCall), waiting(h.Pending)),
 			"ask for its stack below: it waits for something, or does too much in one call")
 	case !h.OldestPending.IsZero() && waits > slow:
 		p.add(Warning, CauseHandlerBehind, h.OldestPending,
-			fmt.Sprintf("%s is behind: %s, the oldest for %s", handlerName(h), waiting(h.Pending), short(waits)),
+			fmt.Sprintf("%s is behind: %s, the oldest for %s", handlerName(h), waiting(h.Pending), quantity.Duration(waits)),
 			"see how long its calls take: make them faster, or only put keys into a queue")
 	}
 	if h.Panics > 0 {
@@ -300,7 +306,7 @@ func waiting(n int) string {
 	if n == 1 {
 		return "1 change waits"
 	}
-	return fmt.Sprintf("%d changes wait", n)
+	return quantity.Of(int64(n), "change") + " wait"
 }
 
 func times(n uint64) string {
@@ -308,19 +314,4 @@ func times(n uint64) string {
 		return "once"
 	}
 	return fmt.Sprintf("%d times", n)
-}
-
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// short rounds a duration to what a person reads.
-func short(d time.Duration) string {
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
 }

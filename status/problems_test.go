@@ -67,7 +67,7 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 			Broken, CauseUnreachable, time.Second, "connection refused", ""},
 		{"a new watch that nothing came on", func(i *Informer) {
 			fails(syscall.ECONNRESET, time.Hour)(i)
-			i.Phase, i.Since = reflector.Watching, ago(20*time.Second)
+			i.Phase, i.Since, i.LastErrorTime = reflector.Watching, ago(time.Hour), ago(20*time.Second)
 		}, Warning, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", ""},
 		{"of a make that does not know since when", func(i *Informer) { fails(errForbidden, 0)(i); i.FailingSince = time.Time{} },
 			Broken, CauseForbidden, time.Second, "403", ""},
@@ -88,8 +88,8 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		}, Warning, CauseExpired, time.Minute, "again and again, 7 times", "too slow"},
 		{"a late bookmark", func(i *Informer) { i.LastContact = ago(66 * time.Second) }, Note, CauseSilent, 66 * time.Second, "nothing came on the watch for 1m6s", ""},
 		{"no bookmark", func(i *Informer) { i.LastContact = ago(126 * time.Second) }, Warning, CauseSilent, 126 * time.Second, "a bookmark every 1m0s", "between"},
-		{"a lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: 4 * time.Second} }, Warning, CauseLag, 4 * time.Second, "has not had for 4s", ""},
-		{"a long lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Hour} }, Broken, CauseLag, time.Hour, "1h0m0s", "CPU"},
+		{"a lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: 4 * time.Second} }, Warning, CauseLag, 4 * time.Second, "has not had for 4.0s", ""},
+		{"a long lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Hour} }, Broken, CauseLag, time.Hour, "1h0m", "CPU"},
 		{"a lag that is not known", func(i *Informer) { i.Lag = Lag{Enabled: true, Err: errForbidden, Measured: ago(time.Hour)} }, Note, CauseLag, time.Hour, "cannot be measured", "may list"},
 		{"degraded", func(i *Informer) {
 			i.Degraded, i.LastError, i.LastErrorTime = true, reflector.ErrUnreadable, ago(time.Minute)
@@ -121,7 +121,7 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		}, Warning, CauseHandlerStalled, 14 * time.Second, "handler queue has been in one call for 14s; 7 changes wait", "stack"},
 		{"a handler that is slow", func(i *Informer) {
 			i.Handlers[0].CallSince, i.Handlers[0].Pending, i.Handlers[0].OldestPending = ago(time.Second), 1, ago(9*time.Second)
-		}, Warning, CauseHandlerBehind, 9 * time.Second, "handler queue is behind: 1 change waits, the oldest for 9s", "faster"},
+		}, Warning, CauseHandlerBehind, 9 * time.Second, "handler queue is behind: 1 change waits, the oldest for 9.0s", "faster"},
 		{"a handler that panics", func(i *Informer) { i.Handlers[0].Panics = 1 }, Warning, CauseHandlerPanics, -1, "handler queue panicked once", "stack"},
 		{"a handler that has ended", func(i *Informer) { i.Handlers[0].Err = errors.New("too many changes wait") }, Warning, CauseHandlerEnded, -1, "has ended: too many changes wait", "again"},
 	} {

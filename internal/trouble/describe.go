@@ -52,6 +52,15 @@ func Describe(kind Kind, err error, p Peer) string {
 	return OneLine(err.Error())
 }
 
+// DescribeOf is Describe of an informer's error, without what may be content of a
+// Secret: the words in which a decoder says what it could not read.
+func DescribeOf(kind Kind, err error, resource string) string {
+	if resource == "secrets" && (kind == Malformed || kind == Other) {
+		return "what the server sent could not be read; the error is not shown, since it may have parts of a Secret"
+	}
+	return Describe(kind, err, Peer{})
+}
+
 func (p Peer) identity() string {
 	if p.User == "" {
 		return ""

@@ -13,10 +13,10 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 const (
