@@ -158,7 +158,7 @@ func (d *driver[T]) list(ctx context.Context) error {
 		NotOlderThan:    r.NotOlderThan,
 		Continue:        r.Continue,
 		Limit:           r.Limit,
-		Once:            r.Verb == machine.VerbProbe,
+		Once:            once(r),
 		Held:            d.reflector.sink.Held,
 		OnPath:          d.reflector.readBy,
 	}, d.page)
@@ -216,4 +216,12 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	}
 	// Abandon needs nothing: the request ends when what it yields next is
 	// refused, and End leads out of run's loop.
+}
+
+// once is whether a refusal of a list is to come back at once, so that the status says
+// it and the machine waits as long as the server asks. A later page is tried again
+// below, as it would cost the pages before it; so is a list from a version, to which a
+// server that lags asks to come back in a second.
+func once(r *machine.Request) bool {
+	return r.Verb == machine.VerbProbe || r.Continue == "" && (r.Version == "" || r.Version == "0")
 }

@@ -85,7 +85,8 @@ func (i *Informer) source(p *finder) {
 		i.failure(p)
 	case !i.Synced:
 		i.notSynced(p)
-	case i.Phase == reflector.Listing || i.Phase == reflector.Streaming:
+	}
+	if i.Synced && (i.Phase == reflector.Listing || i.Phase == reflector.Streaming) {
 		p.add(Note, CauseRelisting, i.Since, "it lists everything again: "+i.progress(), "nothing: reads have the state of before until it is done")
 	}
 	if !i.failing() {
@@ -108,19 +109,27 @@ func (i *Informer) failedSince() time.Time {
 }
 
 func (i *Informer) failure(p *finder) {
-	kind := trouble.Classify(i.LastError)
+	err := i.LastError
+	if r := &i.Recent; r.Last != nil && r.LastTime.After(i.LastErrorTime) {
+		err = r.Last // what was followed by another attempt at once
+	}
+	kind := trouble.Classify(err)
 	since, severity := i.failedSince(), Broken
 	if i.Synced && !kind.Lasting() && p.now.Sub(since) < passing {
 		severity = Warning
 	}
-	what := i.describe(kind, i.LastError)
+	what := i.describe(kind, err)
 	// The request that follows a failure is answered with the first event or
 	// bookmark, which may take a minute; a refusal comes at once.
-	if asked := p.now.Sub(i.Since); i.Phase == reflector.Watching && asked > lateBookmark {
+	asked := p.now.Sub(i.Since)
+	if i.LastErrorTime.After(i.Since) {
+		asked = p.now.Sub(i.LastErrorTime) // a watch was followed by one at once
+	}
+	if i.Phase == reflector.Watching && asked > lateBookmark {
 		severity = Warning
 		what += "; a new watch was begun " + quantity.Duration(asked) + " ago, and nothing came on it yet"
 	}
-	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, i.LastError, i.of()))
+	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, err, i.of()))
 }
 
 func (i *Informer) describe(kind trouble.Kind, err error) string {

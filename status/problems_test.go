@@ -67,7 +67,7 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 			Broken, CauseUnreachable, time.Second, "connection refused", ""},
 		{"a new watch that nothing came on", func(i *Informer) {
 			fails(syscall.ECONNRESET, time.Hour)(i)
-			i.Phase, i.Since = reflector.Watching, ago(20*time.Second)
+			i.Phase, i.Since, i.LastErrorTime = reflector.Watching, ago(time.Hour), ago(20*time.Second)
 		}, Warning, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", ""},
 		{"of a make that does not know since when", func(i *Informer) { fails(errForbidden, 0)(i); i.FailingSince = time.Time{} },
 			Broken, CauseForbidden, time.Second, "403", ""},
