@@ -34,6 +34,7 @@ type Informer[T any] struct {
 	reflector *reflector.Reflector[T]
 	detector  *mutation.Detector[T] // nil if off
 	checker   *consistency.Checker[T]
+	lag       *lagProbe // nil if off
 	reads     latest[T] // what Store returns
 	// resource is what the source lists, empty if it does not say.
 	resource schema.GroupVersionResource
@@ -113,6 +114,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Report:      i.opts.OnError,
 	})
 	i.reads = latest[T]{store: i.store, own: i.own}
+	i.lag = newLagProbe(i.opts.LagProbe, src.Traits(), i.own)
 	i.sink = sink.New(sink.Options[T]{
 		Store:             i.store,
 		Hub:               i.hub,
@@ -175,6 +177,9 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		beside.Go(func() { i.detector.Run(proflabel.Stage(ctx, proflabel.Mutation)) })
 	}
 	i.checker.Start(ctx, &beside)
+	if i.lag != nil {
+		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
+	}
 	err := i.reflector.Run(proflabel.Stage(ctx, proflabel.Reflector))
 	stop()
 	err = errors.Join(err, i.hub.Wait())

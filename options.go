@@ -102,6 +102,14 @@ type Options[T any] struct {
 	// ConsistencyCheck compares samples of the store with the server; off if
 	// zero.
 	ConsistencyCheck ConsistencyCheck
+	// LagProbe, if not 0, is how often the server is asked for its version, to show in
+	// Status.Lag how far the store is behind: a list of one object each time, and where
+	// the store does not come to that version within a second, as in a collection that
+	// is quieter than the rest of the server, a watch of about a second that shows
+	// whether anything is missing. Only sources that know their server can be asked, as
+	// FromConfig and FromREST do, transformed or not. Half a minute is a good choice;
+	// less than a second is refused.
+	LagProbe time.Duration
 	// StopGrace is how long Run waits for handlers to return before it reports
 	// those that have not, each as a *StuckHandlerError; 10 s if 0. Run keeps
 	// waiting for them.
@@ -136,6 +144,9 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
+	}
+	if o.LagProbe != 0 && o.LagProbe < time.Second {
+		errs = append(errs, fmt.Errorf("LagProbe is %v, must be at least a second, or 0", o.LagProbe))
 	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))

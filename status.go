@@ -55,6 +55,7 @@ func (i *Informer[T]) Status() Status {
 		Consistency:     i.checker.Status(),
 		Mutations:       i.detector.Found(),
 		Handlers:        i.hub.Statuses(),
+		Lag:             i.lag.status(),
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
 	s.Quarantined, s.Failures = i.sink.Quarantine.Count()

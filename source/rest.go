@@ -141,6 +141,8 @@ func (s *restSource[T]) Traits() Traits[T] {
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
 		ShareWith:  func(with *Sharing) { s.dec.shareWith(with, &s.opts) },
 		Sample:     s.sample,
+		Latest:     s.latest,
+		Next:       s.next,
 		ReadAnswer: s.readAnswer,
 	}
 }

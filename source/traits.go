@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -38,6 +39,15 @@ type Traits[T any] struct {
 	// for Object. Unlike List and Watch, Sample may be called at any time, from
 	// any goroutine, but one at a time.
 	Sample func(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
+	// Latest, if it is not nil, returns the server's version now, no older than the
+	// call: that of a list of one object. It may be called at any time, from any
+	// goroutine, and so may Next.
+	Latest func(ctx context.Context) (version string, err error)
+	// Next, if it is not nil, watches the collection from a version for at most
+	// timeout, and returns what comes first: a change and its version, or the version
+	// until which nothing changed, as a bookmark says. If neither came, version is
+	// empty; the watch may then have broken off before timeout.
+	Next func(ctx context.Context, from string, timeout time.Duration) (change bool, version string, err error)
 	// ReadAnswer, if it is not nil, returns what List or Watch would have sent of
 	// the object in the answer to a write: without the fields that are dropped,
 	// transformed, and in memory that it shares with nobody. It may be called at

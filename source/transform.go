@@ -77,6 +77,7 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 	src := m.src.Traits()
 	t := Traits[T]{
 		NoWatchList: src.NoWatchList, Sharing: src.Sharing, DisableSharing: src.DisableSharing,
+		Latest: src.Latest, Next: src.Next,
 		Shared: func() *Sharing { return m.sharing }, Resource: src.Resource,
 		ShareWith: func(with *Sharing) {
 			if m.open {

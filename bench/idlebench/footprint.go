@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/pprof"
+	"time"
 
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 )
@@ -22,6 +23,9 @@ type Footprint struct {
 	RSS, Peak uint64
 	// Streams is what the server says.
 	Streams Streams
+	// Status is how long it takes to read the status of all informers, where they
+	// have one.
+	Status time.Duration
 }
 
 // Memory is what the target is about.

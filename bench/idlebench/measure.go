@@ -89,6 +89,9 @@ func measure(ctx context.Context, o *options, at Endpoint) (f Footprint, err err
 		return f, err
 	}
 	f.Streams = open
+	if shown, ok := running.(interface{ status() time.Duration }); ok {
+		f.Status = shown.status()
+	}
 	if o.profile != "" {
 		return f, writeProfiles(o.profile)
 	}

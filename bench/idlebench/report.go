@@ -109,6 +109,8 @@ func (r *Report) print(w io.Writer) {
 			kib(x.Memory), kib(x.Live), kib(x.Stacks), kib(x.Spans), kib(x.RSS), kib(x.Peak), kib(x.StacksBefore), x.Connections, x.Met)
 	}
 	t.Flush()
+	status := median(r.All["kinglet"], func(f *Footprint) float64 { return float64(f.Status) })
+	fmt.Fprintf(w, "\nStatus of all %d kinglet informers, with a handler each: %.2f ms.\n", r.Informers, status/1e6)
 	fmt.Fprintf(w, "\nMemory is live heap + stacks in use. Target of a kinglet informer, beyond its stream and its objects:\nat most %d goroutines and %d KiB.\n",
 		targetGoroutines, targetMemory>>10)
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lagserver"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/lag"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -84,7 +85,7 @@ func newCollection(opts *Options, resource resolve.Resource, name string, client
 	if namespace != "" {
 		server = client.Resource(resource.GVR).Namespace(namespace)
 	}
-	c.probe = &lag.Collection{Client: server, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
+	c.probe = &lagserver.Collection{Client: server, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
 	return c, nil
 }
 

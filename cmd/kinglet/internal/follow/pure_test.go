@@ -10,8 +10,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/lag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

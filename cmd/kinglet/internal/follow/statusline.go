@@ -7,7 +7,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/internal/lag"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 

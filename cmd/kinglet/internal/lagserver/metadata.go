@@ -1,8 +1,8 @@
-package lag
+// Package lagserver asks a server about one collection, for package lag.
+package lagserver
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -11,15 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
+
+	"github.com/kinglet-go/kinglet/internal/lag"
 )
 
-// proofSeconds is how long a watch that looks for a missing change may last.
-// An API server sends a bookmark two seconds before a watch's end, so that a
-// watch of a quiet collection is told after about one second that there is
-// nothing.
-const proofSeconds = 3
-
-// Collection is a Server that asks with a metadata client: the objects
+// Collection is a lag.Server that asks with a metadata client: the objects
 // themselves, which may be large, stay where they are.
 type Collection struct {
 	// Client is for the resource, and its namespace if there is one.
@@ -55,11 +51,9 @@ func (c *Collection) Version(ctx context.Context) (string, int64, error) {
 
 func (c *Collection) selects() bool { return c.LabelSelector != "" || c.FieldSelector != "" }
 
-var errEndedEarly = errors.New("watch for what is missing: it ended early")
-
 // Next watches for a moment.
-func (c *Collection) Next(ctx context.Context, from string) (Next, error) {
-	seconds := int64(proofSeconds)
+func (c *Collection) Next(ctx context.Context, from string) (lag.Next, error) {
+	seconds := int64(lag.ProofTimeout / time.Second)
 	began := time.Now()
 	w, err := c.Client.Watch(ctx, metav1.ListOptions{
 		ResourceVersion:     from,
@@ -69,32 +63,28 @@ func (c *Collection) Next(ctx context.Context, from string) (Next, error) {
 		FieldSelector:       c.FieldSelector,
 	})
 	if err != nil {
-		return Next{}, err
+		return lag.Next{}, err
 	}
 	defer w.Stop()
 	select {
 	case <-ctx.Done():
-		return Next{}, ctx.Err()
+		return lag.Next{}, ctx.Err()
 	case event, open := <-w.ResultChan():
 		if !open {
-			if time.Since(began) < (proofSeconds-1)*time.Second {
-				// The connection broke, which proves nothing.
-				return Next{}, errEndedEarly
-			}
-			return Next{}, nil
+			return lag.Nothing(began)
 		}
 		return readNext(event)
 	}
 }
 
-func readNext(event watch.Event) (Next, error) {
+func readNext(event watch.Event) (lag.Next, error) {
 	switch event.Type {
 	case watch.Added, watch.Modified, watch.Deleted, watch.Bookmark:
 		obj, err := meta.Accessor(event.Object)
 		if err != nil {
-			return Next{}, fmt.Errorf("watch for what is missing: %w", err)
+			return lag.Next{}, fmt.Errorf("watch for what is missing: %w", err)
 		}
-		return Next{Change: event.Type != watch.Bookmark, Version: obj.GetResourceVersion()}, nil
+		return lag.Next{Change: event.Type != watch.Bookmark, Version: obj.GetResourceVersion()}, nil
 	}
-	return Next{}, fmt.Errorf("watch for what is missing: %w", apierrors.FromObject(event.Object))
+	return lag.Next{}, fmt.Errorf("watch for what is missing: %w", apierrors.FromObject(event.Object))
 }

@@ -10,5 +10,6 @@
 // first change that the store has not seen, or that there is none.
 //
 // Meter is the arithmetic, pure and without a clock; Probe is what asks.
-// Neither holds a lock while the other is called.
+// Neither holds a lock while the other is called. Informers have one
+// where Options.LagProbe asks for it, and so has the command line.
 package lag

@@ -2,6 +2,7 @@ package lag
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -25,6 +26,22 @@ type Next struct {
 	Version string
 }
 
+// ProofTimeout is how long a watch that looks for a missing change may last. An API
+// server sends a bookmark two seconds before a watch's end, so a watch of a quiet
+// collection is told after about one second that there is nothing.
+const ProofTimeout = 3 * time.Second
+
+var errEndedEarly = errors.New("watch for what is missing: it ended early")
+
+// Nothing is what a watch of ProofTimeout proves that began at a time, and ends now
+// without an event: nothing changed, unless the connection broke.
+func Nothing(began time.Time) (Next, error) {
+	if time.Since(began) < ProofTimeout-time.Second {
+		return Next{}, errEndedEarly
+	}
+	return Next{}, nil
+}
+
 // Gauge is a Meter that many goroutines may use, with what keeps it fed.
 type Gauge struct {
 	mu      sync.Mutex
@@ -41,14 +58,20 @@ func (g *Gauge) Run(ctx context.Context, server Server, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
-		g.ask(ctx, server, every)
-		g.prove(ctx, server)
+		g.Round(ctx, server, every)
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
 	}
+}
+
+// Round asks the server once, and for proof if that is needed. It takes at most
+// patience and every, or 5 s if that is more.
+func (g *Gauge) Round(ctx context.Context, server Server, every time.Duration) {
+	g.ask(ctx, server, every)
+	g.prove(ctx, server)
 }
 
 func (g *Gauge) ask(ctx context.Context, server Server, every time.Duration) {
@@ -110,6 +133,20 @@ func (g *Gauge) Read() Reading {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.meter.Lag(time.Now())
+}
+
+// Level reports that the store has, or needs, nothing of what the server has answered.
+func (g *Gauge) Level() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.meter.Level()
+}
+
+// Odd reports that versions came which cannot be compared: nothing can be said any more.
+func (g *Gauge) Odd() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.meter.odd
 }
 
 // Err returns why the last question was not answered.

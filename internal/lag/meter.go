@@ -3,7 +3,7 @@ package lag
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
 const (
@@ -127,6 +127,11 @@ func (m *Meter) Lag(now time.Time) Reading {
 // Worst returns the greatest lag seen so far.
 func (m *Meter) Worst() time.Duration { return m.worst }
 
+// Level reports that every answer is in the store, or was proven to miss nothing.
+func (m *Meter) Level() bool {
+	return !m.odd && m.stored != "" && !m.asked.IsZero() && len(m.answers) == 0
+}
+
 // Doubt returns the version of the store from which to look for what is
 // missing, if there is something to be put to the proof.
 func (m *Meter) Doubt(now time.Time) (from string, ok bool) {
@@ -178,7 +183,7 @@ func (m *Meter) drop(until string) {
 }
 
 func (m *Meter) comparable(version string) bool {
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+	if !resourceversion.Ordered(version) {
 		m.odd = true
 		return false
 	}
@@ -187,8 +192,8 @@ func (m *Meter) comparable(version string) bool {
 
 // newer compares two versions of which comparable holds.
 func newer(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order > 0
+	order, ok := resourceversion.Compare(a, b)
+	return ok && order > 0
 }
 
 // newest returns the version of the latest answer that is not reached.
