@@ -188,7 +188,7 @@ func TestChangesOfPhaseAreLoggedAtMostOnceAMinuteAndCause(t *testing.T) {
 			t.Errorf("%d lines in an hour of failures", len(lines))
 		}
 		for _, line := range lines {
-			for _, want := range []string{`"msg"="informer fails"`, `"informer"="pods"`, `"cause"="server_error"`, `"err"="pods: `, "etcd is away"} {
+			for _, want := range []string{`"msg"="informer fails"`, `"informer"="pods"`, `"cause"="server_error"`, `"err"="list pods `, "etcd is away"} {
 				if !strings.Contains(line, want) {
 					t.Fatalf("%s\nhas no %s", line, want)
 				}
