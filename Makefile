@@ -12,10 +12,10 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache prometheus kinglettest cmd/kinglet bench interop examples release
+MODULES := . workqueue cache prometheus kinglettest otel cmd/kinglet browser bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache prometheus kinglettest cmd/kinglet examples
+PRODUCT := . workqueue cache prometheus kinglettest otel cmd/kinglet examples
 NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
@@ -148,7 +148,7 @@ matrix:
 # passes. CI has the proof from "go list" alone, in strangers.
 .PHONY: safe
 safe:
-	@for m in . workqueue cache kinglettest cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
+	@for m in . workqueue cache kinglettest otel cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
 	$(GO) test -tags kinglet_safe -vet=off . ./source/... ./reflector/... ./internal/mutation
 	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
 	$(GO) test -C kinglettest -tags kinglet_safe -vet=off ./faults

@@ -51,20 +51,13 @@ func (l logger) status() func(reflector.Status) {
 		if !ok {
 			return
 		}
-		level, args := slog.LevelInfo, []any{"phase", line.Phase.String()}
-		if line.Cause != "" {
-			args = append(args, "cause", line.Cause)
-		}
-		if line.Failures > 0 {
-			args = append(args, "failures", line.Failures, "since", line.Since)
-		}
+		level := slog.LevelInfo
 		switch {
-		case line.Err != nil:
+		case line.What == phaselog.Fails:
 			level = slog.LevelWarn
-			args = append(args, "err", line.Err)
 		case line.Usual():
 			level = slog.LevelDebug
 		}
-		l.write(level, line.What.String(), args...)
+		l.write(level, line.What.String(), line.Attributes()...)
 	}
 }

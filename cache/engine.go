@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/kinglet-go/kinglet/internal/phaselog"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -60,8 +61,22 @@ func newEngine(c engineConfig) (*engine, error) {
 	c.reflector.Name = c.name
 	c.reflector.OnReadPath = func(before, now source.ReadPath) { logReadPath(c.logger, c.description, before, now) }
 	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()
+	c.reflector.OnStatus = e.logged(c.reflector.OnStatus)
 	e.reflector, err = reflector.New(e.source, e.sink, c.reflector)
 	return e, err
+}
+
+// logged returns what logs changes of phase and then calls told, which may be nil.
+func (e *engine) logged(told func(reflector.Status)) func(reflector.Status) {
+	var phases phaselog.Log
+	return func(s reflector.Status) {
+		if line, ok := phases.Next(time.Now(), &s); ok {
+			logPhase(e.config.logger, e.config.description, line)
+		}
+		if told != nil {
+			told(s)
+		}
+	}
 }
 
 // watchListEnabled is whether the program has left client-go's feature gate for
@@ -71,6 +86,7 @@ func watchListEnabled() bool { return features.FeatureGates().Enabled(features.W
 // run keeps the store equal until ctx ends. All that it started has then ended.
 // It may be called again, and goes on where it was, or with anew from a list.
 func (e *engine) run(ctx context.Context, anew bool) error {
+	defer allRunning.Observe(e)()
 	ctx, stop := context.WithCancel(ctx)
 	var resyncs sync.WaitGroup
 	defer resyncs.Wait()

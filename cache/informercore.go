@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -77,6 +78,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		Indexers:          storeIndexers(opts.indexers),
 		OnError:           e.report,
 		OnReadPath:        e.readBy,
+		Logger:            slog.New(phaseLogger{e}),
 		MinWatchTimeout:   timeout,
 		DisableWatchList:  !watchListEnabled(),
 		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
@@ -157,6 +159,7 @@ func (e *informerCore) run(ctx context.Context) {
 		e.stopped = true
 	}()
 	defer e.reporter.wait()
+	defer allRunning.Observe(e)()
 	if err := e.informer.Run(ctx); err != nil {
 		e.report(err)
 	}

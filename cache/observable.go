@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // Observable is what every informer and controller that this package makes
@@ -22,6 +23,9 @@ type Observable interface {
 	// Quarantined lists the objects whose latest version could not be taken
 	// in, because they could not be decoded, keyed or transformed.
 	Quarantined() []kinglet.Quarantined
+	// Inspect returns what takes longer to find out: indexes, an estimate of the
+	// memory, the last transitions, the watch.
+	Inspect() status.Details
 	// CheckConsistency compares the next page of the server's collection with
 	// the store, logs what differs, and has
 	// everything listed again; see kinglet.ConsistencyCheck. Nothing is

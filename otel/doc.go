@@ -13,9 +13,9 @@
 // A span's context is that of its requests, or of the Reconciler: so spans that an
 // instrumented HTTP transport makes are below it. A span that failed has the status
 // Error, the error's text, and error.type: one of the fixed names of status.Cause for a
-// list, "panic", "timeout" or "error" for a run. There are no spans of watches, which last for
-// minutes and begin again; what ended one is an event of the next relist's span if there
-// is one, as its cause. The attributes are the constants of this package.
+// list, "panic", "timeout" or "error" for a run. The attributes are the constants of this
+// package. There are no spans of watches, which last for minutes and begin again: what
+// ended one is the cause of the relist that follows, if one does.
 //
 // It needs OpenTelemetry's API alone. With a provider that samples nothing a list or a
 // run costs some hundred nanoseconds more; without a Tracer, a nil check.

@@ -60,6 +60,21 @@ func (l *Line) Usual() bool {
 	return l.What == Stopped || l.What == Lists && l.Cause == reflector.ListStart.String()
 }
 
+// Attributes returns the line's attributes, as keys and values.
+func (l *Line) Attributes() []any {
+	args := []any{"phase", l.Phase.String()}
+	if l.Cause != "" {
+		args = append(args, "cause", l.Cause)
+	}
+	if l.Failures > 0 {
+		args = append(args, "failures", l.Failures, "since", l.Since)
+	}
+	if l.Err != nil {
+		args = append(args, "err", l.Err)
+	}
+	return args
+}
+
 // every is how long a line keeps others of its kind and cause from being written.
 const every = time.Minute
 
