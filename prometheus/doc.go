@@ -6,8 +6,8 @@
 //
 // A [Collector] is pulled: it reads package status when it is scraped and keeps nothing
 // between scrapes. No metric is registered when something happens, so none can leak: an
-// informer that has left the set has no series in the next scrape. A scrape takes no lock
-// that a write to a store waits for.
+// informer that has left the set has no series in the next scrape. A scrape holds an
+// informer's locks only to copy its counters, and none of its store's.
 //
 // [ClientGo] serves the metrics that client-go's packages report themselves, under the
 // names that existing dashboards query.

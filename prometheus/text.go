@@ -93,7 +93,7 @@ func (w *textWriter) sumAndCount(f *family, l labels, sum float64, count uint64)
 
 // ServeHTTP answers with the same metrics in Prometheus' text format, without a registry:
 // for processes with hundreds of informers, since a registry's checks and its sorting cost
-// about ten times what reading the informers does. It does not compress.
+// several times what reading the informers does. It does not compress.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	text := c.writers.Get().(*textWriter)
 	defer c.writers.Put(text)

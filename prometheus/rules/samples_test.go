@@ -15,6 +15,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
@@ -105,7 +106,7 @@ func (s *samples) metric(f *dto.MetricFamily, m *dto.Metric, at int64) {
 }
 
 func (s *samples) add(name string, m *dto.Metric, le string, at int64, v float64) {
-	b := labels.NewBuilder(labels.FromStrings(labels.MetricName, name, "job", "test", "instance", s.instance))
+	b := labels.NewBuilder(labels.FromStrings(model.MetricNameLabel, name, "job", "test", "instance", s.instance))
 	for _, l := range m.Label {
 		b.Set(l.GetName(), l.GetValue())
 	}
