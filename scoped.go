@@ -110,8 +110,9 @@ type part[T any] struct {
 	ScopedSource[T]
 	sink      *sink.Sink[T]
 	reflector *reflector.Reflector[T]
-	// listed, leaving and stop are guarded by parts.mu. stop is nil before Run.
-	listed  bool
+	// listed is closed when the first list is in the store.
+	listed chan struct{}
+	// leaving and stop are guarded by parts.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
 	// done is closed when the reflector has returned.
@@ -178,6 +179,21 @@ func (i *Informer[T]) SourceStatus(scope string) (reflector.Status, bool) {
 	return reflector.Status{}, false
 }
 
+// SourceSynced returns a channel that is closed when the first list of one source of an
+// informer that NewScoped returned is in the store, and nil if there is no such source.
+// It stays open if the source is removed first.
+func (i *Informer[T]) SourceSynced(scope string) <-chan struct{} {
+	if i.parts == nil {
+		return nil
+	}
+	i.parts.mu.Lock()
+	defer i.parts.mu.Unlock()
+	if p := i.parts.findLocked(scope); p != nil {
+		return p.listed
+	}
+	return nil
+}
+
 func (p *parts[T]) findLocked(scope string) *part[T] {
 	for _, one := range p.all {
 		if one.Scope.ID == scope {
@@ -192,7 +208,7 @@ func (p *parts[T]) add(s ScopedSource[T]) error {
 		return errors.New("no source")
 	}
 	i := p.informer
-	one := &part[T]{ScopedSource: s, done: make(chan struct{})}
+	one := &part[T]{ScopedSource: s, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
 	opts := i.opts.reflector()
 	opts.Scope = s.Scope
@@ -268,13 +284,20 @@ func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
 func (p *parts[T]) listed(one *part[T]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	one.listed = true
+	close(one.listed)
 	p.announceLocked()
 }
 
 // announceLocked has handlers begin once each source that stays has been listed.
 func (p *parts[T]) announceLocked() {
-	waits := func(one *part[T]) bool { return !one.listed && !one.leaving }
+	waits := func(one *part[T]) bool {
+		select {
+		case <-one.listed:
+			return false
+		default:
+			return !one.leaving
+		}
+	}
 	if p.ctx == nil || p.live.Load() || slices.ContainsFunc(p.all, waits) {
 		return
 	}

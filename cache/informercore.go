@@ -33,6 +33,7 @@ type informerCore struct {
 	source   *lateSource
 	reporter *reporter
 	sharing  *source.Sharing
+	scheme   *runtime.Scheme
 	// identifier and metrics say by which name, and to whom, the informer
 	// shows what it does.
 	identifier InformerNameAndResource
@@ -62,6 +63,8 @@ type coreOptions struct {
 	metrics         InformerMetricsProvider
 	// sharing is that of several informers; nil for one of the informer's own.
 	sharing *source.Sharing
+	// scheme may be nil.
+	scheme *runtime.Scheme
 	// scopes, if not nil, are in place of one ListerWatcher.
 	scopes []ScopedListerWatcher
 }
@@ -69,7 +72,7 @@ type coreOptions struct {
 func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
 		lw: lw, example: example, name: callerName(), description: opts.description, reporter: newReporter(),
-		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing,
+		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
 	}
 	if e.description == "" {
 		e.description = describeType(example)
@@ -124,28 +127,28 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	e.ctx = ctx
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
 	if e.source != nil {
-		e.source.decide(e.newSource(e.lw))
+		e.decideLocked(e.source)
 	}
 	for _, late := range e.scopes {
-		late.decide(e.newSource(late.lw))
+		e.decideLocked(late)
 	}
 	settle()
 	return true
 }
 
 // newSource returns the source of what the informer stores of lw.
-func (e *informerCore) newSource(lw ListerWatcher) (source.Source[any], error) {
-	listed, err := newSource(lw, e.example, source.Options{Name: e.description, Sharing: e.sharing})
+func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc) (source.Source[any], error) {
+	listed, err := newSource(lw, e.example, source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme})
 	if err != nil {
 		return nil, err
 	}
 	src := e.observed(listed)
-	items := informerItems{transformed: e.transform != nil}
-	if e.transform == nil {
+	items := informerItems{transformed: transform != nil}
+	if transform == nil {
 		listed.fixes = append(listed.fixes, items.fix)
 		return src, nil
 	}
-	return &itemSource{Source: source.Map(src, transformed(e.transform)), fixes: []itemFix{items.fix}}, nil
+	return &itemSource{Source: source.Map(src, transformed(transform)), fixes: []itemFix{items.fix}}, nil
 }
 
 // observed returns src, with its calls shown in the informer's metrics if it has

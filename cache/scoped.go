@@ -15,6 +15,9 @@ type ScopedListerWatcher struct {
 	// kinglet.ScopedSource.
 	Scope         kinglet.Scope
 	ListerWatcher ListerWatcher
+	// Transform is called with each version of an object of the scope before it is
+	// stored; that of SetTransform if nil.
+	Transform TransformFunc
 }
 
 // ScopedInformerOptions configure a ScopedInformer.
@@ -23,6 +26,8 @@ type ScopedInformerOptions struct {
 	// Sharing is what the objects of several informers share their parts through;
 	// one of the informer's own if nil.
 	Sharing *source.Sharing
+	// Scheme is asked for the kind of exampleObject's type: see source.Options.
+	Scheme *runtime.Scheme
 }
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
@@ -57,9 +62,15 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		identifier:  options.Identifier,
 		metrics:     options.InformerMetricsProvider,
 		sharing:     options.Sharing,
+		scheme:      options.Scheme,
 	}
 	if len(scopes) == 1 && scopes[0].Scope.Contains == nil {
-		return newSharedInformer(scopes[0].ListerWatcher, exampleObject, options.ResyncPeriod, opts), nil
+		if scopes[0].ListerWatcher == nil {
+			return nil, errNoListerWatcher
+		}
+		i := newSharedInformer(scopes[0].ListerWatcher, exampleObject, options.ResyncPeriod, opts)
+		i.transform = scopes[0].Transform
+		return i, nil
 	}
 	ids := map[string]struct{}{}
 	for _, s := range scopes {
@@ -93,9 +104,18 @@ func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedLi
 
 // lateScope is called before others can, or under mu.
 func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
-	late := &lateSource{lw: s.ListerWatcher, name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
+	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+}
+
+// decideLocked makes up what was left open of a source.
+func (e *informerCore) decideLocked(late *lateSource) {
+	transform := late.transform
+	if transform == nil {
+		transform = e.transform
+	}
+	late.decide(e.newSource(late.lw, transform))
 }
 
 // AddScope implements ScopedInformer.
@@ -113,7 +133,7 @@ func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 	}
 	scoped := e.lateScope(s)
 	if e.ctx != nil {
-		e.scopes[s.Scope.ID].decide(e.newSource(s.ListerWatcher))
+		e.decideLocked(e.scopes[s.Scope.ID])
 	}
 	err := e.informer.AddSource(scoped)
 	if err != nil {
