@@ -1,6 +1,10 @@
 package release
 
-import "path"
+import (
+	"path"
+
+	"golang.org/x/mod/semver"
+)
 
 // Path is the import path of the module at the root.
 const Path = "github.com/kinglet-go/kinglet"
@@ -46,6 +50,17 @@ func (m Module) String() string { return m.Path() + "@" + m.Version }
 func Required(dir string) (Module, bool) {
 	for _, m := range Modules {
 		if m.Dir == dir {
+			return m, true
+		}
+	}
+	return Module{}, false
+}
+
+// RequiredOn is the newest module in a folder that is not of a newer Kubernetes than a
+// module that requires it.
+func RequiredOn(kubernetes, dir string) (Module, bool) {
+	for _, m := range Modules {
+		if m.Dir == dir && semver.Compare(m.Kubernetes, kubernetes) <= 0 {
 			return m, true
 		}
 	}
