@@ -31,6 +31,7 @@
 //	reader.go      Get and List
 //	select.go      which objects a list selects
 //	fill.go        objects into a caller's list
+//	view.go        reads by type, without copies
 //
 // # Locks
 //

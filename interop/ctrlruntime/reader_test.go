@@ -17,13 +17,16 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 var podKind = corev1.SchemeGroupVersion.WithKind("Pod")
@@ -177,13 +180,28 @@ func TestAListHasTheVersionOfItsSnapshot(t *testing.T) {
 	})
 }
 
+// halfway is controller-runtime's cache with kinglet's informers, which read the wire.
+func halfway(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
+	cfg.Wrap(source.WrapTransport)
+	opts.NewInformer = kingletcache.NewSharedIndexInformer
+	return cache.New(cfg, opts)
+}
+
 func TestEachFormSaysItsKind(t *testing.T) {
-	for name, opts := range map[string]cache.Options{"one": {}, "several": {DefaultNamespaces: map[string]cache.Config{"a": {}, "b": {}}}} {
+	several := cache.Options{DefaultNamespaces: map[string]cache.Config{"a": {}, "b": {}}}
+	for name, tc := range map[string]struct {
+		newCache cache.NewCacheFunc
+		opts     cache.Options
+	}{
+		"one":         {ctrlruntime.NewCache, cache.Options{}},
+		"several":     {ctrlruntime.NewCache, several},
+		"NewInformer": {halfway, cache.Options{}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.create(pod("a", "p", "n1", map[string]string{"x": "1"}))
-				c, end := w.run(ctrlruntime.NewCache, opts)
+				c, end := w.run(tc.newCache, tc.opts)
 				defer end()
 				u, m := &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{}
 				for _, obj := range []client.Object{&corev1.Pod{}, u, m} {
