@@ -133,7 +133,8 @@ func (c *Cache) runLocked(k *kind) {
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // WaitForCacheSync blocks until the cache has started and all informers that it has
-// by then have synced. It returns false if ctx ends first, or one of them stops.
+// by then, and that are not removed meanwhile, have synced. It returns false if ctx ends
+// first, or the cache.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -141,11 +142,17 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 		return false
 	}
 	for _, k := range c.all() {
-		if k.informer.Kinglet().WaitSynced(ctx) != nil {
+		if k.informer.Kinglet().WaitSynced(ctx) != nil && !c.isRemoved(k) {
 			return false
 		}
 	}
 	return true
+}
+
+func (c *Cache) isRemoved(k *kind) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return k.removed
 }
 
 // GetInformer returns the informer of obj's kind and form, and makes it if there is

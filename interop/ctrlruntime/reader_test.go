@@ -304,6 +304,39 @@ func TestErrorsAreControllerRuntimes(t *testing.T) {
 	})
 }
 
+func TestNobodyWaitsForAnInformerThatIsRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.refuse = func(r *apiserver.Request) error {
+			if r.Resource.Resource == "pods" {
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("not for you"))
+			}
+			return nil
+		}
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+		defer end()
+		ctx := context.Background()
+		for _, obj := range []client.Object{&corev1.Pod{}, &corev1.ConfigMap{}} {
+			if _, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synced, read := make(chan bool), make(chan error)
+		go func() { synced <- c.WaitForCacheSync(ctx) }()
+		go func() { read <- c.Get(ctx, keyed("a", "p"), &corev1.Pod{}) }()
+		synctest.Wait()
+		if err := c.RemoveInformer(ctx, &corev1.Pod{}); err != nil {
+			t.Fatal(err)
+		}
+		if !<-synced {
+			t.Error("the cache has not synced")
+		}
+		if err := <-read; !apierrors.IsTimeout(err) {
+			t.Errorf("a read of it: %v", err)
+		}
+	})
+}
+
 func TestARemovedInformerEndsAndTheNextUseMakesAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
