@@ -54,6 +54,8 @@ type kind struct {
 	configs map[string]cache.Config
 	// several: the informer has a scope for each of configs.
 	several bool
+	// ended is closed when the informer has run.
+	ended chan struct{}
 
 	// stop and removed are guarded by Cache.mu. stop is nil until the informer runs.
 	stop    context.CancelFunc
@@ -108,7 +110,7 @@ func (c *Cache) newKind(gvk schema.GroupVersionKind, f form) (*kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kind{gvk: gvk, example: example}
+	k := &kind{gvk: gvk, example: example, ended: make(chan struct{})}
 	if k.configs, k.namespaced, k.restricted, err = c.settings.of(gvk); err != nil {
 		return nil, err
 	}
@@ -221,6 +223,8 @@ func (k *kind) waitFor(ctx context.Context, ns string) error {
 		return nil
 	case <-ctx.Done():
 		return k.notSynced(context.Cause(ctx))
+	case <-k.ended:
+		return k.notSynced(kinglet.ErrStopped)
 	}
 }
 

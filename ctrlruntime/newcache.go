@@ -124,6 +124,7 @@ func (c *Cache) runLocked(k *kind) {
 	ctx, stop := context.WithCancel(c.ctx)
 	k.stop = stop
 	c.running.Go(func() {
+		defer close(k.ended)
 		defer stop()
 		k.informer.RunWithContext(ctx)
 	})

@@ -77,7 +77,8 @@ func byFields(snap kinglet.Snapshot[any], selector fields.Selector, namespace st
 		names := snap.Indexes()
 		for _, m := range matches {
 			if !slices.Contains(names, m.Index) {
-				return nil, fmt.Errorf("Index with name %s does not exist", m.Index) //nolint:staticcheck // controller-runtime's words
+				//lint:ignore ST1005 These are controller-runtime's words.
+				return nil, fmt.Errorf("Index with name %s does not exist", m.Index)
 			}
 		}
 	}

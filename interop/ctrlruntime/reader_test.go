@@ -305,6 +305,12 @@ func TestErrorsAreControllerRuntimes(t *testing.T) {
 }
 
 func TestNobodyWaitsForAnInformerThatIsRemoved(t *testing.T) {
+	for name, opts := range map[string]cache.Options{"one": {}, "several": {DefaultNamespaces: map[string]cache.Config{"a": {}, "b": {}}}} {
+		t.Run(name, func(t *testing.T) { removeWhileWaiting(t, opts) })
+	}
+}
+
+func removeWhileWaiting(t *testing.T, opts cache.Options) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.refuse = func(r *apiserver.Request) error {
@@ -313,7 +319,7 @@ func TestNobodyWaitsForAnInformerThatIsRemoved(t *testing.T) {
 			}
 			return nil
 		}
-		c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+		c, end := w.run(ctrlruntime.NewCache, opts)
 		defer end()
 		ctx := context.Background()
 		for _, obj := range []client.Object{&corev1.Pod{}, &corev1.ConfigMap{}} {
