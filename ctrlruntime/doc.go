@@ -17,6 +17,8 @@
 //   - Two entries of Options.ByObject for one kind are an error.
 //   - A kind of Options.ByObject whose definition is missing is an error when it is
 //     first used, and not when the cache is made.
+//   - A Get or List that makes an informer says so once, with the reader's name; or it
+//     is refused: see Options.Implicit.
 //   - A kind has one resync period: the shortest of its namespaces.
 //
 // With Options.NewInformer set, and with KINGLET=off in the environment of the
@@ -27,6 +29,7 @@
 //	newcache.go    NewCache, and the cache's life
 //	settings.go    cache.Options as settings of a kind, by namespace
 //	kinds.go       the informers of the cache, one for each kind and form
+//	implicit.go    informers that a read makes
 //	listwatch.go   what an informer lists and watches
 //	reader.go      Get and List
 //	select.go      which objects a list selects

@@ -85,14 +85,20 @@ func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started bo
 	if k, started = c.held(gvk, f); k != nil {
 		return k, started, nil
 	}
+	k, started, _, err = c.makeKind(gvk, f)
+	return k, started, err
+}
+
+// makeKind makes a kind, unless somebody else has just made it.
+func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
 	// Its definition may have to be asked for, which others do not wait for.
 	if k, err = c.newKind(gvk, f); err != nil {
-		return nil, started, err
+		return nil, false, false, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if had := c.kinds[f][gvk]; had != nil {
-		return had, c.ctx != nil, nil
+		return had, c.ctx != nil, false, nil
 	}
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)
@@ -101,7 +107,7 @@ func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started bo
 	if c.ctx != nil {
 		c.runLocked(k)
 	}
-	return k, c.ctx != nil, nil
+	return k, c.ctx != nil, true, nil
 }
 
 // newKind makes a kind's informer, which does not run yet.

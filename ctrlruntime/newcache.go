@@ -28,6 +28,12 @@ type Options struct {
 	// Sharing is what the objects of several caches share their parts through; one
 	// of each cache's own if nil.
 	Sharing *source.Sharing
+	// Implicit is what a Get or List of a kind without an informer does.
+	Implicit Implicit
+	// OnImplicit is called with WarnImplicit, from the reader's goroutine: with the
+	// kind, and with the function, file and line that read it. If nil, a line goes to
+	// controller-runtime's log.
+	OnImplicit func(kind schema.GroupVersionKind, reader string)
 }
 
 // NewCache is Options.NewCache with the zero Options: a cache.NewCacheFunc.
@@ -58,6 +64,7 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 		config:   rest.CopyConfig(cfg),
 		settings: settings,
 		codecs:   serializer.NewCodecFactory(settings.Scheme),
+		implicit: o.Implicit != RefuseImplicit && !opts.ReaderFailOnMissingInformer,
 		kinds:    make(map[form]map[schema.GroupVersionKind]*kind),
 		started:  make(chan struct{}),
 	}, nil
@@ -69,6 +76,8 @@ type Cache struct {
 	config   *rest.Config
 	settings *settings
 	codecs   serializer.CodecFactory
+	// implicit: reads make informers.
+	implicit bool
 
 	// started is closed by Start.
 	started chan struct{}

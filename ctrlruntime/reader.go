@@ -25,7 +25,7 @@ import (
 // key's namespace, have been listed.
 //
 // Errors are controller-runtime's: *cache.ErrCacheNotStarted before Start;
-// *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer; a timeout if
+// *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer or RefuseImplicit; a timeout if
 // ctx ends while it waits; a NotFound that names the kind; another error for a
 // namespace that the cache does not hold.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
@@ -58,13 +58,17 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 // objects have been listed.
 func (c *Cache) readable(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*kind) (string, error)) (*kind, error) {
 	k, started := c.held(gvk, f)
-	if k == nil && c.settings.ReaderFailOnMissingInformer {
+	if k == nil && !c.implicit {
 		return nil, &cache.ErrResourceNotCached{GVK: gvk}
 	}
 	if k == nil {
+		var made bool
 		var err error
-		if k, started, err = c.kindOf(gvk, f); err != nil {
+		if k, started, made, err = c.makeKind(gvk, f); err != nil {
 			return nil, err
+		}
+		if made {
+			c.reportImplicit(gvk, f)
 		}
 	}
 	ns, err := in(k)
