@@ -12,7 +12,7 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache prometheus kinglettest otel cmd/kinglet browser bench interop examples release
+MODULES := . workqueue cache ctrlruntime prometheus kinglettest otel cmd/kinglet browser bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
 PRODUCT := . workqueue cache prometheus kinglettest otel cmd/kinglet examples

@@ -121,6 +121,9 @@ var (
 // Safe for concurrent use while Run is running; objects are asked for beside its
 // watch.
 func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, error) {
+	if i.parts != nil {
+		return ConsistencyReport{}, &NotCheckedError{Name: i.opts.Name, Err: ErrScoped}
+	}
 	return i.checker.Check(ctx)
 }
 

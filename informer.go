@@ -43,6 +43,8 @@ type Informer[T any] struct {
 	shared  func() *source.Sharing
 	sharing sync.Mutex
 	memory  memory
+	// parts are set in place of source, sink and reflector by NewScoped.
+	parts *parts[T]
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -114,18 +116,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Report:      i.opts.OnError,
 	})
 	i.reads = latest[T]{store: i.store, own: i.own}
-	i.lag = newLagProbe(i.opts.LagProbe, src.Traits(), i.own)
-	i.sink = sink.New(sink.Options[T]{
-		Store:             i.store,
-		Hub:               i.hub,
-		Own:               i.own,
-		Detector:          i.detector,
-		UID:               i.opts.UID,
-		Version:           objectVersion[T],
-		RemoveUndecodable: i.opts.RemoveUndecodable,
-		Report:            i.opts.OnError,
-		Synced:            func() { close(i.synced) },
-	})
 	i.checker = consistency.New(checked[T]{i}, consistency.Config[T]{
 		Name:    i.opts.Name,
 		Options: i.opts.ConsistencyCheck,
@@ -134,8 +124,29 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Equal:   i.opts.Equal,
 		Synced:  i.synced,
 	})
+	if i.parts != nil {
+		return nil
+	}
+	i.lag = newLagProbe(i.opts.LagProbe, src.Traits(), i.own)
+	i.sink = i.newSink(func() { close(i.synced) }, nil)
 	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())
 	return err
+}
+
+// newSink returns a sink of the informer's store and hub: see sink.Options.
+func (i *Informer[T]) newSink(synced func(), live func() bool) *sink.Sink[T] {
+	return sink.New(sink.Options[T]{
+		Store:             i.store,
+		Hub:               i.hub,
+		Own:               i.own,
+		Detector:          i.detector,
+		UID:               i.opts.UID,
+		Version:           objectVersion[T],
+		RemoveUndecodable: i.opts.RemoveUndecodable,
+		Report:            i.opts.OnError,
+		Synced:            synced,
+		Live:              live,
+	})
 }
 
 // sameVersion reports whether a relist brought an object that is held already. UID
@@ -180,7 +191,13 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.lag != nil {
 		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
 	}
-	err := i.reflector.Run(proflabel.Stage(ctx, proflabel.Reflector))
+	ctx = proflabel.Stage(ctx, proflabel.Reflector)
+	var err error
+	if i.parts != nil {
+		err = i.parts.run(ctx)
+	} else {
+		err = i.reflector.Run(ctx)
+	}
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()
@@ -192,6 +209,10 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 // shareWith has the informer's objects share memory with those of other informers,
 // unless it has been run already.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
+	if i.parts != nil {
+		i.parts.shareWith(with)
+		return
+	}
 	if share := i.source.Traits().ShareWith; share != nil && !i.started.Load() {
 		i.sharing.Lock()
 		defer i.sharing.Unlock()
@@ -293,5 +314,10 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 }
 
 // Quarantined lists the keys whose latest version could not be stored, in key
-// order: at most 10,000; Status counts all.
-func (i *Informer[T]) Quarantined() []Quarantined { return i.sink.Quarantine.List() }
+// order: at most 10,000 of each source; Status counts all.
+func (i *Informer[T]) Quarantined() []Quarantined {
+	if i.parts != nil {
+		return i.parts.quarantined()
+	}
+	return i.sink.Quarantine.List()
+}

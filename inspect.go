@@ -13,6 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/sink"
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
@@ -48,11 +49,12 @@ func (i *Informer[T]) Inspect() status.Details {
 	snapshot := i.store.Snapshot()
 	stats := snapshot.Stats()
 	d := status.Details{
-		Transitions: i.reflector.Transitions(),
-		Watch:       i.reflector.Request(),
 		Indexes:     make([]status.Index, len(stats.Indexes)),
 		Memory:      i.memoryOf(snapshot, stats.Bytes),
 		Quarantined: i.shownQuarantined(),
+	}
+	if r := i.shownReflector(); r != nil {
+		d.Transitions, d.Watch = r.Transitions(), r.Request()
 	}
 	for n, index := range stats.Indexes {
 		d.Indexes[n] = status.Index(index)
@@ -63,13 +65,24 @@ func (i *Informer[T]) Inspect() status.Details {
 	return d
 }
 
+// shownReflector is the one whose transitions are shown; nil if there is none.
+func (i *Informer[T]) shownReflector() *reflector.Reflector[T] {
+	if i.parts == nil {
+		return i.reflector
+	}
+	if worst := i.parts.furthest(); worst != nil {
+		return worst.reflector
+	}
+	return nil
+}
+
 // isSecret reports whether the objects are known to be Secrets.
 func (i *Informer[T]) isSecret() bool {
 	return i.resource.Group == "" && i.resource.Resource == "secrets" || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
 }
 
 func (i *Informer[T]) shownQuarantined() []status.Quarantined {
-	all := i.sink.Quarantine.List()
+	all := i.Quarantined()
 	all = all[:min(len(all), maxQuarantinedShown)]
 	shown := make([]status.Quarantined, len(all))
 	for n, q := range all {

@@ -14,6 +14,8 @@ type (
 	ChangeType = store.ChangeType
 	// Reason is how a change became known: Live, Initial, Relist or Resync.
 	Reason = store.Reason
+	// IndexMatch names what an index holds under one value.
+	IndexMatch = store.IndexMatch
 	// Reader is everything that can be read from an informer.
 	Reader[T any] = store.Reader[T]
 	// KeyFunc reads an object's key.

@@ -104,6 +104,15 @@ func (r registration[T]) WaitSynced(ctx context.Context) error {
 	return r.informer.wait(ctx, r.Synced(), r.Done())
 }
 
+// DeliveredThrough implements Registration: versions of several scopes cannot be
+// compared.
+func (r registration[T]) DeliveredThrough() string {
+	if r.informer.parts != nil {
+		return ""
+	}
+	return r.Registration.DeliveredThrough()
+}
+
 // AddHandler adds a handler, before Run or at any time during it. It gets the
 // current state first, as Added with reason Initial, then every change. AddHandler
 // costs the same for any number of objects. It fails once the informer has stopped,

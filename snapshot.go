@@ -99,6 +99,17 @@ func (s Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	return s.base.ByIndex(index, value)
 }
 
+// ByIndexes iterates over the objects that each of several indexes holds under its
+// value, with their keys, in no particular order. It costs a look at each object of the
+// shortest of them in each index. Without matches it yields nothing. The error wraps
+// ErrNoIndex if there is no such index.
+func (s Snapshot[T]) ByIndexes(matches ...IndexMatch) (iter.Seq2[Key, T], error) {
+	if s.own != nil {
+		return s.own.ByIndexes(matches...)
+	}
+	return s.base.ByIndexes(matches...)
+}
+
 // IndexKeys iterates over the keys of the objects that ByIndex would yield. The
 // error wraps ErrNoIndex if there is no such index.
 func (s Snapshot[T]) IndexKeys(index, value string) (iter.Seq[Key], error) {

@@ -46,20 +46,22 @@ type (
 // waits for no request, write or handler.
 func (i *Informer[T]) Status() Status {
 	s := Status{
-		Name:            i.opts.Name,
-		Resource:        i.resource,
-		Status:          i.reflector.Status(),
-		Objects:         i.store.Len(),
-		FailuresByStage: i.sink.Quarantine.Stages(),
-		OwnWrites:       i.own.Status(),
-		Consistency:     i.checker.Status(),
-		Mutations:       i.detector.Found(),
-		Handlers:        i.hub.Statuses(),
-		Lag:             i.lag.status(),
+		Name:        i.opts.Name,
+		Resource:    i.resource,
+		Objects:     i.store.Len(),
+		OwnWrites:   i.own.Status(),
+		Consistency: i.checker.Status(),
+		Mutations:   i.detector.Found(),
+		Handlers:    i.hub.Statuses(),
+		Lag:         i.lag.status(),
+	}
+	if i.parts != nil {
+		i.parts.addTo(&s)
+	} else {
+		s.Status = i.reflector.Status()
+		i.sink.Quarantine.AddTo(&s)
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
-	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
-	s.QuarantinedSince = i.sink.Quarantine.Since()
 	if sharing := i.sharedThrough(); sharing != nil {
 		stats := sharing.Stats()
 		s.Sharing, s.SharingID = status.Sharing(stats), sharing.ID()

@@ -73,6 +73,9 @@ func WroteDecoded[W, T any](i *Informer[T], obj W) error {
 // reads, are as with Wrote; a delete is confirmed when the object is gone from the
 // store. WroteDelete is safe for concurrent use.
 func (i *Informer[T]) WroteDelete(key Key, uid types.UID) error {
+	if i.parts != nil {
+		return i.notWritten(key, ErrScoped)
+	}
 	if key.Name == "" {
 		return i.notWritten(key, &store.KeyError{Object: "a delete", Err: errors.New("the key has no name")})
 	}
@@ -89,6 +92,9 @@ func (i *Informer[T]) notWritten(key Key, err error) error {
 
 // wrote records an answer to a write.
 func (i *Informer[T]) wrote(a source.Answer, key Key) error {
+	if i.parts != nil {
+		return i.notWritten(key, ErrScoped)
+	}
 	if err := i.own.Running(); err != nil {
 		return i.notWritten(key, err)
 	}
@@ -171,6 +177,9 @@ func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
 // own version, has no order. WaitVersion is safe for concurrent use and may be
 // called before Run, and in handlers, which it delays.
 func (i *Informer[T]) WaitVersion(ctx context.Context, rv string) error {
+	if i.parts != nil {
+		return &VersionNotReachedError{Name: i.opts.Name, Want: rv, Err: ErrScoped}
+	}
 	err := i.own.Wait(ctx, rv)
 	if err == nil {
 		return nil

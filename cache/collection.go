@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 )
@@ -17,7 +18,17 @@ type collection struct {
 	resource  string
 	namespace string                    // empty for all of them
 	modify    func(*metav1.ListOptions) // may be nil
+	// metadata is the kind of the objects if only their metadata is asked for.
+	metadata schema.GroupVersionKind
 }
+
+// The headers of requests for metadata alone.
+const (
+	acceptMetadataList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	acceptMetadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+)
 
 func (c *collection) request(options *metav1.ListOptions) *rest.Request {
 	if c.modify != nil {
@@ -33,7 +44,18 @@ func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runt
 	if c.answers(ctx) {
 		return nil, nil
 	}
-	return c.request(&options).Do(ctx).Get()
+	req := c.request(&options)
+	if c.metadata.Empty() {
+		return req.Do(ctx).Get()
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	if err := req.SetHeader("Accept", acceptMetadataList).Do(ctx).Into(list); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		list.Items[i].SetGroupVersionKind(c.metadata)
+	}
+	return list, nil
 }
 
 func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
@@ -41,7 +63,20 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (wat
 		return nil, nil
 	}
 	options.Watch = true
-	return c.request(&options).Watch(ctx)
+	req := c.request(&options)
+	if c.metadata.Empty() {
+		return req.Watch(ctx)
+	}
+	w, err := req.SetHeader("Accept", acceptMetadata).Watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return watch.Filter(w, func(ev watch.Event) (watch.Event, bool) {
+		if m, ok := ev.Object.(*metav1.PartialObjectMetadata); ok {
+			m.SetGroupVersionKind(c.metadata)
+		}
+		return ev, true
+	}), nil
 }
 
 // Whether a function is one of c's own cannot be seen from outside: functions

@@ -30,8 +30,11 @@ type informerCore struct {
 	description string
 	informer    *kinglet.Informer[any]
 	indexer     *indexer
-	source      *lateSource
-	reporter    *reporter
+	// source is nil for an informer of several scopes.
+	source   *lateSource
+	reporter *reporter
+	sharing  *source.Sharing
+	scheme   *runtime.Scheme
 	// identifier and metrics say by which name, and to whom, the informer
 	// shows what it does.
 	identifier InformerNameAndResource
@@ -43,7 +46,9 @@ type informerCore struct {
 	// ctx is what the informer runs under; nil before.
 	ctx context.Context
 	// stopped: Run has returned.
-	stopped    bool
+	stopped bool
+	// scopes are the sources of an informer of several.
+	scopes     map[string]*lateSource
 	transform  TransformFunc
 	watchError WatchErrorHandlerWithContext
 	// shell stands for the reflector in watch error handlers; set with ctx.
@@ -57,20 +62,24 @@ type coreOptions struct {
 	minWatchTimeout time.Duration
 	identifier      InformerNameAndResource
 	metrics         InformerMetricsProvider
+	// sharing is that of several informers; nil for one of the informer's own.
+	sharing *source.Sharing
+	// scheme may be nil.
+	scheme *runtime.Scheme
+	// scopes, if not nil, are in place of one ListerWatcher.
+	scopes []ScopedListerWatcher
 }
 
 func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
 		lw: lw, example: example, name: callerName(), description: opts.description, reporter: newReporter(),
-		identifier: opts.identifier, metrics: opts.metrics,
+		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
 	}
 	if e.description == "" {
 		e.description = describeType(example)
 	}
-	e.source = &lateSource{lw: lw, name: e.description}
 	timeout, _ := watchTimeouts(opts.minWatchTimeout)
-	var err error
-	e.informer, err = kinglet.New[any](e.source, kinglet.Options[any]{
+	options := kinglet.Options[any]{
 		Name:              e.description,
 		KeyFunc:           informerKey,
 		RememberKeys:      true,
@@ -82,7 +91,14 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		MinWatchTimeout:   timeout,
 		DisableWatchList:  !watchListEnabled(),
 		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
-	})
+	}
+	var err error
+	if opts.scopes != nil {
+		err = e.newScoped(options, opts.scopes)
+	} else {
+		e.source = &lateSource{lw: lw, name: e.description}
+		e.informer, err = kinglet.New[any](e.source, options)
+	}
 	if err != nil {
 		// The options above are right whatever the caller gave.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
@@ -112,24 +128,29 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	}
 	e.ctx = ctx
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
-	e.source.decide(e.newSource())
+	if e.source != nil {
+		e.decideLocked(e.source)
+	}
+	for _, late := range e.scopes {
+		e.decideLocked(late)
+	}
 	settle()
 	return true
 }
 
-// newSource returns the source of what the informer stores.
-func (e *informerCore) newSource() (source.Source[any], error) {
-	listed, err := newSource(e.lw, e.example, source.Options{Name: e.description})
+// newSource returns the source of what the informer stores of lw.
+func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc) (source.Source[any], error) {
+	listed, err := newSource(lw, e.example, source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme})
 	if err != nil {
 		return nil, err
 	}
 	src := e.observed(listed)
-	items := informerItems{transformed: e.transform != nil}
-	if e.transform == nil {
+	items := informerItems{transformed: transform != nil}
+	if transform == nil {
 		listed.fixes = append(listed.fixes, items.fix)
 		return src, nil
 	}
-	return &itemSource{Source: source.Map(src, transformed(e.transform)), fixes: []itemFix{items.fix}}, nil
+	return &itemSource{Source: source.Map(src, transformed(transform)), fixes: []itemFix{items.fix}}, nil
 }
 
 // observed returns src, with its calls shown in the informer's metrics if it has

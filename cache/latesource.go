@@ -14,6 +14,8 @@ import (
 type lateSource struct {
 	lw   ListerWatcher
 	name string
+	// transform may be nil.
+	transform TransformFunc
 	// src is set once, before the first List or Watch.
 	src source.Source[any]
 }

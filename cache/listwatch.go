@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -62,7 +63,18 @@ func NewListWatchFromClient(c Getter, resource string, namespace string, fieldSe
 // has the last word on the options of every request; it must be safe for
 // concurrent use.
 func NewFilteredListWatchFromClient(c Getter, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
-	made := &collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier}
+	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier})
+}
+
+// NewMetadataListWatchFromClient is NewFilteredListWatchFromClient of the metadata
+// alone: of *metav1.PartialObjectMetadata of kind gvk. The client's configuration is
+// metadata.ConfigFor with the group and version of the resource. Informers of it
+// are made with an example that has the kind.
+func NewMetadataListWatchFromClient(c Getter, gvk schema.GroupVersionKind, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
+	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier, metadata: gvk})
+}
+
+func listWatchOf(made *collection) *ListWatch {
 	return &ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return made.list(context.Background(), options)

@@ -44,15 +44,19 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 // beyond that an Update folds into what is pending last for its key, if that
 // is no Delete.
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
+	return newSharedInformer(lw, exampleObject, options.ResyncPeriod, coreOptions{
+		description: options.ObjectDescription,
+		indexers:    options.Indexers,
+		identifier:  options.Identifier,
+		metrics:     options.InformerMetricsProvider,
+	})
+}
+
+func newSharedInformer(lw ListerWatcher, example runtime.Object, resync time.Duration, opts coreOptions) *sharedInformer {
 	return &sharedInformer{
-		informerCore: newCore(lw, exampleObject, coreOptions{
-			description: options.ObjectDescription,
-			indexers:    options.Indexers,
-			identifier:  options.Identifier,
-			metrics:     options.InformerMetricsProvider,
-		}),
-		defaultResync: options.ResyncPeriod,
-		resync:        options.ResyncPeriod,
+		informerCore:  newCore(lw, example, opts),
+		defaultResync: resync,
+		resync:        resync,
 		early:         make(map[*registration]struct{}),
 	}
 }

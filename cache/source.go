@@ -54,7 +54,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 	var src source.Source[any]
 	var err error
 	if disabled := fastPathDisabled(); disabled != nil {
-		opts.DisableSharing = true
+		opts.DisableSharing, opts.Sharing = true, nil
 		src, err = preferWire(nil, disabled, lw, opts)
 	} else if made != nil {
 		wire, missing := made.source(opts)

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/google/go-cmp v0.7.0
 	github.com/kinglet-go/kinglet v0.1.0
+	github.com/kinglet-go/kinglet/ctrlruntime v0.1.0
 	github.com/kinglet-go/kinglet/prometheus v0.1.0
 	go.uber.org/goleak v1.3.0
 	k8s.io/api v0.37.2

@@ -27,6 +27,15 @@
 // needs that (cut.go). The output says how many tests that were, and for want of
 // which names.
 //
+// # controller-runtime's caches
+//
+// The suites ctrlruntime/… run the specs of controller-runtime's pkg/cache over
+// caches of module ctrlruntime (hooked.go). There no file of controller-runtime's is
+// changed and no import swapped: an overlay gives the go command a cache.go whose New
+// asks a hook first, and one more test file, which sets it to ctrlruntime.NewCache and
+// has a test that New returns its caches. Each version of controller-runtime runs with
+// the Kubernetes that its go.mod names.
+//
 // # What is expected
 //
 // expected.txt pins how many tests each suite runs, and lists those that fail on

@@ -151,6 +151,9 @@ func run(ctx context.Context, opts options, out io.Writer) (failed bool, err err
 }
 
 func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+	if s.hooked != "" {
+		return runHooked(ctx, t.dir, s, e, opts, out)
+	}
 	var gone map[string]string
 	var err error
 	if s.outside {
@@ -196,7 +199,7 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 	if s.cluster {
 		// All that the tests need is compiled first: on two cores, a control plane
 		// beside the compiler is slow to start.
-		if _, err := list(ctx, r.modfile, append([]string{"-export", "-deps", "-test"}, s.packages...)...); err != nil {
+		if err := r.compile(ctx, s); err != nil {
 			return nil, err
 		}
 		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster})
@@ -225,6 +228,21 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 		won(outcomes, again, lost)
 	}
 	return outcomes, err
+}
+
+// compile compiles what the tests need.
+func (r runner) compile(ctx context.Context, s suite) error {
+	if s.hooked != "" {
+		args := append([]string{"test", "-vet=off", "-run=^$", "-modfile=" + r.modfile}, r.flags...)
+		cmd := goCommand(ctx, append(args, s.packages...)...)
+		cmd.Dir = r.dir
+		return runGo(ctx, cmd, func(out io.Reader) error {
+			_, err := io.Copy(io.Discard, out)
+			return err
+		})
+	}
+	_, err := list(ctx, r.modfile, append([]string{"-export", "-deps", "-test"}, s.packages...)...)
+	return err
 }
 
 // runTests runs tests, and those specs of the suite that match focus.

@@ -17,6 +17,8 @@ import (
 // A runner runs tests with go test.
 type runner struct {
 	modfile string
+	// dir is where the go command runs; here if empty.
+	dir     string
 	flags   []string      // of go test
 	args    []string      // of the tests' program
 	env     []string      // of both, beyond our own
@@ -103,6 +105,7 @@ func (r runner) once(ctx context.Context, pkg string, want []testName) (*record,
 	}
 	rec := newRecord(r.verbose)
 	cmd := goCommand(ctx, args...)
+	cmd.Dir = r.dir
 	cmd.Env = append(cmd.Env, r.env...)
 	err := runGo(ctx, cmd, func(out io.Reader) error {
 		defer rec.running.watch(r.limit, func() {

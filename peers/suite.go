@@ -13,6 +13,10 @@ type suite struct {
 	// specs is the one test of a package which runs all of its Ginkgo specs. Each
 	// of these counts as a test.
 	specs string
+	// hooked is the version of controller-runtime whose tests run, as they are, over
+	// module ctrlruntime: see hooked.go. line is that of module cache which goes with
+	// it, empty for the folder's own.
+	hooked, line string
 }
 
 // The order is that of the output.
@@ -89,6 +93,21 @@ var suites = []suite{
 		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
 		cluster:  true,
 		specs:    "TestSource",
+	},
+	{
+		name:     "ctrlruntime/0.25",
+		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		cluster:  true,
+		specs:    "TestSource",
+		hooked:   "v0.25.2",
+	},
+	{
+		name:     "ctrlruntime/0.24",
+		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		cluster:  true,
+		specs:    "TestSource",
+		hooked:   "v0.24.1",
+		line:     "0.36",
 	},
 }
 

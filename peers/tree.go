@@ -77,6 +77,9 @@ func fillTree(ctx context.Context, dir string, clientGo bool, suites []suite) (*
 	args := []string{"-deps", "-test"}
 	var skip []string
 	for _, s := range suites {
+		if s.hooked != "" {
+			continue
+		}
 		args = append(args, s.packages...)
 		if s.outside {
 			skip = append(skip, s.packages...)

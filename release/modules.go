@@ -1,6 +1,10 @@
 package release
 
-import "path"
+import (
+	"path"
+
+	"golang.org/x/mod/semver"
+)
 
 // Path is the import path of the module at the root.
 const Path = "github.com/kinglet-go/kinglet"
@@ -30,6 +34,7 @@ var Modules = []Module{
 	{Dir: "workqueue", Version: "v0.1.0", Kubernetes: "v0.34.0"},
 	{Dir: "cache", Version: "v0.37.0", Kubernetes: "v0.37.0"},
 	{Dir: "cache", Version: "v0.36.0", Kubernetes: "v0.36.0", Line: "0.36", Without: []string{"kubernetes037.go"}},
+	{Dir: "ctrlruntime", Version: "v0.1.0", Kubernetes: "v0.36.0"},
 	{Dir: "prometheus", Version: "v0.1.0", Kubernetes: "v0.34.0"},
 	{Dir: "kinglettest", Version: "v0.1.0", Kubernetes: "v0.37.2"},
 	{Dir: "otel", Version: "v0.1.0", Kubernetes: "v0.37.2"},
@@ -47,6 +52,17 @@ func (m Module) String() string { return m.Path() + "@" + m.Version }
 func Required(dir string) (Module, bool) {
 	for _, m := range Modules {
 		if m.Dir == dir {
+			return m, true
+		}
+	}
+	return Module{}, false
+}
+
+// RequiredOn is the newest module in a folder that is not of a newer Kubernetes than a
+// module that requires it.
+func RequiredOn(kubernetes, dir string) (Module, bool) {
+	for _, m := range Modules {
+		if m.Dir == dir && semver.Compare(m.Kubernetes, kubernetes) <= 0 {
 			return m, true
 		}
 	}

@@ -39,7 +39,7 @@ func TestWhatATaggedModuleRequiresIsTaggedToo(t *testing.T) {
 		for _, r := range f.Require {
 			path, version := r.Mod.Path, r.Mod.Version
 			if dir, ours := strings.CutPrefix(path, Path); ours {
-				sibling, tagged := Required(max(strings.TrimPrefix(dir, "/"), "."))
+				sibling, tagged := RequiredOn(m.Kubernetes, max(strings.TrimPrefix(dir, "/"), "."))
 				if !tagged || sibling.Version != version {
 					t.Errorf("%s requires %s, want %v", m, r.Mod, sibling)
 				}

@@ -169,7 +169,7 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 			it = r.watched(enc, o)
 		}
 	}
-	if err == nil && it.Err == nil && a.Object == nil && c.kind.form == metadataOnly && c.kind.marks() {
+	if err == nil && it.Err == nil && a.Object == nil && c.kind.form == metadataOnly && c.kind.marks() && c.kind.named.Empty() {
 		// The whole object came, and its metadata says of which kind that is.
 		setKind(it.Object, partialKind)
 	}

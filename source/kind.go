@@ -53,7 +53,9 @@ type kind[T any] struct {
 	tells func() bool
 	// bare: metadata has no kind in it that its bytes do not say, as
 	// client-go's metadata client leaves it.
-	bare   bool
+	bare bool
+	// named is the kind that metadata is given, if not empty: the Example's.
+	named  schema.GroupVersionKind
 	scheme *runtime.Scheme
 	// drops are cleared by decode, where nothing else leaves them out.
 	drops *fields.Drops
@@ -93,6 +95,9 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		return k, k.narrow(e.gvk)
 	case *metav1.PartialObjectMetadata:
 		k.form = metadataOnly
+		if p, ok := opts.Example.(*metav1.PartialObjectMetadata); ok && p != nil {
+			k.named = p.GroupVersionKind()
+		}
 		return k, nil
 	}
 	k.want.Kind = typ.Elem().Name()
@@ -176,7 +181,7 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 
 // marks reports whether an object is given the kind that its bytes, or its
 // list, said. (Unstructured ones always are.)
-func (k *kind[T]) marks() bool { return k.form == metadataOnly && !k.bare }
+func (k *kind[T]) marks() bool { return k.form == metadataOnly && (!k.bare || !k.named.Empty()) }
 
 // tellsKind finds out by example what k.tells says: a type may have fields of
 // its own for its kind, or leave it out.
@@ -200,10 +205,13 @@ func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.Group
 }
 
 // mark gives an object its kind. Metadata that is held without one came
-// through an interceptor, and stays so.
+// through an interceptor, and stays so unless the Example names a kind.
 func (k *kind[T]) mark(o *fastpath.Object[T], gvk schema.GroupVersionKind) {
+	if !k.named.Empty() {
+		gvk = k.named
+	}
 	had := objectKind(o.Value)
-	if had == gvk || o.Same && had.Empty() && k.form == metadataOnly {
+	if had == gvk || o.Same && had.Empty() && k.form == metadataOnly && k.named.Empty() {
 		return
 	}
 	k.own(o)

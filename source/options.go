@@ -42,7 +42,9 @@ type Options struct {
 	// for example. Only its type is looked at, and of an
 	// *unstructured.Unstructured that has an apiVersion or a kind also these:
 	// objects of any other kind are then items with a *KindError, which
-	// client-go's informers skip as well.
+	// client-go's informers skip as well. A *metav1.PartialObjectMetadata that has
+	// an apiVersion and a kind names those that each object is given, in place of
+	// PartialObjectMetadata.
 	//
 	// A T that is no interface needs none, and one of another type is an
 	// error. An interface T without an Example is ErrNoExample, but for

@@ -228,7 +228,7 @@ func (v *Snapshot[T]) ownIndexes() []indexRoot[T] {
 	return v.indexes
 }
 
-// setVersion sets the resource version of a scope.
+// setVersion sets the resource version of a scope. An empty one forgets the scope.
 func (v *Snapshot[T]) setVersion(scope, version string) {
 	i, ok := v.versionNo(scope)
 	if ok && v.versions[i].version == version {
@@ -238,7 +238,13 @@ func (v *Snapshot[T]) setVersion(scope, version string) {
 		v.versions = slices.Clone(v.versions)
 		v.versionOwner = v.epoch
 	}
-	if !ok {
+	switch {
+	case version == "":
+		if ok {
+			v.versions = slices.Delete(v.versions, i, i+1)
+		}
+		return
+	case !ok:
 		v.versions = slices.Insert(v.versions, i, scopeVersion{id: scope})
 	}
 	v.versions[i].version = version

@@ -156,7 +156,8 @@ func (s *Store[T]) RemoveIndex(name string) error {
 	return nil
 }
 
-// SetResourceVersion sets the version of a scope, with nothing else changed.
+// SetResourceVersion sets the version of a scope, with nothing else changed. An empty
+// one forgets the scope.
 func (s *Store[T]) SetResourceVersion(scope, rv string) {
 	s.mu.Lock()
 	defer s.unlock(nil)

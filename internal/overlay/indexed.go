@@ -78,6 +78,32 @@ func (v *View[T]) ByIndexKeyed(index, value string) (iter.Seq2[store.Key, T], er
 	}, nil
 }
 
+// ByIndexes iterates over the objects that each of several indexes holds under its
+// value: those of the snapshot, then those of the overlay.
+func (v *View[T]) ByIndexes(matches ...store.IndexMatch) (iter.Seq2[store.Key, T], error) {
+	held, err := v.base.ByIndexes(matches...)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(store.Key, T) bool) {
+		for key, obj := range held {
+			if !v.hidesKey(key) && !yield(key, obj) {
+				return
+			}
+		}
+		if len(matches) == 0 {
+			return
+		}
+		for i := range v.differences() {
+			d := &v.differ[i]
+			misses := func(m store.IndexMatch) bool { return !v.shows(d, m.Index, m.Value) }
+			if !slices.ContainsFunc(matches, misses) && !yield(d.key, d.obj) {
+				return
+			}
+		}
+	}, nil
+}
+
 // hidesKey reports whether the object that is held under a key is not shown.
 func (v *View[T]) hidesKey(key store.Key) bool {
 	_, ok := slices.BinarySearchFunc(v.differences(), key, func(d difference[T], k store.Key) int { return d.key.Compare(k) })

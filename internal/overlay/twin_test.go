@@ -1,6 +1,7 @@
 package overlay_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -224,6 +225,32 @@ func compareIndex(view *overlay.View[*item], want map[string]*item) error {
 		if !slices.Equal(got, index[v]) || !slices.Equal(keys, index[v]) || n != len(got) {
 			return fmt.Errorf("under %s: %v, keys %v, count %d, want %v", v, got, keys, n, index[v])
 		}
+	}
+	for _, v := range []string{"0", "1", "2"} {
+		for _, w := range []string{"1", "3", "unheard of"} {
+			var got, both []string
+			found, err := view.ByIndexes(store.IndexMatch{Index: "values", Value: v}, store.IndexMatch{Index: "values", Value: w})
+			if err != nil {
+				return err
+			}
+			for key, it := range found {
+				if got = append(got, key.Name); want[key.Name] != it {
+					return fmt.Errorf("two values show %+v, want %+v", it, want[key.Name])
+				}
+			}
+			for _, name := range index[v] {
+				if slices.Contains(index[w], name) {
+					both = append(both, name)
+				}
+			}
+			slices.Sort(got)
+			if slices.Sort(both); !slices.Equal(got, both) {
+				return fmt.Errorf("under %s and %s: %v, want %v", v, w, got, both)
+			}
+		}
+	}
+	if _, err := view.ByIndexes(store.IndexMatch{Index: "none"}); err == nil {
+		return errors.New("no error of an index that is not there")
 	}
 	if _, err := view.ByIndex("none", "1"); err == nil || !strings.Contains(err.Error(), "none") {
 		return fmt.Errorf("an index that is not there: %v", err)

@@ -59,10 +59,12 @@ func TestFailuresAreCountedByTheStageThatRefused(t *testing.T) {
 	misplaced.Key = store.Key{Name: "elsewhere"}
 	s.apply("4", modified(misplaced), modified(good("c", "w", "unindexed")))
 	want := status.StageCounts{status.StageDecode: 3, status.StageTransform: 2, status.StageKey: 2, status.StageIndex: 1, status.StageOther: 1}
-	if got := s.Quarantine.Stages(); got != want {
+	var got status.Informer
+	s.Quarantine.AddTo(&got)
+	if got.FailuresByStage != want {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if _, failures := s.Quarantine.Count(); failures != 7 {
+	if failures := got.Failures; failures != 7 {
 		t.Errorf("%d versions were not stored", failures)
 	}
 	if !errors.Is(s.Quarantine.List()[0].Err, errBroken) {

@@ -81,14 +81,6 @@ func (q *Quarantine) notStored(err error) {
 	q.stages[StageOf(err)]++
 }
 
-// Stages returns how often an object, or its values of an index, could not be had, by
-// where that was.
-func (q *Quarantine) Stages() status.StageCounts {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.stages
-}
-
 // StageOf returns where an object was refused that err is about.
 func StageOf(err error) status.Stage {
 	if item, ok := errtype.As[*source.ItemError](err); ok {
@@ -144,21 +136,26 @@ func (q *Quarantine) empty() bool {
 	return len(q.entries) == 0
 }
 
+// AddTo adds what is quarantined, and what failed, to the status of an informer.
+func (q *Quarantine) AddTo(s *status.Informer) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	keys := len(q.entries) + q.overflow
+	s.Quarantined += keys
+	s.Failures += q.failures
+	for stage, n := range q.stages {
+		s.FailuresByStage[stage] += n
+	}
+	if keys > 0 && (s.QuarantinedSince.IsZero() || q.since.Before(s.QuarantinedSince)) {
+		s.QuarantinedSince = q.since
+	}
+}
+
 // Count returns how many keys are quarantined, and how many versions failed, ever.
 func (q *Quarantine) Count() (keys int, failures uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.entries) + q.overflow, q.failures
-}
-
-// Since returns since when there has been at least one key; zero if there is none.
-func (q *Quarantine) Since() time.Time {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.entries)+q.overflow == 0 {
-		return time.Time{}
-	}
-	return q.since
 }
 
 // Keys returns a copy of the keys, and how many more there are that are not listed.

@@ -21,7 +21,7 @@ import (
 // source sends at once, is kept until the next garbage collection only.
 const keepBatch = 16
 
-// Options of a Sink. All are required, except Detector, Version and
+// Options of a Sink. All are required, except Detector, Version, Live and
 // RemoveUndecodable.
 type Options[T any] struct {
 	Store *store.Store[T]
@@ -41,6 +41,11 @@ type Options[T any] struct {
 	Report func(error)
 	// Synced is called once, when the first list is published.
 	Synced func()
+	// Live, if set, makes the sink one of several of its store and hub, each for a
+	// scope of its own. It reports whether handlers have begun, under the hub's lock,
+	// and nobody but its owner calls Hub.Synced then, once it reports true. Versions
+	// of the scopes cannot be compared, so that neither hub nor Own is told of any.
+	Live func() bool
 }
 
 // Sink is an informer's sink. Its methods are called from the reflector's
@@ -123,8 +128,8 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 			s.duplicates.Add(n)
 		}
 		w.changes = s.legal(changes)
-		s.opts.Own.Reached(version, w.changes)
-		return w.changes, version
+		s.opts.Own.Reached(s.common(version), w.changes)
+		return w.changes, s.common(version)
 	})
 	s.opts.Detector.Settled()
 	s.reportFailures()
@@ -255,22 +260,26 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 		}
 		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, ResourceVersion: version, Reported: true}
 		if !s.listed {
-			// Handlers read the first list from a snapshot: see deliver.
 			batch.Reason = store.Initial
+		}
+		if !s.listed && !s.live() {
+			// Handlers read the first list from a snapshot: see deliver.
 			s.failed(s.opts.Store.ReplaceSeq(batch, ops, nil))
 		} else {
 			s.failed(s.opts.Store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
 			changes = s.legal(changes)
 		}
-		s.failures = append(s.failures, s.opts.Own.Replaced(version, changes, epoch)...)
-		return changes, version
+		s.failures = append(s.failures, s.opts.Own.Replaced(s.common(version), changes, epoch)...)
+		return changes, s.common(version)
 	})
 	s.afresh.Store(nil)
 	s.opts.Detector.Settled()
 	s.reportFailures()
 	if !s.listed {
 		s.listed = true
-		s.opts.Hub.Synced()
+		if s.opts.Live == nil {
+			s.opts.Hub.Synced()
+		}
 		s.opts.Synced()
 	}
 }
@@ -296,7 +305,35 @@ func (s *Sink[T]) reportFailures() {
 func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
 		s.opts.Store.SetResourceVersion(scope.ID, version)
-		s.opts.Own.Reached(version, nil)
-		return nil, version
+		s.opts.Own.Reached(s.common(version), nil)
+		return nil, s.common(version)
 	})
+}
+
+// live reports whether handlers have begun although nothing has been listed here.
+func (s *Sink[T]) live() bool { return s.opts.Live != nil && s.opts.Live() }
+
+// common returns a version of the scope as one of the whole store.
+func (s *Sink[T]) common(version string) string {
+	if s.opts.Live != nil {
+		return ""
+	}
+	return version
+}
+
+// Leave removes the objects of the scope, which nobody follows any longer, and what
+// is known of it. Handlers are told of each as a Deleted with FinalStateUnknown: the
+// server still has it. Nothing else may be called after it.
+func (s *Sink[T]) Leave(scope store.Scope) {
+	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
+		s.Quarantine.reset(scope)
+		batch := store.Batch[T]{Scope: scope, Reason: store.Relist, Reported: true}
+		none := func(func(store.Op[T]) bool) {}
+		s.failed(s.opts.Store.ReplaceSeq(batch, none, func(c store.Change[T]) { changes = append(changes, c) }))
+		s.opts.Store.SetResourceVersion(scope.ID, "")
+		s.opts.Own.Reached("", changes)
+		return changes, ""
+	})
+	s.opts.Detector.Settled()
+	s.reportFailures()
 }

@@ -1,0 +1,158 @@
+package cache
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// ScopedListerWatcher is one of the sources of a ScopedInformer.
+type ScopedListerWatcher struct {
+	// Scope is the part of the key space that ListerWatcher speaks for: see
+	// kinglet.ScopedSource.
+	Scope         kinglet.Scope
+	ListerWatcher ListerWatcher
+	// Transform is called with each version of an object of the scope before it is
+	// stored; that of SetTransform if nil.
+	Transform TransformFunc
+}
+
+// ScopedInformerOptions configure a ScopedInformer.
+type ScopedInformerOptions struct {
+	SharedIndexInformerOptions
+	// Sharing is what the objects of several informers share their parts through;
+	// one of the informer's own if nil.
+	Sharing *source.Sharing
+	// Scheme is asked for the kind of exampleObject's type: see source.Options.
+	Scheme *runtime.Scheme
+}
+
+// ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
+// each namespace that a program may read. It has one store, one set of indexes, and
+// one goroutine for each handler. Its guarantees are those of kinglet.NewScoped.
+type ScopedInformer interface {
+	SharedIndexInformer
+	Observable
+	// AddScope adds a source, before Run or during it: see
+	// kinglet.Informer.AddSource.
+	AddScope(s ScopedListerWatcher) error
+	// RemoveScope removes a source and its objects: see
+	// kinglet.Informer.RemoveSource. Handlers receive them in
+	// DeletedFinalStateUnknown.
+	RemoveScope(id string) error
+	// Kinglet returns the informer behind the interface, to read it by snapshots.
+	// What it is not to be used for is Run.
+	Kinglet() *kinglet.Informer[any]
+}
+
+var _ ScopedInformer = (*sharedInformer)(nil)
+
+// NewScopedInformer returns an informer of several sources, all of objects of the
+// type of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It
+// starts nothing. If there is one source and its scope is everything, the informer
+// is one of that source alone: it has one resource version, and no scope can be added.
+// Two scopes with one ID are an error.
+func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptions, scopes ...ScopedListerWatcher) (ScopedInformer, error) {
+	opts := coreOptions{
+		description: options.ObjectDescription,
+		indexers:    options.Indexers,
+		identifier:  options.Identifier,
+		metrics:     options.InformerMetricsProvider,
+		sharing:     options.Sharing,
+		scheme:      options.Scheme,
+	}
+	if len(scopes) == 1 && scopes[0].Scope.Contains == nil {
+		if scopes[0].ListerWatcher == nil {
+			return nil, errNoListerWatcher
+		}
+		i := newSharedInformer(scopes[0].ListerWatcher, exampleObject, options.ResyncPeriod, opts)
+		i.transform = scopes[0].Transform
+		return i, nil
+	}
+	ids := map[string]struct{}{}
+	for _, s := range scopes {
+		if s.ListerWatcher == nil {
+			return nil, fmt.Errorf("scope %q: %w", s.Scope.ID, errNoListerWatcher)
+		}
+		if _, twice := ids[s.Scope.ID]; twice {
+			return nil, fmt.Errorf("scope %q: %w", s.Scope.ID, kinglet.ErrScopeExists)
+		}
+		ids[s.Scope.ID] = struct{}{}
+	}
+	if opts.sharing == nil {
+		opts.sharing = source.NewSharing(0)
+	}
+	if opts.scopes = scopes; scopes == nil {
+		opts.scopes = []ScopedListerWatcher{}
+	}
+	return newSharedInformer(nil, exampleObject, options.ResyncPeriod, opts), nil
+}
+
+// newScoped makes the core's informer one of several sources.
+func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedListerWatcher) (err error) {
+	e.scopes = make(map[string]*lateSource, len(scopes))
+	sources := make([]kinglet.ScopedSource[any], len(scopes))
+	for n, s := range scopes {
+		sources[n] = e.lateScope(s)
+	}
+	e.informer, err = kinglet.NewScoped(options, sources...)
+	return err
+}
+
+// lateScope is called before others can, or under mu.
+func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
+	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
+	e.scopes[s.Scope.ID] = late
+	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+}
+
+// decideLocked makes up what was left open of a source.
+func (e *informerCore) decideLocked(late *lateSource) {
+	transform := late.transform
+	if transform == nil {
+		transform = e.transform
+	}
+	late.decide(e.newSource(late.lw, transform))
+}
+
+// AddScope implements ScopedInformer.
+func (e *informerCore) AddScope(s ScopedListerWatcher) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.scopes == nil {
+		return fmt.Errorf("informer of %s: %w", e.description, kinglet.ErrScoped)
+	}
+	if s.ListerWatcher == nil {
+		return errNoListerWatcher
+	}
+	if _, ok := e.scopes[s.Scope.ID]; ok {
+		return fmt.Errorf("informer of %s: scope %q: %w", e.description, s.Scope.ID, kinglet.ErrScopeExists)
+	}
+	scoped := e.lateScope(s)
+	if e.ctx != nil {
+		e.decideLocked(e.scopes[s.Scope.ID])
+	}
+	err := e.informer.AddSource(scoped)
+	if err != nil {
+		delete(e.scopes, s.Scope.ID)
+	}
+	return err
+}
+
+// RemoveScope implements ScopedInformer.
+func (e *informerCore) RemoveScope(id string) error {
+	// The source may be reporting, which takes mu.
+	if err := e.informer.RemoveSource(id); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.scopes, id)
+	return nil
+}
+
+// Kinglet implements ScopedInformer.
+func (e *informerCore) Kinglet() *kinglet.Informer[any] { return e.informer }

@@ -1,0 +1,128 @@
+package cache
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+func podIn(namespace, name, node string) *corev1.Pod {
+	p := testPod(name, node)
+	p.Namespace = namespace
+	return p
+}
+
+func scopedOf(namespace string, lw ListerWatcher, transform TransformFunc) ScopedListerWatcher {
+	return ScopedListerWatcher{Scope: kinglet.NamespaceScope(namespace), ListerWatcher: lw, Transform: transform}
+}
+
+// moved returns a transform that puts pods on a node.
+func moved(node string) TransformFunc {
+	return func(obj any) (any, error) {
+		obj.(*corev1.Pod).Spec.NodeName = node
+		return obj, nil
+	}
+}
+
+func TestAScopedInformerIsOneInformerOfAllItsSources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1")), server(t, podIn("c", "z", "n1"))
+		options := ScopedInformerOptions{SharedIndexInformerOptions: SharedIndexInformerOptions{Indexers: Indexers{"node": byNode}}}
+		inf, err := NewScopedInformer(&corev1.Pod{}, options, scopedOf("a", a, nil), scopedOf("b", b, moved("n2")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := inf.SetTransform(moved("n3")); err != nil {
+			t.Fatal(err)
+		}
+		d := &diary{}
+		r, err := inf.AddEventHandler(d)
+		reg := added(t, r, err)
+		stop := runInformer(inf)
+		d.expect(t, "first x@n3", "first y@n2")
+		if !inf.HasSynced() || !reg.HasSynced() {
+			t.Error("not synced")
+		}
+		// The scope's own transform counts, else the informer's.
+		if found, err := inf.GetIndexer().ByIndex("node", "n2"); err != nil || len(found) != 1 {
+			t.Errorf("%d pods on n2, %v", len(found), err)
+		}
+		b.Modify(podIn("b", "y", "n4"))
+		d.expect(t, "update y@n2 to y@n2")
+		if err := inf.AddScope(scopedOf("c", c, nil)); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "first z@n3")
+		if got := len(inf.GetStore().List()); got != 3 {
+			t.Errorf("the store has %d objects", got)
+		}
+		if err := inf.AddScope(scopedOf("c", c, nil)); !errors.Is(err, kinglet.ErrScopeExists) {
+			t.Errorf("a scope twice: %v", err)
+		}
+		if err := inf.RemoveScope("b"); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "lost b/y: y@n2")
+		if err := inf.RemoveScope("b"); !errors.Is(err, kinglet.ErrNoScope) {
+			t.Errorf("a scope that is gone: %v", err)
+		}
+		if err := inf.AddScope(scopedOf("b", b, nil)); err != nil {
+			t.Fatal(err)
+		}
+		d.expect(t, "first y@n3")
+		stop()
+		if err := inf.AddScope(scopedOf("d", c, nil)); !errors.Is(err, kinglet.ErrStopped) {
+			t.Errorf("a scope after the end: %v", err)
+		}
+	})
+}
+
+func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := ScopedListerWatcher{ListerWatcher: server(t, podIn("a", "x", "n1")), Transform: moved("n2")}
+		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &diary{}
+		r, err := inf.AddEventHandler(d)
+		added(t, r, err)
+		stop := runInformer(inf)
+		defer stop()
+		d.expect(t, "first x@n2")
+		if inf.LastSyncResourceVersion() == "" || inf.Kinglet().Snapshot().Len() != 1 {
+			t.Errorf("version %q, %d objects", inf.LastSyncResourceVersion(), inf.Kinglet().Snapshot().Len())
+		}
+		if err := inf.AddScope(all); !errors.Is(err, kinglet.ErrScoped) {
+			t.Errorf("a scope was added: %v", err)
+		}
+	})
+}
+
+func TestAScopedInformerRefusesScopesThatCannotBe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := server(t)
+		for name, scopes := range map[string][]ScopedListerWatcher{
+			"a scope twice":           {scopedOf("a", lw, nil), scopedOf("a", lw, nil)},
+			"a scope without source":  {scopedOf("a", nil, nil), scopedOf("b", lw, nil)},
+			"everything from nothing": {{}},
+		} {
+			if _, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, scopes...); err == nil {
+				t.Errorf("%s is taken", name)
+			}
+		}
+		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop := runInformer(inf)
+		defer stop()
+		if !inf.HasSynced() {
+			t.Error("without a scope it has not synced")
+		}
+	})
+}

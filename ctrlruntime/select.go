@@ -1,0 +1,113 @@
+package ctrlruntime
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/selection"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// everywhere stands for all namespaces in the values of an index.
+const everywhere = "__all_namespaces"
+
+// indexName returns the name of the index of a field.
+func indexName(field string) string { return "field:" + field }
+
+// indexValue returns the value under which an index has value in a namespace, or in all
+// of them if that is empty.
+func indexValue(namespace, value string) string {
+	if namespace == "" {
+		namespace = everywhere
+	}
+	return namespace + "/" + value
+}
+
+// indexers returns the index of a field: each value within the object's namespace, and
+// in all of them.
+func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
+	return toolscache.Indexers{indexName(field): func(held any) ([]string, error) {
+		obj, ok := held.(client.Object)
+		if !ok {
+			return nil, fmt.Errorf("%T is no client.Object", held)
+		}
+		ns, raw := obj.GetNamespace(), extract(obj)
+		values := make([]string, 0, 2*len(raw))
+		for _, value := range raw {
+			values = append(values, indexValue("", value))
+			if ns != "" {
+				values = append(values, indexValue(ns, value))
+			}
+		}
+		return values, nil
+	}}
+}
+
+// selected returns the objects of a snapshot that a list is of, but for its label
+// selector, in key order.
+func selected(snap kinglet.Snapshot[any], opts *client.ListOptions) (iter.Seq[any], error) {
+	switch {
+	case opts.FieldSelector != nil:
+		return byFields(snap, opts.FieldSelector, opts.Namespace)
+	case opts.Namespace != "":
+		return snap.Prefix(kinglet.Key{Namespace: opts.Namespace}), nil
+	}
+	return snap.All(), nil
+}
+
+// byFields returns the objects that the indexes of all fields in the selector have.
+func byFields(snap kinglet.Snapshot[any], selector fields.Selector, namespace string) (iter.Seq[any], error) {
+	requirements := selector.Requirements()
+	if len(requirements) == 0 || slices.ContainsFunc(requirements, inexact) {
+		return nil, errors.New("non-exact field matches are not supported by the cache")
+	}
+	matches := make([]kinglet.IndexMatch, len(requirements))
+	for i, r := range requirements {
+		matches[i] = kinglet.IndexMatch{Index: indexName(r.Field), Value: indexValue(namespace, r.Value)}
+	}
+	found, err := snap.ByIndexes(matches...)
+	if errors.Is(err, store.ErrNoIndex) {
+		names := snap.Indexes()
+		for _, m := range matches {
+			if !slices.Contains(names, m.Index) {
+				//lint:ignore ST1005 These are controller-runtime's words.
+				return nil, fmt.Errorf("Index with name %s does not exist", m.Index)
+			}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return inKeyOrder(found), nil
+}
+
+func inexact(r fields.Requirement) bool {
+	return r.Operator != selection.Equals && r.Operator != selection.DoubleEquals
+}
+
+// inKeyOrder returns objects ordered by their keys.
+func inKeyOrder(found iter.Seq2[kinglet.Key, any]) iter.Seq[any] {
+	type keyed struct {
+		key kinglet.Key
+		obj any
+	}
+	var all []keyed
+	for key, obj := range found {
+		all = append(all, keyed{key, obj})
+	}
+	slices.SortFunc(all, func(a, b keyed) int { return a.key.Compare(b.key) })
+	return func(yield func(any) bool) {
+		for i := range all {
+			if !yield(all[i].obj) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,179 @@
+package ctrlruntime
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// defaultSyncPeriod is controller-runtime's.
+const defaultSyncPeriod = 10 * time.Hour
+
+// settings are cache.Options by kind.
+type settings struct {
+	cache.Options
+	byKind map[schema.GroupVersionKind]cache.ByObject
+}
+
+// newSettings fills in what a cache cannot work without, and checks the rest.
+func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
+	cfg = rest.CopyConfig(cfg)
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	var err error
+	if opts.HTTPClient == nil {
+		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
+			return nil, fmt.Errorf("could not create HTTP client from config: %w", err)
+		}
+	}
+	if opts.Scheme == nil {
+		opts.Scheme = scheme.Scheme
+	}
+	if opts.Mapper == nil {
+		if opts.Mapper, err = apiutil.NewDynamicRESTMapper(cfg, opts.HTTPClient); err != nil {
+			return nil, fmt.Errorf("could not create RESTMapper from config: %w", err)
+		}
+	}
+	s := &settings{Options: opts, byKind: make(map[schema.GroupVersionKind]cache.ByObject, len(opts.ByObject))}
+	s.DefaultNamespaces = maps.Clone(opts.DefaultNamespaces)
+	var errs []error
+	for obj, by := range opts.ByObject {
+		gvk, err := apiutil.GVKForObject(obj, opts.Scheme)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("failed to get GVK for type %T: %w", obj, err))
+			continue
+		}
+		if _, twice := s.byKind[gvk]; twice {
+			errs = append(errs, fmt.Errorf("two entries of ByObject are of kind %s", gvk))
+		}
+		by.Namespaces = maps.Clone(by.Namespaces)
+		s.byKind[gvk] = by
+		// A definition that is missing may come until the kind is used.
+		if _, err := s.namespaced(gvk); err != nil && !meta.IsNoMatchError(err) {
+			errs = append(errs, fmt.Errorf("failed to determine if %T is namespaced: %w", obj, err))
+		} else if err == nil {
+			errs = append(errs, s.check(gvk))
+		}
+	}
+	return s, errors.Join(errs...)
+}
+
+func (s *settings) namespaced(gvk schema.GroupVersionKind) (bool, error) {
+	return apiutil.IsGVKNamespaced(gvk, s.Mapper)
+}
+
+// check returns what is wrong with the entry of ByObject for a kind whose scope is
+// known.
+func (s *settings) check(gvk schema.GroupVersionKind) error {
+	namespaced, err := s.namespaced(gvk)
+	if by, ok := s.byKind[gvk]; err == nil && ok && !namespaced && by.Namespaces != nil {
+		return fmt.Errorf("%s is not namespaced, but its ByObject.Namespaces setting is not nil", gvk)
+	}
+	return err
+}
+
+// of returns the settings of a kind for each namespace that is named for it; under
+// metav1.NamespaceAll those for all others. restricted reports whether namespaces
+// were named: then those that have no settings are unknown to the cache.
+func (s *settings) of(gvk schema.GroupVersionKind) (by map[string]cache.Config, namespaced, restricted bool, err error) {
+	if err := s.check(gvk); err != nil {
+		return nil, false, false, err
+	}
+	if namespaced, err = s.namespaced(gvk); err != nil {
+		return nil, false, false, err
+	}
+	kind, named := s.byKind[gvk]
+	namespaces := kind.Namespaces
+	if namespaces == nil {
+		namespaces = s.DefaultNamespaces
+	}
+	own := ofObject(kind)
+	if !namespaced || len(namespaces) == 0 {
+		return map[string]cache.Config{metav1.NamespaceAll: merged(own, s.defaults())}, namespaced, false, nil
+	}
+	by = make(map[string]cache.Config, len(namespaces))
+	for ns, config := range namespaces {
+		config = merged(config, own)
+		if named {
+			config = merged(config, s.DefaultNamespaces[ns])
+		}
+		config = merged(config, s.defaults())
+		if ns == metav1.NamespaceAll {
+			config.FieldSelector = butFor(namespaces, config.FieldSelector)
+		}
+		by[ns] = config
+	}
+	return by, namespaced, true, nil
+}
+
+func (s *settings) defaults() cache.Config {
+	return cache.Config{
+		LabelSelector:         s.DefaultLabelSelector,
+		FieldSelector:         s.DefaultFieldSelector,
+		Transform:             s.DefaultTransform,
+		UnsafeDisableDeepCopy: s.DefaultUnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  s.DefaultEnableWatchBookmarks,
+		SyncPeriod:            s.SyncPeriod,
+	}
+}
+
+// ofObject returns the settings of a kind that hold in each namespace.
+func ofObject(by cache.ByObject) cache.Config {
+	return cache.Config{
+		LabelSelector:         by.Label,
+		FieldSelector:         by.Field,
+		Transform:             by.Transform,
+		UnsafeDisableDeepCopy: by.UnsafeDisableDeepCopy,
+		EnableWatchBookmarks:  by.EnableWatchBookmarks,
+		SyncPeriod:            by.SyncPeriod,
+	}
+}
+
+// merged returns c with those of defaults that c leaves open.
+func merged(c, defaults cache.Config) cache.Config {
+	if c.LabelSelector == nil {
+		c.LabelSelector = defaults.LabelSelector
+	}
+	if c.FieldSelector == nil {
+		c.FieldSelector = defaults.FieldSelector
+	}
+	if c.Transform == nil {
+		c.Transform = defaults.Transform
+	}
+	if c.UnsafeDisableDeepCopy == nil {
+		c.UnsafeDisableDeepCopy = defaults.UnsafeDisableDeepCopy
+	}
+	if c.EnableWatchBookmarks == nil {
+		c.EnableWatchBookmarks = defaults.EnableWatchBookmarks
+	}
+	if c.SyncPeriod == nil {
+		c.SyncPeriod = defaults.SyncPeriod
+	}
+	return c
+}
+
+// butFor returns selector without the objects of the namespaces that are named.
+func butFor(namespaces map[string]cache.Config, selector fields.Selector) fields.Selector {
+	var all []fields.Selector
+	for _, ns := range slices.Sorted(maps.Keys(namespaces)) {
+		if ns != metav1.NamespaceAll {
+			all = append(all, fields.OneTermNotEqualSelector("metadata.namespace", ns))
+		}
+	}
+	if selector != nil {
+		all = append(all, selector)
+	}
+	return fields.AndSelectors(all...)
+}

@@ -1,0 +1,98 @@
+package ctrlruntime
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// ForeignCacheError: a cache is not one that NewCache of this package made on kinglet.
+type ForeignCacheError struct{ Cache cache.Cache }
+
+// Error implements error.
+func (e *ForeignCacheError) Error() string {
+	return fmt.Sprintf("a view needs a cache of ctrlruntime.NewCache, and this is a %T", e.Cache)
+}
+
+// View reads the objects of one kind by their type and without copies. What it returns
+// is shared and must not be written to: DeepCopy what is to be changed. It has no
+// apiVersion and kind, and is never changed afterwards. All methods are safe for
+// concurrent use, and none blocks but WaitSynced.
+//
+// A view is of one informer: once that has been removed by RemoveInformer, the view
+// shows its last state.
+type View[T client.Object] struct{ kind *kind }
+
+// For returns a view of the objects of type T, a pointer to a type that the cache's
+// scheme knows. It makes their informer if the cache has none, and does not wait for
+// it. The error is a *ForeignCacheError for a cache of another package.
+func For[T client.Object](c cache.Cache) (*View[T], error) {
+	ours, ok := c.(*Cache)
+	if !ok {
+		return nil, &ForeignCacheError{Cache: c}
+	}
+	typ := reflect.TypeFor[T]()
+	if typ.Kind() != reflect.Pointer {
+		return nil, fmt.Errorf("view of %s: it is no pointer to an object's type", typ)
+	}
+	obj := reflect.New(typ.Elem()).Interface().(T)
+	gvk, err := apiutil.GVKForObject(obj, ours.settings.Scheme)
+	if err != nil {
+		return nil, fmt.Errorf("view of %s: %w", typ, err)
+	}
+	k, _, err := ours.kindOf(gvk, formOf(obj))
+	if err != nil {
+		return nil, fmt.Errorf("view of %s: %w", typ, err)
+	}
+	return &View[T]{kind: k}, nil
+}
+
+// WaitSynced blocks until all objects have been listed. If ctx ends first, the error is
+// a timeout as apierrors.IsTimeout knows it.
+func (v *View[T]) WaitSynced(ctx context.Context) error { return v.kind.wait(ctx) }
+
+// Get returns the object under key. It does not allocate. The namespace of the key of a
+// cluster-scoped object must be empty.
+func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
+	obj, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	if !ok {
+		var none T
+		return none, false
+	}
+	return obj.(T), true
+}
+
+// List returns the objects that opts select, of the moment of the call, in key order.
+// Selectors, Namespace and Limit are those of Cache.List, and so are its errors. A list
+// by field selectors sorts what it finds; others allocate nothing for an object.
+func (v *View[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
+	var list client.ListOptions
+	list.ApplyOptions(opts)
+	if list.Continue != "" {
+		return nil, errContinue
+	}
+	found, err := selected(v.kind.informer.Kinglet().Snapshot(), &list)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(T) bool) {
+		var n int64
+		for held := range found {
+			obj := held.(T)
+			if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+				continue
+			}
+			if n++; !yield(obj) || n == list.Limit {
+				return
+			}
+		}
+	}, nil
+}

@@ -1,0 +1,133 @@
+package ctrlruntime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a server in memory, inside a synctest bubble.
+type world struct {
+	t       *testing.T
+	storage *apiserver.Storage
+	server  *apiserver.Server
+
+	mu sync.Mutex
+	// requests has what was listed and watched, guarded by mu.
+	requests map[string]int
+	// refuse answers a request with an error; guarded by mu.
+	refuse func(*apiserver.Request) error
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, requests: map[string]int{},
+		storage: apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps, apiserver.Nodes)}
+	w.server = apiserver.New(w.storage, apiserver.Options{Inject: w.inject})
+	t.Cleanup(w.server.Close)
+	return w
+}
+
+func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.Verb == "list" || r.Verb == "watch" {
+		w.requests[fmt.Sprintf("%s in %q, labels %q, fields %q", r.Resource.Resource, r.Namespace, r.Options.LabelSelector, r.Options.FieldSelector)]++
+	}
+	if w.refuse != nil {
+		if err := w.refuse(r); err != nil {
+			return &apiserver.Fault{Answer: err}
+		}
+	}
+	return nil
+}
+
+// asked returns what was listed and watched since the last call.
+func (w *world) asked() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []string
+	for r := range w.requests {
+		all = append(all, r)
+	}
+	clear(w.requests)
+	slices.Sort(all)
+	return all
+}
+
+func (w *world) create(objs ...client.Object) {
+	w.t.Helper()
+	for _, obj := range objs {
+		if _, err := w.storage.Create(obj.DeepCopyObject()); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// mapper knows the resources of the world without asking for them.
+func mapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	for kind, scope := range map[string]meta.RESTScope{
+		"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot,
+	} {
+		m.Add(corev1.SchemeGroupVersion.WithKind(kind), scope)
+		// controller-runtime asks for the scope of lists.
+		m.Add(corev1.SchemeGroupVersion.WithKind(kind+"List"), scope)
+	}
+	return m
+}
+
+// start makes a cache and runs it until the test is over.
+func (w *world) start(newCache cache.NewCacheFunc, opts cache.Options) (cache.Cache, func(), error) {
+	opts.Mapper, opts.Scheme = mapper(), scheme.Scheme
+	c, err := newCache(w.server.Config(), opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Start(ctx) }()
+	synctest.Wait()
+	return c, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.t.Error("Start returned", err)
+		}
+	}, nil
+}
+
+// run is start for options that are right.
+func (w *world) run(newCache cache.NewCacheFunc, opts cache.Options) (cache.Cache, func()) {
+	w.t.Helper()
+	c, end, err := w.start(newCache, opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return c, end
+}
+
+func pod(namespace, name, node string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: corev1.PodSpec{NodeName: node}}
+}
+
+func configMap(namespace, name string, labels map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Data: map[string]string{"a": "b"}}
+}
+
+func keyed(namespace, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: namespace, Name: name}
+}

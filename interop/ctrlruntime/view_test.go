@@ -1,0 +1,82 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet/ctrlruntime"
+)
+
+func TestAViewReadsByTypeAndSharesWhatIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(pod("b", "q", "n1", map[string]string{"x": "1"}), pod("a", "p", "n1", map[string]string{"x": "1"}), pod("a", "r", "n2", nil))
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+		defer end()
+		v, err := ctrlruntime.For[*corev1.Pod](c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.WaitSynced(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		one, ok := v.Get(keyed("a", "p"))
+		two, _ := v.Get(keyed("a", "p"))
+		if !ok || one != two || one.Spec.NodeName != "n1" {
+			t.Errorf("two reads have %p and %p, %v", one, two, ok)
+		}
+		if _, ok := v.Get(keyed("a", "none")); ok {
+			t.Error("it has what is not there")
+		}
+		if n := testing.AllocsPerRun(100, func() { v.Get(keyed("a", "p")) }); n != 0 {
+			t.Errorf("Get allocates %v times", n)
+		}
+		index(t, c)
+		for _, tc := range []struct {
+			opts []client.ListOption
+			want []string
+		}{
+			{nil, []string{"a/p", "a/r", "b/q"}},
+			{[]client.ListOption{client.InNamespace("a")}, []string{"a/p", "a/r"}},
+			{[]client.ListOption{client.Limit(2)}, []string{"a/p", "a/r"}},
+			{[]client.ListOption{client.MatchingLabels{"x": "1"}, client.Limit(1)}, []string{"a/p"}},
+			{[]client.ListOption{client.MatchingFields{"node": "n1", "x": "1"}}, []string{"a/p", "b/q"}},
+			{[]client.ListOption{client.MatchingFields{"node": "n1"}, client.InNamespace("b")}, []string{"b/q"}},
+		} {
+			found, err := v.List(tc.opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for p := range found {
+				got = append(got, p.Namespace+"/"+p.Name)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%v: %v, want %v", tc.opts, got, tc.want)
+			}
+		}
+		if _, err := v.List(client.Continue("here")); err == nil {
+			t.Error("a continue token is taken")
+		}
+	})
+}
+
+func TestAViewNeedsAKingletCache(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := cache.New(newWorld(t).server.Config(), cache.Options{Mapper: mapper()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var foreign *ctrlruntime.ForeignCacheError
+		if _, err := ctrlruntime.For[*corev1.Pod](c); !errors.As(err, &foreign) {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}

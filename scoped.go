@@ -1,0 +1,438 @@
+package kinglet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kinglet-go/kinglet/internal/sink"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Scope is a part of the key space that one source speaks for.
+type Scope = store.Scope
+
+// ScopedSource is one of several sources of an informer.
+type ScopedSource[T any] struct {
+	// Scope is the part of the key space that Source speaks for. Its ID is unique
+	// in the informer, and its keys are in no other scope.
+	Scope Scope
+	// Source lists and watches the objects of the scope and no others: an object
+	// outside it is reported and not stored.
+	Source source.Source[T]
+}
+
+// NamespaceScope returns the scope of one namespace. Its ID is the namespace.
+func NamespaceScope(namespace string) Scope {
+	return Scope{ID: namespace, Contains: func(k Key) bool { return k.Namespace == namespace }}
+}
+
+var (
+	// ErrScopeExists: the informer has a source with the same scope ID.
+	ErrScopeExists = errors.New("a source with this scope ID exists")
+	// ErrNoScope: the informer has no source with the scope ID.
+	ErrNoScope = errors.New("no source with this scope ID")
+	// ErrScoped: an informer of several sources cannot do it.
+	ErrScoped = errors.New("not supported by an informer of several sources")
+)
+
+// NewScoped returns an informer of several sources, each for a scope of its own: the
+// namespaces of a program that may read no others, for example. They have one store,
+// with one key order and one set of indexes, and each handler is registered once and
+// receives the changes of all of them. It starts nothing: see Run. There may be no
+// source at all; AddSource and RemoveSource change the set at any time.
+//
+// The informer has synced once each source has been listed that it has by then. Each
+// scope has a resource version of its own, which Snapshot.ResourceVersion returns;
+// Status has none, sums the counts of all sources, and shows the phase of the one
+// that is furthest from watching. Changes of one scope reach handlers in the order of
+// the server; between scopes there is no order.
+//
+// Wrote, WroteDelete, WaitVersion and CheckConsistency fail with ErrScoped, and
+// Options.ConsistencyCheck and LagProbe are refused. Inspect shows the transitions and
+// the request of the source that is furthest from watching. DeliveredThrough of a registration is empty.
+//
+// It costs a goroutine for each source in addition to Run's.
+func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T], error) {
+	if opts.Name == "" {
+		opts.Name = "several sources"
+		if len(sources) > 0 && sources[0].Source != nil {
+			opts.Name = sources[0].Source.String()
+		}
+	}
+	opts, err := opts.withDefaults()
+	if opts.ConsistencyCheck.Every > 0 {
+		err = errors.Join(err, fmt.Errorf("ConsistencyCheck: %w", ErrScoped))
+	}
+	if opts.LagProbe > 0 {
+		err = errors.Join(err, fmt.Errorf("LagProbe: %w", ErrScoped))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
+	}
+	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
+	if len(sources) > 0 && sources[0].Source != nil {
+		traits := sources[0].Source.Traits()
+		i.shared, i.resource = traits.Shared, traits.Resource
+	}
+	i.parts = &parts[T]{informer: i}
+	if err := i.assemble(nil); err != nil {
+		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
+	}
+	for _, s := range sources {
+		if err := i.AddSource(s); err != nil {
+			return nil, err
+		}
+	}
+	return i, nil
+}
+
+// parts are the sources of an informer that NewScoped returned.
+type parts[T any] struct {
+	informer *Informer[T]
+	// live: handlers have begun, or are about to. It is set before Hub.Synced.
+	live    atomic.Bool
+	running sync.WaitGroup
+
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	// all are in the order in which they were added.
+	all []*part[T]
+	// ctx is what the sources run under; nil before Run.
+	ctx context.Context
+	// ended: Run's context has ended, and no source is added or removed any more.
+	ended bool
+	// errs are what reflectors returned.
+	errs    []error
+	sharing *source.Sharing
+}
+
+// part is one source with what follows it.
+type part[T any] struct {
+	ScopedSource[T]
+	sink      *sink.Sink[T]
+	reflector *reflector.Reflector[T]
+	// listed is closed when the first list is in the store.
+	listed chan struct{}
+	// leaving and stop are guarded by parts.mu. stop is nil before Run.
+	leaving bool
+	stop    context.CancelFunc
+	// done is closed when the reflector has returned.
+	done chan struct{}
+}
+
+// AddSource adds a source to an informer that NewScoped returned, before Run or
+// during it: then it is listed at once. Objects of its first list reach handlers that
+// have begun as Added with reason Initial. It does not block. It fails with
+// ErrScopeExists, with ErrStopped once the informer has stopped, and with ErrScoped
+// for an informer that New returned.
+func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
+	if i.parts == nil {
+		return i.named(ErrScoped)
+	}
+	if err := i.parts.add(s); err != nil {
+		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
+	}
+	return nil
+}
+
+// RemoveSource removes a source, before Run or during it, and the objects of its
+// scope. Handlers receive each as a Deleted with FinalStateUnknown, since the server
+// may still have it. It blocks until the source's request under way has ended, and
+// looks at every object of the store. It must not be called in OnError. It fails with
+// ErrNoScope, with ErrStopped once the informer has stopped, and with ErrScoped
+// for an informer that New returned.
+func (i *Informer[T]) RemoveSource(scope string) error {
+	if i.parts == nil {
+		return i.named(ErrScoped)
+	}
+	if err := i.parts.remove(scope); err != nil {
+		return i.named(fmt.Errorf("source of scope %q: %w", scope, err))
+	}
+	return nil
+}
+
+// Scopes returns the IDs of the scopes of an informer that NewScoped returned, in the
+// order in which they were added.
+func (i *Informer[T]) Scopes() []string {
+	if i.parts == nil {
+		return nil
+	}
+	i.parts.mu.Lock()
+	defer i.parts.mu.Unlock()
+	ids := make([]string, len(i.parts.all))
+	for n, p := range i.parts.all {
+		ids[n] = p.Scope.ID
+	}
+	return ids
+}
+
+// SourceStatus returns the status of one source of an informer that NewScoped
+// returned: its phase, resource version, counts and last error.
+func (i *Informer[T]) SourceStatus(scope string) (reflector.Status, bool) {
+	if i.parts == nil {
+		return reflector.Status{}, false
+	}
+	i.parts.mu.Lock()
+	defer i.parts.mu.Unlock()
+	if p := i.parts.findLocked(scope); p != nil {
+		return p.reflector.Status(), true
+	}
+	return reflector.Status{}, false
+}
+
+// SourceSynced returns a channel that is closed when the first list of one source of an
+// informer that NewScoped returned is in the store, and nil if there is no such source.
+// It stays open if the source is removed first.
+func (i *Informer[T]) SourceSynced(scope string) <-chan struct{} {
+	if i.parts == nil {
+		return nil
+	}
+	i.parts.mu.Lock()
+	defer i.parts.mu.Unlock()
+	if p := i.parts.findLocked(scope); p != nil {
+		return p.listed
+	}
+	return nil
+}
+
+func (p *parts[T]) findLocked(scope string) *part[T] {
+	for _, one := range p.all {
+		if one.Scope.ID == scope {
+			return one
+		}
+	}
+	return nil
+}
+
+func (p *parts[T]) add(s ScopedSource[T]) error {
+	if s.Source == nil {
+		return errors.New("no source")
+	}
+	i := p.informer
+	one := &part[T]{ScopedSource: s, listed: make(chan struct{}), done: make(chan struct{})}
+	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
+	opts := i.opts.reflector()
+	opts.Scope = s.Scope
+	var err error
+	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.ctx != nil && p.ctx.Err() != nil {
+		return ErrStopped
+	}
+	if p.findLocked(s.Scope.ID) != nil {
+		return ErrScopeExists
+	}
+	p.all = append(p.all, one)
+	if p.ctx != nil {
+		p.startLocked(one)
+	}
+	return nil
+}
+
+func (p *parts[T]) startLocked(one *part[T]) {
+	if share := one.Source.Traits().ShareWith; share != nil && p.sharing != nil {
+		share(p.sharing)
+	}
+	var ctx context.Context
+	ctx, one.stop = context.WithCancel(p.ctx)
+	p.running.Go(func() {
+		defer close(one.done)
+		defer one.stop()
+		if err := one.reflector.Run(ctx); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.errs = append(p.errs, err)
+		}
+	})
+}
+
+func (p *parts[T]) remove(scope string) error {
+	one, err := p.beginRemoval(scope)
+	if err != nil {
+		return err
+	}
+	if one.stop != nil {
+		one.stop()
+		<-one.done
+	}
+	one.sink.Leave(one.Scope)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = slices.DeleteFunc(p.all, func(other *part[T]) bool { return other == one })
+	p.announceLocked()
+	return nil
+}
+
+// beginRemoval keeps the scope's ID in use until its objects are gone.
+func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	one := p.findLocked(scope)
+	switch {
+	case p.ended:
+		return nil, ErrStopped
+	case one == nil || one.leaving:
+		return nil, ErrNoScope
+	}
+	one.leaving = true
+	return one, nil
+}
+
+// listed notes that a source's first list is in the store.
+func (p *parts[T]) listed(one *part[T]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(one.listed)
+	p.announceLocked()
+}
+
+// announceLocked has handlers begin once each source that stays has been listed.
+func (p *parts[T]) announceLocked() {
+	waits := func(one *part[T]) bool {
+		select {
+		case <-one.listed:
+			return false
+		default:
+			return !one.leaving
+		}
+	}
+	if p.ctx == nil || p.live.Load() || slices.ContainsFunc(p.all, waits) {
+		return
+	}
+	p.live.Store(true)
+	p.informer.hub.Synced()
+	close(p.informer.synced)
+}
+
+// run runs all sources until ctx ends.
+func (p *parts[T]) run(ctx context.Context) error {
+	p.mu.Lock()
+	p.ctx = ctx
+	for _, one := range p.all {
+		if !one.leaving {
+			p.startLocked(one)
+		}
+	}
+	p.announceLocked()
+	p.mu.Unlock()
+	<-ctx.Done()
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	p.running.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.errs...)
+}
+
+// shareWith has all sources share, also those that are added later.
+func (p *parts[T]) shareWith(with *source.Sharing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sharing = with
+}
+
+// each returns the sources that there are now.
+func (p *parts[T]) each() []*part[T] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all)
+}
+
+// quarantined returns the quarantined keys of all sources, in key order.
+func (p *parts[T]) quarantined() (all []Quarantined) {
+	for _, one := range p.each() {
+		all = append(all, one.sink.Quarantine.List()...)
+	}
+	slices.SortFunc(all, func(a, b Quarantined) int { return a.Key.Compare(b.Key) })
+	return all
+}
+
+// addTo adds what is known of all sources together.
+func (p *parts[T]) addTo(s *Status) {
+	for n, one := range p.each() {
+		st := one.reflector.Status()
+		if n == 0 {
+			s.Status = st
+		} else {
+			s.Status = mergedStatus(s.Status, st)
+		}
+		one.sink.Quarantine.AddTo(s)
+	}
+}
+
+// furthest returns the source that is furthest from watching, or nil if there is none.
+func (p *parts[T]) furthest() (worst *part[T]) {
+	far := -1
+	for _, one := range p.each() {
+		if d := distance(one.reflector.Status().Phase); d > far {
+			worst, far = one, d
+		}
+	}
+	return worst
+}
+
+// distance is how far a phase is from watching.
+func distance(p Phase) int {
+	return slices.Index([]Phase{Stopped, Watching, Streaming, Listing, Starting, BackingOff}, p)
+}
+
+// mergedStatus returns the status of two sources together.
+func mergedStatus(a, b reflector.Status) reflector.Status {
+	if distance(b.Phase) > distance(a.Phase) {
+		a.Phase, a.Since = b.Phase, b.Since
+	}
+	if b.LastErrorTime.After(a.LastErrorTime) {
+		a.LastError, a.LastErrorTime = b.LastError, b.LastErrorTime
+	}
+	if !b.FailingSince.IsZero() && (a.FailingSince.IsZero() || b.FailingSince.Before(a.FailingSince)) {
+		a.FailingSince = b.FailingSince
+	}
+	if b.Recent.LastTime.After(a.Recent.LastTime) {
+		a.Recent.Last, a.Recent.LastTime = b.Recent.Last, b.Recent.LastTime
+	}
+	a.Recent.Count += b.Recent.Count
+	if b.LastContact.Before(a.LastContact) {
+		a.LastContact = b.LastContact
+	}
+	if b.LastEvent.After(a.LastEvent) {
+		a.LastEvent = b.LastEvent
+	}
+	if b.ReadPath.Lost() && !a.ReadPath.Lost() {
+		a.ReadPath = b.ReadPath
+	}
+	a.Degraded = a.Degraded || b.Degraded
+	a.Epoch = max(a.Epoch, b.Epoch)
+	a.BookmarkInterval = max(a.BookmarkInterval, b.BookmarkInterval)
+	a.Received, a.Remaining = a.Received+b.Received, a.Remaining+b.Remaining
+	a.Bytes += b.Bytes
+	a.Lists, a.Streams, a.Watches, a.Probes = a.Lists+b.Lists, a.Streams+b.Streams, a.Watches+b.Watches, a.Probes+b.Probes
+	a.Published += b.Published
+	a.Events, a.Bookmarks, a.Duplicates = a.Events+b.Events, a.Bookmarks+b.Bookmarks, a.Duplicates+b.Duplicates
+	a.SilentWatches, a.Unreadable, a.Errors = a.SilentWatches+b.SilentWatches, a.Unreadable+b.Unreadable, a.Errors+b.Errors
+	for i := range a.ListsByCause {
+		a.ListsByCause[i] += b.ListsByCause[i]
+	}
+	for i := range a.WatchEnds {
+		a.WatchEnds[i] += b.WatchEnds[i]
+	}
+	a.EventsByType.Added += b.EventsByType.Added
+	a.EventsByType.Modified += b.EventsByType.Modified
+	a.EventsByType.Deleted += b.EventsByType.Deleted
+	for verb := range a.ErrorsBy {
+		for code := range a.ErrorsBy[verb] {
+			a.ErrorsBy[verb][code] += b.ErrorsBy[verb][code]
+		}
+	}
+	return a
+}

@@ -1,0 +1,380 @@
+package kinglet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
+)
+
+func podIn(namespace, name, node string) pod {
+	p := newPod(name, node)
+	p.Namespace = namespace
+	return p
+}
+
+// scopedRig is an informer of several namespaces, inside a synctest bubble.
+type scopedRig struct {
+	rig
+	sources map[string]*sourcetest.Static[pod]
+}
+
+// namespaces returns a source for each namespace of the pods.
+func namespaces(pods ...pod) map[string]*sourcetest.Static[pod] {
+	sources := map[string]*sourcetest.Static[pod]{}
+	by := map[string][]pod{}
+	for _, p := range pods {
+		by[p.Namespace] = append(by[p.Namespace], p)
+	}
+	for ns, pods := range by {
+		sources[ns] = sourcetest.NewStatic(pods...)
+	}
+	return sources
+}
+
+func scopedOf(ns string, src source.Source[pod]) kinglet.ScopedSource[pod] {
+	return kinglet.ScopedSource[pod]{Scope: kinglet.NamespaceScope(ns), Source: src}
+}
+
+func newScopedRig(t *testing.T, opts kinglet.Options[pod], sources map[string]*sourcetest.Static[pod]) *scopedRig {
+	t.Helper()
+	r := &scopedRig{rig: rig{t: t, ended: make(chan error, 1)}, sources: sources}
+	opts.OnError = r.report
+	var scoped []kinglet.ScopedSource[pod]
+	for ns, src := range sources {
+		scoped = append(scoped, scopedOf(ns, src))
+	}
+	inf, err := kinglet.NewScoped(opts, scoped...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.informer = inf
+	return r
+}
+
+func (r *scopedRig) addSource(ns string, src *sourcetest.Static[pod]) {
+	r.t.Helper()
+	r.must(r.informer.AddSource(scopedOf(ns, src)))
+	r.sources[ns] = src
+	synctest.Wait()
+}
+
+func (r *scopedRig) removeSource(ns string) {
+	r.t.Helper()
+	r.must(r.informer.RemoveSource(ns))
+	delete(r.sources, ns)
+	synctest.Wait()
+}
+
+// equal fails unless the store holds what the sources have, in key order.
+func (r *scopedRig) equal() {
+	r.t.Helper()
+	var want, got []string
+	for ns, src := range r.sources {
+		for _, p := range src.Objects() {
+			want = append(want, ns+"/"+p.Name+"@"+p.ResourceVersion)
+		}
+	}
+	slices.Sort(want)
+	for p := range r.informer.Store().All() {
+		got = append(got, p.Namespace+"/"+p.Name+"@"+p.ResourceVersion)
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("store has %v, sources have %v", got, want)
+	}
+	if err := r.informer.Snapshot().Check(); err != nil {
+		r.t.Error(err)
+	}
+}
+
+func TestSeveralSourcesHaveOneStoreOneOrderAndOneHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScopedRig(t, kinglet.Options[pod]{Indexers: map[string]kinglet.IndexFunc[pod]{"node": byNode}},
+			namespaces(podIn("b", "y", "n1"), podIn("a", "x", "n1"), podIn("c", "z", "n2")))
+		rec := &recorder{}
+		reg := r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		r.equal()
+		expect(t, rec.take(), "Initial Added x on n1", "Initial Added y on n1", "Initial Added z on n2")
+		if !reg.HasSynced() || !r.informer.HasSynced() {
+			t.Error("not synced")
+		}
+		if n, err := r.informer.Store().IndexCount("node", "n1"); n != 2 || err != nil {
+			t.Errorf("%d pods on n1 (%v), want those of both namespaces", n, err)
+		}
+		r.must(r.sources["b"].Update(podIn("b", "y", "n3")))
+		synctest.Wait()
+		r.must(r.sources["a"].Delete(kinglet.Key{Namespace: "a", Name: "x"}))
+		synctest.Wait()
+		expect(t, rec.take(), "Live Updated y on n3", "Live Deleted x on n1")
+		r.equal()
+		for ns, src := range r.sources {
+			if got := r.informer.Snapshot().ResourceVersion(ns); got != src.ResourceVersion() {
+				t.Errorf("version of %s is %q, its source is at %s", ns, got, src.ResourceVersion())
+			}
+		}
+	})
+}
+
+func TestAnInformerOfSeveralSourcesHasSyncedOnceEachHasBeenListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sources := namespaces(podIn("a", "x", "n1"), podIn("b", "y", "n1"))
+		sources["b"].FailLists(3, errors.New("forbidden"))
+		sources["b"].FailWatches(3, errors.New("forbidden"))
+		r := newScopedRig(t, kinglet.Options[pod]{}, sources)
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		if r.informer.HasSynced() {
+			t.Error("synced although b has not been listed")
+		}
+		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "x"}); !ok {
+			t.Error("a waits for b in reads")
+		}
+		if st := r.informer.Status(); st.Phase != kinglet.BackingOff || st.LastError == nil {
+			t.Errorf("status is %v, %v", st.Phase, st.LastError)
+		}
+		expect(t, rec.take())
+		testclock.Pass(time.Minute)
+		if !r.informer.HasSynced() {
+			t.Error("not synced")
+		}
+		expect(t, rec.take(), "Initial Added x on n1", "Initial Added y on n1")
+	})
+}
+
+func TestRemovingTheSourceThatFailsLetsTheOthersSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sources := namespaces(podIn("a", "x", "n1"), podIn("b", "y", "n1"))
+		sources["b"].FailLists(1000, errors.New("forbidden"))
+		sources["b"].FailWatches(1000, errors.New("forbidden"))
+		r := newScopedRig(t, kinglet.Options[pod]{}, sources)
+		r.run()
+		defer r.end()
+		r.removeSource("b")
+		if !r.informer.HasSynced() {
+			t.Error("not synced")
+		}
+		r.equal()
+	})
+}
+
+func TestSourcesComeAndGoWhileTheInformerRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScopedRig(t, kinglet.Options[pod]{}, namespaces(podIn("a", "x", "n1")))
+		rec := &recorder{}
+		r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		defer r.end()
+		rec.take()
+		listsOfA := r.sources["a"].Stats()
+		b := sourcetest.NewStatic(podIn("b", "y", "n1"))
+		r.addSource("b", b)
+		expect(t, rec.take(), "Initial Added y on n1")
+		r.equal()
+		if err := r.informer.AddSource(scopedOf("b", b)); !errors.Is(err, kinglet.ErrScopeExists) {
+			t.Errorf("b again: %v", err)
+		}
+		r.removeSource("b")
+		expect(t, rec.take(), "Relist Deleted y on n1 (final state unknown)")
+		r.equal()
+		if err := r.informer.RemoveSource("b"); !errors.Is(err, kinglet.ErrNoScope) {
+			t.Errorf("b removed again: %v", err)
+		}
+		if v := r.informer.Snapshot().ResourceVersion("b"); v != "" {
+			t.Errorf("b is gone and has version %s", v)
+		}
+		r.must(b.Update(podIn("b", "y", "n2")))
+		synctest.Wait()
+		expect(t, rec.take())
+		r.addSource("b", b)
+		expect(t, rec.take(), "Initial Added y on n2")
+		if now := r.sources["a"].Stats(); now != listsOfA {
+			t.Errorf("a was asked again: %+v, before %+v", now, listsOfA)
+		}
+		if got := r.informer.Scopes(); !slices.Equal(got, []string{"a", "b"}) {
+			t.Errorf("scopes are %v", got)
+		}
+		if st, ok := r.informer.SourceStatus("b"); !ok || st.Phase != kinglet.Watching || st.ResourceVersion != b.ResourceVersion() {
+			t.Errorf("b is %v at %s, %v", st.Phase, st.ResourceVersion, ok)
+		}
+	})
+}
+
+func TestAnInformerWithoutSourcesHasSynced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScopedRig(t, kinglet.Options[pod]{Name: "pods"}, map[string]*sourcetest.Static[pod]{})
+		rec := &recorder{}
+		reg := r.add(rec, kinglet.HandlerOptions{})
+		r.run()
+		if !r.informer.HasSynced() || !reg.HasSynced() {
+			t.Error("not synced")
+		}
+		r.addSource("a", sourcetest.NewStatic(podIn("a", "x", "n1")))
+		expect(t, rec.take(), "Initial Added x on n1")
+		r.end()
+		if err := r.informer.AddSource(scopedOf("b", sourcetest.NewStatic[pod]())); !errors.Is(err, kinglet.ErrStopped) {
+			t.Errorf("a source added after the end: %v", err)
+		}
+		if err := r.informer.RemoveSource("a"); !errors.Is(err, kinglet.ErrStopped) {
+			t.Errorf("a source removed after the end: %v", err)
+		}
+	})
+}
+
+func TestASourceSpeaksForItsScopeAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sources := namespaces(podIn("a", "x", "n1"))
+		sources["b"] = sourcetest.NewStatic(podIn("b", "y", "n1"), podIn("a", "stranger", "n1"))
+		r := newScopedRig(t, kinglet.Options[pod]{}, sources)
+		r.run()
+		defer r.end()
+		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "stranger"}); ok {
+			t.Error("b brought an object of a")
+		}
+		var bad *kinglet.KeyError
+		if errs := r.errors(); len(errs) != 1 || !errors.As(errs[0], &bad) {
+			t.Errorf("reported %v", errs)
+		}
+		sources["b"].Expire()
+		sources["b"].Disconnect(nil)
+		testclock.Pass(time.Minute)
+		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "a", Name: "x"}); !ok {
+			t.Error("a relist of b removed an object of a")
+		}
+	})
+}
+
+func TestWhatAnInformerOfSeveralSourcesCannotDoItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newScopedRig(t, kinglet.Options[pod]{}, namespaces(podIn("a", "x", "n1")))
+		r.run()
+		defer r.end()
+		_, checked := r.informer.CheckConsistency(context.Background())
+		for what, err := range map[string]error{
+			"Wrote":            r.informer.Wrote(podIn("a", "x", "n1")),
+			"WroteDelete":      r.informer.WroteDelete(kinglet.Key{Namespace: "a", Name: "x"}, ""),
+			"WaitVersion":      r.informer.WaitVersion(context.Background(), "1"),
+			"CheckConsistency": checked,
+		} {
+			if !errors.Is(err, kinglet.ErrScoped) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if _, err := kinglet.NewScoped(kinglet.Options[pod]{ConsistencyCheck: kinglet.ConsistencyCheck{Every: time.Minute}}); !errors.Is(err, kinglet.ErrScoped) {
+			t.Errorf("NewScoped with a check: %v", err)
+		}
+		single, err := kinglet.New[pod](sourcetest.NewStatic[pod](), kinglet.Options[pod]{})
+		r.must(err)
+		if err := single.AddSource(scopedOf("a", r.sources["a"])); !errors.Is(err, kinglet.ErrScoped) {
+			t.Errorf("AddSource to an informer of one source: %v", err)
+		}
+	})
+}
+
+// Random sources come and go, fail and change, and each handler ends with what the
+// sources have.
+func TestGuaranteeEachHandlerSeesALegalHistoryOfSourcesThatComeAndGo(t *testing.T) {
+	seed := testseed.Of(t)
+	for n := range uint64(testrepeat.Times(50)) {
+		synctest.Test(t, func(t *testing.T) { comeAndGo(t, rand.New(rand.NewPCG(seed, n))) })
+	}
+}
+
+func comeAndGo(t *testing.T, rnd *rand.Rand) {
+	r := newScopedRig(t, kinglet.Options[pod]{Name: "pods"}, map[string]*sourcetest.Static[pod]{})
+	histories := []*history{newHistory(t), newHistory(t)}
+	r.add(histories[0], kinglet.HandlerOptions{})
+	all := map[string]*sourcetest.Static[pod]{}
+	for n := range 4 {
+		all[fmt.Sprint("ns", n)] = sourcetest.NewStatic[pod]()
+	}
+	r.run()
+	for step := range 200 {
+		ns := fmt.Sprint("ns", rnd.IntN(4))
+		src, name := all[ns], fmt.Sprint("p", rnd.IntN(5))
+		_, there := r.sources[ns]
+		switch rnd.IntN(8) {
+		case 0:
+			if there {
+				r.must(r.informer.RemoveSource(ns))
+				delete(r.sources, ns)
+			} else {
+				r.must(r.informer.AddSource(scopedOf(ns, src)))
+				r.sources[ns] = src
+			}
+		case 1:
+			src.Expire()
+			src.Disconnect(nil)
+		case 2:
+			_ = src.Delete(kinglet.Key{Namespace: ns, Name: name}) // it may not exist
+		case 3:
+			synctest.Wait()
+		default:
+			p := withUID(podIn(ns, name, fmt.Sprint("n", step)), "")
+			if src.Add(p) != nil {
+				_ = src.Update(p)
+			}
+		}
+		if step == 100 {
+			r.add(histories[1], kinglet.HandlerOptions{EveryVersion: true, Bound: 1 << 10})
+		}
+	}
+	testclock.Pass(2 * time.Minute)
+	r.equal()
+	want := map[kinglet.Key]string{}
+	for p := range r.informer.Store().All() {
+		want[kinglet.Key{Namespace: p.Namespace, Name: p.Name}] = p.Spec.NodeName
+	}
+	r.end()
+	for n, h := range histories {
+		h.equal(n, want)
+	}
+}
+
+// history is a handler that checks that what it receives is a legal history.
+type history struct {
+	t     *testing.T
+	nodes map[kinglet.Key]string
+}
+
+func newHistory(t *testing.T) *history { return &history{t: t, nodes: map[kinglet.Key]string{}} }
+
+func (h *history) Handle(_ context.Context, changes []kinglet.Change[pod]) {
+	for _, c := range changes {
+		_, known := h.nodes[c.Key]
+		if known == (c.Type == kinglet.Added) {
+			h.t.Errorf("%s %s of %s, known before: %v", c.Reason, c.Type, c.Key, known)
+		}
+		if c.Type == kinglet.Deleted {
+			delete(h.nodes, c.Key)
+			continue
+		}
+		h.nodes[c.Key] = c.New.Spec.NodeName
+	}
+}
+
+func (h *history) equal(n int, want map[kinglet.Key]string) {
+	h.t.Helper()
+	if len(want) != len(h.nodes) {
+		h.t.Errorf("handler %d has %v, the store %v", n, h.nodes, want)
+	}
+	for key, node := range want {
+		if h.nodes[key] != node {
+			h.t.Errorf("handler %d has %s on %q, the store on %q", n, key, h.nodes[key], node)
+		}
+	}
+}
