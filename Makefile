@@ -12,7 +12,7 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache kinglettest cmd/kinglet bench interop examples release
+MODULES := . workqueue cache kinglettest cmd/kinglet bench browser interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
 PRODUCT := . workqueue cache kinglettest cmd/kinglet examples
@@ -29,7 +29,7 @@ CLUSTER_LIGHT := ./nodes/... ./churn/...
 # tests: a newcomer's command, so each package is compiled once, with the race
 # detector, and Kubernetes once, before the tests that start it, which have a time
 # limit. Vet is part of lint.
-test: $(BIN)/kinglet-cluster unit e2e
+test: $(BIN)/kinglet-cluster unit e2e browser
 
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with controller-runtime, with another
@@ -72,6 +72,20 @@ unit:
 	@for m in $(PRODUCT); do echo "test $$m"; \
 		$(COMPILE) $(GO) build -C $$m -race $$($(GO) list -C $$m -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' ./...) && \
 		$(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
+
+# The page of a Set in Chromium. Where there is none, the last line says that it was
+# left out. screenshots draws the pictures of the page; docs/images has one of them.
+.PHONY: browser screenshots
+browser:
+	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) ./html
+	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) -count=1 .
+	@for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$b >/dev/null && exit 0; done; \
+		echo "LEFT OUT: the tests of the page in a browser, for there is no chromium here (Debian: apt-get install chromium)"
+
+screenshots:
+	@mkdir -p $(BIN)/screenshots
+	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
+	cp $(BIN)/screenshots/page-light.png docs/images/page.png
 
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
