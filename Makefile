@@ -95,8 +95,8 @@ neighbours: $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 
 # The random tests, of which the race detector sees a quarter, as often as they are
-# meant to run.
-MANY := ./kinglettest/torture ./internal/wire/...
+# meant to run, and what the page costs without it.
+MANY := ./kinglettest/torture ./internal/wire/... ./internal/page
 many:
 	$(GO) test -vet=off $(MANY)
 
