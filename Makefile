@@ -15,7 +15,7 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 MODULES := . workqueue cache ctrlruntime prometheus kinglettest otel cmd/kinglet browser bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache prometheus kinglettest otel cmd/kinglet examples
+PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest otel cmd/kinglet examples
 NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
@@ -29,12 +29,13 @@ CLUSTER_LIGHT := ./nodes/... ./churn/...
 # tests: a newcomer's command, so each package is compiled once, with the race
 # detector, and Kubernetes once, before the tests that start it, which have a time
 # limit. Vet is part of lint.
-test: $(BIN)/kinglet-cluster unit e2e
+test: $(BIN)/kinglet-cluster unit e2e browser
 
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with controller-runtime, with another
-# version of Kubernetes).
-check: lint apidiff strangers alerts neighbours many borrowed fuzz mutants unit-cluster peers-cache
+# version of Kubernetes). The control plane's own tests, which compile most of
+# Kubernetes once more, are unit-cluster: for whoever changes cluster/.
+check: lint apidiff strangers alerts neighbours many borrowed fuzz mutants peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -77,6 +78,20 @@ unit:
 		$(COMPILE) $(GO) build -C $$m -race $$($(GO) list -C $$m -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' ./...) && \
 		$(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
 
+# The page of a Set in Chromium. Where there is none, the last line says that it was
+# left out. screenshots draws the pictures of the page; docs/images has one of them.
+.PHONY: browser screenshots
+browser:
+	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) ./html
+	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) -count=1 .
+	@for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$b >/dev/null && exit 0; done; \
+		echo "LEFT OUT: the tests of the page in a browser, for there is no chromium here (Debian: apt-get install chromium)"
+
+screenshots:
+	@mkdir -p $(BIN)/screenshots
+	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
+	cp $(BIN)/screenshots/page-light.png docs/images/page.png
+
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
@@ -95,8 +110,8 @@ alerts:
 	else echo "left out: docs/alerts_test.yaml, since there is no promtool (apt-get install prometheus)"; fi
 
 # The random tests, of which the race detector sees a quarter, as often as they are
-# meant to run.
-MANY := ./kinglettest/torture ./internal/wire/... ./prometheus
+# meant to run, and what the page and a scrape cost without it.
+MANY := ./kinglettest/torture ./internal/wire/... ./internal/page ./prometheus
 many:
 	$(GO) test -vet=off $(MANY)
 

@@ -22,7 +22,7 @@ var screenshots = flag.String("screenshots", "", "write pictures of the page int
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if chromium() == "" {
-		// The last line of make test tells it again.
+		// Without -v nobody sees it: the Makefile says it in the last line.
 		fmt.Println(leftOut)
 		os.Exit(0)
 	}

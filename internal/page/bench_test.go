@@ -11,9 +11,6 @@ import (
 	"github.com/kinglet-go/kinglet/internal/page/samples"
 )
 
-// most is how much CPU the page of 1,000 informers may cost.
-const most = 50 * time.Millisecond
-
 // cpu is what the process was charged so far.
 func cpu(t testing.TB) time.Duration {
 	var u syscall.Rusage

@@ -25,6 +25,7 @@ type watchFlags struct {
 	showInitial                  bool
 	duration                     time.Duration
 	statusEvery                  time.Duration
+	http                         string
 	verbosity                    int
 }
 
@@ -107,6 +108,7 @@ object are shown as one.`,
 	fs.BoolVar(&flags.showInitial, "show-initial", false, "Show an event for every object that exists already")
 	fs.DurationVar(&flags.duration, "for", 0, "Stop after this time, such as 30s or 5m")
 	fs.DurationVar(&flags.statusEvery, "status-every", 10*time.Second, "How often to print the status where stderr is no terminal; 0 for never")
+	fs.StringVar(&flags.http, "http", "", "Serve a page of what is watched at this address, such as :8080 or localhost:8080; anybody who reaches it sees names and errors, and no objects")
 	fs.IntVarP(&flags.verbosity, "v", "v", 0, "Log level of the Kubernetes client libraries, as in kubectl")
 	conn.flags.AddFlags(fs)
 	conn.completeFlags(cmd)
@@ -142,6 +144,7 @@ func runWatch(ctx context.Context, conn *connection, names []string, flags watch
 		ShowInitial:   flags.showInitial,
 		For:           flags.duration,
 		StatusEvery:   flags.statusEvery,
+		HTTP:          flags.http,
 		Subject:       conn.subject,
 		Lines: eventlog.NewLines(eventlog.LinesOptions{
 			Wide:      wide,

@@ -33,6 +33,9 @@ type Options struct {
 	// StatusEvery is how often the status is noted where the screen is not
 	// live; 0 means never.
 	StatusEvery time.Duration
+	// HTTP is the address at which a page of the collections is served, none if
+	// empty.
+	HTTP string
 	// Subject is what errors are explained with.
 	Subject trouble.Subject
 }
