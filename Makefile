@@ -12,10 +12,10 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache kinglettest cmd/kinglet bench interop examples release
+MODULES := . workqueue cache prometheus kinglettest cmd/kinglet bench interop examples release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache kinglettest cmd/kinglet examples
+PRODUCT := . workqueue cache prometheus kinglettest cmd/kinglet examples
 NEIGHBOURS := bench interop
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
@@ -34,12 +34,12 @@ test: $(BIN)/kinglet-cluster unit e2e
 # Each of these compiles everything again in another way (for vet and
 # staticcheck, with coverage, with a tag, with controller-runtime, with another
 # version of Kubernetes).
-check: lint apidiff strangers neighbours many borrowed fuzz mutants unit-cluster peers-cache
+check: lint apidiff strangers alerts neighbours many borrowed fuzz mutants unit-cluster peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
 # Go knows best what is out of date, so these are built every time.
-.PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff
+.PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff $(BIN)/govulncheck
 $(BIN)/kinglet:
 	$(GO) build -C cmd/kinglet -o $@ .
 $(BIN)/kinglet-cluster:
@@ -48,6 +48,8 @@ $(BIN)/staticcheck:
 	GOWORK=off $(GO) build -C tools -o $@ honnef.co/go/tools/cmd/staticcheck
 $(BIN)/apidiff:
 	GOWORK=off $(GO) build -C tools -o $@ golang.org/x/exp/cmd/apidiff
+$(BIN)/govulncheck:
+	GOWORK=off $(GO) build -C tools -o $@ golang.org/x/vuln/cmd/govulncheck
 
 lint: vet staticcheck
 
@@ -58,6 +60,7 @@ vet:
 	$(GO) vet -C examples -tags e2e ./...
 	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./source ./reflector ./internal/keyqueue ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
+	@echo "vet prometheus/rules"; GOWORK=off $(GO) vet -C prometheus/rules ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
 
 staticcheck: $(BIN)/staticcheck
@@ -65,6 +68,7 @@ staticcheck: $(BIN)/staticcheck
 	$(BIN)/staticcheck -tags e2e ./e2e/...
 	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
 	cd examples && $(BIN)/staticcheck -tags e2e ./...
+	@echo "staticcheck prometheus/rules"; cd prometheus/rules && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck peers"; cd peers && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
 
@@ -80,9 +84,19 @@ neighbours: $(BIN)/kinglet-cluster
 	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 
+# docs/alerts.yaml and the dashboard on samples of real informers, by Prometheus' own
+# engine; then promtool's tests of the alerts, where there is a promtool (.ci/run installs
+# Debian's).
+.PHONY: alerts
+alerts:
+	GOWORK=off $(COMPILE) $(GO) test -C prometheus/rules -vet=off -timeout 10m ./...
+	@if command -v promtool >/dev/null; then \
+		promtool check rules docs/alerts.yaml && promtool test rules docs/alerts_test.yaml; \
+	else echo "left out: docs/alerts_test.yaml, since there is no promtool (apt-get install prometheus)"; fi
+
 # The random tests, of which the race detector sees a quarter, as often as they are
 # meant to run.
-MANY := ./kinglettest/torture ./internal/wire/...
+MANY := ./kinglettest/torture ./internal/wire/... ./prometheus
 many:
 	$(GO) test -vet=off $(MANY)
 
@@ -138,6 +152,20 @@ safe:
 	$(GO) test -tags kinglet_safe -vet=off . ./source/... ./reflector/... ./internal/mutation
 	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
 	$(GO) test -C kinglettest -tags kinglet_safe -vet=off ./faults
+
+# What somebody asks who is to let kinglet in. sbom: a bill of materials for each
+# tagged module, in CycloneDX's JSON, in bin/sbom; it fails for a dependency without a
+# known permissive licence. vulnerabilities: known ones that are called, by
+# govulncheck, which asks vuln.go.dev. size: what kinglet adds to an empty controller.
+.PHONY: sbom vulnerabilities size
+sbom:
+	$(GO) run -C release ./sbom -out $(BIN)/sbom
+
+vulnerabilities: $(BIN)/govulncheck
+	@for m in . workqueue cache kinglettest cmd/kinglet; do echo "govulncheck $$m"; $(BIN)/govulncheck -C $$m ./... || exit 1; done
+
+size:
+	$(GO) run -C release ./size
 
 # What the modules export, beside their last tags. See hack/apidiff.
 .PHONY: apidiff

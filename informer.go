@@ -15,6 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -165,20 +166,21 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer i.own.End()
 	// The reflector runs here, the handlers each on a goroutine of their own:
 	// an idle informer with one handler costs two.
-	ctx, stop := context.WithCancel(ctx)
+	defer proflabel.Restore(ctx)
+	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
 	defer stop()
 	if err := i.hub.Start(ctx); err != nil {
 		return i.named(err)
 	}
 	var beside sync.WaitGroup
 	if i.detector != nil {
-		beside.Go(func() { i.detector.Run(ctx) })
+		beside.Go(func() { i.detector.Run(proflabel.Stage(ctx, proflabel.Mutation)) })
 	}
 	i.checker.Start(ctx, &beside)
 	if i.lag != nil {
-		beside.Go(func() { i.lag.run(ctx, i.synced) })
+		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
 	}
-	err := i.reflector.Run(ctx)
+	err := i.reflector.Run(proflabel.Stage(ctx, proflabel.Reflector))
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()

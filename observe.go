@@ -3,6 +3,7 @@ package kinglet
 import (
 	"slices"
 
+	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -19,6 +20,10 @@ type ObservableController interface {
 	Report() status.Controller
 	ReportDetails() status.ControllerDetails
 }
+
+// Tracer is told what an informer does, as it does it: see Options.Tracer and
+// reflector.Tracer. One may serve any number of informers.
+type Tracer = reflector.Tracer
 
 // observed is what a Set shows and does not run, in the order it was added.
 type observed[T any] struct{ entries []*T }

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/reflector"
-	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -47,14 +46,27 @@ type Options[T any] struct {
 	// OnError is called with everything that goes wrong and no call returns: an
 	// *ItemError, an *IndexError, the *reflector.Error of a failed request. It is
 	// called from the informer's goroutines, under no lock, and should not block.
-	// If nil, errors go to slog.Default() as warnings.
+	// If nil, errors go to Logger as warnings, except those of requests: for these
+	// see Logger.
 	OnError func(error)
 	// OnReadPath is called when objects are read on another path than before, from
 	// the informer's goroutine, under no lock: see Status.ReadPath. Before the first
-	// answer the path is source.PathUnknown. If nil, a line goes to slog.Default()
+	// answer the path is source.PathUnknown. If nil, a line goes to Logger
 	// whenever the path changes, and once the first answer shows that the wire is
 	// not read although the source was made to.
 	OnReadPath func(before, now ReadPath)
+	// Logger is where the informer says what it does; slog.Default() if nil, whatever
+	// that is at the time. There is one line a change of phase and a failed request,
+	// and one when requests succeed again, but at most one a minute for each cause, so
+	// that an informer that fails for long says so every minute. The keys are informer,
+	// phase, cause, err, failures and since; no line has an object's content. The
+	// cause is a reflector.ListCause of a list, and a status.Cause of a failure, which
+	// is a warning. That it starts and stops is logged for debugging only.
+	// With slog.DiscardHandler nothing is logged.
+	Logger *slog.Logger
+	// Tracer is told of lists, watches and changes of phase as they begin and end;
+	// nothing if nil, which costs a nil check each. Module otel makes spans of them.
+	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
@@ -123,13 +135,12 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 			o.UID = func(T) types.UID { return "" }
 		}
 	}
+	log := o.log()
 	if o.OnError == nil {
-		name := o.Name
-		o.OnError = func(err error) { slog.Default().Warn("informer", "informer", name, "err", err) }
+		o.OnError = log.failure
 	}
 	if o.OnReadPath == nil {
-		name := o.Name
-		o.OnReadPath = func(before, now ReadPath) { logReadPath(name, before, now) }
+		o.OnReadPath = log.readPath
 	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
@@ -157,16 +168,9 @@ func (o *Options[T]) reflector() reflector.Options {
 		WatchTimeoutMax:  2 * timeout,
 		OnError:          o.OnError,
 		OnReadPath:       o.OnReadPath,
+		OnStatus:         o.log().status(),
+		Tracer:           o.Tracer,
 	}
-}
-
-// logReadPath logs that objects are read on another path than before, except that
-// of the first answer if it is the one that the source was made for.
-func logReadPath(name string, before, now ReadPath) {
-	if before.Path == source.PathUnknown && !now.Lost() {
-		return
-	}
-	slog.Default().Info("informer reads another way", "informer", name, "before", before.Path, "now", now.Path, "why", now.Why)
 }
 
 // isObject reports whether T, as a type, has Kubernetes metadata.

@@ -42,6 +42,9 @@ type logged struct {
 func (l *logged) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if bytes.Contains(line, []byte(" phase=")) {
+		return len(line), nil // see log_test.go
+	}
 	return l.text.Write(line)
 }
 

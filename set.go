@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -28,8 +29,10 @@ type Set struct {
 	// informers and controllers are shown and not run; guarded by mu.
 	informers   observed[Observable]
 	controllers observed[ObservableController]
-	// guarded by mu; nil until Run.
-	ctx context.Context
+	opts        SetOptions // guarded by mu
+	// guarded by mu; nil until Run. began is when Run was called.
+	ctx   context.Context
+	began time.Time
 	// ended is guarded by mu: Run has returned, or is about to.
 	ended   bool
 	errs    []error // guarded by mu
@@ -68,7 +71,7 @@ func (s *Set) Run(ctx context.Context) error {
 		s.mu.Unlock()
 		return ErrAlreadyRun
 	}
-	s.ctx = ctx
+	s.ctx, s.began = ctx, time.Now()
 	s.startLocked(s.members)
 	s.mu.Unlock()
 

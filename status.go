@@ -59,6 +59,7 @@ func (i *Informer[T]) Status() Status {
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
 	s.Quarantined, s.Failures = i.sink.Quarantine.Count()
+	s.QuarantinedSince = i.sink.Quarantine.Since()
 	if sharing := i.sharedThrough(); sharing != nil {
 		stats := sharing.Stats()
 		s.Sharing, s.SharingID = status.Sharing(stats), sharing.ID()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
 // Reconciler makes the actual state match the desired state of one key. It is not
@@ -57,6 +58,7 @@ type Controller[K comparable] struct {
 	queue      *keyqueue.Queue[K]
 	hot        *hotKeys[K]
 	counts     counts
+	workers    []worker[K]
 
 	started atomic.Bool
 	// ended is set when no more keys and inputs are taken.
@@ -94,6 +96,7 @@ func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
 		queue:      keyqueue.New(queue),
 		hot:        newHotKeys[K](),
 		changed:    make(chan struct{}),
+		workers:    make([]worker[K], o.Workers),
 		gate:       Gate{Reason: "Run has not been called", Since: time.Now()},
 	}
 	c.queue.Hold(true)
@@ -152,11 +155,11 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	}
 	runs, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	c.runs = runs
+	c.runs = proflabel.Controller(runs, c.opts.Name)
 
 	var workers sync.WaitGroup
-	for range c.opts.Workers {
-		c.startWorker(&workers)
+	for i := range c.workers {
+		c.startWorker(&c.workers[i], &workers)
 	}
 	idle := make(chan struct{}) // closed when workers and handlers have returned
 	led, lost, err := c.lead(ctx)

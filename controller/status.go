@@ -36,7 +36,10 @@ type Status[K comparable] struct {
 // Status returns the state of the controller. Its cost does not grow with the number of
 // keys.
 func (c *Controller[K]) Status() Status[K] {
-	n := c.queue.Counts()
+	return c.status(c.queue.Counts())
+}
+
+func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 	c.mu.Lock()
 	gate := c.gate
 	c.mu.Unlock()

@@ -8,22 +8,37 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/histogram"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
 // counts are what has come of runs.
 type counts struct {
 	succeeded, failed, terminal, panicked, timedOut atomic.Uint64
+	// took is how long runs took, waited how long keys were queued before.
+	took, waited histogram.Histogram
 }
 
-// startWorker starts a goroutine that runs keys until the queue is stopped.
-func (c *Controller[K]) startWorker(workers *sync.WaitGroup) {
+// worker is what a worker does, for those who look.
+type worker[K comparable] struct {
+	mu      sync.Mutex
+	key     K         // guarded by mu
+	began   time.Time // guarded by mu
+	running bool      // guarded by mu
+}
+
+// startWorker starts a goroutine that runs keys until the queue is stopped. Its
+// profiles are labelled with the controller's name, as are those of the goroutines
+// that runs start.
+func (c *Controller[K]) startWorker(w *worker[K], workers *sync.WaitGroup) {
 	workers.Add(1)
 	go func() {
+		proflabel.Restore(c.runs)
 		returned := false
 		defer func() {
 			if !returned { // a run ended the goroutine
-				c.startWorker(workers)
+				c.startWorker(w, workers)
 			}
 			workers.Done()
 		}()
@@ -33,14 +48,17 @@ func (c *Controller[K]) startWorker(workers *sync.WaitGroup) {
 				returned = true
 				return
 			}
-			c.runKey(run)
+			c.runKey(w, run)
 		}
 	}()
 }
 
 // runKey runs a key and tells the queue what came of it, whether the reconciler
 // returns, panics or ends the goroutine.
-func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
+func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
+	now := time.Now()
+	w.begin(run.Key, now)
+	c.counts.waited.Observe(run.Waited)
 	ctx := c.runs
 	if c.opts.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -48,7 +66,12 @@ func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
 		defer cancel()
 	}
 	if run.Cause != causeAfter {
-		c.hot.count(time.Now(), run.Key, run.Cause)
+		c.hot.count(now, run.Key, run.Cause)
+	}
+	var info RunInfo
+	if c.opts.Tracer != nil {
+		info = c.runInfo(&run)
+		ctx = c.opts.Tracer.RunBegins(ctx, info)
 	}
 	var result Result
 	var err error
@@ -63,6 +86,10 @@ func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
 			c.counts.panicked.Add(1)
 			err = &PanicError{value, debug.Stack()}
 		}
+		if c.opts.Tracer != nil {
+			c.opts.Tracer.RunEnds(ctx, info, RunResult{err, result.After})
+		}
+		w.end()
 		c.finish(ctx, run, result, err)
 	}()
 	result, err = c.reconciler.Reconcile(ctx, run.Key)
@@ -72,11 +99,11 @@ func (c *Controller[K]) runKey(run keyqueue.Run[K]) {
 func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result Result, err error) {
 	if err == nil {
 		c.counts.succeeded.Add(1)
-		c.queue.Finish(run, keyqueue.Result{After: result.After, Head: result.Head, Cause: causeAfter})
+		c.end(run, keyqueue.Result{After: result.After, Head: result.Head, Cause: causeAfter})
 		return
 	}
 	if cause := context.Cause(c.runs); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
-		c.queue.Finish(run, keyqueue.Result{Err: err}) // what it was told to do
+		c.end(run, keyqueue.Result{Err: err}) // what it was told to do
 		return
 	}
 	if context.Cause(ctx) == ErrTimeout {
@@ -100,6 +127,11 @@ func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result 
 		res.After = c.opts.Backoff.Delay(run.Failures + 1)
 	}
 	report.After = res.After
-	c.queue.Finish(run, res)
+	c.end(run, res)
 	c.opts.OnError(report)
+}
+
+// end tells the queue how a run ended.
+func (c *Controller[K]) end(run keyqueue.Run[K], res keyqueue.Result) {
+	c.counts.took.Observe(c.queue.Finish(run, res))
 }

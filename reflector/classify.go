@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -21,7 +22,7 @@ import (
 // classify translates an error of a source, or of an Error event, into the
 // machine's terms. It decides nothing.
 func classify(err error) machine.Failure {
-	if err == nil || errors.Is(err, io.EOF) {
+	if err == nil || errors.Is(err, io.EOF) && !unanswered(err) {
 		return machine.Failure{}
 	}
 	f := machine.Failure{Class: class(err), Err: err}
@@ -34,6 +35,13 @@ func classify(err error) machine.Failure {
 		f.RetryAfter = machine.Nanos(time.Duration(seconds) * time.Second)
 	}
 	return f
+}
+
+// unanswered reports whether err is of a request that got no answer at all: a
+// connection that was closed without a byte is an EOF too, and no end of an answer.
+func unanswered(err error) bool {
+	var request *url.Error
+	return errors.As(err, &request)
 }
 
 func class(err error) machine.Class {

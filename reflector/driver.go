@@ -18,6 +18,7 @@ type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
+	tracing   *tracing // nil without a Tracer
 	// room is how many objects the sink has room for at least; 0 if unknown.
 	room int64
 
@@ -62,6 +63,7 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		d.step(machine.Input{Kind: machine.Stop})
 		d.share()
+		d.traceEnd()
 		return false
 	}
 	d.now, d.next = d.next, machine.Effect{}
@@ -89,7 +91,7 @@ func (d *driver[T]) wait(ctx context.Context) {
 
 // send sends a request and steps with all that comes of it.
 func (d *driver[T]) send(parent context.Context) {
-	ctx, cancel := context.WithCancelCause(parent)
+	ctx, cancel := context.WithCancelCause(d.traceRequest(parent))
 	defer cancel(nil)
 	d.watchOver(cancel)
 	var err error
@@ -146,6 +148,7 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	default:
 		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
 	}
+	d.traceOver()
 }
 
 func (d *driver[T]) list(ctx context.Context) error {
@@ -155,7 +158,7 @@ func (d *driver[T]) list(ctx context.Context) error {
 		NotOlderThan:    r.NotOlderThan,
 		Continue:        r.Continue,
 		Limit:           r.Limit,
-		Once:            r.Verb == machine.VerbProbe,
+		Once:            once(r),
 		Held:            d.reflector.sink.Held,
 		OnPath:          d.reflector.readBy,
 	}, d.page)
@@ -201,6 +204,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 		d.staged = stage[T]{}
 	case machine.Publish:
 		r.takeFinding() // this list is what was to be done about it
+		d.tracePublished(e.Version)
 		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
 		d.room = 0
 	case machine.Advance:
@@ -212,4 +216,12 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	}
 	// Abandon needs nothing: the request ends when what it yields next is
 	// refused, and End leads out of run's loop.
+}
+
+// once is whether a refusal of a list is to come back at once, so that the status says
+// it and the machine waits as long as the server asks. A later page is tried again
+// below, as it would cost the pages before it; so is a list from a version, to which a
+// server that lags asks to come back in a second.
+func once(r *machine.Request) bool {
+	return r.Verb == machine.VerbProbe || r.Continue == "" && (r.Version == "" || r.Version == "0")
 }

@@ -102,6 +102,10 @@ type Options struct {
 	// Status.ReadPath. Called as OnError is. May be nil.
 	OnReadPath func(before, now source.ReadPath)
 
+	// Tracer is told of lists, watches and phases. May be nil, which costs a nil check
+	// each.
+	Tracer Tracer
+
 	// Rand draws from [0, 1); math/rand's if nil. Called from Run's goroutine.
 	Rand func() float64
 }

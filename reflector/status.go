@@ -43,6 +43,11 @@ type Status struct {
 	// otherwise healthy it says what was lost.
 	LastError     error
 	LastErrorTime time.Time
+	// FailingSince is when the first of the failures was that nothing good has
+	// followed; zero while healthy.
+	FailingSince time.Time
+	// Recent is what failed lately, also once healthy again.
+	Recent RecentErrors
 	// Degraded: the sink may differ from ResourceVersion until a relist, since
 	// something came whose identity could not be read, since Relist was called,
 	// or since the server numbers anew and may have lost objects.
@@ -100,6 +105,15 @@ type Status struct {
 	ReadPath source.ReadPath
 }
 
+// RecentErrors is what failed lately, whether or not it is over.
+type RecentErrors struct {
+	// Last is an *Error, the last that was reported; nil if there was none.
+	Last     error
+	LastTime time.Time
+	// Count is how many were reported within the last ten minutes, at most 16.
+	Count int
+}
+
 // Status returns what the reflector is doing. It never waits for a request or
 // for the sink, and may be called from any goroutine, also before and after
 // Run. While a batch is being applied it tells the state before the batch.
@@ -147,6 +161,12 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 	if c, ok := r.sink.(Comparing); ok {
 		status.Duplicates = c.Duplicates()
 	}
+	if s.Failure.Class != machine.NoFailure {
+		status.FailingSince = r.time(s.FailingSince)
+	}
+	if recent := &s.Recent.Last; recent.Class != machine.NoFailure {
+		status.Recent = RecentErrors{r.wrap(recent), r.time(recent.At), s.Recent.Count(machine.Nanos(time.Since(r.origin)))}
+	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {
 		last = &s.Heal.Cause
@@ -191,11 +211,17 @@ func (d *driver[T]) share() {
 	r.mu.Lock()
 	before := noteworthy(&r.state)
 	r.state = d.machine.State
-	for _, t := range d.machine.Transitions() {
-		r.history.add(r.transition(&t))
+	changes := d.machine.Transitions()
+	for i := range changes {
+		r.history.add(r.transition(&changes[i]))
 	}
 	r.finding.act(now.phase)
 	r.mu.Unlock()
+	if r.options.Tracer != nil {
+		for i := range changes {
+			r.options.Tracer.PhaseChanges(r.options.Name, r.transition(&changes[i]))
+		}
+	}
 	if r.options.OnStatus != nil && now != before {
 		r.options.OnStatus(r.describe(&d.machine.State))
 	}

@@ -29,6 +29,8 @@ var Matrix = []Row{
 	row("workqueue", "", "v0.35.10", "go1.25.9"),
 	row("workqueue", "", "v0.36.6", ""),
 	row("workqueue", "", "v0.37.2", ""),
+	row("prometheus", "", "v0.34.13", "go1.25.9"),
+	row("prometheus", "", "v0.37.2", ""),
 	row("cache", "0.36", "v0.36.6", ""),
 	row("cache", "", "v0.37.2", ""),
 }

@@ -30,6 +30,7 @@ var Modules = []Module{
 	{Dir: "workqueue", Version: "v0.1.0", Kubernetes: "v0.34.0"},
 	{Dir: "cache", Version: "v0.37.0", Kubernetes: "v0.37.0"},
 	{Dir: "cache", Version: "v0.36.0", Kubernetes: "v0.36.0", Line: "0.36", Without: []string{"kubernetes037.go"}},
+	{Dir: "prometheus", Version: "v0.1.0", Kubernetes: "v0.34.0"},
 	{Dir: "kinglettest", Version: "v0.1.0", Kubernetes: "v0.37.2"},
 	{Dir: "cmd/kinglet", Version: "v0.1.0", Kubernetes: "v0.37.2"},
 }

@@ -26,6 +26,31 @@ func Proxy(repository, dir string, env []string) error {
 	return nil
 }
 
+// Stranger is the environment for the go command of somebody who has neither this
+// workspace nor what this machine keeps of the modules in it, and can download
+// Modules as if they were tagged. What the machine has downloaded of others is asked
+// before the network. work is an empty folder for all that.
+func Stranger(repository, work string) ([]string, error) {
+	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		return nil, err
+	}
+	downloaded := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
+	env := os.Environ()
+	env = append(env,
+		"GOPROXY=file://"+downloaded+","+rest(env),
+		"GOMODCACHE="+filepath.Join(work, "modules"),
+		"GOWORK=off",
+		"GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false",
+		"GONOSUMDB="+Path+","+Path+"/*",
+	)
+	proxy := filepath.Join(work, "proxy")
+	if err := Proxy(repository, proxy, env); err != nil {
+		return nil, err
+	}
+	return append(env, "GOPROXY=file://"+proxy+","+rest(env)), nil
+}
+
 // rest is the GOPROXY of an environment.
 func rest(env []string) string {
 	cmd := exec.Command("go", "env", "GOPROXY")

@@ -36,16 +36,14 @@ var strangers = []struct {
 // and it sees what happens on a server.
 func TestAProgramKeepsItsKubernetesAndWorks(t *testing.T) {
 	work := t.TempDir()
-	proxy := filepath.Join(work, "proxy")
 	repository, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := outside(t, work)
-	if err := Proxy(repository, proxy, env); err != nil {
+	env, err := Stranger(repository, work)
+	if err != nil {
 		t.Fatal(err)
 	}
-	env = append(env, "GOPROXY=file://"+proxy+","+rest(env))
 	for _, s := range strangers {
 		t.Run(s.name, func(t *testing.T) {
 			dir := filepath.Join(work, s.name)
@@ -78,24 +76,6 @@ func must(t *testing.T, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// outside is the environment of who has neither this workspace nor what this
-// machine keeps of the modules in it. What it has downloaded of others is asked
-// before the network.
-func outside(t *testing.T, work string) []string {
-	t.Helper()
-	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	must(t, err)
-	downloaded := filepath.Join(strings.TrimSpace(string(out)), "cache", "download")
-	env := os.Environ()
-	return append(env,
-		"GOPROXY=file://"+downloaded+","+rest(env),
-		"GOMODCACHE="+filepath.Join(work, "modules"),
-		"GOWORK=off",
-		"GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false",
-		"GONOSUMDB="+Path+","+Path+"/*",
-	)
 }
 
 // keeps fails if a go.mod requires a module of Kubernetes of another minor.

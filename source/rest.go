@@ -179,7 +179,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 }
 
 // Watch implements Source. It is not subject to the client's rate limit, as
-// client-go's watches are not.
+// client-go's watches are not. A refusal comes back at once, whatever Retry-After says.
 func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	body, err := s.openWatch(ctx, &req)
 	if err != nil {
@@ -201,7 +201,7 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
 	ctx, body := connection.Gather(ctx)
-	stream, err := s.request(&lo, true).Throttle(nil).Stream(ctx)
+	stream, err := s.request(&lo, true).Throttle(nil).MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}

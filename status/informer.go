@@ -34,6 +34,9 @@ type Informer struct {
 	Quarantined     int
 	Failures        uint64
 	FailuresByStage StageCounts
+	// QuarantinedSince is since when there has been at least one such key; zero
+	// while there is none.
+	QuarantinedSince time.Time
 	// OwnWrites counts what became of the writes that were recorded with
 	// Informer.Wrote and WroteDelete.
 	OwnWrites ownwrites.Status

@@ -28,14 +28,12 @@ type Problem struct {
 	Severity Severity
 	// Cause is one of a fixed set of short names, for metrics and alerts.
 	Cause Cause
-	// Since is when it began.
+	// Since is when it began; zero where that is not known.
 	Since time.Time
 	// What says in one line what is wrong. It has names of resources and handlers,
-	// and the error's own text; never an object's content.
+	// and the error's own text; never a key or an object's content, but for what a
+	// server itself put into an error. Of Secrets it has no text of a decoder's.
 	What string
 	// Do says what to do about it, in one line.
 	Do string
 }
-
-// Cause names what is wrong. There are as many as constants.
-type Cause string

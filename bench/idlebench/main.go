@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
 )
 
 // options are the command line's.
@@ -62,16 +66,16 @@ func run(ctx context.Context, o *options) error {
 	case o.measure != "":
 		return measureStdio(ctx, o)
 	}
-	server, err := startServer(ctx, o)
+	server, err := apart.Serve[Endpoint](ctx, nil, "-serve", "-objects", strconv.Itoa(o.objects))
 	if err != nil {
 		return err
 	}
-	defer server.stop()
+	defer server.Stop()
 	got := map[string][]Footprint{}
 	for i := range o.runs {
-		for _, name := range slices.Sorted(keysOf(sides)) {
+		for _, name := range slices.Sorted(maps.Keys(sides)) {
 			fmt.Fprintf(os.Stderr, "run %d of %d: %s …\n", i+1, o.runs, name)
-			f, err := measureApart(ctx, o, name, server.Endpoint, "")
+			f, err := measureApart(ctx, o, name, server.At, "")
 			if err != nil {
 				return err
 			}
@@ -79,7 +83,7 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	if o.profile != "" {
-		if _, err := measureApart(ctx, o, "kinglet", server.Endpoint, o.profile); err != nil {
+		if _, err := measureApart(ctx, o, "kinglet", server.At, o.profile); err != nil {
 			return err
 		}
 	}
@@ -93,4 +97,14 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	return os.WriteFile(o.json, append(b, '\n'), 0o644)
+}
+
+// measureApart measures one side in a process of its own.
+func measureApart(ctx context.Context, o *options, side string, at Endpoint, profile string) (Footprint, error) {
+	f, err := apart.Measure[Footprint](ctx, at, "-measure", side, "-n", strconv.Itoa(o.n), "-objects", strconv.Itoa(o.objects),
+		"-settle", o.settle.String(), "-profile", profile)
+	if err != nil {
+		return f, fmt.Errorf("measuring %s: %w", side, err)
+	}
+	return f, nil
 }

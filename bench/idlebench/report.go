@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"text/tabwriter"
+
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // Report is what -json writes.
@@ -82,15 +83,11 @@ func (r *Report) row(side, beyond string) Row {
 }
 
 func median(all []Footprint, figure func(*Footprint) float64) float64 {
-	if len(all) == 0 {
-		return 0
-	}
 	var xs []float64
 	for i := range all {
 		xs = append(xs, figure(&all[i]))
 	}
-	slices.Sort(xs)
-	return xs[len(xs)/2]
+	return stats.Median(xs)
 }
 
 func (r *Report) print(w io.Writer) {

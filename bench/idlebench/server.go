@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -13,11 +12,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
 	"github.com/kinglet-go/kinglet/bench/internal/loopback"
 )
 
 // maxStreams on one connection is kube-apiserver's default.
 const maxStreams = 100
+
+// Endpoint is where the server is and by what it is known.
+type Endpoint struct {
+	URL string
+	CA  []byte
+}
 
 // serveStdio serves until its input ends, having said where.
 func serveStdio(ctx context.Context, objects int) error {
@@ -32,13 +38,7 @@ func serveStdio(ctx context.Context, objects int) error {
 	if err := json.NewEncoder(os.Stdout).Encode(s.endpoint); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer cancel()
-		// Nothing is expected of it but its end.
-		_, _ = io.Copy(io.Discard, os.Stdin)
-	}()
-	return s.serve(ctx)
+	return s.serve(apart.UntilInputEnds(ctx))
 }
 
 // server is an API server as far as an informer of ConfigMaps looks.

@@ -1,14 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
-	"slices"
-	"strings"
+
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // Measure is what one process measured, by metric.
@@ -65,7 +66,7 @@ func run(o *options) error {
 		got := map[string][]Measure{}
 		for range o.runs {
 			for _, e := range engines {
-				m, err := spawn(o, r.name, e.name)
+				m, err := measureApart(o, r.name, e.name)
 				if err != nil {
 					return err
 				}
@@ -85,38 +86,16 @@ func run(o *options) error {
 	return os.WriteFile(o.json, append(text, '\n'), 0o644)
 }
 
-func choose(only string) ([]row, error) {
-	if only == "" {
-		return rows, nil
-	}
-	var chosen []row
-	for name := range strings.SplitSeq(only, ",") {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("no row %q", name)
-		}
-		chosen = append(chosen, rows[i])
-	}
-	return chosen, nil
+func choose(list string) ([]row, error) {
+	return stats.Choose(rows, func(r row) string { return r.name }, list)
 }
 
-func spawn(o *options, row, engine string) (Measure, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"-measure", row, "-engine", engine}
-	if o.quick {
-		args = append(args, "-quick")
-	}
-	cmd := exec.Command(exe, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+func measureApart(o *options, row, engine string) (Measure, error) {
+	m, err := apart.Measure[Measure](context.Background(), nil, "-measure", row, "-engine", engine, fmt.Sprintf("-quick=%v", o.quick))
 	if err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", row, engine, err)
 	}
-	var m Measure
-	return m, json.Unmarshal(out, &m)
+	return m, nil
 }
 
 func measureHere(name, engine string, s sizes) (Measure, error) {

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // Report is what -json writes.
@@ -36,7 +37,7 @@ func (r row) judge(got map[string][]Measure) []Result {
 			for _, one := range all {
 				res.All[e] = append(res.All[e], one[m.key])
 			}
-			res.Median[e] = median(res.All[e])
+			res.Median[e] = stats.Median(res.All[e])
 		}
 		own := res.Median["workqueue"]
 		if m.ofEngine {
@@ -58,14 +59,6 @@ func (r row) judge(got map[string][]Measure) []Result {
 		list = append(list, res)
 	}
 	return list
-}
-
-func median(xs []float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	xs = slices.Sorted(slices.Values(xs))
-	return xs[len(xs)/2]
 }
 
 func (r Report) print(w io.Writer) {

@@ -6,9 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strconv"
+
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
 )
 
 // options are the command line's.
@@ -103,18 +104,12 @@ func measure(ctx context.Context, o *options) (Outcome, error) {
 }
 
 // measureApart measures one arm in a process of its own.
-func measureApart(ctx context.Context, o *options, engine string, stalled bool, seed uint64) (out Outcome, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return out, err
-	}
-	cmd := exec.CommandContext(ctx, exe, "-measure", engine, fmt.Sprintf("-stalled=%v", stalled),
+func measureApart(ctx context.Context, o *options, engine string, stalled bool, seed uint64) (Outcome, error) {
+	out, err := apart.Measure[Outcome](ctx, nil, "-measure", engine, fmt.Sprintf("-stalled=%v", stalled),
 		"-events", strconv.Itoa(o.events), "-steady", strconv.Itoa(o.steady), "-rate", strconv.Itoa(o.rate),
 		"-keys", strconv.Itoa(o.keys), "-seed", strconv.FormatUint(seed, 10))
-	cmd.Stderr = os.Stderr
-	b, err := cmd.Output()
 	if err != nil {
 		return out, fmt.Errorf("measuring %s: %w", engine, err)
 	}
-	return out, json.Unmarshal(b, &out)
+	return out, nil
 }

@@ -1,16 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/pprof"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // options are the command line's.
@@ -71,7 +73,7 @@ func run(o *options) error {
 				if r.engines[e] == nil {
 					continue
 				}
-				m, err := spawn(o, r.name, e)
+				m, err := measureApart(o, r.name, e)
 				if err != nil {
 					return err
 				}
@@ -91,46 +93,19 @@ func run(o *options) error {
 	return os.WriteFile(o.json, append(b, '\n'), 0o644)
 }
 
-func choose(only string) ([]row, error) {
-	rows := slices.Concat(rows, dropInRows)
-	if only == "" {
-		return rows, nil
-	}
-	var chosen []row
-	var names []string
-	for _, r := range rows {
-		names = append(names, r.name)
-	}
-	for _, name := range strings.Split(only, ",") {
-		i := slices.Index(names, name)
-		if i < 0 {
-			return nil, fmt.Errorf("no row %q; there are %s", name, strings.Join(names, ", "))
-		}
-		chosen = append(chosen, rows[i])
-	}
-	return chosen, nil
+func choose(list string) ([]row, error) {
+	return stats.Choose(slices.Concat(rows, dropInRows), func(r row) string { return r.name }, list)
 }
 
 // Measure is what one process measured, by metric.
 type Measure map[string]float64
 
-func spawn(o *options, row, engine string) (Measure, error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"-measure", row, "-engine", engine}
-	if o.quick {
-		args = append(args, "-quick")
-	}
-	cmd := exec.Command(exe, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+func measureApart(o *options, row, engine string) (Measure, error) {
+	m, err := apart.Measure[Measure](context.Background(), nil, "-measure", row, "-engine", engine, fmt.Sprintf("-quick=%v", o.quick))
 	if err != nil {
 		return nil, fmt.Errorf("%s of %s: %w", row, engine, err)
 	}
-	var m Measure
-	return m, json.Unmarshal(out, &m)
+	return m, nil
 }
 
 func measureHere(o *options) error {

@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
+
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // Report is what -json writes.
@@ -56,9 +57,9 @@ func (r *row) judge(got map[string][]Measure) []Result {
 				}
 			}
 			if e == "kinglet" {
-				res.AllKinglet, res.Kinglet = xs, median(xs)
+				res.AllKinglet, res.Kinglet = xs, stats.Median(xs)
 			} else {
-				res.AllClientGo, res.ClientGo = xs, median(xs)
+				res.AllClientGo, res.ClientGo = xs, stats.Median(xs)
 			}
 		}
 		if res.ClientGo > 0 {
@@ -82,14 +83,6 @@ func (r *row) judge(got map[string][]Measure) []Result {
 		out = append(out, res)
 	}
 	return out
-}
-
-func median(xs []float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	xs = slices.Sorted(slices.Values(xs))
-	return xs[len(xs)/2]
 }
 
 func (r *Report) print(w io.Writer) {

@@ -10,8 +10,10 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
@@ -60,7 +62,7 @@ func measureCluster(ctx context.Context, program string, runs int, w, log io.Wri
 		for _, engine := range order {
 			fmt.Fprintf(log, "run %d of %d: real control plane: %s …\n", run+1, runs, engine)
 			j := &job{Engine: engine, Setup: s, Live: &live{c.Kubeconfig, clusterWarm, clusterWindow}}
-			f, err := measureApart(ctx, j)
+			f, err := apart.Measure[figures](ctx, j, "-measure")
 			if err != nil {
 				// That it failed says more than how the cluster ended.
 				_ = stop()
@@ -79,7 +81,7 @@ func measureCluster(ctx context.Context, program string, runs int, w, log io.Wri
 			for _, one := range all {
 				xs = append(xs, one[f])
 			}
-			m[engine] = median(xs)
+			m[engine] = stats.Median(xs)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", f, number(m[clientGo]), number(m[kinglets]), number(over(m[kinglets], m[clientGo])))
 	}

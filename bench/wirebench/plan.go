@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/kinglet-go/kinglet/bench/internal/apart"
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
@@ -73,16 +74,16 @@ func measureGroup(ctx context.Context, g *group, runs int, profile string, log i
 		}
 		return nil
 	}
-	server, err := startServer(ctx, g.pods)
+	server, err := apart.Serve[replay.Endpoint](ctx, g.pods, "-serve")
 	if err != nil {
 		return err
 	}
-	defer server.stop()
+	defer server.Stop()
 	last := 0
 	for _, m := range g.rows {
 		last = max(last, m.row.setup.lastRound())
 	}
-	control := replay.Control{Endpoint: server.endpoint}
+	control := replay.Control{Endpoint: server.At}
 	prepared, err := control.Prepare(ctx, g.encoding, last)
 	if err != nil {
 		return err
@@ -105,12 +106,12 @@ func measureGroup(ctx context.Context, g *group, runs int, profile string, log i
 					return err
 				}
 				j := &job{
-					Setup: m.row.setup, Engine: engine, Endpoint: server.endpoint, Prepared: prepared,
+					Setup: m.row.setup, Engine: engine, Endpoint: server.At, Prepared: prepared,
 					Check: run == 0 && engine == kinglets, Profile: profile,
 				}
-				f, err := measureApart(ctx, j)
+				f, err := apart.Measure[figures](ctx, j, "-measure")
 				if err != nil {
-					return fmt.Errorf("%s: %w", m.row.name, err)
+					return fmt.Errorf("%s, %s: %w", m.row.name, engine, err)
 				}
 				m.engines[engine] = append(m.engines[engine], f)
 			}

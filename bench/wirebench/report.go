@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
 // Report is what -out writes.
@@ -69,7 +70,7 @@ func (m *measured) of(engine string, f figure) float64 {
 	if m == nil {
 		return 0
 	}
-	return median(m.values(engine, f))
+	return stats.Median(m.values(engine, f))
 }
 
 func (m *measured) values(engine string, f figure) (out []float64) {
@@ -111,14 +112,6 @@ func (m *measured) results(byName map[string]*measured) []Result {
 		out = append(out, x)
 	}
 	return out
-}
-
-func median(xs []float64) float64 {
-	if len(xs) == 0 {
-		return 0
-	}
-	xs = slices.Sorted(slices.Values(xs))
-	return xs[len(xs)/2]
 }
 
 func (r *Report) print(w io.Writer) {

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -91,7 +92,7 @@ func (c *Checker[T]) Start(ctx context.Context, group *sync.WaitGroup) {
 	c.run = ctx
 	c.mu.Unlock()
 	if c.config.Options.Every > 0 {
-		group.Go(func() { c.loop(ctx) })
+		group.Go(func() { c.loop(proflabel.Stage(ctx, proflabel.Consistency)) })
 	}
 }
 

@@ -70,8 +70,10 @@ type Status struct {
 	Checks, NotChecked, Sweeps uint64
 	// Compared and Skipped count objects: see Report.
 	Compared, Skipped uint64
-	// Differences were found, and Relists made because of them.
+	// Differences were found, the last of them at LastDifference, and Relists made
+	// because of them.
 	Differences, Relists uint64
+	LastDifference       time.Time
 	// Last is when the last check ended, LastNotChecked why the last one that
 	// could compare nothing could not.
 	Last           time.Time
@@ -83,6 +85,9 @@ func (s *Status) count(r *Report, err error) {
 	s.Last = time.Now()
 	s.Compared += uint64(r.Compared)
 	s.Skipped += uint64(r.Skipped)
+	if r.Differences > 0 {
+		s.LastDifference = s.Last
+	}
 	s.Differences += uint64(r.Differences)
 	if r.Complete {
 		s.Sweeps++

@@ -3,6 +3,8 @@ package deliver
 import (
 	"context"
 	"time"
+
+	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
 // keepMemoryFor is how long an idle handler keeps the memory of a burst. It is a
@@ -24,6 +26,7 @@ func (r *Registration[T]) start(ctx context.Context) {
 // run is the handler's goroutine.
 func (r *Registration[T]) run(ctx context.Context) {
 	defer r.finish()
+	ctx = proflabel.Handler(ctx, r.opts.Name)
 	if !r.runReplay(ctx) {
 		return
 	}

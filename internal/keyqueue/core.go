@@ -33,6 +33,11 @@ type core[K comparable] struct {
 	stamp   int64
 	queued  int
 	running int
+	// ages has the queued keys by when they came into the queue.
+	ages ages
+	// adds counts runs that were asked for, retries those of them of keys that had
+	// failed.
+	adds, retries uint64
 
 	// mostFailures and mostHeads are the most entries that those maps have had.
 	mostFailures, mostHeads int
@@ -61,16 +66,21 @@ func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (added, ready
 			break
 		}
 		c.drop(slot)
-		r.state, r.since, r.cause = Again, ticks(now), o.Cause
+		r.state, r.since, r.cause = Again, since(now, o.Head), o.Cause
 		r.at = c.enqueueTime(now, o.Head)
+		c.asked(slot)
 		return true, false
 	case Again:
-		r.at = min(r.at, c.enqueueTime(now, o.Head))
+		if at := c.enqueueTime(now, o.Head); at < r.at {
+			r.at = at
+			r.since.headed()
+		}
 	case Queued:
 		if c.order != nil {
 			c.order.Touch(key)
 		} else if at := c.enqueueTime(now, o.Head); at < r.at {
 			r.cause = o.Cause
+			r.since.headed()
 			c.records.hurry(&c.classes.list[r.class].ready, slot, at)
 		}
 	default:
@@ -192,12 +202,23 @@ func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
 // enqueue puts a key that is in no heap in the queue.
 func (c *core[K]) enqueue(now int64, slot uint32, r *record[K], head time.Duration) {
 	r.at = c.enqueueTime(now, head)
+	r.since = since(now, head)
 	c.drop(slot)
+	c.asked(slot)
 	c.toQueue(now, slot, r)
 }
 
+// asked counts a run of a key that was asked for.
+func (c *core[K]) asked(slot uint32) {
+	c.adds++
+	if len(c.failures) > 0 && c.failures[slot].Count > 0 {
+		c.retries++
+	}
+}
+
 func (c *core[K]) toQueue(now int64, slot uint32, r *record[K]) {
-	r.state, r.since = Queued, ticks(now)
+	r.state = Queued
+	r.since.tick(c.ages.add(ticks(max(now, c.stamp))))
 	c.queued++
 	if c.order != nil {
 		c.order.Push(r.key)
@@ -207,7 +228,7 @@ func (c *core[K]) toQueue(now int64, slot uint32, r *record[K]) {
 }
 
 func (c *core[K]) wait(now int64, slot uint32, r *record[K], at int64) {
-	r.at, r.state, r.since = at, Waiting, ticks(now)
+	r.at, r.state, r.since = at, Waiting, since(now, 0)
 	c.records.push(&c.waiting, slot)
 }
 
@@ -268,21 +289,29 @@ func (c *core[K]) next() int64 {
 	return at
 }
 
-// take begins the run of the key whose turn it is.
-func (c *core[K]) take(now int64) (slot uint32, ok bool) {
+// take begins the run of the key whose turn it is, and returns how long the key
+// waited for it.
+func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, ok bool) {
 	if c.order != nil {
 		slot, ok = c.takeOrdered()
 	} else {
 		slot, ok = c.classes.pop(&c.records)
 	}
 	if !ok {
-		return 0, false
+		return 0, 0, false
 	}
 	r := c.records.at(slot)
-	c.queued--
+	waited = time.Duration(max(0, now-r.asked()))
+	c.unqueued(r)
 	c.running++
-	r.state, r.since, r.at = Running, ticks(now), never
-	return slot, true
+	r.state, r.since, r.at = Running, since(now, 0), never
+	return slot, waited, true
+}
+
+// unqueued counts a key less that is queued.
+func (c *core[K]) unqueued(r *record[K]) {
+	c.queued--
+	c.ages.remove(r.since.ticks())
 }
 
 // takeOrdered asks the foreign order. An order that returns a key which it was not
@@ -317,7 +346,7 @@ func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration
 	}
 	if r.state == Again {
 		if c.atTheEnd {
-			r.at = c.enqueueTime(now, 0)
+			r.at, r.since = c.enqueueTime(now, 0), since(now, 0)
 		}
 		c.toQueue(now, slot, r)
 		return 1
@@ -354,7 +383,7 @@ func (c *core[K]) cancel(key K) bool {
 		if c.order != nil {
 			return false
 		}
-		c.queued--
+		c.unqueued(r)
 		c.classes.remove(&c.records, slot, r.class)
 	default:
 		if mutant.On(mutant.KeepCancelled) {

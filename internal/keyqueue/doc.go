@@ -33,7 +33,8 @@
 // core.go has the rules, without lock, goroutine or clock; queue.go the lock,
 // the waits and the timer. The core stands on a slab of records (slab.go), a
 // hash table of their slots (table.go), heaps of them (heap.go), the classes
-// (classes.go) and the limit of retries (pace.go). It imports nothing of
+// (classes.go), the limit of retries (pace.go) and the ages of queued keys
+// (ages.go). It imports nothing of
 // kinglet's.
 //
 // # Lock order

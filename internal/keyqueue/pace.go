@@ -48,7 +48,7 @@ func (p *pace) limited() bool { return p.rate > 0 }
 // hold puts a key that is due in line.
 func (c *core[K]) hold(now int64, slot uint32, r *record[K], failures int) {
 	p := &c.pace
-	r.state, r.since = Paced, ticks(now)
+	r.state, r.since = Paced, since(now, 0)
 	c.records.push(&p.line, slot)
 	if failures > 1 {
 		return

@@ -135,6 +135,10 @@ type Run[K comparable] struct {
 	// Cause is what was said of it in [AddOptions] or [Result].
 	Cause uint8
 
+	// Waited is how long the key was queued, and before that running, since the run
+	// was asked for.
+	Waited time.Duration
+
 	slot  uint32
 	began int64
 }
@@ -165,12 +169,12 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 		return Run[K]{}, false
 	}
 	now := q.clock.Now()
-	slot, ok := q.core.take(now)
+	slot, waited, ok := q.core.take(now)
 	if !ok {
 		return Run[K]{}, false
 	}
 	r := q.core.records.at(slot)
-	run := Run[K]{Key: r.key, Cause: r.cause, slot: slot, began: now}
+	run := Run[K]{Key: r.key, Cause: r.cause, Waited: waited, slot: slot, began: now}
 	if len(q.core.failures) > 0 {
 		run.Failures = q.core.failures[slot].Count
 	}
@@ -180,13 +184,16 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 	return run, true
 }
 
-// Finish ends a run that Take began. It is called once for each.
-func (q *Queue[K]) Finish(run Run[K], res Result) {
+// Finish ends a run that Take began, and returns how long it took. It is called
+// once for each.
+func (q *Queue[K]) Finish(run Run[K], res Result) (took time.Duration) {
 	hash := q.core.table.hash(run.Key)
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.finishLocked(now, hash, run.slot, time.Duration(now-run.began), res)
+	took = time.Duration(now - run.began)
+	q.finishLocked(now, hash, run.slot, took, res)
+	return took
 }
 
 // Done ends the run of a key, with success. It does nothing if the key does not
@@ -322,6 +329,10 @@ type Counts struct{ Waiting, Paced, Queued, Running, Failing int }
 func (q *Queue[K]) Counts() Counts {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	return q.countsLocked()
+}
+
+func (q *Queue[K]) countsLocked() Counts {
 	c := &q.core
 	return Counts{
 		Waiting: len(c.waiting.slots),
@@ -394,7 +405,7 @@ func (q *Queue[K]) Get(key K) (KeyStatus, bool) {
 func (q *Queue[K]) statusLocked(slot uint32, r *record[K]) KeyStatus {
 	s := KeyStatus{
 		State:   r.state,
-		Since:   q.clock.Time(int64(r.since) * tick),
+		Since:   q.timeOf(r.since.ticks()),
 		Took:    r.took.duration(),
 		Failure: q.core.failures[slot],
 		Class:   q.core.classes.name(r.class),

@@ -22,8 +22,8 @@ type record[K comparable] struct {
 	pos uint32
 	// class is the index of the key's class.
 	class uint32
-	// since is when it came into its state, in ticks.
-	since uint32
+	// since is when it came into its state.
+	since moment
 	// took is how long the last run was.
 	took  span
 	state State
@@ -79,11 +79,44 @@ type Failure struct {
 
 const never = math.MaxInt64
 
-// A tick is the unit of times that are only shown: 4 bytes of them last for eight
+// A tick is the unit of times that are only shown: 31 bits of them last for four
 // years.
 const tick = int64(time.Second / 16)
 
-func ticks(ns int64) uint32 { return uint32(min(max(ns, 0)/tick, math.MaxUint32)) }
+func ticks(ns int64) uint32 { return uint32(min(max(ns, 0)/tick, math.MaxInt32)) }
+
+// moment is a time in ticks. Its upper bit is set if there is a head start in the
+// at of the record, so that at is not the time when the run was asked for.
+type moment uint32
+
+const headed moment = 1 << 31
+
+func since(ns int64, head time.Duration) moment {
+	m := moment(ticks(ns))
+	if head != 0 {
+		m |= headed
+	}
+	return m
+}
+
+func (m moment) ticks() uint32 { return uint32(m &^ headed) }
+
+// tick sets the time, and headed the upper bit.
+func (m *moment) tick(ticks uint32) { *m = *m&headed | moment(ticks) }
+func (m *moment) headed()           { *m |= headed }
+
+// asked returns when the run of a queued key was asked for. With a head start that is
+// no multiple of a tick it is right to a tick.
+func (r *record[K]) asked() int64 {
+	if r.since&headed == 0 {
+		return r.at
+	}
+	within := r.at % tick
+	if within < 0 {
+		within += tick
+	}
+	return int64(r.since.ticks())*tick + within
+}
 
 // span is a duration of microseconds up to a month, with 11 bits of precision: the
 // upper 5 bits are how far the lower 11 are shifted.

@@ -19,6 +19,10 @@ var operations = flag.Int("operations", 50_000, "how many random operations are 
 type twin struct {
 	keys  map[int]*twinKey
 	stamp int64
+	// adds and retries count runs that were asked for. span is how many ticks the oldest
+	// queued key was from the latest at most, since none was queued.
+	adds, retries uint64
+	span          uint32
 }
 
 type twinKey struct {
@@ -27,19 +31,61 @@ type twinKey struct {
 	due      int64         // waiting or running; never
 	head     time.Duration // of the delayed run
 	failures int
+	// The run was asked for between these.
+	earliest, latest int64
+	queued           uint32 // the tick in which it came into the queue
 }
 
 func (w *twin) enqueue(now int64, k *twinKey, head time.Duration) {
 	w.stamp = max(now, w.stamp+1)
 	order := w.stamp - int64(head)
+	if k.state != Again && k.state != Queued {
+		w.adds++
+		if k.failures > 0 {
+			w.retries++
+		}
+		k.order, k.due, k.head, k.earliest, k.latest = order, never, 0, w.stamp, w.stamp
+	}
 	switch k.state {
 	case Running:
-		k.state, k.order, k.due, k.head = Again, order, never, 0
+		k.state = Again
+		if head != 0 {
+			k.latest = never
+		}
 	case Again, Queued:
-		k.order = min(k.order, order)
+		if order < k.order {
+			k.order, k.earliest, k.latest = order, k.earliest-tick, never
+			if k.state == Queued {
+				k.latest = int64(k.queued+2) * tick
+			}
+		}
 	default:
-		k.state, k.order, k.due, k.head = Queued, order, never, 0
+		w.queue(now, k)
 	}
+}
+
+// queue has a key queued. With a head start it is known to a tick when.
+func (w *twin) queue(now int64, k *twinKey) {
+	k.state, k.queued = Queued, ticks(max(now, w.stamp))
+	if k.latest != k.earliest {
+		k.latest = max(now, w.stamp) + tick
+	}
+	if oldest, ok := w.oldest(); ok {
+		w.span = max(w.span, k.queued-oldest)
+	}
+}
+
+// oldest returns the tick in which the queued key that is oldest came into the queue.
+func (w *twin) oldest() (oldest uint32, found bool) {
+	for _, k := range w.keys {
+		if k.state == Queued && (!found || k.queued < oldest) {
+			oldest, found = k.queued, true
+		}
+	}
+	if !found {
+		w.span = 0
+	}
+	return oldest, found
 }
 
 func (w *twin) add(now int64, key int, after, head time.Duration) {
@@ -78,17 +124,18 @@ func (w *twin) advance(now int64) {
 	}
 }
 
-func (w *twin) take() (int, bool) {
-	best, found := 0, false
+func (w *twin) take() (best int, earliest, latest int64, found bool) {
 	for key, k := range w.keys {
 		if k.state == Queued && (!found || k.order < w.keys[best].order) {
 			best, found = key, true
 		}
 	}
 	if found {
-		*w.keys[best] = twinKey{state: Running, due: never, failures: w.keys[best].failures}
+		k := w.keys[best]
+		earliest, latest = k.earliest, k.latest
+		*k = twinKey{state: Running, due: never, failures: k.failures}
 	}
-	return best, found
+	return best, earliest, latest, found
 }
 
 func (w *twin) finish(now int64, key int, res Result) {
@@ -99,7 +146,7 @@ func (w *twin) finish(now int64, key int, res Result) {
 		k.failures = 0
 	}
 	if k.state == Again {
-		k.state = Queued
+		w.queue(now, k)
 		return
 	}
 	if (res.Err != nil || res.After > 0) && !res.Terminal && now+int64(res.After) < k.due {
@@ -181,10 +228,13 @@ func twinTrial(seed uint64, operations int) error {
 			w.add(now, key, after, head)
 		case op < 7:
 			step = "take"
-			slot, ok := c.take(now)
-			want, wanted := w.take()
+			slot, waited, ok := c.take(now)
+			want, earliest, latest, wanted := w.take()
 			if ok != wanted || ok && c.records.at(slot).key != want {
 				return fmt.Errorf("operation %d: take: %v %v, the twin %v %v\n%v", i, slot, ok, want, wanted, steps)
+			}
+			if asked := now - int64(waited); ok && (asked < min(earliest, now) || asked > min(latest, now)) {
+				return fmt.Errorf("operation %d: take: %d waited %v, since %d; its run was asked for between %d and %d\n%v", i, want, waited, asked, earliest, latest, steps)
 			}
 			if ok {
 				slots[want] = slot
@@ -231,6 +281,14 @@ func twinTrial(seed uint64, operations int) error {
 func sameAs(c *core[int], w *twin) error {
 	if c.records.used != len(w.keys) {
 		return fmt.Errorf("%d records, the twin has %d", c.records.used, len(w.keys))
+	}
+	if c.adds != w.adds || c.retries != w.retries {
+		return fmt.Errorf("%d adds and %d retries, the twin counts %d and %d", c.adds, c.retries, w.adds, w.retries)
+	}
+	oldest, ok := c.ages.oldest()
+	want, wanted := w.oldest()
+	if ok != wanted || ok && (oldest > want || want-oldest > w.span/(mostAges/2)) {
+		return fmt.Errorf("the oldest is of tick %d, %v; the twin's of %d, %v, of at most %d", oldest, ok, want, wanted, w.span)
 	}
 	for key, k := range w.keys {
 		slot, ok := c.slotOf(key)

@@ -37,6 +37,8 @@ type Quarantine struct {
 	overflow int
 	// failures counts every version that failed, ever; guarded by mu.
 	failures uint64
+	// since is when the first key came into a list that was empty; guarded by mu.
+	since time.Time
 	// stages counts what went wrong with an object, by where; guarded by mu. What is
 	// stored, and missing in an index, is no failure.
 	stages status.StageCounts
@@ -50,6 +52,9 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.stages[StageOf(err)]++
 	if key == (store.Key{}) {
 		return // without an identity there is nothing to list, or to clear
+	}
+	if len(q.entries)+q.overflow == 0 {
+		q.since = now
 	}
 	if _, known := q.entries[key]; !known && len(q.entries) >= maxQuarantined {
 		q.overflow++
@@ -144,6 +149,16 @@ func (q *Quarantine) Count() (keys int, failures uint64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.entries) + q.overflow, q.failures
+}
+
+// Since returns since when there has been at least one key; zero if there is none.
+func (q *Quarantine) Since() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.entries)+q.overflow == 0 {
+		return time.Time{}
+	}
+	return q.since
 }
 
 // Keys returns a copy of the keys, and how many more there are that are not listed.

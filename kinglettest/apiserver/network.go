@@ -2,53 +2,10 @@ package apiserver
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"sync"
 )
-
-// pipes is a listener whose connections exist in memory.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
-
-// Accept implements net.Listener.
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
-var errRefused = errors.New("connection refused: the API server is not there")
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: errRefused}
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
 
 // connections knows all connections of a server, so that they can be broken
 // off, each by who answers on it.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/kinglettest/internal/pipes"
 )
 
 // Options of a Server. The zero value is one without faults.
@@ -41,7 +43,7 @@ type Server struct {
 	opts    Options
 	storage *Storage
 	http    *http.Server
-	pipes   *pipes
+	pipes   *pipes.Listener
 	// closing ends with Close, and with it everything that is being answered.
 	closing context.Context
 	close   context.CancelFunc
@@ -89,10 +91,10 @@ func (s *Server) Config() *rest.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pipes == nil {
-		s.pipes = newPipes()
+		s.pipes = pipes.Listen()
 		s.serve(s.pipes)
 	}
-	return &rest.Config{Host: "http://apiserver.test", Dial: s.pipes.dial, BearerToken: s.token, QPS: -1}
+	return &rest.Config{Host: "http://apiserver.test", Dial: s.pipes.Dial, BearerToken: s.token, QPS: -1}
 }
 
 // Listen begins to serve on a TCP address, such as "127.0.0.1:0", and returns

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // recorder is a handler that writes down what it is told, and what of that was
@@ -17,6 +20,7 @@ type recorder struct {
 	newest  map[string]int64  // guarded by mu: the last version told, by name
 	shown   int64             // guarded by mu: the newest version of the store that was seen
 	again   bool              // guarded by mu: one version may be told twice
+	stalls  time.Duration     // guarded by mu: how long the next update takes
 	illegal []string          // guarded by mu
 }
 
@@ -41,7 +45,25 @@ func (r *recorder) add(o object) {
 	r.knows[o.Name] = o
 }
 
+// stall has the next update take so long.
+func (r *recorder) stall(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stalls = d
+}
+
+func (r *recorder) stalled() {
+	r.mu.Lock()
+	d := r.stalls
+	r.stalls = 0
+	r.mu.Unlock()
+	if d > 0 {
+		testclock.Pass(d)
+	}
+}
+
 func (r *recorder) update(old, o object) {
+	r.stalled()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	line := fmt.Sprintf("update %s=%s", o.Name, o.Data["value"])

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kinglet-go/kinglet/internal/editdistance"
 )
 
 // PathError reports a path to drop that no field answers to.
@@ -110,31 +112,10 @@ func element(t reflect.Type) reflect.Type {
 func nearest(list []Member, name string) string {
 	best, least := "", 0
 	for _, m := range list {
-		d := distance(strings.ToLower(m.Name), strings.ToLower(name))
+		d := editdistance.Between(strings.ToLower(m.Name), strings.ToLower(name))
 		if best == "" || d < least {
 			best, least = m.Name, d
 		}
 	}
 	return best
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

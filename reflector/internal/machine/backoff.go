@@ -60,7 +60,12 @@ func (m *Machine) hurry(f Failure) {
 }
 
 // fail reports f, and remembers it until the machine is healthy again.
-func (m *Machine) fail(f Failure) { m.Failure = m.report(f) }
+func (m *Machine) fail(f Failure) {
+	if m.Failure.Class == NoFailure {
+		m.FailingSince = m.now
+	}
+	m.Failure = m.report(f)
+}
 
 // report tells the user of f, which it completes.
 func (m *Machine) report(f Failure) Failure {
@@ -68,6 +73,7 @@ func (m *Machine) report(f Failure) Failure {
 	m.why = f
 	m.Counts.Failures++
 	m.Counts.Errors[f.Request.Verb-VerbList][f.code()]++
+	m.Recent.add(f)
 	m.emit(Effect{Kind: Report, Failure: f})
 	return f
 }

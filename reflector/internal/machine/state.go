@@ -190,9 +190,12 @@ type State struct {
 	Cadence Cadence
 	Probe   Probe
 
-	// Failure is the last one; zero once healthy again.
-	Failure Failure
-	Counts  Counts
+	// Failure is the last one; zero once healthy again. FailingSince is when the
+	// first of those was that nothing good has followed.
+	Failure      Failure
+	FailingSince Nanos
+	Recent       Recent
+	Counts       Counts
 }
 
 // Machine steps from state to state. Create one with New.

@@ -13,11 +13,11 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lagserver"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 const (
@@ -49,7 +49,7 @@ func newNotices() *notices {
 // collection's name.
 func (n *notices) failed(collection string, kind trouble.Kind, text string, now time.Time) {
 	mark := text
-	if kind == trouble.Unreachable || kind == trouble.Busy {
+	if kind == trouble.Unreachable || kind == trouble.Throttled || kind == trouble.Server {
 		// Refused, reset, timed out: the words change from try to try.
 		mark = kind.Short()
 	}

@@ -42,7 +42,7 @@ func TestThatItIsOverIsShownOnceWithHowLongItTook(t *testing.T) {
 	n.recovered("pods", now)
 	wantLines(t, n, now)
 	n.failed("pods", trouble.Unreachable, "no connection", now)
-	n.failed("pods", trouble.Busy, "busy", now.Add(time.Second))
+	n.failed("pods", trouble.Throttled, "busy", now.Add(time.Second))
 	now = now.Add(4 * time.Second)
 	wantLines(t, n, now, "error: pods: no connection", "error: pods: busy")
 	n.recovered("pods", now)

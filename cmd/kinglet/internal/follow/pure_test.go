@@ -25,7 +25,7 @@ func TestASessionGivesUpOnlyIfNothingEverWorkedAndNothingIsGoingTo(t *testing.T)
 	forbidden := prospect{failing: true, kind: trouble.Forbidden}
 	refused := prospect{failing: true, kind: trouble.Unreachable, since: unreachablePatience}
 	young := prospect{failing: true, kind: trouble.Unreachable, since: unreachablePatience - 1}
-	busy := prospect{failing: true, kind: trouble.Busy, since: time.Hour}
+	busy := prospect{failing: true, kind: trouble.Throttled, since: time.Hour}
 	for _, c := range []struct {
 		name string
 		all  []prospect

@@ -13,9 +13,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/internal/lag"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 // view is one collection as the status line and the summary show it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 // Summary is what a session came to.

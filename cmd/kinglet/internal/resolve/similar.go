@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+
+	"github.com/kinglet-go/kinglet/internal/editdistance"
 )
 
 // maxSimilar bounds how many names are proposed.
@@ -31,7 +33,8 @@ func (r *Resolver) unknown(name string) error {
 		if group != "" && group == gv.Group && resource.Name == wanted {
 			continue
 		}
-		d := min(distance(wanted, resource.Name), distance(wanted, resource.SingularName), distance(wanted, strings.ToLower(resource.Kind)))
+		d := min(editdistance.Between(wanted, resource.Name), editdistance.Between(wanted, resource.SingularName),
+			editdistance.Between(wanted, strings.ToLower(resource.Kind)))
 		if d > best {
 			continue
 		}
@@ -68,25 +71,4 @@ func watchable(lists []*metav1.APIResourceList) iter.Seq2[metav1.APIResource, sc
 			}
 		}
 	}
-}
-
-// distance is Levenshtein's, over bytes: resource names are ASCII.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substitute := diagonal
-			if a[i] != b[j] {
-				substitute++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substitute, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,161 @@
+package browser_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"go.uber.org/goleak"
+)
+
+var screenshots = flag.String("screenshots", "", "write pictures of the page into this folder")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if chromium() == "" {
+		// The last line of make test tells it again.
+		fmt.Println(leftOut)
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) { os.Exit(code) }))
+}
+
+const leftOut = "LEFT OUT: the tests of the page in a browser, for there is no chromium here (Debian: apt-get install chromium)"
+
+// chromium is the path of the browser, empty where there is none.
+func chromium() string {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// tab is a tab of a browser of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+// look is how a page is looked at.
+type look struct {
+	name          string
+	width, height int64
+	dark          bool
+}
+
+var (
+	light  = look{"light", 1440, 900, false}
+	dark   = look{"dark", 1440, 900, true}
+	narrow = look{"narrow", 390, 844, false}
+	looks  = []look{light, dark, narrow}
+)
+
+// open starts a browser. At the end of the test its console must have been silent.
+func open(t *testing.T) *tab {
+	t.Helper()
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true))...)
+	ctx, end := chromedp.NewContext(alloc)
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
+	b := &tab{t, ctx}
+	b.do() // starts it
+	console := chromedp.Console(ctx)
+	heard := make(chan []string, 1)
+	go func() {
+		var lines []string
+		for m, err := range console {
+			if err != nil {
+				break
+			}
+			lines = append(lines, m.String()+" "+m.URL)
+		}
+		heard <- lines
+	}()
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // the browser ends, and with it its console
+		cancel()
+		end()
+		stop()
+		for _, line := range <-heard {
+			t.Errorf("the console says: %s", line)
+		}
+	})
+	return b
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// as emulates a screen, and a wish for dark or light.
+func (b *tab) as(l look) {
+	b.t.Helper()
+	scheme := "light"
+	if l.dark {
+		scheme = "dark"
+	}
+	b.do(chromedp.EmulateViewport(l.width, l.height))
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval evaluates an expression in the page. A page may be replaced while it does, so
+// it is tried again for a while.
+func eval[T any](b *tab, expression string) (result T) {
+	b.t.Helper()
+	var err error
+	for range 20 {
+		if result, err = chromedp.Run(b.ctx, chromedp.Evaluate[T](expression)); err == nil {
+			return result
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	b.t.Fatalf("%s: %v", expression, err)
+	return result
+}
+
+// within waits until an expression is true, in real time: it is a real browser.
+func (b *tab) within(d time.Duration, what, expression string) time.Duration {
+	b.t.Helper()
+	began := time.Now()
+	for time.Since(began) < d {
+		if eval[bool](b, expression) {
+			return time.Since(began)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.t.Fatalf("not within %v: %s; the page says:\n%s", d, what, eval[string](b, "document.body.innerText"))
+	return 0
+}
+
+// serve serves a page under a prefix, as debug pages are.
+func serve(t *testing.T, h http.Handler) (address string) {
+	mux := http.NewServeMux()
+	mux.Handle("/debug/kinglet/", http.StripPrefix("/debug/kinglet", h))
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL + "/debug/kinglet/"
+}
+
+// says is a condition that the page has a text.
+func says(text string) string {
+	return fmt.Sprintf("document.body.innerText.toLowerCase().includes(%q)", strings.ToLower(text))
+}

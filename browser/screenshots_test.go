@@ -1,0 +1,71 @@
+package browser_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/kinglet-go/kinglet/internal/page"
+	"github.com/kinglet-go/kinglet/internal/page/samples"
+	"github.com/kinglet-go/kinglet/internal/testclock"
+)
+
+// sample returns the page of samples at an address, after ten minutes in which somebody
+// looked.
+func sample(t *testing.T, target string) (body string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := samples.New()
+		h := page.New(page.Options{Informers: c.Informers, Controllers: c.Controllers})
+		get := func(target string) string {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+			return w.Body.String()
+		}
+		get("/")
+		testclock.Elapse(10 * time.Minute)
+		body = get(target)
+		testclock.Elapse(time.Hour) // the samples end
+	})
+	return body
+}
+
+// still serves a page that does not change.
+func still(t *testing.T, body string) (address string) {
+	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, body) }))
+}
+
+func TestPicturesOfThePage(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("-screenshots names no folder")
+	}
+	b := open(t)
+	for file, shot := range map[string]struct {
+		look   look
+		target string
+	}{
+		"page-light.png":  {light, "/?pause=1"},
+		"page-dark.png":   {dark, "/?pause=1"},
+		"page-narrow.png": {narrow, "/?pause=1"},
+		"open-light.png":  {light, "/?pause=1&open=pods"},
+		"open-dark.png":   {dark, "/?pause=1&open=deployments&open=:cleanup"},
+		"open-narrow.png": {narrow, "/?pause=1&open=pods"},
+	} {
+		b.as(shot.look)
+		b.do(chromedp.Navigate(still(t, sample(t, shot.target))))
+		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*screenshots, file), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

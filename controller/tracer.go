@@ -1,0 +1,43 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// Tracer is told of runs as they begin and end: to make spans of them, for example. The
+// workers call it, at the same time. The context that RunBegins returns, which must come
+// of the one it was given, is that of the run, and is given to RunEnds, which is called
+// also if the run panics.
+type Tracer interface {
+	RunBegins(ctx context.Context, r RunInfo) context.Context
+	RunEnds(ctx context.Context, r RunInfo, result RunResult)
+}
+
+// RunInfo is a run that begins.
+type RunInfo struct {
+	// Controller is Options.Name, and Key the key as fmt prints it.
+	Controller, Key string
+	// Cause is what asked for the run: see KeyStatus.Cause.
+	Cause string
+	// Waited is how long the key was queued.
+	Waited time.Duration
+	// Failures is how often it failed since it last succeeded.
+	Failures int
+}
+
+// RunResult is how a run ended.
+type RunResult struct {
+	// Err is what the Reconciler returned, or a *PanicError.
+	Err error
+	// After is the Result's.
+	After time.Duration
+}
+
+func (c *Controller[K]) runInfo(run *keyqueue.Run[K]) RunInfo {
+	return RunInfo{
+		Controller: c.opts.Name, Key: keyText(run.Key), Cause: c.causeName(run.Cause), Waited: run.Waited, Failures: run.Failures,
+	}
+}

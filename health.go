@@ -1,0 +1,174 @@
+package kinglet
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/status"
+)
+
+// SetOptions say when a Set counts as well, and what its page shows. The zero value
+// has the defaults.
+type SetOptions struct {
+	// StartupGrace is how long after Run an informer may take to sync before Check
+	// fails; 2 minutes if 0.
+	StartupGrace time.Duration
+	// MaxStale is for how long reads may be older than the server, as far as that
+	// is known, before Check fails; 5 minutes if 0.
+	MaxStale time.Duration
+	// ShowObjects has the page list and show objects: never the data of a Secret,
+	// but everything of all others, to anybody who can reach the page.
+	ShowObjects bool
+}
+
+const (
+	defaultGrace    = 2 * time.Minute
+	defaultMaxStale = 5 * time.Minute
+)
+
+// Configure sets the options, at any time. The error names everything that is wrong
+// with them; then nothing is changed.
+func (s *Set) Configure(opts SetOptions) error {
+	var errs []error
+	if opts.StartupGrace < 0 {
+		errs = append(errs, fmt.Errorf("StartupGrace is %v, must not be negative", opts.StartupGrace))
+	}
+	if opts.MaxStale < 0 {
+		errs = append(errs, fmt.Errorf("MaxStale is %v, must not be negative", opts.MaxStale))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("set: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts = opts
+	return nil
+}
+
+// options returns the options with their defaults.
+func (s *Set) options() SetOptions {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	opts := s.opts
+	if opts.StartupGrace == 0 {
+		opts.StartupGrace = defaultGrace
+	}
+	if opts.MaxStale == 0 {
+		opts.MaxStale = defaultMaxStale
+	}
+	return opts
+}
+
+// HealthError lists the informers because of which Check or Ready fails.
+type HealthError struct {
+	Informers []UnhealthyInformer
+	// Total is how many informers were looked at.
+	Total int
+}
+
+// UnhealthyInformer is an informer that has not synced, or whose reads are stale.
+type UnhealthyInformer struct {
+	// Name is the informer's.
+	Name string
+	// Cause is that of its worst problem.
+	Cause status.Cause
+	// Why says what is wrong, for how long, and what to do.
+	Why string
+	// Err is its last error; nil if it has none.
+	Err error
+}
+
+func (e *HealthError) Error() string {
+	const most = 5
+	lines := make([]string, 0, most+1)
+	for _, i := range e.Informers[:min(len(e.Informers), most)] {
+		lines = append(lines, i.Name+": "+i.Why)
+	}
+	if n := len(e.Informers) - most; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Sprintf("%d of %d informers: %s", len(e.Informers), e.Total, strings.Join(lines, "; "))
+}
+
+// Unwrap returns the last error of each informer that has one.
+func (e *HealthError) Unwrap() []error {
+	var errs []error
+	for _, i := range e.Informers {
+		if i.Err != nil {
+			errs = append(errs, i.Err)
+		}
+	}
+	return errs
+}
+
+// Check fails with a *HealthError while an informer of the set, or one that it
+// observes, has not synced within SetOptions.StartupGrace of Run, or its reads have
+// been stale for longer than SetOptions.MaxStale. It is a Checker of
+// controller-runtime's healthz, and of the API server's with healthz.NamedCheck. It
+// never blocks; it reads each status once. The request is not used.
+//
+// As a liveness probe it restarts a program whose API server is away. What it was made
+// for is an alert, or a program that a restart helps.
+func (s *Set) Check(*http.Request) error {
+	opts := s.options()
+	return s.health(func(i *Status, now time.Time, running time.Duration) string {
+		if !i.Synced {
+			if running > opts.StartupGrace {
+				return fmt.Sprintf("not synced %s after the start", running.Round(time.Second))
+			}
+			return ""
+		}
+		if since, stale := i.StaleSince(now); stale && now.Sub(since) > opts.MaxStale {
+			return fmt.Sprintf("reads have been stale for %s", now.Sub(since).Round(time.Second))
+		}
+		return ""
+	})
+}
+
+// Ready fails with a *HealthError until every informer of the set, and every one that
+// it observes, has synced. From then on a server that is away does not make it fail:
+// reads go on, and taking all replicas of a program out of service at once helps
+// nobody. Otherwise it is as Check.
+func (s *Set) Ready(*http.Request) error {
+	return s.health(func(i *Status, _ time.Time, _ time.Duration) string {
+		if i.Synced {
+			return ""
+		}
+		return "not synced"
+	})
+}
+
+// health asks unwell of each informer what is wrong with it, if anything.
+func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration) string) error {
+	s.mu.Lock()
+	began := s.began
+	s.mu.Unlock()
+	now, running := time.Now(), time.Duration(0)
+	if !began.IsZero() {
+		running = now.Sub(began)
+	}
+	all := s.Status()
+	failed := &HealthError{Total: len(all)}
+	for k := range all {
+		i := &all[k]
+		what := unwell(i, now, running)
+		if what == "" {
+			continue
+		}
+		one := UnhealthyInformer{Name: i.Name, Cause: status.CauseNotSynced, Why: what, Err: i.LastError}
+		if problems := i.Problems(now); len(problems) > 0 {
+			p := &problems[0]
+			one.Cause = p.Cause
+			one.Why = trouble.OneLine(what + ": " + p.What + "; " + p.Do)
+		}
+		failed.Informers = append(failed.Informers, one)
+	}
+	if failed.Informers == nil {
+		return nil
+	}
+	return failed
+}

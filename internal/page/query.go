@@ -1,0 +1,102 @@
+package page
+
+import (
+	"net/url"
+	"slices"
+)
+
+// query is what an address asks for. All links of the page are made of it, so that
+// each keeps what the others chose.
+type query struct {
+	sort   string // a column; "" is the worst first
+	desc   bool
+	open   []string // names of informers, and of controllers with a colon before
+	filter string
+	all    bool // all rows
+	paused bool
+	stack  string // the informer whose stacks are asked for
+	// objects is the informer whose objects are asked for, key the one, or where
+	// to begin.
+	objects, key string
+	json         bool
+}
+
+// maxOpen bounds what one request looks into.
+const maxOpen = 20
+
+func parse(v url.Values) query {
+	q := query{
+		sort: v.Get("sort"), desc: v.Get("desc") != "", filter: v.Get("q"), all: v.Get("all") != "",
+		paused: v.Get("pause") != "", stack: v.Get("stack"), objects: v.Get("objects"), key: v.Get("key"),
+		json: v.Get("format") == "json",
+	}
+	for _, name := range v["open"] {
+		if len(q.open) < maxOpen && !slices.Contains(q.open, name) {
+			q.open = append(q.open, name)
+		}
+	}
+	return q
+}
+
+// url is relative to wherever the page is.
+func (q query) url() string {
+	v := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	flag := func(key string, on bool) {
+		if on {
+			v.Set(key, "1")
+		}
+	}
+	set("sort", q.sort)
+	flag("desc", q.desc)
+	set("q", q.filter)
+	flag("all", q.all)
+	flag("pause", q.paused)
+	set("stack", q.stack)
+	set("objects", q.objects)
+	set("key", q.key)
+	if q.json {
+		v.Set("format", "json")
+	}
+	for _, name := range q.open {
+		v.Add("open", name)
+	}
+	return "?" + v.Encode()
+}
+
+func (q query) isOpen(name string) bool { return slices.Contains(q.open, name) }
+
+// toggled opens or closes one.
+func (q query) toggled(name string) query {
+	open := slices.DeleteFunc(slices.Clone(q.open), func(o string) bool { return o == name })
+	if len(open) == len(q.open) {
+		open = append(open, name)
+	} else {
+		if q.stack == name {
+			q.stack = ""
+		}
+		if q.objects == name {
+			q.objects, q.key = "", ""
+		}
+	}
+	q.open = open
+	return q
+}
+
+// opened opens one.
+func (q query) opened(name string) query {
+	if q.isOpen(name) {
+		return q
+	}
+	return q.toggled(name)
+}
+
+// with returns a copy that change has changed.
+func (q query) with(change func(*query)) query {
+	change(&q)
+	return q
+}

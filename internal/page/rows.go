@@ -1,0 +1,244 @@
+package page
+
+import (
+	"cmp"
+	"hash/fnv"
+	"html/template"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/status"
+)
+
+// entry is an informer with what is made of its status.
+type entry struct {
+	source   Informer
+	name     string // unique
+	status   *status.Informer
+	problems []status.Problem
+	// worst is that of the first problem.
+	worst   status.Severity
+	pending int
+	oldest  time.Time
+	rates   []float32
+}
+
+// row is a line of the table, as text that html escapes.
+type row struct {
+	ID, Name, Resource, OpenURL     string
+	Open                            bool
+	State, Mark, Word, For          string
+	Phase, Since                    string
+	Objects, Read, Version, Contact string
+	Lag, Rate, Lists, Relists       string
+	Pending, Oldest, Quarantined    string
+	Path, PathWhy                   string
+	Spark                           template.HTML
+	Details                         *details
+	Line                            template.HTML // what html returns
+}
+
+func entries(now time.Time, informers []Informer, statuses []status.Informer) []*entry {
+	out := make([]*entry, len(informers))
+	all := make([]entry, len(informers))
+	for k, name := range status.Names(statuses) {
+		e := &all[k]
+		out[k] = e
+		e.source, e.name, e.status = informers[k], name, &statuses[k]
+		e.problems = e.status.Problems(now)
+		if len(e.problems) > 0 {
+			e.worst = e.problems[0].Severity
+		}
+		e.pending, e.oldest = pendingOf(e.status)
+	}
+	return out
+}
+
+// column is one that rows can be sorted by. The first click sorts by it, largest
+// first if it is a number.
+type column struct {
+	key, label, title string
+	number            bool
+	compare           func(a, b *entry) int
+}
+
+func columns() []column {
+	count := func(of func(*entry) uint64) func(a, b *entry) int {
+		return func(a, b *entry) int { return cmp.Compare(of(a), of(b)) }
+	}
+	return []column{
+		{"state", "State", "what is wrong, and for how long", false, func(a, b *entry) int { return cmp.Compare(b.worst, a.worst) }},
+		{"name", "Informer", "its name, and the resource", false, func(a, b *entry) int { return strings.Compare(a.name, b.name) }},
+		{"phase", "Phase", "what it is doing, and for how long", false, func(a, b *entry) int { return cmp.Compare(a.status.Phase, b.status.Phase) }},
+		{"objects", "Objects", "objects in the store", true, func(a, b *entry) int { return cmp.Compare(a.status.Objects, b.status.Objects) }},
+		{"read", "Read", "bytes read from the server since the start", true, count(func(e *entry) uint64 { return e.status.Bytes })},
+		{"version", "Version", "the resource version that the store equals", true, compareVersions},
+		{"contact", "Contact", "when the server was last heard of", true, func(a, b *entry) int { return b.status.LastContact.Compare(a.status.LastContact) }},
+		{"lag", "Lag", "how far the store is proven to be behind the server; – where it is not measured", true, func(a, b *entry) int { return cmp.Compare(a.status.Lag.Behind, b.status.Lag.Behind) }},
+		{"rate", "Events/s", "events a second, and the last ten minutes of it", true, func(a, b *entry) int { return cmp.Compare(a.rate(), b.rate()) }},
+		{"lists", "Lists", "the first list, and those after it by cause", true, count(relists)},
+		{"pending", "Pending", "changes that wait for a handler, and for how long the oldest has", true, func(a, b *entry) int { return cmp.Compare(a.pending, b.pending) }},
+		{"bad", "Bad", "objects that could not be stored", true, func(a, b *entry) int { return cmp.Compare(a.status.Quarantined, b.status.Quarantined) }},
+		{"path", "Read by", "how objects are read: kinglet's decoder on the wire, or the client's", false, func(a, b *entry) int { return cmp.Compare(a.status.ReadPath.Path, b.status.ReadPath.Path) }},
+	}
+}
+
+func compareVersions(a, b *entry) int {
+	x, y := a.status.ResourceVersion, b.status.ResourceVersion
+	if d := cmp.Compare(len(x), len(y)); d != 0 {
+		return d // decimal numbers without leading zeros
+	}
+	return strings.Compare(x, y)
+}
+
+func relists(e *entry) uint64 { return max(e.status.Published, 1) - 1 }
+
+// rate is that of the last sample.
+func (e *entry) rate() float32 {
+	if len(e.rates) == 0 {
+		return 0
+	}
+	return e.rates[len(e.rates)-1]
+}
+
+// sorted orders entries as q asks; the worst first, then by name, by default. What is
+// equal keeps this order, so that lines do not jump about.
+func sorted(all []*entry, q query) {
+	byName := func(a, b *entry) int { return strings.Compare(a.name, b.name) }
+	less := func(a, b *entry) int { return cmp.Or(cmp.Compare(b.worst, a.worst), byName(a, b)) }
+	for _, c := range columns() {
+		if c.key != q.sort {
+			continue
+		}
+		ordered, then := c.compare, less
+		sign := 1
+		if q.desc {
+			sign = -1
+		}
+		less = func(a, b *entry) int { return cmp.Or(sign*ordered(a, b), then(a, b)) }
+	}
+	slices.SortStableFunc(all, less)
+}
+
+// marks are read before a word, and say what a colour would.
+var marks = [...]string{status.OK: "✓", status.Note: "·", status.Warning: "!", status.Broken: "✗"}
+
+func (e *entry) row(now time.Time, q query) row {
+	s := e.status
+	r := row{
+		ID: id(e.name), Name: e.name, Resource: resource(s), Open: q.isOpen(e.name), OpenURL: q.toggled(e.name).url(),
+		State: e.worst.String(), Mark: marks[e.worst], Word: "ok",
+		Phase: phase(s.Phase), Since: since(now, s.Since), Objects: quantity.Count(int64(s.Objects)),
+		Read: "–", Version: orDash(s.ResourceVersion), Contact: ago(now, s.LastContact), Lag: lag(s),
+		Rate: "", Lists: quantity.Count(int64(min(s.Published, 1))), Relists: relistText(s),
+		Pending: quantity.Count(int64(e.pending)), Oldest: since(now, e.oldest), Quarantined: quantity.Count(int64(s.Quarantined)),
+		Path: s.ReadPath.Path.String(), Spark: spark(e.rates),
+	}
+	if len(e.problems) > 0 {
+		r.Word, r.For = words(e.problems[0].Cause), since(now, e.problems[0].Since)
+	}
+	if s.Bytes > 0 {
+		r.Read = quantity.Bytes(int64(s.Bytes))
+	}
+	if len(e.rates) > 1 {
+		r.Rate = quantity.Rate(float64(e.rate()))
+	}
+	if s.ReadPath.Lost() {
+		r.PathWhy = s.ReadPath.Why.Error()
+	}
+	return r
+}
+
+// words is a cause as people read it.
+func words(c status.Cause) string { return strings.ReplaceAll(string(c), "_", " ") }
+
+func phase(p reflector.Phase) string {
+	switch p {
+	case reflector.BackingOff:
+		return "backing off"
+	case reflector.Streaming:
+		return "listing (stream)"
+	}
+	return strings.ToLower(p.String())
+}
+
+func resource(s *status.Informer) string {
+	r := s.Resource
+	if r.Resource == "" {
+		return ""
+	}
+	if r.Resource == s.Name {
+		return r.GroupVersion().String()
+	}
+	return r.Resource + " " + r.GroupVersion().String()
+}
+
+func lag(s *status.Informer) string {
+	l := &s.Lag
+	switch {
+	case !l.Enabled:
+		return "–"
+	case l.Waiting, !l.Measured.IsZero():
+		return quantity.Duration(l.Behind)
+	}
+	return "unknown"
+}
+
+// relistText has the lists after the first by cause: "+2 expired".
+func relistText(s *status.Informer) string {
+	if s.Published < 2 {
+		return ""
+	}
+	text, most := "", uint64(0)
+	for c, n := range s.ListsByCause {
+		if reflector.ListCause(c) != reflector.ListStart && n > most {
+			most, text = n, " "+strings.ReplaceAll(reflector.ListCause(c).String(), "_", " ")
+		}
+	}
+	return "+" + quantity.Count(int64(s.Published-1)) + text
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+// since is how long ago a time is, empty for none.
+func since(now, at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return coarse(max(0, now.Sub(at)))
+}
+
+// ago is since for a cell of its own.
+func ago(now, at time.Time) string {
+	if at.IsZero() {
+		return "never"
+	}
+	return coarse(max(0, now.Sub(at)))
+}
+
+// coarse has no fraction of a second that nobody reads, and days.
+func coarse(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < 48*time.Hour:
+		return quantity.Duration(d)
+	}
+	return strconv.Itoa(int(d/(24*time.Hour))) + "d" + strconv.Itoa(int(d%(24*time.Hour)/time.Hour)) + "h"
+}
+
+// id is for the address of a line, whatever its name has in it.
+func id(name string) string {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return "i" + strconv.FormatUint(h.Sum64(), 36)
+}

@@ -1,0 +1,127 @@
+package page
+
+import (
+	"strings"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/status"
+)
+
+// group is a problem of one or more informers or controllers. A server that is away
+// is one problem, not one for each of a thousand informers.
+type group struct {
+	State, Mark, Word, For string
+	Names                  []groupName
+	More                   string // how many other names
+	What, Do               string
+	severity               status.Severity
+	since                  time.Time
+	count                  int
+}
+
+type groupName struct{ Name, URL string }
+
+const maxNames = 6
+
+// summary gathers the worst problem of each.
+type summary struct {
+	now    time.Time
+	groups []*group
+	by     map[groupKey]*group
+	counts [status.Broken + 1]int
+}
+
+type groupKey struct {
+	severity status.Severity
+	cause    status.Cause
+	what     string
+}
+
+func (s *summary) add(name, url string, problems []status.Problem) {
+	if len(problems) == 0 {
+		s.counts[status.OK]++
+		return
+	}
+	s.counts[problems[0].Severity]++
+	for _, p := range problems {
+		// Of one informer, all that is as bad as its worst.
+		if p.Severity >= status.Warning && p.Severity == problems[0].Severity {
+			s.group(name, url, p)
+		}
+	}
+}
+
+func (s *summary) group(name, url string, p status.Problem) {
+	key := groupKey{p.Severity, p.Cause, p.What}
+	g := s.by[key]
+	if g == nil {
+		g = &group{State: p.Severity.String(), Mark: marks[p.Severity], Word: words(p.Cause), What: p.What, Do: p.Do, severity: p.Severity, since: p.Since}
+		if s.by == nil {
+			s.by = map[groupKey]*group{}
+		}
+		s.by[key] = g
+		s.groups = append(s.groups, g)
+	}
+	g.count++
+	if len(g.Names) < maxNames {
+		g.Names = append(g.Names, groupName{name, url})
+	}
+	if !p.Since.IsZero() && (g.since.IsZero() || p.Since.Before(g.since)) {
+		g.since = p.Since
+	}
+}
+
+// finish returns the first groups, and how many more there are. Entries come sorted
+// by severity, unless the page is sorted otherwise.
+func (s *summary) finish() (groups []*group, more int) {
+	var worst []*group
+	for severity := status.Broken; severity >= status.Warning; severity-- {
+		for _, g := range s.groups {
+			if g.severity == severity {
+				worst = append(worst, g)
+			}
+		}
+	}
+	for _, g := range worst {
+		g.For = since(s.now, g.since)
+		if n := g.count - len(g.Names); n > 0 {
+			g.More = "and " + quantity.Count(int64(n)) + " more"
+		}
+	}
+	shown := min(len(worst), maxGroups)
+	return worst[:shown], len(worst) - shown
+}
+
+// headline says in one line how things are.
+func (s *summary) headline(informers, controllers int) string {
+	what := quantity.Of(int64(informers), "informer")
+	if controllers > 0 {
+		what += " and " + quantity.Of(int64(controllers), "controller")
+	}
+	var parts []string
+	if n := s.counts[status.Broken]; n > 0 {
+		parts = append(parts, quantity.Count(int64(n))+" broken")
+	}
+	if n := s.counts[status.Warning]; n > 0 {
+		parts = append(parts, quantity.Of(int64(n), "warning"))
+	}
+	switch {
+	case informers+controllers == 0:
+		return "No informers"
+	case parts != nil:
+		return strings.Join(parts, ", ") + " among " + what
+	case s.counts[status.Note] > 0:
+		return "Nothing is wrong with " + what + "; " + quantity.Of(int64(s.counts[status.Note]), "note")
+	}
+	return "All " + what + " follow the server"
+}
+
+func (s *summary) state() string {
+	for severity := status.Broken; severity > status.OK; severity-- {
+		if s.counts[severity] > 0 {
+			return severity.String()
+		}
+	}
+	return status.OK.String()
+}

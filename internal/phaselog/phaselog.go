@@ -1,0 +1,177 @@
+// Package phaselog decides what an informer's log says of its phases: which line, and
+// when one is too many. It writes nothing: the front doors do, each with its logger.
+//
+// There is one line a change of phase and one a failure, but at most one a minute for
+// each [Line.What] and cause. So an informer that fails for hours says so every minute,
+// and how often it failed meanwhile; and once it is well again, one line says that. Of
+// the phases between the attempts of an informer that fails nothing is said.
+package phaselog
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/status"
+)
+
+// What is what a line says.
+type What uint8
+
+// The lines.
+const (
+	// Lists: a list, or a watch-list, begins. The cause is a reflector.ListCause.
+	Lists What = iota
+	// Synced: the store holds the first list.
+	Synced
+	// Watches: a later list is in the store.
+	Watches
+	// Fails: a request failed. The cause is a status.Cause.
+	Fails
+	// Well: the informer has failed, and follows the server again.
+	Well
+	// Stopped: Run is over.
+	Stopped
+)
+
+// String returns the line's message.
+func (w What) String() string {
+	return [...]string{
+		"informer lists", "informer synced", "informer watches", "informer fails", "informer is well again", "informer stopped",
+	}[w]
+}
+
+// Line is one line of a log.
+type Line struct {
+	What  What
+	Phase reflector.Phase
+	// Cause is one of a fixed set of names; empty where there is none.
+	Cause string
+	// Err is what failed.
+	Err error
+	// Failures counts those that the line stands for: since the last line of this
+	// cause, or, of Well, since the informer was well.
+	Failures uint64
+	// Since is since when the informer fails, or failed; zero if it is not known.
+	Since time.Time
+}
+
+// Usual reports whether the line is one that each informer has, however well it is.
+func (l *Line) Usual() bool {
+	return l.What == Stopped || l.What == Lists && l.Cause == reflector.ListStart.String()
+}
+
+// every is how long a line keeps others of its kind and cause from being written.
+const every = time.Minute
+
+// Log is the log of one informer. The zero value is ready for use. It is not safe for
+// concurrent use.
+type Log struct {
+	phase  reflector.Phase
+	synced bool
+	lists  reflector.ListCounts
+	errors uint64
+	// failed counts failures since the informer was well, and since is when they
+	// began. told is whether a line was written about one of them.
+	failed uint64
+	since  time.Time
+	told   bool
+	recent map[kind]*last
+}
+
+// kind is what is limited. There are as many as constants.
+type kind struct {
+	what  What
+	cause string
+}
+
+type last struct {
+	at time.Time
+	// unsaid counts what was not written since.
+	unsaid uint64
+}
+
+// Next returns the line that a new status is worth, if any. The statuses are those that
+// reflector.Options.OnStatus receives, all of them and in order.
+func (l *Log) Next(now time.Time, s *reflector.Status) (line Line, ok bool) {
+	from, synced := l.phase, l.synced
+	cause, listed := l.listed(&s.ListsByCause)
+	failures := s.Errors - l.errors
+	l.phase, l.synced, l.errors, l.lists = s.Phase, s.Synced, s.Errors, s.ListsByCause
+	line.Phase = s.Phase
+	switch {
+	case failures > 0 && s.Recent.Last != nil:
+		return l.fails(now, s, failures, line)
+	case s.Phase == reflector.Stopped:
+		line.What = Stopped
+		return l.limited(now, line, 1)
+	case s.LastError != nil || !s.FailingSince.IsZero():
+		return line, false
+	case s.Phase == reflector.Watching && l.failed > 0:
+		return l.well(line)
+	case !synced && s.Synced:
+		line.What = Synced
+		return l.limited(now, line, 1)
+	case from == s.Phase:
+		return line, false
+	case s.Phase == reflector.Watching && s.Published > 1:
+		line.What = Watches
+		return l.limited(now, line, 1)
+	case listed:
+		line.What, line.Cause = Lists, cause.String()
+		return l.limited(now, line, 1)
+	}
+	return line, false
+}
+
+// listed returns why the list was asked for that was not counted the last time.
+func (l *Log) listed(now *reflector.ListCounts) (reflector.ListCause, bool) {
+	for cause, n := range now {
+		if n > l.lists[cause] {
+			return reflector.ListCause(cause), true
+		}
+	}
+	return 0, false
+}
+
+func (l *Log) fails(now time.Time, s *reflector.Status, failures uint64, line Line) (Line, bool) {
+	if l.failed == 0 {
+		l.since = s.Recent.LastTime
+	}
+	l.failed += failures
+	line.What, line.Err, line.Since = Fails, s.Recent.Last, l.since
+	line.Cause = string(status.CauseOf(line.Err))
+	line, ok := l.limited(now, line, failures)
+	l.told = l.told || ok
+	return line, ok
+}
+
+// well is as often as there were lines of failures, and no more.
+func (l *Log) well(line Line) (Line, bool) {
+	line.What, line.Failures, line.Since = Well, l.failed, l.since
+	told := l.told
+	l.failed, l.told = 0, false
+	return line, told
+}
+
+// limited returns the line if it is time for it. It stands for n, and for those of its
+// kind that were not written.
+func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
+	k := kind{line.What, line.Cause}
+	before := l.recent[k]
+	switch {
+	case before == nil:
+		if l.recent == nil {
+			l.recent = map[kind]*last{}
+		}
+		before = &last{}
+		l.recent[k] = before
+	case now.Sub(before.at) < every:
+		before.unsaid += n
+		return line, false
+	}
+	if line.What == Fails {
+		line.Failures = before.unsaid + n
+	}
+	*before = last{at: now}
+	return line, true
+}

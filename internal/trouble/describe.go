@@ -1,0 +1,143 @@
+package trouble
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// Peer is who was asked and who asked, as far as it is known: each may be empty.
+type Peer struct{ Server, User string }
+
+// maxLine bounds what is shown of a foreign error's text.
+const maxLine = 300
+
+// Describe says in one line what is wrong, with the server's code if it gave one.
+func Describe(kind Kind, err error, p Peer) string {
+	if request, ok := errtype.As[*reflector.Error](err); ok && request.Err != nil {
+		err = request.Err
+	}
+	switch kind {
+	case Forbidden:
+		return OneLine("forbidden (403): " + refusal(err))
+	case Unauthorized:
+		return "the server does not accept the credentials" + p.identity() + " (401)"
+	case NotFound:
+		return "the server has no such resource (404)"
+	case Invalid:
+		return OneLine("the server refuses the request" + code(err) + ": " + message(err))
+	case Unreachable:
+		return OneLine("no connection to " + p.server() + ": " + rootCause(err))
+	case Untrusted:
+		return OneLine("the certificate of " + p.server() + " is not trusted: " + rootCause(err))
+	case Login:
+		return OneLine("no credentials" + p.identity() + ": " + after(err.Error(), "getting credentials: "))
+	case Throttled:
+		return OneLine("the server is busy (429): " + message(err))
+	case Server:
+		return OneLine("the server fails" + code(err) + ": " + message(err))
+	case Expired:
+		return OneLine("the server no longer has the version (410): " + message(err))
+	}
+	return OneLine(err.Error())
+}
+
+// DescribeOf is Describe of an informer's error, without what may be content of a
+// Secret: the words in which a decoder says what it could not read.
+func DescribeOf(kind Kind, err error, resource string) string {
+	if resource == "secrets" && (kind == Malformed || kind == Other) {
+		return "what the server sent could not be read; the error is not shown, since it may have parts of a Secret"
+	}
+	return Describe(kind, err, Peer{})
+}
+
+func (p Peer) identity() string {
+	if p.User == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of user %q", p.User)
+}
+
+func (p Peer) server() string {
+	if p.Server == "" {
+		return "the server"
+	}
+	return p.Server
+}
+
+// refusal returns the server's sentence without the part that says once more that it
+// is forbidden.
+func refusal(err error) string {
+	text := message(err)
+	if _, rest, ok := strings.Cut(text, "is forbidden: "); ok {
+		return rest
+	}
+	return text
+}
+
+// message returns the server's own words.
+func message(err error) string {
+	if status := answer(err); status != nil {
+		return status.Message
+	}
+	return err.Error()
+}
+
+// answer returns what a server answered; nil if err is no answer.
+func answer(err error) *metav1.Status {
+	var e apierrors.APIStatus
+	if !errors.As(err, &e) {
+		return nil
+	}
+	status := e.Status()
+	return &status
+}
+
+func code(err error) string {
+	status := answer(err)
+	if status == nil || status.Code == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d)", status.Code)
+}
+
+// rootCause says why there is no connection, without method, address and the
+// query that client libraries put before it.
+func rootCause(err error) string {
+	if dns, ok := errtype.As[*net.DNSError](err); ok {
+		return "unknown host " + dns.Name
+	}
+	if errno, ok := errtype.As[syscall.Errno](err); ok {
+		return errno.Error()
+	}
+	if request, ok := errtype.As[*url.Error](err); ok {
+		return request.Err.Error()
+	}
+	return err.Error()
+}
+
+func after(text, mark string) string {
+	if _, rest, ok := strings.Cut(text, mark); ok {
+		return rest
+	}
+	return text
+}
+
+// OneLine puts text on one line of bounded length.
+func OneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > maxLine {
+		text = string([]rune(text)[:maxLine-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,119 @@
+package trouble
+
+import (
+	"strings"
+
+	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// Remedy says in one line what to do about an error of an informer of a resource.
+func Remedy(kind Kind, err error, resource string) string {
+	return OneLine(remedy(kind, err, resource))
+}
+
+func remedy(kind Kind, err error, resource string) string {
+	switch kind {
+	case Forbidden:
+		return grant(ParseRefusal(err), resource)
+	case Unauthorized:
+		return "renew this program's token or client certificate; kinglet tries again by itself"
+	case NotFound:
+		return "install the definition of " + resource + " again, or remove its informer; kubectl api-resources lists what the server has"
+	case Invalid:
+		return "check the label and field selectors, and the version, of this informer's source"
+	case Unreachable:
+		return "see whether the API server runs, and whether this program reaches it (DNS, network policy, load balancer); kinglet tries again by itself"
+	case Untrusted:
+		return "check which certificate authority this program trusts (certificate-authority, ca.crt), and the server's name and expiry date"
+	case Login:
+		return "run the program that gets the credentials by hand; the kubeconfig names it under users"
+	case Throttled:
+		return "find out who floods the API server (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels); kinglet waits as long as it is told"
+	case Server:
+		return "look at the API server's log and at etcd; kinglet tries again by itself"
+	case Expired:
+		return "if it repeats: this program or its connection is too slow for the server's history (etcd compaction, watch cache); kinglet lists again by itself"
+	case Restored:
+		return "kinglet follows the server by itself; what was written after the backup is gone, so look at what this program did since"
+	case Limit:
+		return limit(err)
+	case Malformed:
+		return "compare with kubectl get --raw: something on the way changes answers, or the server's version does not fit"
+	case Stalled:
+		return "look at what is between this program and the API server: a proxy or load balancer keeps the connection and passes nothing on"
+	case ShortWatch:
+		return "look at the timeouts of what is between this program and the API server: something ends watches at once"
+	case Protocol:
+		return "compare the API servers behind this address: one is behind the others, or something between answers for them"
+	}
+	return "read the error; kinglet tries again by itself"
+}
+
+func limit(err error) string {
+	option := "the limit"
+	if e, ok := errtype.As[*reflector.LimitError](err); ok {
+		option = "Options." + e.Option
+	}
+	if _, ok := errtype.As[*source.TooLargeError](err); ok {
+		option = "MaxObjectBytes in the source's options"
+	}
+	return "raise " + option + ", or ask for less: a namespace, a selector, Options.Drop"
+}
+
+// Refusal is what a server says of a request that it forbids. Each field may be empty.
+type Refusal struct {
+	User, Verb, Resource, Group, Namespace string
+	// Everywhere is whether it was asked for in all namespaces, or is not in one.
+	Everywhere bool
+}
+
+// ParseRefusal reads the sentence in which API servers refuse a request:
+//
+//	User "ann" cannot list resource "pods" in API group "" in the namespace "shop"
+func ParseRefusal(err error) (r Refusal) {
+	text := refusal(err)
+	r.User = between(text, `User "`, `" cannot `)
+	_, text, _ = strings.Cut(text, `" cannot `)
+	r.Verb, _, _ = strings.Cut(text, " ")
+	r.Resource = between(text, `resource "`, `"`)
+	r.Group = between(text, `in API group "`, `"`)
+	r.Namespace = between(text, `in the namespace "`, `"`)
+	r.Everywhere = strings.Contains(text, "at the cluster scope")
+	return r
+}
+
+func between(text, before, after string) string {
+	_, text, ok := strings.Cut(text, before)
+	if !ok {
+		return ""
+	}
+	text, _, _ = strings.Cut(text, after)
+	return text
+}
+
+func grant(r Refusal, resource string) string {
+	verbs := "list and watch"
+	if r.Verb == "watch" {
+		verbs = "watch"
+	}
+	if r.Resource != "" {
+		resource = r.Resource
+		if r.Group != "" {
+			resource += "." + r.Group
+		}
+	}
+	user := r.User
+	if user == "" {
+		user = "this program's user"
+	}
+	line := "grant " + verbs + " on " + resource + " to " + user
+	switch {
+	case r.Namespace != "":
+		line += " in namespace " + r.Namespace + " (a Role and a RoleBinding)"
+	case r.Everywhere:
+		line += " (a ClusterRole and a ClusterRoleBinding)"
+	}
+	return line
+}

@@ -1,0 +1,126 @@
+package prometheus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// newInformer returns an informer of a source in memory with two pods, and a handler.
+func newInformer(t testing.TB, name string) *kinglet.Informer[*corev1.Pod] {
+	t.Helper()
+	src := sourcetest.NewStatic(testpods.New("a", "n1"), testpods.New("b", "n2"))
+	inf, err := kinglet.New(src, kinglet.Options[*corev1.Pod]{Name: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	nothing := kinglet.HandlerFunc[*corev1.Pod](func(context.Context, []store.Change[*corev1.Pod]) {})
+	if _, err := inf.AddHandler(nothing, kinglet.HandlerOptions{Name: "handler"}); err != nil {
+		t.Fatal(err)
+	}
+	return inf
+}
+
+// run runs a set of n informers, and returns it once all have synced. end ends it, and
+// returns when all of it has.
+func run(t testing.TB, n int) (set *kinglet.Set, end func()) {
+	t.Helper()
+	set = kinglet.NewSet()
+	for i := range n {
+		if err := set.Add(newInformer(t, fmt.Sprintf("informer-%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- set.Run(ctx) }()
+	if err := set.WaitSynced(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return set, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhatAnInformerDoesIsServed(t *testing.T) {
+	set, end := run(t, 1)
+	defer end()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(NewCollector(set, everything))
+	err := testutil.GatherAndCompare(registry, strings.NewReader(`
+# HELP kinglet_informer_objects Objects in the store.
+# TYPE kinglet_informer_objects gauge
+kinglet_informer_objects{group="",informer="informer-0",resource="",version=""} 2
+`), "kinglet_informer_objects")
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// In rounds of a hundred, since what leaks would grow with the rounds.
+func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
+	const each = 100
+	rounds := testrepeat.Times(100)
+	shown := kinglet.NewSet()
+	collector := NewCollector(shown, everything)
+	var heap uint64
+	var goroutines int
+	for round := range rounds {
+		set, end := run(t, each)
+		var remove []func()
+		for _, inf := range set.Informers() {
+			remove = append(remove, shown.Observe(inf))
+		}
+		if n := bytes.Count(served(collector), []byte("\nkinglet_informer_objects{")); n != each {
+			t.Fatalf("%d series for %d informers", n, each)
+		}
+		end()
+		for _, f := range remove {
+			f()
+		}
+		if text := served(collector); len(text) > 0 {
+			t.Fatalf("after round %d there is\n%s", round, text)
+		}
+		if n := collectAll(collector); n > 0 {
+			t.Fatalf("after round %d there are %d series", round, n)
+		}
+		if round == rounds/10 {
+			heap, goroutines = inUse(), runtime.NumGoroutine()
+		}
+	}
+	// Less than 20 bytes an informer: a series would be hundreds.
+	if now := inUse(); now > heap+uint64(rounds*each*20) {
+		t.Errorf("%d bytes in use, and %d after a tenth of the rounds", now, heap)
+	}
+	if now := runtime.NumGoroutine(); now > goroutines {
+		t.Errorf("%d goroutines, and %d after a tenth of the rounds", now, goroutines)
+	}
+}
+
+// inUse returns the bytes of the heap that are reachable.
+func inUse() uint64 {
+	var m runtime.MemStats
+	// The first collection runs finalizers and empties pools half, the second frees
+	// what they held.
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

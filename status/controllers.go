@@ -1,0 +1,52 @@
+package status
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
+)
+
+// Problems returns what is wrong with the controller, the worst first; nothing if all
+// is well. It is a pure function of c and now.
+func (c *Controller) Problems(now time.Time) []Problem {
+	p := finder{now: now}
+	if !c.GateOpen {
+		what := "no run may begin"
+		if c.GateReason != "" {
+			what += ": " + c.GateReason
+		}
+		p.add(Note, CauseGateClosed, c.GateSince, what, "nothing, if another replica leads; else open what the gate waits for")
+	}
+	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
+		severity := Warning
+		what := fmt.Sprintf("%d keys wait for a worker, the oldest for %s; %d of %d workers run", c.Queued, quantity.Duration(waits), c.Running, c.Workers)
+		do := "see which keys run, and for how long; if all workers are of use, set more of them"
+		if c.Running == 0 {
+			severity = Broken
+		}
+		p.add(severity, CauseQueueBehind, c.OldestQueued, what, do)
+	}
+	if c.Failing > 0 {
+		p.add(Warning, CauseFailingKeys, time.Time{}, quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each")
+	}
+	if len(c.Hot) > 0 {
+		p.add(Warning, CauseHotKeys, time.Time{},
+			fmt.Sprintf("%s more than ten times within a minute, the hottest %d times", runs(len(c.Hot)), c.Hot[0].Runs),
+			"see what each runs for: a run that changes what it watches runs again")
+	}
+	if c.Unmapped > 0 {
+		p.add(Warning, CauseUnmapped, time.Time{}, quantity.Of(int64(c.Unmapped), "change")+" could not be mapped to keys", "see the error of the map function in the log")
+	}
+	if c.Panicked > 0 {
+		p.add(Warning, CauseRunPanics, time.Time{}, "runs panicked "+times(c.Panicked), "see the stack in the log; the key is tried again")
+	}
+	return p.sorted()
+}
+
+func runs(n int) string {
+	if n == 1 {
+		return "1 key runs"
+	}
+	return fmt.Sprintf("%d keys run", n)
+}

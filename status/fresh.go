@@ -1,0 +1,51 @@
+package status
+
+import (
+	"time"
+
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// StaleSince returns since when reads may be older than what the server has, and
+// whether they may: while requests fail or the store may differ, and while a watch is
+// silent for longer than the server's bookmarks are apart. A quiet watch of a server
+// that sends no bookmarks proves nothing, and counts as fresh. So do lists that are
+// under way, up to the time that Problems gives them.
+func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
+	switch {
+	case !i.Synced:
+		return time.Time{}, false // there is nothing to be stale
+	case i.Phase == reflector.Stopped:
+		return i.Since, true
+	case i.failing():
+		return i.failedSince(), true
+	case i.Degraded:
+		return i.LastErrorTime, true
+	case i.Lag.Enabled && i.Lag.Waiting && i.Lag.Behind > slow:
+		return now.Add(-i.Lag.Behind), true
+	case i.Phase != reflector.Watching:
+		return i.Since, now.Sub(i.Since) > longList
+	case i.BookmarkInterval > 0 && now.Sub(i.LastContact) > i.BookmarkInterval+lateBookmark:
+		return i.LastContact, true
+	}
+	return time.Time{}, false
+}
+
+// Names returns a name for each informer that no other has: where several have one
+// name, the second is pods#2, the third pods#3.
+func Names(informers []Informer) []string {
+	names := make([]string, len(informers))
+	for i := range informers {
+		names[i] = informers[i].Name
+	}
+	return unique(names)
+}
+
+// ControllerNames is Names for controllers.
+func ControllerNames(controllers []Controller) []string {
+	names := make([]string, len(controllers))
+	for i := range controllers {
+		names[i] = controllers[i].Name
+	}
+	return unique(names)
+}

@@ -1,0 +1,317 @@
+package status
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/trouble"
+	"github.com/kinglet-go/kinglet/reflector"
+)
+
+// The bounds between what is usual and what is a problem. With a page that is
+// refreshed every 2 s, what lasts for slow is seen within 5 s.
+const (
+	// slow is how long a handler's call, or a change's wait for a handler, may
+	// take.
+	slow = 3 * time.Second
+	// passing is how long a failure that often ends by itself is a Warning, where
+	// there is something to read meanwhile.
+	passing = 30 * time.Second
+	// recently is how long a failure that is over is told of, flapping how many
+	// within ten minutes are a Warning.
+	recently = 5 * time.Minute
+	flapping = 5
+	// lateBookmark is by how much a bookmark may be late.
+	lateBookmark = 5 * time.Second
+	// longList is how long a first list may take, longWait how long keys may wait
+	// for a worker, and writes for the watch.
+	longList = time.Minute
+	longWait = 30 * time.Second
+	// veryLong is when a lag is no longer a Warning.
+	veryLong = time.Minute
+)
+
+// Problems returns what is wrong with the informer, the worst first; nothing if all
+// is well. It is a pure function of i and now, and costs a microsecond where all is
+// well.
+func (i *Informer) Problems(now time.Time) []Problem {
+	p := finder{now: now}
+	i.source(&p)
+	i.watch(&p)
+	i.content(&p)
+	for h := range i.Handlers {
+		handler(&p, &i.Handlers[h])
+	}
+	i.readPath(&p)
+	return p.sorted()
+}
+
+// finder gathers problems.
+type finder struct {
+	now   time.Time
+	found []Problem
+}
+
+func (p *finder) add(s Severity, c Cause, since time.Time, what, do string) {
+	p.found = append(p.found, Problem{Severity: s, Cause: c, Since: since, What: what, Do: do})
+}
+
+// sorted returns the worst first, and among equals the one that was found first.
+func (p *finder) sorted() []Problem {
+	slices.SortStableFunc(p.found, func(a, b Problem) int { return cmp.Compare(b.Severity, a.Severity) })
+	return p.found
+}
+
+// of returns what is watched as people name it: deployments.apps; the informer's name
+// where the source does not say.
+func (i *Informer) of() string {
+	if i.Resource.Resource == "" {
+		return i.Name
+	}
+	return i.Resource.GroupResource().String()
+}
+
+// source is about requests that fail, and first lists.
+func (i *Informer) source(p *finder) {
+	switch {
+	case i.Phase == reflector.Stopped:
+		p.add(Note, CauseStopped, i.Since, "it has stopped: reads stay as they are", "nothing, if the program is ending")
+	case i.failing():
+		i.failure(p)
+	case !i.Synced:
+		i.notSynced(p)
+	}
+	if i.Synced && (i.Phase == reflector.Listing || i.Phase == reflector.Streaming) {
+		p.add(Note, CauseRelisting, i.Since, "it lists everything again: "+i.progress(), "nothing: reads have the state of before until it is done")
+	}
+	if !i.failing() {
+		i.recent(p)
+	}
+}
+
+// failing reports whether the last request failed. Otherwise LastError says what was
+// lost, or nothing.
+func (i *Informer) failing() bool {
+	return i.LastError != nil && (!i.Degraded || !i.FailingSince.IsZero())
+}
+
+// FailingSince is zero in statuses of other makes.
+func (i *Informer) failedSince() time.Time {
+	if i.FailingSince.IsZero() {
+		return i.LastErrorTime
+	}
+	return i.FailingSince
+}
+
+func (i *Informer) failure(p *finder) {
+	err := i.LastError
+	if r := &i.Recent; r.Last != nil && r.LastTime.After(i.LastErrorTime) {
+		err = r.Last // what was followed by another attempt at once
+	}
+	kind := trouble.Classify(err)
+	since, severity := i.failedSince(), Broken
+	if i.Synced && !kind.Lasting() && p.now.Sub(since) < passing {
+		severity = Warning
+	}
+	what := i.describe(kind, err)
+	// The request that follows a failure is answered with the first event or
+	// bookmark, which may take a minute; a refusal comes at once.
+	asked := p.now.Sub(i.Since)
+	if i.LastErrorTime.After(i.Since) {
+		asked = p.now.Sub(i.LastErrorTime) // a watch was followed by one at once
+	}
+	if i.Phase == reflector.Watching && asked > lateBookmark {
+		severity = Warning
+		what += "; a new watch was begun " + quantity.Duration(asked) + " ago, and nothing came on it yet"
+	}
+	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, err, i.of()))
+}
+
+func (i *Informer) describe(kind trouble.Kind, err error) string {
+	return trouble.DescribeOf(kind, err, i.Resource.Resource)
+}
+
+func (i *Informer) notSynced(p *finder) {
+	if i.Phase == reflector.Starting {
+		p.add(Note, CauseNotSynced, time.Time{}, "it was not started", "call Run, or add it to a Set that runs")
+		return
+	}
+	severity := Note
+	if p.now.Sub(i.Since) > longList {
+		severity = Warning
+	}
+	p.add(severity, CauseNotSynced, i.Since, "the first list is under way: "+i.progress(),
+		"wait; if it takes long, ask for less: a namespace, a selector, Options.Drop")
+}
+
+func (i *Informer) progress() string {
+	if i.Remaining > 0 {
+		return fmt.Sprintf("%d of about %d objects", i.Received, i.Received+i.Remaining)
+	}
+	return fmt.Sprintf("%d objects so far", i.Received)
+}
+
+// recent is about failures that are over.
+func (i *Informer) recent(p *finder) {
+	r := &i.Recent
+	if r.Last == nil || p.now.Sub(r.LastTime) > recently || i.Degraded {
+		return
+	}
+	kind := trouble.Classify(r.Last)
+	what := i.describe(kind, r.Last)
+	if r.Count >= flapping {
+		p.add(Warning, Cause(kind.String()), r.LastTime,
+			fmt.Sprintf("it fails again and again, %d times within ten minutes; the last, which is over: %s", r.Count, what),
+			trouble.Remedy(kind, r.Last, i.of()))
+		return
+	}
+	p.add(Note, Cause(kind.String()), r.LastTime, "this is over: "+what, trouble.Remedy(kind, r.Last, i.of()))
+}
+
+// watch is about watches that do not fail, and are behind all the same.
+func (i *Informer) watch(p *finder) {
+	if i.Phase == reflector.Watching && i.BookmarkInterval > 0 && !i.failing() {
+		silent := p.now.Sub(i.LastContact)
+		severity := OK
+		switch {
+		case silent > 2*i.BookmarkInterval+lateBookmark:
+			severity = Warning
+		case silent > i.BookmarkInterval+lateBookmark:
+			severity = Note
+		}
+		if severity != OK {
+			p.add(severity, CauseSilent, i.LastContact,
+				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", quantity.Duration(silent), quantity.Duration(i.BookmarkInterval)),
+				"kinglet begins a new watch after three intervals; if it repeats, look at what is between this program and the API server")
+		}
+	}
+	if l := &i.Lag; l.Enabled {
+		switch {
+		case l.Waiting && l.Behind > slow:
+			severity := Warning
+			if l.Behind > veryLong {
+				severity = Broken
+			}
+			p.add(severity, CauseLag, p.now.Add(-l.Behind), "the server has changes that the store has not had for "+quantity.Duration(l.Behind),
+				"see the watch's state below; if the watch is well, this program has too little CPU")
+		case l.Err != nil && !i.failing():
+			p.add(Note, CauseLag, l.Measured, "the lag cannot be measured: "+trouble.OneLine(l.Err.Error()), "see whether this program may list one object of "+i.of())
+		}
+	}
+}
+
+// content is about what the store holds.
+func (i *Informer) content(p *finder) {
+	if i.Degraded {
+		i.degraded(p)
+	}
+	if i.Quarantined > 0 {
+		p.add(Warning, CauseQuarantine, i.QuarantinedSince,
+			quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
+			"look at the keys under Quarantine; each has the reason")
+	}
+	if c := &i.Consistency; c.Differences > 0 {
+		severity := Note
+		if p.now.Sub(c.LastDifference) < 2*recently {
+			severity = Warning
+		}
+		p.add(severity, CauseInconsistent, c.LastDifference,
+			fmt.Sprintf("consistency checks found %s between the store and the server", quantity.Of(int64(c.Differences), "difference")),
+			"see the reports in the log; kinglet lists again unless ReportOnly is set; report it as a bug")
+	}
+	if c := &i.Consistency; c.LastNotChecked != nil && c.NotChecked == c.Checks && !i.failing() {
+		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+trouble.OneLine(c.LastNotChecked.Error()), "see docs/guarantees.md for what a check needs of the server")
+	}
+	if i.Mutations > 0 {
+		p.add(Warning, CauseMutated, time.Time{}, "the program wrote into "+quantity.Of(int64(i.Mutations), "stored object")+", which are read-only and share memory",
+			"see the *MutationError in the log, which names the field; copy an object before you change it")
+	}
+	if w := &i.OwnWrites; w.Entries > 0 && p.now.Sub(w.Oldest) > longWait {
+		p.add(Warning, CauseUnconfirmedWrites, w.Oldest, "the watch has not shown "+quantity.Of(int64(w.Entries), "write")+" of this program",
+			"see whether the informer's selectors cover what was written, and whether its watch is well")
+	}
+	if w := &i.OwnWrites; w.Expired+w.Dropped > 0 {
+		p.add(Note, CauseUnconfirmedWrites, time.Time{}, quantity.Of(int64(w.Expired+w.Dropped), "write")+" of this program were never confirmed: reads may have been older than they",
+			"see the *UnconfirmedWriteError in the log")
+	}
+}
+
+func (i *Informer) degraded(p *finder) {
+	if i.LastError == nil || i.failing() {
+		p.add(Warning, CauseDegraded, i.LastErrorTime, "the store may differ from the server until the next list", "nothing: kinglet lists again by itself")
+		return
+	}
+	kind, cause := trouble.Classify(i.LastError), CauseDegraded
+	if errors.Is(i.LastError, reflector.ErrRestored) || errors.Is(i.LastError, reflector.ErrOutOfOrder) {
+		cause = CauseRestored
+	}
+	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again by itself")
+}
+
+// stages says at which stages objects were refused, as far as it is counted.
+func (i *Informer) stages() string {
+	var parts []string
+	for s, n := range i.FailuresByStage {
+		if n > 0 {
+			parts = append(parts, Stage(s).String())
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return " (" + strings.Join(parts, ", ") + ")"
+}
+
+func (i *Informer) readPath(p *finder) {
+	if !i.ReadPath.Lost() {
+		return
+	}
+	p.add(Note, CauseReadPath, i.ReadPath.Since, "objects are read by "+i.ReadPath.Path.String()+", not by kinglet's own decoder: "+trouble.OneLine(i.ReadPath.Why.Error()),
+		"it costs CPU and memory only; the reason says what stands in the way")
+}
+
+// handler is about one handler.
+func handler(p *finder, h *Handler) {
+	inCall, waits := p.now.Sub(h.CallSince), p.now.Sub(h.OldestPending)
+	switch {
+	case h.Err != nil:
+		p.add(Warning, CauseHandlerEnded, time.Time{}, handlerName(h)+" has ended: "+trouble.OneLine(h.Err.Error()), "add it again once the reason is gone")
+	case !h.CallSince.IsZero() && inCall > slow:
+		p.add(Warning, CauseHandlerStalled, h.CallSince,
+			fmt.Sprintf("%s has been in one call for %s; %s", handlerName(h), quantity.Duration(inCall), waiting(h.Pending)),
+			"ask for its stack below: it waits for something, or does too much in one call")
+	case !h.OldestPending.IsZero() && waits > slow:
+		p.add(Warning, CauseHandlerBehind, h.OldestPending,
+			fmt.Sprintf("%s is behind: %s, the oldest for %s", handlerName(h), waiting(h.Pending), quantity.Duration(waits)),
+			"see how long its calls take: make them faster, or only put keys into a queue")
+	}
+	if h.Panics > 0 {
+		p.add(Warning, CauseHandlerPanics, time.Time{}, handlerName(h)+" panicked "+times(h.Panics)+"; what it was called with is lost to it", "see the stack in the log")
+	}
+}
+
+func handlerName(h *Handler) string {
+	if h.Name == "" {
+		return "a handler"
+	}
+	return "handler " + h.Name
+}
+
+func waiting(n int) string {
+	if n == 1 {
+		return "1 change waits"
+	}
+	return quantity.Of(int64(n), "change") + " wait"
+}
+
+func times(n uint64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
