@@ -75,22 +75,22 @@ func (f *failing) fail(err error) {
 	f.began = make(chan struct{})
 }
 
-func (f *failing) now() (error, <-chan struct{}) {
+func (f *failing) now() (<-chan struct{}, error) {
 	f.asked.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.err, f.began
+	return f.began, f.err
 }
 
 func (f *failing) List(ctx context.Context, req source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {
-	if err, _ := f.now(); err != nil {
+	if _, err := f.now(); err != nil {
 		return err
 	}
 	return f.Static.List(ctx, req, yield)
 }
 
 func (f *failing) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod], yield func([]source.Event[*corev1.Pod]) error) error {
-	err, began := f.now()
+	began, err := f.now()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (f *failing) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod
 		}
 	}()
 	err = f.Static.Watch(within, req, yield)
-	if now, _ := f.now(); now != nil {
+	if _, now := f.now(); now != nil {
 		return now
 	}
 	return err
@@ -139,7 +139,7 @@ func TestAnInformerThatIsWellLogsThatItListsAndSynced(t *testing.T) {
 		testclock.Pass(24 * time.Hour)
 		want := []string{
 			"DEBUG informer lists informer=pods phase=Listing cause=start",
-			"INFO informer synced informer=pods phase=Watching",
+			"DEBUG informer synced informer=pods phase=Watching",
 		}
 		if got := log.take(); !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)

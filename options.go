@@ -61,7 +61,7 @@ type Options[T any] struct {
 	// that an informer that fails for long says so every minute. The keys are informer,
 	// phase, cause, err, failures and since; no line has an object's content. The
 	// cause is a reflector.ListCause of a list, and a status.Cause of a failure, which
-	// is a warning. That it starts and stops is logged for debugging only.
+	// is a warning. That it starts, has synced and stops is logged for debugging only.
 	// With slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
 	// Tracer is told of lists, watches and changes of phase as they begin and end;

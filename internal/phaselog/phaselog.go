@@ -57,7 +57,7 @@ type Line struct {
 
 // Usual reports whether the line is one that each informer has, however well it is.
 func (l *Line) Usual() bool {
-	return l.What == Stopped || l.What == Lists && l.Cause == reflector.ListStart.String()
+	return l.What == Synced || l.What == Stopped || l.What == Lists && l.Cause == reflector.ListStart.String()
 }
 
 // Attributes returns the line's attributes, as keys and values.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -69,7 +70,9 @@ func newCollection(opts *Options, resource resolve.Resource, name string, client
 	if err != nil {
 		return nil, err
 	}
-	c.informer, err = kinglet.New(src, kinglet.Options[*unstructured.Unstructured]{Name: name, OnError: c.failed})
+	c.informer, err = kinglet.New(src, kinglet.Options[*unstructured.Unstructured]{
+		Name: name, OnError: c.failed, Logger: slog.New(slog.DiscardHandler), // the command says it in its own way
+	})
 	if err != nil {
 		return nil, err
 	}
