@@ -2,7 +2,6 @@ package kinglet_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -48,7 +47,12 @@ func (f *fixed) change(do func(*kinglet.Status)) {
 	do(&f.st)
 }
 
-var errRefused = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))
+// refusal is a reason in an API server's words.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+var errRefused = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", refusal(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))
 
 func TestCheckFailsAfterTheGraceAndBeyondTheBoundAndNamesInformerAndCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -36,8 +36,13 @@ func well() *Informer {
 	}
 }
 
+// refusal is a reason in an API server's words.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 var (
-	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))
+	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", refusal(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))
 	errSecret    = &source.ItemError{Stage: source.StageDecode, Err: errors.New("hunter2 is no number")}
 )
 

@@ -10,6 +10,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -202,19 +203,21 @@ func TestOnlyReadingIsAnswered(t *testing.T) {
 
 func TestChartsHaveTenMinutesAndAreForgottenTenMinutesAfterTheLastLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reads := 0
+		var reads atomic.Int64
+		var events atomic.Uint64
 		one := samples.New().Informers()[0].Status()
 		h := page.New(page.Options{
 			Informers: func() []page.Informer {
-				reads++
-				one.Events += 50
-				return []page.Informer{samples.Of(one)}
+				reads.Add(1)
+				now := one
+				now.Events += events.Add(50)
+				return []page.Informer{samples.Of(now)}
 			},
 			Controllers: func() []page.Controller { return nil },
 		})
 		testclock.Elapse(time.Hour)
-		if reads != 0 {
-			t.Errorf("read %d times, and nobody has looked", reads)
+		if n := reads.Load(); n != 0 {
+			t.Errorf("read %d times, and nobody has looked", n)
 		}
 		if strings.Contains(get(t, h, "/"), `class="spark"`) {
 			t.Error("one look makes a chart")
@@ -223,10 +226,10 @@ func TestChartsHaveTenMinutesAndAreForgottenTenMinutesAfterTheLastLook(t *testin
 		body := get(t, h, "/?open=pods")
 		order(t, body, `class="spark"`, "Events <b>10/s</b>", "Pending <b>1,904</b>", "Lag <b>0s</b>")
 		testclock.Elapse(10*time.Minute + 5*time.Second)
-		before := reads
+		before := reads.Load()
 		testclock.Elapse(time.Hour)
-		if reads != before {
-			t.Errorf("read %d times, and nobody has looked for ten minutes", reads-before)
+		if n := reads.Load(); n != before {
+			t.Errorf("read %d times, and nobody has looked for ten minutes", n-before)
 		}
 		if strings.Contains(get(t, h, "/"), `class="spark"`) {
 			t.Error("a chart of long ago is shown")

@@ -74,10 +74,15 @@ func Refused() error {
 	return &url.Error{Op: "Get", URL: "https://10.96.0.1:443/api/v1/nodes", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 }
 
+// refusal is a reason in an API server's words.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // Forbidden is a server's refusal.
 func Forbidden(resource string) error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", fmt.Errorf(
-		"User \"system:serviceaccount:shop:reader\" cannot watch resource %q in API group \"\" at the cluster scope", resource))
+	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", refusal(fmt.Sprintf(
+		"User \"system:serviceaccount:shop:reader\" cannot watch resource %q in API group \"\" at the cluster scope", resource)))
 }
 
 // Informers are a dozen: some are well, and each of the others has something else.

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"strings"
@@ -77,7 +78,11 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	p := &proxy{host: strings.TrimPrefix(config.Host, "https://"), transport: transport}
+	base, err := url.Parse(config.Host)
+	if err != nil {
+		return err
+	}
+	p := &proxy{base: base, transport: transport}
 	p.begin(well)
 	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	go p.play(ctx, *every)
@@ -98,7 +103,7 @@ func writeKubeconfig(path, server string) error {
 
 // proxy passes on what is not broken.
 type proxy struct {
-	host      string
+	base      *url.URL
 	transport http.RoundTripper
 
 	mu  sync.Mutex
@@ -169,7 +174,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	defer context.AfterFunc(over, cancel)()
 	out := r.Clone(ctx)
-	out.RequestURI, out.URL.Scheme, out.URL.Host, out.Host = "", "https", p.host, p.host
+	out.RequestURI, out.URL.Scheme, out.URL.Host, out.Host = "", p.base.Scheme, p.base.Host, p.base.Host
 	if watch {
 		out.Header.Set("Accept", "application/json") // in which the bad object is
 	}
