@@ -191,12 +191,13 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.lag != nil {
 		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
 	}
-	ctx = proflabel.Stage(ctx, proflabel.Reflector)
+	// The closures above have ctx, so this goroutine's is another.
+	labelled := proflabel.Stage(ctx, proflabel.Reflector)
 	var err error
 	if i.parts != nil {
-		err = i.parts.run(ctx)
+		err = i.parts.run(labelled)
 	} else {
-		err = i.reflector.Run(ctx)
+		err = i.reflector.Run(labelled)
 	}
 	stop()
 	err = errors.Join(err, i.hub.Wait())
