@@ -86,6 +86,9 @@ func consequence(name string) bool {
 		name == "duplicates" || name == "unreadable" || name == "epoch"
 }
 
+// namers have tables of their own, of what is to be seen of each fault while it lasts.
+var namers = []string{"TestThePageNamesEachFaultWithinFiveSecondsOfWhenItCanBeKnown", "TestTheMetricsNameEachFaultWithinFiveSecondsOfWhenItCanBeKnown"}
+
 // counted compares the counters that have moved with those that should have.
 func (r *rig) counted() {
 	r.t.Helper()
@@ -114,6 +117,9 @@ func (r *rig) counted() {
 	name := r.t.Name()
 	if end := "/" + r.engine.name + "/"; strings.Contains(name, end) {
 		name = name[:strings.LastIndex(name, end)]
+	}
+	if top, _, _ := strings.Cut(name, "/"); slices.Contains(namers, top) {
+		return
 	}
 	got := moved(st)
 	joined := strings.Join(append(slices.Clone(got), "."), ", ")
