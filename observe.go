@@ -21,8 +21,8 @@ type ObservableController interface {
 	ReportDetails() status.ControllerDetails
 }
 
-// Tracer is told what an informer does, as it does it: see Options.Tracer and
-// reflector.Tracer. One may serve any number of informers.
+// Tracer observes what an informer does: see Options.Tracer and reflector.Tracer. One
+// Tracer may serve any number of informers.
 type Tracer = reflector.Tracer
 
 // observed is what a Set shows and does not run, in the order it was added.

@@ -64,8 +64,8 @@ type Options[T any] struct {
 	// is a warning. That it starts, has synced and stops is logged for debugging only.
 	// With slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
-	// Tracer is told of lists, watches and changes of phase as they begin and end;
-	// nothing if nil, which costs a nil check each. Module otel makes spans of them.
+	// Tracer, if not nil, is called when lists and watches begin and end, and when the
+	// phase changes. Without one each costs a nil check. Module otel makes spans of them.
 	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.

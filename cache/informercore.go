@@ -66,7 +66,7 @@ type coreOptions struct {
 	sharing *source.Sharing
 	// scheme may be nil.
 	scheme *runtime.Scheme
-	// scopes, if not nil, are in place of one ListerWatcher.
+	// scopes, if not nil, replace the single ListerWatcher.
 	scopes []ScopedListerWatcher
 }
 

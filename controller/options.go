@@ -48,8 +48,8 @@ type Options[K comparable] struct {
 	// error occurred. It should not block and must not panic. If it is nil, errors
 	// go to slog.Default() as warnings.
 	OnError func(error)
-	// Tracer is told of runs; nothing if nil, which costs a nil check a run. Module otel
-	// makes spans of them.
+	// Tracer, if not nil, is called when a run begins and ends. Without one a run costs
+	// a nil check more. Module otel makes spans of runs.
 	Tracer Tracer
 	// CrashOnPanic has the panic of a run end the process. Otherwise it is an
 	// error like others, a *PanicError.

@@ -7,10 +7,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// Tracer is told of runs as they begin and end: to make spans of them, for example. The
-// workers call it, at the same time. The context that RunBegins returns, which must come
-// of the one it was given, is that of the run, and is given to RunEnds, which is called
-// also if the run panics.
+// Tracer observes runs, to make spans of them for example. Workers call it concurrently.
+// The run gets the context that RunBegins returns, which must be derived from the one
+// that RunBegins was given. RunEnds gets the same context, and is called even if the run
+// panics.
 type Tracer interface {
 	RunBegins(ctx context.Context, r RunInfo) context.Context
 	RunEnds(ctx context.Context, r RunInfo, result RunResult)

@@ -50,8 +50,8 @@ func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
 	}}
 }
 
-// selected returns the objects of a snapshot that a list is of, but for its label
-// selector, in key order.
+// selected returns the objects that match a list's namespace and field selector, in key
+// order. The caller applies the label selector.
 func selected(snap kinglet.Snapshot[any], opts *client.ListOptions) (iter.Seq[any], error) {
 	switch {
 	case opts.FieldSelector != nil:

@@ -102,8 +102,7 @@ type Options struct {
 	// Status.ReadPath. Called as OnError is. May be nil.
 	OnReadPath func(before, now source.ReadPath)
 
-	// Tracer is told of lists, watches and phases. May be nil, which costs a nil check
-	// each.
+	// Tracer, if not nil, observes lists, watches and changes of phase.
 	Tracer Tracer
 
 	// Rand draws from [0, 1); math/rand's if nil. Called from Run's goroutine.

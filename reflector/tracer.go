@@ -6,12 +6,12 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// Tracer is told of lists and watches as they begin and end, and of changes of phase:
-// to make spans of them, for example. Its methods are called from Run's goroutine, under
-// no lock, and should not block. The context that a Begins returns, which must come of
-// the one it was given, is that of the requests, so that spans of HTTP requests are
-// below those of lists, and is given to the Ends. Each Begins has its Ends, also when
-// Run returns.
+// Tracer observes lists, watches and changes of phase, to make spans of them for example.
+// Its methods are called from Run's goroutine, under no lock, and should not block.
+// Requests are made with the context that a Begins method returns, so that spans of HTTP
+// requests become children of those of lists; it must be derived from the context that
+// the method was given. The Ends method gets the same context. Every Begins is followed
+// by its Ends before Run returns.
 type Tracer interface {
 	// ListBegins is called before the first page of a list, or the initial events of
 	// a watch-list, is asked for.

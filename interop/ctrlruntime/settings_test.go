@@ -146,7 +146,8 @@ func randomOptions(rnd *rand.Rand) (opts cache.Options) {
 		return by
 	}
 	opts.DefaultLabelSelector, opts.DefaultFieldSelector, opts.DefaultTransform = label(), field(), transform()
-	// Without bookmarks, controller-runtime's first watch-list waits for one all the same.
+	// EnableWatchBookmarks is left as it is: with it off, controller-runtime's cache did not
+	// sync here, and why is not known. TestWithoutBookmarksItListsAndAsksForNone has ours.
 	opts.DefaultUnsafeDisableDeepCopy = yes()
 	opts.DefaultNamespaces = namespaces()
 	opts.ByObject = map[client.Object]cache.ByObject{}

@@ -1,6 +1,7 @@
 package faults_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"regexp"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/internal/pipes"
 	"github.com/kinglet-go/kinglet/prometheus"
 	"github.com/kinglet-go/kinglet/status"
@@ -84,50 +84,31 @@ func (s *scraped) get() string {
 }
 
 func TestTheMetricsNameEachFaultWithinFiveSecondsOfWhenItCanBeKnown(t *testing.T) {
-	for _, f := range faults() {
-		t.Run(f.name, func(t *testing.T) {
-			tried := engines()[:2]
-			if f.typed {
-				tried = tried[:1]
-			}
-			over(t, tried, f.setup, func(r *rig) {
-				if f.ends != nil {
-					defer f.ends(r)
+	eachFaultIsNamed(t, func(r *rig, f *named, set *kinglet.Set) view {
+		if shownBy[f.cause] == "" || f.or != "" && shownBy[f.or] == "" {
+			r.t.Fatalf("no metric is known to show %s or %s", f.cause, f.or)
+		}
+		cause, shown := string(f.cause), shownBy[f.cause]
+		if f.or != "" {
+			cause, shown = "(?:"+cause+"|"+string(f.or)+")", "(?:"+shown+"|"+shownBy[f.or]+")"
+		}
+		problem := `kinglet_informer_problem_start_timestamp_seconds{L,cause="` + cause + `",severity=".*"} `
+		missing, text := []string{problem, shown}, ""
+		metrics := newScraped(r.t, prometheus.NewCollector(set, prometheus.Options{}))
+		return view{
+			wrong: func() string {
+				if text := metrics.get(); matches(text, problem) {
+					return text
 				}
-				set := kinglet.NewSet()
-				defer set.Observe(r.inf)()
-				metrics := newScraped(t, prometheus.NewCollector(set, prometheus.Options{}))
-				defer metrics.close()
-				cause, shown := string(f.cause), shownBy[f.cause]
-				if f.or != "" {
-					cause, shown = "(?:"+cause+"|"+string(f.or)+")", "(?:"+shown+"|"+shownBy[f.or]+")"
-				}
-				problem := `kinglet_informer_problem_start_timestamp_seconds{L,cause="` + cause + `",severity=".*"} `
-				if f.begins != nil {
-					testclock.Elapse(time.Second)
-					if f.before != nil {
-						f.before(r)
-					}
-					if text := metrics.get(); matches(text, problem) {
-						t.Fatalf("before anything is wrong, the metrics name it:\n%s", text)
-					}
-					f.begins(r)
-				}
-				if shownBy[f.cause] == "" || f.or != "" && shownBy[f.or] == "" {
-					t.Fatalf("no metric is known to show %s or %s", f.cause, f.or)
-				}
-				missing := []string{problem, shown}
-				text := ""
-				for began := time.Now(); time.Since(began) < f.known+5*time.Second; {
-					testclock.Elapse(200 * time.Millisecond)
-					text = metrics.get()
-					missing = slices.DeleteFunc(missing, func(expression string) bool { return matches(text, expression) })
-					if len(missing) == 0 {
-						return
-					}
-				}
-				t.Errorf("%q are not served, but\n%s", missing, text)
-			})
-		})
-	}
+				return ""
+			},
+			named: func() bool {
+				text = metrics.get()
+				missing = slices.DeleteFunc(missing, func(expression string) bool { return matches(text, expression) })
+				return len(missing) == 0
+			},
+			seen:  func() string { return fmt.Sprintf("%q are missing of\n%s", missing, text) },
+			close: metrics.close,
+		}
+	})
 }

@@ -47,6 +47,7 @@ func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- inf.Run(ctx) }()
+	// Connections through the proxy are real, and so is time: it is asked again and again.
 	until := func(what string, is func(p []status.Problem) bool) {
 		t.Helper()
 		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
