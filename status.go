@@ -42,8 +42,8 @@ type (
 	ReadPath = source.ReadPath
 )
 
-// Status returns what is known of the informer. It costs about a microsecond (BenchmarkStatus) and
-// waits for no request, write or handler.
+// Status returns what is known of the informer. It costs about a microsecond
+// (BenchmarkStatus) and waits for no request, write or handler.
 func (i *Informer[T]) Status() Status {
 	s := Status{
 		Name:        i.opts.Name,
