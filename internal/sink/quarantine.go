@@ -151,13 +151,6 @@ func (q *Quarantine) AddTo(s *status.Informer) {
 	}
 }
 
-// Count returns how many keys are quarantined, and how many versions failed, ever.
-func (q *Quarantine) Count() (keys int, failures uint64) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.entries) + q.overflow, q.failures
-}
-
 // Keys returns a copy of the keys, and how many more there are that are not listed.
 func (q *Quarantine) Keys() (keys map[store.Key]struct{}, unlisted int) {
 	q.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -130,7 +131,9 @@ func TestTheLastGoodVersionStaysUnlessItIsToBeRemoved(t *testing.T) {
 				t.Errorf("the store has %q", held)
 			}
 			s.apply("3", modified(good("a", "u", "3")))
-			if keys, versions := s.Quarantine.Count(); keys != 0 || versions != 1 || s.held("a") != "3" {
+			var st status.Informer
+			s.Quarantine.AddTo(&st)
+			if keys, versions := st.Quarantined, st.Failures; keys != 0 || versions != 1 || s.held("a") != "3" {
 				t.Errorf("after a good version: %d keys, %d versions, the store has %q", keys, versions, s.held("a"))
 			}
 			if s.synced != 1 {
