@@ -12,11 +12,11 @@ TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache ctrlruntime prometheus kinglettest otel cmd/kinglet browser bench interop examples release
+MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet browser bench interop examples examples/operator release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest otel cmd/kinglet examples
-NEIGHBOURS := bench interop
+PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet examples
+NEIGHBOURS := bench interop examples/operator
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
 # with the one, and to read it with the other, takes longer than CI may.
@@ -59,7 +59,8 @@ vet:
 	$(GO) vet -tags e2e ./e2e/...
 	$(GO) vet -C interop -tags e2e ./programs/...
 	$(GO) vet -C examples -tags e2e ./...
-	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./source ./reflector ./internal/keyqueue ./kinglettest/torture
+	$(GO) vet -C examples/operator -tags e2e ./...
+	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./internal/wire/clone ./source ./reflector ./internal/keyqueue ./kinglettest/torture
 	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
 	@echo "vet prometheus/rules"; GOWORK=off $(GO) vet -C prometheus/rules ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
@@ -69,6 +70,7 @@ staticcheck: $(BIN)/staticcheck
 	$(BIN)/staticcheck -tags e2e ./e2e/...
 	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
 	cd examples && $(BIN)/staticcheck -tags e2e ./...
+	cd examples/operator && $(BIN)/staticcheck -tags e2e ./...
 	@echo "staticcheck prometheus/rules"; cd prometheus/rules && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck peers"; cd peers && GOWORK=off $(BIN)/staticcheck ./...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
@@ -92,12 +94,20 @@ screenshots:
 	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
 	cp $(BIN)/screenshots/page-light.png docs/images/page.png
 
+# The page of 1,000 informers whose objects change, open in real time. make unit has a
+# few seconds of it, with fewer informers.
+PAGE_OPEN ?= 10m
+.PHONY: page-open
+page-open:
+	$(GO) test -count=1 -v -vet=off -run '^TestAPageLeftOpenUnderLoadDoesNotGrow$$' -timeout 24h . -args -page-open $(PAGE_OPEN)
+
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
 	@for m in $(NEIGHBOURS); do echo "test $$m"; $(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
 	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
+	$(subst $(GO) test,$(GO) test -C examples/operator,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
 
 # docs/alerts.yaml and the dashboard on samples of real informers, by Prometheus' own
 # engine; then promtool's tests of the alerts, where there is a promtool (.ci/run installs
@@ -114,12 +124,13 @@ alerts:
 MANY := ./kinglettest/torture ./internal/wire/... ./internal/page ./prometheus
 many:
 	$(GO) test -vet=off $(MANY)
+	$(GO) test -C interop -vet=off -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./ctrlruntime -args -namespace-rounds 1000
 
 # Each fuzz target in turn, by a number of inputs: a run by the clock may end
 # in the midst of one, which counts as a failure. FUZZ=1000000x for a long one.
 FUZZ ?= 1000x
 fuzz:
-	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9]+' . | sort | while IFS=: read -r file func; do \
+	@grep -rHoE --include='*_test.go' --exclude-dir=bin '^func Fuzz[A-Za-z0-9]+' . | sort | while IFS=: read -r file func; do \
 		echo "fuzz $${func#func } in $$(dirname "$$file")"; \
 		$(GO) test -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x "$$(dirname "$$file")" </dev/null || exit 1; \
 	done
@@ -163,10 +174,10 @@ matrix:
 # passes. CI has the proof from "go list" alone, in strangers.
 .PHONY: safe
 safe:
-	@for m in . workqueue cache kinglettest otel cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
+	@for m in . workqueue cache ctrlruntime kinglettest otel cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
 	$(GO) test -tags kinglet_safe -vet=off . ./source/... ./reflector/... ./internal/mutation
 	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
-	$(GO) test -C kinglettest -tags kinglet_safe -vet=off ./faults
+	$(GO) test -C kinglettest/faults -tags kinglet_safe -vet=off .
 
 # What somebody asks who is to let kinglet in. sbom: a bill of materials for each
 # tagged module, in CycloneDX's JSON, in bin/sbom; it fails for a dependency without a
@@ -200,7 +211,7 @@ long-cluster: $(BIN)/staticcheck
 	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
 e2e: $(BIN)/kinglet-cluster
-	$(TEST) -p 1 -tags e2e -count=1 ./e2e/... -args -cluster $(BIN)/kinglet-cluster
+	$(TEST) -p 1 -parallel 3 -tags e2e -count=1 ./e2e/... -args -cluster $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C examples,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults. TORTURE_FOR is for all of
@@ -222,6 +233,7 @@ torture:
 .PHONY: mutants
 mutants:
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
+	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfCopiesIsCaught$$' -v ./internal/wire/clone
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
 	$(GO) test -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
 	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
@@ -261,6 +273,7 @@ long-decoders:
 bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
 	$(GO) run -C bench ./queuebench $(BENCH)
+	$(GO) run -C bench ./ctrlbench $(BENCH)
 	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
 	$(GO) run -C bench ./wirebench -cluster $(BIN)/kinglet-cluster $(BENCH)
 	$(GO) run -C bench ./idlebench

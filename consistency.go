@@ -134,7 +134,7 @@ func (c checked[T]) Status() reflector.Status { return c.reflector.Status() }
 
 func (c checked[T]) View() (v consistency.View[T]) {
 	c.hub.View(func() {
-		v.Snapshot, v.Version = c.store.Snapshot(), c.own.Version()
+		v.Snapshot, v.Version = c.store.Snapshot(), c.own.Version("")
 		v.Quarantined, v.Unlisted = c.sink.Quarantine.Keys()
 	})
 	return v

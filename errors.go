@@ -142,15 +142,22 @@ func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
 type VersionNotReachedError struct {
 	// Name is the informer's.
 	Name string
+	// Scope is that of a source which had not come to the version; empty for an
+	// informer of one source.
+	Scope string
 	// Want is the version that was waited for, At the one that the store is at.
 	Want, At string
 	// Err is why the wait ended: the context's error or cause, ErrStopped,
-	// ErrEpoch or ErrNotComparable.
+	// ErrEpoch, ErrNotComparable or ErrNoScope.
 	Err error
 }
 
 func (e *VersionNotReachedError) Error() string {
-	return fmt.Sprintf("%s: at version %q, not yet at %q: %v", e.Name, e.At, e.Want, e.Err)
+	name := e.Name
+	if e.Scope != "" {
+		name += ", scope " + e.Scope
+	}
+	return fmt.Sprintf("%s: at version %q, not yet at %q: %v", name, e.At, e.Want, e.Err)
 }
 
 // Unwrap returns why the wait ended.

@@ -36,14 +36,16 @@ type Informer[T any] struct {
 	checker   *consistency.Checker[T]
 	lag       *lagProbe // nil if off
 	reads     latest[T] // what Store returns
-	// resource is what the source lists, empty if it does not say.
-	resource schema.GroupVersionResource
+	// resource is what is listed and watched, if that was known from the beginning.
+	// Otherwise requested, if not nil, returns it once that is known.
+	resource  schema.GroupVersionResource
+	requested func() schema.GroupVersionResource
 	// shared returns what the source shares through; it is called with sharing held,
 	// as what changes that is. It may be nil.
 	shared  func() *source.Sharing
 	sharing sync.Mutex
 	memory  memory
-	// parts are set in place of source, sink and reflector by NewScoped.
+	// parts replace source, sink and reflector in an informer of NewScoped.
 	parts *parts[T]
 
 	started atomic.Bool
@@ -70,17 +72,26 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	}
 	traits := src.Traits()
 	i := &Informer[T]{
-		opts:     opts,
-		source:   src,
-		shared:   traits.Shared,
-		resource: traits.Resource,
-		synced:   make(chan struct{}),
-		stopped:  make(chan struct{}),
+		opts:      opts,
+		source:    src,
+		shared:    traits.Shared,
+		resource:  traits.Resource,
+		requested: traits.Requested,
+		synced:    make(chan struct{}),
+		stopped:   make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	return i, nil
+}
+
+// listed returns what is listed and watched; empty as long as that is not known.
+func (i *Informer[T]) listed() schema.GroupVersionResource {
+	if i.resource.Empty() && i.requested != nil {
+		return i.requested()
+	}
+	return i.resource
 }
 
 // assemble makes the stages, from the last to the first.
@@ -127,6 +138,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if i.parts != nil {
 		return nil
 	}
+	i.own.Enter(Scope{})
 	i.lag = newLagProbe(i.opts.LagProbe, src.Traits(), i.own)
 	i.sink = i.newSink(func() { close(i.synced) }, nil)
 	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())

@@ -78,7 +78,8 @@ func (i *Informer[T]) shownReflector() *reflector.Reflector[T] {
 
 // isSecret reports whether the objects are known to be Secrets.
 func (i *Informer[T]) isSecret() bool {
-	return i.resource.Group == "" && i.resource.Resource == "secrets" || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
+	listed := i.listed()
+	return listed.Group == "" && listed.Resource == "secrets" || reflect.TypeFor[T]() == reflect.TypeFor[*corev1.Secret]()
 }
 
 func (i *Informer[T]) shownQuarantined() []status.Quarantined {

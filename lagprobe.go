@@ -40,7 +40,8 @@ func newLagProbe[T any](every time.Duration, traits source.Traits[T], own *ownwr
 	}
 	return &lagProbe{
 		every: every, gauge: lag.NewGauge(), latest: traits.Latest, next: traits.Next,
-		wait: own.Wait, stored: own.Version,
+		wait:   func(ctx context.Context, rv string) error { return own.WaitScope(ctx, "", rv) },
+		stored: func() string { return own.Version("") },
 	}
 }
 

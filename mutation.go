@@ -40,7 +40,8 @@ type MutationDetection struct {
 // its value before and now, and the keys of all objects that share the memory.
 type MutationError = mutation.Error
 
-func (m MutationDetection) validate() error {
+// Validate returns everything that is wrong with m.
+func (m MutationDetection) Validate() error {
 	var errs []error
 	if m.Sample < 0 {
 		errs = append(errs, fmt.Errorf("MutationDetection.Sample is %d, must not be negative", m.Sample))

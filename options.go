@@ -151,7 +151,7 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
 	}
-	errs = append(errs, o.reflector().Validate(), o.MutationDetection.validate(), o.ConsistencyCheck.Validate())
+	errs = append(errs, o.reflector().Validate(), o.MutationDetection.Validate(), o.ConsistencyCheck.Validate())
 	return o, errors.Join(errs...)
 }
 

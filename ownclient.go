@@ -2,18 +2,16 @@ package kinglet
 
 import (
 	"bytes"
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/source"
 )
 
 // OwnWrites records everything that is written through a client with informers, so
@@ -30,19 +28,49 @@ import (
 // for the resource include the write. The informer's own decoder reads the answer,
 // beside the client's. An object that the informer does not cover changes nothing.
 //
-// Left out are dry runs, answers that are errors, deletes of whole collections,
-// and subresources that answer with another type, such as scale, eviction and
-// binding. So are answers in another API version than the informer's, and answers
-// with no more than metadata (metadata.Interface) for informers of whole objects.
+// Some answers cannot be read by an informer, although its reads may have to include
+// the write: those with no more than metadata for an informer of whole objects,
+// protobuf for one of unstructured objects, those in another API version of the
+// resource, the answer to a scale, and the deletion of a collection. Unread is called
+// with them.
+//
+// Left out are dry runs, answers that are errors, requests under WithoutOwnWrites, and
+// subresources that answer with another type, except scale: eviction, binding, token.
 //
 // It costs the answer's memory once more, and some ten to hundred microseconds of
 // decoding for each write and informer. Requests other than writes of a resource
 // that was added are passed on as they are. The zero value is ready. All methods
 // are safe for concurrent use.
 type OwnWrites struct {
+	// Unread, if it is not nil, is called with each write that an informer cannot read,
+	// before the call of the client returns. It must be set before the first request.
+	Unread func(UnreadWrite)
+
 	mu sync.RWMutex
 	// informers by resource; guarded by mu.
-	informers map[schema.GroupVersionResource][]OwnWriter
+	informers map[schema.GroupResource][]ownInformer
+}
+
+// ownInformer is an informer of a resource in a version.
+type ownInformer struct {
+	version  string
+	informer OwnWriter
+}
+
+// UnreadWrite is a write through a client that an informer has not recorded, since it
+// cannot read the answer.
+type UnreadWrite struct {
+	// Informer is the one, Resource what was written, in the version of the request.
+	Informer OwnWriter
+	Resource schema.GroupVersionResource
+	// Namespace is that of the request, empty for all namespaces.
+	Namespace string
+	// Deleted: the objects were deleted, or marked for it, all of them by one request,
+	// and Objects is what they were before. Otherwise Objects is what was written.
+	Deleted bool
+	// Objects has the metadata that the answer has. It is nil if the answer to the
+	// deletion of a collection does not list what was deleted.
+	Objects []metav1.ObjectMeta
 }
 
 // OwnWriter is an Informer of any type.
@@ -58,6 +86,14 @@ type OwnWriter interface {
 
 var _ OwnWriter = (*Informer[any])(nil)
 
+// withoutOwnWrites is the key of a context's value.
+type withoutOwnWrites struct{}
+
+// WithoutOwnWrites returns a context whose requests OwnWrites does not record.
+func WithoutOwnWrites(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutOwnWrites{}, true)
+}
+
 // Add records writes to a resource with informers from now on. It is the resource, in
 // the version, that they list.
 func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWriter) error {
@@ -70,9 +106,14 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.informers == nil {
-		o.informers = map[schema.GroupVersionResource][]OwnWriter{}
+		o.informers = map[schema.GroupResource][]ownInformer{}
 	}
-	o.informers[resource] = append(slices.Clip(o.informers[resource]), informers...)
+	gr := resource.GroupResource()
+	all := slices.Clip(o.informers[gr])
+	for _, i := range informers {
+		all = append(all, ownInformer{resource.Version, i})
+	}
+	o.informers[gr] = all
 	return nil
 }
 
@@ -81,7 +122,7 @@ func (o *OwnWrites) Remove(informer OwnWriter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for resource, informers := range o.informers {
-		left := slices.DeleteFunc(slices.Clone(informers), func(i OwnWriter) bool { return i == informer })
+		left := slices.DeleteFunc(slices.Clone(informers), func(i ownInformer) bool { return i.informer == informer })
 		if o.informers[resource] = left; len(left) == 0 {
 			delete(o.informers, resource)
 		}
@@ -89,7 +130,7 @@ func (o *OwnWrites) Remove(informer OwnWriter) {
 }
 
 // of returns the informers of a resource.
-func (o *OwnWrites) of(resource schema.GroupVersionResource) []OwnWriter {
+func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	return o.informers[resource]
@@ -115,12 +156,10 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return t.next.RoundTrip(req)
 	}
-	informers := t.own.of(w.resource)
-	if len(informers) == 0 {
-		return t.next.RoundTrip(req)
-	}
 	resp, err := t.next.RoundTrip(req)
-	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 || resp.Header.Get("Content-Encoding") != "" {
+	// An informer that was added since the request was sent may have listed before.
+	informers := t.own.of(w.resource.GroupResource())
+	if len(informers) == 0 || err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 || resp.Header.Get("Content-Encoding") != "" {
 		return resp, err
 	}
 	body, err := io.ReadAll(resp.Body)
@@ -138,7 +177,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	for _, i := range informers {
-		w.record(i, body)
+		w.record(t.own, i, body)
 	}
 	return resp, nil
 }
@@ -147,89 +186,3 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 type failingReader struct{ err error }
 
 func (r failingReader) Read([]byte) (int, error) { return 0, r.err }
-
-// clientWrite is a request that writes one object.
-type clientWrite struct {
-	resource schema.GroupVersionResource
-	key      Key // of a delete
-	delete   bool
-}
-
-// answeredWithObject are the subresources whose answer is the object itself.
-var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize", "approval", "finalize"}
-
-// writeOf returns what a request writes; ok is false if it writes nothing that an
-// informer could record.
-func writeOf(req *http.Request) (w clientWrite, ok bool) {
-	switch req.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
-	case http.MethodDelete:
-		w.delete = true
-	default:
-		return w, false
-	}
-	if req.URL.Query().Get("dryRun") != "" {
-		return w, false
-	}
-	resource, key, sub, ok := source.ObjectOf(req.URL.Path)
-	if !ok || !slices.Contains(answeredWithObject, sub) {
-		return w, false
-	}
-	w.resource, w.key = resource, key
-	if w.delete && (key.Name == "" || sub != "" || dryDelete(req)) {
-		return w, false
-	}
-	return w, true
-}
-
-// dryDelete reports whether a delete may be a dry run, according to its body. The
-// only value of dryRun is "All", in JSON as in protobuf, and nothing else in a body
-// contains that.
-func dryDelete(req *http.Request) bool {
-	if req.Body == nil || req.Body == http.NoBody {
-		return false
-	}
-	if req.GetBody == nil {
-		return true // unknown
-	}
-	body, err := req.GetBody()
-	if err != nil {
-		return true
-	}
-	defer body.Close()
-	b, err := io.ReadAll(body)
-	return err != nil || bytes.Contains(b, []byte("All"))
-}
-
-// record records the answer with one informer.
-func (w *clientWrite) record(i OwnWriter, body []byte) {
-	gv := w.resource.GroupVersion()
-	var err error
-	if w.delete {
-		status, uid, gone := source.DeleteAnswer(body)
-		switch {
-		case !gone && !status:
-			err = i.wroteAnswer(gv, body)
-		case gone && uid != "":
-			err = i.WroteDelete(w.key, uid)
-		}
-	} else {
-		err = i.wroteAnswer(gv, body)
-	}
-	_, otherKind := errtype.As[*source.KindError](err)
-	switch {
-	case err == nil, otherKind:
-	case errors.Is(err, ErrNotCovered), errors.Is(err, ErrNotRunning), errors.Is(err, ErrStopped), errors.Is(err, source.ErrNoAnswers):
-		// It does not concern the informer.
-	default:
-		i.report(err)
-	}
-}
-
-// wroteAnswer implements OwnWriter.
-func (i *Informer[T]) wroteAnswer(gv schema.GroupVersion, body []byte) error {
-	return i.wrote(source.Answer{Body: body, GroupVersion: gv}, Key{})
-}
-
-// report implements OwnWriter.
-func (i *Informer[T]) report(err error) { i.opts.OnError(err) }

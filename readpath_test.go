@@ -14,9 +14,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testlog"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
+
+// phaseLine reports whether a line is about an informer's phase: see log_test.go.
+func phaseLine(line []byte) bool { return bytes.Contains(line, []byte(" phase=")) }
 
 // pathed is a source in memory that says of each watch that it reads by the next of its
 // paths, and ends all but the last one after a minute.
@@ -31,29 +35,6 @@ func (p *pathed) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.paths)
-}
-
-// logged is a log that one goroutine writes and another reads.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
-}
-
-func (l *logged) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if bytes.Contains(line, []byte(" phase=")) {
-		return len(line), nil // see log_test.go
-	}
-	return l.text.Write(line)
-}
-
-// take returns what was logged since the last time.
-func (l *logged) take() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.text.Reset()
-	return l.text.String()
 }
 
 func (p *pathed) List(ctx context.Context, req source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {
@@ -110,7 +91,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var log logged
+			log := testlog.Log{Skip: phaseLine}
 			was := slog.Default()
 			slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 			defer slog.SetDefault(was)
@@ -141,7 +122,7 @@ func TestStatusShowsHowObjectsAreReadWhyAndSinceWhen(t *testing.T) {
 						t.Errorf("path %d: since %v, want %v", i, got.Since, since)
 					}
 					before = got
-					if line := log.take(); (tc.lines[i] == "") != (line == "") || !strings.Contains(line, tc.lines[i]) || strings.Count(line, "\n") > 1 {
+					if line := log.Take(); (tc.lines[i] == "") != (line == "") || !strings.Contains(line, tc.lines[i]) || strings.Count(line, "\n") > 1 {
 						t.Errorf("path %d: %q is logged, want %q", i, line, tc.lines[i])
 					}
 					if i < len(tc.paths)-1 {

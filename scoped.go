@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -27,16 +28,17 @@ type ScopedSource[T any] struct {
 	Source source.Source[T]
 }
 
-// NamespaceScope returns the scope of one namespace. Its ID is the namespace.
+// NamespaceScope returns the scope of one namespace, of keys without a cluster. Its ID
+// is the namespace.
 func NamespaceScope(namespace string) Scope {
-	return Scope{ID: namespace, Contains: func(k Key) bool { return k.Namespace == namespace }}
+	return Scope{ID: namespace, Span: store.NamespaceSpan(namespace)}
 }
 
 var (
 	// ErrScopeExists: the informer has a source with the same scope ID.
 	ErrScopeExists = errors.New("a source with this scope ID exists")
 	// ErrNoScope: the informer has no source with the scope ID.
-	ErrNoScope = errors.New("no source with this scope ID")
+	ErrNoScope = ownwrites.ErrNoScope
 	// ErrScoped: an informer of several sources cannot do it.
 	ErrScoped = errors.New("not supported by an informer of several sources")
 )
@@ -53,8 +55,11 @@ var (
 // that is furthest from watching. Changes of one scope reach handlers in the order of
 // the server; between scopes there is no order.
 //
-// Wrote, WroteDelete, WaitVersion and CheckConsistency fail with ErrScoped, and
-// Options.ConsistencyCheck and LagProbe are refused. Inspect shows the transitions and
+// Reads include the program's own writes: the key of an object says to which scope a
+// write belongs, and the scope's version when the watch has passed it. See Wrote and
+// WaitVersion for what is different with several sources.
+//
+// CheckConsistency fails with ErrScoped, and Options.ConsistencyCheck and LagProbe are refused. Inspect shows the transitions and
 // the request of the source that is furthest from watching. DeliveredThrough of a registration is empty.
 //
 // It costs a goroutine for each source in addition to Run's.
@@ -98,6 +103,8 @@ type parts[T any] struct {
 	// live: handlers have begun, or are about to. It is set before Hub.Synced.
 	live    atomic.Bool
 	running sync.WaitGroup
+	// changing is held while sources are removed. It is locked before mu.
+	changing sync.Mutex
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
@@ -136,7 +143,7 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 	if i.parts == nil {
 		return i.named(ErrScoped)
 	}
-	if err := i.parts.add(s); err != nil {
+	if err := i.parts.add(s, false); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
 	}
 	return nil
@@ -144,8 +151,10 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 
 // RemoveSource removes a source, before Run or during it, and the objects of its
 // scope. Handlers receive each as a Deleted with FinalStateUnknown, since the server
-// may still have it. It blocks until the source's request under way has ended, and
-// looks at every object of the store. It must not be called in OnError. It fails with
+// may still have it. Own writes in the scope end, each with an *UnconfirmedWriteError to
+// OnError, and so do waits for the scope's version; both wrap ErrNoScope. It blocks
+// until the source's request under way has ended, and looks at every object in the Span
+// of the scope. It must not be called in OnError. It fails with
 // ErrNoScope, with ErrStopped once the informer has stopped, and with ErrScoped
 // for an informer that New returned.
 func (i *Informer[T]) RemoveSource(scope string) error {
@@ -172,6 +181,17 @@ func (i *Informer[T]) Scopes() []string {
 	}
 	return ids
 }
+
+// WaitSourceVersion is WaitVersion for one source of an informer that NewScoped
+// returned. The error wraps ErrNoScope if there is no such source, or if it is removed
+// meanwhile.
+func (i *Informer[T]) WaitSourceVersion(ctx context.Context, scope, rv string) error {
+	return i.notReached(scope, rv, i.own.WaitScope(ctx, scope, rv))
+}
+
+// SourceOf returns the ID of the scope that a key is in, of an informer that NewScoped
+// returned. ok is false if no source speaks for the key.
+func (i *Informer[T]) SourceOf(key Key) (scope string, ok bool) { return i.own.ScopeOf(key) }
 
 // SourceStatus returns the status of one source of an informer that NewScoped
 // returned: its phase, resource version, counts and last error.
@@ -211,9 +231,10 @@ func (p *parts[T]) findLocked(scope string) *part[T] {
 	return nil
 }
 
-func (p *parts[T]) add(s ScopedSource[T]) error {
+// add adds a source. entered: its scope is among those of own writes already.
+func (p *parts[T]) add(s ScopedSource[T], entered bool) error {
 	if s.Source == nil {
-		return errors.New("no source")
+		return errNoSource
 	}
 	i := p.informer
 	one := &part[T]{ScopedSource: s, listed: make(chan struct{}), done: make(chan struct{})}
@@ -233,6 +254,9 @@ func (p *parts[T]) add(s ScopedSource[T]) error {
 		return ErrScopeExists
 	}
 	p.all = append(p.all, one)
+	if !entered {
+		i.own.Enter(s.Scope)
+	}
 	if p.ctx != nil {
 		p.startLocked(one)
 	}
@@ -257,6 +281,8 @@ func (p *parts[T]) startLocked(one *part[T]) {
 }
 
 func (p *parts[T]) remove(scope string) error {
+	p.changing.Lock()
+	defer p.changing.Unlock()
 	one, err := p.beginRemoval(scope)
 	if err != nil {
 		return err
@@ -340,6 +366,18 @@ func (p *parts[T]) shareWith(with *source.Sharing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sharing = with
+}
+
+// sourceOf returns the source of the scope that a key is in, or nil.
+func (p *parts[T]) sourceOf(key Key) *part[T] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range p.all {
+		if one.Scope.Has(key) {
+			return one
+		}
+	}
+	return nil
 }
 
 // each returns the sources that there are now.

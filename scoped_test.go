@@ -265,9 +265,6 @@ func TestWhatAnInformerOfSeveralSourcesCannotDoItSays(t *testing.T) {
 		defer r.end()
 		_, checked := r.informer.CheckConsistency(context.Background())
 		for what, err := range map[string]error{
-			"Wrote":            r.informer.Wrote(podIn("a", "x", "n1")),
-			"WroteDelete":      r.informer.WroteDelete(kinglet.Key{Namespace: "a", Name: "x"}, ""),
-			"WaitVersion":      r.informer.WaitVersion(context.Background(), "1"),
 			"CheckConsistency": checked,
 		} {
 			if !errors.Is(err, kinglet.ErrScoped) {

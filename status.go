@@ -47,7 +47,7 @@ type (
 func (i *Informer[T]) Status() Status {
 	s := Status{
 		Name:        i.opts.Name,
-		Resource:    i.resource,
+		Resource:    i.listed(),
 		Objects:     i.store.Len(),
 		OwnWrites:   i.own.Status(),
 		Consistency: i.checker.Status(),
@@ -61,7 +61,7 @@ func (i *Informer[T]) Status() Status {
 		s.Status = i.reflector.Status()
 		i.sink.Quarantine.AddTo(&s)
 	}
-	s.Synced, s.ResourceVersion = i.HasSynced(), i.own.Version()
+	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
 	if sharing := i.sharedThrough(); sharing != nil {
 		stats := sharing.Stats()
 		s.Sharing, s.SharingID = status.Sharing(stats), sharing.ID()
@@ -77,4 +77,16 @@ func (i *Informer[T]) sharedThrough() *source.Sharing {
 	i.sharing.Lock()
 	defer i.sharing.Unlock()
 	return i.shared()
+}
+
+// version returns the resource version that the store has come to; empty if several
+// sources have one each.
+func (i *Informer[T]) version() string {
+	if i.parts == nil {
+		return i.own.Version("")
+	}
+	if all := i.parts.each(); len(all) == 1 {
+		return i.own.Version(all[0].Scope.ID)
+	}
+	return ""
 }

@@ -38,11 +38,12 @@ import (
 //
 // Errors name the informer and the object, and nothing has changed then:
 //
-//   - ErrNotCovered, if the object is of another namespace; or if the key is new
-//     and only the server knows whether the informer's selectors cover it, as for
-//     a field selector beyond metadata.name and metadata.namespace, and for closures,
-//     which may narrow what they list. Options.Covers can decide it, too. It is no
-//     failure, but reads will not have the object before the watch.
+//   - ErrNotCovered, if the object is of another namespace, or of none of the
+//     informer's sources; or if the key is new and only the server knows whether the
+//     informer's selectors cover it, as for a field selector beyond metadata.name and
+//     metadata.namespace, and for closures, which may narrow what they list.
+//     Options.Covers can decide it, too. It is no failure, but reads will not have the
+//     object before the watch.
 //   - ErrNoVersion, a *KindError or a *KeyError, if a server does not answer with
 //     such an object of the collection, and an *ItemError, if the transform refuses
 //     it.
@@ -73,14 +74,23 @@ func WroteDecoded[W, T any](i *Informer[T], obj W) error {
 // reads, are as with Wrote; a delete is confirmed when the object is gone from the
 // store. WroteDelete is safe for concurrent use.
 func (i *Informer[T]) WroteDelete(key Key, uid types.UID) error {
-	if i.parts != nil {
-		return i.notWritten(key, ErrScoped)
-	}
 	if key.Name == "" {
 		return i.notWritten(key, &store.KeyError{Object: "a delete", Err: errors.New("the key has no name")})
 	}
-	return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, UID: uid, Time: time.Now()}))
+	return i.notWritten(key, i.removed(key, uid))
 }
+
+// removed records that the object with a UID is gone.
+func (i *Informer[T]) removed(key Key, uid types.UID) error {
+	scope, ok := i.own.ScopeOf(key)
+	if !ok {
+		return errNoSourceOf
+	}
+	return i.own.Removed(overlay.Removal{Key: key, Scope: scope, UID: uid, Time: time.Now()})
+}
+
+// errNoSourceOf: a key is in no scope.
+var errNoSourceOf = fmt.Errorf("%w: none of the informer's sources speaks for it", ErrNotCovered)
 
 // notWritten adds the informer and the key of a write to err.
 func (i *Informer[T]) notWritten(key Key, err error) error {
@@ -92,16 +102,10 @@ func (i *Informer[T]) notWritten(key Key, err error) error {
 
 // wrote records an answer to a write.
 func (i *Informer[T]) wrote(a source.Answer, key Key) error {
-	if i.parts != nil {
-		return i.notWritten(key, ErrScoped)
-	}
 	if err := i.own.Running(); err != nil {
 		return i.notWritten(key, err)
 	}
-	written, err := source.ReadAnswer(i.source, a)
-	if errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
-		written, err = i.asWritten(a.Object)
-	}
+	scope, written, err := i.readAnswer(a, key)
 	if err != nil {
 		return i.notWritten(key, err)
 	}
@@ -110,7 +114,7 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 		return i.notWritten(key, ErrNoVersion)
 	}
 	if written.Gone {
-		return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, UID: written.UID, Time: time.Now()}))
+		return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, Scope: scope, UID: written.UID, Time: time.Now()}))
 	}
 	if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
 		if err == nil {
@@ -125,8 +129,49 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 		}
 	}
 	return i.notWritten(key, i.own.Wrote(overlay.Write[T]{
-		Key: key, UID: i.opts.UID(written.Object), Version: written.ResourceVersion, Object: written.Object, Time: time.Now(),
+		Key: key, Scope: scope, UID: i.opts.UID(written.Object), Version: written.ResourceVersion, Object: written.Object, Time: time.Now(),
 	}, written.Coverage))
+}
+
+// readAnswer has the source of a key read the answer to a write, and returns the key's
+// scope.
+func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w source.Written[T], err error) {
+	if i.parts == nil {
+		w, err = i.readAnswerBy(i.source, a)
+		return "", w, err
+	}
+	if obj, ok := a.Object.(T); ok {
+		// The key of the store need not be that of the metadata.
+		if is, err := i.opts.KeyFunc(obj); err == nil {
+			key = is
+		}
+	} else if a.Object == nil {
+		key = source.AnswerKey(a.Body)
+	}
+	// The source of that key may make another key of the answer.
+	for range 2 {
+		src := i.parts.sourceOf(key)
+		if src == nil {
+			return "", w, errNoSourceOf
+		}
+		if w, err = i.readAnswerBy(src.Source, a); err != nil {
+			return "", w, err
+		}
+		if src.Scope.Has(w.Key) {
+			return src.Scope.ID, w, nil
+		}
+		key = w.Key
+	}
+	return "", w, errNoSourceOf
+}
+
+// readAnswerBy has a source read the answer to a write.
+func (i *Informer[T]) readAnswerBy(src source.Source[T], a source.Answer) (source.Written[T], error) {
+	w, err := source.ReadAnswer(src, a)
+	if errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
+		return i.asWritten(a.Object)
+	}
+	return w, err
 }
 
 // asWritten returns the write of an object whose source cannot read answers.
@@ -176,13 +221,19 @@ func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
 // server begins to number anew, and ErrNotComparable if rv, or the collection's
 // own version, has no order. WaitVersion is safe for concurrent use and may be
 // called before Run, and in handlers, which it delays.
+//
+// An informer of several sources waits for each of them, since one server's versions
+// count for all of its namespaces. A source that is added meanwhile is waited for, too;
+// one that is removed no longer is. [Informer.WaitSourceVersion] waits for one.
 func (i *Informer[T]) WaitVersion(ctx context.Context, rv string) error {
-	if i.parts != nil {
-		return &VersionNotReachedError{Name: i.opts.Name, Want: rv, Err: ErrScoped}
-	}
-	err := i.own.Wait(ctx, rv)
+	behind, err := i.own.Wait(ctx, rv)
+	return i.notReached(behind, rv, err)
+}
+
+// notReached adds the informer and what was waited for to err.
+func (i *Informer[T]) notReached(scope, rv string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &VersionNotReachedError{Name: i.opts.Name, Want: rv, At: i.own.Version(), Err: err}
+	return &VersionNotReachedError{Name: i.opts.Name, Scope: scope, Want: rv, At: i.own.Version(scope), Err: err}
 }

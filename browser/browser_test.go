@@ -126,7 +126,7 @@ func eval[T any](b *tab, expression string) (result T) {
 		if result, err = chromedp.Run(b.ctx, chromedp.Evaluate[T](expression)); err == nil {
 			return result
 		}
-		time.Sleep(100 * time.Millisecond) // Chromium's clock is real, and has no event for this
+		time.Sleep(100 * time.Millisecond) // a real browser: no virtual time, and no event when a page has been replaced
 	}
 	b.t.Fatalf("%s: %v", expression, err)
 	return result
@@ -140,7 +140,7 @@ func (b *tab) within(d time.Duration, what, expression string) time.Duration {
 		if eval[bool](b, expression) {
 			return time.Since(began)
 		}
-		time.Sleep(50 * time.Millisecond) // between two looks at a page that has no script to tell
+		time.Sleep(50 * time.Millisecond) // a real browser: the page has no script that could announce a change
 	}
 	b.t.Fatalf("not within %v: %s; the page says:\n%s", d, what, eval[string](b, "document.body.innerText"))
 	return 0

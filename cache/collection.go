@@ -30,6 +30,16 @@ const (
 		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 
+// groupVersionResource returns what is listed; empty if the client does not say its
+// group and version. A fake clientset returns a nil pointer for a client.
+func (c *collection) groupVersionResource() schema.GroupVersionResource {
+	client, ok := c.client.(rest.Interface)
+	if v := reflect.ValueOf(c.client); !ok || v.Kind() == reflect.Pointer && v.IsNil() {
+		return schema.GroupVersionResource{}
+	}
+	return client.APIVersion().WithResource(c.resource)
+}
+
 func (c *collection) request(options *metav1.ListOptions) *rest.Request {
 	if c.modify != nil {
 		c.modify(options)
@@ -81,8 +91,8 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (wat
 
 // Whether a function is one of c's own cannot be seen from outside: functions
 // of Go cannot be compared. But the code behind it tells whether it is a list
-// or watch of some collection, and such a function can safely be asked which,
-// in place of being asked to do something.
+// or watch of some collection, and such a function can safely be asked which
+// one, without doing anything.
 
 // whose is the context key by which a function is asked.
 type whose struct{ collection *collection }

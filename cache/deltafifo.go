@@ -18,11 +18,8 @@ type DeltaFIFOOptions = kc.DeltaFIFOOptions
 // it hands out is of type Deltas. All methods are safe for concurrent use, and
 // only Pop blocks. The package's documentation lists where client-go differs.
 type DeltaFIFO struct {
-	queueBase
-	queue       *fifo.DeltaFIFO[string, any]
-	keyFunc     KeyFunc
-	known       KeyListerGetter
-	transformer TransformFunc
+	deltaQueueBase
+	queue *fifo.DeltaFIFO[string, any]
 }
 
 var (
@@ -40,45 +37,17 @@ func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
 
 // NewDeltaFIFOWithOptions returns an empty DeltaFIFO. It starts no goroutine.
 func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
-	f := &DeltaFIFO{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer}
-	if f.keyFunc == nil {
-		f.keyFunc = MetaNamespaceKeyFunc
-	}
-	f.queue = fifo.NewDeltaFIFO(f.KeyOf, fifo.Options[string, any]{
-		Known:         opts.KnownObjects,
-		Transform:     transformOf(opts.Transformer),
-		ReplaceAsSync: !opts.EmitDeltaTypeReplaced,
-		OnError:       lookupFailed,
-	})
-	f.typed, f.name = f.queue, opts.Name
-	if f.name == "" {
-		f.name = "DeltaFIFO"
-	}
+	f := &DeltaFIFO{deltaQueueBase: deltaQueueBase{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer}}
+	typed := f.typedOptions()
+	typed.ReplaceAsSync = !opts.EmitDeltaTypeReplaced
+	f.queue = fifo.NewDeltaFIFO(f.KeyOf, typed)
+	f.use(f.queue, "DeltaFIFO", opts.Name)
 	return f
 }
 
 // KeyOf returns the key of an object, of a DeletedFinalStateUnknown or of
 // Deltas. The error is the key function's, or a KeyError for empty Deltas.
 func (f *DeltaFIFO) KeyOf(obj any) (string, error) { return keyOf(f.keyFunc, obj) }
-
-// Transformer returns the function that objects go through before they are
-// queued, or nil.
-func (f *DeltaFIFO) Transformer() TransformFunc { return f.transformer }
-
-// Add queues an Added delta. The error is a KeyError or the transformer's.
-func (f *DeltaFIFO) Add(obj any) error { return f.write(func() error { return f.queue.Add(obj) }) }
-
-// Update queues an Updated delta. The error is a KeyError or the transformer's.
-func (f *DeltaFIFO) Update(obj any) error {
-	return f.write(func() error { return f.queue.Update(obj) })
-}
-
-// Delete queues a Deleted delta, unless there is nothing under the key: not in
-// the queue, not in flight, and not among the known objects. The error is a
-// KeyError or the transformer's.
-func (f *DeltaFIFO) Delete(obj any) error {
-	return f.write(func() error { return deleteFrom(f.queue, obj) })
-}
 
 // AddIfNotPresent queues Deltas that were popped, unless something waits under
 // their key. To have Pop put back what it popped, return ErrRequeue instead,
@@ -107,16 +76,11 @@ func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 // flight or known. The error is a KeyError or the transformer's, and then
 // nothing was queued.
 func (f *DeltaFIFO) Replace(list []any, _ string) error {
-	return f.write(func() error { return f.queue.Replace(list) })
+	return f.replace(list)
 }
 
 // Resync queues a Sync delta for every known object that has nothing queued.
-func (f *DeltaFIFO) Resync() error {
-	return f.write(func() error {
-		f.queue.Resync()
-		return nil
-	})
-}
+func (f *DeltaFIFO) Resync() error { return f.resync() }
 
 // List returns the newest object of every key that waits, the next one first.
 func (f *DeltaFIFO) List() []any {
@@ -163,12 +127,4 @@ func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {
 		return process(deltas, initial)
 	}))
 	return popped, err
-}
-
-// latest is the newest state that the queue or its consumers have under key.
-func (f *DeltaFIFO) latest(key string) (any, bool) {
-	if newest, ok := f.queue.Latest(key); ok {
-		return newest.Object, newest.Type != fifo.Deleted
-	}
-	return latestIn(f.known, key)
 }

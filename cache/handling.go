@@ -18,7 +18,7 @@ import (
 
 // maxPending is how many notifications may be pending for a handler before
 // Updates of a key that has one pending fold into that one. Adds and Deletes
-// never fold. Up to it every change is delivered by itself, as programs that
+// never fold. Up to it each change is delivered, as programs that
 // count notifications need it.
 //
 // A pending notification takes 152 B (what deliver's slot[any] measures), so
@@ -99,9 +99,11 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 }
 
 // handlerName returns where a handler comes from: the package or type of its
-// functions, or its own type.
+// functions, or its own type; of one that wraps another, where that comes from.
 func handlerName(handler ResourceEventHandler) string {
 	switch h := handler.(type) {
+	case interface{ Unwrap() ResourceEventHandler }:
+		return handlerName(h.Unwrap())
 	case *ResourceEventHandlerFuncs:
 		if h != nil {
 			return functionNames(handler, h.AddFunc, h.UpdateFunc, h.DeleteFunc)

@@ -24,7 +24,7 @@ import (
 type informerCore struct {
 	lw      ListerWatcher
 	example runtime.Object
-	// name is where the informer was made, and its reflector's name.
+	// name is the reflector's name: where the informer was made, if it was given none.
 	name string
 	// description names the type of the objects.
 	description string
@@ -39,6 +39,11 @@ type informerCore struct {
 	// shows what it does.
 	identifier InformerNameAndResource
 	metrics    InformerMetricsProvider
+	// onMutation may be nil.
+	onMutation func(*kinglet.MutationError)
+
+	// changing is held by SetScopes. It is locked before mu.
+	changing sync.Mutex
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
@@ -57,6 +62,8 @@ type informerCore struct {
 
 // coreOptions are what is known when one is made.
 type coreOptions struct {
+	// name is the reflector's; the caller's file and line if empty.
+	name            string
 	description     string
 	indexers        Indexers
 	minWatchTimeout time.Duration
@@ -66,14 +73,23 @@ type coreOptions struct {
 	sharing *source.Sharing
 	// scheme may be nil.
 	scheme *runtime.Scheme
+	// detection is kinglet.Options.MutationDetection, if not zero. onMutation may be nil.
+	detection  kinglet.MutationDetection
+	onMutation func(*kinglet.MutationError)
+	// covers is kinglet.Options.Covers; may be nil.
+	covers func(any) bool
 	// scopes, if not nil, replace the single ListerWatcher.
 	scopes []ScopedListerWatcher
 }
 
 func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
-		lw: lw, example: example, name: callerName(), description: opts.description, reporter: newReporter(),
+		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
+		onMutation: opts.onMutation,
+	}
+	if e.name == "" {
+		e.name = callerName()
 	}
 	if e.description == "" {
 		e.description = describeType(example)
@@ -85,12 +101,16 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		RememberKeys:      true,
 		UID:               uidOf,
 		Indexers:          storeIndexers(opts.indexers),
+		Covers:            opts.covers,
 		OnError:           e.report,
 		OnReadPath:        e.readBy,
 		Logger:            slog.New(phaseLogger{e}),
 		MinWatchTimeout:   timeout,
 		DisableWatchList:  !watchListEnabled(),
-		MutationDetection: kinglet.MutationDetection{All: mutationDetectionWanted()},
+		MutationDetection: opts.detection,
+	}
+	if opts.detection == (kinglet.MutationDetection{}) {
+		options.MutationDetection.All = mutationDetectionWanted()
 	}
 	var err error
 	if opts.scopes != nil {
@@ -214,9 +234,13 @@ func (e *informerCore) report(err error) {
 		e.reporter.report(func() { sh.handle(ctx, nil, nil, watchError(e.name, e.description, err)) })
 	default:
 		if mutated, ok := errors.AsType[*kinglet.MutationError](err); ok {
-			// Whoever sets the environment variable for it wants a run that
-			// meets this to fail.
-			panic(mutated)
+			if e.onMutation == nil {
+				// Whoever sets the environment variable for it wants a run that
+				// meets this to fail.
+				panic(mutated)
+			}
+			e.reporter.report(func() { e.onMutation(mutated) })
+			return
 		}
 		e.reporter.report(func() {
 			utilruntime.HandleErrorWithContext(ctx, err, "Informer", "type", e.description)

@@ -38,10 +38,19 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	return s.Source.List(ctx, req, s.fixed(yield))
 }
 
-// Traits implements source.Source. Answers to writes are not asked for here.
+// Traits implements source.Source.
 func (s *itemSource) Traits() source.Traits[any] {
 	t := s.Source.Traits()
-	t.ReadAnswer = nil
+	if read := t.ReadAnswer; read != nil {
+		t.ReadAnswer = func(a source.Answer) (source.Written[any], error) {
+			w, err := read(a)
+			if err == nil {
+				s.fix(&w.Item, false)
+				err = w.Err
+			}
+			return w, err
+		}
+	}
 	if sample := t.Sample; sample != nil {
 		t.Sample = func(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
 			return sample(ctx, req, s.fixed(yield))

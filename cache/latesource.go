@@ -3,7 +3,9 @@ package cache
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/watchlist"
 
 	"github.com/kinglet-go/kinglet/source"
@@ -16,8 +18,17 @@ type lateSource struct {
 	name string
 	// transform may be nil.
 	transform TransformFunc
-	// src is set once, before the first List or Watch.
-	src source.Source[any]
+	// decision is set once, before the first List or Watch.
+	decision atomic.Pointer[decision]
+}
+
+// decision is the source that was decided on. shared and requested are of its traits,
+// which are not asked for again and again.
+type decision struct {
+	source.Source[any]
+	resource  schema.GroupVersionResource
+	shared    func() *source.Sharing
+	requested func() schema.GroupVersionResource
 }
 
 var errNotDecided = errors.New("the informer has not started")
@@ -28,35 +39,72 @@ func (s *lateSource) decide(src source.Source[any], err error) {
 	if err != nil {
 		src = failingSource{name: s.name, err: err}
 	}
-	s.src = src
+	t := src.Traits()
+	s.decision.Store(&decision{src, t.Resource, t.Shared, t.Requested})
+}
+
+// decided returns the source that was decided on, or nil.
+func (s *lateSource) decided() source.Source[any] {
+	if d := s.decision.Load(); d != nil {
+		return d.Source
+	}
+	return nil
+}
+
+// shared is what the decided source's Traits.Shared returns.
+func (s *lateSource) shared() *source.Sharing {
+	if d := s.decision.Load(); d != nil && d.shared != nil {
+		return d.shared()
+	}
+	return nil
+}
+
+// requested is what the decided source lists, as far as that is known.
+func (s *lateSource) requested() (known schema.GroupVersionResource) {
+	if d := s.decision.Load(); d != nil {
+		known = d.resource
+		if known.Empty() && d.requested != nil {
+			known = d.requested()
+		}
+	}
+	return known
 }
 
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
-// Traits implements source.Source: those of the source that was decided on.
+// Traits implements source.Source: those of the source that was decided on. Before that
+// a ListWatch from a client knows the resource, and afterwards where the source does not.
 func (s *lateSource) Traits() (t source.Traits[any]) {
-	if s.src != nil {
-		t = s.src.Traits()
+	if d := s.decision.Load(); d != nil {
+		t = d.Traits()
 	}
+	if t.Resource.Empty() {
+		if made, _ := fromClient(s.lw); made != nil {
+			t.Resource = made.groupVersionResource()
+		}
+	}
+	t.Shared, t.Requested = s.shared, s.requested
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
 }
 
 // List implements source.Source.
 func (s *lateSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
-	if s.src == nil {
+	src := s.decided()
+	if src == nil {
 		return errNotDecided
 	}
-	return s.src.List(ctx, req, yield)
+	return src.List(ctx, req, yield)
 }
 
 // Watch implements source.Source.
 func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
-	if s.src == nil {
+	src := s.decided()
+	if src == nil {
 		return errNotDecided
 	}
-	return s.src.Watch(ctx, req, yield)
+	return src.Watch(ctx, req, yield)
 }
 
 // failingSource is in the place of a source that could not be made, so that

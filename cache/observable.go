@@ -19,6 +19,8 @@ import (
 type Observable interface {
 	// Status returns what the informer is doing, since when, and what failed
 	// last; and in ReadPath whether it reads the wire itself, and why not.
+	// Resource is known of a ListWatch from a client, and of other functions once
+	// a client with source.WrapTransport has sent a request of theirs.
 	Status() kinglet.Status
 	// Quarantined lists the objects whose latest version could not be taken
 	// in, because they could not be decoded, keyed or transformed.

@@ -1,10 +1,6 @@
 package cache
 
-import (
-	"sync"
-
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-)
+import "sync"
 
 // What FIFO, DeltaFIFO and RealFIFO have in common: each is one of package
 // fifo's queues of objects of any type, under keys that are strings.
@@ -21,14 +17,16 @@ type typedQueue interface {
 	IsClosed() bool
 	HasSynced() bool
 	Synced() <-chan struct{}
+	Len() int
 }
 
 // queueBase is the common part of the queues here. Lock order: mu, then the
 // typed queue's lock, then the known objects'.
 type queueBase struct {
-	mu    sync.Mutex
-	typed typedQueue
-	name  string
+	mu      sync.Mutex
+	typed   typedQueue
+	name    string
+	metrics queueMetrics // zero, which shows nothing, except in a RealFIFO
 }
 
 // Close closes the queue. Pop goes on until it is empty, and then returns
@@ -54,8 +52,10 @@ func (q *queueBase) Name() string { return q.name }
 // honoursErrRequeue marks queues that put back what ErrRequeue is returned for.
 func (q *queueBase) honoursErrRequeue() {}
 
-// write makes one write, while no process function runs.
+// write makes one write, while no process function runs, and shows how much waits
+// after it.
 func (q *queueBase) write(do func() error) error {
+	defer q.metrics.waiting(q.typed)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return do()
@@ -68,45 +68,4 @@ func locked[I any](q *queueBase, process func(item I, initial bool) error) func(
 		defer q.mu.Unlock()
 		return process(item, initial)
 	}
-}
-
-// keyOf makes the key of what a queue is given: an object, a
-// DeletedFinalStateUnknown, one delta, or several.
-func keyOf(keyFunc KeyFunc, obj any) (string, error) {
-	switch d := obj.(type) {
-	case Deltas:
-		if len(d) == 0 {
-			return "", KeyError{Obj: obj, Err: ErrZeroLengthDeltasObject}
-		}
-		return keyOf(keyFunc, d[len(d)-1].Object)
-	case DeletedFinalStateUnknown:
-		return d.Key, nil
-	}
-	return keyFunc(obj)
-}
-
-// transformOf returns transform without what has been through it before.
-func transformOf(transform TransformFunc) func(any) (any, error) {
-	if transform == nil {
-		return nil
-	}
-	return func(obj any) (any, error) {
-		if _, gone := obj.(DeletedFinalStateUnknown); gone {
-			return obj, nil
-		}
-		return transform(obj)
-	}
-}
-
-// lookupFailed reports what went wrong with the known objects; the queue has
-// gone on without.
-func lookupFailed(err error) { utilruntime.HandleError(err) }
-
-// latestIn is what known has under key, if it is there to be asked.
-func latestIn(known KeyGetter, key string) (any, bool) {
-	if known == nil {
-		return nil, false
-	}
-	obj, ok, err := known.GetByKey(key)
-	return obj, ok && err == nil
 }

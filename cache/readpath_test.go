@@ -1,16 +1,14 @@
 package cache
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"strings"
-	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -18,27 +16,12 @@ import (
 	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testlog"
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// lines are what was logged.
-type lines struct {
-	mu  sync.Mutex
-	buf bytes.Buffer // guarded by mu
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-// about returns how many lines are about the way objects are read.
-func (l *lines) about() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), "Objects are read another way")
-}
+// anotherPath is in the line that is logged when objects are read another way.
+const anotherPath = "Objects are read another way"
 
 // generated are the closures of a generated informer.
 func generated(client kubernetes.Interface) *ListWatch {
@@ -72,6 +55,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	pods, unknown := corev1.SchemeGroupVersion.WithResource("pods"), schema.GroupVersionResource{}
 	fromClient := func(c Getter) ListerWatcher { return NewListWatchFromClient(c, "pods", "ns", notGone) }
 	for _, tc := range []struct {
 		name string
@@ -82,21 +66,30 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 		environment string
 		// quietly and aloud are how many lines there are at verbosity 0 and 2.
 		quietly, aloud int
+		// resource is what it is known to list, before it starts and when it reads.
+		before, reading schema.GroupVersionResource
 	}{
-		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "", 0, 0},
-		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, "", 0, 0},
-		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, "", 0, 1},
-		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, "", 0, 0},
-		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, "", 0, 1},
-		{"from a client, disabled", fromClient(proto.CoreV1().RESTClient()), source.PathClient, errDisabled, "yes", 0, 1},
-		{"closures of a client with the transport, disabled", generated(through), source.PathClient, errDisabled, "1", 0, 1},
-		{"from a client, not disabled", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "false", 0, 0},
+		{"from a client, in protobuf", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "", 0, 0, pods, pods},
+		{"from a client, in JSON", fromClient(text.CoreV1().RESTClient()), source.PathJSON, nil, "", 0, 0, pods, pods},
+		{"from what is no REST client", fromClient(onlyGetter{proto.CoreV1().RESTClient()}), source.PathClient, errNotREST, "", 0, 1, unknown, unknown},
+		{"closures of a client with the transport", generated(through), source.PathProtobuf, nil, "", 0, 0, unknown, pods},
+		{"closures of a client without it", generated(proto), source.PathClient, source.ErrNotIntercepted, "", 0, 1, unknown, unknown},
+		{"from a client, disabled", fromClient(proto.CoreV1().RESTClient()), source.PathClient, errDisabled, "yes", 0, 1, pods, pods},
+		{"closures of a client with the transport, disabled", generated(through), source.PathClient, errDisabled, "1", 0, 1, unknown, unknown},
+		{"from a client, not disabled", fromClient(proto.CoreV1().RESTClient()), source.PathProtobuf, nil, "false", 0, 0, pods, pods},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv(disableFastPath, tc.environment)
 			for verbosity, want := range map[int]int{0: tc.quietly, pathVerbosity: tc.aloud} {
-				log := &lines{}
+				log := &testlog.Log{}
+				made := NewSharedIndexInformer(tc.lw, &corev1.Pod{}, 0, Indexers{}).(Observable)
+				if got := made.Status().Resource; got != tc.before {
+					t.Errorf("before it starts it lists %v", got)
+				}
 				status := statusOnceSynced(t, tc.lw, &corev1.Pod{}, verbosity, log)
+				if status.Resource != tc.reading {
+					t.Errorf("it lists %v", status.Resource)
+				}
 				got := status.ReadPath
 				if errors.Is(got.Why, source.ErrSafeBuild) && tc.why == nil {
 					got.Why = nil // as fast as such a build is
@@ -104,7 +97,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 				if got.Path != tc.path || (got.Why == nil) != (tc.why == nil) || !errors.Is(got.Why, tc.why) || got.Since.IsZero() {
 					t.Errorf("%v since %v because of %v", got.Path, got.Since, got.Why)
 				}
-				if n := log.about(); n != want {
+				if n := log.Count(anotherPath); n != want {
 					t.Errorf("%d lines at verbosity %d, want %d", n, verbosity, want)
 				}
 			}
@@ -112,7 +105,7 @@ func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	}
 }
 
-func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, verbosity int, log *lines) kinglet.Status {
+func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, verbosity int, log *testlog.Log) kinglet.Status {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, example, 0, Indexers{})
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(verbosity)))
@@ -129,13 +122,13 @@ func statusOnceSynced(t *testing.T, lw ListerWatcher, example runtime.Object, ve
 // TestThatTheWireIsLeftIsLoggedOnce: what was read from it first cannot be.
 func TestThatTheWireIsLeftIsLoggedOnce(t *testing.T) {
 	client, _ := podServer(t, runtime.ContentTypeProtobuf)
-	log := &lines{}
+	log := &testlog.Log{}
 	// The server has pods, whatever the example says.
 	status := statusOnceSynced(t, NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone), &corev1.Node{}, 0, log)
 	if got := status.ReadPath; got.Path != source.PathClient || !errors.As(got.Why, new(*source.FallbackError)) || !errors.As(got.Why, new(*source.KindError)) {
 		t.Errorf("%v because of %v", got.Path, got.Why)
 	}
-	if n := log.about(); n != 1 {
+	if n := log.Count(anotherPath); n != 1 {
 		t.Errorf("%d lines", n)
 	}
 }

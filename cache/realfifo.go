@@ -22,15 +22,11 @@ const realFIFOBatch = 1000
 // different keys. All methods are safe for concurrent use, and only Pop and
 // PopBatch block.
 type RealFIFO struct {
-	queueBase
-	queue       *fifo.Journal[string, any]
-	keyFunc     KeyFunc
-	known       KeyListerGetter
-	transformer TransformFunc
+	deltaQueueBase
+	queue *fifo.Journal[string, any]
 	// atomic tells a list or resync in one delta, bookmarks tells these too,
 	// and unlocked lets writers in while changes are processed.
 	atomic, bookmarks, unlocked bool
-	metrics                     queueMetrics
 }
 
 var (
@@ -62,54 +58,15 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 		panic("coding error: EmitDeltaTypeBookmark must be false when AtomicEvents is false")
 	}
 	f := &RealFIFO{
-		keyFunc:     opts.KeyFunction,
-		known:       opts.KnownObjects,
-		transformer: opts.Transformer,
-		atomic:      opts.AtomicEvents,
-		bookmarks:   opts.EmitDeltaTypeBookmark,
-		unlocked:    opts.UnlockWhileProcessing,
-		metrics:     newQueueMetrics(opts.Identifier, opts.MetricsProvider),
+		deltaQueueBase: deltaQueueBase{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer},
+		atomic:         opts.AtomicEvents,
+		bookmarks:      opts.EmitDeltaTypeBookmark,
+		unlocked:       opts.UnlockWhileProcessing,
 	}
-	if f.keyFunc == nil {
-		f.keyFunc = MetaNamespaceKeyFunc
-	}
-	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, fifo.Options[string, any]{
-		Known:     opts.KnownObjects,
-		Transform: transformOf(opts.Transformer),
-		OnError:   lookupFailed,
-	})
-	f.typed, f.name = f.queue, "RealFIFO"
-	for _, name := range []string{opts.Name, opts.Identifier.Name()} {
-		if name != "" {
-			f.name = name
-		}
-	}
+	f.metrics = newQueueMetrics(opts.Identifier, opts.MetricsProvider)
+	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, f.typedOptions())
+	f.use(f.queue, "RealFIFO", opts.Name, opts.Identifier.Name())
 	return f
-}
-
-// Transformer returns the function that objects go through before they are
-// queued, or nil.
-func (f *RealFIFO) Transformer() TransformFunc { return f.transformer }
-
-// change makes one write, and shows how much waits after it.
-func (f *RealFIFO) change(do func() error) error {
-	err := f.write(do)
-	f.metrics.waiting(f.queue)
-	return err
-}
-
-// Add queues an Added delta. The error is a KeyError or the transformer's.
-func (f *RealFIFO) Add(obj any) error { return f.change(func() error { return f.queue.Add(obj) }) }
-
-// Update queues an Updated delta. The error is a KeyError or the transformer's.
-func (f *RealFIFO) Update(obj any) error {
-	return f.change(func() error { return f.queue.Update(obj) })
-}
-
-// Delete queues a Deleted delta, whether or not there is anything under the
-// key. The error is a KeyError or the transformer's.
-func (f *RealFIFO) Delete(obj any) error {
-	return f.change(func() error { return deleteFrom(f.queue, obj) })
 }
 
 // Replace queues a Deleted delta with a DeletedFinalStateUnknown for what is
@@ -117,23 +74,20 @@ func (f *RealFIFO) Delete(obj any) error {
 // ReplacedAll delta, if AtomicEvents is set. The error is a KeyError or the
 // transformer's, and then nothing was queued.
 func (f *RealFIFO) Replace(list []any, resourceVersion string) error {
-	return f.change(func() error {
-		if f.atomic {
-			return f.queue.ReplaceAll(list, resourceVersion)
-		}
-		return f.queue.Replace(list)
-	})
+	if !f.atomic {
+		return f.replace(list)
+	}
+	return f.write(func() error { return f.queue.ReplaceAll(list, resourceVersion) })
 }
 
 // Resync queues a Sync delta for every known object with nothing queued; or one
 // SyncAll delta, if AtomicEvents is set.
 func (f *RealFIFO) Resync() error {
-	return f.change(func() error {
-		if f.atomic {
-			f.queue.SyncAll()
-		} else {
-			f.queue.Resync()
-		}
+	if !f.atomic {
+		return f.resync()
+	}
+	return f.write(func() error {
+		f.queue.SyncAll()
 		return nil
 	})
 }
@@ -143,7 +97,7 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 	if !f.bookmarks {
 		return nil
 	}
-	return f.change(func() error {
+	return f.write(func() error {
 		f.queue.Bookmark(resourceVersion)
 		return nil
 	})
@@ -205,12 +159,4 @@ func recordDelta(r fifo.Record[string, any]) Delta {
 		return Delta{Type: Bookmark, Object: BookmarkInfo{ResourceVersion: r.ResourceVersion}}
 	}
 	return deltaOf(r.Key, r.Delta)
-}
-
-// latest is the newest state that the queue or its consumers have under key.
-func (f *RealFIFO) latest(key string) (any, bool) {
-	if newest, ok := f.queue.Latest(key); ok {
-		return newest.Object, newest.Type != fifo.Deleted
-	}
-	return latestIn(f.known, key)
 }

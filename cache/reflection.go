@@ -116,7 +116,7 @@ func (r *reflection) WatchWithContext(ctx context.Context, _ metav1.ListOptions)
 	}
 	run.stop()
 	if run.begun || ctx.Err() != nil || run.resync.Load() != nil {
-		// What it has to say is in its events, or the shell looks at ctx.
+		// The events say what happened, or the shell looks at ctx.
 		return run, nil
 	}
 	if throttledOrRefused(run.err) {
@@ -239,7 +239,7 @@ func (r *reflectionRun) show(event watch.Event) {
 			return
 		default:
 		}
-		// What has not been read is older.
+		// An event that has not been read is older.
 		select {
 		case <-r.events:
 		default:

@@ -28,6 +28,18 @@ type ScopedInformerOptions struct {
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
 	Scheme *runtime.Scheme
+	// ScopesChange makes an informer of one source whose scope is everything one
+	// whose scopes can be changed as well.
+	ScopesChange bool
+	// MutationDetection looks for writes into the informer's objects. The zero value
+	// leaves it to KUBE_CACHE_MUTATION_DETECTOR in the environment.
+	MutationDetection kinglet.MutationDetection
+	// OnMutation is called with each write that is found, one at a time, and may block.
+	// If nil, the write ends the process by a panic.
+	OnMutation func(*kinglet.MutationError)
+	// Covers decides which objects that the program writes are of the informer, where
+	// its sources cannot: see kinglet.Options. May be nil.
+	Covers func(obj any) bool
 }
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
@@ -43,8 +55,15 @@ type ScopedInformer interface {
 	// kinglet.Informer.RemoveSource. Handlers receive them in
 	// DeletedFinalStateUnknown.
 	RemoveScope(id string) error
+	// SetScopes makes scopes all sources of the informer: see
+	// kinglet.Informer.SetSources. A source of the same scope ID and ListerWatcher
+	// stays as it is.
+	SetScopes(scopes ...ScopedListerWatcher) error
+	// RemoveIndexer removes an index that AddIndexers added. It fails with
+	// store.ErrNoIndex if there is none of that name.
+	RemoveIndexer(name string) error
 	// Kinglet returns the informer behind the interface, to read it by snapshots.
-	// What it is not to be used for is Run.
+	// Its Run must not be called.
 	Kinglet() *kinglet.Informer[any]
 }
 
@@ -53,18 +72,26 @@ var _ ScopedInformer = (*sharedInformer)(nil)
 // NewScopedInformer returns an informer of several sources, all of objects of the
 // type of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It
 // starts nothing. If there is one source and its scope is everything, the informer
-// is one of that source alone: it has one resource version, and no scope can be added.
-// Two scopes with one ID are an error.
+// is one of that source alone: no scope can be added, unless options.ScopesChange is
+// set. Two scopes with one ID are an error, and so is a MutationDetection that is not
+// valid. The name of the reflector, in logs and metrics, is options.ObjectDescription.
 func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptions, scopes ...ScopedListerWatcher) (ScopedInformer, error) {
+	if err := options.MutationDetection.Validate(); err != nil {
+		return nil, err
+	}
 	opts := coreOptions{
+		name:        options.ObjectDescription,
 		description: options.ObjectDescription,
 		indexers:    options.Indexers,
 		identifier:  options.Identifier,
 		metrics:     options.InformerMetricsProvider,
 		sharing:     options.Sharing,
 		scheme:      options.Scheme,
+		detection:   options.MutationDetection,
+		onMutation:  options.OnMutation,
+		covers:      options.Covers,
 	}
-	if len(scopes) == 1 && scopes[0].Scope.Contains == nil {
+	if len(scopes) == 1 && scopes[0].Scope.Everything() && !options.ScopesChange {
 		if scopes[0].ListerWatcher == nil {
 			return nil, errNoListerWatcher
 		}
@@ -72,15 +99,8 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		i.transform = scopes[0].Transform
 		return i, nil
 	}
-	ids := map[string]struct{}{}
-	for _, s := range scopes {
-		if s.ListerWatcher == nil {
-			return nil, fmt.Errorf("scope %q: %w", s.Scope.ID, errNoListerWatcher)
-		}
-		if _, twice := ids[s.Scope.ID]; twice {
-			return nil, fmt.Errorf("scope %q: %w", s.Scope.ID, kinglet.ErrScopeExists)
-		}
-		ids[s.Scope.ID] = struct{}{}
+	if err := checkScopes(scopes); err != nil {
+		return nil, err
 	}
 	if opts.sharing == nil {
 		opts.sharing = source.NewSharing(0)
@@ -156,3 +176,6 @@ func (e *informerCore) RemoveScope(id string) error {
 
 // Kinglet implements ScopedInformer.
 func (e *informerCore) Kinglet() *kinglet.Informer[any] { return e.informer }
+
+// RemoveIndexer implements ScopedInformer.
+func (e *informerCore) RemoveIndexer(name string) error { return e.indexer.removeIndexer(name) }

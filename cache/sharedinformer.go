@@ -40,7 +40,7 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 // resynced at the period that it asks for, rounded up to a multiple of the
 // informer's; the first time one period after it has synced.
 //
-// Handlers are told of every change by itself, up to 65,536 that are pending;
+// Handlers are called with each change, up to 65,536 that are pending;
 // beyond that an Update folds into what is pending last for its key, if that
 // is no Delete.
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
@@ -194,7 +194,7 @@ func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandl
 }
 
 // SetTransform has handler called with each version of an object before it is
-// stored, in place of which what it returns is stored. It may modify what it is
+// stored; what it returns is stored instead. It may modify what it is
 // given. It fails once the informer has started.
 func (s *sharedInformer) SetTransform(handler TransformFunc) error {
 	return s.unlessStarted(func() { s.transform = handler })

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -80,4 +81,16 @@ func (t *table) ListIndexFuncValues(indexName string) []string {
 		return values
 	}
 	return slices.AppendSeq(values, seq)
+}
+
+// removeIndexer removes an index.
+func (t *table) removeIndexer(name string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.store.RemoveIndex(name); err != nil {
+		return err
+	}
+	t.indexers = maps.Clone(t.indexers)
+	delete(t.indexers, name)
+	return nil
 }

@@ -80,7 +80,7 @@ func synced(t *testing.T, lw ListerWatcher) *itemSource {
 			t.Errorf("%s: %v, %v, %v", name, obj, there, err)
 		}
 	}
-	src := inf.(*sharedInformer).source.src
+	src := inf.(*sharedInformer).source.decided()
 	// Another test may have set a provider of metrics.
 	if observed, ok := src.(*observedSource); ok {
 		src = observed.Source

@@ -1,8 +1,12 @@
 // Package ctrlruntime runs controller-runtime's caches on kinglet:
 //
 //	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-//		NewCache: ctrlruntime.NewCache,
+//		NewCache:  ctrlruntime.NewCache,
+//		NewClient: ctrlruntime.NewClient,
 //	})
+//
+// With NewClient, what the manager's client wrote is in every following read of its
+// cache, without waiting for the watch.
 //
 // NewCache takes all of cache.Options, with controller-runtime's defaults and its
 // contract. What it returns differs in what it costs, and where controller-runtime
@@ -20,6 +24,18 @@
 //   - A Get or List that makes an informer says so once, with the reader's name; or it
 //     is refused: see Options.Implicit.
 //   - A kind has one resync period: the shortest of its namespaces.
+//   - An informer of metadata shows the objects of a typed or unstructured one of the
+//     kind, if there is one.
+//   - Objects are copied straight to where the caller reads them to, by a plan of their
+//     type; with Writable only what is about to be written.
+//
+// What controller-runtime does not have: namespaces that change while the cache runs
+// (SetNamespaces), whole objects for some and metadata for the others (Options.Full),
+// kinds that nothing waits for (Options.Required), and indexes of labels (IndexLabel).
+//
+// NewQueue has controllers use kinglet's queue, and CompareOptions.NewCache tries a cache
+// beside controller-runtime's own. In the queue, requests that are due at the same
+// nanosecond are served in no order.
 //
 // With Options.NewInformer set, and with KINGLET=off in the environment of the
 // process, NewCache returns controller-runtime's own cache.
@@ -28,16 +44,42 @@
 //
 //	newcache.go    NewCache, and the cache's life
 //	settings.go    cache.Options as settings of a kind, by namespace
-//	kinds.go       the informers of the cache, one for each kind and form
+//	kinds.go       the kinds of the cache, by the form in which they are asked for
+//	holding.go     the informers of the cache, and what each holds
+//	spaces.go      the namespaces of an informer at one time
+//	namespaces.go  SetNamespaces
+//	front.go       the informer that programs receive: objects in the form of a kind
+//	frontindexer.go  the store of that informer
+//	full.go        whole objects for some, metadata for the others
+//	optional.go    kinds that the server refuses
 //	implicit.go    informers that a read makes
 //	listwatch.go   what an informer lists and watches
 //	reader.go      Get and List
 //	select.go      which objects a list selects
-//	fill.go        objects into a caller's list
+//	labelindex.go  IndexLabel
+//	fill.go        objects, or copies of them, into what a caller reads into
+//	copier.go      copiers by type; plan.go and plan_safe.go make them
+//	writable.go    Writable: which fields are copied
 //	view.go        reads by type, without copies
+//	snapshot.go    several of them at one moment
+//	shown.go       what a Set shows of a cache
+//	queue.go       NewQueue, with its metrics and report in queuemetrics.go and
+//	               queuereport.go
+//	compare.go     Compare: a cache that is compared with another; what is compared and
+//	               when is in comparecheck.go, what differs in comparediff.go, and what is
+//	               reported in comparereport.go
+//
+//	client.go        NewClient
+//	clientoptout.go  writes that do not want to be recorded
+//	clientrecord.go  writes that an informer cannot read
+//	clientunread.go  reads that wait for those
+//	clientcovers.go  which written objects are of an informer
 //
 // # Locks
 //
-// Cache.mu guards the map of kinds. It is held while an informer is made, and not
-// while one is waited for.
+// Cache.mu guards the map of kinds. It is held while a kind is added or removed, and not
+// while one is waited for. front.mu is locked after it, and before those of an informer.
+// Cache.turn is taken before them, by what changes the namespaces of informers.
+// unreadWrites.mu is held for a look at each of the writes, and nothing is called under
+// it.
 package ctrlruntime

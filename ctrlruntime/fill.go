@@ -1,53 +1,98 @@
 package ctrlruntime
 
 import (
+	"fmt"
 	"reflect"
-	"sync"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// copier copies objects of one type.
-type copier struct {
-	// method is the type's DeepCopyInto; invalid if it has none of the usual form.
-	method reflect.Value
+// filling hands out the objects of one read.
+type filling struct {
+	kind *kind
+	// asked is what the call says of deep copies; nil: nothing.
+	asked *bool
+	// writable has what is copied; nil: everything, or nothing.
+	writable *writable
+
+	// in is the namespace that shared is for, if known is set.
+	in            string
+	known, shared bool
+	// of is the type that copy is for, if not nil.
+	of   reflect.Type
+	copy copier
 }
 
-// copiers has a copier for each type, by reflect.Type.
-var copiers sync.Map
-
-// copierOf returns the copier of a pointer's type.
-func copierOf(pointer reflect.Type) *copier {
-	if c, ok := copiers.Load(pointer); ok {
-		return c.(*copier)
+// shares reports whether objects of a namespace are handed out without a copy.
+func (f *filling) shares(ns string) bool {
+	if f.writable != nil {
+		return false
 	}
-	c := &copier{}
-	if m, ok := pointer.MethodByName("DeepCopyInto"); ok {
-		if t := m.Type; t.NumIn() == 2 && t.In(1) == pointer && t.NumOut() == 0 {
-			c.method = m.Func
+	if !f.known || ns != f.in {
+		f.in, f.known, f.shared = ns, true, f.kind.shares(ns, f.asked)
+	}
+	return f.shared
+}
+
+// copier returns the copier for a pointer's type.
+func (f *filling) copier(pointer reflect.Type) (copier, error) {
+	if f.of == pointer {
+		return f.copy, nil
+	}
+	if f.writable == nil {
+		f.of, f.copy = pointer, wholeCopier(pointer)
+		return f.copy, nil
+	}
+	c, err := partialCopier(pointer, f.writable)
+	if err == nil {
+		f.of, f.copy = pointer, c
+	}
+	return c, err
+}
+
+// object makes out the object that is held, or a copy of it with apiVersion and kind.
+func (f *filling) object(out client.Object, held any, ns string) error {
+	obj, ok := held.(client.Object)
+	if !ok {
+		return fmt.Errorf("cache contained %T, which is not an Object", held)
+	}
+	from, to := reflect.TypeOf(obj), reflect.TypeOf(out)
+	if from != to {
+		return fmt.Errorf("cache had type %s, but %s was asked for", from, to)
+	}
+	if f.shares(ns) {
+		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj).Elem())
+		return nil
+	}
+	c, err := f.copier(from)
+	if err != nil {
+		return err
+	}
+	c(obj, out)
+	f.kind.nameKind(out)
+	return nil
+}
+
+// nameKind writes apiVersion and kind into an object.
+func (k *kind) nameKind(obj client.Object) {
+	switch at := obj.GetObjectKind().(type) {
+	case *metav1.TypeMeta:
+		at.APIVersion, at.Kind = k.apiVersion, k.gvk.Kind
+	default:
+		if at.GroupVersionKind() != k.gvk {
+			at.SetGroupVersionKind(k.gvk)
 		}
 	}
-	copiers.Store(pointer, c)
-	return c
 }
 
-// into copies obj, which from is the value of, to where into points.
-func (c *copier) into(obj runtime.Object, from, into reflect.Value) {
-	if c.method.IsValid() {
-		into.Elem().SetZero()
-		c.method.Call([]reflect.Value{from, into})
-		return
-	}
-	into.Elem().Set(reflect.ValueOf(obj.DeepCopyObject()).Elem())
-}
-
-// fillList makes objs the items of a list, or copies of them.
-func (k *kind) fillList(out client.ObjectList, objs []client.Object, shared *bool) error {
+// list makes objs the items of a list, or copies of them.
+func (f *filling) list(out client.ObjectList, objs []client.Object) error {
 	items, ok := itemsOf(out)
 	if !ok {
-		return k.setList(out, objs, shared)
+		return f.setList(out, objs)
 	}
 	elem := items.Type().Elem()
 	pointers := elem.Kind() == reflect.Pointer
@@ -55,21 +100,21 @@ func (k *kind) fillList(out client.ObjectList, objs []client.Object, shared *boo
 		elem = elem.Elem()
 	}
 	if len(objs) > 0 && reflect.TypeOf(objs[0]) != reflect.PointerTo(elem) {
-		return k.setList(out, objs, shared)
+		return f.setList(out, objs)
 	}
 	filled := reflect.MakeSlice(items.Type(), len(objs), len(objs))
 	for i, obj := range objs {
-		at := filled.Index(i)
+		at, ns := filled.Index(i), obj.GetNamespace()
 		switch {
 		case !pointers:
 			at = at.Addr()
-		case k.shares(obj.GetNamespace(), shared):
+		case f.shares(ns):
 			at.Set(reflect.ValueOf(obj))
 			continue
 		default:
 			at.Set(reflect.New(elem))
 		}
-		if err := k.fill(at.Interface().(client.Object), obj, k.shares(obj.GetNamespace(), shared)); err != nil {
+		if err := f.object(at.Interface().(client.Object), obj, ns); err != nil {
 			return err
 		}
 	}
@@ -91,13 +136,16 @@ func itemsOf(out client.ObjectList) (items reflect.Value, ok bool) {
 }
 
 // setList fills a list of interfaces or of another type than the objects'.
-func (k *kind) setList(out client.ObjectList, objs []client.Object, shared *bool) error {
+func (f *filling) setList(out client.ObjectList, objs []client.Object) error {
 	items := make([]runtime.Object, len(objs))
 	for i, obj := range objs {
 		items[i] = obj
-		if !k.shares(obj.GetNamespace(), shared) {
-			items[i] = obj.DeepCopyObject()
-			items[i].GetObjectKind().SetGroupVersionKind(k.gvk)
+		if ns := obj.GetNamespace(); !f.shares(ns) {
+			own := reflect.New(reflect.TypeOf(obj).Elem()).Interface().(client.Object)
+			if err := f.object(own, obj, ns); err != nil {
+				return err
+			}
+			items[i] = own
 		}
 	}
 	return apimeta.SetList(out, items)

@@ -2,63 +2,28 @@ package ctrlruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-
-	"github.com/kinglet-go/kinglet"
-	kingletcache "github.com/kinglet-go/kinglet/cache"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// form is the type in which the objects of a kind are held.
-type form uint8
-
-const (
-	// structured: the type that the scheme has for the kind.
-	structured form = iota
-	// untyped: *unstructured.Unstructured.
-	untyped
-	// metadataOnly: *metav1.PartialObjectMetadata.
-	metadataOnly
-)
-
-// formOf returns the form of an object, or of the objects of a list.
-func formOf(obj runtime.Object) form {
-	switch obj.(type) {
-	case runtime.Unstructured:
-		return untyped
-	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
-		return metadataOnly
-	}
-	return structured
-}
-
-// kind is what a cache holds of one kind in one form.
+// kind is the objects of a kind in the form in which a program asks for them. Those
+// that are held in another form are shown in this one: see front.go.
 type kind struct {
-	gvk      schema.GroupVersionKind
-	example  runtime.Object
-	informer kingletcache.ScopedInformer
-	// namespaced: the kind is. restricted: namespaces were named for it.
-	namespaced, restricted bool
-	// configs are the settings by namespace, with metav1.NamespaceAll for the rest.
-	configs map[string]cache.Config
-	// several: the informer has a scope for each of configs.
-	several bool
-	// ended is closed when the informer has run.
-	ended chan struct{}
+	*holding
+	// apiVersion is gvk's.
+	apiVersion string
+	example    runtime.Object
+	front      *front
 
-	// stop and removed are guarded by Cache.mu. stop is nil until the informer runs.
-	stop    context.CancelFunc
+	// removed is guarded by Cache.mu.
 	removed bool
 }
 
@@ -89,163 +54,149 @@ func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started bo
 	return k, started, err
 }
 
-// makeKind makes a kind, unless somebody else has just made it.
+// makeKind makes a kind, unless somebody else has just made it. made reports whether
+// objects are listed for it that were not held before.
 func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
-	// Its definition may have to be asked for, which others do not wait for.
-	if k, err = c.newKind(gvk, f); err != nil {
+	example, err := c.example(gvk, f)
+	if err != nil {
 		return nil, false, false, err
 	}
+	for {
+		c.mu.RLock()
+		host, generation := c.hostLocked(gvk, f), c.generations[gvk]
+		c.mu.RUnlock()
+		var h *holding
+		if host == nil {
+			// Its definition may have to be asked for, which others do not wait for.
+			if h, err = c.newHolding(gvk, c.heldAs(gvk, f)); err != nil {
+				return nil, false, false, err
+			}
+			h.generation = generation
+		}
+		if k, started, made, err = c.addKind(gvk, f, example, h); k != nil || err != nil {
+			return k, started, made, err
+		}
+	}
+}
+
+// addKind adds a kind. It reads a holding that is there, or else h, which may be nil. k
+// is nil if there is none to read, or the settings have changed since h was made.
+func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Object, h *holding) (k *kind, started, made bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if had := c.kinds[f][gvk]; had != nil {
 		return had, c.ctx != nil, false, nil
 	}
+	host := c.hostLocked(gvk, f)
+	if made = host == nil; made {
+		if h == nil || h.generation != c.generations[gvk] {
+			return nil, false, false, nil
+		}
+		if host = h; host.lists.Load() != nil {
+			err = c.recordLocked(host)
+		}
+		if err != nil {
+			return nil, false, false, err
+		}
+	}
+	k = &kind{holding: host, apiVersion: gvk.GroupVersion().String(), example: example, front: newFront(host, f)}
+	host.kinds++
 	if c.kinds[f] == nil {
 		c.kinds[f] = make(map[schema.GroupVersionKind]*kind)
 	}
 	c.kinds[f][gvk] = k
-	if c.ctx != nil {
-		c.runLocked(k)
-	}
-	return k, c.ctx != nil, true, nil
-}
-
-// newKind makes a kind's informer, which does not run yet.
-func (c *Cache) newKind(gvk schema.GroupVersionKind, f form) (*kind, error) {
-	example, err := c.example(gvk, f)
-	if err != nil {
-		return nil, err
-	}
-	k := &kind{gvk: gvk, example: example, ended: make(chan struct{})}
-	if k.configs, k.namespaced, k.restricted, err = c.settings.of(gvk); err != nil {
-		return nil, err
-	}
-	lists, err := c.listWatches(gvk, f)
-	if err != nil {
-		return nil, err
-	}
-	var scopes []kingletcache.ScopedListerWatcher
-	period := time.Duration(0)
-	for _, ns := range slices.Sorted(maps.Keys(k.configs)) {
-		config := k.configs[ns]
-		scopes = append(scopes, kingletcache.ScopedListerWatcher{
-			Scope:         k.scope(ns),
-			ListerWatcher: lists.of(k.namespaced, ns, config),
-			Transform:     kingletcache.TransformFunc(config.Transform),
-		})
-		each := defaultSyncPeriod
-		if config.SyncPeriod != nil {
-			each = *config.SyncPeriod
-		}
-		if period == 0 || each > 0 && each < period {
-			period = each
+	if made {
+		c.adviseLocked(gvk, f)
+		c.showLocked(host)
+		if c.ctx != nil {
+			c.runLocked(host)
 		}
 	}
-	k.several = scopes[0].Scope.Contains != nil
-	k.informer, err = kingletcache.NewScopedInformer(example, kingletcache.ScopedInformerOptions{
-		SharedIndexInformerOptions: kingletcache.SharedIndexInformerOptions{
-			ResyncPeriod:      jittered(period),
-			Indexers:          toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc},
-			ObjectDescription: describe(gvk, f),
-		},
-		Sharing: c.options.Sharing,
-		Scheme:  c.settings.Scheme,
-	}, scopes...)
-	if err != nil {
-		return nil, err
-	}
-	if handler := c.settings.DefaultWatchErrorHandler; handler != nil {
-		err = k.informer.SetWatchErrorHandlerWithContext(handler)
-	}
-	return k, err
+	return k, c.ctx != nil, made, nil
 }
 
-// example returns an object of the kind in the form.
-func (c *Cache) example(gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
-	switch f {
-	case untyped:
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(gvk)
-		return u, nil
-	case metadataOnly:
-		m := &metav1.PartialObjectMetadata{}
-		m.SetGroupVersionKind(gvk)
-		return m, nil
-	}
-	return c.settings.Scheme.New(gvk)
+// recordLocked has the writes of the cache's clients be in reads of a holding.
+func (c *Cache) recordLocked(h *holding) error {
+	return c.own.Add(h.gvk.GroupVersion().WithResource(h.lists.Load().resource), h.informer.Kinglet())
 }
 
-// scope is the part of the store that the settings under ns are for.
-func (k *kind) scope(ns string) kinglet.Scope {
+// hostLocked returns the holding that a kind can read, or nil.
+func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *holding {
+	if f != metadataOnly {
+		// Its own informer may have been removed while metadata was read of it.
+		if k := c.kinds[metadataOnly][gvk]; k != nil && k.form == f {
+			return k.holding
+		}
+		return nil
+	}
+	for _, other := range []form{structured, untyped} {
+		if k := c.kinds[other][gvk]; k != nil && k.showsMetadata() {
+			return k.holding
+		}
+	}
+	return nil
+}
+
+// heldAs returns the form in which a kind is held that is asked for in form f.
+func (c *Cache) heldAs(gvk schema.GroupVersionKind, f form) form {
+	if full, ok := c.full[gvk]; ok && f == metadataOnly {
+		return full.form
+	}
+	return f
+}
+
+// adviseLocked says that metadata is listed and held twice, when a kind is asked for
+// after its metadata.
+func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
+	k, m := c.kinds[f][gvk], c.kinds[metadataOnly][gvk]
+	if f == metadataOnly || m == nil || m.holding == k.holding || !k.showsMetadata() {
+		return
+	}
+	logf.Log.WithName("kinglet").Info("The metadata of a kind was asked for before the kind, and has an informer of its own; ask for the kind first, or name it in ctrlruntime.Options.Full",
+		"kind", describe(gvk, f))
+}
+
+// remove ends a kind, and its holding if no other kind reads it.
+func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.kinds[f][gvk]
+	if k == nil {
+		return
+	}
+	delete(c.kinds[f], gvk)
+	k.removed = true
+	if k.kinds--; k.kinds == 0 {
+		k.hide()
+		c.own.Remove(k.informer.Kinglet())
+	}
 	switch {
-	case len(k.configs) == 1:
-		// One source has one resource version: see kingletcache.NewScopedInformer.
-		return kinglet.Scope{}
-	case ns != metav1.NamespaceAll:
-		return kinglet.NamespaceScope(ns)
-	}
-	configs := k.configs
-	return kinglet.Scope{Contains: func(key kinglet.Key) bool {
-		_, named := configs[key.Namespace]
-		return !named || key.Namespace == metav1.NamespaceAll
-	}}
-}
-
-// settings returns those of a namespace. known is false if the cache does not hold
-// its objects.
-func (k *kind) settings(ns string) (id string, config *cache.Config, known bool) {
-	if config, ok := k.configs[ns]; ok {
-		return ns, &config, true
-	}
-	if config, ok := k.configs[metav1.NamespaceAll]; ok {
-		return metav1.NamespaceAll, &config, true
-	}
-	return "", nil, false
-}
-
-// wait blocks until the informer has synced.
-func (k *kind) wait(ctx context.Context) error {
-	err := k.informer.Kinglet().WaitSynced(ctx)
-	if err == nil {
-		return nil
-	}
-	return k.notSynced(err)
-}
-
-// waitFor blocks until the objects of a namespace have been listed.
-func (k *kind) waitFor(ctx context.Context, ns string) error {
-	id, _, known := k.settings(ns)
-	if !k.several || !known {
-		return k.wait(ctx)
-	}
-	synced := k.informer.Kinglet().SourceSynced(id)
-	select {
-	case <-synced:
-		return nil
+	case k.kinds > 0:
+	case k.stop != nil:
+		k.stop()
 	default:
+		close(k.ended)
 	}
-	select {
-	case <-synced:
-		return nil
-	case <-ctx.Done():
-		return k.notSynced(context.Cause(ctx))
-	case <-k.ended:
-		return k.notSynced(kinglet.ErrStopped)
+	k.front.close()
+}
+
+// wait blocks until all objects have been listed.
+func (k *kind) wait(ctx context.Context) error { return k.waitFor(ctx, metav1.NamespaceAll) }
+
+// waitFor blocks until the objects of a namespace have been listed, or with
+// metav1.NamespaceAll those of all.
+func (k *kind) waitFor(ctx context.Context, ns string) error {
+	for {
+		if err := k.listedIn(ctx, k.now.Load(), ns); !errors.Is(err, errReplaced) {
+			return k.notSynced(err)
+		}
 	}
 }
 
 // notSynced is controller-runtime's error, with what was in the way.
 func (k *kind) notSynced(err error) error {
+	if err == nil {
+		return nil
+	}
 	return apierrors.NewTimeoutError(fmt.Sprintf("failed waiting for %T Informer to sync: %v", k.example, err), 0)
-}
-
-// describe names what an informer holds, for logs and metrics.
-func describe(gvk schema.GroupVersionKind, f form) string {
-	return gvk.String() + [...]string{"", ", unstructured", ", metadata"}[f]
-}
-
-// jittered returns a period within a tenth of d, so that the informers of a program
-// do not resync together.
-func jittered(d time.Duration) time.Duration {
-	return time.Duration(float64(d) * (0.9 + rand.Float64()/5))
 }

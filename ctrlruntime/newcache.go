@@ -7,14 +7,18 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -28,12 +32,45 @@ type Options struct {
 	// Sharing is what the objects of several caches share their parts through; one
 	// of each cache's own if nil.
 	Sharing *source.Sharing
+	// Set shows the informers of the caches, each from when it is made until it is
+	// removed or its cache has ended: on its page, in its metrics and to its health
+	// checks. Without it, cache.Observed of package cache shows those that run.
+	Set *kinglet.Set
 	// Implicit is what a Get or List of a kind without an informer does.
 	Implicit Implicit
 	// OnImplicit is called with WarnImplicit, from the reader's goroutine: with the
 	// kind, and with the function, file and line that read it. If nil, a line goes to
 	// controller-runtime's log.
 	OnImplicit func(kind schema.GroupVersionKind, reader string)
+	// Full names kinds of which all metadata is held, and whole objects if their labels,
+	// as the server has them, match the selector. The type of the object that is the key
+	// is that of the whole objects. Requests are for all objects of the kind: the
+	// selector does not select what is watched.
+	//
+	// Informers and reads of metadata have all objects, and a kind has one informer for
+	// both types, whichever is asked for first. Informers and lists of the whole type have
+	// those that match: one that matches no longer is deleted for handlers. With
+	// RefuseImplicit a list that selects others too fails with a *PartialError. A Get of
+	// an object of which only metadata is held reads it from the server. A Transform is
+	// called with whole objects.
+	Full map[client.Object]labels.Selector
+	// Required, if not nil, are the kinds that everything waits for. Any other kind holds
+	// up nothing while the server refuses it, with 403 or since it has no definition: that is
+	// reported once, WaitForCacheSync and GetInformer go on without it, and its handlers
+	// count as synced. Its objects come when they can be listed; until then reads of it
+	// block or fail. With nil all kinds are waited for, as in controller-runtime.
+	Required []schema.GroupVersionKind
+	// MutationDetection looks for writes into what reads share with the cache: the
+	// objects of views, what Writable does not copy, and everything without deep copies.
+	// The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the environment, as
+	// client-go has it: true watches every object.
+	MutationDetection kinglet.MutationDetection
+	// OnMutation is called with each write that is found, which has the object's key and
+	// the path of the field. If nil, an error goes to controller-runtime's log.
+	OnMutation func(kind schema.GroupVersionKind, err *kinglet.MutationError)
+	// WaitForWrites is how long a Get or List waits at most for a write of NewClient's
+	// client that it cannot include at once: see NewClient. 10 seconds if 0.
+	WaitForWrites time.Duration
 }
 
 // NewCache is Options.NewCache with the zero Options: a cache.NewCacheFunc.
@@ -56,18 +93,42 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	if err != nil {
 		return nil, err
 	}
+	full, err := o.fullKinds(settings.Scheme)
+	if err := errors.Join(err, o.MutationDetection.Validate()); err != nil {
+		return nil, err
+	}
 	if o.Sharing == nil {
 		o.Sharing = source.NewSharing(0)
 	}
-	return &Cache{
+	c := &Cache{
 		options:  o,
 		config:   rest.CopyConfig(cfg),
 		settings: settings,
 		codecs:   serializer.NewCodecFactory(settings.Scheme),
 		implicit: o.Implicit != RefuseImplicit && !opts.ReaderFailOnMissingInformer,
+		full:     full,
+		turn:     make(chan struct{}, 1),
 		kinds:    make(map[form]map[schema.GroupVersionKind]*kind),
 		started:  make(chan struct{}),
-	}, nil
+
+		generations: make(map[schema.GroupVersionKind]int),
+	}
+	c.own.Unread = c.unread
+	return c, nil
+}
+
+// onMutation returns what a kind's informer calls with each write into its objects; nil
+// if detection is left to the environment.
+func (c *Cache) onMutation(gvk schema.GroupVersionKind) func(*kinglet.MutationError) {
+	switch {
+	case c.options.OnMutation != nil:
+		return func(err *kinglet.MutationError) { c.options.OnMutation(gvk, err) }
+	case c.options.MutationDetection == (kinglet.MutationDetection{}):
+		return nil
+	}
+	return func(err *kinglet.MutationError) {
+		logf.Log.WithName("kinglet").Error(err, "A program has written to an object that it shares with the cache", "kind", gvk.String())
+	}
 }
 
 // Cache is a cache.Cache on kinglet. All methods are safe for concurrent use.
@@ -78,6 +139,12 @@ type Cache struct {
 	codecs   serializer.CodecFactory
 	// implicit: reads make informers.
 	implicit bool
+	// full are the entries of Options.Full.
+	full map[schema.GroupVersionKind]fullKind
+	// turn is full while somebody changes the spaces of holdings.
+	turn chan struct{}
+	// own records what clients of NewClient write.
+	own kinglet.OwnWrites
 
 	// started is closed by Start.
 	started chan struct{}
@@ -87,6 +154,8 @@ type Cache struct {
 	// What follows is guarded by mu.
 
 	kinds map[form]map[schema.GroupVersionKind]*kind
+	// generations count the calls of SetNamespaces by kind.
+	generations map[schema.GroupVersionKind]int
 	// ctx is Start's; nil before.
 	ctx context.Context
 	// stopped: Start's context has ended, and no informer starts any more.
@@ -118,24 +187,25 @@ func (c *Cache) begin(ctx context.Context) error {
 	c.ctx = ctx
 	for _, kinds := range c.kinds {
 		for _, k := range kinds {
-			c.runLocked(k)
+			c.runLocked(k.holding)
 		}
 	}
 	close(c.started)
 	return nil
 }
 
-// runLocked runs the informer of a kind.
-func (c *Cache) runLocked(k *kind) {
-	if c.stopped {
+// runLocked runs the informer of a holding, unless it runs.
+func (c *Cache) runLocked(h *holding) {
+	if c.stopped || h.stop != nil {
 		return
 	}
 	ctx, stop := context.WithCancel(c.ctx)
-	k.stop = stop
+	h.stop = stop
 	c.running.Go(func() {
-		defer close(k.ended)
+		defer close(h.ended)
+		defer h.hide()
 		defer stop()
-		k.informer.RunWithContext(ctx)
+		h.informer.RunWithContext(ctx)
 	})
 }
 
@@ -143,8 +213,9 @@ func (c *Cache) runLocked(k *kind) {
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // WaitForCacheSync blocks until the cache has started and all informers that it has
-// by then, and that are not removed meanwhile, have synced. It returns false if ctx ends
-// first, or the cache.
+// by then, and that are not removed meanwhile, have synced, or have been refused by the
+// server if Options.Required allows that. It returns false if ctx ends first, or the
+// cache.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -152,7 +223,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 		return false
 	}
 	for _, k := range c.all() {
-		if k.informer.Kinglet().WaitSynced(ctx) != nil && !c.isRemoved(k) {
+		if k.waitUnlessRefused(ctx) != nil && !c.isRemoved(k) {
 			return false
 		}
 	}
@@ -169,7 +240,11 @@ func (c *Cache) isRemoved(k *kind) bool {
 // none. It blocks until the informer has synced, once the cache has started and
 // unless cache.BlockUntilSynced(false) is given. If ctx ends first, the error is a
 // timeout as apierrors.IsTimeout knows it, and says what the informer was doing. The
-// informer is a SharedIndexInformer of package cache.
+// informer is a SharedIndexInformer, and an Observable of package cache.
+//
+// An informer of metadata lists and holds nothing if the cache has one of the kind's
+// typed or unstructured objects by then, and no Transform but
+// cache.TransformStripManagedFields: it shows the metadata of these.
 func (c *Cache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {
@@ -197,31 +272,23 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 		return nil, err
 	}
 	if started && (get.BlockUntilSynced == nil || *get.BlockUntilSynced) {
-		if err := k.wait(ctx); err != nil {
+		if err := k.waitUnlessRefused(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return k.informer, nil
+	return k.front, nil
 }
 
 // RemoveInformer stops the informer of obj's kind and form, and forgets it: the next
 // use of the kind makes another one, without the indexes of this one. It does not
-// wait for its end.
+// wait for its end. The objects stay in memory while another informer shows their
+// metadata.
 func (c *Cache) RemoveInformer(_ context.Context, obj client.Object) error {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f := formOf(obj)
-	if k := c.kinds[f][gvk]; k != nil {
-		delete(c.kinds[f], gvk)
-		k.removed = true
-		if k.stop != nil {
-			k.stop()
-		}
-	}
+	c.remove(gvk, formOf(obj))
 	return nil
 }
 

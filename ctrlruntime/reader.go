@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,28 +33,44 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	}
 	var get client.GetOptions
 	get.ApplyOptions(opts)
-	k, err := c.readable(ctx, gvk, formOf(out), func(k *kind) (string, error) {
-		if !k.namespaced {
+	var obj any
+	var ok bool
+	in := func(s *spaces) (string, error) {
+		if !s.namespaced {
 			key.Namespace = metav1.NamespaceAll
 		}
-		if _, _, known := k.settings(key.Namespace); k.restricted && !known {
+		if _, _, known := s.settings(key.Namespace); s.restricted && !known {
 			return "", fmt.Errorf("unable to get: %v because of unknown namespace for the cache", key)
 		}
 		return key.Namespace, nil
+	}
+	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, _ *spaces) error {
+		at := kinglet.Key{Namespace: key.Namespace, Name: key.Name}
+		if k.unread.any.Load() && !optedOut(&get) {
+			if err := k.waitForWrites(ctx, at, c.options.WaitForWrites); err != nil {
+				return err
+			}
+		}
+		obj, ok = k.informer.Kinglet().Store().Get(at)
+		return nil
 	})
 	if err != nil {
 		return err
 	}
-	obj, ok := k.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	return k.fill(out, obj, k.shares(key.Namespace, get.UnsafeDisableDeepCopy))
+	if obj, ok = k.front.shown(obj); !ok {
+		return c.readLive(ctx, k, key, out)
+	}
+	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	return f.object(out, obj, key.Namespace)
 }
 
-// readable returns the kind for a read of the namespace that in returns, once its
-// objects have been listed.
-func (c *Cache) readable(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*kind) (string, error)) (*kind, error) {
+// read calls from with a kind whose objects have been listed, of the namespace that in
+// returns. What from has read last is what was held of the namespace all the time: if
+// the namespaces change meanwhile, everything is done again.
+func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*spaces) (string, error), from func(*kind, *spaces) error) (*kind, error) {
 	k, started := c.held(gvk, f)
 	if k == nil && !c.implicit {
 		return nil, &cache.ErrResourceNotCached{GVK: gvk}
@@ -71,17 +85,27 @@ func (c *Cache) readable(ctx context.Context, gvk schema.GroupVersionKind, f for
 			c.reportImplicit(gvk, f)
 		}
 	}
-	ns, err := in(k)
-	if err != nil {
-		return nil, err
+	for {
+		s := k.now.Load()
+		if s.undefined != nil {
+			return nil, s.undefined
+		}
+		ns, err := in(s)
+		if err != nil {
+			return nil, err
+		}
+		if !started {
+			return nil, &cache.ErrCacheNotStarted{}
+		}
+		if err := k.listedIn(ctx, s, ns); errors.Is(err, errReplaced) {
+			continue
+		} else if err != nil {
+			return nil, k.notSynced(err)
+		}
+		if err := from(k, s); k.now.Load() == s {
+			return k, err
+		}
 	}
-	if !started {
-		return nil, &cache.ErrCacheNotStarted{}
-	}
-	if ns == metav1.NamespaceAll {
-		return k, k.wait(ctx)
-	}
-	return k, k.waitFor(ctx, ns)
 }
 
 // shares reports whether objects of a namespace are handed out without a copy.
@@ -91,25 +115,6 @@ func (k *kind) shares(ns string, asked *bool) bool {
 	}
 	_, config, known := k.settings(ns)
 	return known && config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy
-}
-
-// fill makes out the object, or a copy of it.
-func (k *kind) fill(out client.Object, held any, shared bool) error {
-	obj, ok := held.(runtime.Object)
-	if !ok {
-		return fmt.Errorf("cache contained %T, which is not an Object", held)
-	}
-	from, into := reflect.ValueOf(obj), reflect.ValueOf(out)
-	if from.Type() != into.Type() {
-		return fmt.Errorf("cache had type %s, but %s was asked for", from.Type(), into.Type())
-	}
-	if shared {
-		into.Elem().Set(from.Elem())
-		return nil
-	}
-	copierOf(from.Type()).into(obj, from, into)
-	out.GetObjectKind().SetGroupVersionKind(k.gvk)
-	return nil
 }
 
 // List fills out with the objects that opts select, of one moment, in key order, as
@@ -128,17 +133,29 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 	var list client.ListOptions
 	list.ApplyOptions(opts)
-	k, err := c.readable(ctx, gvk, formOf(out), func(k *kind) (string, error) {
-		if k.restricted && list.Continue != "" {
+	in := func(s *spaces) (string, error) {
+		if s.restricted && list.Continue != "" {
 			return "", errContinue
 		}
-		if !k.namespaced {
+		if !s.namespaced {
 			return metav1.NamespaceAll, nil
 		}
-		if _, _, known := k.settings(list.Namespace); k.restricted && list.Namespace != "" && !known {
+		if _, _, known := s.settings(list.Namespace); s.restricted && list.Namespace != "" && !known {
 			return "", fmt.Errorf("unable to list: %v because of unknown namespace for the cache", list.Namespace)
 		}
 		return list.Namespace, nil
+	}
+	var snap kinglet.Snapshot[any]
+	var version string
+	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, s *spaces) error {
+		if k.unread.any.Load() && !optedOut(&list) {
+			if err := k.waitForWrites(ctx, kinglet.Key{Namespace: list.Namespace}, c.options.WaitForWrites); err != nil {
+				return err
+			}
+		}
+		snap = k.informer.Kinglet().Snapshot()
+		version = s.version(snap, list.Namespace)
+		return nil
 	})
 	if err != nil {
 		return err
@@ -146,12 +163,12 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	if list.Continue != "" {
 		return errContinue
 	}
-	snap := k.informer.Kinglet().Snapshot()
-	found, err := selected(snap, &list)
+	found, err := k.selected(snap, &list, inAnyOrder(opts))
 	if err != nil {
 		return err
 	}
 	var objs []client.Object
+	partial := 0
 	for held := range found {
 		if list.Limit > 0 && int64(len(objs)) >= list.Limit {
 			break
@@ -160,14 +177,29 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 		if !ok {
 			return fmt.Errorf("cache contained %T, which is not an Object", held)
 		}
-		if list.LabelSelector == nil || list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
-			objs = append(objs, obj)
+		if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+			continue
+		}
+		shown, ok := k.front.shown(obj)
+		if !ok {
+			partial++
+			continue
+		}
+		objs = append(objs, shown.(client.Object))
+	}
+	if c.options.Implicit == RefuseImplicit {
+		if list.FieldSelector != nil {
+			partial = k.partial(snap, &list)
+		}
+		if partial > 0 {
+			return &PartialError{Kind: gvk, Objects: partial}
 		}
 	}
-	if err := k.fillList(out, objs, list.UnsafeDisableDeepCopy); err != nil {
+	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	if err := f.list(out, objs); err != nil {
 		return err
 	}
-	out.SetResourceVersion(k.version(snap, list.Namespace))
+	out.SetResourceVersion(version)
 	out.SetContinue("continue-not-supported")
 	return nil
 }
@@ -175,12 +207,14 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 var errContinue = errors.New("continue list option is not supported by the cache")
 
 // version returns the resource version of the objects of a namespace, or of all of them.
-func (k *kind) version(snap kinglet.Snapshot[any], ns string) string {
-	if !k.several {
-		return snap.ResourceVersion("")
-	}
-	if id, _, known := k.settings(ns); known && ns != metav1.NamespaceAll {
+func (s *spaces) version(snap kinglet.Snapshot[any], ns string) string {
+	if id, _, known := s.settings(ns); known && (len(s.configs) == 1 || ns != metav1.NamespaceAll) {
 		return snap.ResourceVersion(id)
+	}
+	if len(s.configs) == 1 {
+		for id := range s.configs {
+			return snap.ResourceVersion(id)
+		}
 	}
 	return ""
 }

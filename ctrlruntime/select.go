@@ -50,40 +50,77 @@ func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
 	}}
 }
 
+// AnyOrder is an option of a list by field selectors or indexed labels: its objects come in no particular
+// order, which spares to sort them. With a Limit it is not said which objects come.
+// Other lists are in key order, which costs nothing.
+const AnyOrder = anyOrder(true)
+
+type anyOrder bool
+
+// ApplyToList implements client.ListOption: other caches have nothing to apply.
+func (anyOrder) ApplyToList(*client.ListOptions) {}
+
+// inAnyOrder reports that AnyOrder is among the options of a list.
+func inAnyOrder(opts []client.ListOption) bool {
+	return slices.ContainsFunc(opts, func(opt client.ListOption) bool { return opt == AnyOrder })
+}
+
 // selected returns the objects that match a list's namespace and field selector, in key
-// order. The caller applies the label selector.
-func selected(snap kinglet.Snapshot[any], opts *client.ListOptions) (iter.Seq[any], error) {
+// order, and those parts of its label selector that have an index: the caller applies
+// the label selector. A list by indexes may be unordered.
+func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, unordered bool) (iter.Seq[any], error) {
+	matches := k.byLabels(snap, opts)
 	switch {
 	case opts.FieldSelector != nil:
-		return byFields(snap, opts.FieldSelector, opts.Namespace)
+		byFields, err := k.byFields(opts.FieldSelector, opts.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		return found(snap, append(matches, byFields...), unordered)
+	case len(matches) > 0:
+		return found(snap, matches, unordered)
 	case opts.Namespace != "":
 		return snap.Prefix(kinglet.Key{Namespace: opts.Namespace}), nil
 	}
 	return snap.All(), nil
 }
 
-// byFields returns the objects that the indexes of all fields in the selector have.
-func byFields(snap kinglet.Snapshot[any], selector fields.Selector, namespace string) (iter.Seq[any], error) {
+// byFields returns where the indexes have the objects that a selector selects.
+func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.IndexMatch, error) {
 	requirements := selector.Requirements()
 	if len(requirements) == 0 || slices.ContainsFunc(requirements, inexact) {
 		return nil, errors.New("non-exact field matches are not supported by the cache")
 	}
 	matches := make([]kinglet.IndexMatch, len(requirements))
 	for i, r := range requirements {
-		matches[i] = kinglet.IndexMatch{Index: indexName(r.Field), Value: indexValue(namespace, r.Value)}
+		matches[i] = kinglet.IndexMatch{Index: k.front.indexName(indexName(r.Field)), Value: indexValue(namespace, r.Value)}
 	}
+	return matches, nil
+}
+
+// found returns the objects that several indexes have, in key order unless they may have
+// any.
+func found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered bool) (iter.Seq[any], error) {
 	found, err := snap.ByIndexes(matches...)
 	if errors.Is(err, store.ErrNoIndex) {
 		names := snap.Indexes()
 		for _, m := range matches {
 			if !slices.Contains(names, m.Index) {
-				//lint:ignore ST1005 These are controller-runtime's words.
 				return nil, fmt.Errorf("Index with name %s does not exist", m.Index)
 			}
 		}
 	}
 	if err != nil {
 		return nil, err
+	}
+	if unordered {
+		return func(yield func(any) bool) {
+			for _, obj := range found {
+				if !yield(obj) {
+					return
+				}
+			}
+		}, nil
 	}
 	return inKeyOrder(found), nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +25,50 @@ const defaultSyncPeriod = 10 * time.Hour
 type settings struct {
 	cache.Options
 	byKind map[schema.GroupVersionKind]cache.ByObject
+
+	mu sync.Mutex
+	// namespaces are those of SetNamespaces, guarded by mu.
+	namespaces map[schema.GroupVersionKind]map[string]cache.Config
+}
+
+// entry returns the entry of ByObject for a kind, with the namespaces of SetNamespaces.
+func (s *settings) entry(gvk schema.GroupVersionKind) (by cache.ByObject, named bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	by, named = s.byKind[gvk]
+	if namespaces, ok := s.namespaces[gvk]; ok {
+		by.Namespaces, named = namespaces, true
+	}
+	return by, named
+}
+
+// setNamespaces sets the namespaces of a kind, or with nil those of the options, and
+// returns what was set before.
+func (s *settings) setNamespaces(gvk schema.GroupVersionKind, namespaces map[string]cache.Config) (before map[string]cache.Config) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = s.namespaces[gvk]
+	if namespaces == nil {
+		delete(s.namespaces, gvk)
+		return before
+	}
+	if s.namespaces == nil {
+		s.namespaces = make(map[schema.GroupVersionKind]map[string]cache.Config)
+	}
+	s.namespaces[gvk] = namespaces
+	return before
+}
+
+// kindSettings are the settings of a kind.
+type kindSettings struct {
+	// namespaced: the kind is. restricted: namespaces were named for it; then those that
+	// have no settings are unknown to the cache.
+	namespaced, restricted bool
+	// configs are the settings by namespace, with metav1.NamespaceAll for the rest.
+	configs map[string]cache.Config
+	// ownTransform: the namespace has a Transform that is not one of the cache's options
+	// for the kind or for all kinds.
+	ownTransform map[string]bool
 }
 
 // newSettings fills in what a cache cannot work without, and checks the rest.
@@ -78,33 +123,34 @@ func (s *settings) namespaced(gvk schema.GroupVersionKind) (bool, error) {
 // known.
 func (s *settings) check(gvk schema.GroupVersionKind) error {
 	namespaced, err := s.namespaced(gvk)
-	if by, ok := s.byKind[gvk]; err == nil && ok && !namespaced && by.Namespaces != nil {
+	if by, _ := s.entry(gvk); err == nil && !namespaced && by.Namespaces != nil {
 		return fmt.Errorf("%s is not namespaced, but its ByObject.Namespaces setting is not nil", gvk)
 	}
 	return err
 }
 
-// of returns the settings of a kind for each namespace that is named for it; under
-// metav1.NamespaceAll those for all others. restricted reports whether namespaces
-// were named: then those that have no settings are unknown to the cache.
-func (s *settings) of(gvk schema.GroupVersionKind) (by map[string]cache.Config, namespaced, restricted bool, err error) {
+// of returns the settings of a kind whose definition is there.
+func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	if err := s.check(gvk); err != nil {
-		return nil, false, false, err
+		return k, err
 	}
-	if namespaced, err = s.namespaced(gvk); err != nil {
-		return nil, false, false, err
+	if k.namespaced, err = s.namespaced(gvk); err != nil {
+		return k, err
 	}
-	kind, named := s.byKind[gvk]
+	kind, named := s.entry(gvk)
 	namespaces := kind.Namespaces
 	if namespaces == nil {
 		namespaces = s.DefaultNamespaces
 	}
 	own := ofObject(kind)
-	if !namespaced || len(namespaces) == 0 {
-		return map[string]cache.Config{metav1.NamespaceAll: merged(own, s.defaults())}, namespaced, false, nil
+	if !k.namespaced || len(namespaces) == 0 {
+		k.configs = map[string]cache.Config{metav1.NamespaceAll: merged(own, s.defaults())}
+		return k, nil
 	}
-	by = make(map[string]cache.Config, len(namespaces))
+	k.restricted = true
+	k.configs, k.ownTransform = make(map[string]cache.Config, len(namespaces)), make(map[string]bool)
 	for ns, config := range namespaces {
+		k.ownTransform[ns] = config.Transform != nil
 		config = merged(config, own)
 		if named {
 			config = merged(config, s.DefaultNamespaces[ns])
@@ -113,9 +159,9 @@ func (s *settings) of(gvk schema.GroupVersionKind) (by map[string]cache.Config, 
 		if ns == metav1.NamespaceAll {
 			config.FieldSelector = butFor(namespaces, config.FieldSelector)
 		}
-		by[ns] = config
+		k.configs[ns] = config
 	}
-	return by, namespaced, true, nil
+	return k, nil
 }
 
 func (s *settings) defaults() cache.Config {

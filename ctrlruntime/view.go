@@ -6,7 +6,6 @@ import (
 	"iter"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -19,7 +18,7 @@ type ForeignCacheError struct{ Cache cache.Cache }
 
 // Error implements error.
 func (e *ForeignCacheError) Error() string {
-	return fmt.Sprintf("a view needs a cache of ctrlruntime.NewCache, and this is a %T", e.Cache)
+	return fmt.Sprintf("it takes a cache of ctrlruntime.NewCache, and this is a %T", e.Cache)
 }
 
 // View reads the objects of one kind by their type and without copies. What it returns
@@ -59,10 +58,14 @@ func For[T client.Object](c cache.Cache) (*View[T], error) {
 // a timeout as apierrors.IsTimeout knows it.
 func (v *View[T]) WaitSynced(ctx context.Context) error { return v.kind.wait(ctx) }
 
-// Get returns the object under key. It does not allocate. The namespace of the key of a
-// cluster-scoped object must be empty.
+// Get returns the object under key. It does not allocate, unless it shows the metadata of
+// an object that is held whole. The namespace of the key of a cluster-scoped object must
+// be empty.
 func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
 	obj, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	if ok {
+		obj, ok = v.kind.front.shown(obj)
+	}
 	if !ok {
 		var none T
 		return none, false
@@ -70,29 +73,12 @@ func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
 	return obj.(T), true
 }
 
-// List returns the objects that opts select, of the moment of the call, in key order.
-// Selectors, Namespace and Limit are those of Cache.List, and so are its errors. A list
-// by field selectors sorts what it finds; others allocate nothing for an object.
+// List returns the objects that opts select: see Snapshot.List.
 func (v *View[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
-	var list client.ListOptions
-	list.ApplyOptions(opts)
-	if list.Continue != "" {
-		return nil, errContinue
-	}
-	found, err := selected(v.kind.informer.Kinglet().Snapshot(), &list)
-	if err != nil {
-		return nil, err
-	}
-	return func(yield func(T) bool) {
-		var n int64
-		for held := range found {
-			obj := held.(T)
-			if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
-				continue
-			}
-			if n++; !yield(obj) || n == list.Limit {
-				return
-			}
-		}
-	}, nil
+	return v.Snapshot().List(opts...)
+}
+
+// Snapshot returns the objects of the moment, for several reads that agree.
+func (v *View[T]) Snapshot() Snapshot[T] {
+	return Snapshot[T]{kind: v.kind, snap: v.kind.informer.Kinglet().Snapshot()}
 }

@@ -37,6 +37,7 @@ const (
 // rollouts, while the API server is stopped hard and started again; at the end
 // the store and every handler equal the server, object by object.
 func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
+	t.Parallel()
 	cluster := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *program, Nodes: 20})
 	config := cluster.Config(t)
 	config.QPS, config.Burst = 200, 400

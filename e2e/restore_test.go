@@ -57,6 +57,7 @@ func restore(t *testing.T, cluster *kinglettest.Cluster) {
 // What a server answers after it was restored, to clients that knew it before:
 // the API server in memory answers as a real one does.
 func TestARestoredServerIsSilentOnWatchesFromVersionsThatItHasNotComeTo(t *testing.T) {
+	t.Parallel()
 	cluster, config := restorable(t)
 	var real answers
 	t.Run("real", func(t *testing.T) {
@@ -222,6 +223,7 @@ func value[T any](v T, err error) func(*testing.T) T {
 
 // Both interceptors, each with an informer that had followed what is lost.
 func TestARestoredServerIsFollowed(t *testing.T) {
+	t.Parallel()
 	cluster, config := restorable(t)
 	ctx, stop := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer stop()

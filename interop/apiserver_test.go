@@ -35,9 +35,11 @@ type apiServer struct {
 	// throttled is how many requests yet are told to come again. guarded by mu
 	throttled int
 	// served is the context of all answers, and end ends it. guarded by mu
-	served   context.Context
-	end      context.CancelFunc
-	requests []seen // guarded by mu
+	served context.Context
+	end    context.CancelFunc
+	// answering counts the answers under served. guarded by mu
+	answering *sync.WaitGroup
+	requests  []seen // guarded by mu
 }
 
 // seen is what the server saw of a request.
@@ -56,11 +58,12 @@ func newAPIServer(t *testing.T) *apiServer {
 func startAPIServer(dir string) *apiServer {
 	widgets := apiserver.Resource{GroupVersionResource: widgetGVR, Kind: "Widget"}
 	s := &apiServer{storage: apiserver.NewStorage(apiserver.Pods, widgets), token: filepath.Join(dir, "token")}
-	s.served, s.end = context.WithCancel(context.Background())
+	s.endAll()
 	s.rotate("the first")
 	collections := apiserver.New(s.storage, apiserver.Options{})
 	s.srv = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		served, ok := s.admit(w, r)
+		served, answered, ok := s.admit(w, r)
+		defer answered()
 		if !ok {
 			return
 		}
@@ -75,7 +78,7 @@ func startAPIServer(dir string) *apiServer {
 }
 
 func (s *apiServer) stop() {
-	s.drop()
+	s.endAll()
 	s.srv.CloseClientConnections()
 	s.srv.Close()
 }
@@ -92,12 +95,20 @@ func (s *apiServer) throttle(n int) {
 	s.throttled = n
 }
 
-// drop ends all watches.
-func (s *apiServer) drop() {
+// drop ends all watches, and returns when they have ended: what is written after it
+// comes by others.
+func (s *apiServer) drop() { s.endAll().Wait() }
+
+// endAll has all answers end, and returns what counts those that have not.
+func (s *apiServer) endAll() (answering *sync.WaitGroup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.end()
+	if s.end != nil {
+		s.end()
+	}
+	answering, s.answering = s.answering, &sync.WaitGroup{}
 	s.served, s.end = context.WithCancel(context.Background())
+	return answering
 }
 
 // forget returns the requests since the last time.
@@ -133,13 +144,7 @@ func (s *apiServer) anonymous() *rest.Config {
 }
 
 // put adds or replaces obj.
-func (s *apiServer) put(obj runtime.Object) {
-	_, err := s.storage.Update(obj)
-	if apierrors.IsNotFound(err) {
-		_, err = s.storage.Create(obj)
-	}
-	must(0, err)
-}
+func (s *apiServer) put(obj runtime.Object) { must(s.storage.Put(obj)) }
 
 func (s *apiServer) remove(gr schema.GroupResource, obj runtime.Object) {
 	m := must(meta.Accessor(obj))
@@ -147,8 +152,8 @@ func (s *apiServer) remove(gr schema.GroupResource, obj runtime.Object) {
 }
 
 // admit answers those who have to come again, or with another token; of the others
-// it returns the context to answer in.
-func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (context.Context, bool) {
+// it returns the context to answer in, and what to call after that.
+func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (served context.Context, answered func(), ok bool) {
 	token, err := os.ReadFile(s.token)
 	var refusal *apierrors.StatusError
 	s.mu.Lock()
@@ -175,7 +180,8 @@ func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (context.Conte
 		must(0, encoder.Encode(&refusal.ErrStatus, w))
 	}
 	s.requests = append(s.requests, seen{r.Proto, r.Header.Get("Accept"), code})
-	return s.served, refusal == nil
+	s.answering.Add(1)
+	return s.served, s.answering.Done, refusal == nil
 }
 
 func must[V any](v V, err error) V {

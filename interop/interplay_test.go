@@ -31,6 +31,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testlog"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -345,7 +346,7 @@ func TestTheStatusOfAnInformerOverAFakeSaysThatItsClientReads(t *testing.T) {
 	lw := cache.ToListWatcherWithWatchListSemantics(closuresFor(pods.List, pods.Watch), client)
 	for _, c := range []struct{ verbosity, lines int }{{0, 0}, {2, 1}} {
 		informer := cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
-		log := &logged{}
+		log := &testlog.Log{}
 		ctx, stop := context.WithCancel(klog.NewContext(t.Context(),
 			textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(c.verbosity)))))
 		ended := make(chan struct{})
@@ -359,26 +360,8 @@ func TestTheStatusOfAnInformerOverAFakeSaysThatItsClientReads(t *testing.T) {
 		if got := status.ReadPath; got.Path != source.PathClient || !errors.Is(got.Why, source.ErrNotIntercepted) || got.Since.IsZero() {
 			t.Errorf("%v since %v because of %v", got.Path, got.Since, got.Why)
 		}
-		if n := log.count("Objects are read another way"); n != c.lines {
+		if n := log.Count("Objects are read another way"); n != c.lines {
 			t.Errorf("%d lines at verbosity %d, want %d", n, c.verbosity, c.lines)
 		}
 	}
-}
-
-// logged is what was logged.
-type logged struct {
-	mu  sync.Mutex
-	buf strings.Builder // guarded by mu
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logged) count(what string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.buf.String(), what)
 }

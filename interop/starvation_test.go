@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 
 	"github.com/kinglet-go/kinglet/controller"
+	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
@@ -54,8 +55,8 @@ func (r *initialRuns) result() (n int, last time.Duration) {
 	return len(r.ended), last
 }
 
-// TestInitialKeysAreNotStarvedByKeysThatPoll runs that work on kinglet's controller
-// and on controller-runtime's priority queue.
+// TestInitialKeysAreNotStarvedByKeysThatPoll runs that work on kinglet's controller, on
+// its queue for controller-runtime's controllers, and on controller-runtime's own.
 func TestInitialKeysAreNotStarvedByKeysThatPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &initialRuns{began: time.Now(), ended: map[string]time.Duration{}}
@@ -88,23 +89,37 @@ func TestInitialKeysAreNotStarvedByKeysThatPoll(t *testing.T) {
 	})
 
 	synctest.Test(t, func(t *testing.T) {
-		r := &initialRuns{began: time.Now(), ended: map[string]time.Duration{}}
-		q := priorityqueue.New[string]("")
-		for i := range initialKeys { // as controller-runtime adds them
-			q.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(-100)}, fmt.Sprintf("initial-%d", i))
+		q := ctrlruntime.QueueOptions[string]{}.NewQueue("", nil)
+		n, last := poll(q.(priorityqueue.PriorityQueue[string]))
+		t.Logf("kinglet's queue for controller-runtime: %d of %d initial keys ran, the last after %v", n, initialKeys, last)
+		if fifo := (pollingKeys + initialKeys) * runCost; n != initialKeys || last > fifo+30*time.Second+pollingKeys*runCost {
+			t.Errorf("%d initial keys ran, the last after %v", n, last)
 		}
-		for i := range pollingKeys {
-			q.AddWithOpts(priorityqueue.AddOpts{}, fmt.Sprintf("polling-%d", i))
-		}
-		for time.Since(r.began) < pollingFor {
-			key, priority, _ := q.GetWithPriority()
-			if r.run(key) {
-				q.AddWithOpts(priorityqueue.AddOpts{After: pollingPeriod, Priority: ptr.To(priority)}, key)
-			}
-			q.Done(key)
-		}
-		q.ShutDown()
-		n, last := r.result()
+	})
+
+	synctest.Test(t, func(t *testing.T) {
+		n, last := poll(priorityqueue.New[string](""))
 		t.Logf("controller-runtime: %d of %d initial keys ran, the last after %v", n, initialKeys, last)
 	})
+}
+
+// poll does that work as controller-runtime's controllers do, with one worker, and
+// returns how many initial keys ran and when the last did.
+func poll(q priorityqueue.PriorityQueue[string]) (n int, last time.Duration) {
+	r := &initialRuns{began: time.Now(), ended: map[string]time.Duration{}}
+	for i := range initialKeys {
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: ptr.To(-100)}, fmt.Sprintf("initial-%d", i))
+	}
+	for i := range pollingKeys {
+		q.AddWithOpts(priorityqueue.AddOpts{}, fmt.Sprintf("polling-%d", i))
+	}
+	for time.Since(r.began) < pollingFor {
+		key, priority, _ := q.GetWithPriority()
+		if r.run(key) {
+			q.AddWithOpts(priorityqueue.AddOpts{After: pollingPeriod, Priority: ptr.To(priority)}, key)
+		}
+		q.Done(key)
+	}
+	q.ShutDown()
+	return r.result()
 }

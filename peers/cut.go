@@ -196,7 +196,7 @@ func (c *cutting) cutWhatDoesNotCompile(imp types.Importer) error {
 				c.blank(r)
 			}
 		}
-		// What is imported for nothing is known for certain once all else is gone.
+		// Imports that are not used are known for certain once all else is gone.
 		if len(wrong) == 0 {
 			for _, e := range errs {
 				if !c.cutImport(e.Pos) {

@@ -30,11 +30,16 @@
 // # controller-runtime's caches
 //
 // The suites ctrlruntime/… run the specs of controller-runtime's pkg/cache over
-// caches of module ctrlruntime (hooked.go). There no file of controller-runtime's is
-// changed and no import swapped: an overlay gives the go command a cache.go whose New
-// asks a hook first, and one more test file, which sets it to ctrlruntime.NewCache and
-// has a test that New returns its caches. Each version of controller-runtime runs with
-// the Kubernetes that its go.mod names.
+// caches of module ctrlruntime (hooked.go), and the specs of its client that reads its
+// own writes over those caches, and over the module's client in its place. There no
+// file of controller-runtime's is changed and no import swapped: an overlay gives the
+// go command a cache.go whose New asks a hook first, and one more test file, which sets
+// it to ctrlruntime.NewCache and has a test that New returns its caches. Each version of
+// controller-runtime runs with the Kubernetes that its go.mod names.
+//
+// The tests of controller-runtime's priority queue run in a copy of the package whose
+// methods call the module's queue (hookedqueue.go), since the module imports the
+// original.
 //
 // # What is expected
 //

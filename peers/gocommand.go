@@ -43,7 +43,7 @@ func runGo(ctx context.Context, cmd *exec.Cmd, read func(io.Reader) error) error
 	err = cmd.Wait()
 	if ctx.Err() != nil {
 		if cmd.Process != nil {
-			// What has ignored the interrupt. An error says that nobody has.
+			// This ends processes that ignored the interrupt. An error says that there is none.
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		}
 		return context.Cause(ctx)

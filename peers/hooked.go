@@ -9,12 +9,14 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 )
 
-// hookTest is added to the package under test.
-const hookTest = `package cache_test
+// hookTest is added to the package under test, whose name stands first; init sets the
+// hooks.
+const hookTest = `package %s_test
 
 import (
 	"testing"
@@ -26,7 +28,7 @@ import (
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
-func init() { cache.Hook = ctrlruntime.NewCache }
+func init() { %s }
 
 func TestTheCacheIsKinglets(t *testing.T) {
 	c, err := cache.New(&rest.Config{}, cache.Options{Mapper: meta.NewDefaultRESTMapper(nil)})
@@ -34,17 +36,59 @@ func TestTheCacheIsKinglets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, is := c.(*ctrlruntime.Cache); !is {
-		t.Errorf("it is a %T", c)
+		t.Errorf("it is a %%T", c)
 	}
 }
 `
 
-// The beginning of New, and what it becomes.
-const (
-	newFunc   = "func New(cfg *rest.Config, opts Options) (Cache, error) {\n"
-	hookedNew = "// Hook makes what New returns.\nvar Hook NewCacheFunc\n\n" + newFunc +
-		"\tif Hook != nil && opts.NewInformer == nil {\n\t\treturn Hook(cfg, opts)\n\t}\n"
+// An edit of a file of controller-runtime's, by the overlay: each of its texts is in the
+// file once, and becomes the one after it.
+type edit struct {
+	file  string
+	texts []string
+}
+
+// The edits that have controller-runtime use module ctrlruntime.
+var (
+	hookedCache = edit{file: "pkg/cache/cache.go", texts: []string{
+		"func New(cfg *rest.Config, opts Options) (Cache, error) {\n",
+		"// Hook makes what New returns.\nvar Hook NewCacheFunc\n\nfunc New(cfg *rest.Config, opts Options) (Cache, error) {\n" +
+			"\tif Hook != nil && opts.NewInformer == nil {\n\t\treturn Hook(cfg, opts)\n\t}\n",
+	}}
+	// A client that is to read its own writes is ours, which asks for one that is not.
+	hookedClient = edit{file: "pkg/client/client.go", texts: []string{
+		"func New(config *rest.Config, options Options) (Client, error) {\n",
+		"// Hook makes what New returns.\nvar Hook NewClientFunc\n\nfunc New(config *rest.Config, options Options) (Client, error) {\n" +
+			"\tif Hook != nil && options.Cache != nil && ptr.Deref(options.Cache.EnableReadYourWritesConsistency, false) {\n\t\treturn Hook(config, options)\n\t}\n",
+	}}
 )
+
+// apply returns the file's text below dir with the edit.
+func (e edit) apply(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, e.file))
+	if err != nil {
+		return "", err
+	}
+	edited := string(text)
+	for i := 0; i < len(e.texts); i += 2 {
+		if n := strings.Count(edited, e.texts[i]); n != 1 {
+			return "", fmt.Errorf("%s has this %d times: %q", e.file, n, e.texts[i])
+		}
+		edited = strings.Replace(edited, e.texts[i], e.texts[i+1], 1)
+	}
+	return edited, nil
+}
+
+// edits are those of a suite, and the code that sets their hooks.
+func (s *suite) edits() (all []edit, set string) {
+	all = []edit{hookedCache}
+	set = "cache.Hook = ctrlruntime.NewCache"
+	if s.client {
+		all = append(all, hookedClient)
+		set += "; client.Hook = ctrlruntime.NewClient"
+	}
+	return all, set
+}
 
 // runHooked runs a suite of controller-runtime's over module ctrlruntime.
 func runHooked(ctx context.Context, dir string, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
@@ -62,8 +106,19 @@ func runHooked(ctx context.Context, dir string, s suite, e *expectation, opts op
 	if opts.verbose {
 		r.verbose = out
 	}
-	// The other tests of the package are of what New does not use any more.
-	tests := []testName{{pkg: s.packages[0], test: s.specs}, {pkg: s.packages[0], test: "TestTheCacheIsKinglets"}}
+	// The other tests of these packages are of what New does not use any more.
+	names := []string{s.specs, "TestTheCacheIsKinglets"}
+	if s.queue {
+		more, err := testsOfQueue(r.dir)
+		if err != nil {
+			return verdict{}, fmt.Errorf("%s: %w", s.name, err)
+		}
+		names = append([]string{s.specs}, more...)
+	}
+	var tests []testName
+	for _, name := range names {
+		tests = append(tests, testName{pkg: s.packages[0], test: name})
+	}
 	if opts.list {
 		for _, n := range tests {
 			fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
@@ -91,24 +146,37 @@ func newHooked(ctx context.Context, dir string, s suite) (r runner, err error) {
 	if err := copyTree(module.Dir, r.dir); err != nil {
 		return r, err
 	}
-	pkg := filepath.Join(r.dir, "pkg", "cache")
-	text, err := os.ReadFile(filepath.Join(pkg, "cache.go"))
-	if err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, "overlay"), 0o777); err != nil {
 		return r, err
 	}
-	if n := strings.Count(string(text), newFunc); n != 1 {
-		return r, fmt.Errorf("cache.go has %d functions New", n)
-	}
 	replaced := map[string]string{}
-	for name, text := range map[string]string{
-		"cache.go":        strings.Replace(string(text), newFunc, hookedNew, 1),
-		"kinglet_test.go": hookTest,
-	} {
-		from := filepath.Join(dir, name)
-		if err := write(from, []byte(text)); err != nil {
+	replace := func(name, text string) error {
+		from := filepath.Join(dir, "overlay", strings.ReplaceAll(name, "/", "_"))
+		replaced[filepath.Join(r.dir, filepath.FromSlash(name))] = from
+		return write(from, []byte(text))
+	}
+	edits, set := s.edits()
+	for _, e := range edits {
+		text, err := e.apply(r.dir)
+		if err == nil {
+			err = replace(e.file, text)
+		}
+		if err != nil {
 			return r, err
 		}
-		replaced[filepath.Join(pkg, name)] = from
+	}
+	if s.queue {
+		err = copyQueue(r.dir, dir, replaced)
+	} else {
+		tested := path.Base(s.packages[0])
+		test := fmt.Sprintf(hookTest, tested, set)
+		if s.client {
+			test = strings.Replace(test, "pkg/cache\"\n", "pkg/cache\"\n\t\"sigs.k8s.io/controller-runtime/pkg/client\"\n", 1)
+		}
+		err = replace("pkg/"+tested+"/kinglet_test.go", test)
+	}
+	if err != nil {
+		return r, err
 	}
 	overlay, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {
@@ -145,13 +213,13 @@ func hookedModfile(ctx context.Context, dir, module, line string) (string, error
 	if err != nil {
 		return "", err
 	}
-	const path = "github.com/kinglet-go/kinglet"
-	text = fmt.Appendf(text, "\nrequire %s/ctrlruntime v0.1.0\n", path)
+	const ours = "github.com/kinglet-go/kinglet"
+	text = fmt.Appendf(text, "\nrequire %s/ctrlruntime v0.1.0\n", ours)
 	for name, folder := range map[string]string{
 		"": top, "/cache": cache, "/ctrlruntime": filepath.Join(top, "ctrlruntime"),
 		"/workqueue": filepath.Join(top, "workqueue"), "/kinglettest": filepath.Join(top, "kinglettest"),
 	} {
-		text = fmt.Appendf(text, "replace %s%s => %q\n", path, name, folder)
+		text = fmt.Appendf(text, "replace %s%s => %q\n", ours, name, folder)
 	}
 	sum, err := os.ReadFile(filepath.Join(module, "go.sum"))
 	if err != nil {

@@ -207,12 +207,12 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 			return nil, startErr
 		}
 		defer func() { err = errors.Join(err, stop()) }()
-		if err := likeEnvtest(ctx, c); err != nil {
+		if err := likeEnvtest(ctx, c, s.unmanaged); err != nil {
 			return nil, err
 		}
 		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
 	}
-	focus := ""
+	focus := s.focus
 	if opts.run != nil {
 		focus = opts.run.String()
 	}

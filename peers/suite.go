@@ -17,6 +17,14 @@ type suite struct {
 	// module ctrlruntime: see hooked.go. line is that of module cache which goes with
 	// it, empty for the folder's own.
 	hooked, line string
+	// queue is for the tests of controller-runtime's priority queue: see hookedqueue.go.
+	queue bool
+	// focus selects specs of a hooked suite, all if empty. client also runs those over
+	// the module's client.
+	focus  string
+	client bool
+	// unmanaged: the control plane is without a controller manager.
+	unmanaged bool
 }
 
 // The order is that of the output.
@@ -108,6 +116,34 @@ var suites = []suite{
 		specs:    "TestSource",
 		hooked:   "v0.24.1",
 		line:     "0.36",
+	},
+	{
+		name:     "ctrlruntime/0.25/queue",
+		packages: []string{"sigs.k8s.io/controller-runtime/" + queueFolder},
+		specs:    "TestControllerWorkqueue",
+		hooked:   "v0.25.2",
+		queue:    true,
+	},
+	{
+		name:     "ctrlruntime/consistency",
+		packages: []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		cluster:  true,
+		specs:    "TestClient",
+		hooked:   "v0.25.2",
+		focus:    "ConsistentClient",
+
+		unmanaged: true,
+	},
+	{
+		name:     "ctrlruntime/client",
+		packages: []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		cluster:  true,
+		specs:    "TestClient",
+		hooked:   "v0.25.2",
+		focus:    "ConsistentClient",
+		client:   true,
+
+		unmanaged: true,
 	},
 }
 

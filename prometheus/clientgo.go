@@ -127,7 +127,8 @@ func (c *ClientGo) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *ClientGo) Collect(out chan<- prometheus.Metric) {
-	s := scrape{out: out, now: time.Now()}
+	s := scrape{now: time.Now()}
+	defer func() { s.send(out) }()
 	f := &c.families
 	queues := c.queueDepth.collect(func(l labels, of []*value) { s.gauge(f.depth, l, total(of)) }, &s, f.depth)
 	c.queueAdds.collect(func(l labels, of []*value) { s.counterValue(f.adds, l, total(of)) }, &s, f.adds)
@@ -155,7 +156,7 @@ func (c *ClientGo) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// controllers serves the set's controllers as work queues, but for those whose names
+// controllers serves the set's controllers as work queues, except those whose names
 // queues report under.
 func (c *ClientGo) controllers(s *scrape, reported map[seriesKey]bool) {
 	var used names
@@ -187,7 +188,7 @@ func running(now time.Time, d status.ControllerDetails) (all, longest float64) {
 	return all, longest
 }
 
-// informers serves the versions of the set's informers, but for those that report them.
+// informers serves the versions of the set's informers, except those that report them.
 func (c *ClientGo) informers(s *scrape, reported map[seriesKey]bool) {
 	var used names
 	for _, inf := range c.set.Observed() {

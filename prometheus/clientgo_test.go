@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -33,6 +35,10 @@ func compare(t *testing.T, c prometheus.Collector, want string, names ...string)
 }
 
 func TestWorkQueuesReportUnderTheNamesThatDashboardsQuery(t *testing.T) {
+	synctest.Test(t, workQueuesReport)
+}
+
+func workQueuesReport(t *testing.T) {
 	c := NewClientGo(nil)
 	q, other := newQueue(c, "pods"), newQueue(c, "pods")
 	defer other.ShutDown()
@@ -52,6 +58,7 @@ workqueue_adds_total{name="pods"} 6
 # TYPE workqueue_depth gauge
 workqueue_depth{name="pods"} 5
 `, "workqueue_adds_total", "workqueue_depth")
+	testclock.Pass(time.Millisecond) // d waits for longer
 	q.Done(key)
 	for _, f := range gather(t, c) {
 		h := f.Metric[0].Histogram

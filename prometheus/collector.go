@@ -2,6 +2,7 @@ package prometheus
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -31,6 +32,8 @@ type Collector struct {
 	families families
 	now      func() time.Time
 	writers  sync.Pool // of *textWriter
+	// collected is how many metrics the last Collect had.
+	collected atomic.Int64
 }
 
 // NewCollector returns a Collector of what is in set whenever it is scraped, before Run,
@@ -56,7 +59,10 @@ func (c *Collector) Describe(out chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	c.collect(&scrape{out: out, now: c.now()})
+	s := &scrape{now: c.now(), metrics: make([]prometheus.Metric, 0, c.collected.Load())}
+	c.collect(s)
+	c.collected.Store(int64(len(s.metrics)))
+	s.send(out)
 }
 
 func (c *Collector) collect(s *scrape) {

@@ -42,24 +42,25 @@ func (c *Collector) informers(s *scrape) {
 	shared := map[uint64]bool{}
 	for _, inf := range c.set.Observed() {
 		st := inf.Status()
-		l := s.with(labels{}, s.label("informer", used.unique(st.Name)), s.label("group", st.Resource.Group),
+		from, name := len(s.metrics), used.unique(st.Name)
+		l := s.with(labels{}, s.label("informer", name), s.label("group", st.Resource.Group),
 			s.label("version", st.Resource.Version), s.label("resource", st.Resource.Resource))
 		c.state(s, &st, l)
 		c.counts(s, &st, l)
 		c.ownWrites(s, &st, l)
 		c.consistency(s, &st, l)
 		c.handlers(s, &st, l)
-		if !c.opts.Detailed {
-			continue
+		if c.opts.Detailed {
+			if st.SharingID != 0 && !shared[st.SharingID] {
+				shared[st.SharingID] = true
+				c.sharing(s, &st)
+			}
+			if in, ok := inf.(kinglet.Inspectable); ok {
+				d := in.Inspect()
+				c.details(s, &d, l)
+			}
 		}
-		if st.SharingID != 0 && !shared[st.SharingID] {
-			shared[st.SharingID] = true
-			c.sharing(s, &st)
-		}
-		if in, ok := inf.(kinglet.Inspectable); ok {
-			d := in.Inspect()
-			c.details(s, &d, l)
-		}
+		s.belongs(st.Resource.Group, name, from)
 	}
 }
 

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -11,21 +12,56 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// scrape is one reading of everything. It goes to a registry's channel or, if text is
-// set, straight into the text format.
+// scrape is one reading of everything. It is kept for a registry or, if text is set,
+// written in the text format at once.
 type scrape struct {
 	now  time.Time
-	out  chan<- prometheus.Metric
 	text *textWriter
-	// What is allocated in blocks: a process with a thousand informers has tens of
+	// metrics are what a registry gets, and informers which of them are whose: see send.
+	metrics   []prometheus.Metric
+	informers []informerMetrics
+	// These are allocated in blocks: a process with a thousand informers has tens of
 	// thousands of series.
 	gauges   []gaugeSample
 	counters []counterSample
 	pairs    []*dto.LabelPair
+	labels   []ownedLabel
 	buffer   []byte
 }
 
 const block = 256
+
+// informerMetrics are the metrics of one informer: metrics[from:to] of a scrape.
+type informerMetrics struct {
+	group, name string
+	from, to    int
+}
+
+// belongs notes that the metrics since from are those of an informer.
+func (s *scrape) belongs(group, name string, from int) {
+	if s.text == nil {
+		s.informers = append(s.informers, informerMetrics{group, name, from, len(s.metrics)})
+	}
+}
+
+// send gives the metrics to a registry. It sorts each family by the values of its
+// labels, in the order of their names, of which group and informer are the first in most
+// families: what comes in that order is sorted in a tenth of the time.
+func (s *scrape) send(out chan<- prometheus.Metric) {
+	slices.SortStableFunc(s.informers, func(a, b informerMetrics) int {
+		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.name, b.name))
+	})
+	last := 0
+	for _, i := range s.informers {
+		last = max(last, i.to)
+		for _, m := range s.metrics[i.from:i.to] {
+			out <- m
+		}
+	}
+	for _, m := range s.metrics[last:] {
+		out <- m
+	}
+}
 
 // pair is a label, ready for a registry, for the text format, or for both.
 type pair struct {
@@ -44,7 +80,22 @@ func (s *scrape) label(name, value string) *pair {
 	if s.text != nil {
 		return &pair{text: string(appendLabel(s.buffer[:0], name, value))}
 	}
-	return &pair{dto: &dto.LabelPair{Name: &name, Value: &value}}
+	if len(s.labels) == 0 {
+		s.labels = make([]ownedLabel, block)
+	}
+	l := &s.labels[0]
+	s.labels = s.labels[1:]
+	l.name, l.value = name, value
+	l.data.Name, l.data.Value = &l.name, &l.value
+	l.pair.dto = &l.data
+	return &l.pair
+}
+
+// ownedLabel is a label with all that it points to.
+type ownedLabel struct {
+	pair        pair
+	data        dto.LabelPair
+	name, value string
 }
 
 // valid returns text as labels have to be: UTF-8.
@@ -159,7 +210,7 @@ func (s *scrape) gauge(f *family, l labels, value float64, more ...*pair) {
 	s.gauges = s.gauges[1:]
 	m.desc, m.labels, m.value = f.desc, s.sorted(l, more), value
 	m.data.Value = &m.value
-	s.out <- m
+	s.metrics = append(s.metrics, m)
 }
 
 func (s *scrape) bool(f *family, l labels, value bool) {
@@ -196,7 +247,7 @@ func (s *scrape) counterValue(f *family, l labels, value float64, more ...*pair)
 	s.counters = s.counters[1:]
 	m.desc, m.labels, m.value = f.desc, s.sorted(l, more), value
 	m.data.Value = &m.value
-	s.out <- m
+	s.metrics = append(s.metrics, m)
 }
 
 // each serves the counts that are not zero, each with the label of its index. A process
@@ -215,7 +266,7 @@ func (s *scrape) histogram(f *family, l labels, h *status.Histogram) {
 	case s.text != nil:
 		s.text.histogram(f, l, h)
 	default:
-		s.out <- &anySample{desc: f.desc, labels: l.dto, histogram: constHistogram(h)}
+		s.metrics = append(s.metrics, &anySample{desc: f.desc, labels: l.dto, histogram: constHistogram(h)})
 	}
 }
 
@@ -225,7 +276,7 @@ func (s *scrape) summary(f *family, l labels, sum float64, count uint64) {
 		s.text.sumAndCount(f, l, sum, count)
 		return
 	}
-	s.out <- &anySample{desc: f.desc, labels: l.dto, summary: &dto.Summary{SampleCount: &count, SampleSum: &sum}}
+	s.metrics = append(s.metrics, &anySample{desc: f.desc, labels: l.dto, summary: &dto.Summary{SampleCount: &count, SampleSum: &sum}})
 }
 
 // seconds since the epoch.

@@ -1,6 +1,7 @@
 package prometheus
 
 import (
+	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -91,24 +92,33 @@ func (w *textWriter) sumAndCount(f *family, l labels, sum float64, count uint64)
 	w.series[f.id] = append(strconv.AppendUint(w.start(f, "_count", l, nil, ""), count, 10), '\n')
 }
 
+// contentType is that of the text format.
+const contentType = "text/plain; version=0.0.4; charset=utf-8"
+
 // ServeHTTP answers with the same metrics in Prometheus' text format, without a registry:
 // for processes with hundreds of informers, since a registry's checks and its sorting cost
-// several times what reading the informers does. It does not compress.
+// several times what reading the informers does. It does not compress. [Collector.With]
+// is for programs that have other metrics as well.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", contentType)
+	c.writeText(w)
+}
+
+// writeText writes all metrics. An error of w ends it: the client has gone.
+func (c *Collector) writeText(w io.Writer) {
 	text := c.writers.Get().(*textWriter)
 	defer c.writers.Put(text)
 	for i := range text.series {
 		text.series[i] = text.series[i][:0]
 	}
 	c.collect(&scrape{now: c.now(), text: text})
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	for _, f := range c.families.served {
 		if len(text.series[f.id]) == 0 {
 			continue
 		}
 		head := "# HELP " + f.name + " " + escapeHelp.Replace(f.help) + "\n# TYPE " + f.name + " " + f.kind.String() + "\n"
-		if _, err := w.Write([]byte(head)); err != nil {
-			return // the client has gone
+		if _, err := io.WriteString(w, head); err != nil {
+			return
 		}
 		if _, err := w.Write(text.series[f.id]); err != nil {
 			return

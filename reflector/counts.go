@@ -40,7 +40,7 @@ const (
 	WatchTimeout = machine.EndTimeout
 	// WatchSilent: nothing came for too long.
 	WatchSilent = machine.EndSilent
-	// WatchError: the server refused it, or sent an error on it, but for an expired
+	// WatchError: the server refused it, or sent an error on it, except for an expired
 	// version.
 	WatchError = machine.EndError
 	// WatchBroken: the connection broke, or what came over it could not be read.

@@ -6,6 +6,8 @@
 // programs outside of it ask for them, each with the version of Kubernetes that
 // it is on.
 //
+// One reads ARCHITECTURE.md, which names folders of all modules.
+//
 // Its commands: matrix builds each module, with its tests, and runs it with
 // every version of Kubernetes that it says it works with; line makes the folder of a
 // module's second line; sbom lists what is linked, and under which licences; size

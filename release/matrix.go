@@ -33,6 +33,7 @@ var Matrix = []Row{
 	row("prometheus", "", "v0.37.2", ""),
 	row("cache", "0.36", "v0.36.6", ""),
 	row("cache", "", "v0.37.2", ""),
+	row("ctrlruntime", "", "v0.36.6", ""),
 }
 
 func row(dir, line, with, toolchain string) Row {
@@ -58,9 +59,10 @@ func (r Row) String() string {
 // Kubernetes, and is not tidied.
 func (r Row) Lay(repository, to string) (string, error) {
 	replaced := map[string]string{}
-	for _, m := range Modules {
+	for _, named := range Modules {
+		m, ok := RequiredOn(r.With, named.Dir)
 		dir := filepath.Join(to, m.Dir)
-		if m.Line != "" || m.Dir == r.Dir {
+		if !ok || m.Dir == r.Dir || replaced[m.Path()] != "" {
 			continue
 		}
 		if err := m.Copy(repository, dir); err != nil {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -163,6 +164,9 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 		enc := encoding.Of(a.Body[0])
 		if enc == nil {
 			return it, fmt.Errorf("%w: %s", ErrEncoding, encoding.Glimpse(a.Body))
+		}
+		if !c.kind.reads(enc) {
+			return it, fmt.Errorf("%w: %w", ErrNoAnswers, formats.ErrNone)
 		}
 		var o encoding.Object
 		if o, err = enc.Object(a.Body); err == nil {

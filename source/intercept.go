@@ -23,6 +23,8 @@ type interception[T any] struct {
 	sharing *Sharing
 
 	mu sync.Mutex
+	// requested is what the last request was for; empty before the first.
+	requested schema.GroupVersionResource // guarded by mu
 	// kind and dec are for objects of gv: the group and version that the last
 	// request was for. A client that does not change its mind has one.
 	gv   schema.GroupVersion // guarded by mu
@@ -45,13 +47,21 @@ func (g *interception[T]) open(honours bool) bool {
 
 // call begins a call.
 func (g *interception[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
-	return intercept.NewCall(watch, g.want.metadata(), asked, func(gv schema.GroupVersion) (string, error) {
-		dec, _, err := g.decoder(gv)
-		if err != nil {
-			return "", err
-		}
-		return dec.Accept(watch), nil
+	return intercept.NewCall(watch, g.want.metadata(), asked, func(resource schema.GroupVersionResource) (string, error) {
+		return g.accept(resource, watch)
 	})
+}
+
+// accept returns the Accept header of a request for a resource.
+func (g *interception[T]) accept(resource schema.GroupVersionResource, watch bool) (string, error) {
+	dec, _, err := g.decoder(resource.GroupVersion())
+	if err != nil {
+		return "", err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.requested = resource
+	return dec.Accept(watch), nil
 }
 
 func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error) {
@@ -76,6 +86,13 @@ func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T]
 	}
 	g.gv, g.kind, g.dec = gv, k, dec
 	return dec, k, nil
+}
+
+// resource returns what the last request was for; empty before the first.
+func (g *interception[T]) resource() schema.GroupVersionResource {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.requested
 }
 
 // shared returns what is shared through: before the first call, what will be, unless

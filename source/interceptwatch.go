@@ -118,7 +118,7 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *intercept.Response, w wa
 // monitored is a watch of which nothing is expected but that it ends.
 type monitored struct {
 	w watch.Interface
-	// events: there was one. ended: the watch did so by itself.
+	// events: there was one. ended: the watch ended, and was not stopped.
 	events, ended atomic.Bool
 	quit, gone    chan struct{}
 }

@@ -149,7 +149,7 @@ func (l *listing[T]) finish() error {
 	return l.send(false)
 }
 
-// statusError is the error that the server meant by status, in place of what
+// statusError is the error that the server meant by status, sent instead of what
 // was asked for.
 func statusError(status *metav1.Status) error {
 	return apierrors.FromObject(status)

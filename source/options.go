@@ -47,7 +47,7 @@ type Options struct {
 	// PartialObjectMetadata.
 	//
 	// A T that is no interface needs none, and one of another type is an
-	// error. An interface T without an Example is ErrNoExample, but for
+	// error. An interface T without an Example is ErrNoExample, except for
 	// FromListerWatcher, which takes what comes, and not through an Interceptor.
 	Example runtime.Object
 	// Scheme is asked for the kind of T, or of the Example. Without it, or if

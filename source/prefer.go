@@ -125,6 +125,9 @@ func (p *Preferred[T]) Traits() Traits[T] {
 	if t.Resource.Empty() {
 		t.Resource = second.Resource
 	}
+	if t.Requested == nil {
+		t.Requested = second.Requested
+	}
 	if t.Shared == nil {
 		t.Shared = second.Shared
 	}

@@ -129,7 +129,7 @@ const (
 	// Bookmark carries only a ResourceVersion, up to which all was sent; it may
 	// be empty, and then says nothing about that.
 	Bookmark
-	// Error carries what the server sent in place of an object, as Err: an
+	// Error carries what the server sent instead of an object, as Err: an
 	// apierrors.APIStatus where it was a Status. The stream is over.
 	Error
 	// Unknown is a type that this version does not know, or a known one with

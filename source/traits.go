@@ -29,6 +29,10 @@ type Traits[T any] struct {
 	// Resource is what is listed and watched; empty where that is not known, as of
 	// closures.
 	Resource schema.GroupVersionResource
+	// Requested, if it is not nil, returns what the last request was for, where
+	// Resource is empty: an Interceptor reads it from the request of a closure. It is
+	// empty before the first, may be called at any time, and does not allocate.
+	Requested func() schema.GroupVersionResource
 	// ShareWith, if it is not nil, makes the source share through s, unless its
 	// options named a Sharing. It must be called before the first List or Watch.
 	ShareWith func(s *Sharing)

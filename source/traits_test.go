@@ -62,3 +62,31 @@ func TestAnInterceptorsSharingIsKnownOnceItReads(t *testing.T) {
 		t.Errorf("with sharing disabled: %v", got)
 	}
 }
+
+func TestTheResourceOfClosuresIsKnownBehindWrappersOnceARequestShowsIt(t *testing.T) {
+	closures := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Interceptor: &Interceptor{}}))
+	sources := map[string]Source[*corev1.Pod]{
+		"closures":                closures,
+		"their transform":         Map(closures, slim),
+		"with other keys":         WithKeyFunc(closures, ObjectKey),
+		"where there is no other": must(Prefer(nil, closures, PreferOptions{Missing: errEnough})),
+	}
+	requested := map[string]func() schema.GroupVersionResource{}
+	for name, src := range sources {
+		requested[name] = src.Traits().Requested
+		if requested[name] == nil {
+			t.Fatalf("%s: nobody can ask", name)
+		}
+		if got := requested[name](); !got.Empty() {
+			t.Errorf("%s: %v before the first request", name, got)
+		}
+	}
+	if _, err := closures.(*lwSource[*corev1.Pod]).interception.accept(podGVR, true); err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range requested {
+		if got := ask(); got != podGVR {
+			t.Errorf("%s: %v after a request for %v", name, got, podGVR)
+		}
+	}
+}

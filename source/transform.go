@@ -78,7 +78,8 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 	t := Traits[T]{
 		NoWatchList: src.NoWatchList, Sharing: src.Sharing, DisableSharing: src.DisableSharing,
 		Latest: src.Latest, Next: src.Next,
-		Shared: func() *Sharing { return m.sharing }, Resource: src.Resource,
+		Resource: src.Resource, Requested: src.Requested,
+		Shared: func() *Sharing { return m.sharing },
 		ShareWith: func(with *Sharing) {
 			if m.open {
 				m.sharing = with

@@ -78,7 +78,7 @@ const (
 	CauseHandlerBehind Cause = "handler_behind"
 	// CauseHandlerPanics: a handler panicked.
 	CauseHandlerPanics Cause = "handler_panics"
-	// CauseHandlerEnded: a handler's registration ended by itself.
+	// CauseHandlerEnded: a handler's registration has ended with an error.
 	CauseHandlerEnded Cause = "handler_ended"
 	// CauseGateClosed: a controller's runs may not begin.
 	CauseGateClosed Cause = "gate_closed"

@@ -9,7 +9,8 @@ import (
 // Controller is what is known of a controller at one moment. Keys are text, so that
 // controllers of all types of keys are alike.
 type Controller struct {
-	Name    string
+	Name string
+	// Workers is 0 if it is not known.
 	Workers int
 	// Gate is whether runs may begin, GateReason why not, GateSince since when.
 	GateOpen   bool

@@ -20,7 +20,12 @@ func (c *Controller) Problems(now time.Time) []Problem {
 	}
 	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
 		severity := Warning
-		what := fmt.Sprintf("%d keys wait for a worker, the oldest for %s; %d of %d workers run", c.Queued, quantity.Duration(waits), c.Running, c.Workers)
+		what := fmt.Sprintf("%d keys wait for a worker, the oldest for %s; ", c.Queued, quantity.Duration(waits))
+		if c.Workers > 0 {
+			what += fmt.Sprintf("%d of %d workers run", c.Running, c.Workers)
+		} else {
+			what += fmt.Sprintf("%d run", c.Running)
+		}
 		do := "see which keys run, and for how long; if all workers are of use, set more of them"
 		if c.Running == 0 {
 			severity = Broken

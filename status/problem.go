@@ -31,7 +31,7 @@ type Problem struct {
 	// Since is when it began; zero where that is not known.
 	Since time.Time
 	// What says in one line what is wrong. It has names of resources and handlers,
-	// and the error's own text; never a key or an object's content, but for what a
+	// and the error's own text; never a key or an object's content, except what a
 	// server itself put into an error. Of Secrets it has no text of a decoder's.
 	What string
 	// Do says what to do about it, in one line.

@@ -19,7 +19,7 @@ const (
 	// slow is how long a handler's call, or a change's wait for a handler, may
 	// take.
 	slow = 3 * time.Second
-	// passing is how long a failure that often ends by itself is a Warning, where
+	// passing is how long a failure that often passes is a Warning, where
 	// there is something to read meanwhile.
 	passing = 30 * time.Second
 	// recently is how long a failure that is over is told of, flapping how many
@@ -243,14 +243,14 @@ func (i *Informer) content(p *finder) {
 
 func (i *Informer) degraded(p *finder) {
 	if i.LastError == nil || i.failing() {
-		p.add(Warning, CauseDegraded, i.LastErrorTime, "the store may differ from the server until the next list", "nothing: kinglet lists again by itself")
+		p.add(Warning, CauseDegraded, i.LastErrorTime, "the store may differ from the server until the next list", "nothing: kinglet lists again")
 		return
 	}
 	kind, cause := trouble.Classify(i.LastError), CauseDegraded
 	if errors.Is(i.LastError, reflector.ErrRestored) || errors.Is(i.LastError, reflector.ErrOutOfOrder) {
 		cause = CauseRestored
 	}
-	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again by itself")
+	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again")
 }
 
 // stages says at which stages objects were refused, as far as it is counted.
@@ -284,7 +284,7 @@ func handler(p *finder, h *Handler) {
 	case !h.CallSince.IsZero() && inCall > slow:
 		p.add(Warning, CauseHandlerStalled, h.CallSince,
 			fmt.Sprintf("%s has been in one call for %s; %s", handlerName(h), quantity.Duration(inCall), waiting(h.Pending)),
-			"ask for its stack below: it waits for something, or does too much in one call")
+			"unfold the informer and ask for the stack of its handler: it waits for something, or does too much in one call")
 	case !h.OldestPending.IsZero() && waits > slow:
 		p.add(Warning, CauseHandlerBehind, h.OldestPending,
 			fmt.Sprintf("%s is behind: %s, the oldest for %s", handlerName(h), waiting(h.Pending), quantity.Duration(waits)),

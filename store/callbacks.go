@@ -78,6 +78,9 @@ func normal(values []string) []string {
 // inScope reports whether a key is in the scope; if the scope's function
 // panics it is not, and stays untouched.
 func (s *Store[T]) inScope(scope *Scope, key Key) bool {
+	if !scope.Span.Has(key) {
+		return false
+	}
 	if scope.Contains == nil {
 		return true
 	}

@@ -27,8 +27,8 @@ import "slices"
 //
 // What orders memory: the writer's changes happen before its store to state
 // (open, taken) or to latest, which happens before the reader's load of it.
-// What is read of a version that is lent happens before the compare-and-swap
-// that gives it back, which happens before the writer's from open to busy.
+// A read of a version that is lent happens before the compare-and-swap that gives
+// the version back, which happens before the writer's from open to busy.
 const (
 	open uint32 = iota
 	busy

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"hash/maphash"
 	"slices"
 )
@@ -26,26 +27,26 @@ func (x *indexer[T]) unfile(filing *uint32, slot uint32, removed []filed) []file
 }
 
 // update enters some slots and takes out others, which are those of gone. A
-// set of which much changes is built anew.
+// set of which much changes is built anew. It looks at no value but theirs, unless
+// they are so many that counting costs less than sorting.
 func (x *indexer[T]) update(root *indexRoot[T], seed maphash.Seed, added, removed []filed, gone slotBits, epoch uint64) {
-	adds, addsOf := byID(added, x.values.n)
-	removes, removesOf := byID(removed, x.values.n)
+	adds, removes := byID(added, x.values.n), byID(removed, x.values.n)
 	var slots []uint32
-	for id := range x.values.n {
-		add, remove := adds[addsOf[id]:addsOf[id+1]], removes[removesOf[id]:removesOf[id+1]]
-		if len(add)+len(remove) == 0 {
-			continue
-		}
+	for len(adds)+len(removes) > 0 {
+		id := firstID(adds, removes)
+		var add, remove []filed
+		add, adds = ofID(adds, id)
+		remove, removes = ofID(removes, id)
 		value := x.values.at(id)
 		hash := maphash.String(seed, value)
 		root.root = root.root.own(epoch)
 		e := root.root.entry(seed, hash, 0, value, epoch)
 		if (len(add)+len(remove))*4 < int(e.n) {
-			for _, slot := range add {
-				e.add(slot, epoch)
+			for _, f := range add {
+				e.add(f.slot, epoch)
 			}
-			for _, slot := range remove {
-				e.remove(slot, epoch)
+			for _, f := range remove {
+				e.remove(f.slot, epoch)
 			}
 			continue
 		}
@@ -55,7 +56,9 @@ func (x *indexer[T]) update(root *indexRoot[T], seed maphash.Seed, added, remove
 				slots = append(slots, slot)
 			}
 		})
-		slots = append(slots, add...)
+		for _, f := range add {
+			slots = append(slots, f.slot)
+		}
 		if !slices.IsSorted(slots) {
 			slices.Sort(slots)
 		}
@@ -65,20 +68,45 @@ func (x *indexer[T]) update(root *indexRoot[T], seed maphash.Seed, added, remove
 	}
 }
 
-// byID returns the slots in the order of their ids, and where those of each id
-// begin.
-func byID(pairs []filed, ids uint32) (slots, begin []uint32) {
-	begin = make([]uint32, ids+2)
-	for _, p := range pairs {
-		begin[p.id+2]++
+// manyFiled is the part of all values from which on pairs are counted by their ids
+// and not sorted: to sort one takes as long as to count some 16 ids.
+const manyFiled = 16
+
+// byID returns pairs in the order of their ids, and those of one id in the order in
+// which they came. ids is how many ids there are. What was given may be changed.
+func byID(pairs []filed, ids uint32) []filed {
+	if len(pairs) < int(ids)/manyFiled {
+		slices.SortStableFunc(pairs, func(a, b filed) int { return cmp.Compare(a.id, b.id) })
+		return pairs
 	}
-	for i := range ids {
-		begin[i+2] += begin[i+1]
-	}
-	slots = make([]uint32, len(pairs))
+	begin := make([]uint32, ids+1)
 	for _, p := range pairs {
-		slots[begin[p.id+1]] = p.slot
 		begin[p.id+1]++
 	}
-	return slots, begin
+	for i := range ids {
+		begin[i+1] += begin[i]
+	}
+	sorted := make([]filed, len(pairs))
+	for _, p := range pairs {
+		sorted[begin[p.id]] = p
+		begin[p.id]++
+	}
+	return sorted
+}
+
+// firstID returns the lowest id of two sorted lists, of which one is not empty.
+func firstID(a, b []filed) uint32 {
+	if len(a) == 0 || len(b) > 0 && b[0].id < a[0].id {
+		return b[0].id
+	}
+	return a[0].id
+}
+
+// ofID splits the pairs of an id from the rest of a sorted list.
+func ofID(pairs []filed, id uint32) (of, rest []filed) {
+	n := 0
+	for n < len(pairs) && pairs[n].id == id {
+		n++
+	}
+	return pairs[:n], pairs[n:]
 }

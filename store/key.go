@@ -72,10 +72,16 @@ func (k Key) Compare(o Key) int {
 type Scope struct {
 	// ID identifies the scope within a store.
 	ID string
-	// Contains reports whether a key belongs to the scope; nil means every
+	// Span is a stretch of the keys outside of which the scope has none. A list of
+	// the scope looks at no other objects of the store. The zero Span is all keys.
+	Span Span
+	// Contains reports whether a key of Span belongs to the scope; nil means every
 	// key does. It must be pure: the answer for a key never changes.
 	Contains func(Key) bool
 }
 
 // Has reports whether k belongs to s.
-func (s Scope) Has(k Key) bool { return s.Contains == nil || s.Contains(k) }
+func (s Scope) Has(k Key) bool { return s.Span.Has(k) && (s.Contains == nil || s.Contains(k)) }
+
+// Everything reports whether s has all keys, whatever they are.
+func (s Scope) Everything() bool { return s.Span == Span{} && s.Contains == nil }

@@ -21,7 +21,7 @@ import (
 // reported as a change either.
 //
 // It costs a look at every object of the list, and at every object of the
-// store that the list does not have. What cannot be put is in the error, as with
+// store in the scope's Span that the list does not have. What cannot be put is in the error, as with
 // Apply, and counts as not in the list.
 func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error) {
 	err := s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
@@ -87,9 +87,11 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32
-	w.eachSlot(w.root, func(slot uint32) bool {
-		if !named.has(slot) && (b.Scope.Contains == nil || s.inScope(&b.Scope, w.keyOf(slot))) {
-			missing = append(missing, slot)
+	w.spanSlots(&b.Scope.Span, func(slots []uint32) bool {
+		for _, slot := range slots {
+			if !named.has(slot) && (b.Scope.Contains == nil || s.inScope(&b.Scope, w.keyOf(slot))) {
+				missing = append(missing, slot)
+			}
 		}
 		return true
 	})

@@ -18,6 +18,11 @@ func PrefixSpan(p Key) Span {
 	return Span{From: &p, To: &end}
 }
 
+// NamespaceSpan returns the span of the keys of one namespace that have no cluster.
+func NamespaceSpan(namespace string) Span {
+	return Span{From: &Key{Namespace: namespace}, To: &Key{Namespace: namespace + "\x00"}}
+}
+
 // Has reports whether a key is in the span.
 func (s Span) Has(k Key) bool {
 	if s.From != nil {

@@ -231,12 +231,8 @@ func (p *pair) apply(n int) {
 func (p *pair) replace() {
 	p.rev++
 	b := store.Batch[*item]{ResourceVersion: fmt.Sprint(p.rev), Reason: store.Relist}
-	in := func(storetest.ID) bool { return true }
-	if p.dice.IntN(3) > 0 {
-		ns := namespaces[p.dice.IntN(len(namespaces))]
-		in = func(id storetest.ID) bool { return id.Namespace == ns }
-		b.Scope = store.Scope{ID: ns, Contains: func(k store.Key) bool { return k.Namespace == ns }}
-	}
+	var in func(storetest.ID) bool
+	b.Scope, in = p.scope()
 	var items []storetest.Item[*item]
 	add := func(it *item) {
 		if in(it.id) {
@@ -278,6 +274,34 @@ func (p *pair) replace() {
 	changes, err := p.store.Replace(b, nil)
 	p.failures(err)
 	p.compareChanges(changes, want)
+}
+
+// scope returns a random scope, and whether it has a key, without the store's code.
+func (p *pair) scope() (store.Scope, func(storetest.ID) bool) {
+	ns, oddly := namespaces[p.dice.IntN(len(namespaces))], p.dice.IntN(2)
+	odd := func(id storetest.ID) bool { return len(id.Name)%2 == oddly }
+	s := store.Scope{ID: ns}
+	switch p.dice.IntN(6) {
+	case 0, 1:
+		return store.Scope{}, func(storetest.ID) bool { return true }
+	case 2:
+		s.Contains = func(k store.Key) bool { return k.Namespace == ns }
+		return s, func(id storetest.ID) bool { return id.Namespace == ns }
+	case 3:
+		s.Span = store.NamespaceSpan(ns)
+		return s, func(id storetest.ID) bool { return id.Cluster == "" && id.Namespace == ns }
+	case 4:
+		s.Span = store.NamespaceSpan(ns)
+		s.Contains = func(k store.Key) bool { return odd(storetest.ID(k)) }
+		return s, func(id storetest.ID) bool { return id.Cluster == "" && id.Namespace == ns && odd(id) }
+	}
+	from, to := store.Key(p.id()), store.Key(p.id())
+	s.Span = store.Span{From: &from, To: &to, After: p.dice.IntN(2) == 0}
+	after := s.Span.After
+	return s, func(id storetest.ID) bool {
+		c := store.Key(id).Compare(from)
+		return (c > 0 || c == 0 && !after) && store.Key(id).Compare(to) < 0
+	}
 }
 
 func (p *pair) compareChanges(got []store.Change[*item], want []storetest.Event[*item]) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
+	"github.com/kinglet-go/kinglet/store/storetest"
 )
 
 func TestNewNamesEverythingThatIsWrong(t *testing.T) {
@@ -171,6 +172,23 @@ func TestChangesSayWhatHappened(t *testing.T) {
 	}
 	if s.ResourceVersion("") != "9" {
 		t.Fatalf("at %q", s.ResourceVersion(""))
+	}
+}
+
+func TestReplaceLooksAtNoObjectOutsideOfItsScopesSpan(t *testing.T) {
+	const namespaces, each = 50, 40
+	s := newStore(t)
+	for i := range namespaces * each {
+		put(t, s, &item{id: storetest.ID{Namespace: fmt.Sprintf("ns-%02d", i/each), Name: fmt.Sprint("p", i)}})
+	}
+	asked := 0
+	scope := store.Scope{ID: "ns-07", Span: store.NamespaceSpan("ns-07"), Contains: func(store.Key) bool { asked++; return true }}
+	changes, err := s.Replace(store.Batch[*item]{Scope: scope}, nil)
+	if err != nil || len(changes) != each || s.Len() != (namespaces-1)*each {
+		t.Fatalf("%d changes, %d objects are left, %v", len(changes), s.Len(), err)
+	}
+	if asked != each {
+		t.Errorf("the scope was asked for %d keys, %d are in its span", asked, each)
 	}
 }
 

@@ -47,10 +47,13 @@ func typeWithin(p any, field string) reflect.Type {
 }
 
 // Added implements keyqueue.Observer.
-func (m *clientGoMetrics[T]) Added(item T) { m.shadow.Add(item) }
+func (m *clientGoMetrics[T]) Added(item T, _ int) { m.shadow.Add(item) }
+
+// Raised implements keyqueue.Observer: there are no priorities.
+func (*clientGoMetrics[T]) Raised(T, int, int) {}
 
 // Taken implements keyqueue.Observer.
-func (m *clientGoMetrics[T]) Taken(item T) {
+func (m *clientGoMetrics[T]) Taken(item T, _ int) {
 	m.order.next = item
 	m.shadow.Get()
 }

@@ -107,7 +107,7 @@ type ownMetrics[T comparable] struct {
 }
 
 // Added implements keyqueue.Observer.
-func (m *ownMetrics[T]) Added(item T) {
+func (m *ownMetrics[T]) Added(item T, _ int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.adds.Inc()
@@ -115,8 +115,11 @@ func (m *ownMetrics[T]) Added(item T) {
 	m.added[item] = m.clock.Now()
 }
 
+// Raised implements keyqueue.Observer: there are no priorities.
+func (*ownMetrics[T]) Raised(T, int, int) {}
+
 // Taken implements keyqueue.Observer.
-func (m *ownMetrics[T]) Taken(item T) {
+func (m *ownMetrics[T]) Taken(item T, _ int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.depth.Dec()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,78 +8,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/kinglet-go/kinglet/bench/internal/contention"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-const (
-	readers = 16
-	pace    = time.Millisecond
-)
-
-// contended runs 16 readers that list in a loop, and one writer that is due
-// to write a thousand times a second. Measured is from the call of write until
-// shown, a new read, has shown it; not how late the writer was woken. A writer
-// that is late goes on at once, so that the rate holds where it can.
+// contended has 16 readers list, and one writer: see contention.Run.
 func contended(s sizes, w *world, list func() int, write func(*corev1.Pod), shown func(*corev1.Pod) bool) Measure {
-	fresh := make([]*corev1.Pod, int(s.contention/pace)*2)
-	for i := range fresh {
-		fresh[i] = w.pod(w.rnd.IntN(w.n), i+1, 0)
-	}
-	settle()
-	var stop atomic.Bool
-	var lists atomic.Int64
-	var all sync.WaitGroup
-	for range readers {
-		all.Go(func() {
-			for !stop.Load() {
-				if list() != w.n {
-					panic("results are missing")
-				}
-				lists.Add(1)
+	return contention.Run(contention.Options[*corev1.Pod]{
+		Duration: s.contention,
+		Fresh:    func(n int) *corev1.Pod { return w.pod(w.rnd.IntN(w.n), n, 0) },
+		List: func() {
+			if list() != w.n {
+				panic("results are missing")
 			}
-		})
-	}
-	var took []float64
-	begin := time.Now()
-	warm := begin.Add(time.Second)
-	var listsBefore int64
-	measuring := false
-	next := begin
-	for i := 0; ; i++ {
-		now := time.Now()
-		if !measuring && now.After(warm) {
-			measuring, begin, listsBefore = true, now, lists.Load()
-		}
-		if measuring && now.Sub(begin) >= s.contention {
-			break
-		}
-		if wait := next.Sub(now); wait > 0 {
-			time.Sleep(wait)
-		}
-		next = next.Add(pace)
-		p := fresh[i%len(fresh)]
-		start := time.Now()
-		write(p)
-		for !shown(p) {
-		}
-		if measuring {
-			took = append(took, float64(time.Since(start).Nanoseconds())/1e3)
-		}
-	}
-	seconds := time.Since(begin).Seconds()
-	n := lists.Load() - listsBefore
-	stop.Store(true)
-	all.Wait()
-	m := percentiles(took)
-	m["lists"] = float64(n) / seconds
-	m["writes"] = float64(len(took)) / seconds
-	return m
-}
-
-func percentiles(xs []float64) Measure {
-	slices.Sort(xs)
-	at := func(q float64) float64 { return xs[min(len(xs)-1, int(q*float64(len(xs))))] }
-	return Measure{"p50": at(.5), "p99": at(.99), "p9999": at(.9999), "max": xs[len(xs)-1]}
+		},
+		Write: write, Shown: shown, Settle: settle,
+	})
 }
 
 func contentionClientGo(s sizes) Measure { return contendedIndexer(s, newClientGo) }
@@ -163,7 +106,7 @@ func snapshotWait(s sizes) Measure {
 	}
 	stop.Store(true)
 	all.Wait()
-	m := percentiles(took)
+	m := Measure(contention.Percentiles(took))
 	m["ns"] = float64(time.Since(begin).Nanoseconds()) / float64(ops)
 	return m
 }

@@ -64,7 +64,7 @@ func measureCluster(ctx context.Context, program string, runs int, w, log io.Wri
 			j := &job{Engine: engine, Setup: s, Live: &live{c.Kubeconfig, clusterWarm, clusterWindow}}
 			f, err := apart.Measure[figures](ctx, j, "-measure")
 			if err != nil {
-				// That it failed says more than how the cluster ended.
+				// The error says more than how the cluster ended.
 				_ = stop()
 				return err
 			}

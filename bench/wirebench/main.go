@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"regexp"
 	"time"
+
+	"github.com/kinglet-go/kinglet/bench/internal/replay"
 )
 
 // options are the command line's.
@@ -50,7 +52,7 @@ func main() {
 func run(ctx context.Context, o *options) error {
 	switch {
 	case o.serve:
-		return serveStdio(ctx)
+		return replay.ServeStdio(ctx, os.Stdin, os.Stdout)
 	case o.measure:
 		return measureStdio(ctx)
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
@@ -18,7 +16,7 @@ import (
 // client-go, takes two minutes.
 const phaseTimeout = 10 * time.Minute
 
-// job is what a process that measures is told.
+// job is the input of a process that measures.
 type job struct {
 	Setup    setup
 	Engine   string
@@ -110,7 +108,7 @@ func measure(ctx context.Context, j *job) (figures, error) {
 func (m *measurement) sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()
-	live, _, err := m.settle()
+	live, _, err := process.Settle()
 	if err != nil {
 		return err
 	}
@@ -129,13 +127,13 @@ func (m *measurement) sync(ctx context.Context) error {
 		}
 		return err
 	}
-	live, resident, err := m.settle()
+	live, resident, err := process.Settle()
 	if err != nil {
 		return err
 	}
 	f := m.figures
-	f[syncWall], f[syncCPU], f[syncPeak] = cost.wall, cost.cpu, cost.peak/megabyte
-	f[settledRSS], f[peakSettled] = resident/megabyte, over(cost.peak, resident)
+	f[syncWall], f[syncCPU], f[syncPeak] = cost.Wall, cost.CPU, cost.Peak/megabyte
+	f[settledRSS], f[peakSettled] = resident/megabyte, over(cost.Peak, resident)
 	f[heapObject] = (live - m.live) / float64(m.pods.Len())
 	return m.profiles.heap("sync")
 }
@@ -163,7 +161,7 @@ func (m *measurement) burst(ctx context.Context) error {
 		return err
 	}
 	m.happened += n
-	wall := cost.end.Sub(b.Began).Seconds()
+	wall := cost.End.Sub(b.Began).Seconds()
 	after, err := m.control.Counts(ctx)
 	if err != nil {
 		return err
@@ -174,9 +172,9 @@ func (m *measurement) burst(ctx context.Context) error {
 	}
 	f := m.figures
 	f[burstTold] = float64(m.audience.told()-told) / float64(n*m.job.Setup.Handlers)
-	f[burstCPU] = cost.cpu * 1e6 / float64(n)
+	f[burstCPU] = cost.CPU * 1e6 / float64(n)
 	f[serverCPU] = (after.CPU - before.CPU).Seconds() * 1e6 / float64(n)
-	f[burstPeak] = cost.peak / megabyte
+	f[burstPeak] = cost.Peak / megabyte
 	if m.audience.told()-told == int64(n*m.job.Setup.Handlers) {
 		f[burstRate] = float64(n) / wall
 	} else if !m.job.Setup.Folding {
@@ -190,7 +188,7 @@ func (m *measurement) burst(ctx context.Context) error {
 func (m *measurement) relist(ctx context.Context, changed int, peak, cpu figure) error {
 	ctx, cancel := context.WithTimeout(ctx, phaseTimeout)
 	defer cancel()
-	_, resident, err := m.settle()
+	_, resident, err := process.Settle()
 	if err != nil {
 		return err
 	}
@@ -206,56 +204,20 @@ func (m *measurement) relist(ctx context.Context, changed int, peak, cpu figure)
 		return err
 	}
 	m.happened++
-	m.figures[peak], m.figures[cpu] = over(cost.peak, resident), cost.cpu
+	m.figures[peak], m.figures[cpu] = over(cost.Peak, resident), cost.CPU
 	return nil
 }
 
-// cost is what a phase took.
-type cost struct {
-	wall, cpu float64 // seconds
-	peak      float64 // bytes resident at most
-	end       time.Time
-}
-
 // phase measures what do does.
-func (m *measurement) phase(name string, do func() error) (c cost, err error) {
-	if err := process.ClearPeak(); err != nil {
-		return c, err
-	}
+func (m *measurement) phase(name string, do func() error) (c process.Cost, err error) {
 	stop, err := m.profiles.cpu(name)
 	if err != nil {
 		return c, err
 	}
-	start := time.Now()
-	before, err := process.CPU()
-	if err != nil {
+	if c, err = process.Phase(do); err != nil {
 		return c, err
 	}
-	if err := do(); err != nil {
-		return c, err
-	}
-	c.end = time.Now()
-	after, err := process.CPU()
-	if err != nil {
-		return c, err
-	}
-	_, peak, err := process.Resident()
-	if err != nil {
-		return c, err
-	}
-	c.wall, c.cpu, c.peak = c.end.Sub(start).Seconds(), (after - before).Seconds(), float64(peak)
 	return c, stop()
-}
-
-// settle returns live heap and resident memory after two collections.
-func (m *measurement) settle() (live, resident float64, err error) {
-	runtime.GC()
-	runtime.GC()
-	debug.FreeOSMemory()
-	var ms runtime.MemStats
-	runtime.ReadMemStats(&ms)
-	now, _, err := process.Resident()
-	return float64(ms.HeapAlloc), float64(now), err
 }
 
 // over is a ratio; 0 where the system does not say.

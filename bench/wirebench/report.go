@@ -107,7 +107,7 @@ func (m *measured) results(byName map[string]*measured) []Result {
 				x.Against, x.Base = m.row.against, byName[m.row.against].of(clientGo, f)
 				x.Target += " of row " + x.Against
 			}
-			x.Met = t.verdict(x.Kinglet, x.Base)
+			x.Met = t.Verdict(x.Kinglet, x.Base)
 		}
 		out = append(out, x)
 	}

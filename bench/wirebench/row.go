@@ -5,6 +5,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/bench/internal/target"
 )
 
 // row is one setup at which both engines are measured, and what must come out.
@@ -16,7 +17,7 @@ type row struct {
 	// once says that one run is enough: nothing is asked of the row that
 	// another is not asked.
 	once    bool
-	targets map[figure]target
+	targets map[figure]target.Target
 	// against names the row whose client-go the targets are about, if it is
 	// not this one's.
 	against string
@@ -63,7 +64,7 @@ func rows(n sizes) []row {
 }
 
 // rowOf is one that differs from others in what change does.
-func rowOf(name string, e replay.Encoding, count int, change func(*row), targets ...map[figure]target) row {
+func rowOf(name string, e replay.Encoding, count int, change func(*row), targets ...map[figure]target.Target) row {
 	r := row{name: name, targets: merge(targets...), setup: setup{
 		Pods: pods.Options{Pods: count}, Encoding: e, Transport: http1, Form: typed, Shape: whole, Handlers: 1, Rounds: 2,
 	}}

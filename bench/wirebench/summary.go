@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/bench/internal/target"
 )
 
 // promise is one line of what kinglet promises of its wire path, and where its
@@ -159,5 +160,5 @@ func share(k, c float64) string {
 	if k == 0 || c == 0 {
 		return ""
 	}
-	return part(k / c)
+	return target.Part(k / c)
 }

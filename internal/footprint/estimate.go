@@ -26,7 +26,7 @@ type Estimate[T any] struct {
 }
 
 // Of estimates what n objects take, which all yields in the order of their keys. Up to
-// MaxSampled it looks at every one, and is exact but for what the allocator rounds up.
+// MaxSampled it looks at every one, and is exact except for what the allocator rounds up.
 // Otherwise it visits them all, without looking into them, for some nanoseconds each.
 func Of[T any](n int, all iter.Seq[T], r *rand.Rand) Estimate[T] {
 	if n <= MaxSampled {

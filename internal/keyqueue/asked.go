@@ -10,6 +10,8 @@ type AddOptions struct {
 	// Head is a head start: the key is served as if it had been enqueued that
 	// much earlier, or later if it is negative.
 	Head time.Duration
+	// Priority is what [Options.HeadStart] makes the head start of.
+	Priority int
 	// Class is the name of the key's class. It counts when the key is absent.
 	Class string
 	// Cause is shown for the run; see [Run.Cause].

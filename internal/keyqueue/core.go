@@ -25,6 +25,11 @@ type core[K comparable] struct {
 
 	// heads are the head starts of delayed runs that have one.
 	heads map[uint32]time.Duration
+	// headOf is Options.HeadStart. With it, priorities has those of the runs before
+	// keys, without those that are 0, and heads is not used.
+	headOf     func(priority int) time.Duration
+	priorities map[uint32]int
+	observer   Observer[K]
 	// failures are those of the keys whose last run failed.
 	failures map[uint32]Failure
 
@@ -33,14 +38,17 @@ type core[K comparable] struct {
 	stamp   int64
 	queued  int
 	running int
+	// again counts those that run and will run once more.
+	again int
 	// ages has the queued keys by when they came into the queue.
 	ages ages
 	// adds counts runs that were asked for, retries those of them of keys that had
 	// failed.
 	adds, retries uint64
 
-	// mostFailures and mostHeads are the most entries that those maps have had.
-	mostFailures, mostHeads int
+	// mostFailures, mostHeads and mostPriorities are the most entries that those maps
+	// have had.
+	mostFailures, mostHeads, mostPriorities int
 
 	// forgotten counts the keys since the memory was adjusted to most, the most
 	// records since then.
@@ -48,17 +56,22 @@ type core[K comparable] struct {
 }
 
 // add enqueues a key of that hash, or moves it forward if it waits or is queued already. It
-// reports whether the key has a run before it that it did not have, and whether
-// that is because it came into the queue.
-func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (added, ready bool) {
+// reports whether it came into the queue.
+func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (ready bool) {
 	slot, _, ok := c.table.find(hash, key, &c.records)
 	if !ok {
 		slot = c.insert(hash, key, o.Class)
 	}
 	r := c.records.at(slot)
+	if c.headOf != nil {
+		o.Head = c.raise(slot, r, o.Priority)
+		if r.state == Queued || r.state == Again {
+			o.After = 0 // the run comes first; it may come earlier
+		}
+	}
 	if o.After > 0 {
 		c.delay(now, slot, r, o)
-		return false, false
+		return false
 	}
 	switch r.state {
 	case Running:
@@ -68,8 +81,8 @@ func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (added, ready
 		c.drop(slot)
 		r.state, r.since, r.cause = Again, since(now, o.Head), o.Cause
 		r.at = c.enqueueTime(now, o.Head)
-		c.asked(slot)
-		return true, false
+		c.again++
+		c.asked(slot, r)
 	case Again:
 		if at := c.enqueueTime(now, o.Head); at < r.at {
 			r.at = at
@@ -87,9 +100,9 @@ func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (added, ready
 		c.unwait(slot, r)
 		r.cause = o.Cause
 		c.enqueue(now, slot, r, o.Head)
-		return true, true
+		return true
 	}
-	return false, false
+	return false
 }
 
 // delay has the key run at a later time, unless it runs sooner anyway.
@@ -126,6 +139,9 @@ func later(now int64, d time.Duration) int64 {
 }
 
 func (c *core[K]) setHead(slot uint32, head time.Duration) {
+	if c.headOf != nil {
+		return
+	}
 	if head == 0 {
 		delete(c.heads, slot)
 		return
@@ -159,6 +175,7 @@ func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 	if len(c.failures) > 0 {
 		delete(c.failures, slot)
 	}
+	c.takePriority(slot)
 	_, place, _ := c.table.find(hash, r.key, &c.records)
 	c.table.remove(hash, place)
 	c.classes.left(r.class)
@@ -170,6 +187,7 @@ func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 		c.most = c.records.used
 		c.failures, c.mostFailures = shrunk(c.failures, c.mostFailures)
 		c.heads, c.mostHeads = shrunk(c.heads, c.mostHeads)
+		c.priorities, c.mostPriorities = shrunk(c.priorities, c.mostPriorities)
 	}
 }
 
@@ -204,12 +222,15 @@ func (c *core[K]) enqueue(now int64, slot uint32, r *record[K], head time.Durati
 	r.at = c.enqueueTime(now, head)
 	r.since = since(now, head)
 	c.drop(slot)
-	c.asked(slot)
+	c.asked(slot, r)
 	c.toQueue(now, slot, r)
 }
 
 // asked counts a run of a key that was asked for.
-func (c *core[K]) asked(slot uint32) {
+func (c *core[K]) asked(slot uint32, r *record[K]) {
+	if c.observer != nil {
+		c.observer.Added(r.key, c.priorities[slot])
+	}
 	c.adds++
 	if len(c.failures) > 0 && c.failures[slot].Count > 0 {
 		c.retries++
@@ -259,7 +280,7 @@ func (c *core[K]) advance(now int64) (ready int) {
 			c.hold(now, slot, r, f.Count)
 			continue
 		}
-		c.enqueue(now, slot, r, c.heads[slot])
+		c.enqueue(now, slot, r, c.headStart(slot))
 		ready++
 	}
 	for {
@@ -267,7 +288,7 @@ func (c *core[K]) advance(now int64) (ready int) {
 		if !ok {
 			return ready
 		}
-		c.enqueue(now, slot, c.records.at(slot), c.heads[slot])
+		c.enqueue(now, slot, c.records.at(slot), c.headStart(slot))
 		ready++
 	}
 }
@@ -290,22 +311,26 @@ func (c *core[K]) next() int64 {
 }
 
 // take begins the run of the key whose turn it is, and returns how long the key
-// waited for it.
-func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, ok bool) {
+// waited for it, and its priority.
+func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, priority int, ok bool) {
 	if c.order != nil {
 		slot, ok = c.takeOrdered()
 	} else {
 		slot, ok = c.classes.pop(&c.records)
 	}
 	if !ok {
-		return 0, 0, false
+		return 0, 0, 0, false
 	}
 	r := c.records.at(slot)
 	waited = time.Duration(max(0, now-r.asked()))
 	c.unqueued(r)
 	c.running++
 	r.state, r.since, r.at = Running, since(now, 0), never
-	return slot, waited, true
+	priority = c.takePriority(slot)
+	if c.observer != nil {
+		c.observer.Taken(r.key, priority)
+	}
+	return slot, waited, priority, true
 }
 
 // unqueued counts a key less that is queued.
@@ -330,6 +355,9 @@ func (c *core[K]) takeOrdered() (uint32, bool) {
 // finish ends the run of a key of that hash, and returns how many keys came into the queue.
 func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration, res Result) (ready int) {
 	r := c.records.at(slot)
+	if c.observer != nil {
+		c.observer.Finished(r.key)
+	}
 	c.running--
 	r.took = spanOf(took)
 	if c.order == nil {
@@ -345,6 +373,7 @@ func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration
 		delete(c.failures, slot)
 	}
 	if r.state == Again {
+		c.again--
 		if c.atTheEnd {
 			r.at, r.since = c.enqueueTime(now, 0), since(now, 0)
 		}
@@ -376,8 +405,12 @@ func (c *core[K]) cancel(key K) bool {
 	switch r.state {
 	case Running, Again:
 		asked := r.at != never
+		if r.state == Again {
+			c.again--
+		}
 		r.state, r.at = Running, never
 		c.drop(slot)
+		c.takePriority(slot)
 		return asked
 	case Queued:
 		if c.order != nil {

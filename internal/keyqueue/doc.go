@@ -33,9 +33,9 @@
 // core.go has the rules, without lock, goroutine or clock; queue.go the lock,
 // the waits and the timer. The core stands on a slab of records (slab.go), a
 // hash table of their slots (table.go), heaps of them (heap.go), the classes
-// (classes.go), the limit of retries (pace.go) and the ages of queued keys
-// (ages.go). It imports nothing of
-// kinglet's.
+// (classes.go), the limit of retries (pace.go), the ages of queued keys (ages.go)
+// and their priorities, for those who have these and no head starts (priority.go).
+// It imports nothing of kinglet's.
 //
 // # Lock order
 //

@@ -12,7 +12,7 @@ func newCore(retries float64, workers int) core[string] {
 }
 
 func (c *core[K]) takeKey(now int64) (slot uint32, key K) {
-	slot, _, ok := c.take(now)
+	slot, _, _, ok := c.take(now)
 	if !ok {
 		return 0, key
 	}

@@ -11,8 +11,10 @@ import (
 
 func TestEveryMutationOfTheQueueIsCaught(t *testing.T) {
 	trial := func(seed uint64) error {
-		if err := twinTrial(seed, 3000); err != nil {
-			return err
+		for _, prioritized := range []bool{false, true} {
+			if err := twinTrial(seed, 3000, prioritized); err != nil {
+				return err
+			}
 		}
 		if err := sharesTrial(seed); err != nil {
 			return err

@@ -10,8 +10,7 @@ import (
 // methods are safe for concurrent use, and none but Take and the two waits at the
 // end blocks. It has no goroutine: a timer's function runs when a delay is over.
 type Queue[K comparable] struct {
-	clock    Clock
-	observer Observer[K]
+	clock Clock
 
 	mu sync.Mutex
 	// runnable is signalled for each key that came into the queue, and broadcast
@@ -56,6 +55,11 @@ type Options[K comparable] struct {
 	AgainAtTheEnd bool
 	// Observer, if not nil, is called when keys are added, taken and finished.
 	Observer Observer[K]
+	// HeadStart, if not nil, makes head starts of priorities; a higher one must not
+	// have a shorter head start. Then AddOptions.Priority counts and Head does not,
+	// and the highest of the priorities with which a key was added since its last run
+	// began is that of its run. It is called under the queue's lock.
+	HeadStart func(priority int) time.Duration
 }
 
 // Order is a queue as package workqueue of client-go's has them.
@@ -68,18 +72,22 @@ type Order[K comparable] interface {
 }
 
 // Observer is called under the queue's lock, so it needs no lock of its own.
+// Priorities are 0 in a queue without Options.HeadStart.
 type Observer[K comparable] interface {
-	// Added: an Add without a delay gave the key a run that it did not have.
-	Added(K)
+	// Added: the key has a run before it that it did not have: it was added without
+	// a delay, or its delay is over.
+	Added(key K, priority int)
+	// Raised: the run that was added has another priority.
+	Raised(key K, from, to int)
 	// Taken: the run begins.
-	Taken(K)
+	Taken(key K, priority int)
 	// Finished: the run has ended.
 	Finished(K)
 }
 
 // New returns an empty queue.
 func New[K comparable](o Options[K]) *Queue[K] {
-	q := &Queue[K]{clock: o.Clock, observer: o.Observer, alarmAt: never}
+	q := &Queue[K]{clock: o.Clock, alarmAt: never}
 	if q.clock == nil {
 		q.clock = systemClock{time.Now()}
 	}
@@ -95,6 +103,8 @@ func New[K comparable](o Options[K]) *Queue[K] {
 		order:   o.Order,
 
 		atTheEnd: o.AgainAtTheEnd,
+		observer: o.Observer,
+		headOf:   o.HeadStart,
 	}
 	return q
 }
@@ -114,15 +124,11 @@ func (q *Queue[K]) Add(key K, o AddOptions) bool {
 	if q.closed || q.stopped {
 		return false
 	}
-	added, ready := q.core.add(now, hash, key, o)
-	switch {
+	switch ready := q.core.add(now, hash, key, o); {
 	case ready:
 		q.runnable.Signal()
 	case o.After > 0:
 		q.setAlarmLocked(now)
-	}
-	if added && q.observer != nil {
-		q.observer.Added(key)
 	}
 	return true
 }
@@ -132,6 +138,8 @@ type Run[K comparable] struct {
 	Key K
 	// Failures is how often the key failed since it last succeeded.
 	Failures int
+	// Priority is 0 in a queue without [Options.HeadStart].
+	Priority int
 	// Cause is what was said of it in [AddOptions] or [Result].
 	Cause uint8
 
@@ -169,17 +177,14 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 		return Run[K]{}, false
 	}
 	now := q.clock.Now()
-	slot, waited, ok := q.core.take(now)
+	slot, waited, priority, ok := q.core.take(now)
 	if !ok {
 		return Run[K]{}, false
 	}
 	r := q.core.records.at(slot)
-	run := Run[K]{Key: r.key, Cause: r.cause, Waited: waited, slot: slot, began: now}
+	run := Run[K]{Key: r.key, Cause: r.cause, Priority: priority, Waited: waited, slot: slot, began: now}
 	if len(q.core.failures) > 0 {
 		run.Failures = q.core.failures[slot].Count
-	}
-	if q.observer != nil {
-		q.observer.Taken(r.key)
 	}
 	return run, true
 }
@@ -210,9 +215,6 @@ func (q *Queue[K]) Done(key K) {
 }
 
 func (q *Queue[K]) finishLocked(now int64, hash uint64, slot uint32, took time.Duration, res Result) {
-	if q.observer != nil {
-		q.observer.Finished(q.core.records.at(slot).key)
-	}
 	for range q.core.finish(now, hash, slot, took, res) {
 		q.runnable.Signal()
 	}
@@ -321,8 +323,9 @@ func (q *Queue[K]) Closed() bool {
 	return q.closed
 }
 
-// Counts is the number of keys in each state.
-type Counts struct{ Waiting, Paced, Queued, Running, Failing int }
+// Counts is the number of keys in each state. Of those that run, Again will run once
+// more.
+type Counts struct{ Waiting, Paced, Queued, Running, Again, Failing int }
 
 // Counts returns how many keys are in which state. It costs nothing that grows
 // with them.
@@ -339,6 +342,7 @@ func (q *Queue[K]) countsLocked() Counts {
 		Paced:   len(c.pace.line.slots),
 		Queued:  c.lenQueued(),
 		Running: c.running,
+		Again:   c.again,
 		Failing: len(c.failures),
 	}
 }

@@ -38,7 +38,7 @@ func sharesTrial(seed uint64) error {
 	share := (workers + n - 1) / n
 	for now := int64(0); now < int64(duration); {
 		for len(running) < workers {
-			slot, _, ok := c.take(now)
+			slot, _, _, ok := c.take(now)
 			if !ok {
 				return fmt.Errorf("%d workers, %d classes: a worker is idle", workers, n)
 			}
@@ -117,7 +117,7 @@ func paceTrial(seed uint64) error {
 	}
 	next := old
 	for step := 0; now < end; step++ {
-		for slot, _, ok := c.take(now); ok; slot, _, ok = c.take(now) {
+		for slot, _, _, ok := c.take(now); ok; slot, _, _, ok = c.take(now) {
 			if err := run(slot, c.records.at(slot).key); err != nil {
 				return err
 			}

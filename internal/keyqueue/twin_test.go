@@ -23,7 +23,12 @@ type twin struct {
 	// queued key was from the latest at most, since none was queued.
 	adds, retries uint64
 	span          uint32
+	// prioritized: keys have priorities and no head starts of their own.
+	prioritized bool
 }
+
+// twinHeadStart is the head start of a priority.
+func twinHeadStart(priority int) time.Duration { return time.Duration(priority) * 10 * time.Second }
 
 type twinKey struct {
 	state    State
@@ -31,6 +36,7 @@ type twinKey struct {
 	due      int64         // waiting or running; never
 	head     time.Duration // of the delayed run
 	failures int
+	priority int
 	// The run was asked for between these.
 	earliest, latest int64
 	queued           uint32 // the tick in which it came into the queue
@@ -88,11 +94,21 @@ func (w *twin) oldest() (oldest uint32, found bool) {
 	return oldest, found
 }
 
-func (w *twin) add(now int64, key int, after, head time.Duration) {
+func (w *twin) add(now int64, key int, after, head time.Duration, priority int) {
 	k := w.keys[key]
 	if k == nil {
 		k = &twinKey{due: never}
 		w.keys[key] = k
+	}
+	if w.prioritized {
+		if k.state == 0 || k.state == Running && k.due == never {
+			k.priority = priority
+		}
+		k.priority = max(k.priority, priority)
+		head = twinHeadStart(k.priority)
+		if k.state == Queued || k.state == Again {
+			after = 0
+		}
 	}
 	if after <= 0 {
 		w.enqueue(now, k, head)
@@ -120,11 +136,14 @@ func (w *twin) advance(now int64) {
 		if next == nil {
 			return
 		}
+		if w.prioritized {
+			next.head = twinHeadStart(next.priority)
+		}
 		w.enqueue(now, next, next.head)
 	}
 }
 
-func (w *twin) take() (best int, earliest, latest int64, found bool) {
+func (w *twin) take() (best, priority int, earliest, latest int64, found bool) {
 	for key, k := range w.keys {
 		if k.state == Queued && (!found || k.order < w.keys[best].order) {
 			best, found = key, true
@@ -132,10 +151,10 @@ func (w *twin) take() (best int, earliest, latest int64, found bool) {
 	}
 	if found {
 		k := w.keys[best]
-		earliest, latest = k.earliest, k.latest
+		priority, earliest, latest = k.priority, k.earliest, k.latest
 		*k = twinKey{state: Running, due: never, failures: k.failures}
 	}
-	return best, earliest, latest, found
+	return best, priority, earliest, latest, found
 }
 
 func (w *twin) finish(now int64, key int, res Result) {
@@ -166,7 +185,7 @@ func (w *twin) cancel(key int) bool {
 		return false
 	case k.state.running():
 		asked := k.state == Again || k.due != never
-		k.state, k.due, k.head = Running, never, 0
+		k.state, k.due, k.head, k.priority = Running, never, 0, 0
 		return asked
 	}
 	delete(w.keys, key)
@@ -188,16 +207,26 @@ func (w *twin) running() []int {
 // operations. What two keys that are due at the same moment do first is nobody's
 // business, so no two are.
 func TestTheCoreDoesWhatItsNaiveTwinDoes(t *testing.T) {
-	if err := twinTrial(testseed.Of(t), *operations); err != nil {
+	if err := twinTrial(testseed.Of(t), *operations, false); err != nil {
+		t.Error(err)
+	}
+}
+
+// The same with priorities: of several adds of a key the highest counts, for one run.
+func TestPrioritiesAreThoseOfTheTwin(t *testing.T) {
+	if err := twinTrial(testseed.Of(t), *operations, true); err != nil {
 		t.Error(err)
 	}
 }
 
 // twinTrial compares a core with a twin after each of so many operations.
-func twinTrial(seed uint64, operations int) error {
+func twinTrial(seed uint64, operations int, prioritized bool) error {
 	r := rand.New(rand.NewPCG(seed, 1))
 	c := core[int]{table: newTable[int](), pace: newPace(0), classes: newClasses[int](0)}
-	w := &twin{keys: map[int]*twinKey{}}
+	w := &twin{keys: map[int]*twinKey{}, prioritized: prioritized}
+	if prioritized {
+		c.headOf = twinHeadStart
+	}
 	var now int64
 	slots := map[int]uint32{}
 	errFailed := fmt.Errorf("failed")
@@ -213,25 +242,28 @@ func twinTrial(seed uint64, operations int) error {
 			return time.Duration(later(now, d)/1e6*1e6+int64(i%1e6)) - time.Duration(now)
 		}
 		heads := []time.Duration{0, 0, -30 * time.Second, time.Minute}
-		head := heads[r.IntN(len(heads))]
+		head, priority := heads[r.IntN(len(heads))], 0
+		if prioritized {
+			head, priority = 0, r.IntN(5)-2
+		}
 		var step string
 		switch op := r.IntN(10); {
 		case op < 3:
 			key := r.IntN(keys)
-			step = fmt.Sprintf("add %d, head %v", key, head)
-			c.add(now, c.table.hash(key), key, AddOptions{Head: head})
-			w.add(now, key, 0, head)
+			step = fmt.Sprintf("add %d, head %v, priority %d", key, head, priority)
+			c.add(now, c.table.hash(key), key, AddOptions{Head: head, Priority: priority})
+			w.add(now, key, 0, head, priority)
 		case op < 5:
 			key, after := r.IntN(keys), unique(time.Second+upTo(time.Minute))
-			step = fmt.Sprintf("add %d after %v, head %v", key, after, head)
-			c.add(now, c.table.hash(key), key, AddOptions{After: after, Head: head})
-			w.add(now, key, after, head)
+			step = fmt.Sprintf("add %d after %v, head %v, priority %d", key, after, head, priority)
+			c.add(now, c.table.hash(key), key, AddOptions{After: after, Head: head, Priority: priority})
+			w.add(now, key, after, head, priority)
 		case op < 7:
 			step = "take"
-			slot, waited, ok := c.take(now)
-			want, earliest, latest, wanted := w.take()
-			if ok != wanted || ok && c.records.at(slot).key != want {
-				return fmt.Errorf("operation %d: take: %v %v, the twin %v %v\n%v", i, slot, ok, want, wanted, steps)
+			slot, waited, got, ok := c.take(now)
+			want, priority, earliest, latest, wanted := w.take()
+			if ok != wanted || got != priority || ok && c.records.at(slot).key != want {
+				return fmt.Errorf("operation %d: take: %v %v of priority %d, the twin %v %v of %d\n%v", i, slot, ok, got, want, wanted, priority, steps)
 			}
 			if asked := now - int64(waited); ok && (asked < min(earliest, now) || asked > min(latest, now)) {
 				return fmt.Errorf("operation %d: take: %d waited %v, since %d; its run was asked for between %d and %d\n%v", i, want, waited, asked, earliest, latest, steps)
@@ -290,7 +322,11 @@ func sameAs(c *core[int], w *twin) error {
 	if ok != wanted || ok && (oldest > want || want-oldest > w.span/(mostAges/2)) {
 		return fmt.Errorf("the oldest is of tick %d, %v; the twin's of %d, %v, of at most %d", oldest, ok, want, wanted, w.span)
 	}
+	again := 0
 	for key, k := range w.keys {
+		if k.state == Again {
+			again++
+		}
 		slot, ok := c.slotOf(key)
 		if !ok {
 			return fmt.Errorf("key %d is absent, the twin has %+v", key, *k)
@@ -300,10 +336,20 @@ func sameAs(c *core[int], w *twin) error {
 		if k.state == Queued || k.state == Again {
 			at = k.order
 		}
-		if r.state != k.state || r.at != at || c.failures[slot].Count != k.failures || c.heads[slot] != k.head {
+		if c.priorities[slot] != k.priority {
+			return fmt.Errorf("key %d has priority %d, the twin's %d", key, c.priorities[slot], k.priority)
+		}
+		head := k.head
+		if w.prioritized {
+			head = 0
+		}
+		if r.state != k.state || r.at != at || c.failures[slot].Count != k.failures || c.heads[slot] != head {
 			return fmt.Errorf("key %d is %v at %d, head %v, failures %+v; the twin has %+v",
 				key, r.state, r.at, c.heads[slot], c.failures[slot], *k)
 		}
+	}
+	if c.again != again {
+		return fmt.Errorf("%d run and will once more, the twin has %d", c.again, again)
 	}
 	return nil
 }

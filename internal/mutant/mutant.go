@@ -78,7 +78,8 @@ const (
 )
 
 // All are the mutations of the engine, without None; Wire and Source have the
-// decoders', Queue the work queue's, Own those of reads that include own writes.
+// decoders', Queue the work queue's, Own those of reads that include own writes, Clone
+// those of copies.
 func All() []Mutation {
 	all := make([]Mutation, 0, end-1)
 	for m := None + 1; m < end; m++ {
@@ -91,6 +92,9 @@ func All() []Mutation {
 func (m Mutation) String() string {
 	if m == VersionsDecide {
 		return "versions decide"
+	}
+	if m >= firstClone {
+		return m.cloneName()
 	}
 	if m >= firstOwn {
 		return m.ownName()

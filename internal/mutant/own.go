@@ -24,6 +24,8 @@ const (
 	// EchoOfOthers takes every change of a key that was written for the
 	// program's own.
 	EchoOfOthers
+	// PassOtherScopes takes the version of one scope for that of another.
+	PassOtherScopes
 	endOwn
 )
 
@@ -41,6 +43,6 @@ func Own() []Mutation {
 func (m Mutation) ownName() string {
 	return [endOwn - firstOwn]string{
 		"endless write", "believe late answers", "removal hides all", "end early", "last told wins",
-		"forget own index", "count twice", "keep epoch", "echo of others",
+		"forget own index", "count twice", "keep epoch", "echo of others", "pass other scopes",
 	}[m-firstOwn]
 }

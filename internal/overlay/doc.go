@@ -10,7 +10,7 @@
 //
 // # What a read shows
 //
-// A snapshot has the version of its scope. An object that was written at a later
+// A snapshot has the version of each scope, and an entry is in the scope of its key. An object that was written at a later
 // version replaces what the snapshot holds under its key. One that was written at that
 // version or before is ignored: the snapshot shows the same or something newer. So
 // reads are right from the moment at which the store publishes a version, with the

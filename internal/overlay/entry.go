@@ -21,6 +21,8 @@ type Rules[T any] struct {
 // entry has the writes and removals of one key. It never changes.
 type entry[T any] struct {
 	key store.Key
+	// scope is the ID of the scope that the key is in.
+	scope string
 	// written is nil where the program has only deleted.
 	written *written[T]
 	// removals are of objects that are not older than written, as far as is known.

@@ -23,7 +23,9 @@ type Overlay[T any] struct {
 
 // Write is an object that the server answered a write with.
 type Write[T any] struct {
-	Key     store.Key
+	Key store.Key
+	// Scope is the ID of the scope that the key is in.
+	Scope   string
 	UID     types.UID
 	Version string
 	// Object is the zero T if Absent: the write took the object out of the
@@ -39,9 +41,11 @@ type Write[T any] struct {
 
 // Removal is an object that was deleted.
 type Removal struct {
-	Key  store.Key
-	UID  types.UID
-	Time time.Time
+	Key store.Key
+	// Scope is the ID of the scope that the key is in.
+	Scope string
+	UID   types.UID
+	Time  time.Time
 }
 
 // Unconfirmed is a write or a removal that ended without having been seen.
@@ -83,8 +87,16 @@ func (o *Overlay[T]) at(key store.Key) *entry[T] {
 // Has reports whether there is an entry of a key.
 func (o *Overlay[T]) Has(key store.Key) bool { return o.at(key) != nil }
 
-// Resolve returns what a read shows under a key where the store, at version at,
-// holds held.
+// Scope returns the ID of the scope of a key, if there is an entry of it.
+func (o *Overlay[T]) Scope(key store.Key) (id string, ok bool) {
+	if e := o.at(key); e != nil {
+		return e.scope, true
+	}
+	return "", false
+}
+
+// Resolve returns what a read shows under a key where the store, with its scope at
+// version at, holds held.
 func (o *Overlay[T]) Resolve(r *Rules[T], key store.Key, at string, held T, ok bool) (obj T, shown bool) {
 	e := o.at(key)
 	if e == nil {
@@ -117,14 +129,14 @@ func of[T any](entries []*entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: entries}
 }
 
-// Wrote returns o with a write, where the store, at version at, holds held under its
-// key. It returns o itself if the write is late: the store has come to its version,
+// Wrote returns o with a write, where the store, with the write's scope at version at,
+// holds held under its key. It returns o itself if the write is late: the store has come to its version,
 // or a later write or removal of the object is known.
 func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) *Overlay[T] {
 	if !mutant.On(mutant.BelieveLateAnswers) && (reached(at, w.Version) || r.asNew(held, ok, w.Version)) {
 		return o
 	}
-	next := &entry[T]{key: w.Key, versions: []string{w.Version}}
+	next := &entry[T]{key: w.Key, scope: w.Scope, versions: []string{w.Version}}
 	e := o.at(w.Key)
 	if e == nil && w.Absent && !ok {
 		return o // no read has shown it
@@ -174,8 +186,8 @@ func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[
 	return o.with(&next)
 }
 
-// Removed returns o with a removal, where the store, at version at, holds held under
-// its key. A removal without a UID is of the object that a read shows; if there is
+// Removed returns o with a removal, where the store, with the removal's scope at
+// version at, holds held under its key. A removal without a UID is of the object that a read shows; if there is
 // none, the error is ErrUnknown. gone reports whether the store has seen an object's
 // end lately. Removed returns o itself if the removal is late.
 func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool, gone func(types.UID) bool) (*Overlay[T], error) {
@@ -190,7 +202,7 @@ func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool,
 	case m.UID == "":
 		return o, ErrUnknown
 	}
-	next := &entry[T]{key: m.Key}
+	next := &entry[T]{key: m.Key, scope: m.Scope}
 	add := removal{uid: m.UID, since: m.Time}
 	if e != nil {
 		if e.removed(m.UID) >= 0 && (m.UID != "" || e.written == nil) {

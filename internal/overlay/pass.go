@@ -4,13 +4,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Pass returns what is left of o once the store shows version at, and how many writes
-// and removals that has confirmed. get reads the store. changes are those of the step;
-// those that consist of the program's writes alone are marked as OwnEcho.
-func (o *Overlay[T]) Pass(r *Rules[T], at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*Overlay[T], int) {
+// Pass returns what is left of o once the store shows version at of a scope, and how
+// many writes and removals that has confirmed. get reads the store. changes are those
+// of the step, which are all in the scope; those that consist of the program's writes
+// alone are marked as OwnEcho.
+func (o *Overlay[T]) Pass(r *Rules[T], scope, at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*Overlay[T], int) {
 	if o == nil {
 		return nil, 0
 	}
@@ -26,6 +28,10 @@ func (o *Overlay[T]) Pass(r *Rules[T], at string, get func(store.Key) (T, bool),
 	confirmed, same := 0, true
 	left := make([]*entry[T], 0, len(o.entries))
 	for n, e := range o.entries {
+		if e.scope != scope && !mutant.On(mutant.PassOtherScopes) {
+			left = append(left, e)
+			continue
+		}
 		held, ok := get(e.key)
 		next := e.passed(r, at, held, ok, touched[n])
 		same = same && next == e
@@ -93,10 +99,37 @@ func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*stor
 	return !ok || r.UID(held) != m.uid || m.uid == "" && len(changes) > 0
 }
 
+// Leave returns what is left of o without the writes and removals in a scope, and lists
+// these as Expire does. Those under keys that go over to another scope are in that one.
+func (o *Overlay[T]) Leave(scope string, to func(store.Key) (id string, ok bool)) (*Overlay[T], []Unconfirmed) {
+	left, ended := o.without(func(e *entry[T], _ time.Time) bool {
+		_, stays := to(e.key)
+		return e.scope == scope && !stays
+	})
+	if left == nil {
+		return nil, ended
+	}
+	entries := slices.Clone(left.entries)
+	for i, e := range entries {
+		if e.scope == scope {
+			moved := *e
+			moved.scope, _ = to(e.key)
+			entries[i] = &moved
+		}
+	}
+	return of(entries), ended
+}
+
 // Expire returns what is left of o without the writes and removals of a time or before,
 // and lists these. Removals of objects that were never seen are not listed, since the
 // collection may never have had them.
 func (o *Overlay[T]) Expire(cutoff time.Time) (*Overlay[T], []Unconfirmed) {
+	return o.without(func(_ *entry[T], since time.Time) bool { return !since.After(cutoff) })
+}
+
+// without returns what is left of o without the writes and removals that end, each of
+// which came at a time, and lists these.
+func (o *Overlay[T]) without(ends func(e *entry[T], since time.Time) bool) (*Overlay[T], []Unconfirmed) {
 	if o == nil {
 		return nil, nil
 	}
@@ -105,12 +138,12 @@ func (o *Overlay[T]) Expire(cutoff time.Time) (*Overlay[T], []Unconfirmed) {
 	left := make([]*entry[T], 0, len(o.entries))
 	for _, e := range o.entries {
 		next := *e
-		if w := e.written; w != nil && !w.since.After(cutoff) {
+		if w := e.written; w != nil && ends(e, w.since) {
 			next.written = nil
 			expired = append(expired, Unconfirmed{Key: e.key, UID: w.uid, Version: w.version, Since: w.since})
 		}
 		next.removals = slices.DeleteFunc(slices.Clone(e.removals), func(m removal) bool {
-			old := !m.since.After(cutoff)
+			old := ends(e, m.since)
 			if old && m.seen {
 				expired = append(expired, Unconfirmed{Key: e.key, UID: m.uid, Since: m.since})
 			}

@@ -46,36 +46,43 @@ func newStore(t *testing.T) *store.Store[*item] {
 }
 
 // TestAViewIsTheSnapshotMergedWithNewerWrites merges random overlays, of which a part
-// has been passed by the store and not been taken out, with random stores, and
-// compares every read with a map.
+// has been passed by the store and not been taken out, with random stores of three
+// scopes, each at a version of its own, and compares every read with a map.
 func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
 	seed := testseed.Of(t)
 	for trial := range uint64(2000) {
 		rnd := rand.New(rand.NewPCG(seed, trial))
 		s := newStore(t)
-		at := 100 + rnd.IntN(100)
+		at := map[string]int{}
+		for _, scope := range []string{"a", "b", "c"} {
+			at[scope] = 100 + rnd.IntN(100)
+			s.SetResourceVersion(scope, strconv.Itoa(at[scope]))
+		}
 		want := map[string]*item{}
 		for range rnd.IntN(20) {
-			it := randomItem(rnd, rnd.IntN(at)+1)
+			it := randomItem(rnd, func(scope string) int { return rnd.IntN(at[scope]) + 1 })
 			want[it.name] = it
 			if err := s.Put(it); err != nil {
 				t.Fatal(err)
 			}
 		}
-		s.SetResourceVersion("", strconv.Itoa(at))
 		over := randomOverlay(t, rnd, at, want)
 		if over == nil {
 			continue
 		}
-		view := overlay.NewView(s.Snapshot(), over, &rules, "", uint64(rnd.IntN(2)))
+		view := overlay.NewView(s.Snapshot(), over, &rules, uint64(rnd.IntN(2)))
 		if err := compare(view, want, rnd); err != nil {
 			t.Fatalf("seed %d, trial %d: %v", seed, trial, err)
 		}
 	}
 }
 
-func randomItem(rnd *rand.Rand, version int) *item {
-	it := &item{name: fmt.Sprintf("%c-%d", 'a'+rune(rnd.IntN(3)), rnd.IntN(5)), uid: types.UID(fmt.Sprint(rnd.IntN(3))), version: strconv.Itoa(version)}
+// scopeOf is the scope of a name: its namespace.
+func scopeOf(name string) string { return keyOf(name).Namespace }
+
+func randomItem(rnd *rand.Rand, version func(scope string) int) *item {
+	it := &item{name: fmt.Sprintf("%c-%d", 'a'+rune(rnd.IntN(3)), rnd.IntN(5)), uid: types.UID(fmt.Sprint(rnd.IntN(3)))}
+	it.version = strconv.Itoa(version(scopeOf(it.name)))
 	for range rnd.IntN(3) {
 		it.values = append(it.values, fmt.Sprint(rnd.IntN(4)))
 	}
@@ -85,17 +92,19 @@ func randomItem(rnd *rand.Rand, version int) *item {
 }
 
 // randomOverlay writes and removes at random, and does the same to want unless
-// the store, at version at, has passed it.
-func randomOverlay(t *testing.T, rnd *rand.Rand, at int, want map[string]*item) (over *overlay.Overlay[*item]) {
+// the store, with the scopes at these versions, has passed it.
+func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want map[string]*item) (over *overlay.Overlay[*item]) {
 	held := maps.Clone(want)
 	latest := map[string]int{}
 	for range rnd.IntN(12) {
-		it := randomItem(rnd, at-20+rnd.IntN(60))
+		it := randomItem(rnd, func(scope string) int { return versions[scope] - 20 + rnd.IntN(60) })
+		scope := scopeOf(it.name)
+		at := versions[scope]
 		version, _ := strconv.Atoi(it.version)
 		if version <= latest[it.name] || latest[it.name] < 0 {
 			continue // what comes late is for the trials of package torture
 		}
-		w := overlay.Write[*item]{Key: keyOf(it.name), UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), Generation: 1}
+		w := overlay.Write[*item]{Key: keyOf(it.name), Scope: scope, UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), Generation: 1}
 		w.Values = map[string][]string{"values": it.values}
 		if rnd.IntN(5) == 0 {
 			w.Object, w.Absent = nil, true
@@ -122,7 +131,7 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, at int, want map[string]*item) 
 		if rnd.IntN(4) > 0 {
 			continue
 		}
-		removed, err := over.Removed(&rules, overlay.Removal{Key: w.Key, UID: it.uid, Time: time.Unix(1, 0)}, strconv.Itoa(at), h, ok, func(types.UID) bool { return false })
+		removed, err := over.Removed(&rules, overlay.Removal{Key: w.Key, Scope: scope, UID: it.uid, Time: time.Unix(1, 0)}, strconv.Itoa(at), h, ok, func(types.UID) bool { return false })
 		if err != nil {
 			t.Fatal(err)
 		}

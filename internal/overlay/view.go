@@ -17,8 +17,6 @@ type View[T any] struct {
 	base *store.Snapshot[T]
 	over *Overlay[T]
 	r    *Rules[T]
-	// at is the version of the snapshot's scope.
-	at string
 	// generation is that of the indexes.
 	generation uint64
 
@@ -43,8 +41,8 @@ type difference[T any] struct {
 //
 // over must be read before base is taken, since an entry may be removed as soon as the
 // store shows its write.
-func NewView[T any](base *store.Snapshot[T], over *Overlay[T], r *Rules[T], scope string, generation uint64) *View[T] {
-	return &View[T]{base: base, over: over, r: r, at: base.ResourceVersion(scope), generation: generation}
+func NewView[T any](base *store.Snapshot[T], over *Overlay[T], r *Rules[T], generation uint64) *View[T] {
+	return &View[T]{base: base, over: over, r: r, generation: generation}
 }
 
 // differences returns the entries that differ from what the snapshot shows.
@@ -53,7 +51,7 @@ func (v *View[T]) differences() []difference[T] {
 		v.differ = make([]difference[T], 0, len(v.over.entries))
 		for _, e := range v.over.entries {
 			held, ok := v.base.Get(e.key)
-			obj, shown, merged := e.resolve(v.r, v.at, held, ok)
+			obj, shown, merged := e.resolve(v.r, v.base.ResourceVersion(e.scope), held, ok)
 			if merged && (shown || ok) {
 				v.differ = append(v.differ, difference[T]{entry: e, obj: obj, shown: shown, held: held, hidden: ok})
 			}
@@ -65,7 +63,11 @@ func (v *View[T]) differences() []difference[T] {
 // Get returns the object under key.
 func (v *View[T]) Get(key store.Key) (T, bool) {
 	held, ok := v.base.Get(key)
-	return v.over.Resolve(v.r, key, v.at, held, ok)
+	scope, has := v.over.Scope(key)
+	if !has {
+		return held, ok
+	}
+	return v.over.Resolve(v.r, key, v.base.ResourceVersion(scope), held, ok)
 }
 
 // Len returns the number of objects.

@@ -11,11 +11,12 @@ func (w *Writes[T]) Any() bool { return w.over.Load() != nil }
 // Get returns the object under key. It does not allocate.
 func (w *Writes[T]) Get(key store.Key) (T, bool) {
 	over := w.over.Load()
-	if over == nil || !over.Has(key) {
+	scope, has := over.Scope(key)
+	if !has {
 		return w.opts.Store.Get(key)
 	}
 	// The store is read after the version, so its state is as new or newer.
-	at := w.opts.Store.ResourceVersion(scopeID)
+	at := w.opts.Store.ResourceVersion(scope)
 	held, ok := w.opts.Store.Get(key)
 	return over.Resolve(&w.opts.Rules, key, at, held, ok)
 }
@@ -30,7 +31,7 @@ func (w *Writes[T]) Snapshot() (base *store.Snapshot[T], merged *overlay.View[T]
 	}
 	generation := w.generation.Load()
 	base = w.opts.Store.Snapshot()
-	return base, overlay.NewView(base, over, &w.opts.Rules, scopeID, generation)
+	return base, overlay.NewView(base, over, &w.opts.Rules, generation)
 }
 
 // IndexesChanged notes that an index was added to the store or removed from it.

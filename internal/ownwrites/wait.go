@@ -10,19 +10,48 @@ import (
 // versionWait is one wait for a version.
 type versionWait struct {
 	version string
+	// scope is the ID of the one that is waited for, unless all are.
+	scope string
+	all   bool
+	// behind is a scope that was before the version when it was looked at last.
+	behind *scopeState
 	// ended is sent the outcome, once; it has room for it.
 	ended chan error
 }
 
-// Wait blocks until the store has come to a version or a later one. It takes no
-// goroutine. The error is the cause of ctx, Options.Stopped, ErrEpoch or
-// ErrNotComparable.
-func (w *Writes[T]) Wait(ctx context.Context, version string) error {
-	if !resourceversion.Ordered(version) {
+// includes reports whether the wait is for a scope.
+func (v *versionWait) includes(s *scopeState) bool { return v.all || v.scope == s.ID }
+
+// Wait blocks until every scope has come to a version or a later one. A scope that
+// enters while it blocks counts, one that leaves does not. It takes no goroutine. The
+// error is the cause of ctx, Options.Stopped, ErrEpoch or ErrNotComparable; behind is a
+// scope that had not come to the version.
+func (w *Writes[T]) Wait(ctx context.Context, version string) (behind string, err error) {
+	return w.wait(ctx, &versionWait{version: version, all: true})
+}
+
+// WaitScope is Wait for one scope. The error is ErrNoScope if there is none with the
+// ID, or if it leaves.
+func (w *Writes[T]) WaitScope(ctx context.Context, scope, version string) error {
+	_, err := w.wait(ctx, &versionWait{version: version, scope: scope})
+	return err
+}
+
+func (w *Writes[T]) wait(ctx context.Context, wait *versionWait) (behind string, err error) {
+	err = w.waitOver(ctx, wait)
+	if err != nil && wait.behind != nil {
+		behind = wait.behind.ID
+	}
+	return behind, err
+}
+
+// waitOver blocks until a wait is over. Nobody else has it then.
+func (w *Writes[T]) waitOver(ctx context.Context, wait *versionWait) error {
+	if !resourceversion.Ordered(wait.version) {
 		return ErrNotComparable
 	}
 	w.mu.Lock()
-	over, err := w.waitOverLocked(version)
+	over, err := w.waitOverLocked(wait)
 	if over || w.phase == ended {
 		w.mu.Unlock()
 		if !over {
@@ -30,7 +59,7 @@ func (w *Writes[T]) Wait(ctx context.Context, version string) error {
 		}
 		return err
 	}
-	wait := &versionWait{version: version, ended: make(chan error, 1)}
+	wait.ended = make(chan error, 1)
 	w.waits = append(w.waits, wait)
 	w.mu.Unlock()
 	select {
@@ -49,22 +78,41 @@ func (w *Writes[T]) Wait(ctx context.Context, version string) error {
 	}
 }
 
-// waitOverLocked reports whether a wait for a version is over, and with what.
-func (w *Writes[T]) waitOverLocked(version string) (over bool, err error) {
-	if w.at == "" && !w.listed {
-		return false, nil
+// waitOverLocked reports whether a wait is over, and with what.
+func (w *Writes[T]) waitOverLocked(wait *versionWait) (over bool, err error) {
+	// The scope that was behind still is, most of the time.
+	if s := wait.behind; s != nil && slices.Contains(w.scopes, s) {
+		if order, ok := resourceversion.Compare(s.at, wait.version); ok && order < 0 {
+			return false, nil
+		}
 	}
-	order, ok := resourceversion.Compare(w.at, version)
-	if !ok {
-		return true, ErrNotComparable
+	found := wait.all
+	for _, s := range w.scopes {
+		if !wait.includes(s) {
+			continue
+		}
+		found, wait.behind = true, s
+		if s.at == "" && !s.listed {
+			return false, nil
+		}
+		order, ok := resourceversion.Compare(s.at, wait.version)
+		if !ok {
+			return true, ErrNotComparable
+		}
+		if order < 0 {
+			return false, nil
+		}
 	}
-	return order >= 0, nil
+	if !found {
+		return true, ErrNoScope
+	}
+	return true, nil
 }
 
 // wakeLocked ends the waits that are over.
 func (w *Writes[T]) wakeLocked() {
 	w.waits = slices.DeleteFunc(w.waits, func(wait *versionWait) bool {
-		over, err := w.waitOverLocked(wait.version)
+		over, err := w.waitOverLocked(wait)
 		if over {
 			wait.ended <- err
 		}
@@ -72,10 +120,13 @@ func (w *Writes[T]) wakeLocked() {
 	})
 }
 
-// endWaitsLocked ends all waits.
-func (w *Writes[T]) endWaitsLocked(err error) {
-	for _, wait := range w.waits {
-		wait.ended <- err
-	}
-	w.waits = nil
+// endWaitsLocked ends the waits that are selected.
+func (w *Writes[T]) endWaitsLocked(err error, selected func(*versionWait) bool) {
+	w.waits = slices.DeleteFunc(w.waits, func(wait *versionWait) bool {
+		ends := selected(wait)
+		if ends {
+			wait.ended <- err
+		}
+		return ends
+	})
 }

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// scopeID is the one scope that an informer has.
-	scopeID = ""
 	// confirmWithin is how long a write is shown that the watch does not confirm.
 	// A watch that is behind by more is broken, or the object is not of the
 	// collection after all.
@@ -78,11 +76,8 @@ type Writes[T any] struct {
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
-	// at is the source's version that the store has come to. The store's own may
-	// be another after a write by hand.
-	at string
-	// listed: the store has had a list.
-	listed bool
+	// scopes are those of the informer's sources, in the order in which they came.
+	scopes []*scopeState
 	phase  phase
 	waits  []*versionWait
 	// timer is for the oldest entry; nil without one, and unless running.
@@ -96,7 +91,7 @@ type Writes[T any] struct {
 	counts Status
 }
 
-// New returns a Writes without any.
+// New returns a Writes without any, and without a scope: see Enter.
 func New[T any](opts Options[T]) *Writes[T] { return &Writes[T]{opts: opts} }
 
 // Status counts what became of writes.
@@ -111,60 +106,51 @@ type Status struct {
 	Confirmed, Late uint64
 	// Expired counts writes that were not confirmed within two minutes, or were
 	// one too many, and Dropped those that ended with a new epoch of the server's
-	// versions. Each was reported. Deletes of objects that the informer has never
+	// versions or with their scope. Each was reported. Deletes of objects that the informer has never
 	// seen are not counted: it keeps them for two minutes in case it is about to
 	// see one, since it may never have had it.
 	Expired, Dropped uint64
 }
 
-// Version returns the source's version that the store has come to, empty before
-// the first list.
-func (w *Writes[T]) Version() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.at
-}
-
-// Reached notes the version that the store has come to in a step of the sink, and the
+// Reached notes the version that a scope has come to in a step of its sink, and the
 // changes of the step. Those that are the program's own are marked as OwnEcho. It is
 // called after the write to the store and before the changes are queued, so that a
 // handler, or a caller that waits for the version, reads no older one.
-func (w *Writes[T]) Reached(version string, changes []store.Change[T]) {
+func (w *Writes[T]) Reached(scope, version string, changes []store.Change[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.at = version
-	w.passedLocked(changes)
+	s := w.scopeLocked(scope)
+	s.at = version
+	w.passedLocked(s, changes)
 	w.wakeLocked()
 }
 
-// Replaced is Reached for a list. If the server has begun a new epoch, all writes
-// end; the errors are to be reported.
-func (w *Writes[T]) Replaced(version string, changes []store.Change[T], epoch bool) (dropped []error) {
+// Replaced is Reached for a list. If the server has begun a new epoch, all writes in
+// the scope end, and all waits that include it; the errors are to be reported.
+func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], epoch bool) (dropped []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.at, w.listed = version, true
+	s := w.scopeLocked(scope)
+	s.at, s.listed = version, true
 	if epoch && !mutant.On(mutant.KeepEpoch) {
-		_, all := w.over.Load().Expire(time.Now())
-		dropped = w.unconfirmed(all, ErrEpoch)
-		w.counts.Dropped += uint64(len(dropped))
-		w.setLocked(nil)
+		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
 		clear(w.gone)
-		w.endWaitsLocked(ErrEpoch)
+		w.endWaitsLocked(ErrEpoch, func(wait *versionWait) bool { return wait.includes(s) })
 		return dropped
 	}
-	w.passedLocked(changes)
+	w.passedLocked(s, changes)
 	w.wakeLocked()
 	return nil
 }
 
-// passedLocked ends the entries that the store shows by now.
-func (w *Writes[T]) passedLocked(changes []store.Change[T]) {
+// passedLocked ends the entries in a scope that the store shows by now.
+func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	w.rememberEndsLocked(changes)
 	over := w.over.Load()
 	if over == nil {
 		return
 	}
-	left, confirmed := over.Pass(&w.opts.Rules, w.at, w.opts.Store.Get, changes)
+	left, confirmed := over.Pass(&w.opts.Rules, s.ID, s.at, w.opts.Store.Get, changes)
 	w.counts.Confirmed += uint64(confirmed)
 	w.setLocked(left)
 }
@@ -222,7 +208,7 @@ func (w *Writes[T]) End() {
 	if w.timer != nil {
 		w.disarmLocked()
 	}
-	w.endWaitsLocked(w.opts.Stopped)
+	w.endWaitsLocked(w.opts.Stopped, func(*versionWait) bool { return true })
 	w.mu.Unlock()
 	w.firing.Wait()
 }
@@ -257,13 +243,14 @@ func (w *Writes[T]) runningLocked() error {
 }
 
 // Wrote adds a write, whose Values and Generation it fills in. The error is
-// source.ErrNotCovered if the coverage is unknown and so is the key.
+// source.ErrNotCovered if its scope is not there, or if the coverage is unknown and so
+// is the key.
 func (w *Writes[T]) Wrote(write overlay.Write[T], coverage source.Coverage) error {
 	write.Generation = w.generation.Load()
 	write.Values = overlay.Values(w.opts.Store.Snapshot(), write.Object, func(index string, err error) {
 		w.opts.Report(&store.IndexError{Index: index, Key: write.Key, Err: err})
 	})
-	return w.add(write.Key, func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error) {
+	return w.add(write.Scope, write.Key, func(over *overlay.Overlay[T], at string, held T, ok bool) (*overlay.Overlay[T], error) {
 		switch coverage {
 		case source.NotCovered:
 			var none T
@@ -273,15 +260,15 @@ func (w *Writes[T]) Wrote(write overlay.Write[T], coverage source.Coverage) erro
 				return over, source.ErrNotCovered
 			}
 		}
-		return over.Wrote(&w.opts.Rules, write, w.at, held, ok), nil
+		return over.Wrote(&w.opts.Rules, write, at, held, ok), nil
 	})
 }
 
-// Removed adds a delete. The error is overlay.ErrUnknown if it names no UID and
-// nothing is known under its key.
+// Removed adds a delete. The error is source.ErrNotCovered if its scope is not there,
+// and overlay.ErrUnknown if it names no UID and nothing is known under its key.
 func (w *Writes[T]) Removed(m overlay.Removal) error {
-	return w.add(m.Key, func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error) {
-		return over.Removed(&w.opts.Rules, m, w.at, held, ok, w.hasEndedLocked)
+	return w.add(m.Scope, m.Key, func(over *overlay.Overlay[T], at string, held T, ok bool) (*overlay.Overlay[T], error) {
+		return over.Removed(&w.opts.Rules, m, at, held, ok, w.hasEndedLocked)
 	})
 }
 
@@ -289,25 +276,29 @@ func (w *Writes[T]) Removed(m overlay.Removal) error {
 func (w *Writes[T]) hasEndedLocked(uid types.UID) bool { return slices.Contains(w.gone, uid) }
 
 // change returns what over is after a write or a delete under a key of which the
-// store holds held.
-type change[T any] func(over *overlay.Overlay[T], held T, ok bool) (*overlay.Overlay[T], error)
+// store, with the key's scope at version at, holds held.
+type change[T any] func(over *overlay.Overlay[T], at string, held T, ok bool) (*overlay.Overlay[T], error)
 
 // add changes the overlay, and reports what ends because of that.
-func (w *Writes[T]) add(key store.Key, change change[T]) error {
-	surplus, err := w.addReporting(key, change)
+func (w *Writes[T]) add(scope string, key store.Key, change change[T]) error {
+	surplus, err := w.addReporting(scope, key, change)
 	w.report(surplus)
 	return err
 }
 
-func (w *Writes[T]) addReporting(key store.Key, change change[T]) (surplus []error, err error) {
+func (w *Writes[T]) addReporting(scope string, key store.Key, change change[T]) (surplus []error, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.runningLocked(); err != nil {
 		return nil, err
 	}
+	s := w.scopeLocked(scope)
+	if s == nil {
+		return nil, source.ErrNotCovered
+	}
 	held, ok := w.opts.Store.Get(key)
 	over := w.over.Load()
-	next, err := change(over, held, ok)
+	next, err := change(over, s.at, held, ok)
 	if err != nil {
 		return nil, err
 	}

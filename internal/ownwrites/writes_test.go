@@ -45,6 +45,7 @@ func newRig(t *testing.T) *rig {
 		Unconfirmed: func(u overlay.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key.Name, why) },
 		Report:      func(err error) { r.reported = append(r.reported, err) },
 	})
+	r.Enter(store.Scope{})
 	return r
 }
 
@@ -54,7 +55,7 @@ func (r *rig) list(t *testing.T, version string, epoch bool) {
 	if err := r.store.ReplaceSeq(store.Batch[*object]{ResourceVersion: version}, func(func(store.Op[*object]) bool) {}, nil); err != nil {
 		t.Fatal(err)
 	}
-	r.reported = append(r.reported, r.Replaced(version, nil, epoch)...)
+	r.reported = append(r.reported, r.Replaced("", version, nil, epoch)...)
 }
 
 func (r *rig) wrote(name, version string) error {
@@ -79,7 +80,7 @@ func TestAWaitForAVersionEndsAtItOrWithTheReasonWhyNot(t *testing.T) {
 		then    func(t *testing.T, r *rig, stop context.CancelFunc)
 		want    error
 	}{
-		"the version":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.Reached("5", nil) }, nil},
+		"the version":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.Reached("", "5", nil) }, nil},
 		"a later version":     {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.list(t, "7", false) }, nil},
 		"a new epoch":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.list(t, "2", true) }, ownwrites.ErrEpoch},
 		"the end":             {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.End() }, errStopped},
@@ -94,7 +95,7 @@ func TestAWaitForAVersionEndsAtItOrWithTheReasonWhyNot(t *testing.T) {
 				ctx, stop := context.WithCancel(t.Context())
 				defer stop()
 				ended := make(chan error, 1)
-				go func() { ended <- r.Wait(ctx, c.version) }()
+				go func() { ended <- r.WaitScope(ctx, "", c.version) }()
 				synctest.Wait()
 				c.then(t, r, stop)
 				if err := <-ended; !errors.Is(err, c.want) {

@@ -52,10 +52,13 @@ func newControllerRow(now time.Time, q query, name string, c *status.Controller)
 	r := controllerRow{
 		ID: id(opens), Name: name, Open: q.isOpen(opens), OpenURL: q.toggled(opens).url(), Word: "ok", Gate: "open",
 		Queued: quantity.Count(int64(c.Queued)), Oldest: since(now, c.OldestQueued),
-		Running: quantity.Count(int64(c.Running)) + " of " + quantity.Count(int64(c.Workers)),
+		Running: quantity.Count(int64(c.Running)),
 		Waiting: quantity.Count(int64(c.Waiting)), Paced: quantity.Count(int64(c.Paced)), Failing: quantity.Count(int64(c.Failing)),
 		Succeeded: quantity.Count(int64(c.Succeeded)), Failed: quantity.Count(int64(c.Failed)),
 		Mean: mean(&c.Runs), Waits: mean(&c.Waits), problems: c.Problems(now),
+	}
+	if c.Workers > 0 { // a queue of controller-runtime's controllers is not told
+		r.Running += " of " + quantity.Count(int64(c.Workers))
 	}
 	if !c.GateOpen {
 		r.Gate = "closed"

@@ -221,7 +221,7 @@ func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 		all[k].rates = rates
 	}
 	sorted(all, q)
-	// What is unfolded comes first: a link leads to the top of a page. A fragment in
+	// The unfolded informer comes first: a link leads to the top of a page. A fragment in
 	// the address would lead to the line, but keeps the page from refreshing.
 	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(fold(q, b), fold(q, a)) })
 	left := 0

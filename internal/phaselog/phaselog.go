@@ -1,5 +1,5 @@
 // Package phaselog decides what an informer's log says of its phases: which line, and
-// when one is too many. It writes nothing: the front doors do, each with its logger.
+// when one is too many. It writes nothing: packages kinglet and cache do, each with its logger.
 //
 // There is one line a change of phase and one a failure, but at most one a minute for
 // each [Line.What] and cause. So an informer that fails for hours says so every minute,
@@ -14,7 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// What is what a line says.
+// What names the message of a line.
 type What uint8
 
 // The lines.

@@ -51,11 +51,11 @@ func (s *Sink[T]) deliverFirst(events []source.Event[T]) {
 
 // endEarly ends what the program wrote before the store shows what confirms it, and
 // sleeps.
-func (s *Sink[T]) endEarly(version string) {
-	at := s.opts.Own.Version()
-	s.opts.Own.Reached(version, nil)
+func (s *Sink[T]) endEarly(scope, version string) {
+	at := s.opts.Own.Version(scope)
+	s.opts.Own.Reached(scope, version, nil)
 	time.Sleep(time.Millisecond)
-	s.opts.Own.Reached(at, nil)
+	s.opts.Own.Reached(scope, at, nil)
 }
 
 // reorder swaps two changes of one key that follow each other.

@@ -168,7 +168,7 @@ func (s *Sink[T]) keepUnnamed(scope store.Scope, kept []store.Op[T], pages [][]s
 			named[page[i].Key] = struct{}{}
 		}
 	}
-	for key := range s.opts.Store.Keys() {
+	for key := range s.opts.Store.Snapshot().SpanKeys(scope.Span) {
 		if _, ok := named[key]; ok || !scope.Has(key) {
 			continue
 		}

@@ -43,12 +43,12 @@ type Options[T any] struct {
 	Synced func()
 	// Live, if set, makes the sink one of several of its store and hub, each for a
 	// scope of its own. It reports whether handlers have begun, under the hub's lock,
-	// and nobody but its owner calls Hub.Synced then, once it reports true. Versions
-	// of the scopes cannot be compared, so that neither hub nor Own is told of any.
+	// and nobody but its owner calls Hub.Synced then, once it reports true. The hub has
+	// one version for all changes, so that it is told of none.
 	Live func() bool
 }
 
-// Sink is an informer's sink. Its methods are called from the reflector's
+// Sink is an informer's sink of one scope, which Options.Own has. Its methods are called from the reflector's
 // goroutine, except Held and DecodeAfresh, which are safe for concurrent use.
 type Sink[T any] struct {
 	// Quarantine may be read at any time.
@@ -120,7 +120,7 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 		s.operations(w, events)
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
 		if mutant.On(mutant.EndEarly) {
-			s.endEarly(version)
+			s.endEarly(scope.ID, version)
 		}
 		changes, err := s.opts.Store.Apply(batch, w.changes)
 		s.failed(err)
@@ -128,7 +128,7 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 			s.duplicates.Add(n)
 		}
 		w.changes = s.legal(changes)
-		s.opts.Own.Reached(s.common(version), w.changes)
+		s.opts.Own.Reached(scope.ID, version, w.changes)
 		return w.changes, s.common(version)
 	})
 	s.opts.Detector.Settled()
@@ -178,7 +178,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
 
 // unchanged counts the operations that changed nothing: those of which the store made
-// no change, but for what it refused, and puts of the version that was held already.
+// no change, except for what it refused, and puts of the version that was held already.
 func (s *Sink[T]) unchanged(ops []store.Op[T], changes []store.Change[T], err error) (n uint64) {
 	if s.opts.Version != nil {
 		for i := range changes {
@@ -269,7 +269,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 			s.failed(s.opts.Store.ReplaceSeq(batch, ops, func(c store.Change[T]) { changes = append(changes, c) }))
 			changes = s.legal(changes)
 		}
-		s.failures = append(s.failures, s.opts.Own.Replaced(s.common(version), changes, epoch)...)
+		s.failures = append(s.failures, s.opts.Own.Replaced(scope.ID, version, changes, epoch)...)
 		return changes, s.common(version)
 	})
 	s.afresh.Store(nil)
@@ -305,7 +305,7 @@ func (s *Sink[T]) reportFailures() {
 func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
 		s.opts.Store.SetResourceVersion(scope.ID, version)
-		s.opts.Own.Reached(s.common(version), nil)
+		s.opts.Own.Reached(scope.ID, version, nil)
 		return nil, s.common(version)
 	})
 }
@@ -331,7 +331,7 @@ func (s *Sink[T]) Leave(scope store.Scope) {
 		none := func(func(store.Op[T]) bool) {}
 		s.failed(s.opts.Store.ReplaceSeq(batch, none, func(c store.Change[T]) { changes = append(changes, c) }))
 		s.opts.Store.SetResourceVersion(scope.ID, "")
-		s.opts.Own.Reached("", changes)
+		s.failures = append(s.failures, s.opts.Own.Leave(scope.ID, changes)...)
 		return changes, ""
 	})
 	s.opts.Detector.Settled()

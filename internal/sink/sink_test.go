@@ -69,6 +69,7 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 		Rules:       overlay.Rules[*object]{UID: uid, Version: func(o *object) string { return o.version }},
 		Unconfirmed: func(u overlay.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key, why) },
 	})
+	s.own.Enter(store.Scope{})
 	opts := sink.Options[*object]{
 		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report, Synced: func() { s.synced++ },
 	}
@@ -183,7 +184,7 @@ func TestStoreVersionAndQuarantineAreOfOneMomentInAView(t *testing.T) {
 			default:
 			}
 			s.hub.View(func() {
-				version := s.own.Version()
+				version := s.own.Version("")
 				keys, _ := s.Quarantine.Keys()
 				var n int
 				if _, err := fmt.Sscan(version, &n); err != nil {

@@ -18,13 +18,13 @@ func remedy(kind Kind, err error, resource string) string {
 	case Forbidden:
 		return grant(ParseRefusal(err), resource)
 	case Unauthorized:
-		return "renew this program's token or client certificate; kinglet tries again by itself"
+		return "renew this program's token or client certificate; kinglet goes on trying"
 	case NotFound:
 		return "install the definition of " + resource + " again, or remove its informer; kubectl api-resources lists what the server has"
 	case Invalid:
 		return "check the label and field selectors, and the version, of this informer's source"
 	case Unreachable:
-		return "see whether the API server runs, and whether this program reaches it (DNS, network policy, load balancer); kinglet tries again by itself"
+		return "see whether the API server runs, and whether this program reaches it (DNS, network policy, load balancer); kinglet goes on trying"
 	case Untrusted:
 		return "check which certificate authority this program trusts (certificate-authority, ca.crt), and the server's name and expiry date"
 	case Login:
@@ -32,11 +32,11 @@ func remedy(kind Kind, err error, resource string) string {
 	case Throttled:
 		return "find out who floods the API server (kubectl get --raw /debug/api_priority_and_fairness/dump_priority_levels); kinglet waits as long as it is told"
 	case Server:
-		return "look at the API server's log and at etcd; kinglet tries again by itself"
+		return "look at the API server's log and at etcd; kinglet goes on trying"
 	case Expired:
-		return "if it repeats: this program or its connection is too slow for the server's history (etcd compaction, watch cache); kinglet lists again by itself"
+		return "if it repeats: this program or its connection is too slow for the server's history (etcd compaction, watch cache); kinglet lists again"
 	case Restored:
-		return "kinglet follows the server by itself; what was written after the backup is gone, so look at what this program did since"
+		return "kinglet follows the server; what was written after the backup is gone, so look at what this program did since"
 	case Limit:
 		return limit(err)
 	case Malformed:
@@ -48,7 +48,7 @@ func remedy(kind Kind, err error, resource string) string {
 	case Protocol:
 		return "compare the API servers behind this address: one is behind the others, or something between answers for them"
 	}
-	return "read the error; kinglet tries again by itself"
+	return "read the error; kinglet goes on trying"
 }
 
 func limit(err error) string {

@@ -11,6 +11,7 @@
 //     unit's value comes from, and has what decoders remember: memos, hashes, the
 //     table of shared values, the filter that tells whether a lookup is worth it.
 //   - memory: how Go lays out values, and copies of them.
+//   - clone: deep copies of objects by plans compiled from their types.
 //   - state: which types may hide state, and so are neither shared nor compared.
 //   - fields: the fields of Go types by their JSON names, and which to drop.
 //   - official: apimachinery's own decoders, their panics made errors.
@@ -40,17 +41,18 @@
 // a Structure belongs to one goroutine. Plans are compiled once a type and kept
 // for the life of the process, as encoding/json keeps its own.
 //
-// What is returned may share memory with the last version and, through the
+// A returned object may share memory with the last version and, through the
 // session's table, with any other object, and must not be written to. Without a
 // table it shares nothing. Nothing returned aliases the bytes that were given,
-// but for the keys of ProtobufKey and JSONKey.
+// except the keys of ProtobufKey and JSONKey.
 //
 // # Unsafe
 //
 // Of the module's folders only this one imports unsafe, and a build with the tag
 // kinglet_safe does not link it. fields, formats, official, scan and cbor are part
 // of that build, and must not import it.
-// Three things need it here: fields are written at offsets, without reflection;
+// Three things need it here: fields are written at offsets, without reflection, by
+// decoders and by copies;
 // memos are laid out by hand, so that the collector need not look at them; and
 // keys that are only looked up alias the bytes that they are read from.
 package wire

@@ -55,7 +55,7 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	return &shape[T]{cell: cellOf[T](typ), sharer: plan.Sharer(share.NewSession(s.table))}
 }
 
-// Share returns what is to be kept in place of obj, which equals it: last's
+// Share returns what is to be kept instead of obj, which equals it: last's
 // object, obj, or a copy that has parts of others. obj must not be nil, and
 // nothing that it leads to may be written afterwards. See structure.Sharer.
 func (s *Structure[T]) Share(obj T, last Last[T]) T {
@@ -71,7 +71,7 @@ func (s *Structure[T]) Share(obj T, last Last[T]) T {
 			return obj
 		}
 	}
-	// What is compared in full needs no memo.
+	// An object that is compared in full needs no memo.
 	var was unsafe.Pointer
 	if last.Held {
 		was = by.at(last.Object)

@@ -4,16 +4,23 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	kingletprometheus "github.com/kinglet-go/kinglet/prometheus"
 )
 
 // A manager whose cache is kinglet's, by one line.
@@ -46,6 +53,47 @@ func Example() {
 	// cart n1
 	// web n2
 	// <nil>
+	// <nil>
+}
+
+// A client whose writes are in every read of the manager's cache, by another line.
+func Example_ownWrites() {
+	cfg, stop := aCluster()
+	defer stop()
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		NewCache:       ctrlruntime.NewCache,
+		NewClient:      ctrlruntime.NewClient,
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		MapperProvider: podsOnly,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+
+	mgr.GetCache().WaitForCacheSync(ctx)
+	cl := mgr.GetClient()
+	var pods corev1.PodList
+	fmt.Println(cl.List(ctx, &pods, client.InNamespace("shop")), len(pods.Items))
+	fmt.Println(cl.Create(ctx, pod("shop", "mail", "n3", nil)))
+	fmt.Println(cl.Delete(ctx, pod("shop", "cart", "", nil)))
+	// The watch may not have come to either.
+	fmt.Println(cl.List(ctx, &pods, client.InNamespace("shop")))
+	for _, p := range pods.Items {
+		fmt.Println(p.Name, p.Spec.NodeName)
+	}
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// <nil> 2
+	// <nil>
+	// <nil>
+	// <nil>
+	// mail n3
+	// web n2
 	// <nil>
 }
 
@@ -88,10 +136,186 @@ func ExampleFor() {
 	// <nil>
 }
 
+// A read that copies only what the program is about to write, and shares the rest with
+// the cache.
+func ExampleWritable() {
+	cfg, stop := aCluster()
+	defer stop()
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		NewCache:       ctrlruntime.NewCache,
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		MapperProvider: podsOnly,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	mgr.GetCache().WaitForCacheSync(ctx)
+
+	var pod corev1.Pod
+	key := client.ObjectKey{Namespace: "shop", Name: "web"}
+	writable := ctrlruntime.Writable("status", "metadata.finalizers")
+	if err := mgr.GetClient().Get(ctx, key, &pod, writable); err != nil {
+		panic(err)
+	}
+	pod.Status.Message = "seen"
+	pod.Finalizers = append(pod.Finalizers, "example.com/mine")
+	fmt.Println(pod.Name, pod.Status.Message, pod.Finalizers)
+
+	err = mgr.GetClient().Get(ctx, key, &pod, ctrlruntime.Writable("metadata.finalisers"))
+	fmt.Println(err)
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// web seen [example.com/mine]
+	// cannot make "metadata.finalisers" of v1.Pod writable: no field "finalisers" in "metadata"; the nearest is "metadata.finalizers"
+	// <nil>
+}
+
+// A controller on kinglet's queue, by one line of its options.
+func ExampleNewQueue() {
+	cfg, stop := aCluster()
+	defer stop()
+
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		NewCache:       ctrlruntime.NewCache,
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		MapperProvider: podsOnly,
+	})
+	if err != nil {
+		panic(err)
+	}
+	done := make(chan string)
+	err = ctrl.NewControllerManagedBy(mgr).
+		For(&corev1.Pod{}).
+		WithOptions(controller.Options{NewQueue: ctrlruntime.NewQueue}).
+		Complete(reconcile.Func(func(_ context.Context, req reconcile.Request) (reconcile.Result, error) {
+			done <- req.String()
+			return reconcile.Result{}, nil
+		}))
+	if err != nil {
+		panic(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+
+	for range 3 {
+		fmt.Println(<-done)
+	}
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// bank/vault
+	// shop/cart
+	// shop/web
+	// <nil>
+}
+
+// Shadow mode: controller-runtime's cache serves, kinglet's runs beside it, and what
+// differs is reported. Here the shadow has a bug.
+func ExampleCompareOptions_NewCache() {
+	cfg, stop := aCluster()
+	defer stop()
+
+	found := make(chan ctrlruntime.Difference, 20)
+	compare := ctrlruntime.CompareOptions{
+		OnDifference: func(d ctrlruntime.Difference) { found <- d }, // leave it out for a line in the log
+		Every:        100 * time.Millisecond,
+		Shadow: func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) { // leave it out for kinglet's
+			opts.DefaultTransform = func(obj any) (any, error) {
+				if p, ok := obj.(*corev1.Pod); ok && p.Name == "web" {
+					p.Spec.NodeName = "n7"
+				}
+				return obj, nil
+			}
+			return ctrlruntime.NewCache(cfg, opts)
+		},
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		NewCache:       compare.NewCache, // ctrlruntime.CompareOptions{}.NewCache is the one line
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		MapperProvider: podsOnly,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+
+	mgr.GetCache().WaitForCacheSync(ctx)
+	var pods corev1.PodList
+	err = mgr.GetClient().List(ctx, &pods)
+	fmt.Println(len(pods.Items), err)
+	d := <-found
+	fmt.Println(d.Key, "is", d.What, "at", d.Path)
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// 3 <nil>
+	// shop/web is different at one version at .spec.nodeName
+	// <nil>
+}
+
+// A Set shows the informers of a cache and the controllers on kinglet's queue: on a page,
+// in metrics and to health checks.
+func ExampleOptions_NewCache() {
+	cfg, stop := aCluster()
+	defer stop()
+
+	set := kinglet.NewSet()
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		NewCache:       ctrlruntime.Options{Set: set}.NewCache,
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		MapperProvider: podsOnly,
+	})
+	if err != nil {
+		panic(err)
+	}
+	if err := mgr.AddReadyzCheck("informers", set.Ready); err != nil {
+		panic(err)
+	}
+	if err := mgr.AddMetricsServerExtraHandler("/informers", set.Handler()); err != nil { // the page
+		panic(err)
+	}
+	registry := prometheus.NewRegistry() // metrics.Registry is controller-runtime's
+	registry.MustRegister(kingletprometheus.NewCollector(set, kingletprometheus.Options{}))
+
+	pods, err := ctrlruntime.For[*corev1.Pod](mgr.GetCache())
+	if err != nil {
+		panic(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	if err := pods.WaitSynced(ctx); err != nil {
+		panic(err)
+	}
+	for _, s := range set.Status() {
+		fmt.Println(s.Name, s.Resource.Resource, s.Objects, s.Synced)
+	}
+	fmt.Println(set.Ready(nil))
+	families, err := registry.Gather()
+	fmt.Println(len(families) > 0, err)
+	end()
+	fmt.Println(<-ended)
+	// Output:
+	// /v1, Kind=Pod pods 3 true
+	// <nil>
+	// true <nil>
+	// <nil>
+}
+
 // aCluster stands for ctrl.GetConfig.
 func aCluster() (*rest.Config, func()) {
 	storage := apiserver.NewStorage(apiserver.Pods)
-	for _, p := range []*corev1.Pod{pod("shop", "web", "n2", nil), pod("shop", "cart", "n1", nil), pod("bank", "vault", "n1", nil)} {
+	for _, p := range []*corev1.Pod{
+		pod("shop", "web", "n2", nil), pod("shop", "cart", "n1", nil), pod("bank", "vault", "n1", map[string]string{"app": "mine"}),
+	} {
 		if _, err := storage.Create(p); err != nil {
 			panic(err)
 		}

@@ -32,6 +32,8 @@ type world struct {
 	requests map[string]int
 	// refuse answers a request with an error; guarded by mu.
 	refuse func(*apiserver.Request) error
+	// gets counts the objects that were read one by one; guarded by mu.
+	gets int
 }
 
 func newWorld(t *testing.T) *world {
@@ -47,6 +49,9 @@ func (w *world) inject(r *apiserver.Request) *apiserver.Fault {
 	defer w.mu.Unlock()
 	if r.Verb == "list" || r.Verb == "watch" {
 		w.requests[fmt.Sprintf("%s in %q, labels %q, fields %q", r.Resource.Resource, r.Namespace, r.Options.LabelSelector, r.Options.FieldSelector)]++
+	}
+	if r.Verb == "get" {
+		w.gets++
 	}
 	if w.refuse != nil {
 		if err := w.refuse(r); err != nil {
@@ -78,11 +83,18 @@ func (w *world) create(objs ...client.Object) {
 	}
 }
 
+func (w *world) update(obj client.Object) {
+	w.t.Helper()
+	if _, err := w.storage.Update(obj.DeepCopyObject()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 // mapper knows the resources of the world without asking for them.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	for kind, scope := range map[string]meta.RESTScope{
-		"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot,
+		"Pod": meta.RESTScopeNamespace, "ConfigMap": meta.RESTScopeNamespace, "Secret": meta.RESTScopeNamespace, "Node": meta.RESTScopeRoot,
 	} {
 		m.Add(corev1.SchemeGroupVersion.WithKind(kind), scope)
 		// controller-runtime asks for the scope of lists.

@@ -206,12 +206,12 @@ func TestAKindWithoutADefinitionHoldsUpNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.create(pod("a", "p", "n1", nil))
-		c, end := w.run(ctrlruntime.NewCache, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {}}})
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{ByObject: map[client.Object]cache.ByObject{&corev1.ServiceAccount{}: {}}})
 		defer end()
 		if err := c.Get(context.Background(), keyed("a", "p"), &corev1.Pod{}); err != nil {
 			t.Error(err)
 		}
-		if err := c.Get(context.Background(), keyed("a", "s"), &corev1.Secret{}); err == nil || apierrors.IsNotFound(err) {
+		if err := c.Get(context.Background(), keyed("a", "s"), &corev1.ServiceAccount{}); err == nil || apierrors.IsNotFound(err) {
 			t.Errorf("a kind that is not there: %v", err)
 		}
 		if !c.WaitForCacheSync(context.Background()) {

@@ -68,6 +68,92 @@ func TestAViewReadsByTypeAndSharesWhatIsHeld(t *testing.T) {
 	})
 }
 
+func TestASnapshotStaysWhatItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.create(pod("a", "p", "n1", nil), pod("a", "q", "n1", nil))
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+		defer end()
+		v, err := ctrlruntime.For[*corev1.Pod](c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index(t, c)
+		if err := v.WaitSynced(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		before := v.Snapshot()
+		w.create(pod("a", "r", "n1", nil))
+		synctest.Wait()
+		after := v.Snapshot()
+		for _, tc := range []struct {
+			s    ctrlruntime.Snapshot[*corev1.Pod]
+			want []string
+		}{{before, []string{"p", "q"}}, {after, []string{"p", "q", "r"}}} {
+			for _, opts := range [][]client.ListOption{nil, {client.MatchingFields{"node": "n1"}}, {client.MatchingFields{"node": "n1"}, ctrlruntime.AnyOrder}} {
+				found, err := tc.s.List(opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for p := range found {
+					got = append(got, p.Name)
+				}
+				slices.Sort(got)
+				if !slices.Equal(got, tc.want) || tc.s.Len() != len(tc.want) {
+					t.Errorf("%v: %v of %d, want %v", opts, got, tc.s.Len(), tc.want)
+				}
+			}
+			if _, ok := tc.s.Get(keyed("a", "r")); ok != (len(tc.want) == 3) {
+				t.Errorf("of %v: r is there: %v", tc.want, ok)
+			}
+		}
+		if before.ResourceVersion() == "" || before.ResourceVersion() == after.ResourceVersion() {
+			t.Errorf("versions %q and %q", before.ResourceVersion(), after.ResourceVersion())
+		}
+		if n := testing.AllocsPerRun(100, func() { after.Get(keyed("a", "r")) }); n != 0 {
+			t.Errorf("Get allocates %v times", n)
+		}
+	})
+}
+
+func TestAListOfAViewAllocatesNothingForAnObject(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for _, name := range "abcdefghijklmnopqrstuvwxyz" {
+			w.create(pod("a", string(name), "n1", map[string]string{"x": "1"}))
+		}
+		c, end := w.run(ctrlruntime.NewCache, cache.Options{})
+		defer end()
+		v, err := ctrlruntime.For[*corev1.Pod](c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index(t, c)
+		if err := v.WaitSynced(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for name, opts := range map[string][]client.ListOption{
+			"all": nil, "namespace": {client.InNamespace("a")}, "any order": {client.MatchingFields{"node": "n1"}, ctrlruntime.AnyOrder},
+		} {
+			n := 0
+			allocs := testing.AllocsPerRun(20, func() {
+				n = 0
+				found, err := v.List(opts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range found {
+					n++
+				}
+			})
+			if n != 26 || allocs > 20 {
+				t.Errorf("%s: %v allocations for %d objects", name, allocs, n)
+			}
+		}
+	})
+}
+
 func TestAViewNeedsAKingletCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := cache.New(newWorld(t).server.Config(), cache.Options{Mapper: mapper()})

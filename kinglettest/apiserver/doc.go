@@ -27,16 +27,16 @@
 // "0", from nothing, and watch-lists (KEP-3157) with the bookmark that ends the
 // initial events; label and field selectors, also where an object comes into
 // one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get,
-// update with conflicts, delete with preconditions and finalizers; Status
-// objects with the reasons, codes and causes of the real one. A test of package
-// e2e sends a hundred requests to this server and to a real control plane, and
-// compares the answers.
+// update with conflicts, merge patches, delete with preconditions and finalizers,
+// deletes of collections; Status objects with the reasons, codes and causes of the
+// real one. A test of package e2e sends a hundred requests to this server and to a
+// real control plane, and compares the answers.
 //
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.
 //
-// What is not there: admission, validation, defaulting, graceful deletion,
-// patch, subresources but status, authorization.
+// It has none of these: admission, validation, defaulting, graceful deletion, patches
+// other than an apply (which is a merge here), subresources but status, authorization.
 //
 // # Time
 //

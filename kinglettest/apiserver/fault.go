@@ -14,7 +14,7 @@ import (
 type Request struct {
 	// Number counts the requests to this Server, from 1.
 	Number int
-	// Verb is list, watch, get, create, update or delete.
+	// Verb is list, watch, get, create, update, patch, delete or deletecollection.
 	Verb string
 	// Resource is what it is about.
 	Resource schema.GroupResource
@@ -38,7 +38,7 @@ type Fault struct {
 	Delay time.Duration
 	// Refuse closes the connection without a byte of an answer.
 	Refuse bool
-	// Answer is sent in place of what was asked for; see apierrors.New… for
+	// Answer is sent instead of what was asked for; see apierrors.New… for
 	// errors that go with it. RetryAfterSeconds in its details becomes the
 	// header of that name.
 	Answer error
@@ -75,7 +75,7 @@ type Fault struct {
 	// Damage names objects that are sent in such a way that no decoder takes
 	// them, though what surrounds them is in order.
 	Damage func(key types.NamespacedName) bool
-	// Replace is sent in place of an object, if it is not nil.
+	// Replace is sent instead of an object, if it is not nil.
 	Replace func(obj runtime.Object) runtime.Object
 }
 

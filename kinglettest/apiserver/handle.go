@@ -80,13 +80,17 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 		obj, err = s.write(r, c, s.storage.Create)
 	case "update":
 		obj, err = s.write(r, c, s.storage.Update)
+	case "patch":
+		obj, code, err = s.patch(r, c)
 	case "delete":
 		obj, err = s.remove(r, c)
+	case "deletecollection":
+		obj, err = s.removeAll(c)
 	}
 	if err != nil {
 		return err
 	}
-	if c.Verb != "list" {
+	if c.Verb != "list" && c.Verb != "deletecollection" {
 		obj = c.form.shape(obj)
 	}
 	return s.answer(ctx, w, r, c.form, c.fault, code, obj)

@@ -100,8 +100,12 @@ func verb(method string, named, watch bool) (string, error) {
 		return "create", nil
 	case method == http.MethodPut && named:
 		return "update", nil
+	case method == http.MethodPatch && named:
+		return "patch", nil
 	case method == http.MethodDelete && named:
 		return "delete", nil
+	case method == http.MethodDelete:
+		return "deletecollection", nil
 	}
 	return "", apierrors.NewMethodNotSupported(schema.GroupResource{}, strings.ToLower(method))
 }

@@ -301,6 +301,15 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 	return s.writeLocked(c, watch.Modified, obj, old), nil
 }
 
+// Put updates an object, or creates it if there is none.
+func (s *Storage) Put(obj runtime.Object) (runtime.Object, error) {
+	out, err := s.Update(obj)
+	if apierrors.IsNotFound(err) {
+		out, err = s.Create(obj)
+	}
+	return out, err
+}
+
 // text is an error in the words of a real server, answered with 500 and no
 // reason.
 type text string

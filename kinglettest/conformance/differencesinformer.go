@@ -222,7 +222,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	status := apierrors.NewResourceExpired("too old").Status()
 	o.send(watch.Event{Type: watch.Error, Object: &status})
 	o.end()
-	// What is asked next begins at what was published, which so comes to light
+	// The next request begins at the version that was published, so that shows
 	// however short it was.
 	for range 600 {
 		testclock.Elapse(100 * time.Millisecond)

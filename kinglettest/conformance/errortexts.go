@@ -208,7 +208,7 @@ func textsOfInformers(t *testing.T, im Implementation) {
 	worded(t, informer.SetWatchErrorHandlerWithContext(nil), "informer has already started")
 	stop()
 	_, err = informer.AddEventHandler(&recorder{})
-	// What stands between is the handler in print, or its name.
+	// Between the two is the handler in print, or its name.
 	if err == nil || !strings.HasPrefix(err.Error(), "handler ") ||
 		!strings.HasSuffix(err.Error(), " was not added to shared informer because it has stopped already") {
 		t.Errorf("a handler that is added to a stopped informer: %v", err)

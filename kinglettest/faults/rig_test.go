@@ -289,10 +289,7 @@ func (r *rig) synced() {
 // put writes an object, and returns its version.
 func (r *rig) put(name, value string) string {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"value": value}}
-	out, err := r.storage.Update(obj)
-	if err != nil {
-		out, err = r.storage.Create(obj)
-	}
+	out, err := r.storage.Put(obj)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -57,6 +57,6 @@
 // their own, in own_test.go and what begins with own: no engine but kinglet has
 // such reads.
 //
-// That the checker can fail is shown by client-go, and by mutations of the
-// engine (package internal/mutant): `make mutants`.
+// Client-go and mutations of the engine (package internal/mutant, `make mutants`) show
+// that the checker can fail.
 package torture

@@ -42,6 +42,36 @@ type ownTrial struct {
 	writes int // of all workers
 	// selects: the informer has a label selector, which objects enter and leave.
 	selects bool
+	// scoped: the informer has a source for each of three namespaces, and another one
+	// that comes and goes.
+	scoped bool
+}
+
+// ownScopes are the namespaces of a scoped trial.
+var ownScopes = []string{"ns-0", "ns-1", "ns-2"}
+
+// idleScope is a namespace without objects. Its version is ahead of the others', since
+// it is listed each time that it comes.
+const idleScope = "idle"
+
+// key is the key of a name.
+func (tr ownTrial) key(name string) kinglet.Key {
+	return kinglet.Key{Namespace: tr.namespace(name), Name: name}
+}
+
+func (tr ownTrial) namespace(name string) string {
+	if tr.scoped {
+		return ownScopes[int(name[len(name)-1])%len(ownScopes)]
+	}
+	return "default"
+}
+
+// scope is the ID of the scope of a name.
+func (tr ownTrial) scope(name string) string {
+	if tr.scoped {
+		return tr.namespace(name)
+	}
+	return ""
 }
 
 // ownWorld is what a trial works on.
@@ -73,25 +103,57 @@ func newOwnWorld(t *testing.T, tr ownTrial) *ownWorld {
 	w := &ownWorld{ownTrial: tr, t: t, storage: apiserver.NewStorage(apiserver.ConfigMaps)}
 	w.truth.init(tr.selects)
 	w.server = apiserver.New(w.storage, apiserver.Options{})
-	opts := source.Options{}
-	if tr.selects {
-		opts.LabelSelector = "in=yes"
-	}
-	src, err := source.FromConfig[configMap](w.server.Config(), corev1.SchemeGroupVersion.WithResource("configmaps"), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.inf, err = kinglet.New(src, kinglet.Options[configMap]{
+	opts := kinglet.Options[configMap]{
 		OnError: w.report,
 		Indexers: map[string]kinglet.IndexFunc[configMap]{
 			"value": func(o configMap) ([]string, error) { return []string{o.Data["value"]}, nil },
 		},
-	})
+	}
+	var err error
+	if tr.scoped {
+		var sources []kinglet.ScopedSource[configMap]
+		for _, ns := range append([]string{idleScope}, ownScopes...) {
+			sources = append(sources, w.scopedSource(ns))
+		}
+		w.inf, err = kinglet.NewScoped(opts, sources...)
+	} else {
+		w.inf, err = kinglet.New(w.source(""), opts)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
+
+// source is what the informer lists and watches of a namespace, or of all.
+func (w *ownWorld) source(namespace string) source.Source[configMap] {
+	opts := source.Options{Namespace: namespace}
+	if w.selects {
+		opts.LabelSelector = "in=yes"
+	}
+	src, err := source.FromConfig[configMap](w.server.Config(), corev1.SchemeGroupVersion.WithResource("configmaps"), opts)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return src
+}
+
+func (w *ownWorld) scopedSource(namespace string) kinglet.ScopedSource[configMap] {
+	return kinglet.ScopedSource[configMap]{Scope: kinglet.NamespaceScope(namespace), Source: w.source(namespace)}
+}
+
+// comeAndGo has the scope without objects leave and come again.
+func (w *ownWorld) comeAndGo() {
+	if err := w.inf.RemoveSource(idleScope); err != nil {
+		w.truth.violated("the scope cannot leave: %v", err)
+	}
+	if err := w.inf.AddSource(w.scopedSource(idleScope)); err != nil {
+		w.truth.violated("the scope cannot come: %v", err)
+	}
+}
+
+// version is what the store is at for a name.
+func (w *ownWorld) version(name string) string { return w.inf.Store().ResourceVersion(w.scope(name)) }
 
 func (w *ownWorld) report(err error) {
 	w.mu.Lock()
@@ -178,6 +240,10 @@ func (w *ownWorld) round(n uint64, writes int, faults bool) {
 		rnd := rand.New(rand.NewPCG(w.seed, n<<8|200))
 		beside.Go(func() {
 			for w.goesOn(over, time.Duration(rnd.Int64N(int64(20*time.Second)))) {
+				if w.scoped && rnd.IntN(2) == 0 {
+					w.comeAndGo()
+					continue
+				}
 				switch rnd.IntN(3) {
 				case 0: // watched again
 				case 1: // 410: listed again
@@ -209,7 +275,7 @@ func (w *ownWorld) goesOn(over <-chan struct{}, wait time.Duration) bool {
 func (w *ownWorld) write(rnd *rand.Rand) {
 	name := fmt.Sprintf("object-%d", rnd.IntN(ownKeys))
 	own := rnd.IntN(3) > 0
-	known, _ := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name})
+	known, _ := w.inf.Store().Get(w.key(name))
 	ch := w.truth.write(w.storage, name, func() (runtime.Object, bool) { return w.verb(rnd, name, known) })
 	if ch == nil || !own {
 		return
@@ -228,10 +294,10 @@ func (w *ownWorld) write(rnd *rand.Rand) {
 // verb makes a write of a random kind. It returns what the server answered, nil
 // if it refused, and whether the object has been deleted.
 func (w *ownWorld) verb(rnd *rand.Rand, name string, known configMap) (answer runtime.Object, deleted bool) {
-	key := types.NamespacedName{Namespace: "default", Name: name}
+	key := types.NamespacedName{Namespace: w.namespace(name), Name: name}
 	gr := apiserver.ConfigMaps.GroupResource()
 	obj := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"in": "yes"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: name, Labels: map[string]string{"in": "yes"}},
 		Data:       map[string]string{"value": strconv.Itoa(rnd.IntN(4)), "filler": strconv.FormatUint(rnd.Uint64(), 36)},
 	}
 	if w.selects && rnd.IntN(4) == 0 {
@@ -266,23 +332,23 @@ func (w *ownWorld) verb(rnd *rand.Rand, name string, known configMap) (answer ru
 // tell tells the informer of a write.
 func (w *ownWorld) tell(ch *ownWrite) {
 	w.truth.telling(ch, w.shown(ch.name))
-	version := w.inf.Status().ResourceVersion
+	version := w.version(ch.name)
 	var err error
 	if ch.deleted {
-		err = w.inf.WroteDelete(kinglet.Key{Namespace: "default", Name: ch.name}, ch.uid)
+		err = w.inf.WroteDelete(w.key(ch.name), ch.uid)
 	} else {
 		err = w.inf.Wrote(ch.obj)
 	}
 	if err != nil {
 		w.truth.violated("telling of %v: %v", ch, err)
 	}
-	w.truth.told(ch, w.inf.Status().ResourceVersion == version)
+	w.truth.told(ch, w.version(ch.name) == version)
 	w.get(ch.name)
 }
 
 // shown is the UID that a read shows of a name.
 func (w *ownWorld) shown(name string) types.UID {
-	if obj, ok := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name}); ok {
+	if obj, ok := w.inf.Store().Get(w.key(name)); ok {
 		return obj.UID
 	}
 	return ""
@@ -291,8 +357,8 @@ func (w *ownWorld) shown(name string) types.UID {
 // get reads one object, and holds it against the truth.
 func (w *ownWorld) get(name string) {
 	began := time.Now()
-	least := w.truth.floor(name, number(w.inf.Store().ResourceVersion("")))
-	obj, ok := w.inf.Store().Get(kinglet.Key{Namespace: "default", Name: name})
+	least := w.truth.floor(name, number(w.version(name)))
+	obj, ok := w.inf.Store().Get(w.key(name))
 	if took := time.Since(began); took > 0 {
 		w.truth.violated("a read waited for %v", took)
 	}
@@ -325,7 +391,7 @@ func (w *ownWorld) changed(c *kinglet.Change[configMap], every bool) {
 		w.echoes++
 		w.mu.Unlock()
 	}
-	if at := w.inf.Store().ResourceVersion(""); number(c.ResourceVersion) > number(at) {
+	if at := w.version(c.Key.Name); number(c.ResourceVersion) > number(at) {
 		w.truth.violated("a handler was told of version %s, and the store is at %s", c.ResourceVersion, at)
 	}
 }
@@ -339,9 +405,10 @@ func number(rv string) int64 {
 }
 
 func TestNoReadIsOlderThanTheProgramsOwnWrites(t *testing.T) {
-	for i, selects := range []bool{false, true} {
-		t.Run(fmt.Sprintf("selects=%v", selects), func(t *testing.T) {
-			tr := ownTrial{seed: *firstSeed + uint64(i), writes: 10_000, selects: selects}
+	for i := range 4 {
+		selects, scoped := i%2 == 1, i >= 2
+		t.Run(fmt.Sprintf("selects=%v,scoped=%v", selects, scoped), func(t *testing.T) {
+			tr := ownTrial{seed: *firstSeed + uint64(i), writes: 10_000, selects: selects, scoped: scoped}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)
 			}
@@ -349,7 +416,7 @@ func TestNoReadIsOlderThanTheProgramsOwnWrites(t *testing.T) {
 	}
 	t.Run("many seeds", func(t *testing.T) {
 		for seed := *firstSeed + 10; seed < *firstSeed+40; seed++ {
-			tr := ownTrial{seed: seed, writes: 300, selects: seed%2 == 0}
+			tr := ownTrial{seed: seed, writes: 300, selects: seed%2 == 0, scoped: seed%4 < 2}
 			for _, wrong := range tr.run(t) {
 				t.Errorf("seed %d: %s", tr.seed, wrong)
 			}

@@ -33,8 +33,9 @@ func (w *ownWorld) restore(ctx context.Context) {
 	var last []*ownWrite
 	for range 5 {
 		if ch := w.truth.write(w.storage, "last", func() (runtime.Object, bool) {
+			name := fmt.Sprintf("last-%d", rnd.Uint64())
 			obj, err := w.storage.Create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-				Namespace: "default", Name: fmt.Sprintf("last-%d", rnd.Uint64()), Labels: map[string]string{"in": "yes"}}})
+				Namespace: w.namespace(name), Name: name, Labels: map[string]string{"in": "yes"}}})
 			if err != nil {
 				return nil, false
 			}
@@ -73,6 +74,10 @@ func (w *ownWorld) restore(ctx context.Context) {
 	}
 	if !errors.Is(err, kinglet.ErrEpoch) {
 		w.truth.violated("a wait for a version of before the restoration ended with %v", err)
+	}
+	if w.scoped {
+		// Each scope learns of it in its own time.
+		testclock.Pass(3 * time.Minute)
 	}
 	synctest.Wait()
 	after := w.inf.Status().OwnWrites

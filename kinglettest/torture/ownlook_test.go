@@ -3,6 +3,7 @@ package torture_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kinglet-go/kinglet"
@@ -14,23 +15,22 @@ func (w *ownWorld) look() {
 	began := time.Now()
 	least := w.truth.floors()
 	snap := w.inf.Snapshot()
-	at := number(snap.ResourceVersion(""))
 	shown := map[string]configMap{}
-	var names, keys []string
+	var of, keys []kinglet.Key
 	for obj := range snap.All() {
 		shown[obj.Name] = obj
-		names = append(names, obj.Name)
+		of = append(of, w.key(obj.Name))
 	}
 	for key := range snap.Keys() {
-		keys = append(keys, key.Name)
+		keys = append(keys, key)
 	}
-	if !slices.IsSorted(names) || len(names) != len(shown) || !slices.Equal(names, keys) || snap.Len() != len(names) {
-		w.truth.violated("a snapshot has the objects %v, the keys %v, and a length of %d", names, keys, snap.Len())
+	if !slices.IsSortedFunc(keys, kinglet.Key.Compare) || len(of) != len(shown) || !slices.Equal(of, keys) || snap.Len() != len(of) {
+		w.truth.violated("a snapshot has the objects %v, the keys %v, and a length of %d", of, keys, snap.Len())
 	}
-	w.lookByPrefix(snap, names)
+	w.lookByPrefix(snap, keys)
 	w.lookByIndex(snap, shown)
 	for name, obj := range shown {
-		if got, ok := snap.Get(kinglet.Key{Namespace: "default", Name: name}); !ok || got != obj {
+		if got, ok := snap.Get(w.key(name)); !ok || got != obj {
 			w.truth.violated("a snapshot has two states of %s", name)
 		}
 	}
@@ -39,27 +39,33 @@ func (w *ownWorld) look() {
 	}
 	for name := range w.truth.floors() {
 		obj, ok := shown[name]
-		w.truth.check("snapshot", name, obj, ok, least[name], at)
+		w.truth.check("snapshot", name, obj, ok, least[name], number(snap.ResourceVersion(w.scope(name))))
 	}
 }
 
-// lookByPrefix compares what has a prefix with what there is.
-func (w *ownWorld) lookByPrefix(snap kinglet.Snapshot[configMap], names []string) {
-	var got []string
-	for obj := range snap.Prefix(kinglet.Key{Namespace: "default", Name: "object-1"}) {
-		got = append(got, obj.Name)
-	}
-	want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return len(name) < 8 || name[:8] != "object-1" })
-	if !slices.Equal(got, want) {
-		w.truth.violated("a snapshot has %v under a prefix, and the objects %v", got, names)
-	}
-	from := kinglet.Key{Namespace: "default", Name: "object-3"}
-	got = nil
-	for key := range snap.KeysFrom(from) {
-		got = append(got, key.Name)
-	}
-	if want := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name < from.Name }); !slices.Equal(got, want) {
-		w.truth.violated("a snapshot has the keys %v from %v on, and the objects %v", got, from, names)
+// lookByPrefix compares what has a prefix, and what follows a key, with what there is.
+func (w *ownWorld) lookByPrefix(snap kinglet.Snapshot[configMap], keys []kinglet.Key) {
+	for _, name := range []string{"object-1", "object-2", "object-3"} {
+		prefix := w.key(name)
+		var got, want []kinglet.Key
+		for obj := range snap.Prefix(prefix) {
+			got = append(got, w.key(obj.Name))
+		}
+		for _, key := range keys {
+			if key.Namespace == prefix.Namespace && strings.HasPrefix(key.Name, prefix.Name) {
+				want = append(want, key)
+			}
+		}
+		if !slices.Equal(got, want) {
+			w.truth.violated("a snapshot has %v under the prefix %v, and the objects %v", got, prefix, keys)
+		}
+		got = nil
+		for key := range snap.KeysFrom(prefix) {
+			got = append(got, key)
+		}
+		if want := slices.DeleteFunc(slices.Clone(keys), func(key kinglet.Key) bool { return key.Compare(prefix) < 0 }); !slices.Equal(got, want) {
+			w.truth.violated("a snapshot has the keys %v from %v on, and the objects %v", got, prefix, keys)
+		}
 	}
 }
 

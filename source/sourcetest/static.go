@@ -32,7 +32,7 @@ type StaticObject interface {
 // version or with the state and its bookmark, and a version whose history was
 // dropped is answered with 410.
 //
-// It hands out deep copies, starts no goroutine and reads no clock but for
+// It hands out deep copies, starts no goroutine and reads no clock except for
 // source.WatchRequest.Timeout; so it works inside testing/synctest if the watching
 // goroutines are all in one bubble with the test. All methods are safe for
 // concurrent use, and any number of List and Watch calls may be under way.

@@ -3,6 +3,7 @@ package pods
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 )
 
@@ -117,6 +118,36 @@ func (c *Collection) EventsUntil(version string) (int, error) {
 // version is that of pod i in a round: that of the event which took it there.
 func (c *Collection) version(i, round int) string {
 	return strconv.Itoa(firstVersion + round*c.opts.Pods + int(c.turn[i]) + 1)
+}
+
+// Namespaces returns the names of the namespaces, in order.
+func (c *Collection) Namespaces() []string {
+	names := make([]string, c.opts.Namespaces)
+	for n := range names {
+		names[n] = namespaceName(n)
+	}
+	return names
+}
+
+// In returns the pods of a namespace: those from the first number up to the second,
+// without it. All are in the namespace that is empty, and none in one that there is not.
+func (c *Collection) In(namespace string) (from, to int) {
+	if namespace == "" {
+		return 0, c.opts.Pods
+	}
+	number := slices.Index(c.Namespaces(), namespace)
+	if number < 0 {
+		return 0, 0
+	}
+	return c.firstIn(number), c.firstIn(number + 1)
+}
+
+// firstIn returns the first pod of a namespace, by its number.
+func (c *Collection) firstIn(number int) int {
+	o := &c.opts
+	// The first template of the namespace, and its first pod.
+	template := (number*o.Templates + o.Namespaces - 1) / o.Namespaces
+	return (template*o.Pods + o.Templates - 1) / o.Templates
 }
 
 // templateOf returns the template of pod i, and which of its pods i is.

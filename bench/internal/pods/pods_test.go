@@ -227,3 +227,31 @@ func TestPodsOfATemplateShareWhatItSays(t *testing.T) {
 		t.Errorf("1000 pods are on %d nodes, not on about 25", len(nodes))
 	}
 }
+
+func TestEachPodIsInItsNamespacesRangeAndInNoOther(t *testing.T) {
+	for _, opts := range []Options{{Pods: 1000, Templates: 40, Namespaces: 7}, {Pods: 30}, {Pods: 300, Templates: 300, Namespaces: 300}} {
+		c, err := New(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := 0
+		for _, namespace := range c.Namespaces() {
+			from, to := c.In(namespace)
+			if from != next || to <= from {
+				t.Fatalf("%+v: %s has pods %d to %d, after %d", c.Options(), namespace, from, to, next)
+			}
+			for i := from; i < to; i++ {
+				if p := c.Pod(i, 0); p.Namespace != namespace {
+					t.Fatalf("%+v: pod %d is in %s, not in %s", c.Options(), i, p.Namespace, namespace)
+				}
+			}
+			next = to
+		}
+		if from, to := c.In(""); next != c.Len() || from != 0 || to != c.Len() {
+			t.Errorf("%+v: namespaces end at %d, all are %d to %d", c.Options(), next, from, to)
+		}
+		if from, to := c.In("elsewhere"); from != to {
+			t.Errorf("a namespace that does not exist has pods %d to %d", from, to)
+		}
+	}
+}

@@ -43,7 +43,7 @@ func (c *Collection) template(number int) *template {
 	rnd := c.draw(drawTemplate, number, 0)
 	t := &template{
 		number:    number,
-		namespace: fmt.Sprintf("tenant-%03d", number*c.opts.Namespaces/c.opts.Templates),
+		namespace: namespaceName(number * c.opts.Namespaces / c.opts.Templates),
 		app:       fmt.Sprintf("service-%06d", number),
 		hash:      word(rnd, 10),
 		owner:     uid(rnd),
@@ -59,6 +59,9 @@ func (c *Collection) template(number int) *template {
 	}
 	return t
 }
+
+// namespaceName names a namespace such that names rise with the number.
+func namespaceName(number int) string { return fmt.Sprintf("tenant-%03d", number) }
 
 func (t *template) labels() map[string]string {
 	return map[string]string{

@@ -11,10 +11,15 @@ import (
 )
 
 // get answers a LIST or a WATCH. Under /protobuf those who do not accept it
-// get JSON.
+// get JSON, and those who ask for metadata only get Metadata.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, e Encoding) {
-	if e == Protobuf && !strings.Contains(r.Header.Get("Accept"), runtime.ContentTypeProtobuf) {
+	accept := r.Header.Get("Accept")
+	switch {
+	case e != Protobuf:
+	case !strings.Contains(accept, runtime.ContentTypeProtobuf):
 		e = JSON
+	case strings.Contains(accept, "as=PartialObjectMetadata"):
+		e = Metadata
 	}
 	q := r.URL.Query()
 	watch, _ := strconv.ParseBool(q.Get("watch"))
@@ -38,7 +43,8 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, e Encoding) {
 func (s *Server) list(w http.ResponseWriter, r *http.Request, e Encoding) error {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit"))
-	start, head := 0, s.history.list().head
+	start, end := s.pods.In(r.PathValue("namespace"))
+	head := s.history.list().head
 	if token := q.Get("continue"); token != "" {
 		if _, err := fmt.Sscanf(token, "%d.%d", &head, &start); err != nil {
 			http.Error(w, "continue: "+err.Error(), http.StatusBadRequest)
@@ -48,12 +54,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, e Encoding) error 
 		limit = 0
 	}
 	s.counters.lists.Add(1)
-	end := s.pods.Len()
 	meta := metav1.ListMeta{ResourceVersion: s.pods.VersionAfter(head)}
 	if limit > 0 && start+limit < end {
+		meta.RemainingItemCount = new(int64(end - start - limit))
 		end = start + limit
 		meta.Continue = fmt.Sprintf("%d.%d", head, end)
-		meta.RemainingItemCount = new(int64(s.pods.Len() - end))
 	}
 	w.Header().Set("Content-Type", e.contentType(false))
 	return s.sendItems(&sender{w: w, counters: &s.counters}, e, meta, head, start, end)
@@ -94,7 +99,7 @@ func (s *Server) watchInitial(w http.ResponseWriter, r *http.Request, e Encoding
 	s.counters.initial.Add(1)
 	w.Header().Set("Content-Type", e.contentType(true))
 	to := &sender{w: w, counters: &s.counters}
-	if err := s.eachInitial(e, m.head, to.write); err != nil {
+	if err := s.eachInitial(e, r.PathValue("namespace"), m.head, to.write); err != nil {
 		return err
 	}
 	if err := to.flush(); err != nil {
@@ -103,12 +108,13 @@ func (s *Server) watchInitial(w http.ResponseWriter, r *http.Request, e Encoding
 	return s.follow(r, e, to, m)
 }
 
-// eachInitial hands out the frames of the state after head events, and of the
-// bookmark that ends them. Each is good until the next.
-func (s *Server) eachInitial(e Encoding, head int, each func([]byte) error) error {
+// eachInitial hands out the frames of a namespace's state after head events, and
+// of the bookmark that ends them. Each is good until the next.
+func (s *Server) eachInitial(e Encoding, namespace string, head int, each func([]byte) error) error {
 	shelf := s.shelf(e)
 	var frame []byte
-	for i := range s.pods.Len() {
+	first, end := s.pods.In(namespace)
+	for i := first; i < end; i++ {
 		obj, err := shelf.object(i, s.pods.RoundAfter(head, i))
 		if err != nil {
 			return err
@@ -159,7 +165,7 @@ func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error
 		if m.gather {
 			send = to.gather
 		}
-		if err := s.eachEvent(e, sent, m.head, send); err != nil {
+		if err := s.eachEvent(e, r.PathValue("namespace"), sent, m.head, send); err != nil {
 			return err
 		}
 		if err := to.rest(); err != nil {
@@ -174,12 +180,18 @@ func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error
 	}
 }
 
-// eachEvent hands out the frames of events. Each is good until the next.
-func (s *Server) eachEvent(e Encoding, from, to int, each func([]byte) error) error {
+// eachEvent hands out the frames of a namespace's events. Each is good until the
+// next.
+func (s *Server) eachEvent(e Encoding, namespace string, from, to int, each func([]byte) error) error {
 	shelf := s.shelf(e)
 	var frame []byte
+	first, end := s.pods.In(namespace)
 	for n := from; n < to; n++ {
-		obj, err := shelf.object(s.pods.Event(n))
+		i, round := s.pods.Event(n)
+		if i < first || i >= end {
+			continue
+		}
+		obj, err := shelf.object(i, round)
 		if err != nil {
 			return err
 		}

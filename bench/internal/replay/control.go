@@ -122,7 +122,7 @@ func (s *Server) control(mux *http.ServeMux) {
 				http.Error(w, err.Error(), http.StatusBadRequest)
 				return
 			}
-			// Who has gone needs no answer.
+			// A client that has gone needs no answer.
 			_ = json.NewEncoder(w).Encode(v)
 		})
 	}
@@ -138,7 +138,7 @@ func (s *Server) prepare(r *http.Request) (any, error) {
 		return nil, err
 	}
 	var p Prepared
-	err = s.eachInitial(e, 0, func(b []byte) error { p.Initial += int64(len(b)); return nil })
+	err = s.eachInitial(e, "", 0, func(b []byte) error { p.Initial += int64(len(b)); return nil })
 	return p, err
 }
 
@@ -157,7 +157,7 @@ func (s *Server) burst(r *http.Request) (any, error) {
 	var b Burst
 	from := s.history.now().head
 	// Counted before it begins, so as not to take time from those who send.
-	err = s.eachEvent(e, from, from+n, func(frame []byte) error { b.Bytes += int64(len(frame)); return nil })
+	err = s.eachEvent(e, "", from, from+n, func(frame []byte) error { b.Bytes += int64(len(frame)); return nil })
 	if err != nil {
 		return nil, err
 	}

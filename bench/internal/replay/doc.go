@@ -17,11 +17,12 @@
 // JSON whatever else the client would take. Nothing is compressed, as the
 // network that compression is for is not there.
 //
-// Under /metadata everybody gets PartialObjectMetadata in protobuf, as a real
-// server's clients get it who ask for that.
+// Under /metadata everybody gets PartialObjectMetadata in protobuf, as clients
+// that ask for it do under /protobuf.
 //
 // Answers that a real server would not give: it allows any client, and knows
-// no other resource, selector or timeout.
+// no other resource, selector or timeout. Pods are listed and watched in all
+// namespaces or in one.
 //
 // Control is how a benchmark says what is to happen: see Control. Everything
 // is safe for concurrent use.

@@ -53,7 +53,9 @@ func NewServer(c *pods.Collection) (*Server, error) {
 	}
 	mux := http.NewServeMux()
 	for _, e := range Encodings {
-		mux.HandleFunc("GET /"+string(e)+"/api/v1/pods", func(w http.ResponseWriter, r *http.Request) { s.get(w, r, e) })
+		for _, of := range [...]string{"/api/v1/pods", "/api/v1/namespaces/{namespace}/pods"} {
+			mux.HandleFunc("GET /"+string(e)+of, func(w http.ResponseWriter, r *http.Request) { s.get(w, r, e) })
+		}
 	}
 	s.control(mux)
 	for i, cfg := range [...]*tls.Config{nil, secure} {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
@@ -52,8 +53,13 @@ func newWorld(t *testing.T, opts pods.Options) *world {
 	return &world{T: t, pods: c, control: Control{Endpoint: s.Endpoint(), Client: client}}
 }
 
-// client returns client-go's, of an encoding and a transport.
+// client returns client-go's of all namespaces, of an encoding and a transport.
 func (w *world) client(e Encoding, secure bool) typedv1.PodInterface {
+	w.Helper()
+	return w.clientset(e, secure).Pods("")
+}
+
+func (w *world) clientset(e Encoding, secure bool) *typedv1.CoreV1Client {
 	w.Helper()
 	cfg := &rest.Config{Host: w.control.Endpoint.Plain + "/" + string(e), QPS: -1}
 	if secure {
@@ -69,7 +75,7 @@ func (w *world) client(e Encoding, secure bool) typedv1.PodInterface {
 	if err != nil {
 		w.Fatal(err)
 	}
-	return client.Pods("")
+	return client
 }
 
 // want is pod i after n events, having been through a codec: what a client
@@ -310,5 +316,68 @@ func TestControlRefusesWhatItDoesNotKnow(t *testing.T) {
 	}
 	if err := w.control.post(t.Context(), "nothing", nil); err == nil {
 		t.Error("does nothing")
+	}
+}
+
+// TestANamespaceIsListedAndWatchedApart lists in pages, and watches from nothing
+// through a round of events.
+func TestANamespaceIsListedAndWatchedApart(t *testing.T) {
+	w := newWorld(t, pods.Options{Pods: 60, Templates: 12, Namespaces: 4})
+	ctx := w.Context()
+	namespace := w.pods.Namespaces()[2]
+	first, end := w.pods.In(namespace)
+	client := w.clientset(Protobuf, false).Pods(namespace)
+	opts := metav1.ListOptions{Limit: 7}
+	i := first
+	for {
+		list := do[*corev1.PodList](w)(client.List(ctx, opts))
+		for n := range list.Items {
+			w.same(&list.Items[n], w.want(Protobuf, 0, i))
+			i++
+		}
+		if opts.Continue = list.Continue; opts.Continue == "" {
+			break
+		}
+	}
+	if i != end {
+		t.Errorf("the list ends before pod %d, not %d", i, end)
+	}
+	stream := do[watch.Interface](w)(client.Watch(ctx, metav1.ListOptions{
+		SendInitialEvents: new(true), AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	}))
+	defer stream.Stop()
+	for i := first; i < end; i++ {
+		w.same((<-stream.ResultChan()).Object.(*corev1.Pod), w.want(Protobuf, 0, i))
+	}
+	if ev := <-stream.ResultChan(); ev.Type != watch.Bookmark {
+		t.Fatalf("a %s after the state", ev.Type)
+	}
+	if _, err := w.control.Burst(ctx, Protobuf, w.pods.Len(), false); err != nil {
+		t.Fatal(err)
+	}
+	for n := range w.pods.Len() {
+		if i, _ := w.pods.Event(n); i >= first && i < end {
+			w.same((<-stream.ResultChan()).Object.(*corev1.Pod), w.want(Protobuf, n+1, i))
+		}
+	}
+}
+
+func TestMetadataIsSentToThoseWhoAskForIt(t *testing.T) {
+	w := newWorld(t, pods.Options{Pods: 20})
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	client, err := metadata.NewForConfigAndClient(
+		metadata.ConfigFor(&rest.Config{Host: w.control.Endpoint.Plain + "/" + string(Protobuf)}), &http.Client{Transport: transport})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.Resource(corev1.SchemeGroupVersion.WithResource("pods")).List(w.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != w.pods.Len() {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for i := range list.Items {
+		if want := w.want(Protobuf, 0, i).ObjectMeta; !reflect.DeepEqual(list.Items[i].ObjectMeta, want) {
+			t.Fatalf("got\n%+v\nwant\n%+v", list.Items[i].ObjectMeta, want)
+		}
 	}
 }

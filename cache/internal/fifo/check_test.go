@@ -4,7 +4,7 @@ import "fmt"
 
 // Check verifies the invariants that the comments in line.go and queue.go
 // state, for a queue that nobody else uses at the moment.
-func (q *queue[K, V]) Check() error {
+func (q *queue[K, T, V]) Check() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := &q.line

@@ -14,22 +14,15 @@ import (
 // nothing pushes back; see the package's Bounds. All methods are safe for
 // concurrent use, and only the Pop methods block. Make one with NewDeltaFIFO.
 type DeltaFIFO[K comparable, T any] struct {
-	queue[K, Deltas[T]]
-	key  func(T) (K, error)
-	opts Options[K, T]
+	queue[K, T, Deltas[T]]
 }
 
 // NewDeltaFIFO returns an empty DeltaFIFO that finds the key of an object with
 // key, which has to be pure and safe for concurrent use. It starts no
 // goroutine.
 func NewDeltaFIFO[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *DeltaFIFO[K, T] {
-	f := &DeltaFIFO[K, T]{key: key, opts: opts}
-	f.init(mergeDeltas[T])
-	return f
+	return &DeltaFIFO[K, T]{newQueue(intake[K, T]{key: key, opts: opts}, mergeDeltas[T])}
 }
-
-// Key returns the key of obj. The error is a KeyError.
-func (f *DeltaFIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
 
 // Add queues an Added delta. The error is a KeyError or the transform's.
 func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.change(Added, obj) }
@@ -39,11 +32,8 @@ func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.change(Added, obj) }
 func (f *DeltaFIFO[K, T]) Update(obj T) error { return f.change(Updated, obj) }
 
 func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
-	key, err := f.Key(obj)
+	key, obj, err := f.prepare(obj)
 	if err != nil {
-		return err
-	}
-	if obj, err = f.opts.transform(obj); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -67,34 +57,20 @@ func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
 // To put an item back that a process function has failed on, return ErrRequeue
 // from it, which loses nothing if the key waits again already.
 func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) {
-	f.mu.Lock()
-	defer f.publish()
-	f.line.populated = true
-	if e := f.line.hold(item.Key); !e.waiting.held {
-		f.line.put(e, slices.Clone(item.Deltas))
-	}
+	f.putIfAbsent(item.Key, slices.Clone(item.Deltas))
 }
 
 // GetByKey returns a copy of the deltas that wait under key.
 func (f *DeltaFIFO[K, T]) GetByKey(key K) (Deltas[T], bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.line.entries[key]; e != nil && e.waiting.held {
-		return slices.Clone(e.waiting.value), true
-	}
-	return nil, false
+	return f.waitingUnder(key, slices.Clone[Deltas[T]])
 }
 
 // Items returns copies of all entries that wait, the next to be popped first. It
 // costs O(deltas).
 func (f *DeltaFIFO[K, T]) Items() []Item[K, T] {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	items := make([]Item[K, T], 0, f.line.waiting)
-	for e := f.line.head; e != nil; e = e.next {
-		items = append(items, Item[K, T]{Key: e.key, Deltas: slices.Clone(e.waiting.value)})
-	}
-	return items
+	return waitingItems(&f.queue, func(e *entry[K, Deltas[T]]) Item[K, T] {
+		return Item[K, T]{Key: e.key, Deltas: slices.Clone(e.waiting.value)}
+	})
 }
 
 // Latest returns the newest delta of what waits under key or, if nothing does,
@@ -125,18 +101,9 @@ func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
 // of ctx, wrapped, once ctx has ended; the item is then zero and nothing was
 // taken. ctx does not interrupt process.
 func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T]]) (Item[K, T], error) {
-	taken, err := f.take(ctx)
-	if err != nil {
-		return Item[K, T]{}, err
-	}
-	item := Item[K, T]{Key: taken.key, Deltas: taken.flight.value}
-	initial := taken.flight.initial
-	return item, f.run(taken, func() error {
-		if process == nil {
-			return nil
-		}
-		return process(item, initial)
-	})
+	return pop(ctx, &f.queue, func(taken *entry[K, Deltas[T]]) Item[K, T] {
+		return Item[K, T]{Key: taken.key, Deltas: taken.flight.value}
+	}, process)
 }
 
 // Delete queues a Deleted delta with obj as the final state. It is ignored if

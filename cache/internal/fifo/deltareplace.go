@@ -13,11 +13,8 @@ package fifo
 // The error is a KeyError or the transform's, and then nothing was queued.
 // The lock is held for O(list + queued + known).
 func (f *DeltaFIFO[K, T]) Replace(list []T) error {
-	keys, err := keysOf(f.key, list)
+	keys, list, err := f.prepareAll(list)
 	if err != nil {
-		return err
-	}
-	if list, err = f.opts.transformAll(list); err != nil {
 		return err
 	}
 	errs := f.replaceAndPublish(keys, list)

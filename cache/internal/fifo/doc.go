@@ -45,8 +45,8 @@
 //
 // # Files
 //
-// line.go is the pure part: order, flight and first batch, without locks or
-// channels. queue.go drives it for FIFO and DeltaFIFO. record.go is the same
-// for Journal. gate.go is where all of them lock and wait: one mutex, one
-// channel to wake consumers.
+// intake.go finds the key of an object and transforms it, for all three. line.go is
+// the pure part of FIFO and DeltaFIFO: order, flight and first batch, without locks
+// or channels; queue.go drives it. record.go is the pure part of Journal. gate.go is
+// where all of them lock, wait and process: one mutex, one channel to wake consumers.
 package fifo

@@ -1,10 +1,6 @@
 package fifo
 
-import (
-	"context"
-
-	"k8s.io/client-go/tools/cache"
-)
+import "context"
 
 // ProcessFunc works on one popped item. initial is whether the item is of the
 // first batch (see HasSynced). It runs without a lock and may use the queue.
@@ -25,16 +21,13 @@ type BatchFunc[I any] func(items []I, initial bool) error
 //
 // Use a DeltaFIFO to hear of deletes or of every change.
 type FIFO[K comparable, T any] struct {
-	queue[K, T]
-	key func(T) (K, error)
+	queue[K, T, T]
 }
 
 // NewFIFO returns an empty FIFO that finds the key of an object with key,
 // which has to be pure and safe for concurrent use. It starts no goroutine.
 func NewFIFO[K comparable, T any](key func(obj T) (K, error)) *FIFO[K, T] {
-	f := &FIFO[K, T]{key: key}
-	f.init(keepNewer[T])
-	return f
+	return &FIFO[K, T]{newQueue(intake[K, T]{key: key}, keepNewer[T])}
 }
 
 func keepNewer[T any](older T, newer slot[T]) T {
@@ -42,21 +35,6 @@ func keepNewer[T any](older T, newer slot[T]) T {
 		return newer.value
 	}
 	return older
-}
-
-// Key returns the key of obj. The error is a KeyError.
-func (f *FIFO[K, T]) Key(obj T) (K, error) { return keyOf(f.key, obj) }
-
-func keyOf[K comparable, T any](fn func(T) (K, error), obj T) (K, error) {
-	var none K
-	if fn == nil {
-		return none, cache.KeyError{Obj: obj, Err: ErrNoKeyFunc}
-	}
-	key, err := fn(obj)
-	if err != nil {
-		return none, cache.KeyError{Obj: obj, Err: err}
-	}
-	return key, nil
 }
 
 // Add makes obj the object that waits under its key; a key that did not wait
@@ -81,12 +59,7 @@ func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	defer f.publish()
-	f.line.populated = true
-	if e := f.line.hold(key); !e.waiting.held {
-		f.line.put(e, obj)
-	}
+	f.putIfAbsent(key, obj)
 	return nil
 }
 
@@ -122,7 +95,7 @@ func (f *FIFO[K, T]) DeleteKey(key K) {
 // The error is a KeyError, and then nothing was changed. The lock is held for
 // O(list + keys).
 func (f *FIFO[K, T]) Replace(list []T) error {
-	keys, err := keysOf(f.key, list)
+	keys, err := f.keys(list)
 	if err != nil {
 		return err
 	}
@@ -149,28 +122,10 @@ func (f *FIFO[K, T]) Replace(list []T) error {
 	return nil
 }
 
-func keysOf[K comparable, T any](fn func(T) (K, error), list []T) ([]K, error) {
-	keys := make([]K, len(list))
-	for i, obj := range list {
-		key, err := keyOf(fn, obj)
-		if err != nil {
-			return nil, err
-		}
-		keys[i] = key
-	}
-	return keys, nil
-}
-
 // List returns the objects that wait, the next to be popped first. It costs
 // O(keys).
 func (f *FIFO[K, T]) List() []T {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	list := make([]T, 0, f.line.waiting)
-	for e := f.line.head; e != nil; e = e.next {
-		list = append(list, e.waiting.value)
-	}
-	return list
+	return waitingItems(&f.queue, func(e *entry[K, T]) T { return e.waiting.value })
 }
 
 // Get returns the object that waits under obj's key. The error is a KeyError.
@@ -185,12 +140,7 @@ func (f *FIFO[K, T]) Get(obj T) (item T, ok bool, err error) {
 
 // GetByKey returns the object that waits under key.
 func (f *FIFO[K, T]) GetByKey(key K) (item T, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.line.entries[key]; e != nil {
-		return e.waiting.value, e.waiting.held
-	}
-	return item, false
+	return f.waitingUnder(key, func(item T) T { return item })
 }
 
 // Pop waits until a key can be taken, takes it out of the queue, calls process
@@ -202,16 +152,5 @@ func (f *FIFO[K, T]) GetByKey(key K) (item T, ok bool) {
 // of ctx, wrapped, once ctx has ended; the object is then the zero T and
 // nothing was taken. ctx does not interrupt process.
 func (f *FIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[T]) (T, error) {
-	taken, err := f.take(ctx)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	item, initial := taken.flight.value, taken.flight.initial
-	return item, f.run(taken, func() error {
-		if process == nil {
-			return nil
-		}
-		return process(item, initial)
-	})
+	return pop(ctx, &f.queue, func(taken *entry[K, T]) T { return taken.flight.value }, process)
 }

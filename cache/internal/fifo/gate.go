@@ -2,6 +2,7 @@ package fifo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -80,6 +81,28 @@ func (g *gate) release(ready, synced bool) {
 	}
 }
 
+// await locks the queue and returns nil once ready is true; the caller then has to
+// release. try is called with the lock held, as often as something may have
+// changed, and takes what there is to take; empty is whether nothing waits at all,
+// not even for what is in flight.
+//
+// The error is ErrClosed or that of ctx, and then the queue is not locked.
+func (g *gate) await(ctx context.Context, try func() (ready, empty bool)) error {
+	if ctx.Err() != nil {
+		return waitError(ctx)
+	}
+	for {
+		g.mu.Lock()
+		ready, empty := try()
+		if ready {
+			return nil
+		}
+		if err := g.wait(ctx, empty); err != nil {
+			return err
+		}
+	}
+}
+
 // wait is for a consumer that holds the lock and can take nothing. It unlocks,
 // and returns nil when it is worth looking again. empty is whether
 // nothing waits at all; otherwise what waits has to wait for what is in flight.
@@ -109,4 +132,28 @@ func (g *gate) wait(ctx context.Context, empty bool) error {
 
 func waitError(ctx context.Context) error {
 	return fmt.Errorf("fifo: waiting for an item: %w", context.Cause(ctx))
+}
+
+// run calls process, if it is not nil, with an item that was taken, and then settle
+// with whether the item is to come back: not if process panics or ends its
+// goroutine, nor after an error that does not ask for it.
+func run[I any](process ProcessFunc[I], item I, initial bool, settle func(back bool)) (err error) {
+	back := false
+	defer func() { settle(back) }()
+	if process == nil {
+		return nil
+	}
+	if err = process(item, initial); err != nil {
+		back, err = requeued(err)
+	}
+	return err
+}
+
+// requeued returns whether err asks to put the item back, and what Pop returns.
+func requeued(err error) (bool, error) {
+	var again ErrRequeue
+	if errors.As(err, &again) {
+		return true, again.Err
+	}
+	return false, err
 }

@@ -17,20 +17,16 @@ import "context"
 // compared with Options.Known; ReplaceAll and SyncAll queue one record, and
 // leave it to the consumer to compare. A Journal is written in one of the two.
 type Journal[K comparable, T any] struct {
+	intake[K, T]
 	gate
 	ledger ledger[K, T] // guarded by mu
-	key    func(T) (K, error)
-	opts   Options[K, T]
 }
 
 // NewJournal returns an empty Journal that finds the key of an object with key,
 // which has to be pure and safe for concurrent use. It starts no goroutine.
 func NewJournal[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *Journal[K, T] {
-	return &Journal[K, T]{gate: newGate(), key: key, opts: opts}
+	return &Journal[K, T]{intake: intake[K, T]{key: key, opts: opts}, gate: newGate()}
 }
-
-// Key returns the key of obj. The error is a KeyError.
-func (j *Journal[K, T]) Key(obj T) (K, error) { return keyOf(j.key, obj) }
 
 // Len returns the number of changes that wait. What is in flight does not
 // count.
@@ -60,11 +56,8 @@ func (j *Journal[K, T]) Update(obj T) error { return j.change(Updated, obj) }
 func (j *Journal[K, T]) Delete(obj T) error { return j.change(Deleted, obj) }
 
 func (j *Journal[K, T]) change(t DeltaType, obj T) error {
-	key, err := j.Key(obj)
+	key, obj, err := j.prepare(obj)
 	if err != nil {
-		return err
-	}
-	if obj, err = j.opts.transform(obj); err != nil {
 		return err
 	}
 	j.write(key, Delta[T]{Type: t, Object: obj})
@@ -119,13 +112,8 @@ func (j *Journal[K, T]) Pop(ctx context.Context, process ProcessFunc[Record[K, T
 	if err != nil {
 		return Record[K, T]{}, err
 	}
-	record, initial := taken[0].record(), taken[0].initial
-	return record, j.run(func() error {
-		if process == nil {
-			return nil
-		}
-		return process(record, initial)
-	})
+	record := taken[0].record()
+	return record, run(process, record, taken[0].initial, j.settle)
 }
 
 // PopBatch is Pop for up to limit changes at once, as many as there are if
@@ -138,52 +126,32 @@ func (j *Journal[K, T]) PopBatch(ctx context.Context, limit int, process BatchFu
 	if err != nil {
 		return nil, err
 	}
-	records, initial := make([]Record[K, T], len(taken)), taken[0].initial
+	records := make([]Record[K, T], len(taken))
 	for i := range taken {
 		records[i] = taken[i].record()
 	}
-	return records, j.run(func() error {
-		if process == nil {
-			return nil
-		}
-		return process(records, initial)
-	})
+	return records, run(ProcessFunc[[]Record[K, T]](process), records, taken[0].initial, j.settle)
 }
 
 // take waits until something can be taken and takes it. It must be settled by
 // a call of run.
 func (j *Journal[K, T]) take(ctx context.Context, limit int) ([]journaled[K, T], error) {
-	if ctx.Err() != nil {
-		return nil, waitError(ctx)
+	err := j.await(ctx, func() (ready, empty bool) {
+		return j.ledger.ready(), j.ledger.waiting.len() == 0
+	})
+	if err != nil {
+		return nil, err
 	}
-	for {
-		j.mu.Lock()
-		if j.ledger.ready() {
-			n := limit
-			if n < 1 {
-				n = j.ledger.waiting.len()
-			}
-			taken := j.ledger.take(n)
-			j.publish()
-			return taken, nil
-		}
-		if err := j.wait(ctx, j.ledger.waiting.len() == 0); err != nil {
-			return nil, err
-		}
+	defer j.publish()
+	if limit < 1 {
+		limit = j.ledger.waiting.len()
 	}
+	return j.ledger.take(limit), nil
 }
 
-// run calls process and settles what was taken, also if process panics or ends
-// its goroutine: then, as after an error, it does not come back.
-func (j *Journal[K, T]) run(process func() error) (err error) {
-	back := false
-	defer func() {
-		j.mu.Lock()
-		defer j.publish()
-		j.ledger.settle(back)
-	}()
-	if err = process(); err != nil {
-		back, err = requeued(err)
-	}
-	return err
+// settle ends the flight of what was taken.
+func (j *Journal[K, T]) settle(back bool) {
+	j.mu.Lock()
+	defer j.publish()
+	j.ledger.settle(back)
 }

@@ -15,15 +15,11 @@ import "slices"
 // The error is a KeyError or the transform's, and then nothing was queued.
 // The lock is held for O(list + queued + known).
 func (j *Journal[K, T]) Replace(list []T) error {
-	keys, err := keysOf(j.key, list)
+	keys, list, err := j.prepareAll(list)
 	if err != nil {
 		return err
 	}
-	transformed, err := j.opts.transformAll(list)
-	if err != nil {
-		return err
-	}
-	errs := j.replaceAndPublish(keys, transformed)
+	errs := j.replaceAndPublish(keys, list)
 	j.opts.report(errs)
 	return nil
 }
@@ -87,10 +83,7 @@ func (j *Journal[K, T]) resyncAndPublish() []error {
 // version. Known is not asked. The error is a
 // KeyError or the transform's, and then nothing was queued.
 func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
-	if _, err := keysOf(j.key, list); err != nil {
-		return err
-	}
-	transformed, err := j.opts.transformAll(list)
+	_, transformed, err := j.prepareAll(list)
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ type Options[K comparable, T any] struct {
 	// before. It may modify what it is given. It is called by the writer,
 	// without a lock, so concurrently if there are several.
 	//
-	// What has been through it already is not given again: objects that are
+	// It is not called again with objects that it has returned: those that are
 	// synced, put back, or last seen before an unseen deletion.
 	Transform func(T) (T, error)
 

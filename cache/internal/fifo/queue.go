@@ -1,12 +1,11 @@
 package fifo
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
-// queue drives a line: it locks, waits and wakes. FIFO and DeltaFIFO embed it.
-type queue[K comparable, V any] struct {
+// queue drives a line: it locks, waits and wakes. V is what waits under one key.
+// FIFO and DeltaFIFO embed it.
+type queue[K comparable, T, V any] struct {
+	intake[K, T]
 	gate
 	line line[K, V] // guarded by mu
 	// merge makes the value that is to wait of one that comes back and a
@@ -14,13 +13,12 @@ type queue[K comparable, V any] struct {
 	merge func(older V, newer slot[V]) V
 }
 
-func (q *queue[K, V]) init(merge func(older V, newer slot[V]) V) {
-	q.gate = newGate()
-	q.merge = merge
+func newQueue[K comparable, T, V any](in intake[K, T], merge func(older V, newer slot[V]) V) queue[K, T, V] {
+	return queue[K, T, V]{intake: in, gate: newGate(), merge: merge}
 }
 
 // Len returns the number of keys that wait. What is in flight does not count.
-func (q *queue[K, V]) Len() int {
+func (q *queue[K, T, V]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.line.waiting
@@ -28,57 +26,63 @@ func (q *queue[K, V]) Len() int {
 
 // ListKeys returns the keys that wait, the next to be popped first. It costs
 // O(keys).
-func (q *queue[K, V]) ListKeys() []K {
+func (q *queue[K, T, V]) ListKeys() []K {
+	return waitingItems(q, func(e *entry[K, V]) K { return e.key })
+}
+
+// waitingItems returns what item makes of each entry that waits, the next to be
+// popped first. item is called with the lock held.
+func waitingItems[K comparable, T, V, I any](q *queue[K, T, V], item func(*entry[K, V]) I) []I {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys := make([]K, 0, q.line.waiting)
+	items := make([]I, 0, q.line.waiting)
 	for e := q.line.head; e != nil; e = e.next {
-		keys = append(keys, e.key)
+		items = append(items, item(e))
 	}
-	return keys
+	return items
+}
+
+// waitingUnder returns what clone makes of the value that waits under key. clone is
+// called with the lock held.
+func (q *queue[K, T, V]) waitingUnder(key K, clone func(V) V) (v V, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.line.entries[key]; e != nil && e.waiting.held {
+		return clone(e.waiting.value), true
+	}
+	return v, false
+}
+
+// putIfAbsent makes v the value that waits under key, if none does.
+func (q *queue[K, T, V]) putIfAbsent(key K, v V) {
+	q.mu.Lock()
+	defer q.publish()
+	q.line.populated = true
+	if e := q.line.hold(key); !e.waiting.held {
+		q.line.put(e, v)
+	}
 }
 
 // publish ends a change: it unlocks, and makes known what the change brought.
-func (q *queue[K, V]) publish() { q.release(q.line.waiting > 0, q.line.synced()) }
+func (q *queue[K, T, V]) publish() { q.release(q.line.waiting > 0, q.line.synced()) }
 
-// take waits until an entry can be taken and takes it. It must be settled by a
-// call of run.
-func (q *queue[K, V]) take(ctx context.Context) (*entry[K, V], error) {
-	if ctx.Err() != nil {
-		return nil, waitError(ctx)
+// pop waits until an entry can be taken, takes it, and processes what item makes
+// of it.
+func pop[K comparable, T, V, I any](ctx context.Context, q *queue[K, T, V], item func(*entry[K, V]) I, process ProcessFunc[I]) (I, error) {
+	var taken *entry[K, V]
+	err := q.await(ctx, func() (ready, empty bool) {
+		taken = q.line.take()
+		return taken != nil, q.line.waiting == 0
+	})
+	if err != nil {
+		var none I
+		return none, err
 	}
-	for {
-		q.mu.Lock()
-		if e := q.line.take(); e != nil {
-			q.publish()
-			return e, nil
-		}
-		if err := q.wait(ctx, q.line.waiting == 0); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// run calls process and settles what was taken, also if process panics or
-// ends its goroutine: then, as after an error, the item does not come back.
-func (q *queue[K, V]) run(taken *entry[K, V], process func() error) (err error) {
-	back := false
-	defer func() {
+	q.publish()
+	popped, initial := item(taken), taken.flight.initial
+	return popped, run(process, popped, initial, func(back bool) {
 		q.mu.Lock()
 		defer q.publish()
 		q.line.settle(taken, back, q.merge)
-	}()
-	if err = process(); err != nil {
-		back, err = requeued(err)
-	}
-	return err
-}
-
-// requeued returns whether err asks to put the item back, and what Pop returns.
-func requeued(err error) (bool, error) {
-	var again ErrRequeue
-	if errors.As(err, &again) {
-		return true, again.Err
-	}
-	return false, err
+	})
 }

@@ -1,13 +1,14 @@
 package fields
 
 import (
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
 )
 
-// Drops is a set of fields that are not decoded, as a tree of JSON names. A path
-// such as "spec.containers.env" leads through pointers, and into each element of
+// Drops is a set of fields, as a tree of JSON names: of those that are not decoded, or
+// that a copy does not share. A path such as "spec.containers.env" leads through pointers, and into each element of
 // a slice or map. Nil is the empty set. Drops are immutable.
 type Drops struct {
 	// kids are sorted by name.
@@ -100,6 +101,21 @@ func (d *Drops) All(visit func(*Drops)) {
 	visit(d)
 	for _, k := range d.kids {
 		k.inside.All(visit)
+	}
+}
+
+// Names iterates over the names at the top, sorted, with what the set has inside
+// each; nil for a whole field.
+func (d *Drops) Names() iter.Seq2[string, *Drops] {
+	return func(yield func(string, *Drops) bool) {
+		if d == nil {
+			return
+		}
+		for _, k := range d.kids {
+			if !yield(k.name, k.inside) {
+				return
+			}
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/editdistance"
 )
 
-// PathError reports a path to drop that no field answers to.
+// PathError reports a path that no field answers to.
 type PathError struct {
 	// Type is nil for unstructured objects, which have any field.
 	Type reflect.Type
@@ -27,10 +27,19 @@ type PathError struct {
 
 func (e *PathError) Error() string {
 	if e.Type == nil {
-		return fmt.Sprintf("cannot drop %q: it has an empty name in it", e.Path)
+		return fmt.Sprintf("cannot drop %q: %s", e.Path, e.Reason())
+	}
+	return fmt.Sprintf("cannot drop %q from %v: %s", e.Path, e.Type, e.Reason())
+}
+
+// Reason returns what is wrong with the path, for those who do something else than to drop
+// its field.
+func (e *PathError) Reason() string {
+	if e.Type == nil {
+		return "it has an empty name in it"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "cannot drop %q from %v: no field %q", e.Path, e.Type, e.Missing)
+	fmt.Fprintf(&b, "no field %q", e.Missing)
 	if e.At != "" {
 		fmt.Fprintf(&b, " in %q", e.At)
 	}

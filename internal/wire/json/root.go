@@ -84,7 +84,7 @@ func (p *Plan) fast(d *decoder, at int, version share.Version) (r share.Result, 
 	return r, at
 }
 
-// same reports that the object is the last version, but for its TypeMeta.
+// same reports that the object is the last version, except for its TypeMeta.
 func (p *Plan) same(o *object) bool {
 	if p.root.holds {
 		return false

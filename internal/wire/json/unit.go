@@ -151,7 +151,7 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 	case opQuantity:
 		return d.quantity(n, p, at)
 	}
-	// What is left is plain, and stands behind two pointers.
+	// The rest is plain, and stands behind two pointers.
 	var none share.Cursor
 	return d.value(n, p, last, &none, 0, at)
 }

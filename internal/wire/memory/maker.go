@@ -7,46 +7,58 @@ import (
 
 // Maker allocates the arrays of slices. It belongs to one goroutine. Its zero
 // value is ready; it must not be copied once it was used.
-type Maker struct{ slots [32]*slot }
+type Maker struct{ slots [32]*Slot }
 
-// slot is where slices of one type grow. reflect.NewAt looks the type's pointer
-// type up, in a map where the program has none, so it is called once.
-type slot struct {
-	typ         reflect.Type
-	to, from    Slice
-	grown, copy reflect.Value // of to and from
-}
-
-func (m *Maker) slot(slice reflect.Type) *slot {
+func (m *Maker) slot(slice reflect.Type) *Slot {
 	// Types are at least 32 bytes apart.
 	s := &m.slots[uintptr(DataOf(slice))/32%uintptr(len(m.slots))]
 	if *s == nil || (*s).typ != slice {
-		made := &slot{typ: slice}
-		made.grown = reflect.NewAt(slice, unsafe.Pointer(&made.to)).Elem()
-		made.copy = reflect.NewAt(slice, unsafe.Pointer(&made.from)).Elem()
-		*s = made
+		*s = NewSlot(slice)
 	}
 	return *s
 }
 
-// Array returns zeroed memory for n elements of a slice type. An empty slice
-// grows: reflect.MakeSlice would allocate the slice's header as well.
-func (m *Maker) Array(slice reflect.Type, n int) unsafe.Pointer {
-	s := m.slot(slice)
-	s.grown.Grow(n)
+// Array returns zeroed memory for n elements of a slice type.
+func (m *Maker) Array(slice reflect.Type, n int) unsafe.Pointer { return m.slot(slice).Array(n) }
+
+// Copied returns memory for n elements that begins with those of from, as many
+// as it has room for.
+func (m *Maker) Copied(slice reflect.Type, n int, from Slice) unsafe.Pointer {
+	p := m.Array(slice, n)
+	m.slot(slice).Copy(Slice{p, n, n}, from)
+	return p
+}
+
+// Slot allocates and copies the elements of slices of one type. It belongs to one
+// goroutine. reflect.NewAt looks the type's pointer type up, in a map where the
+// program has none, so it is called once.
+type Slot struct {
+	typ      reflect.Type
+	to, from Slice
+	// into and out are to and from.
+	into, out reflect.Value
+}
+
+// NewSlot returns the Slot of a slice type.
+func NewSlot(slice reflect.Type) *Slot {
+	s := &Slot{typ: slice}
+	s.into = reflect.NewAt(slice, unsafe.Pointer(&s.to)).Elem()
+	s.out = reflect.NewAt(slice, unsafe.Pointer(&s.from)).Elem()
+	return s
+}
+
+// Array returns zeroed memory for n elements. An empty slice grows:
+// reflect.MakeSlice would allocate the slice's header as well.
+func (s *Slot) Array(n int) unsafe.Pointer {
+	s.into.Grow(n)
 	p := s.to.Data
 	s.to = Slice{}
 	return p
 }
 
-// Copied returns memory for n elements that begins with those of from, as many
-// as it has room for.
-func (m *Maker) Copied(slice reflect.Type, n int, from Slice) unsafe.Pointer {
-	s := m.slot(slice)
-	s.grown.Grow(n)
-	s.to.Len, s.from = n, from
-	reflect.Copy(s.grown, s.copy)
-	p := s.to.Data
+// Copy copies the elements of from to those of to, as many as both have.
+func (s *Slot) Copy(to, from Slice) {
+	s.to, s.from = to, from
+	reflect.Copy(s.into, s.out)
 	s.to, s.from = Slice{}, Slice{}
-	return p
 }

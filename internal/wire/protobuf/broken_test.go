@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -196,7 +197,7 @@ func TestFieldsAreDroppedThroughSlicesPointersAndEmbeddedStructs(t *testing.T) {
 }
 
 func TestIdentityIsFoundWithoutAllocating(t *testing.T) {
-	pod := pod(1, 1, 0, false)
+	pod := testpods.Large(1, 1, 0, false)
 	raw := encode(t, reflect.ValueOf(pod))
 	var id Identity
 	var ok bool

@@ -187,7 +187,7 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	}
 	number, err := strconv.Atoi(parts[1])
 	// The first word is not to be relied on: it is "bytes" for numbers, too.
-	// What it cannot be taken for is a number of another encoding.
+	// It never stands for a number of another encoding.
 	if err != nil || number < 1 || number > maxNumber ||
 		strings.HasPrefix(parts[0], "zigzag") || parts[0] == "fixed32" || parts[0] == "group" {
 		return op{}, false

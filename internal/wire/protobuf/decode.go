@@ -54,7 +54,7 @@ type noting uint8
 
 const (
 	noteNothing noting = iota
-	// noteFields notes each field by itself, and what is inside of metadata.
+	// noteFields notes each field, and those inside metadata.
 	noteFields
 	// noteRuns notes runs, in which no field is that is known to change.
 	noteRuns

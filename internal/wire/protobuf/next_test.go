@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -67,7 +68,7 @@ func TestEachOfManyVersionsIsTheOfficialOneAndLeavesTheOnesBeforeAlone(t *testin
 	p := compile(t, podType)
 	s := share.NewSession(share.NewTable(0))
 	for chain := range 20 {
-		now := pod(chain%3, chain, 0, false)
+		now := testpods.Large(chain%3, chain, 0, false)
 		var last, before share.Result
 		var wantBefore any
 		for version := range 60 {

@@ -12,7 +12,7 @@ func Value(b []byte, at int) (end int, ok bool) {
 }
 
 // Extent finds the end of a value over bytes that arrive piece by piece, and
-// looks at each byte once, but for up to seven at the end of a piece. Its zero value stands at the beginning of a value.
+// looks at each byte once, except up to seven at the end of a piece. Its zero value stands at the beginning of a value.
 type Extent struct {
 	// at is how far it has come, in bytes.
 	at int

@@ -5,7 +5,7 @@ import "math"
 // Number returns where the number that begins at b[at] ends, by JSON's
 // grammar, and whether it is an integer: it has no fraction and no exponent.
 // ok is false if no number begins there, or if b ends in the middle of one.
-// What stands behind a number is not looked at: 01 is the number 0, and a 1.
+// The bytes after a number are not looked at: 01 is the number 0, and a 1.
 func Number(b []byte, at int) (end int, integer, ok bool) {
 	i := at
 	if i < len(b) && b[i] == '-' {

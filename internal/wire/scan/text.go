@@ -48,7 +48,7 @@ func String(b []byte, at int) (content []byte, end int, plain, ok bool) {
 // unusual finds the end of a string that begins at b[at] and has, at b[from],
 // a backslash or a control character.
 func unusual(b []byte, at, from int) (content []byte, end int, plain, ok bool) {
-	// What is before from has no escape, so the search may begin there.
+	// There is no escape before from, so the search may begin there.
 	e := Extent{at: from - at}
 	n := e.quotes(b[at:])
 	if n == 0 {

@@ -101,7 +101,7 @@ func (d *doorkeeper) begin(old *generation) *generation {
 	}
 	g := d.past.Load()
 	if g != nil && len(g.sets) == sets {
-		// Who still reads it misses sightings that are about to be forgotten.
+		// A reader misses sightings that are about to be forgotten.
 		g.clear()
 	} else {
 		g = &generation{sets: make([]atomic.Uint64, sets)}

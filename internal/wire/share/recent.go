@@ -76,7 +76,7 @@ func (r *Recent) get(unit Unit, h Hash, object uint32) (c candidate, ok bool) {
 	return c, true
 }
 
-// put takes a value in, in place of another.
+// put replaces another value by this one.
 func (r *Recent) put(c candidate) {
 	if c.bytes > recentBytes {
 		return

@@ -40,7 +40,7 @@ type slots struct {
 	shift   uint
 }
 
-// entry is immutable but for used.
+// entry is immutable except for used.
 type entry struct {
 	unit  Unit
 	hash  Hash

@@ -31,8 +31,8 @@ var quantity = reflect.TypeFor[resource.Quantity]()
 // anything that it leads to. own reports that a type decodes itself, and so may
 // put anything into its fields; nil stands for a function that is always true.
 //
-// What is decoded field by field by encoding/json has JSON's own values in an
-// interface without methods, and nothing in functions, channels and other
+// encoding/json decodes an object field by field: it puts JSON's own values into an
+// interface without methods, and nothing into functions, channels and other
 // interfaces.
 func Hides(typ reflect.Type, own func(reflect.Type) bool) bool {
 	w := walk{own: own}

@@ -40,7 +40,7 @@ func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, s
 // Use makes the sharer share by another session, or by none until the next call.
 func (x *Sharer) Use(s *share.Session) { x.session = s }
 
-// Share returns what is to be kept in place of the object at obj: an object
+// Share returns what is to be kept instead of the object at obj: an object
 // that equals it by reflect.DeepEqual and shares what it can with others. It
 // is last, the object's last version, if the two are equal; obj itself if there
 // is nothing to exchange; otherwise a copy. last may be nil.

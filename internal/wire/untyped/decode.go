@@ -10,7 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// maxDepth is how deep the fast path goes; real objects stay below 40, but for
+// maxDepth is how deep the fast path goes; real objects stay below 40, except for
 // schemas of definitions. Deeper ones are decoded as if there were no plan.
 const maxDepth = 100
 
@@ -66,7 +66,7 @@ func (p *Plan) slow(raw []byte, at int) (Result, int, error) {
 	case raw[at] == '{' || raw[at] == '[' || raw[at] == '"':
 		return Result{}, 0, io.ErrUnexpectedEOF
 	default:
-		// What has no end of its own, or is no value at all.
+		// A number has no end of its own; the rest is no value at all.
 		end = len(raw)
 	}
 	var m map[string]any

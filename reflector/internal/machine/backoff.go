@@ -32,14 +32,14 @@ func (m *Machine) calm() {
 }
 
 // wait reports f, gives up what is under way, and goes on after a while: with
-// a list if resync is set, else with a watch.
-func (m *Machine) wait(f Failure, resync bool) {
+// a list if relist is set, else with a watch.
+func (m *Machine) wait(f Failure, relist bool) {
 	m.calm()
 	m.fail(f)
 	m.leave()
 	d := m.delay()
 	m.Backoff.Attempts++
-	m.Relist = resync
+	m.Relist = relist
 	m.enter(BackingOff)
 	// What the server asks for is the least; jitter comes on top of it, so
 	// that not everybody who was told the same comes back together.

@@ -12,7 +12,7 @@ const (
 	Hour              = 60 * Minute
 )
 
-// Config is what a driver may choose. Every field must be set, but for
+// Config is what a driver may choose. Every field must be set, except for
 // RefusalPatience.
 type Config struct {
 	// WatchList is whether initial events are asked for at all.

@@ -79,7 +79,7 @@ func EnablePings(cfg *rest.Config) {
 	if !strings.HasPrefix(cfg.Host, "https://") || cfg.Transport != nil {
 		return
 	}
-	// What is wrong with cfg, who makes the client says.
+	// A problem of cfg is reported where the client is made.
 	tc, err := cfg.TransportConfig()
 	if err != nil || tc.DialHolder != nil || tc.Proxy != nil {
 		return

@@ -29,8 +29,8 @@ type Call struct {
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
-	// accept returns the Accept header for objects of gv.
-	accept func(gv schema.GroupVersion) (string, error)
+	// accept returns the Accept header for objects of a resource.
+	accept func(schema.GroupVersionResource) (string, error)
 	// over is closed when the call has returned.
 	over chan struct{}
 
@@ -52,8 +52,8 @@ const (
 )
 
 // NewCall returns a call for the options asked. accept returns the Accept header
-// for objects of a group and version.
-func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(schema.GroupVersion) (string, error)) *Call {
+// for objects of a resource.
+func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(schema.GroupVersionResource) (string, error)) *Call {
 	return &Call{
 		Responses: make(chan *Response),
 		watch:     watch, metadata: metadata, asked: asked, accept: accept,
@@ -141,7 +141,7 @@ type admission struct {
 // examine returns an error unless req is what the call asked for: that request
 // for a collection, of a client that wants such objects.
 func (c *Call) examine(req *http.Request) (*admission, error) {
-	gv, ok := CollectionOf(req.URL.Path)
+	resource, ok := CollectionOf(req.URL.Path)
 	if !ok || req.Method != http.MethodGet {
 		return nil, fmt.Errorf("%s %s is no request for a collection", req.Method, req.URL.Path)
 	}
@@ -155,11 +155,11 @@ func (c *Call) examine(req *http.Request) (*admission, error) {
 	case client.table || client.metadata != c.metadata:
 		return nil, fmt.Errorf("the client asks for another form of the objects: %q", req.Header["Accept"])
 	}
-	accept, err := c.accept(gv)
+	accept, err := c.accept(resource)
 	if err != nil {
 		return nil, err
 	}
-	return &admission{gv: gv, accept: accept, encoding: client.encoding}, nil
+	return &admission{gv: resource.GroupVersion(), accept: accept, encoding: client.encoding}, nil
 }
 
 // differs returns the name of a parameter that decides about what comes back

@@ -10,22 +10,21 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// CollectionOf reads the group and version from the path of a request for a
-// collection, which may stand behind a proxy's prefix:
+// CollectionOf reads the resource from the path of a request for a collection,
+// which may stand behind a proxy's prefix:
 //
 //	…/api/v1/pods
 //	…/api/v1/namespaces/ns/pods
 //	…/apis/apps/v1/namespaces/ns/deployments
-func CollectionOf(path string) (schema.GroupVersion, bool) {
-	var found schema.GroupVersion
-	ok := versioned(path, func(gv schema.GroupVersion, rest []string) bool {
-		found = gv
-		return isCollection(gv, rest)
+func CollectionOf(path string) (found schema.GroupVersionResource, ok bool) {
+	ok = versioned(path, func(gv schema.GroupVersion, rest []string) bool {
+		if !isCollection(gv, rest) {
+			return false
+		}
+		found = gv.WithResource(rest[len(rest)-1])
+		return true
 	})
-	if !ok {
-		return schema.GroupVersion{}, false
-	}
-	return found, true
+	return found, ok
 }
 
 // versioned calls fits with each group and version that a path may have, and what

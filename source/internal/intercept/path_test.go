@@ -13,18 +13,18 @@ import (
 func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
 	core, apps := schema.GroupVersion{Version: "v1"}, schema.GroupVersion{Group: "apps", Version: "v1"}
 	alpha := schema.GroupVersion{Group: "a.b.example.com", Version: "v2alpha13"}
-	none := schema.GroupVersion{}
-	for path, want := range map[string]schema.GroupVersion{
-		"/api/v1/pods":                                  core,
-		"/api/v1/namespaces":                            core,
-		"/api/v1/namespaces/ns/pods":                    core,
-		"/apis/apps/v1/deployments":                     apps,
-		"/apis/apps/v1/namespaces/ns/deployments":       apps,
-		"/apis/apps/v1/namespaces/ns/status":            apps,
-		"/apis/a.b.example.com/v2alpha13/things":        alpha,
-		"/k8s/clusters/c-1/api/v1/pods":                 core,
-		"/clusters/root:a/apis/apps/v1/deployments":     apps,
-		"/api/proxy/api/v1/namespaces/ns/pods":          core,
+	none := schema.GroupVersionResource{}
+	for path, want := range map[string]schema.GroupVersionResource{
+		"/api/v1/pods":                                  core.WithResource("pods"),
+		"/api/v1/namespaces":                            core.WithResource("namespaces"),
+		"/api/v1/namespaces/ns/pods":                    core.WithResource("pods"),
+		"/apis/apps/v1/deployments":                     apps.WithResource("deployments"),
+		"/apis/apps/v1/namespaces/ns/deployments":       apps.WithResource("deployments"),
+		"/apis/apps/v1/namespaces/ns/status":            apps.WithResource("status"),
+		"/apis/a.b.example.com/v2alpha13/things":        alpha.WithResource("things"),
+		"/k8s/clusters/c-1/api/v1/pods":                 core.WithResource("pods"),
+		"/clusters/root:a/apis/apps/v1/deployments":     apps.WithResource("deployments"),
+		"/api/proxy/api/v1/namespaces/ns/pods":          core.WithResource("pods"),
 		"/":                                             none,
 		"/version":                                      none,
 		"/api":                                          none,

@@ -118,7 +118,7 @@ func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
 	}
 	gvk := encoding.KindOf(enc, o)
 	if gvk != encoding.StatusKind {
-		return nil, fmt.Errorf("%s in place of a Status", gvk)
+		return nil, fmt.Errorf("%s instead of a Status", gvk)
 	}
 	var status metav1.Status
 	if err := enc.Unmarshal(o.Raw, &status); err != nil {

@@ -1,6 +1,7 @@
 // Command breaker stands between kinglet watch and an API server, and breaks things in
 // turn, for hack/demo with DEMO_BREAK=1: one sees the page name each of them. It says
-// on stderr what it breaks, and writes a kubeconfig that leads through it.
+// on stderr what it breaks, and writes a kubeconfig that leads through it. What kinglet
+// watch prints goes through it, too, so that a handler can be made to stand still.
 package main
 
 import (
@@ -34,19 +35,24 @@ const (
 	forbidden
 	silent
 	badObject
+	stalled
 )
 
-// breaks are played in turn, with a time in between in which all is well.
+// breaks are played in turn, with a time in between in which all is well. The order
+// leaves most watches alone for three minutes before connections are half open, since an
+// informer has to have seen three bookmarks before it misses one.
 var breaks = []struct {
 	ill  ill
 	what string
-	// times is for how many times -every it lasts.
-	times int
+	// before is for how many times -every all is well before it, times for how many
+	// it lasts.
+	before, times int
 }{
-	{away, "the server is away: connections are closed without an answer", 1},
-	{forbidden, "access to pods is revoked: 403", 1},
-	{badObject, "a pod comes that does not decode", 1},
-	{silent, "connections are half open: nothing comes on them. It is known when a bookmark is missing, after a minute", 5},
+	{badObject, "a pod comes that does not decode", 1, 1},
+	{stalled, "nobody reads what kinglet watch prints, so that its handlers stand still once the pipe is full", 1, 2},
+	{forbidden, "access to pods is revoked: 403", 1, 1},
+	{silent, "connections are half open: nothing comes on them. It is known when a bookmark is missing, after a minute", 3, 5},
+	{away, "the server is away: connections are closed without an answer", 1, 1},
 }
 
 func main() {
@@ -59,7 +65,8 @@ func main() {
 func run() error {
 	from := flag.String("kubeconfig", "", "of the API server")
 	to := flag.String("write", "", "the kubeconfig to write")
-	every := flag.Duration("every", 20*time.Second, "how long something is broken, and well in between")
+	output := flag.String("output", "", "a named pipe that kinglet watch prints to; what comes there is printed here")
+	every := flag.Duration("every", 20*time.Second, "how long something is broken, and well in between; some last several times as long")
 	flag.Parse()
 	config, err := clientcmd.BuildConfigFromFlags("", *from)
 	if err != nil {
@@ -84,13 +91,57 @@ func run() error {
 	}
 	p := &proxy{base: base, transport: transport}
 	p.begin(well)
+	printed := make(chan error, 1)
+	go func() { printed <- p.printFrom(*output, os.Stdout) }()
 	server := &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}
 	go p.play(ctx, *every)
 	go func() { <-ctx.Done(); _ = server.Close() }()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	return nil
+	p.begin(well)
+	select {
+	case err := <-printed:
+		return err
+	case <-time.After(lastWords):
+		return nil // the pipe was never opened, or kinglet watch goes on
+	}
+}
+
+// lastWords is how long kinglet watch may still print once this ends.
+const lastWords = 3 * time.Second
+
+// printFrom prints what comes from a named pipe, if there is one, to its end.
+func (p *proxy) printFrom(path string, to io.Writer) error {
+	if path == "" {
+		return nil
+	}
+	from, err := os.Open(path) // which waits for the other side
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return p.print(to, from)
+}
+
+// print copies, and stops reading while handlers are to stand still.
+func (p *proxy) print(to io.Writer, from io.Reader) error {
+	buf := make([]byte, 4<<10)
+	for {
+		n, err := from.Read(buf)
+		if i, changed, _ := p.now(true); i == stalled {
+			<-changed
+		}
+		if _, failed := to.Write(buf[:n]); failed != nil {
+			return failed
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 func writeKubeconfig(path, server string) error {
@@ -108,27 +159,53 @@ type proxy struct {
 
 	mu  sync.Mutex
 	ill ill // guarded by mu
-	// over ends when something else is broken, or is well again; guarded by mu.
-	over context.Context
-	next context.CancelFunc // guarded by mu
+	// changed is closed when something else is broken, or all is well again; guarded
+	// by mu.
+	changed chan struct{}
+	// pods and others are for the connections of now; guarded by mu.
+	pods, others connections
 }
 
-// begin breaks something else; connections of before end, but where they are to fall
-// silent.
+// connections end together.
+type connections struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
+// cut ends the connections of now. Those that come have another context.
+func (c *connections) cut() {
+	if c.end != nil {
+		c.end()
+	}
+	c.ctx, c.end = context.WithCancel(context.Background())
+}
+
+// begin breaks something else, and cuts the connections that have to meet it. The others
+// go on: of a new connection on which nothing happens it is not known that all is well.
 func (p *proxy) begin(i ill) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.next != nil {
-		p.next()
+	all := i == away || p.ill == silent || p.changed == nil
+	if all || i == forbidden || i == badObject {
+		p.pods.cut()
 	}
-	p.ill = i
-	p.over, p.next = context.WithCancel(context.Background())
+	if all {
+		p.others.cut()
+	}
+	if p.changed != nil {
+		close(p.changed)
+	}
+	p.ill, p.changed = i, make(chan struct{})
 }
 
-func (p *proxy) now() (ill, context.Context) {
+// now returns what is broken, until when, and how long a connection lasts.
+func (p *proxy) now(pods bool) (i ill, changed <-chan struct{}, lasts context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ill, p.over
+	if pods {
+		return p.ill, p.changed, p.pods.ctx
+	}
+	return p.ill, p.changed, p.others.ctx
 }
 
 func (p *proxy) play(ctx context.Context, every time.Duration) {
@@ -142,7 +219,7 @@ func (p *proxy) play(ctx context.Context, every time.Duration) {
 	}
 	for {
 		for _, b := range breaks {
-			if !wait(every) {
+			if !wait(time.Duration(b.before) * every) {
 				return
 			}
 			fmt.Fprintf(os.Stderr, "\nbreaking now: %s\n", b.what)
@@ -158,8 +235,8 @@ func (p *proxy) play(ctx context.Context, every time.Duration) {
 
 // ServeHTTP passes a request on.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	i, over := p.now()
 	pods := strings.HasSuffix(r.URL.Path, "/pods")
+	i, _, lasts := p.now(pods)
 	watch := r.URL.Query().Get("watch") != ""
 	switch {
 	case i == away:
@@ -172,7 +249,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(over, cancel)()
+	defer context.AfterFunc(lasts, cancel)()
 	out := r.Clone(ctx)
 	out.RequestURI, out.URL.Scheme, out.URL.Host, out.Host = "", p.base.Scheme, p.base.Host, p.base.Host
 	if watch {
@@ -188,24 +265,35 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(response.StatusCode)
 	flush := http.NewResponseController(w).Flush
-	if i == badObject && pods && watch {
-		fmt.Fprint(w, `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"namespace":"demo","name":"bad","resourceVersion":"1"},"spec":{"priority":1e9999}}}`+"\n")
-	}
 	_ = flush()
-	p.pass(w, response.Body, flush, i == silent && watch, over)
+	p.pass(ctx, w, response.Body, flush, watch, i == badObject && pods && watch)
 }
 
-// pass copies until either side has ended; where the watch is to be silent, nothing is
-// copied, and both sides stay.
-func (p *proxy) pass(w io.Writer, body io.Reader, flush func() error, mute bool, over context.Context) {
-	if mute {
-		<-over.Done()
-		panic(http.ErrAbortHandler)
-	}
+// damage makes the spec of the first object in a piece of JSON one that does not decode.
+// The object keeps its name and version: a server with a wrong version is another fault.
+func damage(piece []byte) []byte {
+	return bytes.Replace(piece, []byte(`"spec":{`), []byte(`"spec":{"priority":1e9999,`), 1)
+}
+
+// pass copies until either side has ended. Of what is bad the first object is damaged.
+// While connections are half open nothing of a watch is copied, and both sides stay.
+func (p *proxy) pass(ctx context.Context, w io.Writer, body io.Reader, flush func() error, watch, bad bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := body.Read(buf)
-		if _, failed := io.Copy(w, bytes.NewReader(buf[:n])); failed != nil || flush() != nil {
+		if i, changed, _ := p.now(true); watch && i == silent {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			panic(http.ErrAbortHandler)
+		}
+		piece := buf[:n]
+		if bad {
+			piece = damage(piece)
+			bad = len(piece) == n // there was no object in it yet
+		}
+		if _, failed := w.Write(piece); failed != nil || flush() != nil {
 			return
 		}
 		if err == io.EOF {

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"io"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -12,16 +14,19 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // In real time: it is a proxy between two real connections.
 func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
-	server := apiserver.New(apiserver.NewStorage(apiserver.Pods), apiserver.Options{})
+	storage := apiserver.NewStorage(apiserver.Pods)
+	server := apiserver.New(storage, apiserver.Options{})
 	defer server.Close()
 	config := server.Config()
 	transport, err := rest.TransportFor(config)
@@ -36,6 +41,9 @@ func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
 	p.begin(well)
 	front := httptest.NewServer(p)
 	defer front.Close()
+	printed, toPrint := io.Pipe()
+	printing := make(chan error)
+	go func() { printing <- p.print(io.Discard, printed) }()
 	src, err := source.FromConfig[*unstructured.Unstructured](&rest.Config{Host: front.URL}, apiserver.Pods.GroupVersionResource, source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -44,26 +52,33 @@ func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, err = inf.AddHandler(kinglet.HandlerFunc[*unstructured.Unstructured](func(_ context.Context, changes []store.Change[*unstructured.Unstructured]) {
+		for range changes {
+			_, _ = io.WriteString(toPrint, "a change\n")
+		}
+	}), kinglet.HandlerOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- inf.Run(ctx) }()
-	// Connections through the proxy are real, and so is time: it is asked again and again.
-	until := func(what string, is func(p []status.Problem) bool) {
+	// Connections through the proxy are real, so time is too, and the status is polled.
+	until := func(what string, is func(st *kinglet.Status) bool) {
 		t.Helper()
 		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 			st := inf.Status()
-			problems := st.Problems(time.Now())
-			if is(problems) {
+			if is(&st) {
 				return
 			}
 			if time.Since(began) > 20*time.Second {
-				t.Fatalf("not %s, but %+v", what, problems)
+				t.Fatalf("not %s, but %+v", what, st.Problems(time.Now()))
 			}
 		}
 	}
-	named := func(cause status.Cause) func([]status.Problem) bool {
-		return func(all []status.Problem) bool {
-			for _, p := range all {
+	named := func(cause status.Cause) func(*kinglet.Status) bool {
+		return func(st *kinglet.Status) bool {
+			for _, p := range st.Problems(time.Now()) {
 				if p.Cause == cause && p.Severity >= status.Warning {
 					return true
 				}
@@ -74,17 +89,43 @@ func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
 	if err := inf.WaitSynced(ctx); err != nil {
 		t.Fatal(err)
 	}
+	written := 0
+	write := func() {
+		t.Helper()
+		written++
+		if _, err := storage.Create(testpods.New("p"+strconv.Itoa(written), "n1")); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, b := range []struct {
 		ill   ill
 		cause status.Cause
 	}{{away, status.CauseUnreachable}, {forbidden, status.CauseForbidden}, {badObject, status.CauseQuarantine}} {
 		p.begin(b.ill)
-		until(string(b.cause), named(b.cause))
+		isNamed := named(b.cause)
+		until(string(b.cause), func(st *kinglet.Status) bool {
+			write() // of a connection that ends just now the last object may still come
+			return isNamed(st)
+		})
 		p.begin(well)
 	}
+	// One print can be read before it is seen that nothing is to be.
+	p.begin(stalled)
+	for range 3 {
+		write()
+	}
+	stands := named(status.CauseHandlerStalled)
+	until("stalled", stands)
 	p.begin(well)
+	until("handled", func(st *kinglet.Status) bool {
+		return !stands(st) && st.Objects+st.Quarantined == written && st.Handlers[0].Pending == 0
+	})
 	stop()
 	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	toPrint.Close()
+	if err := <-printing; err != nil {
 		t.Error(err)
 	}
 }

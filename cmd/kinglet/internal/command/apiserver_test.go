@@ -80,11 +80,7 @@ func (s *apiServer) refuseWith(refuse func(*http.Request) *apierrors.StatusError
 // put creates or replaces an object.
 func (s *apiServer) put(obj runtime.Object) {
 	s.t.Helper()
-	_, err := s.storage.Update(obj)
-	if apierrors.IsNotFound(err) {
-		_, err = s.storage.Create(obj)
-	}
-	if err != nil {
+	if _, err := s.storage.Put(obj); err != nil {
 		s.t.Fatal(err)
 	}
 }

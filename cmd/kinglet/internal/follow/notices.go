@@ -14,7 +14,7 @@ const (
 	// maxObjectNotices bounds how many objects that could not be read are
 	// named for one collection; the summary counts all of them.
 	maxObjectNotices = 10
-	// passing is how long an error that often passes by itself is kept back:
+	// passing is how long an error that often passes is kept back:
 	// most are over when the next try is made.
 	passing = time.Second
 )

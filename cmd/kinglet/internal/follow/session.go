@@ -115,7 +115,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error
 	ended := s.lookAround(ctx)
 	stop(ended)
 	running.Wait()
-	// What is kept back is shown now if it is why nothing works.
+	// Notices that were kept back are shown now if they are why nothing works.
 	if errors.Is(ended, ErrGaveUp) {
 		s.flushNotices(time.Now().Add(passing))
 	}

@@ -54,7 +54,7 @@ func statusLine(v vitals, width int) string {
 }
 
 func eachCollection(views []view) string {
-	// What is wrong with all of them is said once.
+	// A problem that all of them have is shown once.
 	common := views[0].trouble
 	for _, v := range views {
 		if v.trouble != common || !v.synced {

@@ -1,4 +1,4 @@
-package kinglet_test
+package release
 
 import (
 	"io/fs"
@@ -12,6 +12,7 @@ import (
 // TestArchitectureNamesWhatThereIs: the folders of its table, and the functions that
 // an event goes through.
 func TestArchitectureNamesWhatThereIs(t *testing.T) {
+	t.Chdir("..") // to the root of the repository
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,99 @@
+package cache
+
+import (
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/source"
+)
+
+// TestEventsThatChangeNothingAreCounted for informers and controllers of any
+// constructor.
+func TestEventsThatChangeNothingAreCounted(t *testing.T) {
+	for name, run := range map[string]func(lw ListerWatcher) (Observable, func()){
+		"shared informer": func(lw ListerWatcher) (Observable, func()) {
+			inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
+			return inf.(Observable), runInformer(inf)
+		},
+		"controller": func(lw ListerWatcher) (Observable, func()) {
+			_, c := NewInformer(lw, &corev1.Pod{}, 0, ResourceEventHandlerFuncs{})
+			return c.(Observable), runInformer(c)
+		},
+		"controller with a transform": func(lw ListerWatcher) (Observable, func()) {
+			same := func(obj any) (any, error) { return obj, nil }
+			_, c := NewTransformingInformer(lw, &corev1.Pod{}, 0, ResourceEventHandlerFuncs{}, same)
+			return c.(Observable), runInformer(c)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				events := watch.NewFake()
+				first, next := testPod("a", "n1"), testPod("a", "n2")
+				first.ResourceVersion, next.ResourceVersion = "1", "2"
+				observed, stop := run(&ListWatch{
+					ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+						return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []corev1.Pod{*first}}, nil
+					},
+					WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
+						if options.SendInitialEvents != nil {
+							return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "Pod"}, "", nil)
+						}
+						return events, nil
+					},
+				})
+				defer stop()
+				events.Modify(next)
+				synctest.Wait()
+				if st := observed.Status(); st.Duplicates != 0 || st.EventsByType.Modified != 1 {
+					t.Errorf("after a change: %d duplicates of %+v", st.Duplicates, st.EventsByType)
+				}
+				events.Modify(next.DeepCopy())
+				events.Delete(testPod("b", "n1"))
+				synctest.Wait()
+				if st := observed.Status(); st.Duplicates != 2 {
+					t.Errorf("%d duplicates, want the change that came again and the delete of what is not there", st.Duplicates)
+				}
+			})
+		})
+	}
+}
+
+func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
+	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
+	host := proto.CoreV1().RESTClient().Get().URL()
+	cfg := &rest.Config{Host: host.Scheme + "://" + host.Host}
+	cfg.Wrap(source.WrapTransport)
+	through, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, lw := range map[string]ListerWatcher{
+		"from a client": NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone),
+		"closures":      generated(through),
+	} {
+		inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
+		if st := inf.(Observable).Status(); st.SharingID != 0 {
+			t.Errorf("%s: before it starts it shares through %d", name, st.SharingID)
+		}
+		ended := make(chan struct{})
+		stop := make(chan struct{})
+		go func() { defer close(ended); inf.Run(stop) }()
+		if !WaitForCacheSync(stop, inf.HasSynced) {
+			t.Fatal("not synced")
+		}
+		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && st.SharingID == 0 {
+			t.Errorf("%s: what its objects share is not in its status", name)
+		}
+		close(stop)
+		<-ended
+	}
+}

@@ -1,0 +1,97 @@
+package ctrlruntime
+
+import (
+	"context"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// recordingClient is a client whose writes are recorded, unless their options say
+// otherwise.
+type recordingClient struct{ client.Client }
+
+// optedOut reports whether options, of any kind, have
+// DisableReadYourWritesConsistency, which controller-runtime 0.24 does not.
+func optedOut(options any) bool {
+	f := reflect.ValueOf(options).Elem().FieldByName("DisableReadYourWritesConsistency")
+	return f.IsValid() && f.Bool()
+}
+
+// recorded returns the context of a write with options.
+func recorded(ctx context.Context, options any) context.Context {
+	if optedOut(options) {
+		return kinglet.WithoutOwnWrites(ctx)
+	}
+	return ctx
+}
+
+// Create implements client.Client.
+func (c *recordingClient) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	return c.Client.Create(recorded(ctx, (&client.CreateOptions{}).ApplyOptions(opts)), obj, opts...)
+}
+
+// Update implements client.Client.
+func (c *recordingClient) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	return c.Client.Update(recorded(ctx, (&client.UpdateOptions{}).ApplyOptions(opts)), obj, opts...)
+}
+
+// Patch implements client.Client.
+func (c *recordingClient) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	return c.Client.Patch(recorded(ctx, (&client.PatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
+}
+
+// Apply implements client.Client.
+func (c *recordingClient) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	return c.Client.Apply(recorded(ctx, (&client.ApplyOptions{}).ApplyOptions(opts)), obj, opts...)
+}
+
+// Delete implements client.Client.
+func (c *recordingClient) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	return c.Client.Delete(recorded(ctx, (&client.DeleteOptions{}).ApplyOptions(opts)), obj, opts...)
+}
+
+// DeleteAllOf implements client.Client.
+func (c *recordingClient) DeleteAllOf(ctx context.Context, obj client.Object, opts ...client.DeleteAllOfOption) error {
+	return c.Client.DeleteAllOf(recorded(ctx, &(&client.DeleteAllOfOptions{}).ApplyOptions(opts).DeleteOptions), obj, opts...)
+}
+
+// Status implements client.Client.
+func (c *recordingClient) Status() client.SubResourceWriter {
+	return recordingWriter{c.Client.Status()}
+}
+
+// SubResource implements client.Client.
+func (c *recordingClient) SubResource(name string) client.SubResourceClient {
+	of := c.Client.SubResource(name)
+	return struct {
+		client.SubResourceReader
+		client.SubResourceWriter
+	}{of, recordingWriter{of}}
+}
+
+// recordingWriter is recordingClient for a subresource.
+type recordingWriter struct{ client.SubResourceWriter }
+
+// Create implements client.SubResourceWriter.
+func (w recordingWriter) Create(ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption) error {
+	return w.SubResourceWriter.Create(recorded(ctx, (&client.SubResourceCreateOptions{}).ApplyOptions(opts)), obj, sub, opts...)
+}
+
+// Update implements client.SubResourceWriter.
+func (w recordingWriter) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+	return w.SubResourceWriter.Update(recorded(ctx, (&client.SubResourceUpdateOptions{}).ApplyOptions(opts)), obj, opts...)
+}
+
+// Patch implements client.SubResourceWriter.
+func (w recordingWriter) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+	return w.SubResourceWriter.Patch(recorded(ctx, (&client.SubResourcePatchOptions{}).ApplyOptions(opts)), obj, patch, opts...)
+}
+
+// Apply implements client.SubResourceWriter.
+func (w recordingWriter) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+	return w.SubResourceWriter.Apply(recorded(ctx, (&client.SubResourceApplyOptions{}).ApplyOpts(opts)), obj, opts...)
+}

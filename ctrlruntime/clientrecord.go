@@ -1,0 +1,125 @@
+package ctrlruntime
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// unread has reads of a kind wait for a write that its informer cannot read. It is
+// OwnWrites.Unread.
+func (c *Cache) unread(w kinglet.UnreadWrite) {
+	h := c.holdingWith(w.Informer)
+	if h == nil {
+		return // it was removed
+	}
+	if w.Deleted && w.Objects == nil {
+		c.unreadCollection(h, w.Namespace)
+		return
+	}
+	now := time.Now()
+	var writes []*unreadWrite
+	for i := range w.Objects {
+		if write := h.unreadWriteOf(&w.Objects[i], w.Deleted); write != nil {
+			write.since = now
+			writes = append(writes, write)
+		}
+	}
+	h.awaitWrites(writes)
+}
+
+// awaitWrites has reads wait for writes.
+func (h *holding) awaitWrites(writes []*unreadWrite) {
+	surplus, due := h.unread.add(writes...)
+	for _, w := range surplus {
+		h.reportUnread(w)
+	}
+	for _, w := range due {
+		if _, shown := h.shows(w); shown {
+			h.unread.remove(w)
+		} else if time.Since(w.since) >= forgetUnread {
+			h.giveUp(w)
+		}
+	}
+}
+
+// holdingWith returns the holding that has an informer, or nil.
+func (c *Cache) holdingWith(informer kinglet.OwnWriter) *holding {
+	for _, k := range c.all() {
+		if kinglet.OwnWriter(k.informer.Kinglet()) == informer {
+			return k.holding
+		}
+	}
+	return nil
+}
+
+// unreadWriteOf returns a write that reads have to wait for; nil if they need not,
+// since it is shown, or the informer does not cover the object.
+func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite {
+	inf := h.informer.Kinglet()
+	w := &unreadWrite{
+		key: kinglet.Key{Namespace: m.Namespace, Name: m.Name}, uid: m.UID, version: m.ResourceVersion,
+		deleted: deleted, covered: h.coversMetadata(m),
+	}
+	held, _ := inf.Store().Get(w.key)
+	obj, holds := held.(metav1.Object)
+	if deleted && w.uid == "" && holds {
+		w.uid = obj.GetUID()
+	}
+	if !deleted && h.namespaced() && ended(m) {
+		// The write removed the last finalizer of an object that was deleted.
+		if inf.WroteDelete(w.key, w.uid) == nil {
+			return nil
+		}
+	}
+	switch {
+	case !holds && !w.covered, w.version == "" && !(deleted && holds):
+		return nil
+	case deleted && m.DeletionTimestamp != nil && !holds:
+		return nil // it was on its way before
+	}
+	if _, shown := h.shows(w); shown {
+		return nil
+	}
+	return w
+}
+
+// ended reports whether a write has left nothing of an object of a namespaced kind.
+func ended(m *metav1.ObjectMeta) bool {
+	grace := m.DeletionGracePeriodSeconds
+	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && (grace == nil || *grace == 0)
+}
+
+// unreadCollection has reads of a namespace, or of all, wait for the version that the
+// server has now.
+func (c *Cache) unreadCollection(h *holding, namespace string) {
+	ctx, cancel := context.WithTimeout(context.Background(), defaultWaitForWrites)
+	defer cancel()
+	version, err := h.lists.Load().version(ctx, namespace)
+	if err != nil {
+		logf.Log.WithName("kinglet").Error(err, "A collection was deleted, and reads may be older than that", "kind", describe(h.gvk, h.form))
+		return
+	}
+	h.awaitWrites([]*unreadWrite{{key: kinglet.Key{Namespace: namespace}, version: version, deleted: true, since: time.Now()}})
+}
+
+// version asks the server for the latest version of a namespace, or of all.
+func (l *listWatches) version(ctx context.Context, namespace string) (string, error) {
+	body, err := l.client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(l.resource).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json").
+		Param("limit", "1").Do(ctx).Raw()
+	if err != nil {
+		return "", err
+	}
+	var list metav1.PartialObjectMetadataList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return "", fmt.Errorf("list of %s: %w", l.resource, err)
+	}
+	return list.ResourceVersion, nil
+}

@@ -1,0 +1,213 @@
+package ctrlruntime
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	kingletcache "github.com/kinglet-go/kinglet/cache"
+)
+
+// form is the type in which the objects of a kind are held, or asked for.
+type form uint8
+
+const (
+	// structured: the type that the scheme has for the kind.
+	structured form = iota
+	// untyped: *unstructured.Unstructured.
+	untyped
+	// metadataOnly: *metav1.PartialObjectMetadata.
+	metadataOnly
+)
+
+// formOf returns the form of an object, or of the objects of a list.
+func formOf(obj runtime.Object) form {
+	switch obj.(type) {
+	case runtime.Unstructured:
+		return untyped
+	case *metav1.PartialObjectMetadata, *metav1.PartialObjectMetadataList:
+		return metadataOnly
+	}
+	return structured
+}
+
+// holding is the objects of a kind in one form, with what lists and watches them. One
+// or more kinds read it: see kinds.go.
+type holding struct {
+	gvk  schema.GroupVersionKind
+	form form
+	// full selects the objects that are held whole, of which others are held as
+	// metadata; nil for all of them.
+	full     labels.Selector
+	informer kingletcache.ScopedInformer
+	// ended is closed when the informer has run.
+	ended chan struct{}
+	now   atomic.Pointer[spaces]
+
+	// optional: the informer may be refused by the server, and refused is closed then.
+	optional bool
+	refused  chan struct{}
+	refusal  sync.Once
+	// defining is when the kind's definition has been found that was missing.
+	defining sync.Once
+	// lists are what the informer lists and watches by; nil while the kind has no
+	// definition.
+	lists atomic.Pointer[listWatches]
+	// unread are own writes that reads wait for.
+	unread unreadWrites
+	// transformed: a program has set the informer's transform.
+	transformed atomic.Bool
+
+	// What follows is guarded by Cache.mu.
+
+	// stop is nil until the informer runs.
+	stop context.CancelFunc
+	// hide ends that Options.Set shows the informer.
+	hide func()
+	// kinds is how many kinds read it. Without any it ends.
+	kinds int
+	// generation is Cache.generation of the kind at which the spaces were made.
+	generation int
+}
+
+// newHolding makes the informer of a kind, which does not run yet. The caller sets its
+// generation.
+func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error) {
+	h := &holding{gvk: gvk, form: f, ended: make(chan struct{}), refused: make(chan struct{}), optional: c.optional(gvk)}
+	if full, ok := c.full[gvk]; ok && full.form == f {
+		h.full = full.selector
+	}
+	example, err := c.example(gvk, f)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.newSpaces(h, nil)
+	switch {
+	case err == nil:
+	case h.optional && meta.IsNoMatchError(err):
+		s = c.undefinedSpaces(h, err)
+	default:
+		return nil, err
+	}
+	period := time.Duration(0)
+	for _, config := range s.configs {
+		each := defaultSyncPeriod
+		if config.SyncPeriod != nil {
+			each = *config.SyncPeriod
+		}
+		if period == 0 || each > 0 && each < period {
+			period = each
+		}
+	}
+	h.informer, err = kingletcache.NewScopedInformer(example, kingletcache.ScopedInformerOptions{
+		SharedIndexInformerOptions: kingletcache.SharedIndexInformerOptions{
+			ResyncPeriod:      jittered(period),
+			Indexers:          toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc},
+			ObjectDescription: describe(gvk, f),
+		},
+		Sharing:      c.options.Sharing,
+		Scheme:       c.settings.Scheme,
+		ScopesChange: s.namespaced || s.undefined != nil,
+
+		MutationDetection: c.options.MutationDetection,
+		OnMutation:        c.onMutation(gvk),
+		Covers:            h.coversFunc(s),
+	}, s.inOrder()...)
+	if err != nil {
+		return nil, err
+	}
+	if handler := c.watchErrorHandler(h); handler != nil {
+		if err := h.informer.SetWatchErrorHandlerWithContext(handler); err != nil {
+			return nil, err
+		}
+	}
+	h.setListed(s)
+	h.now.Store(s)
+	return h, nil
+}
+
+// newSpaces makes the spaces of a holding from the settings of its kind. What is the
+// same in those before is taken from there; before may be nil.
+func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
+	s := &spaces{applied: make(chan struct{}), replaced: make(chan struct{}),
+		scopes: make(map[string]kingletcache.ScopedListerWatcher), kept: make(map[string]<-chan struct{})}
+	var err error
+	if s.kindSettings, err = c.settings.of(h.gvk); err != nil {
+		return nil, err
+	}
+	lists, err := c.listWatches(h.gvk, h.form)
+	if err != nil {
+		return nil, err
+	}
+	h.lists.Store(lists)
+	for ns, config := range s.configs {
+		if had, ok := before.keeps(ns, s); ok {
+			// before has been applied: changes are made in turn.
+			s.scopes[ns], s.kept[ns] = had, before.listed[ns]
+			continue
+		}
+		s.scopes[ns] = kingletcache.ScopedListerWatcher{
+			Scope:         s.scope(ns),
+			ListerWatcher: lists.of(s.namespaced, ns, config),
+			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
+		}
+	}
+	return s, nil
+}
+
+// setListed sets the channels of s, whose scopes the informer has.
+func (h *holding) setListed(s *spaces) {
+	s.listed = make(map[string]<-chan struct{}, len(s.scopes))
+	for id := range s.scopes {
+		if s.listed[id] = h.informer.Kinglet().SourceSynced(id); s.listed[id] == nil {
+			// It is the only one of an informer of one source.
+			s.listed[id] = h.informer.Kinglet().Synced()
+		}
+	}
+	close(s.applied)
+}
+
+// namespaced reports whether the kind is, as far as that is known.
+func (h *holding) namespaced() bool { return h.now.Load().namespaced }
+
+// settings returns those of a namespace now.
+func (h *holding) settings(ns string) (id string, config *cache.Config, known bool) {
+	return h.now.Load().settings(ns)
+}
+
+// example returns an object of the kind in the form.
+func (c *Cache) example(gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
+	switch f {
+	case untyped:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(gvk)
+		return u, nil
+	case metadataOnly:
+		m := &metav1.PartialObjectMetadata{}
+		m.SetGroupVersionKind(gvk)
+		return m, nil
+	}
+	return c.settings.Scheme.New(gvk)
+}
+
+// describe names what an informer holds, for logs and metrics.
+func describe(gvk schema.GroupVersionKind, f form) string {
+	return gvk.String() + [...]string{"", ", unstructured", ", metadata"}[f]
+}
+
+// jittered returns a period within a tenth of d, so that the informers of a program
+// do not resync together.
+func jittered(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + rand.Float64()/5))
+}

@@ -1,0 +1,250 @@
+package ctrlruntime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kinglet-go/kinglet"
+	kingletcache "github.com/kinglet-go/kinglet/cache"
+)
+
+// SetNamespaces makes namespaces those whose objects a cache holds of obj's kind, in all
+// of its forms, at any time: before Start, while the cache runs, and before the kind has
+// an informer. It is as if the kind had them in cache.Options.ByObject: what a
+// cache.Config leaves open comes from there, and metav1.NamespaceAll stands for all
+// namespaces that are not named. It holds for informers that are made later too.
+// Informers, their handlers and their indexes stay.
+//
+// A namespace that is new is listed and watched; until it has been listed, reads of it
+// block, as they do after Start. The objects of one that is gone are deleted for
+// handlers, in a DeletedFinalStateUnknown, and reads of it fail as those of a namespace
+// that was never named; both has happened when SetNamespaces returns. A namespace whose
+// selectors, Transform or EnableWatchBookmarks change is listed again, and handlers
+// receive the difference. The others are not asked for anything. The entry of
+// metav1.NamespaceAll leaves out those that are named, by its field selector, so it is
+// listed again each time. SyncPeriod stays that of the informer.
+//
+// Two Transforms of a Config are taken for the same if they are one function that is
+// declared at package level, or controller-runtime's TransformStripManagedFields.
+// Closures cannot be compared: a namespace whose Config names one is listed again by each
+// call. Those that a Config leaves to the options are the same.
+//
+// It blocks while another call is under way, until ctx ends, and then until the requests
+// of what is gone have ended; it waits for no list. An error is about obj or namespaces,
+// which must not be empty, and nothing has changed then; or it wraps kinglet.ErrStopped.
+// It is a *ForeignCacheError for a cache of another package.
+func SetNamespaces(ctx context.Context, c cache.Cache, obj client.Object, namespaces map[string]cache.Config) error {
+	ours, ok := c.(*Cache)
+	if !ok {
+		return &ForeignCacheError{Cache: c}
+	}
+	gvk, err := apiutil.GVKForObject(obj, ours.settings.Scheme)
+	if err != nil {
+		return fmt.Errorf("namespaces of a %T: %w", obj, err)
+	}
+	if err := ours.setNamespaces(ctx, gvk, namespaces); err != nil {
+		return fmt.Errorf("namespaces of %s: %w", gvk, err)
+	}
+	return nil
+}
+
+func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, namespaces map[string]cache.Config) error {
+	if len(namespaces) == 0 {
+		return errors.New("none are named: name metav1.NamespaceAll to hold all of them, or remove the informer to hold nothing")
+	}
+	namespaced, err := c.settings.namespaced(gvk)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return err
+	}
+	if err == nil && !namespaced {
+		return errors.New("the kind is not namespaced")
+	}
+	if err := c.takeTurn(ctx); err != nil {
+		return err
+	}
+	defer c.endTurn()
+	before := c.settings.setNamespaces(gvk, maps.Clone(namespaces))
+	changes, err := c.nextSpaces(gvk)
+	if err != nil {
+		c.settings.setNamespaces(gvk, before)
+		c.holdingsOf(gvk) // those that were made by what is refused are made again
+		return err
+	}
+	var errs []error
+	for _, change := range changes {
+		if err := change.holding.change(change.next); !c.unused(change.holding) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// takeTurn waits for the turn to change the spaces of holdings.
+func (c *Cache) takeTurn(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (c *Cache) endTurn() { <-c.turn }
+
+// spacesChange is what a holding is to have.
+type spacesChange struct {
+	holding *holding
+	next    *spaces
+}
+
+// nextSpaces makes the spaces that the holdings of a kind are to have by its settings.
+// A holding that is being made then has to be made again.
+func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange, err error) {
+	for _, h := range c.holdingsOf(gvk) {
+		before := h.now.Load()
+		if before.undefined != nil {
+			continue // it will be made by the settings of its time
+		}
+		next, err := c.newSpaces(h, before)
+		if err != nil {
+			return nil, err
+		}
+		if h.form != metadataOnly && c.metadataOf(h) && !onlyDropsManagedFields(next.configs) && h.full == nil {
+			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
+		}
+		changes = append(changes, spacesChange{h, next})
+	}
+	return changes, nil
+}
+
+// holdingsOf returns the holdings of a kind, and has those be made again that are being
+// made.
+func (c *Cache) holdingsOf(gvk schema.GroupVersionKind) (all []*holding) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.generations[gvk]++
+	seen := map[*holding]bool{}
+	for _, kinds := range c.kinds {
+		if k := kinds[gvk]; k != nil && !seen[k.holding] {
+			seen[k.holding] = true
+			k.generation = c.generations[gvk]
+			all = append(all, k.holding)
+		}
+	}
+	return all
+}
+
+// metadataOf reports whether metadata is shown of a holding.
+func (c *Cache) metadataOf(h *holding) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	m := c.kinds[metadataOnly][h.gvk]
+	return m != nil && m.holding == h
+}
+
+// unused reports whether a holding has ended since nobody reads it any more.
+func (c *Cache) unused(h *holding) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return h.kinds == 0
+}
+
+// change gives the informer other scopes. Reads go by the next spaces from the start, so
+// that they never look for what the informer does not hold any more.
+func (h *holding) change(next *spaces) error {
+	before := h.now.Swap(next)
+	close(before.replaced)
+	err := h.informer.SetScopes(next.inOrder()...)
+	if errors.Is(err, kinglet.ErrScoped) {
+		err = fmt.Errorf("BUG: the informer of %s has one scope: %w", describe(h.gvk, h.form), err)
+	}
+	h.setListed(next)
+	return err
+}
+
+// keeps returns the source of a namespace that is the same in the next spaces.
+func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWatcher, ok bool) {
+	if s == nil || s.undefined != nil {
+		return had, false
+	}
+	config, was := s.configs[ns]
+	if !was || !sameRequests(config, next.configs[ns]) {
+		return had, false
+	}
+	if (s.ownTransform[ns] || next.ownTransform[ns]) && !sameTransform(config.Transform, next.configs[ns].Transform) {
+		return had, false
+	}
+	if ns == metav1.NamespaceAll && !sameNames(s.configs, next.configs) {
+		return had, false
+	}
+	return s.scopes[ns], true
+}
+
+// sameRequests reports whether two settings ask for the same objects.
+func sameRequests(a, b cache.Config) bool {
+	selector := func(s fmt.Stringer) string {
+		if s == nil {
+			return ""
+		}
+		return s.String()
+	}
+	bookmarks := func(c cache.Config) bool { return c.EnableWatchBookmarks == nil || *c.EnableWatchBookmarks }
+	return selector(a.LabelSelector) == selector(b.LabelSelector) && selector(a.FieldSelector) == selector(b.FieldSelector) &&
+		bookmarks(a) == bookmarks(b)
+}
+
+func sameNames(a, b map[string]cache.Config) bool {
+	return maps.EqualFunc(a, b, func(cache.Config, cache.Config) bool { return true })
+}
+
+// sameTransform reports whether two functions are known to do the same.
+func sameTransform(a, b toolscache.TransformFunc) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	at := reflect.ValueOf(a).Pointer()
+	if stripsManagedFields(a) {
+		return stripsManagedFields(b)
+	}
+	return at == reflect.ValueOf(b).Pointer() && !isClosure(at)
+}
+
+// stripsManagedFields reports whether a function is what controller-runtime's
+// TransformStripManagedFields returns. Where that is inlined its code is a copy, of the
+// same line of the same file.
+func stripsManagedFields(f toolscache.TransformFunc) bool {
+	position := func(f toolscache.TransformFunc) (file string, line int) {
+		at := reflect.ValueOf(f).Pointer()
+		if fn := runtime.FuncForPC(at); fn != nil {
+			return fn.FileLine(at)
+		}
+		return "", 0
+	}
+	file, line := position(f)
+	ofTheirs, at := position(cache.TransformStripManagedFields())
+	return file != "" && file == ofTheirs && line == at
+}
+
+// isClosure reports whether the function of a code pointer may have variables of its
+// own, as function literals and method values do.
+func isClosure(at uintptr) bool {
+	fn := runtime.FuncForPC(at)
+	if fn == nil {
+		return true
+	}
+	name := fn.Name()[strings.LastIndexByte(fn.Name(), '/')+1:]
+	return strings.Contains(name, ".func") || strings.HasSuffix(name, "-fm") || strings.Count(name, ".") != 1
+}

@@ -1,0 +1,321 @@
+package ctrlruntime
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kinglet-go/kinglet"
+	kingletcache "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/histogram"
+	"github.com/kinglet-go/kinglet/internal/keyqueue"
+)
+
+// QueueOptions configure the queues of controllers. The zero value is ready to use.
+type QueueOptions[request comparable] struct {
+	// HeadStart says how much earlier than by its turn a request of a priority is
+	// served; later if it is negative. A higher priority must not have a shorter head
+	// start. If nil it is 300 ms for each 1 of priority, and at most an hour either way:
+	// so controller-runtime's low priority of -100 is served 30 s late at most.
+	HeadStart func(priority int) time.Duration
+	// Workers is shown beside what the controller does: MaxConcurrentReconciles.
+	Workers int
+	// Set shows the controller from when it starts until its queue is shut down;
+	// that of package cache, cache.Observed, if nil.
+	Set *kinglet.Set
+	// Metrics measure the queue, by the controller's name; if nil controller-runtime's,
+	// by its names. The depth has priorities if this is a DepthByPriority.
+	Metrics workqueue.MetricsProvider
+}
+
+// NewQueue is QueueOptions.NewQueue with the zero QueueOptions:
+//
+//	ctrl.NewControllerManagedBy(mgr).
+//		WithOptions(controller.Options{NewQueue: ctrlruntime.NewQueue}).
+//
+// A controller of other requests has QueueOptions[request]{}.NewQueue.
+func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
+	return QueueOptions[reconcile.Request]{}.NewQueue(name, limiter)
+}
+
+// NewQueue returns a queue for controller.Options.NewQueue. It is a
+// priorityqueue.PriorityQueue and keeps its contract, but for what follows.
+//
+//   - Priorities are head starts: a request of low priority waits longer than first in,
+//     first out would have it, by the difference of the head starts and no more. With
+//     controller-runtime's queue it waits for as long as there is any of higher
+//     priority (controller-runtime#3496).
+//   - All calls take effect before they return, and nothing is buffered.
+//   - A delay that is over while its request is processed counts when that is done, and
+//     a request that waits is queued anew when it is added without a delay. Requests that
+//     are due at the same nanosecond are served in no order.
+//   - ShutDownWithDrain waits until no request is processed; those that are queued are
+//     handed out until then.
+//   - A request that does not equal itself, such as one with a NaN in it, is refused.
+//
+// All methods are safe for concurrent use, and none but Get, GetWithPriority and
+// ShutDownWithDrain blocks. A queue with a name has one goroutine, which counts
+// unfinished work every half second until the queue is shut down. Its memory is that of
+// the requests that it holds.
+func (o QueueOptions[request]) NewQueue(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request] {
+	return newQueue(o, name, limiter, nil)
+}
+
+// queue is a priorityqueue.PriorityQueue.
+type queue[request comparable] struct {
+	name    string
+	workers int
+	keys    *keyqueue.Queue[request]
+	limiter workqueue.TypedRateLimiter[request]
+	metrics *queueMetrics[request] // nil if there are none
+	// took is how long runs took, waited how long requests were queued before.
+	took, waited histogram.Histogram
+
+	// hide ends that the queue is shown, and stop the count of unfinished work.
+	hide    func()
+	stop    chan struct{}
+	ended   sync.Once
+	measure sync.WaitGroup
+
+	mu sync.Mutex
+	// What follows is guarded by mu.
+
+	// running are the requests that are processed.
+	running map[request]*processing[request]
+	// failing are those that were last added again with a rate limit, and since when;
+	// each of them is in the queue.
+	failing map[request]time.Time
+	counts  struct{ succeeded, failed, terminal uint64 }
+}
+
+var _ priorityqueue.PriorityQueue[int] = (*queue[int])(nil)
+
+// processing is a request that a worker has.
+type processing[request comparable] struct {
+	run   keyqueue.Run[request]
+	began time.Time
+	// retried: it was added with a rate limit meanwhile. forgotten: Forget was called.
+	// controller-runtime does the former after an error, the latter after a success,
+	// and neither after a terminal error.
+	retried, forgotten bool
+}
+
+// A priority of 1 is a head start of headStart, up to farthest.
+const (
+	headStart = 300 * time.Millisecond
+	farthest  = time.Hour
+)
+
+func defaultHeadStart(priority int) time.Duration {
+	const most = int(farthest / headStart)
+	return time.Duration(min(max(priority, -most), most)) * headStart
+}
+
+// newQueue takes the system's clock if clock is nil.
+func newQueue[request comparable](o QueueOptions[request], name string, limiter workqueue.TypedRateLimiter[request], clock keyqueue.Clock) *queue[request] {
+	if limiter == nil {
+		limiter = workqueue.NewTypedItemExponentialFailureRateLimiter[request](5*time.Millisecond, 1000*time.Second)
+	}
+	if o.HeadStart == nil {
+		o.HeadStart = defaultHeadStart
+	}
+	if o.Set == nil {
+		o.Set = kingletcache.Observed()
+	}
+	q := &queue[request]{
+		name:    name,
+		workers: o.Workers,
+		limiter: limiter,
+		stop:    make(chan struct{}),
+		running: map[request]*processing[request]{},
+		failing: map[request]time.Time{},
+	}
+	options := keyqueue.Options[request]{Clock: clock, HeadStart: o.HeadStart}
+	if name != "" {
+		q.metrics = newQueueMetrics[request](o.Metrics, name)
+		options.Observer = q.metrics
+		q.measure.Go(q.countUnfinished)
+	}
+	q.keys = keyqueue.New(options)
+	q.hide = o.Set.ObserveController(q)
+	return q
+}
+
+// Add implements priorityqueue.PriorityQueue.
+func (q *queue[request]) Add(item request) { q.AddWithOpts(priorityqueue.AddOpts{}, item) }
+
+// AddAfter implements priorityqueue.PriorityQueue.
+func (q *queue[request]) AddAfter(item request, after time.Duration) {
+	q.AddWithOpts(priorityqueue.AddOpts{After: after}, item)
+}
+
+// AddRateLimited implements priorityqueue.PriorityQueue.
+func (q *queue[request]) AddRateLimited(item request) {
+	q.AddWithOpts(priorityqueue.AddOpts{RateLimited: true}, item)
+}
+
+// AddWithOpts implements priorityqueue.PriorityQueue.
+func (q *queue[request]) AddWithOpts(o priorityqueue.AddOpts, items ...request) {
+	if q.keys.Closed() {
+		return
+	}
+	var add keyqueue.AddOptions
+	if o.Priority != nil {
+		add.Priority = *o.Priority
+	}
+	for _, item := range items {
+		add.After = o.After
+		if o.RateLimited {
+			if limited := q.limiter.When(item); o.After == 0 || limited < o.After {
+				add.After = limited
+			}
+			q.mark(item, func(p *processing[request]) { p.retried = true })
+		}
+		if q.keys.Add(item, add) && add.After > 0 && q.metrics != nil {
+			q.metrics.retries.Inc()
+		}
+	}
+}
+
+// Get implements priorityqueue.PriorityQueue.
+func (q *queue[request]) Get() (item request, shutdown bool) {
+	item, _, shutdown = q.GetWithPriority()
+	return item, shutdown
+}
+
+// GetWithPriority implements priorityqueue.PriorityQueue.
+func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown bool) {
+	run, ok := q.keys.Take()
+	if !ok {
+		return item, 0, true
+	}
+	q.waited.Observe(run.Waited)
+	if q.metrics != nil {
+		q.metrics.latency.Observe(run.Waited.Seconds())
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running[run.Key] = &processing[request]{run: run, began: time.Now()}
+	return run.Key, run.Priority, false
+}
+
+// Done implements priorityqueue.PriorityQueue. It does nothing for an item that nobody
+// processes.
+func (q *queue[request]) Done(item request) {
+	run, ok := q.processed(item)
+	if !ok {
+		return
+	}
+	took := q.keys.Finish(run, keyqueue.Result{})
+	q.took.Observe(took)
+	if q.metrics != nil {
+		q.metrics.workDuration.Observe(took.Seconds())
+	}
+}
+
+// processed notes what came of a run.
+func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p, ok := q.running[item]
+	if !ok {
+		return run, false
+	}
+	delete(q.running, item)
+	switch {
+	case p.retried:
+		q.counts.failed++
+		if _, again := q.failing[item]; !again {
+			q.failing[item] = time.Now()
+		}
+		return p.run, true
+	case p.forgotten:
+		q.counts.succeeded++
+	default:
+		q.counts.failed++
+		q.counts.terminal++
+	}
+	delete(q.failing, item)
+	return p.run, true
+}
+
+// mark notes what happens to an item while it is processed.
+func (q *queue[request]) mark(item request, how func(*processing[request])) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if p := q.running[item]; p != nil {
+		how(p)
+	}
+}
+
+// Forget implements priorityqueue.PriorityQueue.
+func (q *queue[request]) Forget(item request) {
+	q.limiter.Forget(item)
+	q.mark(item, func(p *processing[request]) { p.forgotten = true })
+}
+
+// NumRequeues implements priorityqueue.PriorityQueue.
+func (q *queue[request]) NumRequeues(item request) int { return q.limiter.NumRequeues(item) }
+
+// Len returns how many requests may be processed at once, and those that were added
+// again while they are processed.
+func (q *queue[request]) Len() int {
+	n := q.keys.Counts()
+	return n.Queued + n.Again
+}
+
+// ShuttingDown implements priorityqueue.PriorityQueue.
+func (q *queue[request]) ShuttingDown() bool { return q.keys.Closed() }
+
+// ShutDown refuses requests from now on, and Get returns true, also where there are
+// requests left. It may be called more than once.
+func (q *queue[request]) ShutDown() {
+	q.keys.Stop()
+	q.end()
+}
+
+// ShutDownWithDrain refuses requests from now on, and waits until none is processed, or
+// until ShutDown is called.
+func (q *queue[request]) ShutDownWithDrain() {
+	q.keys.CloseAndDrain()
+	q.end()
+}
+
+func (q *queue[request]) end() {
+	q.ended.Do(func() {
+		q.hide()
+		close(q.stop)
+	})
+	q.measure.Wait()
+}
+
+// unfinishedEvery is how often unfinished work is counted, as by controller-runtime.
+const unfinishedEvery = 500 * time.Millisecond
+
+func (q *queue[request]) countUnfinished() {
+	ticker := time.NewTicker(unfinishedEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			q.metrics.setUnfinished(q.unfinished())
+		case <-q.stop:
+			return
+		}
+	}
+}
+
+// unfinished returns for how long requests are being processed, together, and the
+// longest of them.
+func (q *queue[request]) unfinished() (all, longest time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, p := range q.running {
+		d := time.Since(p.began)
+		all, longest = all+d, max(longest, d)
+	}
+	return all, longest
+}

@@ -1,0 +1,77 @@
+package ctrlruntime
+
+import (
+	"iter"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kinglet-go/kinglet"
+)
+
+// Snapshot is the objects of a View at one moment. It never changes: objects, indexes and
+// resource version agree, and stay. What it returns is shared, as that of a View. All
+// methods are safe for concurrent use, and none blocks.
+//
+// It keeps in memory the objects that it shows. The zero Snapshot is not usable.
+type Snapshot[T client.Object] struct {
+	kind *kind
+	snap kinglet.Snapshot[any]
+}
+
+// Get returns the object under key. It does not allocate, unless it shows the metadata of
+// an object that is held whole. The namespace of the key of a cluster-scoped object must
+// be empty.
+func (s Snapshot[T]) Get(key client.ObjectKey) (T, bool) {
+	obj, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	if ok {
+		obj, ok = s.kind.front.shown(obj)
+	}
+	if !ok {
+		var none T
+		return none, false
+	}
+	return obj.(T), true
+}
+
+// Len returns the number of objects, with those of which only metadata is held by
+// Options.Full.
+func (s Snapshot[T]) Len() int { return s.snap.Len() }
+
+// ResourceVersion returns the version of the objects; empty if several watches have
+// brought them, or none has yet.
+func (s Snapshot[T]) ResourceVersion() string {
+	return s.kind.now.Load().version(s.snap, metav1.NamespaceAll)
+}
+
+// List returns the objects that opts select, in key order. Selectors, Namespace and
+// Limit are those of Cache.List, and so are its errors. Nothing is allocated for an
+// object that is held as T. A list by field selectors sorts what it finds, unless AnyOrder is given.
+func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
+	var list client.ListOptions
+	list.ApplyOptions(opts)
+	if list.Continue != "" {
+		return nil, errContinue
+	}
+	found, err := s.kind.selected(s.snap, &list, inAnyOrder(opts))
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(T) bool) {
+		var n int64
+		for held := range found {
+			shown, ok := s.kind.front.shown(held)
+			if !ok {
+				continue
+			}
+			obj := shown.(T)
+			if list.LabelSelector != nil && !list.LabelSelector.Matches(labels.Set(obj.GetLabels())) {
+				continue
+			}
+			if n++; !yield(obj) || n == list.Limit {
+				return
+			}
+		}
+	}, nil
+}

@@ -1,0 +1,92 @@
+package ownwrites
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// ErrNoScope: the informer has no source with a scope ID.
+var ErrNoScope = errors.New("no source with this scope ID")
+
+// scopeState is a scope with the version that it has come to.
+type scopeState struct {
+	store.Scope
+	// at is the version of the scope's source that the store has come to. The store's
+	// own may be another after a write by hand.
+	at string
+	// listed: the store has had a list of the scope.
+	listed bool
+}
+
+// Enter adds a scope, whose keys are in no other one, except in some that are about to
+// leave.
+func (w *Writes[T]) Enter(scope store.Scope) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.scopes = append(w.scopes, &scopeState{Scope: scope})
+}
+
+// Leave removes the scope with an ID that entered first. Writes under its keys go over
+// to the scope that has entered for them, and end if there is none. changes are those
+// that empty the scope. The errors are to be reported.
+func (w *Writes[T]) Leave(id string, changes []store.Change[T]) (dropped []error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if i := slices.Index(w.scopes, w.scopeLocked(id)); i >= 0 {
+		w.scopes = slices.Delete(slices.Clone(w.scopes), i, i+1)
+	}
+	w.rememberEndsLocked(changes)
+	dropped = w.dropLocked(id, ErrNoScope, w.scopeOfLocked)
+	w.wakeLocked()
+	return dropped
+}
+
+// dropLocked ends the writes in a scope without having been seen, except those that go
+// over to another one.
+func (w *Writes[T]) dropLocked(id string, why error, to func(store.Key) (string, bool)) (dropped []error) {
+	left, ended := w.over.Load().Leave(id, to)
+	dropped = w.unconfirmed(ended, why)
+	w.counts.Dropped += uint64(len(dropped))
+	w.setLocked(left)
+	return dropped
+}
+
+// ScopeOf returns the ID of the scope of a key, if it is in one.
+func (w *Writes[T]) ScopeOf(key store.Key) (id string, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.scopeOfLocked(key)
+}
+
+func (w *Writes[T]) scopeOfLocked(key store.Key) (id string, ok bool) {
+	for _, s := range w.scopes {
+		if s.Has(key) {
+			return s.ID, true
+		}
+	}
+	return "", false
+}
+
+// Version returns the version of a scope's source that the store has come to, empty
+// before the first list.
+func (w *Writes[T]) Version(scope string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := w.scopeLocked(scope); s != nil {
+		return s.at
+	}
+	return ""
+}
+
+// scopeLocked returns the scope with an ID, or nil. Of two, the other is about to take
+// the place of this one.
+func (w *Writes[T]) scopeLocked(id string) *scopeState {
+	for _, s := range w.scopes {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package clone
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testseed"
+)
+
+// kinds are the Go types of client-go's scheme, those that are not in it and that
+// caches hold, and those of types_test.go.
+var kinds = func() []reflect.Type {
+	types := map[reflect.Type]bool{
+		reflect.TypeFor[metav1.PartialObjectMetadata]():     true,
+		reflect.TypeFor[metav1.PartialObjectMetadataList](): true,
+		reflect.TypeFor[metav1.Table]():                     true,
+		reflect.TypeFor[unstructured.Unstructured]():        true,
+		reflect.TypeFor[unstructured.UnstructuredList]():    true,
+		reflect.TypeFor[custom]():                           true,
+		reflect.TypeFor[recursive]():                        true,
+		reflect.TypeFor[byHand]():                           true,
+		reflect.TypeFor[withInterface]():                    true,
+	}
+	for _, t := range scheme.Scheme.AllKnownTypes() {
+		types[t] = true
+	}
+	return slices.SortedFunc(maps.Keys(types), func(a, b reflect.Type) int {
+		return strings.Compare(a.PkgPath()+"."+a.Name(), b.PkgPath()+"."+b.Name())
+	})
+}()
+
+// compare fills an object, copies it to where another is, and compares the copy with
+// that of DeepCopyInto.
+func compare(f *filler, t reflect.Type) error {
+	plan := Of(reflect.PointerTo(t))
+	if plan == nil {
+		return fmt.Errorf("%v has no plan", t)
+	}
+	from, to, want := reflect.New(t), reflect.New(t), reflect.New(t)
+	f.fill(from.Elem(), 0)
+	f.budget = 100
+	f.fill(to.Elem(), 0)
+	from.MethodByName("DeepCopyInto").Call([]reflect.Value{want})
+	// The third copy is made in one allocation: see layouts.
+	for range 2 {
+		plan.Copy(reflect.New(t).Interface(), from.Interface())
+	}
+	plan.Copy(to.Interface(), from.Interface())
+	if !reflect.DeepEqual(to.Interface(), want.Interface()) {
+		return fmt.Errorf("%v: %s", t, cmp.Diff(want.Interface(), to.Interface(), cmp.Exporter(func(reflect.Type) bool { return true })))
+	}
+	copied := spansOf(to.Interface())
+	if err := overlap(copied); err != nil {
+		return fmt.Errorf("%v: within the copy %w", t, err)
+	}
+	if err := overlap(append(copied, spansOf(from.Interface())...)); err != nil {
+		return fmt.Errorf("%v: the copy and the original: %w", t, err)
+	}
+	return nil
+}
+
+func TestACopyIsThatOfDeepCopyIntoForEveryKindAndSharesNothing(t *testing.T) {
+	seed := testseed.Of(t)
+	for _, typ := range kinds {
+		for n := range uint64(testrepeat.Times(40)) {
+			f := newFiller(nil)
+			f.budget, f.rnd = 2000, rand.New(rand.NewPCG(seed, n))
+			if err := compare(f, typ); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Logf("%d kinds", len(kinds))
+}
+
+func FuzzACopyIsThatOfDeepCopyInto(f *testing.F) {
+	for i := range uint16(30) {
+		f.Add(binary.LittleEndian.AppendUint16(nil, i*40), []byte{1, 2, 3})
+	}
+	f.Fuzz(func(t *testing.T, which, script []byte) {
+		n := 0
+		for _, b := range which {
+			n = n<<8 | int(b)
+		}
+		if err := compare(newFiller(script), kinds[uint(n)%uint(len(kinds))]); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// trial compares some kinds, those of types_test.go always.
+func trial(seed uint64) error {
+	f := newFiller(nil)
+	f.rnd = rand.New(rand.NewPCG(seed, 0))
+	types := []reflect.Type{reflect.TypeFor[custom](), reflect.TypeFor[unstructured.Unstructured]()}
+	for range 4 {
+		types = append(types, kinds[f.rnd.IntN(len(kinds))])
+	}
+	for _, t := range types {
+		f.budget = 500
+		if err := compare(f, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestTrialsPass(t *testing.T) {
+	for seed := range uint64(testrepeat.Times(200)) {
+		if err := trial(seed); err != nil {
+			t.Fatal(seed, err)
+		}
+	}
+}

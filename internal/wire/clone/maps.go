@@ -1,0 +1,89 @@
+package clone
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+)
+
+// mapCopy returns what copies maps of a type. Keys stay what they are.
+func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error) {
+	elem := t.Elem()
+	if t.Key().Kind() == reflect.String && !copiesItself(elem) {
+		switch {
+		case elem.Kind() == reflect.String:
+			return copyStringMap, nil
+		case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Uint8 && !copiesItself(elem.Elem()):
+			return copySliceMap[byte], nil
+		case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.String && !copiesItself(elem.Elem()):
+			return copySliceMap[string], nil
+		}
+	}
+	if t.Key().Kind() == reflect.String && elem == reflect.TypeFor[resource.Quantity]() {
+		return copyQuantityMap, nil
+	}
+	plan, err := compile(elem, only, c.outer)
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", t, err)
+	}
+	return func(from, to unsafe.Pointer) { copyMap(t, plan, from, to) }, nil
+}
+
+// A map's memory depends on the kinds of its types, so these are for any type like
+// the one that they name.
+
+func copyStringMap(from, to unsafe.Pointer) {
+	if mutant.Ninth(mutant.CloneSharesMap) {
+		return
+	}
+	*(*map[string]string)(to) = maps.Clone(*(*map[string]string)(from))
+}
+
+func copySliceMap[E any](from, to unsafe.Pointer) {
+	had := *(*map[string][]E)(from)
+	made := maps.Clone(had)
+	for k, v := range had {
+		if v != nil && !mutant.Ninth(mutant.CloneSharesMapElements) {
+			made[k] = append(make([]E, 0, len(v)), v...)
+		}
+	}
+	*(*map[string][]E)(to) = made
+}
+
+func copyQuantityMap(from, to unsafe.Pointer) {
+	had := *(*map[string]resource.Quantity)(from)
+	made := maps.Clone(had)
+	for k, q := range had {
+		// Few quantities lead to other memory.
+		if own := q.DeepCopy(); own != q {
+			made[k] = own
+		}
+	}
+	*(*map[string]resource.Quantity)(to) = made
+}
+
+func copyQuantity(from, to unsafe.Pointer) {
+	*(*resource.Quantity)(to) = (*resource.Quantity)(from).DeepCopy()
+}
+
+// copyMap copies a map of any type.
+func copyMap(t reflect.Type, elem *Plan, from, to unsafe.Pointer) {
+	had := reflect.NewAt(t, from).Elem()
+	if had.IsNil() {
+		return
+	}
+	made := reflect.MakeMapWithSize(t, had.Len())
+	v, own := reflect.New(t.Elem()), reflect.New(t.Elem())
+	for each := had.MapRange(); each.Next(); {
+		v.Elem().SetIterValue(each)
+		elem.into(own.UnsafePointer(), v.UnsafePointer())
+		made.SetMapIndex(each.Key(), own.Elem())
+	}
+	reflect.NewAt(t, to).Elem().Set(made)
+}

@@ -1,0 +1,116 @@
+package clone
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
+)
+
+// Plan copies values of one type. It is safe for concurrent use.
+type Plan struct {
+	typ  reflect.Type
+	root *shape
+	// arrays are the types of the elements that copies need memory for. The first
+	// stands for all types without pointers.
+	arrays []reflect.Type
+	// spaces are *space.
+	spaces  sync.Pool
+	layouts layouts
+	// own is the type's DeepCopyInto if the plan is no more than that.
+	own copyFunc
+}
+
+// shape is what has to be copied of a value besides its own memory.
+type shape struct {
+	typ  reflect.Type
+	size uintptr
+	// links are in the order of their offsets.
+	links []link
+	// array is which of Plan.arrays has copies of the value.
+	array int
+	// counted: a link leads to memory of Plan.arrays.
+	counted bool
+}
+
+// link is a place in a value that leads to other memory.
+type link struct {
+	kind   linkKind
+	offset uintptr
+	// to is what a pointer or slice leads to.
+	to *shape
+	// call copies what is not a pointer or slice.
+	call copyFunc
+	// own is the type whose DeepCopyInto call is, if it is one.
+	own reflect.Type
+}
+
+type linkKind uint8
+
+const (
+	pointer linkKind = iota
+	slice
+	call
+)
+
+// copyFunc makes the value at to a deep copy of that at from, of which it is a shallow
+// copy before.
+type copyFunc func(from, to unsafe.Pointer)
+
+var plans sync.Map // of *Plan by type; nil for a type without a plan
+
+// Of returns the plan for the values that pointers of a type point to, or nil if no
+// plan is known: then there is no DeepCopyInto either. It is compiled once, and kept
+// as long as the process lives.
+func Of(pointer reflect.Type) *Plan {
+	t := pointer.Elem()
+	p, ok := plans.Load(t)
+	if !ok {
+		p, _ = plans.LoadOrStore(t, OfFields(pointer, nil))
+	}
+	return p.(*Plan)
+}
+
+// OfFields returns a plan for copies that share all fields but those of only, which are
+// copied whole, and what leads there. Where a part is copied by its own method, all of it
+// is copied. Nil stands for all fields. The plan is compiled, which takes some
+// microseconds a field, and not kept.
+func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
+	p, err := compile(pointer.Elem(), only, map[shapeKey]*Plan{})
+	if err != nil {
+		return nil
+	}
+	return p
+}
+
+// Copy makes what to points to a copy of what from points to. Both are pointers of the
+// plan's type. What was there before is gone.
+func (p *Plan) Copy(to, from any) {
+	if t := reflect.TypeOf(from); t != reflect.TypeOf(to) || t.Elem() != p.typ {
+		panic(fmt.Sprintf("BUG: clone: a plan of %v copies %v to %T", p.typ, t, to))
+	}
+	p.into(memory.DataOf(to), memory.DataOf(from))
+}
+
+func (p *Plan) into(to, from unsafe.Pointer) {
+	if p.own != nil {
+		memory.Clear(p.typ, to)
+		p.own(from, to)
+		return
+	}
+	s, _ := p.spaces.Get().(*space)
+	if s == nil {
+		s = newSpace(p)
+	}
+	if p.root.counted {
+		s.count(p.root.links, from)
+		s.allocate()
+	}
+	s.copy(p.root, to, from, 1)
+	s.fill(p.root.links, from, to)
+	s.release()
+	p.spaces.Put(s)
+}

@@ -1,0 +1,87 @@
+package clone
+
+import (
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
+)
+
+// immutable are struct types that lead to nothing that their users can write to. Their
+// own methods copy the value alone.
+var immutable = map[reflect.Type]bool{
+	reflect.TypeFor[time.Time]():        true,
+	reflect.TypeFor[metav1.Time]():      true,
+	reflect.TypeFor[metav1.MicroTime](): true,
+}
+
+// byFields are types that are copied field by field although their methods are
+// written by hand: these do nothing else.
+var byFields = map[reflect.Type]bool{reflect.TypeFor[metav1.FieldsV1](): true}
+
+// copiesItself reports that a type has a method of deepcopy-gen's names that is not
+// known to be generated, and so may do anything.
+func copiesItself(t reflect.Type) bool {
+	if t.Name() == "" || byFields[t] {
+		return false
+	}
+	into, copies := methods(t)
+	if !generated(into) || !generated(copies) {
+		return true
+	}
+	byPointer, copiesByPointer := methods(reflect.PointerTo(t))
+	// A method of the value is in the pointer's set too, as a wrapper in no file.
+	return into == nil && !generated(byPointer) || copies == nil && !generated(copiesByPointer)
+}
+
+// methods returns a type's own DeepCopyInto and DeepCopy; nil for one that it does not
+// have, or has from a struct that is embedded in it.
+func methods(t reflect.Type) (into, copies *reflect.Method) {
+	pointer := t
+	if t.Kind() != reflect.Pointer {
+		pointer = reflect.PointerTo(t)
+	}
+	if m, ok := t.MethodByName("DeepCopyInto"); ok && m.Type.NumIn() == 2 && m.Type.NumOut() == 0 && m.Type.In(1) == pointer {
+		into = &m
+	}
+	if m, ok := t.MethodByName("DeepCopy"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 &&
+		(m.Type.Out(0) == pointer || m.Type.Out(0) == pointer.Elem()) {
+		copies = &m
+	}
+	return into, copies
+}
+
+// generated reports that a method is declared in a file of deepcopy-gen's or
+// controller-gen's, or is not there.
+func generated(m *reflect.Method) bool {
+	if m == nil {
+		return true
+	}
+	// Of the functions at a method's first instruction the last is the method: others are
+	// inlined in it.
+	var file string
+	frames := runtime.CallersFrames([]uintptr{m.Func.Pointer() + 1})
+	for more := true; more; {
+		var frame runtime.Frame
+		frame, more = frames.Next()
+		file = filepath.Base(frame.File)
+	}
+	return strings.HasPrefix(file, "zz_generated") && strings.Contains(file, "deepcopy")
+}
+
+// ownCopy returns a type's DeepCopyInto as a function of addresses, or nil.
+func ownCopy(t reflect.Type) copyFunc {
+	into, _ := methods(reflect.PointerTo(t))
+	if into == nil {
+		return nil
+	}
+	// A function of two pointers is called alike whatever they point to.
+	f := memory.DataOf(into.Func.Interface())
+	return *(*func(from, to unsafe.Pointer))(unsafe.Pointer(&f))
+}

@@ -1,0 +1,86 @@
+package clone
+
+import (
+	"maps"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
+)
+
+func copyUnstructured(from, to unsafe.Pointer) {
+	(*unstructured.Unstructured)(to).Object = Untyped((*unstructured.Unstructured)(from).Object)
+}
+
+// Untyped returns a deep copy of a JSON object. As runtime.DeepCopyJSON it panics on
+// values that JSON does not have.
+func Untyped(object map[string]any) map[string]any {
+	if mutant.Ninth(mutant.CloneSharesUntyped) {
+		return object
+	}
+	made := maps.Clone(object)
+	for name, v := range object {
+		switch v := v.(type) {
+		case string, int64, bool, float64, nil:
+		case map[string]any:
+			made[name] = Untyped(v)
+		default:
+			made[name] = untypedValue(v)
+		}
+	}
+	return made
+}
+
+func untypedValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return Untyped(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		made := make([]any, len(v))
+		for i, e := range v {
+			made[i] = untypedValue(e)
+		}
+		return made
+	}
+	return runtime.DeepCopyJSONValue(v)
+}
+
+// UntypedFields is Untyped for a copy that shares all but the fields of only, and what
+// leads there. It always copies the outermost map.
+func UntypedFields(object map[string]any, only *fields.Drops) map[string]any {
+	made := maps.Clone(object)
+	for name, inside := range only.Names() {
+		v, ok := object[name]
+		switch {
+		case !ok:
+		case inside == nil:
+			made[name] = untypedValue(v)
+		default:
+			made[name] = untypedInside(v, inside)
+		}
+	}
+	return made
+}
+
+func untypedInside(v any, only *fields.Drops) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return UntypedFields(v, only)
+	case []any:
+		if v == nil {
+			return v
+		}
+		made := make([]any, len(v))
+		for i, e := range v {
+			made[i] = untypedInside(e, only)
+		}
+		return made
+	}
+	return v
+}

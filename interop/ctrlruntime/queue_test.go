@@ -1,0 +1,387 @@
+package ctrlruntime
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/internal/testseed"
+)
+
+// limiter is what controller-runtime gives to a queue.
+func limiter() workqueue.TypedRateLimiter[int] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[int](5*time.Millisecond, 1000*time.Second)
+}
+
+// twoQueues are ours and controller-runtime's, used alike.
+type twoQueues struct {
+	t            *testing.T
+	ours, theirs priorityqueue.PriorityQueue[int]
+	limiter      workqueue.TypedRateLimiter[int]
+	// ready keys may be processed, due ones wait, running ones are processed.
+	ready, running map[int]bool
+	due            map[int]time.Time
+}
+
+func newTwoQueues(t *testing.T, name string, o ctrlruntime.QueueOptions[int]) *twoQueues {
+	q := &twoQueues{t: t, limiter: limiter(), ready: map[int]bool{}, running: map[int]bool{}, due: map[int]time.Time{}}
+	ours := ""
+	if name != "" {
+		ours = name + ", kinglet's"
+	}
+	q.ours = o.NewQueue(ours, limiter()).(priorityqueue.PriorityQueue[int])
+	q.theirs = priorityqueue.New(name, func(o *priorityqueue.Opts[int]) { o.RateLimiter = limiter() })
+	return q
+}
+
+func (q *twoQueues) add(o priorityqueue.AddOpts, keys ...int) {
+	q.ours.AddWithOpts(o, keys...)
+	q.theirs.AddWithOpts(o, keys...)
+	for _, key := range keys {
+		after := o.After
+		if o.RateLimited {
+			after = q.limiter.When(key)
+		}
+		due := time.Now().Add(after)
+		if had, waits := q.due[key]; waits && had.Before(due) {
+			due = had
+		}
+		switch {
+		case after <= 0:
+			q.ready[key] = true
+			delete(q.due, key)
+		case !q.ready[key]:
+			q.due[key] = due
+		}
+	}
+	synctest.Wait()
+}
+
+// get takes a key from both, if there is one that is not processed.
+func (q *twoQueues) get() {
+	free := false
+	for key := range q.ready {
+		free = free || !q.running[key]
+	}
+	if !free {
+		return
+	}
+	key, priority, shutdown := q.ours.GetWithPriority()
+	wantKey, wantPriority, wantShutdown := q.theirs.GetWithPriority()
+	if key != wantKey || priority != wantPriority || shutdown != wantShutdown {
+		q.t.Fatalf("get: %d of priority %d, %v; controller-runtime's %d of priority %d, %v", key, priority, shutdown, wantKey, wantPriority, wantShutdown)
+	}
+	delete(q.ready, key)
+	q.running[key] = true
+	synctest.Wait()
+}
+
+func (q *twoQueues) done(key int) {
+	q.ours.Done(key)
+	q.theirs.Done(key)
+	delete(q.running, key)
+	synctest.Wait()
+}
+
+// pass has time pass. What is processed and has a delay is done first: a delay that ends
+// during a run counts at its end with ours.
+func (q *twoQueues) pass(d time.Duration) {
+	for _, key := range slices.Sorted(maps.Keys(q.running)) {
+		if _, waits := q.due[key]; waits {
+			q.done(key)
+		}
+	}
+	testclock.Pass(d)
+	for key, due := range q.due {
+		if !due.After(time.Now()) {
+			q.ready[key] = true
+			delete(q.due, key)
+		}
+	}
+}
+
+func (q *twoQueues) shutDown() {
+	q.ours.ShutDown()
+	q.theirs.ShutDown()
+	testclock.Pass(time.Second) // controller-runtime's goroutines end
+}
+
+// strict has no request of a priority served before one of a higher, for as long as a
+// test takes.
+func strict(priority int) time.Duration { return time.Duration(priority) * 1000 * time.Hour }
+
+// TestTheQueueIsControllerRuntimes compares them after each of many random operations.
+// With head starts that are long enough, even the order is the same.
+func TestTheQueueIsControllerRuntimes(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
+	for range testrepeat.Times(40) {
+		synctest.Test(t, func(t *testing.T) { compareQueues(t, rnd) })
+	}
+}
+
+func compareQueues(t *testing.T, rnd *rand.Rand) {
+	q := newTwoQueues(t, "", ctrlruntime.QueueOptions[int]{HeadStart: strict})
+	defer q.shutDown()
+	keys := []int{1, 5, 40}[rnd.IntN(3)]
+	for i := range 500 {
+		var o priorityqueue.AddOpts
+		if rnd.IntN(2) == 0 {
+			o.Priority = new(rnd.IntN(5) - 2)
+		}
+		key := rnd.IntN(keys)
+		running := slices.Sorted(maps.Keys(q.running))
+		switch op := rnd.IntN(20); {
+		case op < 5:
+			if _, waits := q.due[key]; waits {
+				// controller-runtime serves it by when it was added with its delay.
+				o.Priority = new(3 + i)
+			}
+			q.add(o, key)
+		case op < 8:
+			o.After = time.Duration(rnd.IntN(100)+1)*time.Second + time.Duration(i)*time.Microsecond
+			q.add(o, key)
+		case op < 9:
+			o.RateLimited = true
+			q.add(o, key)
+			q.pass(time.Microsecond) // no two keys are due at one moment
+		case op < 14:
+			q.get()
+		case op < 18 && len(running) > 0:
+			q.done(running[rnd.IntN(len(running))])
+		case op < 19:
+			q.ours.Forget(key)
+			q.theirs.Forget(key)
+			q.limiter.Forget(key)
+		default:
+			q.pass(time.Duration(rnd.IntN(int(time.Minute))))
+		}
+		if got, want := q.ours.Len(), q.theirs.Len(); got != want || got != len(q.ready) {
+			t.Fatalf("operation %d: %d are ready, controller-runtime has %d; they should be %d", i, got, want, len(q.ready))
+		}
+		if got, want := q.ours.NumRequeues(key), q.theirs.NumRequeues(key); got != want {
+			t.Fatalf("operation %d: %d requeues, controller-runtime counts %d", i, got, want)
+		}
+	}
+}
+
+// The metrics of a queue are controller-runtime's, by their names and with their values.
+func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTwoQueues(t, "measured queue", ctrlruntime.QueueOptions[int]{})
+		defer q.shutDown()
+		for priority := range 30 { // more than have a label of their own
+			q.add(priorityqueue.AddOpts{Priority: new(priority * 10)}, priority)
+		}
+		for range 4 {
+			testclock.Pass(2 * time.Second)
+			q.get()
+		}
+		q.done(29)
+		q.add(priorityqueue.AddOpts{RateLimited: true}, 28)
+		q.done(28)
+		q.add(priorityqueue.AddOpts{After: time.Second, Priority: new(3)}, 100)
+		q.add(priorityqueue.AddOpts{Priority: new(20)}, 0)
+		testclock.Pass(3 * time.Second)
+		ours, theirs := gathered(t, "measured queue, kinglet's"), gathered(t, "measured queue")
+		for what, want := range theirs {
+			if got, ok := ours[what]; !ok || got < want-0.6 || got > want+0.6 {
+				t.Errorf("%s is %v, controller-runtime's %v", what, got, want)
+			}
+		}
+		if len(ours) != len(theirs) || len(ours) < 7 {
+			t.Errorf("ours %v, controller-runtime's %v", ours, theirs)
+		}
+	})
+}
+
+// gathered sums up the series of a queue by metric. Depths are not by priority: where
+// there are many of these, controller-runtime counts down others than it counted up.
+func gathered(t *testing.T, name string) map[string]float64 {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() != "controller" || l.GetValue() != name || !strings.HasPrefix(f.GetName(), "workqueue_") {
+					continue
+				}
+				v := m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				if h := m.GetHistogram(); h != nil {
+					v = h.GetSampleSum()
+				}
+				sums[f.GetName()] += v
+			}
+		}
+	}
+	return sums
+}
+
+// A priority that is the last of many has a series with others, and goes from it again.
+func TestDepthsByPriorityComeBackToZero(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := ctrlruntime.QueueOptions[int]{}.NewQueue("many priorities", limiter()).(priorityqueue.PriorityQueue[int])
+		defer q.ShutDown()
+		for i := range 100 {
+			q.AddWithOpts(priorityqueue.AddOpts{Priority: new(i)}, i)
+		}
+		for range 100 {
+			key, _, _ := q.GetWithPriority()
+			q.Done(key)
+		}
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		series := 0
+		for _, f := range families {
+			for _, m := range f.GetMetric() {
+				if f.GetName() == "workqueue_depth" && strings.Contains(m.String(), "many priorities") {
+					if series++; m.GetGauge().GetValue() != 0 {
+						t.Errorf("%v", m)
+					}
+				}
+			}
+		}
+		if series != 26 {
+			t.Errorf("%d series of depth, want 25 and one", series)
+		}
+	})
+}
+
+// A request of the lowest priority that there is waits for as long as the difference of
+// the head starts, and no longer.
+func TestPrioritiesAreHeadStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := ctrlruntime.QueueOptions[int]{}.NewQueue("", limiter()).(priorityqueue.PriorityQueue[int])
+		defer q.ShutDown()
+		next := func(want int) {
+			t.Helper()
+			if key, _, _ := q.GetWithPriority(); key != want {
+				t.Errorf("%d is served, not %d", key, want)
+			}
+			q.Done(want)
+		}
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-100)}, 1)
+		testclock.Pass(29 * time.Second)
+		q.Add(2)
+		next(2)
+		testclock.Pass(2 * time.Second)
+		q.Add(3)
+		next(1)
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: new(-1 << 62)}, 4)
+		next(3)
+		testclock.Pass(time.Hour + time.Second)
+		q.AddWithOpts(priorityqueue.AddOpts{}, 5)
+		next(4)
+		next(5)
+	})
+}
+
+func TestShutDownEndsEveryGet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := ctrlruntime.QueueOptions[int]{}.NewQueue("ended", limiter())
+		var ended [3]bool
+		for i := range ended {
+			go func() {
+				_, ended[i] = q.Get()
+			}()
+		}
+		synctest.Wait()
+		q.ShutDown()
+		q.ShutDown()
+		synctest.Wait()
+		if ended != [3]bool{true, true, true} {
+			t.Error(ended)
+		}
+		q.Add(1)
+		q.AddRateLimited(1)
+		if _, shutdown := q.Get(); !shutdown || q.Len() != 0 || q.NumRequeues(1) != 0 || !q.ShuttingDown() {
+			t.Error("the queue takes requests after its end")
+		}
+	})
+}
+
+func TestADrainWaitsForWhatIsProcessed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := ctrlruntime.QueueOptions[int]{}.NewQueue("", limiter())
+		q.Add(1)
+		q.Get()
+		drained := false
+		go func() {
+			q.ShutDownWithDrain()
+			drained = true
+		}()
+		synctest.Wait()
+		if drained {
+			t.Error("it did not wait")
+		}
+		q.Done(1)
+		synctest.Wait()
+		if !drained {
+			t.Error("it still waits")
+		}
+	})
+}
+
+// A set shows what controller-runtime's controllers do, from what they tell their queues.
+func TestASetShowsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := kinglet.NewSet()
+		q := ctrlruntime.QueueOptions[int]{Set: set, Workers: 3}.NewQueue("shown", limiter())
+		for i := range 6 {
+			q.Add(i)
+		}
+		run := func(end func(key int)) {
+			key, _ := q.Get()
+			testclock.Pass(time.Second)
+			end(key)
+			q.Done(key)
+		}
+		run(q.Forget)
+		run(q.AddRateLimited)
+		run(func(int) {}) // a terminal error
+		run(func(key int) {
+			q.Forget(key)
+			q.AddAfter(key, time.Minute)
+		})
+		key, _ := q.Get()
+		testclock.Pass(time.Second)
+		all := set.Controllers()
+		if len(all) != 1 {
+			t.Fatalf("%d controllers", len(all))
+		}
+		r, d := all[0].Report(), all[0].ReportDetails()
+		got := fmt.Sprintf("%s, %d workers: queued %d, running %d, waiting %d, failing %d; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
+			r.Name, r.Workers, r.Queued, r.Running, r.Waiting, r.Failing, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
+		want := "shown, 3 workers: queued 2, running 1, waiting 1, failing 1; succeeded 2, failed 2, terminal 1, adds 7, runs 4 of 4s"
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if len(d.Running) != 1 || d.Running[0].Key != fmt.Sprint(key) || time.Since(d.Running[0].Since) != time.Second {
+			t.Errorf("running: %+v", d.Running)
+		}
+		if len(d.Failing) != 1 || d.Failing[0].Key != "1" || d.Failing[0].Failures != 1 {
+			t.Errorf("failing: %+v", d.Failing)
+		}
+		q.ShutDown()
+		if n := len(set.Controllers()); n != 0 {
+			t.Errorf("%d controllers are shown after the end", n)
+		}
+	})
+}

@@ -1,0 +1,134 @@
+package kinglet
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// SetSources makes sources all sources of an informer that NewScoped returned, before
+// Run or during it. One whose scope ID and Source are those of a source that the
+// informer has stays as it is, and is not asked for anything. Every other one is added,
+// as by AddSource, also if its scope ID is in use: it replaces the source of that ID.
+//
+// What no source names any more is removed, as by RemoveSource, with one difference: an
+// object that is in the scope of a source that is added stays until that source has
+// been listed, and handlers receive what the list changes of it. Like that of any new
+// source, the list is of whatever version the server has at hand, which may be older. Once
+// SetSources has returned, reads show no object outside of the scopes of sources.
+//
+// It blocks until the requests of the sources that go have ended, and looks at every
+// object of the store for each of them. It must not be called in OnError. It fails with
+// ErrScopeExists if two sources have one scope ID, which changes nothing, with
+// ErrStopped once the informer has stopped, and with ErrScoped for an informer that
+// New returned.
+func (i *Informer[T]) SetSources(sources ...ScopedSource[T]) error {
+	if i.parts == nil {
+		return i.named(ErrScoped)
+	}
+	if err := i.parts.set(sources); err != nil {
+		return i.named(err)
+	}
+	return nil
+}
+
+func (p *parts[T]) set(sources []ScopedSource[T]) error {
+	named := make(map[string]ScopedSource[T], len(sources))
+	for _, s := range sources {
+		if _, twice := named[s.Scope.ID]; twice {
+			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, ErrScopeExists)
+		}
+		if s.Source == nil {
+			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, errNoSource)
+		}
+		named[s.Scope.ID] = s
+	}
+	p.changing.Lock()
+	defer p.changing.Unlock()
+	leaving, added, err := p.beginChange(sources, named)
+	if err != nil {
+		return err
+	}
+	// Own writes go over to the scopes that are added, and waits go on.
+	for _, s := range added {
+		p.informer.own.Enter(s.Scope)
+	}
+	for _, one := range leaving {
+		if one.stop != nil {
+			<-one.done
+		}
+	}
+	for _, one := range leaving {
+		one.sink.Leave(without(one.Scope, added))
+	}
+	p.forget(leaving)
+	for n, s := range added {
+		if err := p.add(s, true); err != nil {
+			for _, s := range added[n:] {
+				for _, err := range p.informer.own.Leave(s.Scope.ID, nil) {
+					p.informer.opts.OnError(err)
+				}
+			}
+			return fmt.Errorf("source of scope %q: %w", s.Scope.ID, err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.announceLocked()
+	return nil
+}
+
+var errNoSource = errors.New("no source")
+
+// beginChange ends the sources that are not among those named, whose scope IDs stay in
+// use, and returns them with those that are to be added.
+func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]ScopedSource[T]) (leaving []*part[T], added []ScopedSource[T], err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return nil, nil, ErrStopped
+	}
+	stays := map[string]bool{}
+	for _, one := range p.all {
+		switch s, ok := named[one.Scope.ID]; {
+		case one.leaving:
+		case ok && same(s.Source, one.Source):
+			stays[one.Scope.ID] = true
+		default:
+			one.leaving = true
+			if one.stop != nil {
+				one.stop()
+			}
+			leaving = append(leaving, one)
+		}
+	}
+	for _, s := range sources {
+		if !stays[s.Scope.ID] {
+			added = append(added, s)
+		}
+	}
+	return leaving, added, nil
+}
+
+// forget removes sources whose objects are gone.
+func (p *parts[T]) forget(gone []*part[T]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = slices.DeleteFunc(p.all, func(one *part[T]) bool { return slices.Contains(gone, one) })
+}
+
+// without returns a scope without the keys in the scopes of others.
+func without[T any](scope store.Scope, others []ScopedSource[T]) store.Scope {
+	return store.Scope{ID: scope.ID, Span: scope.Span, Contains: func(key store.Key) bool {
+		return scope.Has(key) && !slices.ContainsFunc(others, func(s ScopedSource[T]) bool { return s.Scope.Has(key) })
+	}}
+}
+
+// same reports whether two values are equal; those that cannot be compared are not.
+func same(a, b any) bool {
+	v := reflect.ValueOf(a)
+	return v.IsValid() && v.Comparable() && a == b
+}
