@@ -115,9 +115,10 @@ func TestAnObjectThatPassesToAnotherSourceStays(t *testing.T) {
 		r.run()
 		defer r.end()
 		rec.take()
-		server.FailLists(1, errors.New("not now"))
-		server.FailWatches(1, errors.New("not now"))
+		server.FailLists(2, errors.New("not now")) // of the two new sources
+		server.FailWatches(2, errors.New("not now"))
 		r.must(r.informer.SetSources(a.scoped(), partOf(server, kinglet.NamespaceScope("b")).scoped(), partOf(server, others("a", "b")).scoped()))
+		synctest.Wait()
 		r.must(server.Update(podIn("b", "changes", "n2")))
 		r.must(server.Delete(kinglet.Key{Namespace: "c", Name: "z"}))
 		if _, ok := r.informer.Store().Get(kinglet.Key{Namespace: "b", Name: "y"}); !ok {
