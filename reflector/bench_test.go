@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -59,7 +60,7 @@ func TestALiveEventCostsTheReflectorNoAllocation(t *testing.T) {
 	all := versions(3000)
 	feed(t, func(yield func([]source.Event[*thing]) error) {
 		b, i := batch(10), 0
-		n := testing.AllocsPerRun(200, func() {
+		n := testallocs.Least(200, func() {
 			for j := range b {
 				b[j].ResourceVersion = all[i]
 				i++
