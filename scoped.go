@@ -127,6 +127,9 @@ type part[T any] struct {
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
+	// held is the version of which the store held objects of the scope before that:
+	// see parts.heldBy.
+	held string
 	// leaving and stop are guarded by parts.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
@@ -143,7 +146,7 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 	if i.parts == nil {
 		return i.named(ErrScoped)
 	}
-	if err := i.parts.add(s, false); err != nil {
+	if err := i.parts.add(s, false, ""); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
 	}
 	return nil
@@ -231,16 +234,17 @@ func (p *parts[T]) findLocked(scope string) *part[T] {
 	return nil
 }
 
-// add adds a source. entered: its scope is among those of own writes already.
-func (p *parts[T]) add(s ScopedSource[T], entered bool) error {
+// add adds a source. entered: its scope is among those of own writes already. held is
+// the version of which the store holds objects of the scope; empty if it holds none.
+func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
 	i := p.informer
-	one := &part[T]{ScopedSource: s, listed: make(chan struct{}), done: make(chan struct{})}
+	one := &part[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
 	opts := i.opts.reflector()
-	opts.Scope = s.Scope
+	opts.Scope, opts.Held = s.Scope, held
 	var err error
 	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
 		return err
