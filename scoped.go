@@ -59,8 +59,9 @@ var (
 // write belongs, and the scope's version when the watch has passed it. See Wrote and
 // WaitVersion for what is different with several sources.
 //
-// CheckConsistency fails with ErrScoped, and Options.ConsistencyCheck and LagProbe are refused. Inspect shows the transitions and
-// the request of the source that is furthest from watching. DeliveredThrough of a registration is empty.
+// Consistency checks are of one source after the other. Options.LagProbe is refused.
+// Inspect shows the transitions and the request of the source that is furthest from
+// watching. DeliveredThrough of a registration is empty.
 //
 // It costs a goroutine for each source in addition to Run's.
 func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T], error) {
@@ -71,9 +72,6 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		}
 	}
 	opts, err := opts.withDefaults()
-	if opts.ConsistencyCheck.Every > 0 {
-		err = errors.Join(err, fmt.Errorf("ConsistencyCheck: %w", ErrScoped))
-	}
 	if opts.LagProbe > 0 {
 		err = errors.Join(err, fmt.Errorf("LagProbe: %w", ErrScoped))
 	}
