@@ -124,6 +124,8 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
+	// It tells those of its own writes that reads show by other indexes now.
+	e.indexer.indexes = e.informer
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e
