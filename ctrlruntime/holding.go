@@ -123,6 +123,7 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),
 		Covers:            h.coversFunc(s),
+		Expected:          h.expected(),
 	}, s.inOrder()...)
 	if err != nil {
 		return nil, err
