@@ -128,10 +128,15 @@ func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan s
 		return nil
 	default:
 	}
-	st := h.informer.Status()
-	failed := &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
+	failed := h.unlisted(reason)
 	if one, ok := h.informer.Kinglet().SourceStatus(id); ok {
 		failed.Phase, failed.LastError = one.Phase, one.LastError
 	}
 	return failed
+}
+
+// unlisted is the error of a wait for what has not been listed.
+func (h *holding) unlisted(reason error) *kinglet.NotSyncedError {
+	st := h.informer.Status()
+	return &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
 }
