@@ -160,7 +160,7 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 		}
 		s.scopes[ns] = kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
-			ListerWatcher: lists.of(s.namespaced, ns, config),
+			ListerWatcher: lists.of(s.namespaced, ns, *config),
 			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
 		}
 	}

@@ -37,10 +37,10 @@ type spaces struct {
 // settings returns those of a namespace. known is false if its objects are not held.
 func (s *spaces) settings(ns string) (id string, config *cache.Config, known bool) {
 	if config, ok := s.configs[ns]; ok {
-		return ns, &config, true
+		return ns, config, true
 	}
 	if config, ok := s.configs[metav1.NamespaceAll]; ok {
-		return metav1.NamespaceAll, &config, true
+		return metav1.NamespaceAll, config, true
 	}
 	return "", nil, false
 }
