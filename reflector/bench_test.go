@@ -57,7 +57,7 @@ func versions(n int) []string {
 }
 
 func TestALiveEventCostsTheReflectorNoAllocation(t *testing.T) {
-	all := versions(3000)
+	all := versions(10 * testallocs.Calls(200))
 	feed(t, func(yield func([]source.Event[*thing]) error) {
 		b, i := batch(10), 0
 		n := testallocs.Least(200, func() {

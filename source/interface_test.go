@@ -334,7 +334,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testallocs.Least(20, func() {
+	return testallocs.Least(1, func() {
 		if err := dec.DecodeList(bytes.NewReader(body), held, nothing[T]); err != nil {
 			t.Error(err)
 		}

@@ -178,7 +178,7 @@ func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {
 			t.Error("not the same")
 		}
 	})
-	fresh := make([][]byte, 60)
+	fresh := make([][]byte, testallocs.Calls(50))
 	for i := range fresh {
 		fresh[i] = podBytes(1, 200+i, 0, false)
 	}
