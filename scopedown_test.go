@@ -193,7 +193,7 @@ func TestOwnWritesStayInReadsWhenSourcesAreReplacedBySetSources(t *testing.T) {
 		waited := make(chan error, 1)
 		go func() { waited <- r.informer.WaitVersion(t.Context(), "100") }()
 		synctest.Wait()
-		a := sourcetest.NewStatic(written("a", "x", "n1", ""))
+		a := sourcetest.NewStatic(written("a", "w", "n1", ""), written("a", "x", "n1", "")) // as new as all is
 		a.FailLists(1, errors.New("not yet"))
 		a.FailWatches(1, errors.New("not yet"))
 		r.must(r.informer.SetSources(scopedOf("a", a)))
