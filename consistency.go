@@ -131,48 +131,69 @@ func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, 
 	return i.checker.Check(ctx)
 }
 
-// checked is one source of an informer as consistency checks use it.
+// checked is one source of an informer as consistency checks use it. It is a key of maps,
+// which a program's source need not be.
 type checked[T any] struct {
-	informer  *Informer[T]
-	scope     *Scope
-	source    source.Source[T]
-	sink      *sink.Sink[T]
-	reflector *reflector.Reflector[T]
+	informer *Informer[T]
+	part     *part[T] // nil for the only source
 }
 
 // checked returns the sources that the informer has now.
 func (i *Informer[T]) checked() (all []consistency.Informer[T]) {
 	if i.parts == nil {
-		return []consistency.Informer[T]{checked[T]{i, &everything, i.source, i.sink, i.reflector}}
+		return []consistency.Informer[T]{checked[T]{informer: i}}
 	}
 	for _, one := range i.parts.each() {
-		all = append(all, checked[T]{i, &one.Scope, one.Source, one.sink, one.reflector})
+		all = append(all, checked[T]{i, one})
 	}
 	return all
 }
 
-// everything is the scope of an informer of one source.
-var everything Scope
+func (c checked[T]) Scope() store.Scope {
+	if c.part == nil {
+		return Scope{}
+	}
+	return c.part.Scope
+}
 
-func (c checked[T]) Scope() store.Scope { return *c.scope }
+func (c checked[T]) source() source.Source[T] {
+	if c.part == nil {
+		return c.informer.source
+	}
+	return c.part.Source
+}
 
-func (c checked[T]) Status() reflector.Status { return c.reflector.Status() }
+func (c checked[T]) sink() *sink.Sink[T] {
+	if c.part == nil {
+		return c.informer.sink
+	}
+	return c.part.sink
+}
+
+func (c checked[T]) reflector() *reflector.Reflector[T] {
+	if c.part == nil {
+		return c.informer.reflector
+	}
+	return c.part.reflector
+}
+
+func (c checked[T]) Status() reflector.Status { return c.reflector().Status() }
 
 func (c checked[T]) View() (v consistency.View[T]) {
 	c.informer.hub.View(func() {
-		v.Snapshot, v.Version = c.informer.store.Snapshot(), c.informer.own.Version(c.scope.ID)
-		v.Quarantined, v.Unlisted = c.sink.Quarantine.Keys()
+		v.Snapshot, v.Version = c.informer.store.Snapshot(), c.informer.own.Version(c.Scope().ID)
+		v.Quarantined, v.Unlisted = c.sink().Quarantine.Keys()
 	})
 	return v
 }
 
 func (c checked[T]) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
-	return source.Sample(ctx, c.source, req, yield)
+	return source.Sample(ctx, c.source(), req, yield)
 }
 
 func (c checked[T]) Relist(cause error, keys map[store.Key]struct{}) {
-	c.sink.DecodeAfresh(keys)
-	c.reflector.Relist(cause)
+	c.sink().DecodeAfresh(keys)
+	c.reflector().Relist(cause)
 }
 
 func (c checked[T]) Report(err error) { c.informer.opts.OnError(err) }

@@ -1,6 +1,7 @@
 package kinglet_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -97,6 +100,39 @@ func TestAConsistencyCheckOfTheOthersKnowsWhatIsNotTheirs(t *testing.T) {
 		r.must(r.informer.SetSources())
 		if _, err := r.informer.CheckConsistency(t.Context()); !errors.Is(err, kinglet.ErrNotWatching) {
 			t.Errorf("without a source: %v", err)
+		}
+	})
+}
+
+// uncomparable is a source that is no key of a map.
+type uncomparable struct {
+	source.Source[pod]
+	_ []func()
+}
+
+func TestAConsistencyCheckAsksNothingOfASourcesType(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := uncomparable{Source: sourcetest.NewStatic(podIn("a", "x", "n1"))}
+		single, err := kinglet.New[pod](src, kinglet.Options[pod]{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		scoped, err := kinglet.NewScoped(kinglet.Options[pod]{}, scopedOf("a", src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, inf := range []*kinglet.Informer[pod]{single, scoped} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- inf.Run(ctx) }()
+			synctest.Wait()
+			if report, err := inf.CheckConsistency(t.Context()); err != nil || report.Compared != 1 {
+				t.Errorf("%+v, %v", report, err)
+			}
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,14 +104,16 @@ func ended(m *metav1.ObjectMeta) bool {
 func (c *Cache) unreadCollection(h *holding, namespace string) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultWaitForWrites)
 	defer cancel()
+	inf := h.informer.Kinglet()
+	// Taken before the server is asked: what comes later is not in its answer either.
+	before := slices.Collect(inf.Store().Prefix(kinglet.Key{Namespace: namespace}))
 	left, err := h.lists.Load().left(ctx, namespace)
 	if err != nil {
 		logf.Log.WithName("kinglet").Error(err, "A collection was deleted, and reads may be older than that", "kind", describe(h.gvk, h.form))
 		return
 	}
-	inf := h.informer.Kinglet()
 	var writes []*unreadWrite
-	for held := range inf.Store().Prefix(kinglet.Key{Namespace: namespace}) {
+	for _, held := range before {
 		obj, ok := held.(metav1.Object)
 		if !ok {
 			continue

@@ -162,11 +162,18 @@ func (c *Checker[T]) checkAlone(ctx context.Context) (report Report, of Informer
 	case c.running <- struct{}{}:
 		defer func() { <-c.running }()
 	case <-ctx.Done():
-		return report, nil, c.notChecked(ctx.Err())
+		err = ctx.Err()
+		if run.Err() != nil {
+			err = ErrNotWatching
+		}
+		return report, nil, c.notChecked(err)
 	}
 	began := time.Now()
 	report, of, err = c.checkNext(ctx)
 	report.Took = time.Since(began)
+	if err != nil && run.Err() != nil {
+		err = ErrNotWatching // whatever its request ended with
+	}
 	if err != nil {
 		err = c.notChecked(err)
 	}
