@@ -282,8 +282,10 @@ func (c *Comparison) RemoveInformer(ctx context.Context, obj client.Object) erro
 		k := kindForm{gvk, formOf(obj)}
 		c.mu.Lock()
 		delete(c.kinds, k)
-		delete(c.delivered, k)
 		c.mu.Unlock()
+		c.forgetDeliveries(k)
+		// What is followed meanwhile may be the informers that go.
+		defer c.forgetDeliveries(k)
 		c.did("RemoveInformer", k, c.shadow.RemoveInformer(ctx, obj))
 	}
 	return c.primary.RemoveInformer(ctx, obj)

@@ -129,6 +129,13 @@ func (c *Comparison) followDeliveries(k kindForm, primary, shadow cache.Informer
 	}
 }
 
+// forgetDeliveries ends the comparison of what handlers of a kind's informers receive.
+func (c *Comparison) forgetDeliveries(k kindForm) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.delivered, k)
+}
+
 // compareDelivered compares what handlers of both caches have received.
 func (c *Comparison) compareDelivered(ctx context.Context, k kindForm) {
 	if pairs, ok := c.deliveriesOf(k).pairs(); ok {
