@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -141,13 +142,13 @@ func TestReadsAllocateNoMoreThanTheStoreWhileThereAreNoOwnWrites(t *testing.T) {
 	inf := ownPods(t, 1000, 0)
 	key := Key{Namespace: "default", Name: "pod-000042"}
 	for _, way := range readWays {
-		store := testing.AllocsPerRun(100, func() { way.read(inf.WritableStore(), key) })
-		informer := testing.AllocsPerRun(100, func() { way.read(inf.Store(), key) })
+		store := testallocs.Least(100, func() { way.read(inf.WritableStore(), key) })
+		informer := testallocs.Least(100, func() { way.read(inf.Store(), key) })
 		if informer > store {
 			t.Errorf("%s: %v allocations, and %v of the store", way.name, informer, store)
 		}
 	}
-	before := testing.AllocsPerRun(100, func() {
+	before := testallocs.Least(100, func() {
 		for range inf.WritableStore().Snapshot().All() {
 		}
 	})
@@ -158,7 +159,7 @@ func TestReadsAllocateNoMoreThanTheStoreWhileThereAreNoOwnWrites(t *testing.T) {
 			}
 		},
 	} {
-		if got := testing.AllocsPerRun(100, do); got > before {
+		if got := testallocs.Least(100, do); got > before {
 			t.Errorf("%s of a snapshot: %v allocations, and %v of the store's", what, got, before)
 		}
 	}

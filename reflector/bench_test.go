@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -56,10 +57,10 @@ func versions(n int) []string {
 }
 
 func TestALiveEventCostsTheReflectorNoAllocation(t *testing.T) {
-	all := versions(3000)
+	all := versions(10 * testallocs.Calls(200))
 	feed(t, func(yield func([]source.Event[*thing]) error) {
 		b, i := batch(10), 0
-		n := testing.AllocsPerRun(200, func() {
+		n := testallocs.Least(200, func() {
 			for j := range b {
 				b[j].ResourceVersion = all[i]
 				i++

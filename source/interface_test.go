@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -333,7 +334,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testing.AllocsPerRun(20, func() {
+	return testallocs.Least(1, func() {
 		if err := dec.DecodeList(bytes.NewReader(body), held, nothing[T]); err != nil {
 			t.Error(err)
 		}

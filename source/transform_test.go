@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/source/internal/testread"
@@ -171,7 +172,7 @@ func TestAKeyFunctionThatFailsOrPanicsIsOneItemsError(t *testing.T) {
 
 func TestObjectKeyDoesNotAllocate(t *testing.T) {
 	p := testpods.New("a", "n1", "i")
-	if n := testing.AllocsPerRun(100, func() {
+	if n := testallocs.Least(100, func() {
 		if key, err := source.ObjectKey(p); err != nil || key.Name != "a" {
 			t.Error(key, err)
 		}

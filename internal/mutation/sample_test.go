@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -178,7 +179,7 @@ func TestRunChecksEveryIntervalAndEnds(t *testing.T) {
 func TestNoDetectorDoesNothing(t *testing.T) {
 	var d *Detector[pod]
 	p := small(1)
-	if n := testing.AllocsPerRun(100, func() {
+	if n := testallocs.Least(100, func() {
 		d.Entering(store.Key{}, p)
 		d.Settled()
 		d.Check()

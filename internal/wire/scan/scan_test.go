@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
@@ -274,7 +275,7 @@ func TestSpaceIsThatOfJSON(t *testing.T) {
 func TestNothingAllocates(t *testing.T) {
 	b := []byte(`{"a":["b\n",{"c":-12.5}]} `)
 	dst := make([]byte, 0, 64)
-	if n := testing.AllocsPerRun(100, func() {
+	if n := testallocs.Least(100, func() {
 		Value(b, 0)
 		String(b, 1)
 		dst, _ = Unescape(dst[:0], b[7:10])

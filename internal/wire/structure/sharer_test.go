@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -392,7 +393,7 @@ func TestKnownPartsCostNoAllocationButTheObject(t *testing.T) {
 		s.share(newPod(1, 1, 1), nil)
 	}
 	p := newPod(1, 1, 1)
-	if n := testing.AllocsPerRun(100, func() { s.share(p, nil) }); n > 1+raceAllocs {
+	if n := testallocs.Least(100, func() { s.share(p, nil) }); n > 1+raceAllocs {
 		t.Errorf("%v allocations for a pod of known parts", n)
 	}
 }

@@ -3,6 +3,7 @@ package untyped
 import (
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -16,7 +17,7 @@ func TestTheSameBytesAllocateNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() {
+	if n := testallocs.Least(100, func() {
 		if r, _, err := plan.Decode(session, raw, last.held()); err != nil || !r.Same {
 			t.Fatal(r.Same, err)
 		}
@@ -50,7 +51,7 @@ func TestTheNextVersionAllocatesWhatChanged(t *testing.T) {
 	for range 100 {
 		next()
 	}
-	if n := testing.AllocsPerRun(1000, next); n > 44 {
+	if n := testallocs.Least(1000, next); n > 44 {
 		t.Fatalf("%v allocations", n)
 	}
 }
