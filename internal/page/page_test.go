@@ -95,7 +95,7 @@ func TestProblemsThatDifferInNumbersAloneAreOne(t *testing.T) {
 		}
 		h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: func() []page.Controller { return nil }})
 		body := get(t, h, "/")
-		for _, what := range []string{"nothing came on the watch", "in one call"} {
+		for _, what := range []string{"nothing came on the watch", "has been in one call"} {
 			if n := strings.Count(body, what); n != 1 {
 				t.Errorf("%s is said %d times", what, n)
 			}
