@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kinglet-go/kinglet/internal/consistency"
+	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -61,11 +62,17 @@ import (
 // states of the past. 500 pods of 6 KiB are 3 MB and some fifty milliseconds of
 // CPU here, garbage afterwards (BenchmarkAConsistencyCheck).
 // Between checks one continue token is kept. The goroutine is Run's.
+//
+// # Several sources
+//
+// An informer that NewScoped returned checks one source after the other, each at its own
+// version, and has the one listed again that differs. A source that cannot be checked, as
+// while it is refused, is left out until its next turn.
 type ConsistencyCheck = consistency.Options
 
 type (
-	// ConsistencyReport is what one check compared and found: ResourceVersion,
-	// how many objects were Compared and Skipped, whether the page was the last
+	// ConsistencyReport is what one check compared and found: the Scope of the source,
+	// if there are several, its ResourceVersion, how many objects were Compared and Skipped, whether the page was the last
 	// (Complete), the first 16 differences (Found) and how many there are
 	// (Differences), whether they are a reason for Relisting, the Bytes read and
 	// the time it Took.
@@ -121,20 +128,39 @@ var (
 // Safe for concurrent use while Run is running; objects are asked for beside its
 // watch.
 func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, error) {
-	if i.parts != nil {
-		return ConsistencyReport{}, &NotCheckedError{Name: i.opts.Name, Err: ErrScoped}
-	}
 	return i.checker.Check(ctx)
 }
 
-// checked is an informer as its consistency checks use it.
-type checked[T any] struct{ *Informer[T] }
+// checked is one source of an informer as consistency checks use it.
+type checked[T any] struct {
+	informer  *Informer[T]
+	scope     *Scope
+	source    source.Source[T]
+	sink      *sink.Sink[T]
+	reflector *reflector.Reflector[T]
+}
+
+// checked returns the sources that the informer has now.
+func (i *Informer[T]) checked() (all []consistency.Informer[T]) {
+	if i.parts == nil {
+		return []consistency.Informer[T]{checked[T]{i, &everything, i.source, i.sink, i.reflector}}
+	}
+	for _, one := range i.parts.each() {
+		all = append(all, checked[T]{i, &one.Scope, one.Source, one.sink, one.reflector})
+	}
+	return all
+}
+
+// everything is the scope of an informer of one source.
+var everything Scope
+
+func (c checked[T]) Scope() store.Scope { return *c.scope }
 
 func (c checked[T]) Status() reflector.Status { return c.reflector.Status() }
 
 func (c checked[T]) View() (v consistency.View[T]) {
-	c.hub.View(func() {
-		v.Snapshot, v.Version = c.store.Snapshot(), c.own.Version("")
+	c.informer.hub.View(func() {
+		v.Snapshot, v.Version = c.informer.store.Snapshot(), c.informer.own.Version(c.scope.ID)
 		v.Quarantined, v.Unlisted = c.sink.Quarantine.Keys()
 	})
 	return v
@@ -149,4 +175,4 @@ func (c checked[T]) Relist(cause error, keys map[store.Key]struct{}) {
 	c.reflector.Relist(cause)
 }
 
-func (c checked[T]) Report(err error) { c.opts.OnError(err) }
+func (c checked[T]) Report(err error) { c.informer.opts.OnError(err) }

@@ -127,7 +127,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Report:      i.opts.OnError,
 	})
 	i.reads = latest[T]{store: i.store, own: i.own}
-	i.checker = consistency.New(checked[T]{i}, consistency.Config[T]{
+	i.checker = consistency.New(i.checked, consistency.Config[T]{
 		Name:    i.opts.Name,
 		Options: i.opts.ConsistencyCheck,
 		UID:     i.opts.UID,

@@ -59,8 +59,9 @@ var (
 // write belongs, and the scope's version when the watch has passed it. See Wrote and
 // WaitVersion for what is different with several sources.
 //
-// CheckConsistency fails with ErrScoped, and Options.ConsistencyCheck and LagProbe are refused. Inspect shows the transitions and
-// the request of the source that is furthest from watching. DeliveredThrough of a registration is empty.
+// Consistency checks are of one source after the other. Options.LagProbe is refused.
+// Inspect shows the transitions and the request of the source that is furthest from
+// watching. DeliveredThrough of a registration is empty.
 //
 // It costs a goroutine for each source in addition to Run's.
 func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T], error) {
@@ -71,9 +72,6 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		}
 	}
 	opts, err := opts.withDefaults()
-	if opts.ConsistencyCheck.Every > 0 {
-		err = errors.Join(err, fmt.Errorf("ConsistencyCheck: %w", ErrScoped))
-	}
 	if opts.LagProbe > 0 {
 		err = errors.Join(err, fmt.Errorf("LagProbe: %w", ErrScoped))
 	}
@@ -127,6 +125,9 @@ type part[T any] struct {
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
+	// held is the version of which the store held objects of the scope before that:
+	// see parts.heldBy.
+	held string
 	// leaving and stop are guarded by parts.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
@@ -143,7 +144,7 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 	if i.parts == nil {
 		return i.named(ErrScoped)
 	}
-	if err := i.parts.add(s, false); err != nil {
+	if err := i.parts.add(s, false, ""); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
 	}
 	return nil
@@ -231,16 +232,17 @@ func (p *parts[T]) findLocked(scope string) *part[T] {
 	return nil
 }
 
-// add adds a source. entered: its scope is among those of own writes already.
-func (p *parts[T]) add(s ScopedSource[T], entered bool) error {
+// add adds a source. entered: its scope is among those of own writes already. held is
+// the version of which the store holds objects of the scope; empty if it holds none.
+func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
 	i := p.informer
-	one := &part[T]{ScopedSource: s, listed: make(chan struct{}), done: make(chan struct{})}
+	one := &part[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
 	opts := i.opts.reflector()
-	opts.Scope = s.Scope
+	opts.Scope, opts.Held = s.Scope, held
 	var err error
 	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
 		return err

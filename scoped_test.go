@@ -263,16 +263,8 @@ func TestWhatAnInformerOfSeveralSourcesCannotDoItSays(t *testing.T) {
 		r := newScopedRig(t, kinglet.Options[pod]{}, namespaces(podIn("a", "x", "n1")))
 		r.run()
 		defer r.end()
-		_, checked := r.informer.CheckConsistency(context.Background())
-		for what, err := range map[string]error{
-			"CheckConsistency": checked,
-		} {
-			if !errors.Is(err, kinglet.ErrScoped) {
-				t.Errorf("%s: %v", what, err)
-			}
-		}
-		if _, err := kinglet.NewScoped(kinglet.Options[pod]{ConsistencyCheck: kinglet.ConsistencyCheck{Every: time.Minute}}); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("NewScoped with a check: %v", err)
+		if _, err := kinglet.NewScoped(kinglet.Options[pod]{LagProbe: time.Minute}); !errors.Is(err, kinglet.ErrScoped) {
+			t.Errorf("NewScoped with a probe: %v", err)
 		}
 		single, err := kinglet.New[pod](sourcetest.NewStatic[pod](), kinglet.Options[pod]{})
 		r.must(err)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -16,9 +17,11 @@ import (
 //
 // What no source names any more is removed, as by RemoveSource, with one difference: an
 // object that is in the scope of a source that is added stays until that source has
-// been listed, and handlers receive what the list changes of it. Like that of any new
-// source, the list is of whatever version the server has at hand, which may be older. Once
-// SetSources has returned, reads show no object outside of the scopes of sources.
+// been listed, and handlers receive what the list changes of it. That list is not older
+// than what the sources before had brought of the scope: their versions are taken for
+// those of one server. Where they are not, the list is asked for several times, and
+// reported as that of a server that was restored. Once SetSources has returned, reads show
+// no object outside of the scopes of sources.
 //
 // It blocks until the requests of the sources that go have ended, and looks at every
 // object of the store for each of them. It must not be called in OnError. It fails with
@@ -61,12 +64,16 @@ func (p *parts[T]) set(sources []ScopedSource[T]) error {
 			<-one.done
 		}
 	}
+	held := make([]string, len(added))
+	for n, s := range added {
+		held[n] = p.heldBy(s.Scope, leaving)
+	}
 	for _, one := range leaving {
 		one.sink.Leave(without(one.Scope, added))
 	}
 	p.forget(leaving)
 	for n, s := range added {
-		if err := p.add(s, true); err != nil {
+		if err := p.add(s, true, held[n]); err != nil {
 			for _, s := range added[n:] {
 				for _, err := range p.informer.own.Leave(s.Scope.ID, nil) {
 					p.informer.opts.OnError(err)
@@ -111,6 +118,45 @@ func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]Scope
 		}
 	}
 	return leaving, added, nil
+}
+
+// heldBy returns the latest version that sources, which have ended, had come to in what
+// they share with a scope; empty if they share nothing, or their versions have no order.
+func (p *parts[T]) heldBy(scope store.Scope, ended []*part[T]) (version string) {
+	for _, one := range ended {
+		at := p.informer.own.Version(one.Scope.ID)
+		if at == "" {
+			at = one.held // it has not been listed
+		}
+		order, ordered := resourceversion.Compare(at, version)
+		if ordered && order <= 0 || !resourceversion.Ordered(at) || !p.share(scope, one.Scope) {
+			continue
+		}
+		version = at
+	}
+	return version
+}
+
+// share reports whether two scopes have keys in common: they have one ID, or the store
+// has an object in both, or the first key of one is in the other too.
+func (p *parts[T]) share(a, b store.Scope) bool {
+	if a.ID == b.ID || a.Has(firstKey(b)) && b.Has(firstKey(b)) || a.Has(firstKey(a)) && b.Has(firstKey(a)) {
+		return true
+	}
+	for key := range p.informer.store.Snapshot().SpanKeys(a.Span) {
+		if a.Has(key) && b.Has(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// firstKey returns the first key of a scope's span, which the scope may not have.
+func firstKey(scope store.Scope) (key store.Key) {
+	if scope.Span.From != nil {
+		key = *scope.Span.From
+	}
+	return key
 }
 
 // forget removes sources whose objects are gone.

@@ -39,8 +39,9 @@ type informerCore struct {
 	// shows what it does.
 	identifier InformerNameAndResource
 	metrics    InformerMetricsProvider
-	// onMutation may be nil.
+	// onMutation and expected may be nil.
 	onMutation func(*kinglet.MutationError)
+	expected   func(error) bool
 
 	// changing is held by SetScopes. It is locked before mu.
 	changing sync.Mutex
@@ -78,6 +79,8 @@ type coreOptions struct {
 	onMutation func(*kinglet.MutationError)
 	// covers is kinglet.Options.Covers; may be nil.
 	covers func(any) bool
+	// expected is ScopedInformerOptions.Expected; may be nil.
+	expected func(error) bool
 	// scopes, if not nil, replace the single ListerWatcher.
 	scopes []ScopedListerWatcher
 }
@@ -86,7 +89,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	e := &informerCore{
 		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
-		onMutation: opts.onMutation,
+		onMutation: opts.onMutation, expected: opts.expected,
 	}
 	if e.name == "" {
 		e.name = callerName()
@@ -124,6 +127,8 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
+	// It tells those of its own writes that reads show by other indexes now.
+	e.indexer.indexes = e.informer
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e

@@ -40,6 +40,10 @@ type ScopedInformerOptions struct {
 	// Covers decides which objects that the program writes are of the informer, where
 	// its sources cannot: see kinglet.Options. May be nil.
 	Covers func(obj any) bool
+	// Expected reports whether a failure of a list or watch is one that the program
+	// expects to last. It is logged at once, and then once an hour; others are once a
+	// minute. May be nil.
+	Expected func(err error) bool
 }
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
@@ -90,6 +94,7 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
 		covers:      options.Covers,
+		expected:    options.Expected,
 	}
 	if len(scopes) == 1 && scopes[0].Scope.Everything() && !options.ScopesChange {
 		if scopes[0].ListerWatcher == nil {

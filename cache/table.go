@@ -18,12 +18,20 @@ import (
 // store's. Reads of one method see one version of the store; they take no lock
 // and no write waits for them.
 type table struct {
-	store   *store.Store[any]
+	store *store.Store[any]
+	// indexes adds indexes to store and removes them: store itself, or its informer.
+	indexes indexed
 	version GaugeMetric
 	report  func(error) // what no caller is given
 
 	mu       sync.Mutex
 	indexers Indexers // guarded by mu; never changed, but replaced
+}
+
+// indexed is what indexes are added to and removed from.
+type indexed interface {
+	AddIndex(name string, fn store.IndexFunc[any]) error
+	RemoveIndex(name string) error
 }
 
 // newTable returns a table of a store of its own, which has these indexes.
@@ -42,7 +50,7 @@ func newTable(indexers Indexers, version GaugeMetric) *table {
 func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric, report func(error)) *table {
 	own := make(Indexers, len(indexers))
 	maps.Copy(own, indexers)
-	return &table{store: s, version: version, report: report, indexers: own}
+	return &table{store: s, indexes: s, version: version, report: report, indexers: own}
 }
 
 // refused returns err if it is why a write was not made. What index functions
@@ -215,7 +223,7 @@ func (t *table) AddIndexers(newIndexers Indexers) error {
 		return &wordedError{fmt.Sprintf("indexer conflict: %v", inUse), store.ErrIndexExists}
 	}
 	for name, fn := range storeIndexers(newIndexers) {
-		if err := t.refused(t.store.AddIndex(name, fn)); err != nil {
+		if err := t.refused(t.indexes.AddIndex(name, fn)); err != nil {
 			return fmt.Errorf("indexer conflict: %w", err)
 		}
 	}

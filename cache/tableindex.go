@@ -87,7 +87,7 @@ func (t *table) ListIndexFuncValues(indexName string) []string {
 func (t *table) removeIndexer(name string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if err := t.store.RemoveIndex(name); err != nil {
+	if err := t.indexes.RemoveIndex(name); err != nil {
 		return err
 	}
 	t.indexers = maps.Clone(t.indexers)

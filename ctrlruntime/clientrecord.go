@@ -96,30 +96,66 @@ func ended(m *metav1.ObjectMeta) bool {
 	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && (grace == nil || *grace == 0)
 }
 
-// unreadCollection has reads of a namespace, or of all, wait for the version that the
-// server has now.
+// unreadCollection records the deletion of a collection of which the answer does not say
+// what was deleted. The server says what is left: what is held and not there is gone from
+// reads at once, and they wait for what is marked. (They do not wait for the version of
+// that list, which the watch may come to with its next bookmark only, a minute later.)
 func (c *Cache) unreadCollection(h *holding, namespace string) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultWaitForWrites)
 	defer cancel()
-	version, err := h.lists.Load().version(ctx, namespace)
+	left, err := h.lists.Load().left(ctx, namespace)
 	if err != nil {
 		logf.Log.WithName("kinglet").Error(err, "A collection was deleted, and reads may be older than that", "kind", describe(h.gvk, h.form))
 		return
 	}
-	h.awaitWrites([]*unreadWrite{{key: kinglet.Key{Namespace: namespace}, version: version, deleted: true, since: time.Now()}})
+	inf := h.informer.Kinglet()
+	var writes []*unreadWrite
+	for held := range inf.Store().Prefix(kinglet.Key{Namespace: namespace}) {
+		obj, ok := held.(metav1.Object)
+		if !ok {
+			continue
+		}
+		key := kinglet.Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		now, there := left[key]
+		switch there = there && now.UID == obj.GetUID(); {
+		case there && (now.DeletionTimestamp == nil || obj.GetDeletionTimestamp() != nil):
+			continue
+		case !there && inf.WroteDelete(key, obj.GetUID()) == nil:
+			continue
+		}
+		was := metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(), Labels: obj.GetLabels()}
+		if write := h.unreadWriteOf(&was, true); write != nil {
+			write.since = time.Now()
+			writes = append(writes, write)
+		}
+	}
+	h.awaitWrites(writes)
 }
 
-// version asks the server for the latest version of a namespace, or of all.
-func (l *listWatches) version(ctx context.Context, namespace string) (string, error) {
-	body, err := l.client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(l.resource).
-		SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json").
-		Param("limit", "1").Do(ctx).Raw()
-	if err != nil {
-		return "", err
+// left asks the server for the metadata of what is in a namespace, or of all, by key.
+func (l *listWatches) left(ctx context.Context, namespace string) (map[kinglet.Key]metav1.ObjectMeta, error) {
+	left := map[kinglet.Key]metav1.ObjectMeta{}
+	for next := ""; ; {
+		req := l.client.Get().NamespaceIfScoped(namespace, namespace != "").Resource(l.resource).
+			SetHeader("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json").
+			Param("limit", "500")
+		if next != "" {
+			req = req.Param("continue", next)
+		}
+		body, err := req.Do(ctx).Raw()
+		if err != nil {
+			return nil, err
+		}
+		var list metav1.PartialObjectMetadataList
+		if err := json.Unmarshal(body, &list); err != nil {
+			return nil, fmt.Errorf("list of %s: %w", l.resource, err)
+		}
+		for i := range list.Items {
+			m := &list.Items[i].ObjectMeta
+			left[kinglet.Key{Namespace: m.Namespace, Name: m.Name}] = *m
+		}
+		if next = list.Continue; next == "" {
+			return left, nil
+		}
 	}
-	var list metav1.PartialObjectMetadataList
-	if err := json.Unmarshal(body, &list); err != nil {
-		return "", fmt.Errorf("list of %s: %w", l.resource, err)
-	}
-	return list.ResourceVersion, nil
 }

@@ -33,8 +33,7 @@ const (
 type WriteNotSeenError struct {
 	// Kind is the kind and the form whose read waited.
 	Kind string
-	// Key is the object that was written; without a name, all objects of a namespace
-	// were deleted.
+	// Key is the object that was written.
 	Key client.ObjectKey
 	// Version is the resource version of the write.
 	Version string
@@ -53,8 +52,6 @@ func (e *WriteNotSeenError) Unwrap() error { return e.Err }
 
 // unreadWrite is a write that an informer has not recorded.
 type unreadWrite struct {
-	// key has no name if all objects of a namespace were deleted, and nobody knows
-	// which.
 	key kinglet.Key
 	// uid is that of a deleted object. It may be empty.
 	uid types.UID
@@ -128,8 +125,8 @@ func (u *unreadWrites) of(key kinglet.Key) []*unreadWrite {
 	defer u.mu.Unlock()
 	var all []*unreadWrite
 	for _, w := range u.writes {
-		inNamespace := key.Namespace == "" && key.Name == "" || w.key.Namespace == "" && w.key.Name == "" || w.key.Namespace == key.Namespace
-		if inNamespace && (key.Name == "" || w.key.Name == "" || w.key.Name == key.Name) {
+		inNamespace := key.Namespace == "" && key.Name == "" || w.key.Namespace == key.Namespace
+		if inNamespace && (key.Name == "" || w.key.Name == key.Name) {
 			all = append(all, w)
 		}
 	}
@@ -177,9 +174,9 @@ func (h *holding) waitForWrite(ctx context.Context, w *unreadWrite) error {
 			h.giveUp(w)
 			return nil
 		}
-		if err != nil || w.key.Name == "" {
-			// It has come. Or it never will: the namespace has left, the informer has
-			// ended, or its versions have no order or begin anew.
+		if err != nil {
+			// It never will: the namespace has left, the informer has ended, or its
+			// versions have no order or begin anew.
 			break
 		}
 	}
@@ -187,12 +184,8 @@ func (h *holding) waitForWrite(ctx context.Context, w *unreadWrite) error {
 	return nil
 }
 
-// waitVersion waits for a version of the scope that a key is in. Without a name the key
-// is a namespace, or all of them.
+// waitVersion waits for a version of the scope that a key is in.
 func (h *holding) waitVersion(ctx context.Context, key kinglet.Key, version string) error {
-	if key == (kinglet.Key{}) {
-		return h.informer.Kinglet().WaitVersion(ctx, version)
-	}
 	scope, ok := h.informer.Kinglet().SourceOf(key)
 	if !ok {
 		return kinglet.ErrNoScope
@@ -203,9 +196,6 @@ func (h *holding) waitVersion(ctx context.Context, key kinglet.Key, version stri
 // shows reports whether the informer shows a write, and otherwise which version of its
 // scope is the next that may.
 func (h *holding) shows(w *unreadWrite) (version string, shown bool) {
-	if w.key.Name == "" {
-		return w.version, false
-	}
 	inf := h.informer.Kinglet()
 	scope, _ := inf.SourceOf(w.key)
 	at := inf.Store().ResourceVersion(scope)

@@ -105,13 +105,18 @@ func (o CompareOptions) NewCache(cfg *rest.Config, opts cache.Options) (cache.Ca
 // the way to try a cache without a risk. What the program reads and the handlers that it
 // adds are the primary's alone, and an error of the shadow is a difference and no error.
 //
-// Two things are compared, both in the background: reads, which are repeated on both
-// caches, and all that both hold, from time to time. Objects are compared if they have
+// Three things are compared, all in the background: reads, which are repeated on both
+// caches; all that both hold, from time to time; and with it what handlers have received of
+// the kinds that the program has informers of, by a handler of its own in each cache. Objects are compared if they have
 // one resource version in both. One that is older in one of them, or missing in one, is
 // looked at again until that has ended, and is a difference after CompareOptions.Within.
 // Lists are compared by what is in them: not by their order, nor by what Limit cuts.
+// Deliveries are compared by the last one of each key: not by their order, nor by those
+// before it, which a cache may leave out, so that a handler that misses a state in between
+// is not found.
 //
-// It costs the shadow: a second list and watch of each kind, and a second store. The
+// It costs the shadow: a second list and watch of each kind, and a second store; and one
+// more handler and a map of keys for each informer, in both caches. The
 // comparison of all that is held takes at most a twentieth of one core, reads that are
 // repeated copy nothing, and what is kept of differences is bounded.
 //
@@ -125,12 +130,16 @@ type Comparison struct {
 	// reads are to be compared; those that do not fit are counted.
 	reads  chan read
 	counts compareCounts
+	// following is held while handlers are added. It is locked before mu.
+	following sync.Mutex
 
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
 	// kinds are those that the program uses.
 	kinds map[kindForm]struct{}
+	// delivered is what handlers received of the kinds that the program has informers of.
+	delivered map[kindForm]*deliveries
 	// second is when reads were counted last, and inSecond how many there were since.
 	second   time.Time
 	inSecond int
@@ -165,7 +174,7 @@ func Compare(primary, shadow cache.Cache, o CompareOptions) (*Comparison, error)
 	c := &Comparison{
 		primary: primary, shadow: shadow, opts: o,
 		reads: make(chan read, mostReads),
-		kinds: map[kindForm]struct{}{},
+		kinds: map[kindForm]struct{}{}, delivered: map[kindForm]*deliveries{},
 	}
 	c.reports.call = o.OnDifference
 	return c, nil
@@ -237,20 +246,34 @@ func (c *Comparison) List(ctx context.Context, out client.ObjectList, opts ...cl
 
 // GetInformer is that of the primary. The shadow has one of the kind as well.
 func (c *Comparison) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
-	if gvk, err := apiutil.GVKForObject(obj, c.opts.Scheme); err == nil {
-		_, err := c.shadow.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
-		c.did("GetInformer", c.use(gvk, formOf(obj)), err)
+	gvk, err := apiutil.GVKForObject(obj, c.opts.Scheme)
+	if err != nil {
+		return c.primary.GetInformer(ctx, obj, opts...)
 	}
-	return c.primary.GetInformer(ctx, obj, opts...)
+	k := c.use(gvk, formOf(obj))
+	shadow, err := c.shadow.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
+	c.did("GetInformer", k, err)
+	primary, err := c.primary.GetInformer(ctx, obj, opts...)
+	if err == nil {
+		c.followDeliveries(k, primary, shadow)
+	}
+	return primary, err
 }
 
 // GetInformerForKind is that of the primary. The shadow has one of the kind as well.
 func (c *Comparison) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
-	if obj, err := c.opts.Scheme.New(gvk); err == nil {
-		_, err := c.shadow.GetInformerForKind(ctx, gvk, cache.BlockUntilSynced(false))
-		c.did("GetInformerForKind", c.use(gvk, formOf(obj)), err)
+	obj, err := c.opts.Scheme.New(gvk)
+	if err != nil {
+		return c.primary.GetInformerForKind(ctx, gvk, opts...)
 	}
-	return c.primary.GetInformerForKind(ctx, gvk, opts...)
+	k := c.use(gvk, formOf(obj))
+	shadow, err := c.shadow.GetInformerForKind(ctx, gvk, cache.BlockUntilSynced(false))
+	c.did("GetInformerForKind", k, err)
+	primary, err := c.primary.GetInformerForKind(ctx, gvk, opts...)
+	if err == nil {
+		c.followDeliveries(k, primary, shadow)
+	}
+	return primary, err
 }
 
 // RemoveInformer removes the informers of both.
@@ -259,6 +282,7 @@ func (c *Comparison) RemoveInformer(ctx context.Context, obj client.Object) erro
 		k := kindForm{gvk, formOf(obj)}
 		c.mu.Lock()
 		delete(c.kinds, k)
+		delete(c.delivered, k)
 		c.mu.Unlock()
 		c.did("RemoveInformer", k, c.shadow.RemoveInformer(ctx, obj))
 	}

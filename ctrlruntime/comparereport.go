@@ -18,7 +18,7 @@ type Difference struct {
 	// Key is empty where the difference is of the kind, or of the whole cache.
 	Key client.ObjectKey
 	// Read is what found it, as text: a Get, which is also what comparing all that is
-	// held amounts to, a List with its selectors, or another call.
+	// held amounts to, a List with its selectors, what handlers received, or another call.
 	Read string
 	// Path is the JSON path of the first field that differs, if What is Changed; of a
 	// Secret its first part.

@@ -66,8 +66,9 @@
 //	queue.go       NewQueue, with its metrics and report in queuemetrics.go and
 //	               queuereport.go
 //	compare.go     Compare: a cache that is compared with another; what is compared and
-//	               when is in comparecheck.go, what differs in comparediff.go, and what is
-//	               reported in comparereport.go
+//	               when is in comparecheck.go and comparesuspects.go, what handlers received in
+//	               comparehandlers.go, what differs in comparediff.go, and what is reported in
+//	               comparereport.go
 //
 //	client.go        NewClient
 //	clientoptout.go  writes that do not want to be recorded

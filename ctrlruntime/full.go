@@ -87,7 +87,7 @@ func (h *holding) showsMetadata() bool {
 
 // onlyDropsManagedFields reports whether there is no Transform but the one that is known
 // to do the same with objects and with metadata.
-func onlyDropsManagedFields(configs map[string]cache.Config) bool {
+func onlyDropsManagedFields(configs map[string]*cache.Config) bool {
 	for _, config := range configs {
 		if t := config.Transform; t != nil && !stripsManagedFields(t) {
 			return false

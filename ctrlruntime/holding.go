@@ -123,6 +123,7 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),
 		Covers:            h.coversFunc(s),
+		Expected:          h.expected(),
 	}, s.inOrder()...)
 	if err != nil {
 		return nil, err
@@ -159,7 +160,7 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 		}
 		s.scopes[ns] = kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
-			ListerWatcher: lists.of(s.namespaced, ns, config),
+			ListerWatcher: lists.of(s.namespaced, ns, *config),
 			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
 		}
 	}

@@ -45,13 +45,12 @@ func (c *Cache) held(gvk schema.GroupVersionKind, f form) (k *kind, started bool
 	return c.kinds[f][gvk], c.ctx != nil
 }
 
-// kindOf returns a kind, and makes it if the cache does not have it.
-func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started bool, err error) {
+// kindOf returns a kind, and makes it if the cache does not have it: made is makeKind's.
+func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
 	if k, started = c.held(gvk, f); k != nil {
-		return k, started, nil
+		return k, started, false, nil
 	}
-	k, started, _, err = c.makeKind(gvk, f)
-	return k, started, err
+	return c.makeKind(gvk, f)
 }
 
 // makeKind makes a kind, unless somebody else has just made it. made reports whether
@@ -191,6 +190,16 @@ func (k *kind) waitFor(ctx context.Context, ns string) error {
 			return k.notSynced(err)
 		}
 	}
+}
+
+// endedBefore returns the error of a call that made what it is about to wait for, if its
+// context has ended already. The informer may have listed all the same by now, but
+// whether it has is chance.
+func (k *kind) endedBefore(ctx context.Context, made bool) error {
+	if !made || ctx.Err() == nil {
+		return nil
+	}
+	return k.notSynced(k.unlisted(context.Cause(ctx)))
 }
 
 // notSynced is controller-runtime's error, with what was in the way.

@@ -31,7 +31,7 @@ func IndexLabel(ctx context.Context, c cache.Cache, obj client.Object, label str
 	if err != nil {
 		return fmt.Errorf("index of label %s: %w", label, err)
 	}
-	k, _, err := ours.kindOf(gvk, formOf(obj))
+	k, _, _, err := ours.kindOf(gvk, formOf(obj))
 	if err != nil {
 		return fmt.Errorf("index of label %s of %s: %w", label, gvk, err)
 	}

@@ -1,6 +1,9 @@
 package ctrlruntime
 
 import (
+	"slices"
+	"strings"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,7 +56,9 @@ func (l *listWatches) of(namespaced bool, namespace string, config cache.Config)
 			options.LabelSelector = config.LabelSelector.String()
 		}
 		if config.FieldSelector != nil {
-			options.FieldSelector = config.FieldSelector.String()
+			all := []string{config.FieldSelector.String(), options.FieldSelector}
+			// A consistency check asks for one object by its name.
+			options.FieldSelector = strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ",")
 		}
 		if !bookmarks {
 			options.AllowWatchBookmarks = false

@@ -194,20 +194,20 @@ func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWa
 }
 
 // sameRequests reports whether two settings ask for the same objects.
-func sameRequests(a, b cache.Config) bool {
+func sameRequests(a, b *cache.Config) bool {
 	selector := func(s fmt.Stringer) string {
 		if s == nil {
 			return ""
 		}
 		return s.String()
 	}
-	bookmarks := func(c cache.Config) bool { return c.EnableWatchBookmarks == nil || *c.EnableWatchBookmarks }
+	bookmarks := func(c *cache.Config) bool { return c.EnableWatchBookmarks == nil || *c.EnableWatchBookmarks }
 	return selector(a.LabelSelector) == selector(b.LabelSelector) && selector(a.FieldSelector) == selector(b.FieldSelector) &&
 		bookmarks(a) == bookmarks(b)
 }
 
-func sameNames(a, b map[string]cache.Config) bool {
-	return maps.EqualFunc(a, b, func(cache.Config, cache.Config) bool { return true })
+func sameNames(a, b map[string]*cache.Config) bool {
+	return maps.EqualFunc(a, b, func(*cache.Config, *cache.Config) bool { return true })
 }
 
 // sameTransform reports whether two functions are known to do the same.

@@ -238,8 +238,9 @@ func (c *Cache) isRemoved(k *kind) bool {
 
 // GetInformer returns the informer of obj's kind and form, and makes it if there is
 // none. It blocks until the informer has synced, once the cache has started and
-// unless cache.BlockUntilSynced(false) is given. If ctx ends first, the error is a
-// timeout as apierrors.IsTimeout knows it, and says what the informer was doing. The
+// unless cache.BlockUntilSynced(false) is given. If ctx ends first, or has ended when the
+// informer is made, the error is a timeout as apierrors.IsTimeout knows it, and says what
+// the informer was doing. The
 // informer is a SharedIndexInformer, and an Observable of package cache.
 //
 // An informer of metadata lists and holds nothing if the cache has one of the kind's
@@ -267,11 +268,14 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 	for _, opt := range opts {
 		opt(&get)
 	}
-	k, started, err := c.kindOf(gvk, f)
+	k, started, made, err := c.kindOf(gvk, f)
 	if err != nil {
 		return nil, err
 	}
 	if started && (get.BlockUntilSynced == nil || *get.BlockUntilSynced) {
+		if err := k.endedBefore(ctx, made); err != nil {
+			return nil, err
+		}
 		if err := k.waitUnlessRefused(ctx); err != nil {
 			return nil, err
 		}

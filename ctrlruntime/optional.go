@@ -27,6 +27,15 @@ func refuses(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
+// expected returns which failures are logged less often: that the server refuses an
+// optional kind. It is nil for none.
+func (h *holding) expected() func(error) bool {
+	if !h.optional {
+		return nil
+	}
+	return refuses
+}
+
 // watchErrorHandler returns what is called with the failures of a holding's lists and
 // watches; nil for what client-go does.
 func (c *Cache) watchErrorHandler(h *holding) toolscache.WatchErrorHandlerWithContext {

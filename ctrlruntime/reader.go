@@ -24,7 +24,7 @@ import (
 //
 // Errors are controller-runtime's: *cache.ErrCacheNotStarted before Start;
 // *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer or RefuseImplicit; a timeout if
-// ctx ends while it waits; a NotFound that names the kind; another error for a
+// ctx ends while it waits, or has ended when it makes an informer; a NotFound that names the kind; another error for a
 // namespace that the cache does not hold.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)
@@ -75,8 +75,8 @@ func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, i
 	if k == nil && !c.implicit {
 		return nil, &cache.ErrResourceNotCached{GVK: gvk}
 	}
+	var made bool
 	if k == nil {
-		var made bool
 		var err error
 		if k, started, made, err = c.makeKind(gvk, f); err != nil {
 			return nil, err
@@ -96,6 +96,9 @@ func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, i
 		}
 		if !started {
 			return nil, &cache.ErrCacheNotStarted{}
+		}
+		if err := k.endedBefore(ctx, made); err != nil {
+			return nil, err
 		}
 		if err := k.listedIn(ctx, s, ns); errors.Is(err, errReplaced) {
 			continue

@@ -64,8 +64,9 @@ type kindSettings struct {
 	// namespaced: the kind is. restricted: namespaces were named for it; then those that
 	// have no settings are unknown to the cache.
 	namespaced, restricted bool
-	// configs are the settings by namespace, with metav1.NamespaceAll for the rest.
-	configs map[string]cache.Config
+	// configs are the settings by namespace, with metav1.NamespaceAll for the rest. They
+	// are not changed, and pointers so that a read does not allocate for them.
+	configs map[string]*cache.Config
 	// ownTransform: the namespace has a Transform that is not one of the cache's options
 	// for the kind or for all kinds.
 	ownTransform map[string]bool
@@ -144,11 +145,12 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	}
 	own := ofObject(kind)
 	if !k.namespaced || len(namespaces) == 0 {
-		k.configs = map[string]cache.Config{metav1.NamespaceAll: merged(own, s.defaults())}
+		all := merged(own, s.defaults())
+		k.configs = map[string]*cache.Config{metav1.NamespaceAll: &all}
 		return k, nil
 	}
 	k.restricted = true
-	k.configs, k.ownTransform = make(map[string]cache.Config, len(namespaces)), make(map[string]bool)
+	k.configs, k.ownTransform = make(map[string]*cache.Config, len(namespaces)), make(map[string]bool)
 	for ns, config := range namespaces {
 		k.ownTransform[ns] = config.Transform != nil
 		config = merged(config, own)
@@ -159,7 +161,7 @@ func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 		if ns == metav1.NamespaceAll {
 			config.FieldSelector = butFor(namespaces, config.FieldSelector)
 		}
-		k.configs[ns] = config
+		k.configs[ns] = &config
 	}
 	return k, nil
 }

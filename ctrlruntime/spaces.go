@@ -37,10 +37,10 @@ type spaces struct {
 // settings returns those of a namespace. known is false if its objects are not held.
 func (s *spaces) settings(ns string) (id string, config *cache.Config, known bool) {
 	if config, ok := s.configs[ns]; ok {
-		return ns, &config, true
+		return ns, config, true
 	}
 	if config, ok := s.configs[metav1.NamespaceAll]; ok {
-		return metav1.NamespaceAll, &config, true
+		return metav1.NamespaceAll, config, true
 	}
 	return "", nil, false
 }
@@ -128,10 +128,15 @@ func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan s
 		return nil
 	default:
 	}
-	st := h.informer.Status()
-	failed := &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
+	failed := h.unlisted(reason)
 	if one, ok := h.informer.Kinglet().SourceStatus(id); ok {
 		failed.Phase, failed.LastError = one.Phase, one.LastError
 	}
 	return failed
+}
+
+// unlisted is the error of a wait for what has not been listed.
+func (h *holding) unlisted(reason error) *kinglet.NotSyncedError {
+	st := h.informer.Status()
+	return &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}
 }

@@ -47,7 +47,7 @@ func For[T client.Object](c cache.Cache) (*View[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("view of %s: %w", typ, err)
 	}
-	k, _, err := ours.kindOf(gvk, formOf(obj))
+	k, _, _, err := ours.kindOf(gvk, formOf(obj))
 	if err != nil {
 		return nil, fmt.Errorf("view of %s: %w", typ, err)
 	}

@@ -41,8 +41,11 @@ func TestWorkQueuesReportUnderTheNamesThatDashboardsQuery(t *testing.T) {
 func workQueuesReport(t *testing.T) {
 	c := NewClientGo(nil)
 	q, other := newQueue(c, "pods"), newQueue(c, "pods")
-	defer other.ShutDown()
-	defer q.ShutDown()
+	defer func() {
+		q.ShutDown()
+		other.ShutDown()
+		testclock.Pass(time.Second) // a goroutine of client-go 0.34's looks twice a second
+	}()
 	for _, key := range []string{"a", "b", "c"} {
 		q.Add(key)
 		other.Add(key)

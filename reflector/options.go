@@ -37,6 +37,10 @@ const (
 type Options struct {
 	// Scope is what the source speaks for; the zero Scope is everything.
 	Scope store.Scope
+	// Held is the version of which the sink holds objects of the scope before the first
+	// list, as those that another reflector has left; empty if there are none. The list
+	// is not older then, by the rule of every later one.
+	Held string
 	// Name is for errors; the source's description if empty.
 	Name string
 
@@ -173,6 +177,7 @@ func (o *Options) config() machine.Config {
 		pageSize = DefaultPageSize
 	}
 	return machine.Config{
+		Held:                  o.Held,
 		WatchList:             !o.DisableWatchList,
 		PageSize:              pageSize,
 		AlwaysPage:            o.PageSize != 0,

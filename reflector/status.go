@@ -34,7 +34,7 @@ type Status struct {
 
 	// Synced is whether the sink was given a list.
 	Synced bool
-	// ResourceVersion is what the sink's state equals.
+	// ResourceVersion is what the sink's state equals; empty before the first list.
 	ResourceVersion string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
@@ -154,6 +154,9 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		Unreadable:       s.Counts.Unreadable,
 		Errors:           s.Counts.Failures,
 		ReadPath:         r.readPath(),
+	}
+	if !s.Synced {
+		status.ResourceVersion = ""
 	}
 	if s.Contact != 0 {
 		status.LastContact = r.time(s.Contact)

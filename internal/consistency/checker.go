@@ -3,7 +3,10 @@ package consistency
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +19,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Informer is what a Checker needs of an informer. All methods are safe for
-// concurrent use.
+// Informer is what a Checker needs of an informer, or of one source of an informer that
+// has several. All methods are safe for concurrent use, and values can be compared.
 type Informer[T any] interface {
+	// Scope returns what the source speaks for.
+	Scope() store.Scope
 	// Status returns what the informer's reflector is doing.
 	Status() reflector.Status
 	// View returns the store at one moment.
@@ -32,7 +37,7 @@ type Informer[T any] interface {
 	Report(err error)
 }
 
-// View is an informer's store at one moment.
+// View is an informer's store at one moment; it may hold objects of other scopes.
 type View[T any] struct {
 	Snapshot *store.Snapshot[T]
 	// Version is the source's that the store has come to.
@@ -61,11 +66,15 @@ type Config[T any] struct {
 // Checker runs an informer's consistency checks, one at a time. All methods are safe
 // for concurrent use.
 type Checker[T any] struct {
-	informer Informer[T]
-	config   Config[T]
+	sources func() []Informer[T]
+	config  Config[T]
 	// running holds a token while a check runs. What follows belongs to it.
 	running chan struct{}
-	sweep   sweep
+	// turn is the source that the next check is of, and skipped whether one before it
+	// could not be checked. sweeps are where the next check of a source goes on.
+	turn    Informer[T]
+	skipped bool
+	sweeps  map[Informer[T]]sweep
 	// relisted are the differences of the last relist.
 	relisted map[Inconsistency]struct{}
 
@@ -74,15 +83,16 @@ type Checker[T any] struct {
 	status Status          // guarded by mu
 }
 
-// New returns a Checker that has checked nothing. It starts nothing.
-func New[T any](informer Informer[T], config Config[T]) *Checker[T] {
+// New returns a Checker that has checked nothing. It starts nothing. sources is called
+// with each check, for the sources that the informer has then.
+func New[T any](sources func() []Informer[T], config Config[T]) *Checker[T] {
 	if config.Options.Limit == 0 {
 		config.Options.Limit = defaultLimit
 	}
 	if config.Equal == nil {
 		config.Equal = semanticallyEqual[T]
 	}
-	return &Checker[T]{informer: informer, config: config, running: make(chan struct{}, 1)}
+	return &Checker[T]{sources: sources, config: config, running: make(chan struct{}, 1), sweeps: make(map[Informer[T]]sweep)}
 }
 
 // Start allows checks until ctx ends. If Options.Every is set, it starts a
@@ -129,20 +139,21 @@ func (c *Checker[T]) Status() Status {
 // that is under way, and blocks for as long as its requests take, each at most a
 // minute. The error is a *NotCheckedError.
 func (c *Checker[T]) Check(ctx context.Context) (Report, error) {
-	report, err := c.checkAlone(ctx)
+	report, of, err := c.checkAlone(ctx)
 	if err == nil && report.Differences > 0 {
-		c.report(&report)
+		c.report(of, &report)
 	}
 	return report, err
 }
 
-// checkAlone runs one check while no other is under way.
-func (c *Checker[T]) checkAlone(ctx context.Context) (Report, error) {
+// checkAlone runs one check while no other is under way, and returns the source that it
+// was of.
+func (c *Checker[T]) checkAlone(ctx context.Context) (report Report, of Informer[T], err error) {
 	c.mu.Lock()
 	run := c.run
 	c.mu.Unlock()
 	if run == nil {
-		return Report{}, c.notChecked(ErrNotWatching)
+		return report, nil, c.notChecked(ErrNotWatching)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -151,10 +162,10 @@ func (c *Checker[T]) checkAlone(ctx context.Context) (Report, error) {
 	case c.running <- struct{}{}:
 		defer func() { <-c.running }()
 	case <-ctx.Done():
-		return Report{}, c.notChecked(ctx.Err())
+		return report, nil, c.notChecked(ctx.Err())
 	}
 	began := time.Now()
-	report, err := c.checkPage(ctx)
+	report, of, err = c.checkNext(ctx)
 	report.Took = time.Since(began)
 	if err != nil {
 		err = c.notChecked(err)
@@ -162,7 +173,35 @@ func (c *Checker[T]) checkAlone(ctx context.Context) (Report, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.count(&report, err)
-	return report, err
+	return report, of, err
+}
+
+// checkNext checks the next page of the source whose turn it is. The next source has its
+// turn after the last page, or once this one cannot be checked.
+func (c *Checker[T]) checkNext(ctx context.Context) (report Report, of Informer[T], err error) {
+	sources := c.sources()
+	maps.DeleteFunc(c.sweeps, func(one Informer[T], _ sweep) bool { return !slices.Contains(sources, one) })
+	if len(sources) == 0 {
+		return report, nil, ErrNotWatching
+	}
+	n := slices.Index(sources, c.turn)
+	if n < 0 {
+		n, c.skipped = 0, false
+	}
+	of = sources[n]
+	report, err = c.checkPage(ctx, of)
+	report.Scope = of.Scope().ID
+	if err != nil && report.Scope != "" {
+		err = fmt.Errorf("source of scope %q: %w", report.Scope, err)
+	}
+	last := n == len(sources)-1
+	c.skipped = c.skipped || err != nil
+	report.Complete = report.Complete && last && !c.skipped
+	if c.turn = of; err != nil || c.sweeps[of] == (sweep{}) {
+		c.turn = sources[(n+1)%len(sources)]
+		c.skipped = c.skipped && !last
+	}
+	return report, of, err
 }
 
 func (c *Checker[T]) notChecked(err error) error {
@@ -171,13 +210,13 @@ func (c *Checker[T]) notChecked(err error) error {
 
 // checkPage compares the next page of the sweep with the store, rechecks what is not
 // certain, and decides whether to relist.
-func (c *Checker[T]) checkPage(ctx context.Context) (report Report, err error) {
-	base, err := c.baseline()
+func (c *Checker[T]) checkPage(ctx context.Context, of Informer[T]) (report Report, err error) {
+	base, err := newBaseline(of)
 	if err != nil {
 		return report, err
 	}
 	report.ResourceVersion = base.Version
-	at := c.sweep
+	at := c.sweeps[of]
 	if at.epoch != base.epoch {
 		at = sweep{epoch: base.epoch}
 	}
@@ -186,7 +225,7 @@ func (c *Checker[T]) checkPage(ctx context.Context) (report Report, err error) {
 		// The server no longer has the version of the pages before, and gives a
 		// token to continue at its latest.
 		token := latestToken(err)
-		c.sweep = sweep{}
+		c.sweeps[of] = sweep{}
 		if token == "" {
 			return report, err
 		}
@@ -195,11 +234,11 @@ func (c *Checker[T]) checkPage(ctx context.Context) (report Report, err error) {
 	}
 	if err != nil {
 		if apierrors.IsResourceExpired(err) || apierrors.IsBadRequest(err) || errors.Is(err, ErrNotExact) {
-			c.sweep = sweep{}
+			c.sweeps[of] = sweep{}
 		}
 		return report, err
 	}
-	c.sweep = at.next(page.pending > 0, page.last, next)
+	c.sweeps[of] = at.next(page.pending > 0, page.last, next)
 	c.confirm(ctx, base, page, &report)
 	report.Complete = next == ""
 	report.Compared, report.Skipped = page.compared, report.Skipped+page.skipped
@@ -207,13 +246,13 @@ func (c *Checker[T]) checkPage(ctx context.Context) (report Report, err error) {
 	return report, nil
 }
 
-// baseline returns the store at a version that it exactly equals.
-func (c *Checker[T]) baseline() (*baseline[T], error) {
-	status := c.informer.Status()
+// newBaseline returns the store at a version that it exactly equals.
+func newBaseline[T any](of Informer[T]) (*baseline[T], error) {
+	status := of.Status()
 	if status.Phase != reflector.Watching || status.Degraded {
 		return nil, ErrNotWatching
 	}
-	base := &baseline[T]{View: c.informer.View(), epoch: status.Epoch}
+	base := &baseline[T]{View: of.View(), of: of, scope: of.Scope(), epoch: status.Epoch}
 	if base.Version == "" || base.Version == "0" || base.Unlisted > 0 {
 		return nil, ErrNotExact
 	}
@@ -233,7 +272,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 	switch whole := at.token == "" && next == ""; {
 	case page.unidentified:
 	case whole:
-		page.surplus(base.Snapshot.Keys(), true)
+		page.surplus(base.Snapshot.SpanKeys(base.scope.Span), true)
 	case page.ordered:
 		page.surplus(keysIn(base.Snapshot, keyRange{after: at.after, last: page.last, open: next == ""}), false)
 	}
@@ -249,7 +288,7 @@ func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after curso
 	// Items that come before the version of the page wait for it.
 	var waiting []source.Item[T]
 	next, items := "", int64(0)
-	err := c.informer.Sample(ctx, req, func(page source.Page[T]) error {
+	err := base.of.Sample(ctx, req, func(page source.Page[T]) error {
 		report.Bytes += page.Bytes
 		items += int64(len(page.Items))
 		if req.Limit > 0 && items > req.Limit {
@@ -347,13 +386,13 @@ func (c *Checker[T]) anyNew(found []Inconsistency) bool {
 	return anyNew
 }
 
-// report reports what was found, and has everything listed again.
-func (c *Checker[T]) report(report *Report) {
+// report reports what was found of a source, and has everything of it listed again.
+func (c *Checker[T]) report(of Informer[T], report *Report) {
 	err := &InconsistentError{
 		Name: c.config.Name, ResourceVersion: report.ResourceVersion,
 		Found: report.Found, Differences: report.Differences,
 	}
-	c.informer.Report(err)
+	of.Report(err)
 	if !report.Relisting {
 		return
 	}
@@ -361,7 +400,7 @@ func (c *Checker[T]) report(report *Report) {
 	for _, f := range report.Found {
 		keys[f.Key] = struct{}{}
 	}
-	c.informer.Relist(err, keys)
+	of.Relist(err, keys)
 }
 
 // latestToken returns the token that a server gives with a 410 to continue at its

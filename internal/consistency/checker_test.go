@@ -30,6 +30,7 @@ const version = "100"
 
 // informer is a naive fake: a store, and what the server has, in the server's order.
 type informer struct {
+	scope       store.Scope
 	status      reflector.Status
 	store       *store.Store[object]
 	quarantined map[store.Key]struct{}
@@ -38,6 +39,8 @@ type informer struct {
 	reported []error
 	relisted map[store.Key]struct{} // nil until Relist
 }
+
+func (i *informer) Scope() store.Scope { return i.scope }
 
 func (i *informer) Status() reflector.Status { return i.status }
 
@@ -82,7 +85,12 @@ func newInformer(t *testing.T) *informer {
 
 func newChecker(t *testing.T, i *informer, opts consistency.Options) *consistency.Checker[object] {
 	t.Helper()
-	c := consistency.New(i, consistency.Config[object]{
+	return newCheckerOf(t, opts, i)
+}
+
+func newCheckerOf(t *testing.T, opts consistency.Options, sources ...consistency.Informer[object]) *consistency.Checker[object] {
+	t.Helper()
+	c := consistency.New(func() []consistency.Informer[object] { return sources }, consistency.Config[object]{
 		Name: "pods", Options: opts,
 		UID:     func(o object) types.UID { return o.UID },
 		Version: func(o object) string { return o.ResourceVersion },
@@ -145,7 +153,15 @@ func TestASweepFindsExactlyTheDifferencesThatThereAre(t *testing.T) {
 		slices.SortFunc(i.server, func(a, b object) int { return strings.Compare(path(a), path(b)) })
 		// Candidates of a partial page that the store holds are rechecked by name, at
 		// most four a check.
-		c := newChecker(t, i, consistency.Options{Limit: int64(1 + rnd.IntN(70))})
+		parts := []*informer{i}
+		if rnd.IntN(2) == 0 {
+			parts = i.byNamespace("a", "a-b", "b")
+		}
+		var sources []consistency.Informer[object]
+		for _, part := range parts {
+			sources = append(sources, part)
+		}
+		c := newCheckerOf(t, consistency.Options{Limit: int64(1 + rnd.IntN(70))}, sources...)
 		got, rechecked := map[store.Key]consistency.Kind{}, 0
 		for complete := false; !complete; {
 			r, err := c.Check(t.Context())
@@ -168,14 +184,37 @@ func TestASweepFindsExactlyTheDifferencesThatThereAre(t *testing.T) {
 		if !maps.Equal(got, want) {
 			t.Fatalf("seed %d, store %d: found %v, want %v", seed, n, got, want)
 		}
-		if (len(got) > 0) != (i.relisted != nil) || (len(got) > 0) != (len(i.reported) > 0) {
-			t.Fatalf("%d differences, relisted %v, reported %v", len(got), i.relisted, i.reported)
+		for _, part := range parts {
+			differs := false
+			for key := range got {
+				differs = differs || part.scope.Has(key)
+			}
+			if differs != (part.relisted != nil) || differs != (len(part.reported) > 0) {
+				t.Fatalf("differences %v, of scope %q relisted %v, reported %v", got, part.scope.ID, part.relisted, part.reported)
+			}
 		}
 		differences += len(got)
 	}
 	if differences == 0 {
 		t.Error("nothing was ever different")
 	}
+}
+
+// byNamespace returns the sources of an informer that has one for each namespace.
+func (i *informer) byNamespace(names ...string) (parts []*informer) {
+	for _, ns := range names {
+		part := &informer{
+			scope:  store.Scope{ID: ns, Span: store.NamespaceSpan(ns)},
+			status: i.status, store: i.store, quarantined: i.quarantined,
+		}
+		for _, obj := range i.server {
+			if obj.Namespace == ns {
+				part.server = append(part.server, obj)
+			}
+		}
+		parts = append(parts, part)
+	}
+	return parts
 }
 
 func path(o object) string { return o.Namespace + "/" + o.Name }

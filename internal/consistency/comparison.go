@@ -16,6 +16,10 @@ import (
 // baseline is the store at one version, which pages are compared with.
 type baseline[T any] struct {
 	View[T]
+	// of is the source that the pages are of, and scope what it speaks for: nothing else
+	// in the store is compared.
+	of    Informer[T]
+	scope store.Scope
 	// epoch is the reflector's, since versions of two epochs do not compare.
 	epoch uint64
 }
@@ -84,7 +88,7 @@ func (c *comparison[T]) item(it *source.Item[T]) {
 	at := cursorOf(it.Key)
 	c.ordered = c.ordered && it.Key.Cluster == "" && at.compare(c.last) > 0
 	c.last = at
-	if it.Err != nil {
+	if it.Err != nil || !c.base.scope.Has(it.Key) {
 		c.skipped++
 		return
 	}
@@ -96,7 +100,7 @@ func (c *comparison[T]) item(it *source.Item[T]) {
 // the version of the baseline.
 func (c *comparison[T]) surplus(held iter.Seq[store.Key], certain bool) {
 	for key := range held {
-		if _, ok := c.seen[key]; ok {
+		if _, ok := c.seen[key]; ok || !c.base.scope.Has(key) {
 			continue
 		}
 		before := len(c.candidates)

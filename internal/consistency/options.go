@@ -45,13 +45,17 @@ func (o Options) Validate() error {
 
 // Report is what a check compared and found.
 type Report struct {
+	// Scope is the ID of the scope of the source that the page is of, if the informer
+	// has several.
+	Scope string
 	// ResourceVersion is that of the store's snapshot.
 	ResourceVersion string
 	// Compared counts objects of the server, Skipped those that could not be
 	// compared: they changed meanwhile, are quarantined, or do not decode.
 	Compared, Skipped int
 	// Complete is true if the page was the last of the collection: the next
-	// check begins from its start.
+	// check begins from its start. Of several sources it is the last page of the last
+	// one, if all others could be checked before it.
 	Complete bool
 	// Found are the first 16 differences, Differences is how many there are.
 	Found       []Inconsistency

@@ -2,7 +2,7 @@
 // when one is too many. It writes nothing: packages kinglet and cache do, each with its logger.
 //
 // There is one line a change of phase and one a failure, but at most one a minute for
-// each [Line.What] and cause. So an informer that fails for hours says so every minute,
+// each [Line.What] and cause, or one an hour of failures that are [Log.Expected]. So an informer that fails for hours says so every minute,
 // and how often it failed meanwhile; and once it is well again, one line says that. Of
 // the phases between the attempts of an informer that fails nothing is said.
 package phaselog
@@ -75,12 +75,23 @@ func (l *Line) Attributes() []any {
 	return args
 }
 
-// every is how long a line keeps others of its kind and cause from being written.
-const every = time.Minute
+// every is how long a line keeps others of its kind and cause from being written, and
+// everyExpected how long that of an expected failure does.
+const (
+	every         = time.Minute
+	everyExpected = time.Hour
+)
+
+// Expecting is what a slog.Handler implements for Log.Expected.
+type Expecting interface{ Expects(err error) bool }
 
 // Log is the log of one informer. The zero value is ready for use. It is not safe for
 // concurrent use.
 type Log struct {
+	// Expected reports whether a failure is one that the program can do without being
+	// told of every minute. May be nil.
+	Expected func(error) bool
+
 	phase  reflector.Phase
 	synced bool
 	lists  reflector.ListCounts
@@ -168,6 +179,14 @@ func (l *Log) well(line Line) (Line, bool) {
 	return line, told
 }
 
+// distance is how long after the last one a line may be written.
+func (l *Log) distance(line *Line) time.Duration {
+	if line.What == Fails && l.Expected != nil && l.Expected(line.Err) {
+		return everyExpected
+	}
+	return every
+}
+
 // limited returns the line if it is time for it. It stands for n, and for those of its
 // kind that were not written.
 func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
@@ -180,7 +199,7 @@ func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
 		}
 		before = &last{}
 		l.recent[k] = before
-	case now.Sub(before.at) < every:
+	case now.Sub(before.at) < l.distance(&line):
 		before.unsaid += n
 		return line, false
 	}

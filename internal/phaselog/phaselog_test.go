@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/reflector"
@@ -77,5 +78,28 @@ func TestThereIsAtMostOneLineAMinuteAndCauseAndNoFailureIsForgotten(t *testing.T
 	}
 	if fails == 0 || wells == 0 {
 		t.Errorf("%d failures and %d recoveries were logged", fails, wells)
+	}
+}
+
+// Each failure is in one line or in none for less than its distance: an hour if it is
+// expected, else a minute.
+func TestAnExpectedFailureIsLoggedOnceAndThenOnceAnHour(t *testing.T) {
+	refused, other := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")), apierrors.NewInternalError(errors.New("etcd"))
+	l := Log{Expected: apierrors.IsForbidden}
+	var s reflector.Status
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	lines, failures := map[error]int{}, map[error]uint64{}
+	for minute := range 3*60 + 1 {
+		for _, err := range []error{refused, other} {
+			s.Phase, s.LastError, s.Recent.Last = reflector.BackingOff, err, err
+			s.Errors += 2
+			if line, ok := l.Next(start.Add(time.Duration(minute)*time.Minute), &s); ok {
+				lines[line.Err]++
+				failures[line.Err] += line.Failures
+			}
+		}
+	}
+	if lines[refused] != 4 || lines[other] != 181 || failures[refused] != 362 || failures[other] != 362 {
+		t.Errorf("lines %v of failures %v in three hours", lines, failures)
 	}
 }

@@ -87,6 +87,7 @@ func compareInSilence(t *testing.T, rnd *rand.Rand, writes int, opts cache.Optio
 	defer func() { c.ended() }()
 	index(t, c.cache)
 	c.hold(&corev1.ConfigMap{})
+	c.hold(&corev1.Pod{})
 	ctx := context.Background()
 	for range writes {
 		ns, name := fmt.Sprint("ns", rnd.IntN(3)), fmt.Sprint("p", rnd.IntN(50))

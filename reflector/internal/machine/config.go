@@ -13,8 +13,11 @@ const (
 )
 
 // Config is what a driver may choose. Every field must be set, except for
-// RefusalPatience.
+// Held and RefusalPatience.
 type Config struct {
+	// Held is the version of which the sink holds objects before the first list;
+	// empty if it holds none.
+	Held string
 	// WatchList is whether initial events are asked for at all.
 	WatchList bool
 	// PageSize is the limit of a list request where it is paged.

@@ -16,8 +16,8 @@ func (m *Machine) sync() {
 
 // listRequest chooses the version rule and the page size of a first page.
 //
-// A first list takes any version, which a server answers from its cache. A
-// later one asks for nothing older than the store. Where that version is gone,
+// A first list takes any version, which a server answers from its cache, unless
+// the sink holds objects. A later one asks for nothing older than the store. Where that version is gone,
 // or ahead of the server, or was answered with an older one, a consistent list
 // is asked for.
 //
@@ -112,7 +112,7 @@ func (m *Machine) listEnded() {
 func (m *Machine) accept() bool {
 	epoch := m.Renumbered
 	order, ok := m.compare(m.List.Version, m.Version)
-	if m.Synced && ok && order < 0 {
+	if ok && order < 0 {
 		m.Older++
 		f := Failure{Class: Protocol, Err: OlderThanStore}
 		if !m.List.Consistent {

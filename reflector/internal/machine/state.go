@@ -110,7 +110,7 @@ type State struct {
 	// Synced is whether a list was published.
 	Synced bool
 	// Version is what the sink's state equals: that of the list, then that of
-	// the event that arrived last.
+	// the event that arrived last. Before the first list it is Config.Held.
 	// Invariant: within an epoch it decreases only with the event that makes
 	// versions Renumbered, and while they are Unordered.
 	Version string
@@ -213,7 +213,9 @@ type Machine struct {
 }
 
 // New returns a machine that has not started.
-func New(config Config) *Machine { return &Machine{config: config} }
+func New(config Config) *Machine {
+	return &Machine{config: config, State: State{Version: config.Held}}
+}
 
 // Step takes one input in and returns what is to be done about it, in order.
 // The slice is valid until the next Step. An input that does not fit the state
