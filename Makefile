@@ -145,7 +145,7 @@ borrowed:
 
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
 # kinglet's drop-ins: client-go's own, those of Kubernetes' libraries, and
-# controller-runtime's.
+# controller-runtime's; and controller-runtime's over ctrlruntime.
 # PEERS="-suite apiserver -run Quota" for some of them; peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
 .PHONY: peers peers-cache $(BIN)/peers

@@ -441,7 +441,11 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	if b.Recent.LastTime.After(a.Recent.LastTime) {
 		a.Recent.Last, a.Recent.LastTime = b.Recent.Last, b.Recent.LastTime
 	}
-	a.Recent.Count += b.Recent.Count
+	// Not the sum: a server that was away once failed once in each.
+	a.Recent.Count = max(a.Recent.Count, b.Recent.Count)
+	if first := b.Recent.FirstTime; !first.IsZero() && (a.Recent.FirstTime.IsZero() || first.Before(a.Recent.FirstTime)) {
+		a.Recent.FirstTime = first
+	}
 	if b.LastContact.Before(a.LastContact) {
 		a.LastContact = b.LastContact
 	}

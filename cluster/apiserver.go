@@ -25,7 +25,7 @@ type apiServerProcess struct {
 }
 
 func (c *Cluster) apiServerArgs() []string {
-	return []string{
+	args := []string{
 		"--etcd-servers=" + etcdEndpoint(c.socket),
 		"--bind-address=127.0.0.1",
 		"--tls-cert-file=" + c.dir.file(servingCertFile),
@@ -46,6 +46,10 @@ func (c *Cluster) apiServerArgs() []string {
 		// can be stuck for as long as they may take: a minute by default.
 		"--request-timeout=20s",
 	}
+	if off := c.opts.DisableAdmissionPlugins; len(off) > 0 {
+		args = append(args, "--disable-admission-plugins="+strings.Join(off, ","))
+	}
+	return args
 }
 
 func (c *Cluster) startAPIServer(ctx context.Context) (process, error) {

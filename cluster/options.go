@@ -44,6 +44,11 @@ type Options struct {
 	// the process, so all clusters in it need the same.
 	FeatureGates map[string]bool
 
+	// DisableAdmissionPlugins are plugins of the API server that are on by default and
+	// are not to run, by name. Without ServiceAccount, pods can be created in a
+	// namespace that no controller manager has made a service account in.
+	DisableAdmissionPlugins []string
+
 	// Verbosity of the components' log, Dir/cluster.log. 0 keeps warnings and
 	// errors, 1 and more are klog's levels.
 	Verbosity int

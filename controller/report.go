@@ -38,6 +38,7 @@ func (c *Controller[K]) Report() status.Controller {
 		Failed:       s.Failed,
 		Terminal:     s.Terminal,
 		Panicked:     s.Panicked,
+		LastPanic:    s.LastPanic,
 		TimedOut:     s.TimedOut,
 		Unmapped:     s.Unmapped,
 		Adds:         q.Adds,

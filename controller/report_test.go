@@ -106,6 +106,9 @@ func TestDetailsNameTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *testi
 		}
 		_ = c.AddWith(controller.AddOptions{}, kinglet.Key{Namespace: "panicking", Name: "p"})
 		synctest.Wait()
+		if r := c.Report(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) {
+			t.Errorf("%d panics, the last at %v", r.Panicked, r.LastPanic)
+		}
 		d := c.ReportDetails()
 		if len(d.Running) != 32 || d.Running[0].Key != "ns/run-0" || d.Running[31].Key != "ns/run-31" ||
 			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running" || d.Running[0].Cause != "add" {

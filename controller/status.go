@@ -24,6 +24,8 @@ type Status[K comparable] struct {
 	// ones with a Terminal error, Panicked those that panicked and TimedOut those
 	// that took longer than Options.Timeout.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
+	// LastPanic is when a run panicked last; zero if none has.
+	LastPanic time.Time
 	// Unmapped counts changes of informers that could not be mapped to keys; each
 	// was reported as a *MapError.
 	Unmapped uint64
@@ -43,7 +45,7 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 	c.mu.Lock()
 	gate := c.gate
 	c.mu.Unlock()
-	return Status[K]{
+	s := Status[K]{
 		Name:      c.opts.Name,
 		Workers:   c.opts.Workers,
 		Gate:      gate,
@@ -60,6 +62,10 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 		Unmapped:  c.mapFailures.Load(),
 		Hot:       c.hot.list(time.Now(), c.causeName),
 	}
+	if at := c.counts.lastPanic.Load(); at != nil {
+		s.LastPanic = *at
+	}
+	return s
 }
 
 // State is what a key is doing.

@@ -16,6 +16,8 @@ import (
 // counts are what has come of runs.
 type counts struct {
 	succeeded, failed, terminal, panicked, timedOut atomic.Uint64
+	// lastPanic is nil if there was none.
+	lastPanic atomic.Pointer[time.Time]
 	// took is how long runs took, waited how long keys were queued before.
 	took, waited histogram.Histogram
 }
@@ -83,6 +85,8 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 			if value != nil && c.opts.CrashOnPanic {
 				panic(value)
 			}
+			at := time.Now()
+			c.counts.lastPanic.Store(&at)
 			c.counts.panicked.Add(1)
 			err = &PanicError{value, debug.Stack()}
 		}

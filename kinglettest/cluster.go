@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,6 +40,11 @@ type ClusterOptions struct {
 	// FeatureGates of the components, by name.
 	FeatureGates map[string]bool
 
+	// DisableAdmissionPlugins are plugins of the API server that are not to run, by
+	// name. Without ServiceAccount, pods can be created in a namespace that has no
+	// service account, as with envtest.
+	DisableAdmissionPlugins []string
+
 	// Dir keeps the cluster's data after its end, for another cluster to go on
 	// with. Empty: a temporary folder.
 	Dir string
@@ -64,6 +70,9 @@ func (o ClusterOptions) args() []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.FeatureGates)) {
 		args = append(args, "--feature-gates="+name+"="+strconv.FormatBool(o.FeatureGates[name]))
+	}
+	if len(o.DisableAdmissionPlugins) > 0 {
+		args = append(args, "--disable-admission-plugins="+strings.Join(o.DisableAdmissionPlugins, ","))
 	}
 	if o.Dir != "" {
 		args = append(args, "--dir="+o.Dir)

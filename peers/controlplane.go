@@ -11,17 +11,14 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest"
 )
 
-// likeEnvtest makes the control plane what suites for envtest expect: there are
-// no nodes but those that they create, and nobody changes their pods. The
-// controller manager stays, since no pod can be created without the service
-// account that it makes in each namespace; envtest turns that admission off. It goes
-// where unmanaged is set, for suites that count what is in a namespace.
-func likeEnvtest(ctx context.Context, c *kinglettest.Cluster, unmanaged bool) error {
-	stopped := []string{kinglettest.Nodes, kinglettest.Scheduler}
-	if unmanaged {
-		stopped = append(stopped, kinglettest.ControllerManager)
-	}
-	for _, component := range stopped {
+// offInEnvtest are the admission plugins that envtest switches off: without a
+// controller manager no namespace has a service account.
+var offInEnvtest = []string{"ServiceAccount"}
+
+// likeEnvtest makes the control plane what suites for envtest expect: an API server
+// where nobody but the tests creates or changes anything.
+func likeEnvtest(ctx context.Context, c *kinglettest.Cluster) error {
+	for _, component := range []string{kinglettest.Nodes, kinglettest.Scheduler, kinglettest.ControllerManager} {
 		if err := c.Stop(component); err != nil {
 			return err
 		}

@@ -5,10 +5,10 @@
 // The suites are in suite.go: client-go's own tests of both packages, the packages
 // of client-go that stand on them (dynamic and metadata informers, tools/watch),
 // Kubernetes' libraries whose tests run informers (admission, quota, the watch
-// cache, flow control, the peer proxy, endpoint slices, the aggregator), and the
-// specs of controller-runtime's pkg/cache on a real control plane. Their versions
-// are in go.mod, and their sources come from the module cache: nothing of theirs
-// is checked in.
+// cache, flow control, the peer proxy, endpoint slices, the aggregator), and
+// controller-runtime's specs of whatever makes a cache, on a real control plane that is
+// like envtest's. Their versions are in go.mod and suite.go, and their sources come
+// from the module cache: nothing of theirs is checked in.
 //
 // # How the tests come to run over kinglet
 //
@@ -27,15 +27,20 @@
 // needs that (cut.go). The output says how many tests that were, and for want of
 // which names.
 //
-// # controller-runtime's caches
+// # Module ctrlruntime
 //
-// The suites ctrlruntime/… run the specs of controller-runtime's pkg/cache over
-// caches of module ctrlruntime (hooked.go), and the specs of its client that reads its
-// own writes over those caches, and over the module's client in its place. There no
-// file of controller-runtime's is changed and no import swapped: an overlay gives the
-// go command a cache.go whose New asks a hook first, and one more test file, which sets
-// it to ctrlruntime.NewCache and has a test that New returns its caches. Each version of
-// controller-runtime runs with the Kubernetes that its go.mod names.
+// The suites ctrlruntime/… run controller-runtime's specs over module ctrlruntime
+// (hooked.go). Their tests are as they are, and no import is swapped: an overlay gives
+// the go command a cache.go whose New asks a hook first, and one more test file, which
+// sets it to ctrlruntime.NewCache and has a test that New returns its caches. Each
+// version of controller-runtime runs with the Kubernetes that its go.mod names.
+//
+//   - pkg/cache, of two versions.
+//   - pkg/client, the specs of reading one's own writes: with controller-runtime's client
+//     over those caches, and with the module's.
+//   - pkg/builder, cluster, controller, internal/controller, manager and source. The
+//     overlay also makes NewClient the default of cluster.New, and the module's queue that
+//     of controllers. One more test shows that they are.
 //
 // The tests of controller-runtime's priority queue run in a copy of the package whose
 // methods call the module's queue (hookedqueue.go), since the module imports the

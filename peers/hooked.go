@@ -41,6 +41,40 @@ func TestTheCacheIsKinglets(t *testing.T) {
 }
 `
 
+// defaultsTest is added where the defaults are to be kinglet's.
+const defaultsTest = `package %s_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	internal "sigs.k8s.io/controller-runtime/pkg/internal/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func TestTheDefaultsAreKinglets(t *testing.T) {
+	c, err := cluster.New(&rest.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := controller.NewUnmanaged("kinglet", controller.Options{Reconciler: reconcile.Func(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := made.(*internal.Controller[reconcile.Request]).NewQueue("kinglet", nil)
+	defer queue.ShutDown()
+	for _, has := range []any{c.GetCache(), c.GetClient(), queue} {
+		if name := fmt.Sprintf("%%T", has); !strings.HasPrefix(name, "*ctrlruntime.") {
+			t.Errorf("one is a %%s", name)
+		}
+	}
+}
+`
+
 // An edit of a file of controller-runtime's, by the overlay: each of its texts is in the
 // file once, and becomes the one after it.
 type edit struct {
@@ -61,6 +95,21 @@ var (
 		"// Hook makes what New returns.\nvar Hook NewClientFunc\n\nfunc New(config *rest.Config, options Options) (Client, error) {\n" +
 			"\tif Hook != nil && options.Cache != nil && ptr.Deref(options.Cache.EnableReadYourWritesConsistency, false) {\n\t\treturn Hook(config, options)\n\t}\n",
 	}}
+	// The defaults of managers and clusters, and of controllers. That of caches is
+	// cache.New.
+	hookedDefaults = []edit{
+		{file: "pkg/cluster/cluster.go", texts: []string{
+			"\t\"sigs.k8s.io/controller-runtime/pkg/cache\"\n", "\t\"github.com/kinglet-go/kinglet/ctrlruntime\"\n\t\"sigs.k8s.io/controller-runtime/pkg/cache\"\n",
+			"options.NewClient = client.New\n", "options.NewClient = ctrlruntime.NewClient\n",
+		}},
+		{file: "pkg/controller/controller.go", texts: []string{
+			"\"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue\"\n", "\"github.com/kinglet-go/kinglet/ctrlruntime\"\n",
+			"return priorityqueue.New(controllerName, func(o *priorityqueue.Opts[request]) {\n" +
+				"\t\t\t\t\to.Log = options.Logger.WithValues(\"controller\", controllerName)\n" +
+				"\t\t\t\t\to.RateLimiter = rateLimiter\n\t\t\t\t})\n",
+			"return ctrlruntime.QueueOptions[request]{}.NewQueue(controllerName, rateLimiter)\n",
+		}},
+	}
 )
 
 // apply returns the file's text below dir with the edit.
@@ -87,6 +136,9 @@ func (s *suite) edits() (all []edit, set string) {
 		all = append(all, hookedClient)
 		set += "; client.Hook = ctrlruntime.NewClient"
 	}
+	if s.defaults {
+		all = append(all, hookedDefaults...)
+	}
 	return all, set
 }
 
@@ -106,8 +158,11 @@ func runHooked(ctx context.Context, dir string, s suite, e *expectation, opts op
 	if opts.verbose {
 		r.verbose = out
 	}
-	// The other tests of these packages are of what New does not use any more.
-	names := []string{s.specs, "TestTheCacheIsKinglets"}
+	// The other tests of pkg/cache are of what New does not use any more.
+	names := append([]string{s.specs, "TestTheCacheIsKinglets"}, s.beside...)
+	if s.defaults {
+		names = append(names, "TestTheDefaultsAreKinglets")
+	}
 	if s.queue {
 		more, err := testsOfQueue(r.dir)
 		if err != nil {
@@ -168,12 +223,16 @@ func newHooked(ctx context.Context, dir string, s suite) (r runner, err error) {
 	if s.queue {
 		err = copyQueue(r.dir, dir, replaced)
 	} else {
-		tested := path.Base(s.packages[0])
+		folder := strings.TrimPrefix(s.packages[0], controllerRuntime)
+		tested := path.Base(folder)
 		test := fmt.Sprintf(hookTest, tested, set)
 		if s.client {
 			test = strings.Replace(test, "pkg/cache\"\n", "pkg/cache\"\n\t\"sigs.k8s.io/controller-runtime/pkg/client\"\n", 1)
 		}
-		err = replace("pkg/"+tested+"/kinglet_test.go", test)
+		err = replace(folder+"/kinglet_test.go", test)
+		if s.defaults {
+			err = errors.Join(err, replace(folder+"/kingletdefaults_test.go", fmt.Sprintf(defaultsTest, tested)))
+		}
 	}
 	if err != nil {
 		return r, err

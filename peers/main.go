@@ -202,12 +202,12 @@ func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts opti
 		if err := r.compile(ctx, s); err != nil {
 			return nil, err
 		}
-		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster})
+		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster, DisableAdmissionPlugins: offInEnvtest})
 		if startErr != nil {
 			return nil, startErr
 		}
 		defer func() { err = errors.Join(err, stop()) }()
-		if err := likeEnvtest(ctx, c, s.unmanaged); err != nil {
+		if err := likeEnvtest(ctx, c); err != nil {
 			return nil, err
 		}
 		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)

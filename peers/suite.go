@@ -19,12 +19,28 @@ type suite struct {
 	hooked, line string
 	// queue is for the tests of controller-runtime's priority queue: see hookedqueue.go.
 	queue bool
-	// focus selects specs of a hooked suite, all if empty. client also runs those over
-	// the module's client.
-	focus  string
-	client bool
-	// unmanaged: the control plane is without a controller manager.
-	unmanaged bool
+	// focus selects specs of a hooked suite, all if empty.
+	focus string
+	// client is for a hooked suite whose clients are to be the module's, defaults for
+	// one whose managers and controllers are to have the module's client and queue by
+	// default.
+	client, defaults bool
+	// beside are the tests of a hooked suite beside its specs.
+	beside []string
+}
+
+// overDefaults returns the suite of a package of controller-runtime 0.25 that makes
+// managers, clusters or controllers.
+func overDefaults(name, specs string, beside ...string) suite {
+	return suite{
+		name:     "ctrlruntime/0.25/" + name,
+		packages: []string{controllerRuntime + "pkg/" + name},
+		cluster:  true,
+		specs:    specs,
+		hooked:   "v0.25.2",
+		defaults: true,
+		beside:   beside,
+	}
 }
 
 // The order is that of the output.
@@ -98,54 +114,67 @@ var suites = []suite{
 	},
 	{
 		name:     "controller-runtime/cache",
-		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		packages: []string{controllerRuntime + "pkg/cache"},
 		cluster:  true,
 		specs:    "TestSource",
 	},
 	{
 		name:     "ctrlruntime/0.25",
-		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		packages: []string{controllerRuntime + "pkg/cache"},
 		cluster:  true,
 		specs:    "TestSource",
 		hooked:   "v0.25.2",
 	},
 	{
 		name:     "ctrlruntime/0.24",
-		packages: []string{"sigs.k8s.io/controller-runtime/pkg/cache"},
+		packages: []string{controllerRuntime + "pkg/cache"},
 		cluster:  true,
 		specs:    "TestSource",
 		hooked:   "v0.24.1",
 		line:     "0.36",
 	},
+	overDefaults("builder", "TestBuilder"),
+	overDefaults("cluster", "TestSource"),
+	overDefaults("controller", "TestSource"),
+	overDefaults("internal/controller", "TestSource"),
+	overDefaults("manager", "TestSource", "TestWarmupFunctionIsExecutedWhenWarmupGroupIsStarted"),
+	overDefaults("source", "TestSource"),
 	{
 		name:     "ctrlruntime/0.25/queue",
-		packages: []string{"sigs.k8s.io/controller-runtime/" + queueFolder},
+		packages: []string{controllerRuntime + queueFolder},
 		specs:    "TestControllerWorkqueue",
 		hooked:   "v0.25.2",
 		queue:    true,
 	},
 	{
+		name:     "ctrlruntime/0.24/queue",
+		packages: []string{controllerRuntime + queueFolder},
+		specs:    "TestControllerWorkqueue",
+		hooked:   "v0.24.1",
+		line:     "0.36",
+		queue:    true,
+	},
+	{
 		name:     "ctrlruntime/consistency",
-		packages: []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		packages: []string{controllerRuntime + "pkg/client"},
 		cluster:  true,
 		specs:    "TestClient",
 		hooked:   "v0.25.2",
 		focus:    "ConsistentClient",
-
-		unmanaged: true,
 	},
 	{
 		name:     "ctrlruntime/client",
-		packages: []string{"sigs.k8s.io/controller-runtime/pkg/client"},
+		packages: []string{controllerRuntime + "pkg/client"},
 		cluster:  true,
 		specs:    "TestClient",
 		hooked:   "v0.25.2",
 		focus:    "ConsistentClient",
 		client:   true,
-
-		unmanaged: true,
 	},
 }
+
+// controllerRuntime is what the import paths of its packages begin with.
+const controllerRuntime = "sigs.k8s.io/controller-runtime/"
 
 // The import paths that are swapped, and what they become.
 const (

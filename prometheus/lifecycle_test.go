@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -110,6 +113,67 @@ func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
 	}
 	if now := runtime.NumGoroutine(); now > goroutines {
 		t.Errorf("%d goroutines, and %d after a tenth of the rounds", now, goroutines)
+	}
+}
+
+// Whoever looks, by whichever way, disturbs neither what starts nor what stops.
+func TestInformersStartAndStopWhileTheyAreLookedAt(t *testing.T) {
+	set, end := run(t, 3)
+	collector := NewCollector(set, everything)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collector)
+	page := set.Handler()
+	get := func(target string) {
+		w := httptest.NewRecorder()
+		if page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil)); w.Code != http.StatusOK {
+			t.Errorf("%s: %d", target, w.Code)
+		}
+	}
+	looks := []func(){
+		func() {
+			if _, err := registry.Gather(); err != nil {
+				t.Error(err)
+			}
+		},
+		func() { served(collector) },
+		func() { get("/?all=1&open=informer-0&open=informer-1%232&stack=informer-0&sort=rate&desc=1") },
+		func() { get("/?format=json&open=informer-0&q=informer") },
+		func() {
+			if err := set.Check(nil); err != nil {
+				t.Error(err)
+			}
+			_ = set.Ready(nil)
+		},
+	}
+	var looking sync.WaitGroup
+	over := make(chan struct{})
+	for _, look := range looks {
+		looking.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+					look()
+				}
+			}
+		})
+	}
+	for i := range 10 {
+		if err := set.Add(newInformer(t, fmt.Sprintf("added-%d", i))); err != nil {
+			t.Error(err)
+		}
+		other, endOther := run(t, 2) // with names that the set has
+		for _, inf := range other.Informers() {
+			defer set.Observe(inf)()
+		}
+		endOther()
+	}
+	end()
+	close(over)
+	looking.Wait()
+	for _, look := range looks {
+		look() // of a set that has stopped
 	}
 }
 

@@ -1,31 +1,10 @@
 package prometheus
 
-import "strconv"
+import "github.com/kinglet-go/kinglet/internal/uniquename"
 
-// names makes names unique: one that was given out before gets a number, as in "pods#2".
-// Two series of one name would make the registry refuse the whole scrape.
-type names struct {
-	// next has, for each name that was given out, the number to try next.
-	next map[string]int
-}
+// names makes names unique. Two series of one name would make the registry refuse the
+// whole scrape.
+type names struct{ given uniquename.Names }
 
 // unique returns name as a label has it, with a number if need be.
-func (n *names) unique(name string) string {
-	name = valid(name)
-	if n.next == nil {
-		n.next = map[string]int{}
-	}
-	i, taken := n.next[name]
-	if !taken {
-		n.next[name] = 2
-		return name
-	}
-	for {
-		numbered := name + "#" + strconv.Itoa(i)
-		i++
-		if _, taken := n.next[numbered]; !taken {
-			n.next[name], n.next[numbered] = i, 2
-			return numbered
-		}
-	}
-}
+func (n *names) unique(name string) string { return n.given.Of(valid(name)) }

@@ -110,8 +110,11 @@ type RecentErrors struct {
 	// Last is an *Error, the last that was reported; nil if there was none.
 	Last     error
 	LastTime time.Time
-	// Count is how many were reported within the last ten minutes, at most 16.
-	Count int
+	// Count is how many times something began to fail within the last ten minutes, at
+	// most 16, and FirstTime when the first of them was. A request that is tried several
+	// times before it succeeds counts once.
+	Count     int
+	FirstTime time.Time
 }
 
 // Status returns what the reflector is doing. It never waits for a request or
@@ -168,7 +171,11 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 		status.FailingSince = r.time(s.FailingSince)
 	}
 	if recent := &s.Recent.Last; recent.Class != machine.NoFailure {
-		status.Recent = RecentErrors{r.wrap(recent), r.time(recent.At), s.Recent.Count(machine.Nanos(time.Since(r.origin)))}
+		status.Recent = RecentErrors{Last: r.wrap(recent), LastTime: r.time(recent.At)}
+		n, first := s.Recent.Count(machine.Nanos(time.Since(r.origin)))
+		if status.Recent.Count = n; n > 0 {
+			status.Recent.FirstTime = r.time(first)
+		}
 	}
 	last := &s.Failure
 	if last.Class == machine.NoFailure {

@@ -26,6 +26,8 @@ type Controller struct {
 	// Succeeded and Failed count runs. Of those that failed, Terminal, Panicked and
 	// TimedOut count why.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
+	// LastPanic is when a run panicked last; zero if none has.
+	LastPanic time.Time
 	// Unmapped counts changes that could not be mapped to keys.
 	Unmapped uint64
 	// Adds counts keys that were asked for, Retries those of them that failed before.

@@ -44,7 +44,7 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		p.add(Warning, CauseUnmapped, time.Time{}, quantity.Of(int64(c.Unmapped), "change")+" could not be mapped to keys", "see the error of the map function in the log")
 	}
 	if c.Panicked > 0 {
-		p.add(Warning, CauseRunPanics, time.Time{}, "runs panicked "+times(c.Panicked), "see the stack in the log; the key is tried again")
+		p.panicked(CauseRunPanics, c.LastPanic, "runs panicked "+times(c.Panicked), "see the stack in the log; the key is tried again")
 	}
 	return p.sorted()
 }

@@ -3,6 +3,7 @@ package status
 import (
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/uniquename"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
@@ -32,20 +33,22 @@ func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 }
 
 // Names returns a name for each informer that no other has: where several have one
-// name, the second is pods#2, the third pods#3.
+// name, the second is pods#2, the third pods#3. Metrics have the same names.
 func Names(informers []Informer) []string {
+	var given uniquename.Names
 	names := make([]string, len(informers))
 	for i := range informers {
-		names[i] = informers[i].Name
+		names[i] = given.Of(informers[i].Name)
 	}
-	return unique(names)
+	return names
 }
 
 // ControllerNames is Names for controllers.
 func ControllerNames(controllers []Controller) []string {
+	var given uniquename.Names
 	names := make([]string, len(controllers))
 	for i := range controllers {
-		names[i] = controllers[i].Name
+		names[i] = given.Of(controllers[i].Name)
 	}
-	return unique(names)
+	return names
 }

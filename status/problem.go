@@ -36,4 +36,6 @@ type Problem struct {
 	What string
 	// Do says what to do about it, in one line.
 	Do string
+	// Over is whether it has passed. Since is then when it was seen last.
+	Over bool
 }

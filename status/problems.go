@@ -48,6 +48,7 @@ func (i *Informer) Problems(now time.Time) []Problem {
 		handler(&p, &i.Handlers[h])
 	}
 	i.readPath(&p)
+	i.recent(&p) // after all that is so now
 	return p.sorted()
 }
 
@@ -89,9 +90,6 @@ func (i *Informer) source(p *finder) {
 	if i.Synced && (i.Phase == reflector.Listing || i.Phase == reflector.Streaming) {
 		p.add(Note, CauseRelisting, i.Since, "it lists everything again: "+i.progress(), "nothing: reads have the state of before until it is done")
 	}
-	if !i.failing() {
-		i.recent(p)
-	}
 }
 
 // failing reports whether the last request failed. Otherwise LastError says what was
@@ -118,7 +116,7 @@ func (i *Informer) failure(p *finder) {
 	if i.Synced && !kind.Lasting() && p.now.Sub(since) < passing {
 		severity = Warning
 	}
-	what := i.describe(kind, err)
+	what, do := i.describe(kind, err), trouble.Remedy(kind, err, i.of())
 	// The request that follows a failure is answered with the first event or
 	// bookmark, which may take a minute; a refusal comes at once.
 	asked := p.now.Sub(i.Since)
@@ -128,8 +126,9 @@ func (i *Informer) failure(p *finder) {
 	if i.Phase == reflector.Watching && asked > lateBookmark {
 		severity = Warning
 		what += "; a new watch was begun " + quantity.Duration(asked) + " ago, and nothing came on it yet"
+		do = "wait for the first event or bookmark, which comes within a minute even if nothing changes; if none does: " + do
 	}
-	p.add(severity, Cause(kind.String()), since, what, trouble.Remedy(kind, err, i.of()))
+	p.add(severity, Cause(kind.String()), since, what, do)
 }
 
 func (i *Informer) describe(kind trouble.Kind, err error) string {
@@ -159,33 +158,29 @@ func (i *Informer) progress() string {
 // recent is about failures that are over.
 func (i *Informer) recent(p *finder) {
 	r := &i.Recent
-	if r.Last == nil || p.now.Sub(r.LastTime) > recently || i.Degraded {
+	if i.failing() || r.Last == nil || p.now.Sub(r.LastTime) > recently || i.Degraded {
 		return
 	}
 	kind := trouble.Classify(r.Last)
-	what := i.describe(kind, r.Last)
+	what, do := i.describe(kind, r.Last), trouble.Remedy(kind, r.Last, i.of())
 	if r.Count >= flapping {
-		p.add(Warning, Cause(kind.String()), r.LastTime,
-			fmt.Sprintf("it fails again and again, %d times within ten minutes; the last, which is over: %s", r.Count, what),
-			trouble.Remedy(kind, r.Last, i.of()))
+		p.add(Warning, Cause(kind.String()), r.FirstTime,
+			fmt.Sprintf("it fails again and again, %d times within ten minutes; the last one, %s ago, is over: %s", r.Count, quantity.Duration(p.now.Sub(r.LastTime)), what), do)
 		return
 	}
-	p.add(Note, Cause(kind.String()), r.LastTime, "this is over: "+what, trouble.Remedy(kind, r.Last, i.of()))
+	if kind != trouble.Restored { // after which the program is to be looked at
+		do = "nothing; if it comes again: " + do
+	}
+	p.found = append(p.found, Problem{Severity: Note, Cause: Cause(kind.String()), Since: r.LastTime,
+		What: "this is over: " + what, Do: do, Over: true})
 }
 
 // watch is about watches that do not fail, and are behind all the same.
 func (i *Informer) watch(p *finder) {
 	if i.Phase == reflector.Watching && i.BookmarkInterval > 0 && !i.failing() {
-		silent := p.now.Sub(i.LastContact)
-		severity := OK
-		switch {
-		case silent > 2*i.BookmarkInterval+lateBookmark:
-			severity = Warning
-		case silent > i.BookmarkInterval+lateBookmark:
-			severity = Note
-		}
-		if severity != OK {
-			p.add(severity, CauseSilent, i.LastContact,
+		// The interval is the longest of many, so what is missing is missing.
+		if silent := p.now.Sub(i.LastContact); silent > i.BookmarkInterval+lateBookmark {
+			p.add(Warning, CauseSilent, i.LastContact,
 				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", quantity.Duration(silent), quantity.Duration(i.BookmarkInterval)),
 				"kinglet begins a new watch after three intervals; if it repeats, look at what is between this program and the API server")
 		}
@@ -200,7 +195,7 @@ func (i *Informer) watch(p *finder) {
 			p.add(severity, CauseLag, p.now.Add(-l.Behind), "the server has changes that the store has not had for "+quantity.Duration(l.Behind),
 				"see the watch's state below; if the watch is well, this program has too little CPU")
 		case l.Err != nil && !i.failing():
-			p.add(Note, CauseLag, l.Measured, "the lag cannot be measured: "+trouble.OneLine(l.Err.Error()), "see whether this program may list one object of "+i.of())
+			p.add(Note, CauseLag, l.Measured, "the lag cannot be measured: "+trouble.Line(l.Err), "see whether this program may list one object of "+i.of())
 		}
 	}
 }
@@ -213,7 +208,7 @@ func (i *Informer) content(p *finder) {
 	if i.Quarantined > 0 {
 		p.add(Warning, CauseQuarantine, i.QuarantinedSince,
 			quantity.Of(int64(i.Quarantined), "object")+" could not be stored"+i.stages()+": reads have an older version of them, or none",
-			"look at the keys under Quarantine; each has the reason")
+			i.mendQuarantined())
 	}
 	if c := &i.Consistency; c.Differences > 0 {
 		severity := Note
@@ -225,7 +220,7 @@ func (i *Informer) content(p *finder) {
 			"see the reports in the log; kinglet lists again unless ReportOnly is set; report it as a bug")
 	}
 	if c := &i.Consistency; c.LastNotChecked != nil && c.NotChecked == c.Checks && !i.failing() {
-		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+trouble.OneLine(c.LastNotChecked.Error()), "see docs/guarantees.md for what a check needs of the server")
+		p.add(Note, CauseNotChecked, c.Last, "no consistency check could compare anything: "+trouble.Line(c.LastNotChecked), "see docs/guarantees.md for what a check needs of the server")
 	}
 	if i.Mutations > 0 {
 		p.add(Warning, CauseMutated, time.Time{}, "the program wrote into "+quantity.Of(int64(i.Mutations), "stored object")+", which are read-only and share memory",
@@ -253,6 +248,19 @@ func (i *Informer) degraded(p *finder) {
 	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again")
 }
 
+// mendQuarantined says what to do about objects that could not be stored.
+func (i *Informer) mendQuarantined() string {
+	do := "unfold the informer: under Quarantine are the keys, and each has the reason"
+	by := i.FailuresByStage
+	if by[StageDecode] > 0 {
+		do += "; mend the object, or the type that this program decodes it into"
+	}
+	if by[StageTransform]+by[StageKey]+by[StageIndex] > 0 {
+		do += "; mend the function of this program that refuses it"
+	}
+	return do
+}
+
 // stages says at which stages objects were refused, as far as it is counted.
 func (i *Informer) stages() string {
 	var parts []string
@@ -271,7 +279,7 @@ func (i *Informer) readPath(p *finder) {
 	if !i.ReadPath.Lost() {
 		return
 	}
-	p.add(Note, CauseReadPath, i.ReadPath.Since, "objects are read by "+i.ReadPath.Path.String()+", not by kinglet's own decoder: "+trouble.OneLine(i.ReadPath.Why.Error()),
+	p.add(Note, CauseReadPath, i.ReadPath.Since, "objects are read by "+i.ReadPath.Path.String()+", not by kinglet's own decoder: "+trouble.Line(i.ReadPath.Why),
 		"it costs CPU and memory only; the reason says what stands in the way")
 }
 
@@ -280,7 +288,7 @@ func handler(p *finder, h *Handler) {
 	inCall, waits := p.now.Sub(h.CallSince), p.now.Sub(h.OldestPending)
 	switch {
 	case h.Err != nil:
-		p.add(Warning, CauseHandlerEnded, time.Time{}, handlerName(h)+" has ended: "+trouble.OneLine(h.Err.Error()), "add it again once the reason is gone")
+		p.add(Warning, CauseHandlerEnded, time.Time{}, handlerName(h)+" has ended: "+trouble.Line(h.Err), "add it again once the reason is gone")
 	case !h.CallSince.IsZero() && inCall > slow:
 		p.add(Warning, CauseHandlerStalled, h.CallSince,
 			fmt.Sprintf("%s has been in one call for %s; %s", handlerName(h), quantity.Duration(inCall), waiting(h.Pending)),
@@ -291,8 +299,17 @@ func handler(p *finder, h *Handler) {
 			"see how long its calls take: make them faster, or only put keys into a queue")
 	}
 	if h.Panics > 0 {
-		p.add(Warning, CauseHandlerPanics, time.Time{}, handlerName(h)+" panicked "+times(h.Panics)+"; what it was called with is lost to it", "see the stack in the log")
+		p.panicked(CauseHandlerPanics, h.LastPanic, handlerName(h)+" panicked "+times(h.Panics)+"; what it was called with is lost to it", "see the stack in the log")
 	}
+}
+
+// panicked is about panics, of which the last may be long ago.
+func (p *finder) panicked(c Cause, last time.Time, what, do string) {
+	severity := Warning
+	if !last.IsZero() && p.now.Sub(last) > recently {
+		severity = Note
+	}
+	p.found = append(p.found, Problem{Severity: severity, Cause: c, Since: last, What: what, Do: do, Over: !last.IsZero()})
 }
 
 func handlerName(h *Handler) string {

@@ -74,7 +74,7 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		{"a new watch that nothing came on", func(i *Informer) {
 			fails(syscall.ECONNRESET, time.Hour)(i)
 			i.Phase, i.Since, i.LastErrorTime = reflector.Watching, ago(time.Hour), ago(20*time.Second)
-		}, Warning, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", ""},
+		}, Warning, CauseUnreachable, time.Hour, "a new watch was begun 20s ago", "wait for the first event or bookmark, which comes within a minute even if nothing changes; if none does: see whether the API server runs"},
 		{"of a make that does not know since when", func(i *Informer) { fails(errForbidden, 0)(i); i.FailingSince = time.Time{} },
 			Broken, CauseForbidden, time.Second, "403", ""},
 		{"not started", func(i *Informer) { i.Status = reflector.Status{} }, Note, CauseNotSynced, -1, "not started", "Run"},
@@ -88,11 +88,11 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		{"stopped", func(i *Informer) { i.Phase, i.Since = reflector.Stopped, ago(time.Minute) }, Note, CauseStopped, time.Minute, "stopped", ""},
 		{"expired, and over", func(i *Informer) {
 			i.Recent = reflector.RecentErrors{Last: apierrors.NewResourceExpired("too old"), LastTime: ago(time.Minute), Count: 1}
-		}, Note, CauseExpired, time.Minute, "this is over: the server no longer has the version (410)", ""},
+		}, Note, CauseExpired, time.Minute, "this is over: the server no longer has the version (410)", "nothing; if it comes again: "},
 		{"expired over and over", func(i *Informer) {
-			i.Recent = reflector.RecentErrors{Last: apierrors.NewResourceExpired("too old"), LastTime: ago(time.Minute), Count: 7}
-		}, Warning, CauseExpired, time.Minute, "again and again, 7 times", "too slow"},
-		{"a late bookmark", func(i *Informer) { i.LastContact = ago(66 * time.Second) }, Note, CauseSilent, 66 * time.Second, "nothing came on the watch for 1m6s", ""},
+			i.Recent = reflector.RecentErrors{Last: apierrors.NewResourceExpired("too old"), LastTime: ago(time.Minute), Count: 7, FirstTime: ago(9 * time.Minute)}
+		}, Warning, CauseExpired, 9 * time.Minute, "again and again, 7 times within ten minutes; the last one, 1m0s ago, is over: ", "too slow"},
+		{"a late bookmark", func(i *Informer) { i.LastContact = ago(66 * time.Second) }, Warning, CauseSilent, 66 * time.Second, "nothing came on the watch for 1m6s", ""},
 		{"no bookmark", func(i *Informer) { i.LastContact = ago(126 * time.Second) }, Warning, CauseSilent, 126 * time.Second, "a bookmark every 1m0s", "between"},
 		{"a lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: 4 * time.Second} }, Warning, CauseLag, 4 * time.Second, "has not had for 4.0s", ""},
 		{"a long lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Hour} }, Broken, CauseLag, time.Hour, "1h0m", "CPU"},
@@ -129,6 +129,8 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 			i.Handlers[0].CallSince, i.Handlers[0].Pending, i.Handlers[0].OldestPending = ago(time.Second), 1, ago(9*time.Second)
 		}, Warning, CauseHandlerBehind, 9 * time.Second, "handler queue is behind: 1 change waits, the oldest for 9.0s", "faster"},
 		{"a handler that panics", func(i *Informer) { i.Handlers[0].Panics = 1 }, Warning, CauseHandlerPanics, -1, "handler queue panicked once", "stack"},
+		{"a handler that panicked a minute ago", func(i *Informer) { i.Handlers[0].Panics, i.Handlers[0].LastPanic = 2, ago(time.Minute) }, Warning, CauseHandlerPanics, time.Minute, "panicked 2 times", "stack"},
+		{"a handler that panicked yesterday", func(i *Informer) { i.Handlers[0].Panics, i.Handlers[0].LastPanic = 2, ago(24*time.Hour) }, Note, CauseHandlerPanics, 24 * time.Hour, "panicked 2 times", "stack"},
 		{"a handler that has ended", func(i *Informer) { i.Handlers[0].Err = errors.New("too many changes wait") }, Warning, CauseHandlerEnded, -1, "has ended: too many changes wait", "again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -146,6 +148,9 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 			if p.Severity != c.severity || p.Cause != c.cause || !p.Since.Equal(since) ||
 				!strings.Contains(p.What, c.what) || !strings.Contains(p.Do, c.do) || p.Do == "" {
 				t.Errorf("\n got %+v\nwant %v %s since %v, %q, %q", p, c.severity, c.cause, since, c.what, c.do)
+			}
+			if over := strings.Contains(p.What, "is over: ") && p.Severity == Note || c.cause == CauseHandlerPanics && c.since >= 0; p.Over != over {
+				t.Errorf("over is %v", p.Over)
 			}
 			for _, text := range []string{p.What, p.Do} {
 				if strings.Contains(text, "private") || strings.Contains(text, "\n") {
@@ -249,7 +254,8 @@ func TestEachStateOfAControllerHasItsProblem(t *testing.T) {
 		{"failing", func(c *Controller) { c.Failing = 2 }, Warning, CauseFailingKeys, "2 keys failed"},
 		{"hot", func(c *Controller) { c.Hot = []HotKey{{Key: "private", Runs: 90}} }, Warning, CauseHotKeys, "1 key runs more than ten times within a minute, the hottest 90 times"},
 		{"unmapped", func(c *Controller) { c.Unmapped = 1 }, Warning, CauseUnmapped, "1 change could not"},
-		{"panics", func(c *Controller) { c.Panicked = 3 }, Warning, CauseRunPanics, "3 times"},
+		{"panics", func(c *Controller) { c.Panicked, c.LastPanic = 3, ago(time.Minute) }, Warning, CauseRunPanics, "3 times"},
+		{"panics of yesterday", func(c *Controller) { c.Panicked, c.LastPanic = 3, ago(24*time.Hour) }, Note, CauseRunPanics, "3 times"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctrl := &Controller{Name: "deployments", Workers: 4, Running: 1, GateOpen: true}
@@ -312,7 +318,7 @@ func TestCausesAreAFixedSetOfNamesForMetrics(t *testing.T) {
 func TestNamesThatStandTwiceAreNumbered(t *testing.T) {
 	informers := []Informer{{Name: "pods"}, {Name: "pods"}, {Name: "pods#2"}, {Name: "nodes"}, {Name: "pods"}}
 	got := strings.Join(Names(informers), " ")
-	if want := "pods pods#3 pods#2 nodes pods#4"; got != want {
+	if want := "pods pods#2 pods#2#2 nodes pods#3"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if got := strings.Join(ControllerNames([]Controller{{Name: "a"}, {Name: "a"}}), " "); got != "a a#2" {

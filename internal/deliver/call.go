@@ -95,6 +95,7 @@ func (r *Registration[T]) contain(changes []store.Change[T], value any) {
 	err.Key = err.Keys[0]
 	r.mu.Lock()
 	r.counts.panics++
+	r.counts.lastPanic = time.Now()
 	r.mu.Unlock()
 	if !r.opts.RecoverPanics {
 		panic(err)

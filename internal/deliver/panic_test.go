@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -54,6 +55,9 @@ func TestAPanicOfAHandlerIsReportedAndTheNextChangeDelivered(t *testing.T) {
 			w.happen(func() { w.put(key(2), store.Live) })
 			close(release)
 			synctest.Wait()
+			if s := r.Status(); s.Panics != 3 || !s.LastPanic.Equal(time.Now()) {
+				t.Errorf("%d panics, the last at %v", s.Panics, s.LastPanic)
+			}
 			if got, want := r.DeliveredThrough(), version(w); got != want {
 				t.Errorf("delivered through %q, want %q", got, want)
 			}

@@ -29,8 +29,9 @@ type Status struct {
 	// that was added and deleted before the handler came to it.
 	Changes ReasonCounts
 	Folded  uint64
-	// Panics that were recovered.
-	Panics uint64
+	// Panics that were recovered, the last of them at LastPanic.
+	Panics    uint64
+	LastPanic time.Time
 	// DeliveredThrough is as in Registration.
 	DeliveredThrough string
 	// Err is why the registration ended on its own.
@@ -45,6 +46,8 @@ type counts struct {
 	calls   histogram.Snapshot
 	changes ReasonCounts
 	panics  uint64
+	// lastPanic is zero if there was none.
+	lastPanic time.Time
 }
 
 // countReasons adds changes by their reason.
@@ -124,6 +127,7 @@ func (r *Registration[T]) report(s *Status) {
 		Changes:          r.counts.changes,
 		Folded:           r.queue.folded,
 		Panics:           r.counts.panics,
+		LastPanic:        r.counts.lastPanic,
 		DeliveredThrough: r.throughLocked(),
 		Err:              r.err,
 	}

@@ -64,7 +64,8 @@ func newControllerRow(now time.Time, q query, name string, c *status.Controller)
 		r.Gate = "closed"
 	}
 	if len(r.problems) > 0 {
-		r.severity, r.Word, r.For = r.problems[0].Severity, words(r.problems[0].Cause), since(now, r.problems[0].Since)
+		r.severity = r.problems[0].Severity
+		r.Word, r.For = state(now, &r.problems[0])
 	}
 	r.State, r.Mark = r.severity.String(), marks[r.severity]
 	return r

@@ -106,9 +106,20 @@ func (e *entry) details(now time.Time, q query, h *history, st *stacks) *details
 func problemLines(now time.Time, problems []status.Problem) []problemLine {
 	out := make([]problemLine, len(problems))
 	for k, p := range problems {
-		out[k] = problemLine{p.Severity.String(), marks[p.Severity], words(p.Cause), since(now, p.Since), p.What, p.Do}
+		out[k] = problemLine{p.Severity.String(), marks[p.Severity], words(p.Cause), lasting(now, p.Since, p.Over), p.What, p.Do}
 	}
 	return out
+}
+
+// lasting is for how long a problem has been there, or how long ago it passed.
+func lasting(now, at time.Time, over bool) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case over:
+		return since(now, at) + " ago"
+	}
+	return "for " + since(now, at)
 }
 
 func (e *entry) handlers(now time.Time, q query) panel {
@@ -216,7 +227,7 @@ func (e *entry) decoder(now time.Time) panel {
 		p.pair("for", since(now, s.ReadPath.Since))
 	}
 	if s.ReadPath.Why != nil {
-		p.pair("not faster, because", trouble.OneLine(s.ReadPath.Why.Error()))
+		p.pair("not faster, because", trouble.Line(s.ReadPath.Why))
 	}
 	if sh := &s.Sharing; sh.MaxBytes > 0 {
 		p.pair("shared values", quantity.Count(int64(sh.Values)))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -25,6 +26,7 @@ type jsonProblem struct {
 	Since    time.Time `json:"since,omitzero"`
 	What     string    `json:"what"`
 	Do       string    `json:"do"`
+	Over     bool      `json:"over,omitempty"`
 }
 
 type jsonInformer struct {
@@ -145,7 +147,7 @@ func worst(problems []status.Problem) string {
 func jsonProblems(problems []status.Problem) []jsonProblem {
 	out := make([]jsonProblem, len(problems))
 	for k, p := range problems {
-		out[k] = jsonProblem{p.Severity.String(), string(p.Cause), p.Since, p.What, p.Do}
+		out[k] = jsonProblem{p.Severity.String(), string(p.Cause), p.Since, p.What, p.Do, p.Over}
 	}
 	return out
 }
@@ -167,7 +169,7 @@ func (e *entry) json(open bool) jsonInformer {
 		j.Lag = &behind
 	}
 	if s.ReadPath.Why != nil {
-		j.ReadPathWhy = s.ReadPath.Why.Error()
+		j.ReadPathWhy = trouble.Line(s.ReadPath.Why)
 	}
 	for c, n := range s.ListsByCause {
 		j.Lists[reflector.ListCause(c).String()] = n

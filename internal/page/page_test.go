@@ -57,7 +57,7 @@ func order(t *testing.T, body string, text ...string) {
 func TestThePageNamesTheWorstFirstWithCauseTimeAndWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := get(t, of(samples.New()), "/")
-		order(t, body, "1 broken, 3 warnings among 11 informers and 2 controllers",
+		order(t, body, "1 broken, 4 warnings among 11 informers and 2 controllers",
 			"<b>forbidden</b>", "for 3m12s", ">secrets</a>", "forbidden (403): User &#34;system:serviceaccount:shop:reader&#34; cannot watch",
 			"grant watch on secrets to system:serviceaccount:shop:reader (a ClusterRole and a ClusterRoleBinding)",
 			"<b>quarantine</b>", ">deployments</a>", "<b>handler stalled</b>", ">pods</a>", "handler index to search has been in one call for 43s; 1,904 changes wait",
@@ -78,6 +78,30 @@ func TestAServerThatIsAwayIsOneProblemOfAllInformers(t *testing.T) {
 		if n := strings.Count(get(t, h, "/?all=1"), `scope="row"`); n != 602 {
 			t.Errorf("%d rows", n)
 		}
+	})
+}
+
+// Of a thousand watches on which nothing comes, each has been silent for another time.
+func TestProblemsThatDifferInNumbersAloneAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := samples.New()
+		var many []page.Informer
+		for k := range 100 {
+			i := c.Informers()[1].Status()
+			i.Name = fmt.Sprintf("widgets-%02d", k)
+			i.LastContact = time.Now().Add(-130*time.Second - time.Duration(k)*time.Second)
+			i.Handlers = []status.Handler{{Name: "queue", CallSince: time.Now().Add(-4*time.Second - time.Duration(k)*time.Second), Pending: 20 + 100*k}}
+			many = append(many, samples.Of(i))
+		}
+		h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: func() []page.Controller { return nil }})
+		body := get(t, h, "/")
+		for _, what := range []string{"nothing came on the watch", "has been in one call"} {
+			if n := strings.Count(body, what); n != 1 {
+				t.Errorf("%s is said %d times", what, n)
+			}
+		}
+		order(t, body, "100 warnings among 100 informers", "<b>silent</b>", "for 3m49s", ">widgets-00</a>", "and 94 more",
+			"nothing came on the watch for 3m49s", "<b>handler stalled</b>", "in one call for 1m43s; 9,920 changes wait")
 	})
 }
 

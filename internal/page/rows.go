@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -139,7 +140,7 @@ func (e *entry) row(now time.Time, q query) row {
 		Path: s.ReadPath.Path.String(), Spark: spark(e.rates),
 	}
 	if len(e.problems) > 0 {
-		r.Word, r.For = words(e.problems[0].Cause), since(now, e.problems[0].Since)
+		r.Word, r.For = state(now, &e.problems[0])
 	}
 	if s.Bytes > 0 {
 		r.Read = quantity.Bytes(int64(s.Bytes))
@@ -148,9 +149,17 @@ func (e *entry) row(now time.Time, q query) row {
 		r.Rate = quantity.Rate(float64(e.rate()))
 	}
 	if s.ReadPath.Lost() {
-		r.PathWhy = s.ReadPath.Why.Error()
+		r.PathWhy = trouble.Line(s.ReadPath.Why)
 	}
 	return r
+}
+
+// state is a problem in a column: "forbidden" and "3m12s".
+func state(now time.Time, p *status.Problem) (word, duration string) {
+	if p.Over {
+		return "over: " + words(p.Cause), ago(now, p.Since) + " ago"
+	}
+	return words(p.Cause), since(now, p.Since)
 }
 
 // words is a cause as people read it.
@@ -228,8 +237,8 @@ func ago(now, at time.Time) string {
 // coarse has no fraction of a second that nobody reads, and days.
 func coarse(d time.Duration) string {
 	switch {
-	case d < time.Minute:
-		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < time.Minute-time.Second/2:
+		return strconv.Itoa(int(d.Round(time.Second)/time.Second)) + "s"
 	case d < 48*time.Hour:
 		return quantity.Duration(d)
 	}

@@ -18,6 +18,7 @@ type group struct {
 	severity               status.Severity
 	since                  time.Time
 	count                  int
+	over                   bool
 }
 
 type groupName struct{ Name, URL string }
@@ -32,10 +33,27 @@ type summary struct {
 	counts [status.Broken + 1]int
 }
 
+// groupKey is what problems have in common that are one. What differs in numbers alone
+// is the same: of a thousand watches on which nothing comes, each has been silent for
+// another time.
 type groupKey struct {
 	severity status.Severity
 	cause    status.Cause
-	what     string
+	what, do string // what without numbers
+}
+
+// withoutNumbers leaves out counts and durations: 7, 1,904, 3.2s, 1m6s.
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	number := false
+	for i := range len(s) {
+		c := s[i]
+		number = '0' <= c && c <= '9' || number && strings.IndexByte(".,hms", c) >= 0
+		if !number {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func (s *summary) add(name, url string, problems []status.Problem) {
@@ -53,10 +71,10 @@ func (s *summary) add(name, url string, problems []status.Problem) {
 }
 
 func (s *summary) group(name, url string, p status.Problem) {
-	key := groupKey{p.Severity, p.Cause, p.What}
+	key := groupKey{p.Severity, p.Cause, withoutNumbers(p.What), p.Do}
 	g := s.by[key]
 	if g == nil {
-		g = &group{State: p.Severity.String(), Mark: marks[p.Severity], Word: words(p.Cause), What: p.What, Do: p.Do, severity: p.Severity, since: p.Since}
+		g = &group{State: p.Severity.String(), Mark: marks[p.Severity], Word: words(p.Cause), What: p.What, Do: p.Do, severity: p.Severity, since: p.Since, over: p.Over}
 		if s.by == nil {
 			s.by = map[groupKey]*group{}
 		}
@@ -68,7 +86,7 @@ func (s *summary) group(name, url string, p status.Problem) {
 		g.Names = append(g.Names, groupName{name, url})
 	}
 	if !p.Since.IsZero() && (g.since.IsZero() || p.Since.Before(g.since)) {
-		g.since = p.Since
+		g.since, g.What = p.Since, p.What // the numbers of the one that began first
 	}
 }
 
@@ -84,7 +102,7 @@ func (s *summary) finish() (groups []*group, more int) {
 		}
 	}
 	for _, g := range worst {
-		g.For = since(s.now, g.since)
+		g.For = lasting(s.now, g.since, g.over)
 		if n := g.count - len(g.Names); n > 0 {
 			g.More = "and " + quantity.Count(int64(n)) + " more"
 		}

@@ -71,9 +71,9 @@ func Duration(d time.Duration) string {
 		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	case d < 9950*time.Millisecond:
 		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
-	case d < time.Minute:
+	case d < time.Minute-time.Second/2:
 		return strconv.FormatInt(int64(d.Round(time.Second)/time.Second), 10) + "s"
-	case d < time.Hour:
+	case d < time.Hour-time.Second/2:
 		d = d.Round(time.Second)
 		return fmt.Sprintf("%dm%ds", d/time.Minute, d%time.Minute/time.Second)
 	}

@@ -13,6 +13,7 @@ func TestNumbersAreWordedForPeople(t *testing.T) {
 		{Rate(0), "0"}, {Rate(0.34), "0.3"}, {Rate(12.4), "12"}, {Rate(4100.2), "4,100"},
 		{Duration(0), "0s"}, {Duration(500 * time.Microsecond), "<1ms"}, {Duration(250 * time.Millisecond), "250ms"},
 		{Duration(3210 * time.Millisecond), "3.2s"}, {Duration(45 * time.Second), "45s"}, {Duration(130 * time.Second), "2m10s"}, {Duration(65 * time.Minute), "1h5m"},
+		{Duration(59600 * time.Millisecond), "1m0s"}, {Duration(time.Hour - time.Millisecond), "1h0m"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

@@ -3,10 +3,12 @@ package trouble
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strings"
 	"syscall"
+	"unicode"
 	"unicode/utf8"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,8 +21,12 @@ import (
 // Peer is who was asked and who asked, as far as it is known: each may be empty.
 type Peer struct{ Server, User string }
 
-// maxLine bounds what is shown of a foreign error's text.
-const maxLine = 300
+const (
+	// maxLine bounds what is shown of a foreign error's text, in characters.
+	maxLine = 300
+	// maxRead bounds what is read of it, in bytes: it is read for each look and scrape.
+	maxRead = 16 << 10
+)
 
 // Describe says in one line what is wrong, with the server's code if it gave one.
 func Describe(kind Kind, err error, p Peer) string {
@@ -41,7 +47,7 @@ func Describe(kind Kind, err error, p Peer) string {
 	case Untrusted:
 		return OneLine("the certificate of " + p.server() + " is not trusted: " + rootCause(err))
 	case Login:
-		return OneLine("no credentials" + p.identity() + ": " + after(err.Error(), "getting credentials: "))
+		return OneLine("no credentials" + p.identity() + ": " + after(text(err), "getting credentials: "))
 	case Throttled:
 		return OneLine("the server is busy (429): " + message(err))
 	case Server:
@@ -49,7 +55,7 @@ func Describe(kind Kind, err error, p Peer) string {
 	case Expired:
 		return OneLine("the server no longer has the version (410): " + message(err))
 	}
-	return OneLine(err.Error())
+	return Line(err)
 }
 
 // DescribeOf is Describe of an informer's error, without what may be content of a
@@ -90,7 +96,7 @@ func message(err error) string {
 	if status := answer(err); status != nil {
 		return status.Message
 	}
-	return err.Error()
+	return text(err)
 }
 
 // answer returns what a server answered; nil if err is no answer.
@@ -120,10 +126,16 @@ func rootCause(err error) string {
 	if errno, ok := errtype.As[syscall.Errno](err); ok {
 		return errno.Error()
 	}
-	if request, ok := errtype.As[*url.Error](err); ok {
-		return request.Err.Error()
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it was closed in the midst of an answer (unexpected EOF)"
+	case errors.Is(err, io.EOF):
+		return "it was closed without an answer (EOF)"
 	}
-	return err.Error()
+	if request, ok := errtype.As[*url.Error](err); ok {
+		return text(request.Err)
+	}
+	return text(err)
 }
 
 func after(text, mark string) string {
@@ -133,11 +145,36 @@ func after(text, mark string) string {
 	return text
 }
 
-// OneLine puts text on one line of bounded length.
+// OneLine puts text on one line of bounded length, as Printable has it. Of a long text
+// it reads the first 16 KiB.
 func OneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(text) > maxLine {
-		text = string([]rune(text)[:maxLine-1]) + "…"
+	more := len(text) > maxRead
+	if more {
+		text = text[:maxRead]
+	}
+	text = Printable(strings.Join(strings.Fields(text), " "))
+	if more || utf8.RuneCountInString(text) > maxLine {
+		runes := []rune(text)
+		text = string(runes[:min(len(runes), maxLine-1)]) + "…"
 	}
 	return text
+}
+
+// Line is OneLine of an error's text.
+func Line(err error) string { return OneLine(text(err)) }
+
+// text is what an error says. Its method may panic: that of a nil pointer, for one, which
+// was returned as an error. fmt says so, and a scrape or a look at the page goes on.
+func text(err error) string { return fmt.Sprint(err) }
+
+// Printable replaces what is not printed with U+FFFD. The text may be a stranger's: on a
+// terminal, control characters could move the cursor or change its title, and in a
+// browser, marks of direction could show words in another order.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, text)
 }

@@ -144,7 +144,7 @@ func classifyConnection(err error) Kind {
 	case isUntrusted(err):
 		return Untrusted
 	// The exec plugin's errors come as text, inside of the request's.
-	case strings.Contains(err.Error(), "getting credentials: "):
+	case strings.Contains(text(err), "getting credentials: "):
 		return Login
 	case isUnreachable(err):
 		return Unreachable
@@ -167,7 +167,7 @@ func isUnreachable(err error) bool {
 	if _, ok := errtype.As[net.Error](err); ok {
 		return true
 	}
-	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+	return utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || strings.Contains(text(err), "http2: client connection lost") ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, context.DeadlineExceeded)
 }

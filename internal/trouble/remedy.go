@@ -1,6 +1,7 @@
 package trouble
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
@@ -46,6 +47,9 @@ func remedy(kind Kind, err error, resource string) string {
 	case ShortWatch:
 		return "look at the timeouts of what is between this program and the API server: something ends watches at once"
 	case Protocol:
+		if errors.Is(err, reflector.ErrTruncated) {
+			return "see what ends answers early: a timeout of a proxy or load balancer, or the API server, if this program or its connection is too slow; kinglet goes on trying"
+		}
 		return "compare the API servers behind this address: one is behind the others, or something between answers for them"
 	}
 	return "read the error; kinglet goes on trying"

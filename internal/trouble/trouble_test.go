@@ -59,7 +59,8 @@ func TestEachErrorHasItsKindWhatIsWrongAndWhatToDo(t *testing.T) {
 		{noAnswer(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.example.com"}}), Unreachable, false, "no connection to the server: unknown host api.example.com", "DNS"},
 		{noAnswer(x509.UnknownAuthorityError{}), Untrusted, true, "the certificate of the server is not trusted: x509: certificate signed by unknown authority", "ca.crt"},
 		{noAnswer(errors.New("getting credentials: exec: executable aws not found\n\nIt looks")), Login, true, "no credentials: exec: executable aws not found It looks", "users"},
-		{io.ErrUnexpectedEOF, Unreachable, false, "no connection to the server: unexpected EOF", "load balancer"},
+		{io.ErrUnexpectedEOF, Unreachable, false, "no connection to the server: it was closed in the midst of an answer (unexpected EOF)", "load balancer"},
+		{noAnswer(io.EOF), Unreachable, false, "no connection to the server: it was closed without an answer (EOF)", "load balancer"},
 		{context.DeadlineExceeded, Unreachable, false, "no connection to the server: context deadline exceeded", "reaches"},
 		{&reflector.LimitError{Option: "MaxObjects", Limit: 10, Reached: 11}, Limit, true, "at least 11 objects, more than the limit of 10 that the option MaxObjects sets", "raise Options.MaxObjects"},
 		{&source.TooLargeError{Bytes: 11, Limit: 10}, Limit, true, (&source.TooLargeError{Bytes: 11, Limit: 10}).Error(), "raise MaxObjectBytes"},
@@ -69,6 +70,7 @@ func TestEachErrorHasItsKindWhatIsWrongAndWhatToDo(t *testing.T) {
 		{reflector.ErrStalled, Stalled, false, reflector.ErrStalled.Error(), "passes nothing on"},
 		{reflector.ErrShortWatch, ShortWatch, false, reflector.ErrShortWatch.Error(), "ends watches at once"},
 		{reflector.ErrOlderThanStore, Protocol, false, reflector.ErrOlderThanStore.Error(), "behind the others"},
+		{reflector.ErrTruncated, Protocol, false, reflector.ErrTruncated.Error(), "ends answers early"},
 		{reflector.ErrUnreadable, Malformed, false, reflector.ErrUnreadable.Error(), "on the way"},
 		{errors.New("what\nis this"), Other, false, "what is this", "read the error"},
 	} {
@@ -120,9 +122,45 @@ func TestAStatusWithoutDetailsIsStillExplained(t *testing.T) {
 	}
 }
 
+// nilError is an error as a function returns it that declares its result as a pointer.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+func TestAnErrorWhoseTextPanicsIsShownAllTheSame(t *testing.T) {
+	for _, err := range []error{(*nilError)(nil), noAnswer((*nilError)(nil)), &url.Error{Op: "Get"}, fmt.Errorf("list: %w", (*nilError)(nil))} {
+		for _, err := range []error{err, &reflector.Error{Verb: "list", Err: err}} {
+			kind := Classify(err)
+			if Describe(kind, err, Peer{}) == "" || Remedy(kind, err, "pods") == "" || Line(err) == "" {
+				t.Errorf("nothing is said of %#v", err)
+			}
+		}
+	}
+}
+
+func TestForeignTextCannotSteerATerminalOrABrowser(t *testing.T) {
+	long := strings.Repeat("é", maxRead)
+	for text, want := range map[string]string{
+		"a\x1b[2Jb":                           "a\uFFFD[2Jb",
+		"a\x9b2Jb\xff":                        "a\uFFFD2Jb\uFFFD",
+		"a\u009b2J":                           "a\uFFFD2J",
+		"a\u202egpj.exe":                      "a\uFFFDgpj.exe",
+		"\x00\x07":                            "\uFFFD\uFFFD",
+		" two\n\tlines\r\n":                   "two lines",
+		"naïve – 日本 “quoted” 😀":               "naïve – 日本 “quoted” 😀",
+		long:                                  long[:2*(maxLine-1)] + "…",
+		strings.Repeat(" ", maxRead) + "late": "…",
+	} {
+		if got := OneLine(text); got != want {
+			t.Errorf("%.40q becomes %.80q, want %.80q", text, got, want)
+		}
+	}
+}
+
 func FuzzForeignTextIsKeptToOneLineOfBoundedLength(f *testing.F) {
 	f.Add(strings.Repeat("very long\n", 1000))
 	f.Add(`pods is forbidden: User "a" cannot`)
+	f.Add("\x1b]0;title\x07 \u202e \xff")
 	f.Add(`User "" cannot  resource "" in the namespace "`)
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, err := range []error{
@@ -131,7 +169,7 @@ func FuzzForeignTextIsKeptToOneLineOfBoundedLength(f *testing.F) {
 		} {
 			kind := Classify(err)
 			for _, line := range []string{Describe(kind, err, Peer{}), Remedy(kind, err, "pods")} {
-				if len([]rune(line)) > maxLine || strings.ContainsAny(line, "\n\r\t") {
+				if len([]rune(line)) > maxLine || Printable(line) != line {
 					t.Errorf("%d characters: %q", len(line), line)
 				}
 			}

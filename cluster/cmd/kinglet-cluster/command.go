@@ -66,6 +66,7 @@ JSON document a line on stdout, and ends when stdin does:
 	flags.Float64Var(&p.opts.Churn, "churn", 0, "changes a second: rolling, scaling and deleting deployments and pods")
 	flags.StringSliceVar(&p.components, "components", nil, fmt.Sprintf("components to start, of %v; default: all", cluster.Components()))
 	flags.Var(cliflag.NewMapStringBool(&p.opts.FeatureGates), "feature-gates", "gates of the components, as in CBORServingAndStorage=true")
+	flags.StringSliceVar(&p.opts.DisableAdmissionPlugins, "disable-admission-plugins", nil, "plugins of the API server that are not to run, as in ServiceAccount")
 	flags.IntVarP(&p.opts.Verbosity, "verbosity", "v", 0, "verbosity of DIR/cluster.log; 0 is warnings and errors")
 	flags.BoolVar(&p.control, "control", false, "read commands from stdin, answer on stdout, end when stdin does")
 	return cmd

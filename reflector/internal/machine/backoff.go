@@ -73,7 +73,7 @@ func (m *Machine) report(f Failure) Failure {
 	m.why = f
 	m.Counts.Failures++
 	m.Counts.Errors[f.Request.Verb-VerbList][f.code()]++
-	m.Recent.add(f)
+	m.Recent.add(f, m.Failure.Class == NoFailure)
 	m.emit(Effect{Kind: Report, Failure: f})
 	return f
 }

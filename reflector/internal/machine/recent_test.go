@@ -5,11 +5,12 @@ import (
 	"testing"
 )
 
-func TestRecentFailuresAreThoseOfTenMinutesAtMostSixteen(t *testing.T) {
+func TestRecentOutagesAreThoseOfTenMinutesAtMostSixteen(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	var r Recent
 	var all []Nanos // a naive twin
+	var last Nanos
 	var now Nanos
 	for range 10_000 {
 		now += Nanos(random.Int64N(int64(100 * Second)))
@@ -17,17 +18,23 @@ func TestRecentFailuresAreThoseOfTenMinutesAtMostSixteen(t *testing.T) {
 			now += Nanos(random.Int64N(int64(20 * 60 * Second)))
 		}
 		if random.IntN(2) == 0 {
-			r.add(Failure{Class: Server, At: now})
-			all = append(all, now)
-		}
-		want := 0
-		for _, at := range all[max(0, len(all)-16):] {
-			if now-at <= 10*60*Second {
-				want++
+			begins := random.IntN(2) == 0
+			r.add(Failure{Class: Server, At: now}, begins)
+			last = now
+			if begins {
+				all = append(all, now)
 			}
 		}
-		if got := r.Count(now); got != want || len(all) > 0 && r.Last.At != all[len(all)-1] {
-			t.Fatalf("seed %d: %d failures are recent, want %d; the last at %d", seed, got, want, r.Last.At)
+		want, first := 0, Nanos(0)
+		for _, at := range all[max(0, len(all)-16):] {
+			if now-at <= 10*60*Second {
+				if want++; want == 1 {
+					first = at
+				}
+			}
+		}
+		if got, begun := r.Count(now); got != want || begun != first || r.Last.At != last {
+			t.Fatalf("seed %d: %d outages are recent, want %d, since %d, want %d; the last failure at %d, want %d", seed, got, want, begun, first, r.Last.At, last)
 		}
 	}
 }

@@ -252,7 +252,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(lasts, cancel)()
 	out := r.Clone(ctx)
 	out.RequestURI, out.URL.Scheme, out.URL.Host, out.Host = "", p.base.Scheme, p.base.Host, p.base.Host
-	if watch {
+	// A watch for metadata alone, as the question for the lag begins one, has nothing to
+	// damage, and cannot be had as plain JSON.
+	bad := i == badObject && pods && watch && !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
+	if bad {
 		out.Header.Set("Accept", "application/json") // in which the bad object is
 	}
 	response, err := p.transport.RoundTrip(out)
@@ -266,7 +269,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(response.StatusCode)
 	flush := http.NewResponseController(w).Flush
 	_ = flush()
-	p.pass(ctx, w, response.Body, flush, watch, i == badObject && pods && watch)
+	p.pass(ctx, w, response.Body, flush, watch, bad)
 }
 
 // damage makes the spec of the first object in a piece of JSON one that does not decode.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -392,43 +391,4 @@ func TestVersionNamesWhatItIsMadeOf(t *testing.T) {
 	p := start(t, "version")
 	p.end(t, exitOK)
 	p.out.wait(t, `(?m)^kinglet .*\ngo\d.*\nclient-go `)
-}
-
-func TestThePageIsServedAndNamesWhatIsWrong(t *testing.T) {
-	s := newAPIServer(t)
-	s.put(pod("shop", "web-0", "Pending"))
-	s.refuseWith(refusal(forbiddenSecrets(), secretsPath))
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,secrets", "-A", "--http", "localhost:0")...)
-	p.err.wait(t, `page: http://(localhost|127\.0\.0\.1):\d+/`)
-	p.err.wait(t, `pods: 1 object`)
-	p.err.wait(t, `error: secrets: forbidden`)
-	_, address, _ := strings.Cut(p.err.String(), "page: ")
-	address, _, _ = strings.Cut(address, "\n")
-	response, err := http.Get(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	page, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"1 broken among 2 informers", "grant list and watch on secrets to "} {
-		if !strings.Contains(string(page), want) {
-			t.Errorf("%q is not on the page", want)
-		}
-	}
-	p.interrupt()
-	p.end(t, exitFailed) // secrets never synced
-	if _, err := http.Get(address); err == nil {
-		t.Error("the page is served when the command has ended")
-	}
-	http.DefaultClient.CloseIdleConnections()
-}
-
-func TestAPageThatCannotBeServedIsAnErrorAtOnce(t *testing.T) {
-	s := newAPIServer(t)
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--http", "nowhere:x")...)
-	p.err.wait(t, `--http: listen`)
-	p.end(t, exitFailed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -90,13 +91,20 @@ object are shown as one.`,
 			if err := flags.validate(); err != nil {
 				return &usageError{err}
 			}
+			page, err := listen(flags.http)
+			if err != nil {
+				return err
+			}
+			if page != nil {
+				defer page.Close()
+			}
 			if err := quieten(streams.Err, flags.verbosity); err != nil {
 				return err
 			}
 			if err := conn.open(cmd.Flags()); err != nil {
 				return err
 			}
-			return runWatch(cmd.Context(), conn, names, flags, streams)
+			return runWatch(cmd.Context(), conn, names, flags, page, streams)
 		},
 	}
 	fs := cmd.Flags()
@@ -115,7 +123,7 @@ object are shown as one.`,
 	return cmd
 }
 
-func runWatch(ctx context.Context, conn *connection, names []string, flags watchFlags, streams screen.Streams) error {
+func runWatch(ctx context.Context, conn *connection, names []string, flags watchFlags, page net.Listener, streams screen.Streams) error {
 	jsonOut, wide := flags.output == "json", flags.output == "wide"
 	note := func(line string) { fmt.Fprintln(streams.Err, line) }
 
@@ -144,7 +152,7 @@ func runWatch(ctx context.Context, conn *connection, names []string, flags watch
 		ShowInitial:   flags.showInitial,
 		For:           flags.duration,
 		StatusEvery:   flags.statusEvery,
-		HTTP:          flags.http,
+		Page:          page,
 		Subject:       conn.subject,
 		Lines: eventlog.NewLines(eventlog.LinesOptions{
 			Wide:      wide,

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mattn/go-runewidth"
 	"go.uber.org/goleak"
@@ -142,6 +144,32 @@ func TestADocumentIsOneLineOfJSONWithTheWholeObject(t *testing.T) {
 		}
 		if d["object"] == nil || d["type"] == "" || d["key"] == "" {
 			t.Errorf("line %d: incomplete: %s", i, text)
+		}
+	}
+}
+
+// Whoever may create an object of a kind that keeps unknown fields chooses their names.
+func TestNoObjectCanSteerTheTerminal(t *testing.T) {
+	const steer = "a\x1b[2J\u009b2J\nb\u202e\xff"
+	with := func(value string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{steer: value}},
+			"spec":     map[string]any{steer: map[string]any{steer: value}, "list": []any{map[string]any{"name": steer, steer: value}}},
+			"status":   map[string]any{"phase": steer, steer: value},
+		}}
+	}
+	for _, wide := range []bool{false, true} {
+		for _, width := range []int{0, 60, 120, 500} {
+			l := NewLines(LinesOptions{Wide: wide, Width: func() int { return width }})
+			for _, kind := range []store.ChangeType{store.Added, store.Updated, store.Deleted} {
+				e := Event{Name: "widgets", Resource: "widgets"}
+				e.Type, e.Key, e.ResourceVersion = kind, store.Key{Namespace: steer, Name: steer}, steer
+				e.Old, e.New = with(steer), with("other")
+				line := strings.TrimSuffix(string(l.Append(nil, e)), "\n")
+				if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsGraphic(r) }); i >= 0 || !utf8.ValidString(line) {
+					t.Errorf("wide %v, width %d, %v: %q", wide, width, kind, line)
+				}
+			}
 		}
 	}
 }

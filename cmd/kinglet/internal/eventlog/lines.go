@@ -5,6 +5,7 @@ import (
 
 	"github.com/mattn/go-runewidth"
 
+	"github.com/kinglet-go/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -63,9 +64,10 @@ func (l *Lines) Widen(key store.Key) {
 	l.name = max(l.name, min(maxNameColumn, len(key.String())))
 }
 
-// Append appends the event as one line.
+// Append appends the event as one line, as trouble.Printable has it: whoever may create
+// an object chooses what the keys of its fields are.
 func (l *Lines) Append(buf []byte, e Event) []byte {
-	key := e.Key.String()
+	key := trouble.Printable(e.Key.String())
 	l.mu.Lock()
 	l.resource = max(l.resource, len(e.Name))
 	l.name = max(l.name, min(maxNameColumn, len(key)))
@@ -83,7 +85,7 @@ func (l *Lines) Append(buf []byte, e Event) []byte {
 	verb := pad(e.Verb(), len("MODIFIED"))
 	rest := "  " + pad(e.Name, resource) + "  " + pad(key, name)
 	if l.opts.Wide {
-		rest += "  " + pad(e.ResourceVersion, len("12345678")) + "  " + pad(e.Reason.String(), len("Initial"))
+		rest += "  " + pad(trouble.Printable(e.ResourceVersion), len("12345678")) + "  " + pad(e.Reason.String(), len("Initial"))
 	} else if e.Reason == store.Relist {
 		rest += "  (relist)"
 	}
@@ -101,7 +103,7 @@ func (l *Lines) Append(buf []byte, e Event) []byte {
 			rest = "  " + e.Name + "  " + lastOf(key, max(min(left, minName), left-minSummary)) + "  "
 		}
 		if left := room(); left > 0 {
-			rest += e.summary(left, false)
+			rest += trouble.Printable(e.summary(left, false))
 		}
 		rest = runewidth.Truncate(rest, max(1, width-len(head)-len(verb)), ellipsis)
 	} else {
@@ -109,7 +111,7 @@ func (l *Lines) Append(buf []byte, e Event) []byte {
 		if l.opts.Wide {
 			bound = maxWideSummary
 		}
-		rest += e.summary(bound, l.opts.Wide)
+		rest += trouble.Printable(e.summary(bound, l.opts.Wide))
 	}
 
 	buf = append(buf, head...)

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"errors"
+	"net"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -33,9 +34,9 @@ type Options struct {
 	// StatusEvery is how often the status is noted where the screen is not
 	// live; 0 means never.
 	StatusEvery time.Duration
-	// HTTP is the address at which a page of the collections is served, none if
-	// empty.
-	HTTP string
+	// Page is where a page of the collections is served; nil for none. The caller closes
+	// it.
+	Page net.Listener
 	// Subject is what errors are explained with.
 	Subject trouble.Subject
 }

@@ -2,7 +2,6 @@ package follow
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"time"
@@ -10,18 +9,18 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// servePage serves the page of the set, if that is asked for, until stop is called,
-// which waits for its end.
-func (s *session) servePage(set *kinglet.Set) (stop func(), err error) {
-	if s.opts.HTTP == "" {
-		return func() {}, nil
-	}
-	listener, err := net.Listen("tcp", s.opts.HTTP)
-	if err != nil {
-		return nil, fmt.Errorf("--http: %w", err)
+// servePage serves the page of the set, if there is a listener for it, until stop is
+// called, which waits for its end.
+func (s *session) servePage(set *kinglet.Set) (stop func()) {
+	listener := s.opts.Page
+	if listener == nil {
+		return func() {}
 	}
 	s.opts.Screen.Note("page: " + pageAddress(listener.Addr()))
-	server := &http.Server{Handler: set.Handler(), ReadHeaderTimeout: 10 * time.Second}
+	// Nothing else is served: what asks for /metrics must not be answered with a page.
+	paths := http.NewServeMux()
+	paths.Handle("/{$}", set.Handler())
+	server := &http.Server{Handler: paths, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -29,7 +28,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func(), err error) {
 			s.opts.Screen.Note("error: the page is no longer served: " + err.Error())
 		}
 	}()
-	return func() { _ = server.Close(); <-ended }, nil
+	return func() { _ = server.Close(); <-ended }
 }
 
 // pageAddress is where a browser on this machine finds the page.

@@ -88,11 +88,7 @@ var (
 // drive runs everything until it is time to stop, and says why.
 func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error {
 	set := kinglet.NewSet()
-	closePage, err := s.servePage(set)
-	if err != nil {
-		return err
-	}
-	defer closePage()
+	defer s.servePage(set)()
 	for _, c := range s.collections {
 		if err := set.Add(c.informer); err != nil {
 			return err

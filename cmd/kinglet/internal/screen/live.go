@@ -9,6 +9,8 @@ import (
 	"github.com/mattn/go-runewidth"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/kinglet-go/kinglet/internal/trouble"
 )
 
 // live draws through mpb, whose one goroutine owns the terminal: what is
@@ -39,7 +41,7 @@ const home = "\r\x1b[K"
 
 func (l *live) Note(line string) {
 	// The only error is that the terminal has gone.
-	_, _ = io.WriteString(l.bars, home+line+"\n")
+	_, _ = io.WriteString(l.bars, home+trouble.Printable(line)+"\n")
 }
 
 func (l *live) Progress(read func() Progress) (remove func()) {

@@ -6,13 +6,16 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/kinglet-go/kinglet/internal/trouble"
 )
 
 // Screen is where output goes. Its methods are safe for concurrent use.
 type Screen interface {
 	// Event writes whole lines to stdout. The error is stdout's.
 	Event(lines []byte) error
-	// Note writes one line for the person to stderr.
+	// Note writes one line for the person to stderr, as trouble.Printable has it: it may
+	// have a server's words.
 	Note(line string)
 	// Progress shows a bar until remove is called. Bars stand in the order in
 	// which they were asked for, by one goroutine.
@@ -119,7 +122,7 @@ func (p *plain) Note(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	// There is nobody left to tell if stderr fails.
-	_, _ = io.WriteString(p.err, line+"\n")
+	_, _ = io.WriteString(p.err, trouble.Printable(line)+"\n")
 }
 
 func (p *plain) Progress(func() Progress) func() { return func() {} }

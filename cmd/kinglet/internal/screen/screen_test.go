@@ -19,9 +19,9 @@ func TestAPlainScreenWritesLinesAndNothingElse(t *testing.T) {
 	if e := s.Event([]byte("event\n")); e != nil {
 		t.Fatal(e)
 	}
-	s.Note("note")
+	s.Note("note\x1b[2J")
 	s.Close()
-	if out.String() != "event\n" || err.String() != "note\n" {
+	if out.String() != "event\n" || err.String() != "note\uFFFD[2J\n" {
 		t.Errorf("stdout %q, stderr %q", out.String(), err.String())
 	}
 }
