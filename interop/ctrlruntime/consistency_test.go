@@ -46,6 +46,7 @@ func checkByNamespaces(t *testing.T, opts cache.Options, form string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	synctest.Wait() // the list is there a moment before the watch
 	sweep := func() (compared, differences int) {
 		t.Helper()
 		for range 10 {
