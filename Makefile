@@ -39,6 +39,10 @@ check: lint apidiff strangers alerts neighbours many borrowed fuzz mutants peers
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
+# `make bin/staticcheck` as well, for whoever types it.
+.PHONY: bin/kinglet bin/kinglet-cluster bin/staticcheck bin/apidiff bin/govulncheck
+bin/kinglet bin/kinglet-cluster bin/staticcheck bin/apidiff bin/govulncheck: bin/%: $(BIN)/%
+
 # Go knows best what is out of date, so these are built every time.
 .PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff $(BIN)/govulncheck
 $(BIN)/kinglet:
