@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -120,16 +121,14 @@ func TestTenThousandInformersStartedAndStoppedLeaveNothing(t *testing.T) {
 		})
 	}
 	some(100)
-	before, goroutines := heap(), runtime.NumGoroutine()
+	before, others := heap(), goleak.IgnoreCurrent()
 	for range 100 {
 		some(100)
 	}
 	if grown := heap() - before; grown > 1<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
-	if left := runtime.NumGoroutine() - goroutines; left > 0 {
-		t.Errorf("%d goroutines are left", left)
-	}
+	goleak.VerifyNone(t, others)
 	if got := len(Observed().Observed()); got != 0 {
 		t.Errorf("%d informers are left", got)
 	}

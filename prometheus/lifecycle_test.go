@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet"
@@ -83,7 +84,7 @@ func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
 	shown := kinglet.NewSet()
 	collector := NewCollector(shown, everything)
 	var heap uint64
-	var goroutines int
+	var others goleak.Option
 	for round := range rounds {
 		set, end := run(t, each)
 		var remove []func()
@@ -104,16 +105,14 @@ func TestTenThousandInformersThatHaveStoppedLeaveNothing(t *testing.T) {
 			t.Fatalf("after round %d there are %d series", round, n)
 		}
 		if round == rounds/10 {
-			heap, goroutines = inUse(), runtime.NumGoroutine()
+			heap, others = inUse(), goleak.IgnoreCurrent()
 		}
 	}
 	// Less than 20 bytes an informer: a series would be hundreds.
 	if now := inUse(); now > heap+uint64(rounds*each*20) {
 		t.Errorf("%d bytes in use, and %d after a tenth of the rounds", now, heap)
 	}
-	if now := runtime.NumGoroutine(); now > goroutines {
-		t.Errorf("%d goroutines, and %d after a tenth of the rounds", now, goroutines)
-	}
+	goleak.VerifyNone(t, others)
 }
 
 // Whoever looks, by whichever way, disturbs neither what starts nor what stops.

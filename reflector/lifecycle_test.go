@@ -67,7 +67,8 @@ func TestAnIdleReflectorHasNoGoroutineButItsOwn(t *testing.T) {
 			go func() { done <- r.Run(ctx) }()
 		}
 		synctest.Wait()
-		if n := runtime.NumGoroutine() - before; n != many {
+		// Fewer, if one of another test was about to end before.
+		if n := runtime.NumGoroutine() - before; n > many {
 			t.Errorf("%d reflectors have %d goroutines", many, n)
 		}
 		cancel()
