@@ -123,7 +123,7 @@ alerts:
 		promtool check rules docs/alerts.yaml && promtool test rules docs/alerts_test.yaml; \
 	else echo "left out: docs/alerts_test.yaml, since there is no promtool (apt-get install prometheus)"; fi
 
-# The random tests, of which the race detector sees a quarter, as often as they are
+# The random tests, of which the race detector sees an eighth, as often as they are
 # meant to run, and what the page and a scrape cost without it.
 MANY := ./kinglettest/torture ./internal/wire/... ./internal/page ./prometheus
 many:
