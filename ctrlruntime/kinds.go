@@ -183,25 +183,13 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 // moment after its last namespace has been listed, or when a namespace is gone that
 // never was.
 func (k *kind) wait(ctx context.Context) error {
-	return k.unlessReplaced(func(s *spaces) error {
-		if err := k.listedIn(ctx, s, metav1.NamespaceAll); err != nil {
-			return err
-		}
-		return k.await(ctx, s, metav1.NamespaceAll, k.informer.Kinglet().Synced())
-	})
-}
-
-// waitFor blocks until the objects of a namespace have been listed, or with
-// metav1.NamespaceAll those of all.
-func (k *kind) waitFor(ctx context.Context, ns string) error {
-	return k.unlessReplaced(func(s *spaces) error { return k.listedIn(ctx, s, ns) })
-}
-
-// unlessReplaced calls a function that waits for spaces, until it has waited for those
-// that there are.
-func (k *kind) unlessReplaced(wait func(*spaces) error) error {
 	for {
-		if err := wait(k.now.Load()); !errors.Is(err, errReplaced) {
+		s := k.now.Load()
+		err := k.listedIn(ctx, s, metav1.NamespaceAll)
+		if err == nil {
+			err = k.await(ctx, s, metav1.NamespaceAll, k.informer.Kinglet().Synced())
+		}
+		if !errors.Is(err, errReplaced) {
 			return k.notSynced(err)
 		}
 	}
