@@ -303,12 +303,6 @@ func (i *Informer[T]) WaitSynced(ctx context.Context) error {
 }
 
 func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) error {
-	// If both have happened, done counts.
-	select {
-	case <-done:
-		return nil
-	default:
-	}
 	reason := ErrStopped
 	select {
 	case <-done:
@@ -318,7 +312,7 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 		reason = context.Cause(ctx)
 	}
 	select {
-	case <-done:
+	case <-done: // which counts if both have happened
 		return nil
 	default:
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"go.uber.org/goleak"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 var screenshots = flag.String("screenshots", "", "write pictures of the page into this folder")
@@ -117,33 +118,41 @@ func (b *tab) as(l look) {
 	}
 }
 
-// eval evaluates an expression in the page. A page may be replaced while it does, so
-// it is tried again for a while.
+// poll calls done until it returns true, at most for d. A browser is polled in real
+// time: the page has no script that could announce a change, and no event tells that a
+// refresh has replaced the page in which an expression was evaluated.
+func (b *tab) poll(d time.Duration, done func() bool) error {
+	return wait.PollUntilContextTimeout(b.ctx, 50*time.Millisecond, d, true, func(context.Context) (bool, error) { return done(), nil })
+}
+
+// eval evaluates an expression in the page, again if a refresh interrupts it.
 func eval[T any](b *tab, expression string) (result T) {
 	b.t.Helper()
 	var err error
-	for range 20 {
-		if result, err = chromedp.Run(b.ctx, chromedp.Evaluate[T](expression)); err == nil {
-			return result
-		}
-		time.Sleep(100 * time.Millisecond) // a real browser: no virtual time, and no event when a page has been replaced
+	if b.poll(2*time.Second, func() bool {
+		result, err = chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+		return err == nil
+	}) != nil {
+		b.t.Fatalf("%s: %v", expression, err)
 	}
-	b.t.Fatalf("%s: %v", expression, err)
 	return result
 }
 
-// within waits until an expression is true, in real time: it is a real browser.
+// within waits until an expression is true.
 func (b *tab) within(d time.Duration, what, expression string) time.Duration {
 	b.t.Helper()
 	began := time.Now()
-	for time.Since(began) < d {
-		if eval[bool](b, expression) {
-			return time.Since(began)
-		}
-		time.Sleep(50 * time.Millisecond) // a real browser: the page has no script that could announce a change
+	if b.poll(d, func() bool { return eval[bool](b, expression) }) != nil {
+		b.t.Fatalf("not within %v: %s; the page says:\n%s", d, what, eval[string](b, "document.body.innerText"))
 	}
-	b.t.Fatalf("not within %v: %s; the page says:\n%s", d, what, eval[string](b, "document.body.innerText"))
-	return 0
+	return time.Since(began)
+}
+
+// refreshed waits until the page has refreshed itself.
+func (b *tab) refreshed() {
+	b.t.Helper()
+	eval[bool](b, `window.before = true`)
+	b.within(10*time.Second, "it has refreshed", `!window.before`)
 }
 
 // serve serves a page under a prefix, as debug pages are.

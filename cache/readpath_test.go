@@ -43,18 +43,24 @@ type onlyGetter struct{ get Getter }
 
 func (g onlyGetter) Get() *rest.Request { return g.get.Get() }
 
+// throughTransport returns a client of another one's server, with the transport.
+func throughTransport(t *testing.T, of kubernetes.Interface) kubernetes.Interface {
+	t.Helper()
+	host := of.CoreV1().RESTClient().Get().URL()
+	cfg := &rest.Config{Host: host.Scheme + "://" + host.Host}
+	cfg.Wrap(source.WrapTransport)
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // TestAnInformersStatusShowsHowItReads and why, if not from the wire.
 func TestAnInformersStatusShowsHowItReads(t *testing.T) {
 	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
 	text, _ := podServer(t, runtime.ContentTypeJSON)
-	// What the server has by way of a client with the transport.
-	host := proto.CoreV1().RESTClient().Get().URL()
-	cfg := &rest.Config{Host: host.Scheme + "://" + host.Host}
-	cfg.Wrap(source.WrapTransport)
-	through, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	through := throughTransport(t, proto)
 	pods, unknown := corev1.SchemeGroupVersion.WithResource("pods"), schema.GroupVersionResource{}
 	fromClient := func(c Getter) ListerWatcher { return NewListWatchFromClient(c, "pods", "ns", notGone) }
 	for _, tc := range []struct {

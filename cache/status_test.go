@@ -10,10 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-
-	"github.com/kinglet-go/kinglet/source"
 )
 
 // TestEventsThatChangeNothingAreCounted for informers and controllers of any
@@ -69,16 +65,9 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 
 func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
-	host := proto.CoreV1().RESTClient().Get().URL()
-	cfg := &rest.Config{Host: host.Scheme + "://" + host.Host}
-	cfg.Wrap(source.WrapTransport)
-	through, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, lw := range map[string]ListerWatcher{
 		"from a client": NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone),
-		"closures":      generated(through),
+		"closures":      generated(throughTransport(t, proto)),
 	} {
 		inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
 		if st := inf.(Observable).Status(); st.SharingID != 0 {

@@ -115,11 +115,9 @@ func errorText(err error) string {
 		return ""
 	}
 	var panicked *PanicError
-	text := ""
+	text := fmt.Sprint(err) // its Error method may panic, as that of a nil pointer
 	if errors.As(err, &panicked) && panicked.Value != nil {
 		text = fmt.Sprintf("panic: %v", panicked.Value)
-	} else {
-		text = err.Error()
 	}
 	if len(text) > mostErrorText {
 		text = strings.ToValidUTF8(text[:mostErrorText], "") + "…"

@@ -205,3 +205,25 @@ func TestTheGoroutinesOfARunAreLabelledWithTheController(t *testing.T) {
 		t.Errorf("no goroutine is labelled:\n%s", profile.String())
 	}
 }
+
+// nilError is an error as a function returns it that declares its result as a pointer.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsReport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+			return controller.Result{}, (*nilError)(nil)
+		}, controller.Options[kinglet.Key]{})
+		stop := start(t, c)
+		_ = c.Add(key("a"))
+		synctest.Wait()
+		if d := c.ReportDetails(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
+			t.Errorf("failing: %+v", d.Failing)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -2,18 +2,17 @@ package ctrlruntime
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/selection"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 )
 
 // coversFunc returns a function that decides which objects are of the informer, for
@@ -43,48 +42,23 @@ func (h *holding) coversFunc(s *spaces) func(obj any) bool {
 // coversMetadata reports whether an object of which no more than the metadata is known
 // is certainly of the informer.
 func (h *holding) coversMetadata(m metav1.Object) bool {
-	return h.covers(m, func(string) (string, bool) { return "", false })
+	return h.covers(m, nil)
 }
 
 // covers reports whether an object is of the informer. field returns its other fields
 // than those of metadata, and whether that is known.
 func (h *holding) covers(m metav1.Object, field func(string) (string, bool)) bool {
-	_, config, known := h.settings(m.GetNamespace())
-	if !known || config.LabelSelector != nil && !config.LabelSelector.Matches(labels.Set(m.GetLabels())) {
+	_, config, held := h.settings(m.GetNamespace())
+	if !held {
 		return false
 	}
-	for _, r := range requirements(config) {
-		is, ok := "", true
-		switch r.Field {
-		case "metadata.name":
-			is = m.GetName()
-		case "metadata.namespace":
-			is = m.GetNamespace()
-		default:
-			is, ok = field(r.Field)
-		}
-		if !ok || (is == r.Value) == (r.Operator == selection.NotEquals) {
-			return false
-		}
-	}
-	return true
-}
-
-func requirements(config *cache.Config) fields.Requirements {
-	if config.FieldSelector == nil {
-		return nil
-	}
-	return config.FieldSelector.Requirements()
+	selected, _ := objectmeta.Selected(m, config.LabelSelector, config.FieldSelector, field)
+	return selected
 }
 
 // ofMetadata reports whether a selector is of no other fields than name and namespace.
 func ofMetadata(selector fields.Selector) bool {
-	for _, r := range requirements(&cache.Config{FieldSelector: selector}) {
-		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
-			return false
-		}
-	}
-	return true
+	return selector == nil || !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool { return !objectmeta.IsField(r.Field) })
 }
 
 // selectable is a field that a server does not select by its path, or not as it is

@@ -11,6 +11,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 )
 
 // unread has reads of a kind wait for a write that its informer cannot read. It is
@@ -73,7 +74,7 @@ func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite
 	if deleted && w.uid == "" && holds {
 		w.uid = obj.GetUID()
 	}
-	if !deleted && h.namespaced() && ended(m) {
+	if !deleted && h.namespaced() && objectmeta.Gone(m, m) {
 		// The write removed the last finalizer of an object that was deleted.
 		if inf.WroteDelete(w.key, w.uid) == nil {
 			return nil
@@ -89,12 +90,6 @@ func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite
 		return nil
 	}
 	return w
-}
-
-// ended reports whether a write has left nothing of an object of a namespaced kind.
-func ended(m *metav1.ObjectMeta) bool {
-	grace := m.DeletionGracePeriodSeconds
-	return m.DeletionTimestamp != nil && len(m.Finalizers) == 0 && (grace == nil || *grace == 0)
 }
 
 // unreadCollection records the deletion of a collection of which the answer does not say

@@ -223,7 +223,7 @@ func (c *Comparison) Get(ctx context.Context, key client.ObjectKey, out client.O
 		return c.primary.Get(ctx, key, out, opts...)
 	}
 	if err = c.primary.Get(ctx, key, out, opts...); ctx.Err() == nil {
-		c.wasRead(read{kind: c.use(gvk, formOf(out)), key: key})
+		c.wasRead(read{kind: c.use(kindForm{gvk, formOf(out)}), key: key})
 	}
 	return err
 }
@@ -239,7 +239,7 @@ func (c *Comparison) List(ctx context.Context, out client.ObjectList, opts ...cl
 		var list client.ListOptions
 		list.ApplyOptions(opts)
 		list.Limit = 0 // what it cuts is not the same in each cache
-		c.wasRead(read{kind: c.use(gvk, formOf(out)), list: &list})
+		c.wasRead(read{kind: c.use(kindForm{gvk, formOf(out)}), list: &list})
 	}
 	return err
 }
@@ -250,14 +250,9 @@ func (c *Comparison) GetInformer(ctx context.Context, obj client.Object, opts ..
 	if err != nil {
 		return c.primary.GetInformer(ctx, obj, opts...)
 	}
-	k := c.use(gvk, formOf(obj))
-	shadow, err := c.shadow.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
-	c.did("GetInformer", k, err)
-	primary, err := c.primary.GetInformer(ctx, obj, opts...)
-	if err == nil {
-		c.followDeliveries(k, primary, shadow)
-	}
-	return primary, err
+	return c.informer("GetInformer", kindForm{gvk, formOf(obj)}, opts, func(from cache.Cache, opts []cache.InformerGetOption) (cache.Informer, error) {
+		return from.GetInformer(ctx, obj, opts...)
+	})
 }
 
 // GetInformerForKind is that of the primary. The shadow has one of the kind as well.
@@ -266,10 +261,18 @@ func (c *Comparison) GetInformerForKind(ctx context.Context, gvk schema.GroupVer
 	if err != nil {
 		return c.primary.GetInformerForKind(ctx, gvk, opts...)
 	}
-	k := c.use(gvk, formOf(obj))
-	shadow, err := c.shadow.GetInformerForKind(ctx, gvk, cache.BlockUntilSynced(false))
-	c.did("GetInformerForKind", k, err)
-	primary, err := c.primary.GetInformerForKind(ctx, gvk, opts...)
+	return c.informer("GetInformerForKind", kindForm{gvk, formOf(obj)}, opts, func(from cache.Cache, opts []cache.InformerGetOption) (cache.Informer, error) {
+		return from.GetInformerForKind(ctx, gvk, opts...)
+	})
+}
+
+// informer gets an informer from both caches, and returns the primary's.
+func (c *Comparison) informer(call string, k kindForm, opts []cache.InformerGetOption,
+	get func(cache.Cache, []cache.InformerGetOption) (cache.Informer, error)) (cache.Informer, error) {
+	c.use(k)
+	shadow, err := get(c.shadow, []cache.InformerGetOption{cache.BlockUntilSynced(false)})
+	c.did(call, k, err)
+	primary, err := get(c.primary, opts)
 	if err == nil {
 		c.followDeliveries(k, primary, shadow)
 	}
@@ -295,14 +298,13 @@ func (c *Comparison) RemoveInformer(ctx context.Context, obj client.Object) erro
 func (c *Comparison) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	err := c.primary.IndexField(ctx, obj, field, extract)
 	if gvk, kindErr := apiutil.GVKForObject(obj, c.opts.Scheme); kindErr == nil && err == nil {
-		c.did("IndexField "+field, c.use(gvk, formOf(obj)), c.shadow.IndexField(ctx, obj, field, extract))
+		c.did("IndexField "+field, c.use(kindForm{gvk, formOf(obj)}), c.shadow.IndexField(ctx, obj, field, extract))
 	}
 	return err
 }
 
-// use notes that the program uses a kind.
-func (c *Comparison) use(gvk schema.GroupVersionKind, f form) kindForm {
-	k := kindForm{gvk, f}
+// use notes that the program uses a kind, which it returns.
+func (c *Comparison) use(k kindForm) kindForm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kinds[k] = struct{}{}

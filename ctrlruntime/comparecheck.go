@@ -3,13 +3,12 @@ package ctrlruntime
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -106,7 +105,7 @@ func (c *Comparison) do(ctx context.Context, r read) (pairs map[client.ObjectKey
 // from returns what a cache has for a read, without a copy.
 func (c *Comparison) from(ctx context.Context, from cache.Cache, r read) ([]client.Object, error) {
 	if r.list == nil {
-		obj, err := c.newObject(r.kind)
+		obj, err := as[client.Object](newObject(c.opts.Scheme, r.kind.GroupVersionKind, r.kind.form))
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +115,7 @@ func (c *Comparison) from(ctx context.Context, from cache.Cache, r read) ([]clie
 		}
 		return []client.Object{obj}, err
 	}
-	out, err := c.newList(r.kind)
+	out, err := as[client.ObjectList](newList(c.opts.Scheme, r.kind.GroupVersionKind, r.kind.form))
 	if err != nil {
 		return nil, err
 	}
@@ -133,49 +132,13 @@ func (c *Comparison) from(ctx context.Context, from cache.Cache, r read) ([]clie
 	return objs, err
 }
 
-func (c *Comparison) newObject(k kindForm) (client.Object, error) {
-	switch k.form {
-	case untyped:
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(k.GroupVersionKind)
-		return u, nil
-	case metadataOnly:
-		m := &metav1.PartialObjectMetadata{}
-		m.SetGroupVersionKind(k.GroupVersionKind)
-		return m, nil
+// as returns obj, which has to be a T.
+func as[T any](obj runtime.Object, err error) (T, error) {
+	t, ok := obj.(T)
+	if err == nil && !ok {
+		err = fmt.Errorf("%T is no %v", obj, reflect.TypeFor[T]())
 	}
-	obj, err := c.opts.Scheme.New(k.GroupVersionKind)
-	if err != nil {
-		return nil, err
-	}
-	o, ok := obj.(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("%T is no client.Object", obj)
-	}
-	return o, nil
-}
-
-func (c *Comparison) newList(k kindForm) (client.ObjectList, error) {
-	gvk := k.GroupVersion().WithKind(k.Kind + "List")
-	switch k.form {
-	case untyped:
-		u := &unstructured.UnstructuredList{}
-		u.SetGroupVersionKind(gvk)
-		return u, nil
-	case metadataOnly:
-		m := &metav1.PartialObjectMetadataList{}
-		m.SetGroupVersionKind(gvk)
-		return m, nil
-	}
-	obj, err := c.opts.Scheme.New(gvk)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := obj.(client.ObjectList)
-	if !ok {
-		return nil, fmt.Errorf("%T is no client.ObjectList", obj)
-	}
-	return list, nil
+	return t, err
 }
 
 // compareReads compares the reads of the program.
@@ -267,7 +230,7 @@ const syncWithin = 2 * time.Minute
 
 // held returns what both caches hold of a kind, once both have synced.
 func (c *Comparison) held(ctx context.Context, k kindForm, unsynced map[kindForm]time.Time) (primary, shadow []client.Object, ok bool) {
-	obj, err := c.newObject(k)
+	obj, err := as[client.Object](newObject(c.opts.Scheme, k.GroupVersionKind, k.form))
 	if err != nil {
 		return nil, nil, false
 	}

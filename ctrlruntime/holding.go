@@ -88,7 +88,7 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 	if full, ok := c.full[gvk]; ok && full.form == f {
 		h.full = full.selector
 	}
-	example, err := c.example(gvk, f)
+	example, err := newObject(c.settings.Scheme, gvk, f)
 	if err != nil {
 		return nil, err
 	}
@@ -187,19 +187,35 @@ func (h *holding) settings(ns string) (id string, config *cache.Config, known bo
 	return h.now.Load().settings(ns)
 }
 
-// example returns an object of the kind in the form.
-func (c *Cache) example(gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
+// newObject returns an empty object of a kind in a form.
+func newObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
+	return newOf(scheme, gvk, f, &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{})
+}
+
+// newList returns an empty list of objects of a kind in a form.
+func newList(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
+	gvk.Kind += "List"
+	return newOf(scheme, gvk, f, &unstructured.UnstructuredList{}, &metav1.PartialObjectMetadataList{})
+}
+
+// kinded is an object whose Go type does not determine its kind.
+type kinded interface {
+	runtime.Object
+	SetGroupVersionKind(schema.GroupVersionKind)
+}
+
+func newOf(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form, ifUntyped, ifMetadata kinded) (runtime.Object, error) {
+	var obj kinded
 	switch f {
 	case untyped:
-		u := &unstructured.Unstructured{}
-		u.SetGroupVersionKind(gvk)
-		return u, nil
+		obj = ifUntyped
 	case metadataOnly:
-		m := &metav1.PartialObjectMetadata{}
-		m.SetGroupVersionKind(gvk)
-		return m, nil
+		obj = ifMetadata
+	default:
+		return scheme.New(gvk)
 	}
-	return c.settings.Scheme.New(gvk)
+	obj.SetGroupVersionKind(gvk)
+	return obj, nil
 }
 
 // describe names what an informer holds, for logs and metrics.

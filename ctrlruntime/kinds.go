@@ -56,7 +56,7 @@ func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started, m
 // makeKind makes a kind, unless somebody else has just made it. made reports whether
 // objects are listed for it that were not held before.
 func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
-	example, err := c.example(gvk, f)
+	example, err := newObject(c.settings.Scheme, gvk, f)
 	if err != nil {
 		return nil, false, false, err
 	}

@@ -24,15 +24,8 @@ type Snapshot[T client.Object] struct {
 // an object that is held whole. The namespace of the key of a cluster-scoped object must
 // be empty.
 func (s Snapshot[T]) Get(key client.ObjectKey) (T, bool) {
-	obj, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
-	if ok {
-		obj, ok = s.kind.front.shown(obj)
-	}
-	if !ok {
-		var none T
-		return none, false
-	}
-	return obj.(T), true
+	held, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	return shownAs[T](s.kind, held, ok)
 }
 
 // Len returns the number of objects, with those of which only metadata is held by

@@ -107,26 +107,23 @@ func (h *holding) listedUnder(ctx context.Context, s *spaces, id string) error {
 }
 
 func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan struct{}) error {
-	// If several have happened, done counts.
-	select {
-	case <-done:
-		return nil
-	default:
-	}
 	reason := kinglet.ErrStopped
 	select {
 	case <-done:
 		return nil
 	case <-s.replaced:
-		return errReplaced
+		reason = errReplaced
 	case <-h.ended:
 	case <-ctx.Done():
 		reason = context.Cause(ctx)
 	}
 	select {
-	case <-done:
+	case <-done: // which counts if several have happened
 		return nil
 	default:
+	}
+	if reason == errReplaced {
+		return errReplaced
 	}
 	failed := h.unlisted(reason)
 	if one, ok := h.informer.Kinglet().SourceStatus(id); ok {

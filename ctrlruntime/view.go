@@ -62,15 +62,19 @@ func (v *View[T]) WaitSynced(ctx context.Context) error { return v.kind.wait(ctx
 // an object that is held whole. The namespace of the key of a cluster-scoped object must
 // be empty.
 func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
-	obj, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	held, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
+	return shownAs[T](v.kind, held, ok)
+}
+
+// shownAs returns what a kind shows of an object, if it is held.
+func shownAs[T client.Object](k *kind, held any, ok bool) (obj T, shown bool) {
 	if ok {
-		obj, ok = v.kind.front.shown(obj)
+		held, ok = k.front.shown(held)
 	}
 	if !ok {
-		var none T
-		return none, false
+		return obj, false
 	}
-	return obj.(T), true
+	return held.(T), true
 }
 
 // List returns the objects that opts select: see Snapshot.List.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
@@ -209,7 +210,7 @@ func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], err
 	if opts.Namespace != "" && m.GetNamespace() != opts.Namespace {
 		return w, fmt.Errorf("%w: it is in namespace %q, and the collection of %q", ErrNotCovered, m.GetNamespace(), opts.Namespace)
 	}
-	w.Gone = gone(item.Object, m)
+	w.Gone = objectmeta.Gone(item.Object, m)
 	w.Coverage, err = opts.covers(m, most)
 	if err == nil && item.Key == (store.Key{}) {
 		err = &NamelessError{item.Object}

@@ -42,11 +42,11 @@ func TestAQuickRunMeasuresEveryFigureOfBothSides(t *testing.T) {
 		t.Fatalf("%d figures of %d: %s", len(r.Rows), figures, b)
 	}
 	for _, x := range r.Rows {
-		if len(x.AllKinglet) != 1 || len(x.AllTheirs) != 1 && x.What != "allocations" {
-			t.Errorf("%s, %s: measured %d times, and %d times of controller-runtime", x.Row, x.What, len(x.AllKinglet), len(x.AllTheirs))
+		if len(x.AllKinglet) != 1 || len(x.AllPeer) != 1 && x.What != "allocations" {
+			t.Errorf("%s, %s: measured %d times, and %d times of controller-runtime", x.Row, x.What, len(x.AllKinglet), len(x.AllPeer))
 		}
-		if x.Row == "namespaces" && x.What == "watches" && (x.Kinglet != namespaces || x.Theirs != namespaces) {
-			t.Errorf("%v and %v watches", x.Kinglet, x.Theirs)
+		if x.Row == "namespaces" && x.What == "watches" && (x.Kinglet != namespaces || x.Peer != namespaces) {
+			t.Errorf("%v and %v watches", x.Kinglet, x.Peer)
 		}
 		if x.Target != "" && x.Met == "" {
 			t.Errorf("%s, %s: no verdict", x.Row, x.What)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/kinglet-go/kinglet/bench/internal/apart"
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/bench/internal/report"
 	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
@@ -68,26 +68,14 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	report := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick, Pods: o.pods}
+	figures := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick, Pods: o.pods}
 	// What was measured before an interrupt is printed all the same.
-	broken := measureAll(ctx, o, chosen, &report)
-	report.print(os.Stdout)
-	return errors.Join(broken, o.keep(&report))
+	broken := measureAll(ctx, o, chosen, &figures)
+	figures.print(os.Stdout)
+	return errors.Join(broken, report.WriteJSON(o.json, &figures))
 }
 
-// keep writes the file that the options ask for.
-func (o *options) keep(report *Report) error {
-	if o.json == "" {
-		return nil
-	}
-	b, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.json, append(b, '\n'), 0o644)
-}
-
-func measureAll(ctx context.Context, o *options, chosen []row, report *Report) error {
+func measureAll(ctx context.Context, o *options, chosen []row, figures *Report) error {
 	of := pods.Options{Pods: o.pods, Templates: max(namespaces, o.pods/100), Namespaces: namespaces}
 	server, err := apart.Serve[replay.Endpoint](ctx, of, "-serve")
 	if err != nil {
@@ -118,7 +106,7 @@ func measureAll(ctx context.Context, o *options, chosen []row, report *Report) e
 				got[s.name] = append(got[s.name], m)
 			}
 		}
-		report.Rows = append(report.Rows, r.judge(got)...)
+		figures.Rows = append(figures.Rows, r.judge(got)...)
 	}
 	return nil
 }

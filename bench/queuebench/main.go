@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/kinglet-go/kinglet/bench/internal/apart"
+	"github.com/kinglet-go/kinglet/bench/internal/report"
 	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
@@ -60,7 +61,7 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	report := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick}
+	figures := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick}
 	for _, r := range chosen {
 		fmt.Fprintf(os.Stderr, "%s …\n", r.name)
 		got := map[string][]Measure{}
@@ -73,17 +74,10 @@ func run(o *options) error {
 				got[e.name] = append(got[e.name], m)
 			}
 		}
-		report.Rows = append(report.Rows, r.judge(got)...)
+		figures.Rows = append(figures.Rows, r.judge(got)...)
 	}
-	report.print(os.Stdout)
-	if o.json == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.json, append(text, '\n'), 0o644)
+	figures.print(os.Stdout)
+	return report.WriteJSON(o.json, &figures)
 }
 
 func choose(list string) ([]row, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/bench/internal/apart"
+	"github.com/kinglet-go/kinglet/bench/internal/report"
 	"github.com/kinglet-go/kinglet/bench/internal/stats"
 )
 
@@ -63,7 +64,7 @@ func run(o *options) error {
 	if err != nil {
 		return err
 	}
-	report := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick,
+	figures := Report{Go: runtime.Version(), CPUs: runtime.NumCPU(), Runs: o.runs, Quick: o.quick,
 		Objects: o.size.small, ObjectsLarge: o.size.large}
 	for _, r := range chosen {
 		fmt.Fprintf(os.Stderr, "%s …\n", r.name)
@@ -80,17 +81,10 @@ func run(o *options) error {
 				got[e] = append(got[e], m)
 			}
 		}
-		report.Rows = append(report.Rows, r.judge(got)...)
+		figures.Rows = append(figures.Rows, r.judge(got)...)
 	}
-	report.print(os.Stdout)
-	if o.json == "" {
-		return nil
-	}
-	b, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.json, append(b, '\n'), 0o644)
+	figures.print(os.Stdout)
+	return report.WriteJSON(o.json, &figures)
 }
 
 func choose(list string) ([]row, error) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/bench/internal/report"
 )
 
 // options are the command line's.
@@ -81,10 +81,10 @@ func run(ctx context.Context, o *options) error {
 	start := time.Now()
 	broken := measureGroups(ctx, o, all)
 	// What took half an hour is not thrown away because it did not take an hour.
-	report := newReport(o, all, time.Since(start))
-	report.Partial = report.Partial || broken != nil
-	report.print(os.Stdout)
-	return errors.Join(broken, o.keep(report))
+	figures := newReport(o, all, time.Since(start))
+	figures.Partial = figures.Partial || broken != nil
+	figures.print(os.Stdout)
+	return errors.Join(broken, o.keep(figures))
 }
 
 func measureGroups(ctx context.Context, o *options, all []*measured) error {
@@ -97,18 +97,11 @@ func measureGroups(ctx context.Context, o *options, all []*measured) error {
 }
 
 // keep writes the files that the options ask for.
-func (o *options) keep(report *Report) error {
+func (o *options) keep(figures *Report) error {
 	if o.charts != "" {
-		if err := report.draw(o.charts); err != nil {
+		if err := figures.draw(o.charts); err != nil {
 			return err
 		}
 	}
-	if o.out == "" {
-		return nil
-	}
-	b, err := json.MarshalIndent(report, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(o.out, append(b, '\n'), 0o644)
+	return report.WriteJSON(o.out, figures)
 }

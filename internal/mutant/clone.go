@@ -23,13 +23,7 @@ const (
 const firstClone Mutation = 6000
 
 // Clone are the mutations of copies.
-func Clone() []Mutation {
-	var all []Mutation
-	for m := firstClone; m < endClone; m++ {
-		all = append(all, m)
-	}
-	return all
-}
+func Clone() []Mutation { return between(firstClone, endClone) }
 
 func (m Mutation) cloneName() string {
 	return [endClone - firstClone]string{

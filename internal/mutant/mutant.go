@@ -80,9 +80,12 @@ const (
 // All are the mutations of the engine, without None; Wire and Source have the
 // decoders', Queue the work queue's, Own those of reads that include own writes, Clone
 // those of copies.
-func All() []Mutation {
-	all := make([]Mutation, 0, end-1)
-	for m := None + 1; m < end; m++ {
+func All() []Mutation { return between(None+1, end) }
+
+// between returns the mutations from first on that come before end.
+func between(first, end Mutation) []Mutation {
+	all := make([]Mutation, 0, end-first)
+	for m := first; m < end; m++ {
 		all = append(all, m)
 	}
 	return all

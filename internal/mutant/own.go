@@ -32,13 +32,7 @@ const (
 const firstOwn Mutation = 5000
 
 // Own are the mutations of reads that include own writes.
-func Own() []Mutation {
-	all := make([]Mutation, 0, endOwn-firstOwn)
-	for m := firstOwn; m < endOwn; m++ {
-		all = append(all, m)
-	}
-	return all
-}
+func Own() []Mutation { return between(firstOwn, endOwn) }
 
 func (m Mutation) ownName() string {
 	return [endOwn - firstOwn]string{

@@ -36,13 +36,7 @@ const (
 const firstQueue Mutation = 4000
 
 // Queue are the mutations of the work queue.
-func Queue() []Mutation {
-	var all []Mutation
-	for m := firstQueue; m < endQueue; m++ {
-		all = append(all, m)
-	}
-	return all
-}
+func Queue() []Mutation { return between(firstQueue, endQueue) }
 
 func (m Mutation) queueName() string {
 	return [endQueue - firstQueue]string{

@@ -18,9 +18,7 @@ const (
 const firstSource Mutation = 2000
 
 // Source are the mutations of package source.
-func Source() []Mutation {
-	return []Mutation{KindOfItsOwn, KindWithoutVersion, WriteHeldKind}
-}
+func Source() []Mutation { return between(firstSource, endSource) }
 
 func (m Mutation) sourceName() string {
 	return [endSource - firstSource]string{"kind of its own", "kind without version", "write held kind"}[m-firstSource]

@@ -19,9 +19,7 @@ const (
 const firstWire Mutation = 1000
 
 // Wire are the mutations of the decoders.
-func Wire() []Mutation {
-	return []Mutation{TrustForeignMemo, ShareHiddenState, OfferWrongExtent, UnchangedByValue}
-}
+func Wire() []Mutation { return between(firstWire, endWire) }
 
 func (m Mutation) wireName() string {
 	return [endWire - firstWire]string{

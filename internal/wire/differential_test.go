@@ -7,6 +7,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 
 var trials = flag.Int("trials", testrepeat.Times(2_000), "how many trials compare the decoders with the official ones")
@@ -17,7 +18,7 @@ const rigSteps = 12
 // trial runs the rig once, on a script of its own. It returns how many versions
 // were compared.
 func trial(seed uint64) (decodings int, err error) {
-	r, err := newRig(newScript(binary.LittleEndian.AppendUint64(nil, seed)))
+	r, err := newRig(filler.NewScript(binary.LittleEndian.AppendUint64(nil, seed)))
 	if err != nil {
 		return 0, err
 	}
@@ -43,11 +44,11 @@ func FuzzVersions(f *testing.F) {
 		f.Add([]byte{byte(which), 1, 0, 2, 3, 4, 5, 6, 7})
 	}
 	f.Fuzz(func(t *testing.T, decisions []byte) {
-		r, err := newRig(newScript(decisions))
+		r, err := newRig(filler.NewScript(decisions))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := r.run(4 + r.intn(rigSteps-4)); err != nil {
+		if err := r.run(4 + r.Intn(rigSteps-4)); err != nil {
 			t.Fatal(err)
 		}
 	})

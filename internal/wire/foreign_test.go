@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
@@ -104,7 +105,7 @@ func TestANumberIsUnchangedIfItsBitsAre(t *testing.T) {
 	d, s := compiled[*measures](t), share.NewSession(share.NewTable(0))
 	var last Last[*measures]
 	for range 3 {
-		for _, v := range numbers {
+		for _, v := range filler.Numbers {
 			m := &measures{Value: v, Pointer: &v, List: []measures{{Value: v}}, Foreign: &measured{Value: v, Values: []float64{v}}}
 			raw, _ := m.Marshal()
 			for again := range 2 {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -82,7 +83,7 @@ type rigVersion struct {
 
 // rig is one trial.
 type rig struct {
-	*filler
+	*rigFiller
 	subject  subject
 	decoders [2]*Decoder[any]
 	session  *share.Session
@@ -101,11 +102,11 @@ type rig struct {
 	decodings int
 }
 
-func newRig(script *script) (*rig, error) {
-	r := &rig{filler: &filler{script: script}, subject: pick(script, subjects), states: map[uintptr]bool{}}
+func newRig(script *filler.Script) (*rig, error) {
+	r := &rig{rigFiller: &rigFiller{filler.Filler{Script: script}}, subject: filler.Pick(script, subjects), states: map[uintptr]bool{}}
 	table := share.NewTable(0)
 	r.session = share.NewSession(table)
-	if script.oneIn(2) {
+	if script.OneIn(2) {
 		r.session.Recent = new(share.Recent)
 	}
 	r.structure = NewStructure[any](table)
@@ -126,8 +127,8 @@ func (r *rig) fresh() reflect.Value {
 		typ = reflect.TypeFor[custom]()
 	}
 	v := reflect.New(typ)
-	r.budget = 150
-	r.fill(v.Elem(), 0)
+	r.Budget = 150
+	r.Fill(v.Elem(), 0)
 	return v
 }
 
@@ -160,14 +161,14 @@ func (r *rig) failed(err error) error {
 }
 
 func (r *rig) step() error {
-	format := pick(r.script, r.subject.formats())
-	r.nan = format == formats.Protobuf
-	switch r.intn(5) {
+	format := filler.Pick(r.Script, r.subject.formats())
+	r.NaN = format == formats.Protobuf
+	switch r.Intn(5) {
 	case 0:
 		r.now = r.fresh()
 	case 1, 2, 3:
-		r.budget = 30
-		for range 1 + r.intn(2) {
+		r.Budget = 30
+		for range 1 + r.Intn(2) {
 			r.change(r.now.Elem(), 0)
 		}
 	}
@@ -177,27 +178,27 @@ func (r *rig) step() error {
 		r.now = r.fresh()
 		return nil
 	}
-	if format == formats.JSON && r.oneIn(2) {
+	if format == formats.JSON && r.OneIn(2) {
 		// A Quantity may be a number as well.
 		raw = bytes.ReplaceAll(raw, []byte(`"5"`), []byte(`5`))
 	}
-	switch r.intn(8) {
+	switch r.Intn(8) {
 	case 0, 1:
 		return r.shared(raw, format)
 	case 2, 3, 4:
 		raw = r.disturb(raw)
 		d := 0
 		if r.subject.typ == unstructuredType {
-			d = r.intn(2) // elsewhere what is dropped need not be of its type
+			d = r.Intn(2) // elsewhere what is dropped need not be of its type
 		}
-		for range 3 + r.intn(3) {
+		for range 3 + r.Intn(3) {
 			if err := r.decode(d, raw, format, r.last()); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return r.decode(r.intn(2), raw, format, r.last())
+	return r.decode(r.Intn(2), raw, format, r.last())
 }
 
 func encoded(v reflect.Value, format formats.Format) ([]byte, error) {
@@ -219,15 +220,15 @@ func encoded(v reflect.Value, format formats.Format) ([]byte, error) {
 
 // last is a last version, or what somebody takes for one.
 func (r *rig) last() Last[any] {
-	if len(r.held) == 0 || r.oneIn(8) {
+	if len(r.held) == 0 || r.OneIn(8) {
 		return Last[any]{}
 	}
 	h := r.held[len(r.held)-1]
-	if r.oneIn(3) {
-		h = pick(r.script, r.held)
+	if r.OneIn(3) {
+		h = filler.Pick(r.Script, r.held)
 	}
 	l := Last[any]{Object: h.object, Memo: h.memo, Held: true}
-	switch r.intn(6) {
+	switch r.Intn(6) {
 	case 0:
 		l.Object = r.handmade()
 		r.note("by hand, with the memo of another")
@@ -235,7 +236,7 @@ func (r *rig) last() Last[any] {
 		l.Object, l.Memo = r.handmade(), nil
 		r.note("by hand")
 	case 2:
-		l.Memo = pick(r.script, r.held).memo
+		l.Memo = filler.Pick(r.Script, r.held).memo
 		r.note("with any memo")
 	case 3:
 		l.Memo = nil
@@ -246,15 +247,15 @@ func (r *rig) last() Last[any] {
 
 // handmade is an object that a program has made.
 func (r *rig) handmade() any {
-	h := pick(r.script, r.held)
+	h := filler.Pick(r.Script, r.held)
 	obj, err := r.official(h)
 	if err != nil {
 		obj = reflect.New(r.subject.typ).Interface()
 	}
 	if u, ok := obj.(*unstructured.Unstructured); ok {
 		for k := range u.Object {
-			if r.oneIn(4) {
-				u.Object[k] = r.anything(4)
+			if r.OneIn(4) {
+				u.Object[k] = r.Untyped(4)
 			}
 		}
 		return obj

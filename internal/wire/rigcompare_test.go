@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
@@ -89,7 +90,7 @@ func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any
 		return fmt.Errorf("decoded\n%s\nnot\n%s\nfrom %q", spell(o.Value), spell(want), h.raw)
 	}
 	h.object, h.memo = o.Value, o.Memo
-	if !o.Same && r.oneIn(4) {
+	if !o.Same && r.OneIn(4) {
 		r.name(h.object)
 	}
 	return r.keep(h)
@@ -175,15 +176,15 @@ func (r *rig) unchanged(h rigVersion) error {
 func (r *rig) shared(raw []byte, format formats.Format) error {
 	h := rigVersion{raw: raw, format: format}
 	var objs [2]any
-	byHand := r.oneIn(2) && r.subject.typ != unstructuredType
-	seed := []byte{byte(r.intn(256)), byte(r.intn(256))}
+	byHand := r.OneIn(2) && r.subject.typ != unstructuredType
+	seed := []byte{byte(r.Intn(256)), byte(r.Intn(256))}
 	for i := range objs {
 		var err error
 		if objs[i], err = r.official(h); err != nil {
 			return nil
 		}
 		if byHand {
-			(&filler{script: newScript(seed)}).byHand(reflect.ValueOf(objs[i]).Elem())
+			(&rigFiller{filler.Filler{Script: filler.NewScript(seed)}}).byHand(reflect.ValueOf(objs[i]).Elem())
 		}
 	}
 	if byHand {

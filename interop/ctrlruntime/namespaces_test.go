@@ -534,7 +534,7 @@ func (w *world) load(namespaces []string) func() {
 			if _, err := w.storage.Update(p); err != nil {
 				w.t.Error(err)
 			}
-			time.Sleep(100 * time.Microsecond)
+			testclock.Pass(100 * time.Microsecond)
 		}
 	}()
 	return func() {

@@ -27,6 +27,7 @@ import (
 
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -159,13 +160,13 @@ func TestAKindWhoseDefinitionComesLaterIsListedThen(t *testing.T) {
 		if err := c.Get(ctx, keyed("a", "c"), &corev1.ConfigMap{}); !meta.IsNoMatchError(err) {
 			t.Errorf("a read of it: %v", err)
 		}
-		time.Sleep(10 * time.Minute)
+		testclock.Pass(10 * time.Minute)
 		if n := refusals(); n != 2 {
 			t.Errorf("%d lines of the log are about two kinds", n)
 		}
 		w.setNamespaces(c, &corev1.ConfigMap{}, spaces("b"))
 		close(d.defined)
-		time.Sleep(2 * time.Minute)
+		testclock.Pass(2 * time.Minute)
 		expectTold(t, h, "add b/c")
 		expectTold(t, nodes, "")
 		var list corev1.ConfigMapList

@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2/textlogger"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
@@ -71,7 +72,7 @@ func TestARefusedOptionalKindIsLoggedOnceAndThenOnceAnHour(t *testing.T) {
 		newTold(t, c, &corev1.ConfigMap{})
 		newTold(t, c, &corev1.Node{})
 		newTold(t, c, &corev1.Pod{})
-		time.Sleep(3*time.Hour + time.Minute)
+		testclock.Pass(3*time.Hour + time.Minute)
 		for _, kind := range []string{"ConfigMap", "Node"} {
 			if n := told.fails(kind); n < 3 || n > 4 {
 				t.Errorf("%d lines about %s in three hours", n, kind)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
 // fullPod has something to share in each part.
@@ -155,8 +156,7 @@ func TestAPathThatATypeDoesNotHaveNamesTheClosestField(t *testing.T) {
 func (w *world) compared(name string) {
 	synctest.Wait()
 	w.create(pod("a", name, "n1", nil))
-	time.Sleep(3 * time.Second)
-	synctest.Wait()
+	testclock.Elapse(3 * time.Second)
 }
 
 func TestAWriteOutsideOfWhatIsWritableIsReportedWithKeyAndPath(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/wire/filler"
 )
 
 // kinds are the Go types of client-go's scheme, those that are not in it and that
@@ -41,17 +42,22 @@ var kinds = func() []reflect.Type {
 	})
 }()
 
+// inMemory returns a filler of objects as they may be in memory.
+func inMemory(s *filler.Script) *filler.Filler {
+	return &filler.Filler{Script: s, Budget: 2000, Memory: true}
+}
+
 // compare fills an object, copies it to where another is, and compares the copy with
 // that of DeepCopyInto.
-func compare(f *filler, t reflect.Type) error {
+func compare(f *filler.Filler, t reflect.Type) error {
 	plan := Of(reflect.PointerTo(t))
 	if plan == nil {
 		return fmt.Errorf("%v has no plan", t)
 	}
 	from, to, want := reflect.New(t), reflect.New(t), reflect.New(t)
-	f.fill(from.Elem(), 0)
-	f.budget = 100
-	f.fill(to.Elem(), 0)
+	f.Fill(from.Elem(), 0)
+	f.Budget = 100
+	f.Fill(to.Elem(), 0)
 	from.MethodByName("DeepCopyInto").Call([]reflect.Value{want})
 	// The third copy is made in one allocation: see layouts.
 	for range 2 {
@@ -75,9 +81,7 @@ func TestACopyIsThatOfDeepCopyIntoForEveryKindAndSharesNothing(t *testing.T) {
 	seed := testseed.Of(t)
 	for _, typ := range kinds {
 		for n := range uint64(testrepeat.Times(40)) {
-			f := newFiller(nil)
-			f.budget, f.rnd = 2000, rand.New(rand.NewPCG(seed, n))
-			if err := compare(f, typ); err != nil {
+			if err := compare(inMemory(filler.Random(rand.New(rand.NewPCG(seed, n)))), typ); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,7 +98,7 @@ func FuzzACopyIsThatOfDeepCopyInto(f *testing.F) {
 		for _, b := range which {
 			n = n<<8 | int(b)
 		}
-		if err := compare(newFiller(script), kinds[uint(n)%uint(len(kinds))]); err != nil {
+		if err := compare(inMemory(filler.NewScript(script)), kinds[uint(n)%uint(len(kinds))]); err != nil {
 			t.Error(err)
 		}
 	})
@@ -102,15 +106,13 @@ func FuzzACopyIsThatOfDeepCopyInto(f *testing.F) {
 
 // trial compares some kinds, those of types_test.go always.
 func trial(seed uint64) error {
-	f := newFiller(nil)
-	f.rnd = rand.New(rand.NewPCG(seed, 0))
+	rnd := rand.New(rand.NewPCG(seed, 0))
 	types := []reflect.Type{reflect.TypeFor[custom](), reflect.TypeFor[unstructured.Unstructured]()}
 	for range 4 {
-		types = append(types, kinds[f.rnd.IntN(len(kinds))])
+		types = append(types, kinds[rnd.IntN(len(kinds))])
 	}
 	for _, t := range types {
-		f.budget = 500
-		if err := compare(f, t); err != nil {
+		if err := compare(inMemory(filler.Random(rnd)), t); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
@@ -66,14 +67,13 @@ func TestEachBreakIsNamedByTheInformerThatMeetsIt(t *testing.T) {
 	// Connections through the proxy are real, so time is too, and the status is polled.
 	until := func(what string, is func(st *kinglet.Status) bool) {
 		t.Helper()
-		for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-			st := inf.Status()
-			if is(&st) {
-				return
-			}
-			if time.Since(began) > 20*time.Second {
-				t.Fatalf("not %s, but %+v", what, st.Problems(time.Now()))
-			}
+		var st kinglet.Status
+		err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+			st = inf.Status()
+			return is(&st), nil
+		})
+		if err != nil {
+			t.Fatalf("not %s, but %+v", what, st.Problems(time.Now()))
 		}
 	}
 	named := func(cause status.Cause) func(*kinglet.Status) bool {

@@ -1,0 +1,76 @@
+// Package objectmeta answers questions about an object from its metadata: do selectors
+// match it, and did a write remove it.
+package objectmeta
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// IsField reports whether a field that field selectors name is part of the metadata.
+func IsField(name string) bool { return name == "metadata.name" || name == "metadata.namespace" }
+
+// Selected reports whether both selectors match an object; a nil selector matches
+// everything. field returns the value of a field outside of the metadata, and whether it
+// is known; if nil, none is. known is false if the answer depends on such a field.
+func Selected(m metav1.Object, byLabels labels.Selector, byFields fields.Selector, field func(name string) (string, bool)) (selected, known bool) {
+	if byLabels != nil && !byLabels.Matches(labels.Set(m.GetLabels())) {
+		return false, true
+	}
+	if byFields == nil {
+		return true, true
+	}
+	known = true
+	for _, r := range byFields.Requirements() {
+		var value string
+		switch {
+		case r.Field == "metadata.name":
+			value = m.GetName()
+		case r.Field == "metadata.namespace":
+			value = m.GetNamespace()
+		default:
+			ok := false
+			if field != nil {
+				value, ok = field(r.Field)
+			}
+			if !ok {
+				known = false
+				continue
+			}
+		}
+		if (value == r.Value) == (r.Operator == selection.NotEquals) {
+			return false, true
+		}
+	}
+	return known, known
+}
+
+// Gone reports whether obj, whose metadata m is, is the answer to a write that removed
+// it. The server removes an object that is being deleted with its last finalizer, and
+// answers with its last state; while it waits for a graceful end the object has a grace
+// period. Nothing but metadata does not tell this of cluster-scoped objects.
+func Gone(obj any, m metav1.Object) bool {
+	if m.GetDeletionTimestamp() == nil || len(m.GetFinalizers()) > 0 {
+		return false
+	}
+	if grace := m.GetDeletionGracePeriodSeconds(); grace != nil && *grace > 0 {
+		return false
+	}
+	// A namespace has finalizers in its spec, too, which its metadata does not show.
+	switch o := obj.(type) {
+	case *corev1.Namespace:
+		return len(o.Spec.Finalizers) == 0
+	case *unstructured.Unstructured:
+		if o.GetKind() == "Namespace" && o.GetAPIVersion() == "v1" {
+			left, _, _ := unstructured.NestedSlice(o.Object, "spec", "finalizers")
+			return len(left) == 0
+		}
+	case *metav1.PartialObjectMetadata:
+		return m.GetNamespace() != ""
+	}
+	return true
+}
