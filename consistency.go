@@ -10,77 +10,77 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ConsistencyCheck has an informer compare its store with the server from time to
-// time, a page of the collection at a time. The zero value compares nothing and
-// costs nothing; [Informer.CheckConsistency] runs one check in any case.
+// ConsistencyCheck makes an informer compare its store with the server from time to
+// time, a page of the collection at a time. The zero value compares nothing and costs
+// nothing; [Informer.CheckConsistency] runs one check in any case.
 //
-// Every is the time between two checks, at most half of it more; 0 is never. Limit is
-// how many objects a check asks for, 500 if 0. IdentityOnly compares keys, UIDs and
-// resource versions, and no content. ReportOnly lists nothing again when something is
+// Every is the time between two checks, plus at most half of it; 0 is never. Limit is
+// how many objects a check requests, 500 if 0. IdentityOnly compares keys, UIDs and
+// resource versions, and no content. ReportOnly does not list again when something is
 // found.
 //
 // # What is compared
 //
-// A check takes a snapshot of the store, which is the store at one resource
-// version, and asks the server for a page of the collection exactly at that
-// version (resourceVersionMatch=Exact), through the informer's own source: with
-// its selectors, its namespace and its dropped fields. Key, UID, resource
-// version and content must be equal, nothing may be missing and nothing held
-// that is gone. Objects are decoded afresh, sharing nothing, so that the check
-// is one of the decoder as well. After a transform (source.Map) content is not
-// compared, since the transform is not called twice.
+// A check takes a snapshot of the store, which is the store at one resource version,
+// and requests a page of the collection at exactly that version
+// (resourceVersionMatch=Exact), through the informer's own source: with its selectors,
+// its namespace and its dropped fields. Key, UID, resource version and content must be
+// equal, and neither side may have an object that the other does not have. Objects are
+// decoded afresh, sharing nothing, so that the check covers the decoder as well. After
+// a transform (source.Map) content is not compared, because the transform is not called
+// twice.
 //
-// The next check continues where the last one ended, with the server's own
-// continue token, until all has been seen, and then from the start. Such a page is
-// of the version at which the pages began, or of the server's latest once it has
-// forgotten that. It is compared with a snapshot of the present: an object that may
-// have changed between the two versions is left out, and one that differs in spite
-// of that is asked for once more, by name, at the snapshot's own version. If an
-// object that is missing in the store may have been deleted since, the page is
-// asked for again next time, until it is new enough to tell. (Tokens are not made
-// by hand to begin anywhere, since they are opaque by contract, and random names are
-// not asked for, since a server reads the whole collection to find one.)
+// The next check continues where the last one ended, with the server's own continue
+// token, until it has seen everything, and then starts over. Such a page is of the
+// version at which the pages began, or of the server's latest once it has forgotten
+// that. It is compared with a snapshot of the present: an object that may have changed
+// between the two versions is left out, and one that differs nevertheless is requested
+// once more, by name, at the snapshot's own version. If an object that is missing in
+// the store may have been deleted since, the page is requested again next time, until
+// it is new enough to tell. (Tokens are not made by hand to begin anywhere, because
+// they are opaque by contract, and random names are not requested, because a server
+// reads the whole collection to find one.)
 //
 // So there are no false alarms: an object that cannot be compared is skipped, and
-// counted as such. Nothing is checked if the informer is not watching or degraded,
-// while the server has compacted the version away, or where it does not honour
-// Exact. Keys in quarantine are skipped, as are objects that somebody put into the
-// store ahead of the watch; an object that somebody deleted from it by hand is a
+// counted as such. Nothing is checked while the informer is not watching or degraded,
+// while the server has compacted the version away, or where it does not honour Exact.
+// Keys in quarantine are skipped, as are objects that the program put into the store
+// ahead of the watch; an object that the program deleted from it by hand is a
 // difference.
 //
 // # What is found
 //
-// An *InconsistentError goes to Options.OnError, the figures are in Status, and
+// OnError is called with an *InconsistentError, the figures are in Status, and
 // everything is listed again at once, which makes the store equal to the server and
-// delivers the difference to handlers as a legal history. A difference that a list
-// did not mend is reported, but not listed for again.
+// delivers the difference to handlers as a legal history. A difference that a list did
+// not mend is reported, but does not cause another list.
 //
 // # What it costs
 //
-// A check is one request for at most Limit objects, as a paged list makes it:
-// the server reads them from its storage, or from its cache where that keeps
-// states of the past. 500 pods of 6 KiB are 3 MB and some fifty milliseconds of
-// CPU here, garbage afterwards (BenchmarkAConsistencyCheck).
-// Between checks one continue token is kept. The goroutine is Run's.
+// A check is one request for at most Limit objects, like a page of a list: the server
+// reads them from its storage, or from its cache where that keeps states of the past.
+// 500 pods of 6 KiB are 3 MB and about fifty milliseconds of CPU here, garbage
+// afterwards (BenchmarkAConsistencyCheck). Between checks one continue token is kept.
+// The goroutine is Run's.
 //
 // # Several sources
 //
-// An informer that NewScoped returned checks one source after the other, each at its own
-// version, and has the one listed again that differs. A source that cannot be checked, as
-// while it is refused, is left out until its next turn.
+// An informer that NewScoped returned checks one source after the other, each at its
+// own version, and lists one that differs again. A source that cannot be checked, such
+// as one that is refused, is left out until its next turn.
 type ConsistencyCheck = consistency.Options
 
 type (
 	// ConsistencyReport is what one check compared and found: the Scope of the source,
-	// if there are several, its ResourceVersion, how many objects were Compared and Skipped, whether the page was the last
-	// (Complete), the first 16 differences (Found) and how many there are
-	// (Differences), whether they are a reason for Relisting, the Bytes read and
-	// the time it Took.
+	// if there are several, its ResourceVersion, how many objects were Compared and
+	// Skipped, whether the page was the last (Complete), the first 16 differences
+	// (Found) and how many there are (Differences), whether they cause Relisting, the
+	// Bytes read and the time it Took.
 	ConsistencyReport = consistency.Report
-	// ConsistencyStatus counts what checks did: Checks begun, those NotChecked,
-	// Sweeps of the whole collection, objects Compared and Skipped, Differences,
-	// Relists; when the Last check ended, and why the last one that could compare
-	// nothing could not (LastNotChecked).
+	// ConsistencyStatus counts what checks did: Checks begun, those NotChecked, Sweeps
+	// of the whole collection, objects Compared and Skipped, Differences, Relists; when
+	// the Last check ended, and why the last check that could compare nothing could not
+	// (LastNotChecked).
 	ConsistencyStatus = consistency.Status
 	// Inconsistency is one object in which the store differs from the server, at
 	// one resource version of the collection: its Key, the Kind of difference, and
@@ -92,47 +92,47 @@ type (
 	// server: the informer's Name, the ResourceVersion, and Found and Differences
 	// as in the report.
 	InconsistentError = consistency.InconsistentError
-	// NotCheckedError is why a check could compare nothing: the informer's Name,
-	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoSample or what
-	// the server answered. It is no sign of a difference.
+	// NotCheckedError reports that a check could compare nothing: the informer's Name,
+	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoSample or what the
+	// server answered. It is not a sign of a difference.
 	NotCheckedError = consistency.NotCheckedError
 )
 
 const (
-	// Missing: the server has the object, the store does not.
+	// Missing means that the server has the object and the store does not.
 	Missing = consistency.Missing
-	// Surplus: the store has the object, the server does not.
+	// Surplus means that the store has the object and the server does not.
 	Surplus = consistency.Surplus
-	// OtherVersion: both have it, at different resource versions.
+	// OtherVersion means that both have the object, at different resource versions.
 	OtherVersion = consistency.OtherVersion
-	// OtherObject: both have one, with different UIDs.
+	// OtherObject means that both have an object, with different UIDs.
 	OtherObject = consistency.OtherObject
-	// OtherContent: UID and resource version are equal, the content is not.
+	// OtherContent means that UID and resource version are equal, but the content is
+	// not.
 	OtherContent = consistency.OtherContent
 )
 
 var (
-	// ErrNotWatching: the store does not follow the server now, or is known to
-	// differ from it already.
+	// ErrNotWatching means that the store does not follow the server now, or is already
+	// known to differ from it.
 	ErrNotWatching = consistency.ErrNotWatching
-	// ErrNotExact: the server answered with another version than it was asked
-	// for, or with more objects, or without a version.
+	// ErrNotExact means that the server answered with another version than requested,
+	// with more objects, or without a version.
 	ErrNotExact = consistency.ErrNotExact
 )
 
-// CheckConsistency compares the next page of the server's collection with the
-// store: see ConsistencyCheck, whose Every need not be set for it. It blocks
-// for as long as the requests take, each at most a minute, and waits for a
-// check that is under way. The error is a *NotCheckedError if nothing could be
-// compared. The report has what was found, and Options.OnError was called with it.
-// Safe for concurrent use while Run is running; objects are asked for beside its
-// watch.
+// CheckConsistency compares the next page of the server's collection with the store:
+// see ConsistencyCheck, whose Every need not be set. It blocks for as long as the
+// requests take, each at most a minute, and waits for a check that is under way. The
+// error is a *NotCheckedError if nothing could be compared. The report contains what was
+// found, and Options.OnError was called with it. It is safe for concurrent use while Run
+// is running; its requests run beside the watch.
 func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, error) {
 	return i.checker.Check(ctx)
 }
 
-// checked is one source of an informer as consistency checks use it. It is a key of maps,
-// which a program's source need not be.
+// checked is one source of an informer as consistency checks use it. It can be a key of
+// maps, which a program's source need not be.
 type checked[T any] struct {
 	informer *Informer[T]
 	part     *part[T] // nil for the only source

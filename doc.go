@@ -1,6 +1,6 @@
 // Package kinglet keeps live, indexed, typed, local copies of Kubernetes
 // objects and calls you when they change: the informers of client-go's
-// tools/cache, built again for Go with types.
+// tools/cache, rebuilt with Go's type parameters.
 //
 // An [Informer] joins four stages, through which objects move from left to
 // right, in batches:
@@ -20,13 +20,13 @@
 //  2. Per-key order. The states of one key that the store shows are a
 //     subsequence of the server's. Within one watch the order of arrival is the
 //     server's order, whatever the versions are. Versions decide between answers:
-//     a relist from a lagging server does not take the store, or its version,
+//     a relist from a lagging server does not set the store, or its version,
 //     back. This holds within an epoch. A server that was restored from a backup,
-//     or restarted in memory, begins a new one, which is reported, within 11
+//     or restarted in memory, begins a new epoch, which is reported, within 11
 //     minutes even if the server only keeps silent (package reflector describes
 //     how, and what cannot be noticed). Resource versions are compared as KEP-5504
-//     allows; where they are no numbers, the list that arrives last counts.
-//  3. Reads do not wait for iteration, writes do not wait for readers. A
+//     allows; where they are not numbers, the list that arrives last counts.
+//  3. Reads do not wait for iteration, and writes do not wait for readers. A
 //     snapshot is consistent over the objects and every index, immutable, and
 //     safe to keep. When a write returns, the next read sees it.
 //  4. Handlers see a legal history: Added, then any number of Updated, then
@@ -35,13 +35,13 @@
 //     is Deleted then Added, also when both happened out of sight (the UID
 //     differs). A delete that was missed has FinalStateUnknown set. The delete of
 //     a key that a handler received is never lost.
-//  5. Bounded memory for slow handlers. At most one record a key is pending
+//  5. Bounded memory for slow handlers. At most one record per key is pending
 //     for a handler; later changes fold into it. A stalled handler delays no
-//     other. A handler may ask for every version, with a bound.
+//     other. A handler may request every version, with a bound.
 //  6. Synced means synced. HasSynced of a [Registration] is true only after
 //     that handler has returned from every object of the initial list. The error
 //     of a wait names the informer and its last error.
-//  7. Nothing is dropped in silence, and nothing alive is torn down by a bug.
+//  7. Nothing is dropped silently, and nothing alive is torn down by a bug.
 //     An object that cannot be decoded, keyed, transformed or indexed is
 //     counted and reported with its identity, and the stream continues. The last
 //     good version stays, listed by [Informer.Quarantined].
@@ -59,18 +59,18 @@
 //     shown, and the informer retries.
 //  12. Own writes are in every read. A write that the program records with an
 //     informer ([Informer.Wrote], [OwnWrites]) is in every following read, without
-//     waiting, until the watch has passed it, or two minutes are over, which is
-//     reported. A late answer brings nothing back. Handlers get the change from
-//     the watch alone. A new epoch of the server's versions ends it at once, and so
-//     may an object that left a selector and came back while the watch was behind.
+//     waiting, until the watch has passed it. After two minutes reads drop it,
+//     which is reported. A late answer brings nothing back. Handlers get the change
+//     from the watch alone. A new epoch of the server's versions ends this at once,
+//     and so may an object that left a selector and came back while the watch was
+//     behind.
 //
 // # Locks
 //
-// Each step of the sink (a batch, a list, a bookmark) is made under the lock of the
-// handlers' queues (internal/deliver): it changes the store, the quarantine, the
-// source's version and the queues together. Inside it the store's own write lock is
-// taken, then that of the program's own writes, then that of the quarantine. No user
-// code but key, UID, index and equality functions runs under them. The consistency
-// check and the mutation detector have locks of their own, and take none of these
-// under them.
+// Each step of the sink (a batch, a list, a bookmark) holds the lock of the handlers'
+// queues (internal/deliver): it changes the store, the quarantine, the source's version
+// and the queues together. Under it, the sink takes the store's write lock, then that of
+// the program's own writes, then that of the quarantine. The only user code that runs
+// under these locks is key, UID, index and equality functions. The consistency check and
+// the mutation detector have locks of their own, and take none of these under them.
 package kinglet

@@ -15,7 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// feed is a source whose events are made already.
+// feed is a source of prepared events.
 type feed struct {
 	items  []source.Item[*corev1.Pod]
 	events func(yield func([]source.Event[*corev1.Pod]) error)
@@ -37,8 +37,8 @@ func (f *feed) Watch(ctx context.Context, _ source.WatchRequest[*corev1.Pod], yi
 	return nil
 }
 
-// BenchmarkEngine is what an event costs behind the decoder: reflector, store
-// with two indexes, delivery to one handler. Batches are of 20 events.
+// BenchmarkEngine measures what an event costs after the decoder: reflector, store with
+// two indexes, delivery to one handler. Batches have 20 events.
 func BenchmarkEngine(b *testing.B) {
 	const pods, batch = 50_000, 20
 	item := func(i, version int) source.Item[*corev1.Pod] {

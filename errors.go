@@ -18,14 +18,13 @@ import (
 
 // Errors that informers return and report. All of them work with errors.As.
 type (
-	// ItemError: one object could not be stored.
+	// ItemError reports that one object could not be stored.
 	ItemError = source.ItemError
-	// IndexError: an index function failed for one object.
+	// IndexError reports that an index function failed for one object.
 	IndexError = store.IndexError
-	// LimitError: there is more than Options.MaxObjects or Options.MaxListBytes
-	// allow.
+	// LimitError reports more than Options.MaxObjects or Options.MaxListBytes allow.
 	LimitError = reflector.LimitError
-	// KeyError: an object has no usable key.
+	// KeyError reports that an object has no usable key.
 	KeyError = store.KeyError
 )
 
@@ -34,36 +33,40 @@ var (
 	ErrAlreadyRun = errors.New("already run: an informer or set runs once")
 	// ErrStopped is wrapped by errors of calls after the end of an informer or set.
 	ErrStopped = deliver.ErrStopped
-	// ErrNotCovered: an object that was written is of another namespace than the
-	// informer's, or it is unknown whether the informer's selectors cover it: see
-	// Informer.Wrote.
+	// ErrNotCovered means that an object that was written is in another namespace than
+	// the informer's, or that it is unknown whether the informer's selectors cover it:
+	// see Informer.Wrote.
 	ErrNotCovered = source.ErrNotCovered
-	// ErrNotRunning: a write is recorded before Run.
+	// ErrNotRunning means that a write was recorded before Run.
 	ErrNotRunning = ownwrites.ErrNotRunning
-	// ErrNoVersion: an object has no resource version, so no server answered with
-	// it.
+	// ErrNoVersion means that an object has no resource version, so no server answered
+	// with it.
 	ErrNoVersion = errors.New("the object has no resource version: record what the server answered, not what it was sent")
-	// ErrUnknownKey: a delete names no UID, and nothing is known under its key.
+	// ErrUnknownKey means that a delete names no UID, and nothing is known under its
+	// key.
 	ErrUnknownKey = overlay.ErrUnknown
-	// ErrNotConfirmed: the watch has not shown a write for two minutes.
+	// ErrNotConfirmed means that the watch has not shown a write for two minutes.
 	ErrNotConfirmed = ownwrites.ErrNotConfirmed
-	// ErrTooManyWrites: there are too many writes that the watch has not shown.
+	// ErrTooManyWrites means that there are too many writes that the watch has not
+	// shown.
 	ErrTooManyWrites = ownwrites.ErrTooManyWrites
-	// ErrNotComparable: a resource version cannot be compared with the informer's,
-	// since one of them is not a decimal number (KEP-5504).
+	// ErrNotComparable means that a resource version cannot be compared with the
+	// informer's, because one of them is not a decimal number (KEP-5504).
 	ErrNotComparable = ownwrites.ErrNotComparable
-	// ErrEpoch: the server was restored from a backup, or restarted in memory, and
-	// numbers its versions anew. A write or version from before may never be seen.
+	// ErrEpoch means that the server was restored from a backup, or restarted in
+	// memory, and numbers its versions anew. A write or version from before may never
+	// be seen.
 	ErrEpoch = ownwrites.ErrEpoch
 )
 
-// NotSyncedError names an informer that has not synced, and why as far as is known.
+// NotSyncedError names an informer that has not synced, and the reason as far as it is
+// known.
 type NotSyncedError struct {
 	// Name is the informer's.
 	Name  string
 	Phase Phase
-	// LastError is what failed last: forbidden, not found, unreachable; nil
-	// where nothing has failed, and the list is merely under way.
+	// LastError is the last failure: forbidden, not found, unreachable; nil if nothing
+	// has failed, and the list is merely under way.
 	LastError error
 	// Err is why the wait ended: the context's error or cause, or ErrStopped.
 	Err error
@@ -111,9 +114,9 @@ func (e *SetNotSyncedError) Unwrap() []error {
 	return errs
 }
 
-// UnconfirmedWriteError: reads no longer include a write of the program, although
-// neither the watch nor a list has shown it. Reads may be older than the write from
-// now on.
+// UnconfirmedWriteError reports that reads no longer include a write of the program,
+// although neither the watch nor a list has shown it. From then on, reads may be older
+// than the write.
 type UnconfirmedWriteError struct {
 	// Name is the informer's.
 	Name string
@@ -138,14 +141,14 @@ func (e *UnconfirmedWriteError) Error() string {
 // Unwrap returns why the write ended.
 func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
 
-// VersionNotReachedError: an informer has not come to a version.
+// VersionNotReachedError reports that an informer has not reached a version.
 type VersionNotReachedError struct {
 	// Name is the informer's.
 	Name string
-	// Scope is that of a source which had not come to the version; empty for an
-	// informer of one source.
+	// Scope is that of a source that has not reached the version; empty for an informer
+	// of one source.
 	Scope string
-	// Want is the version that was waited for, At the one that the store is at.
+	// Want is the version that was waited for, and At the version of the store.
 	Want, At string
 	// Err is why the wait ended: the context's error or cause, ErrStopped,
 	// ErrEpoch, ErrNotComparable or ErrNoScope.

@@ -13,8 +13,8 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// The example of the README: all pods of a cluster, found by node, with a word
-// about each that moves or goes. A test holds the two against each other.
+// The example of the README holds all pods of a cluster, found by node, and prints a
+// line about each that changes or goes. A test compares the two.
 func Example() {
 	// README begin
 	config, err := clientcmd.BuildConfigFromFlags("", clientcmd.RecommendedHomeFile)

@@ -79,7 +79,7 @@ func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
 		r.must(r.src.Update(newPod("a", "n2")))
 		synctest.Wait()
 		before := r.informer.Status().ResourceVersion
-		// Two lists from a server that is behind the one before it.
+		// Two lists come from a server that is behind the previous one.
 		src.late.Store(2)
 		r.src.Disconnect(apierrors.NewResourceExpired("too old"))
 		for range 100 {
@@ -96,8 +96,7 @@ func TestGuarantee2VersionsNeverGoBackwardsAcrossLists(t *testing.T) {
 	})
 }
 
-// lagging is a source whose next lists are of an earlier state, whatever they
-// are asked for.
+// lagging is a source whose next lists show an earlier state, whatever they request.
 type lagging struct {
 	*sourcetest.Static[pod]
 	late atomic.Int64

@@ -17,7 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// Guarantees 4 to 6 and 10, of what handlers are told and when.
+// Guarantees 4 to 6 and 10: what handlers receive, and when.
 
 func TestGuarantee4HandlersSeeALegalHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,20 +6,20 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Handler is called with the changes of an informer, in order, on a goroutine
-// of its own. It may block: meanwhile changes of one key fold into one record,
-// and no other handler is delayed. The context ends when the handler is removed or
-// the informer stops.
+// Handler is called with the changes of an informer, in order, on a goroutine of its
+// own. It may block: meanwhile, changes of one key fold into one record, and no other
+// handler is delayed. The context ends when the handler is removed or the informer
+// stops.
 //
-// The slice is the informer's again after the call; the objects in it are
-// shared and read-only.
+// The informer reuses the slice after the call; the objects in it are shared and
+// read-only.
 type Handler[T any] interface {
 	Handle(ctx context.Context, changes []store.Change[T])
 }
 
-// BatchLimiter is a Handler that limits the size of its batches, where
-// HandlerOptions.MaxBatch is 0. A type that embeds such a handler
-// has the method as well; a wrapper that holds one in a field declares its own.
+// BatchLimiter is a Handler that limits the size of its batches if
+// HandlerOptions.MaxBatch is 0. A type that embeds such a handler has the method as
+// well; a wrapper that holds one in a field declares its own.
 type BatchLimiter interface {
 	// MaxBatch returns the largest number of changes in one call, at least 1.
 	MaxBatch() int
@@ -31,11 +31,11 @@ type HandlerFunc[T any] func(ctx context.Context, changes []store.Change[T])
 // Handle calls f.
 func (f HandlerFunc[T]) Handle(ctx context.Context, changes []store.Change[T]) { f(ctx, changes) }
 
-// HandlerFuncs is a Handler of one function for each kind of change; those
-// that are nil are skipped.
+// HandlerFuncs is a Handler with one function for each kind of change. A nil function
+// is skipped.
 type HandlerFuncs[T any] struct {
-	// OnAdd is called for a key that is new to this handler, or was deleted since.
-	// initial is true for the state that the handler begins with.
+	// OnAdd is called for a key that is new to this handler, or new again after a
+	// delete. initial is true for the state that the handler begins with.
 	OnAdd func(ctx context.Context, obj T, initial bool)
 	// OnUpdate is called for a later state. On a resync old and obj are the same.
 	OnUpdate func(ctx context.Context, old, obj T)

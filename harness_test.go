@@ -79,7 +79,7 @@ func (r *rig) errors() []error {
 	return append([]error(nil), r.errs...)
 }
 
-// equal fails unless the store holds exactly what the server does.
+// equal fails unless the store holds exactly what the server holds.
 func (r *rig) equal() {
 	r.t.Helper()
 	want := r.src.Objects()
@@ -103,13 +103,13 @@ func names(pods []pod) []string {
 	return out
 }
 
-// recorder is a handler that writes down what it is told.
+// recorder is a handler that records what it receives.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string // guarded by mu
-	// gate, if set, is received from before each call returns.
+	// gate, if set, must yield a value before each call returns.
 	gate chan struct{}
-	// look, if set, is called with each change, before it is written down.
+	// look, if set, is called with each change before it is recorded.
 	look func(kinglet.Change[pod])
 }
 
@@ -142,7 +142,7 @@ func line(c kinglet.Change[pod]) string {
 	return s
 }
 
-// take returns what was written down since the last take.
+// take returns what was recorded since the last take.
 func (r *recorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// SetOptions say when a Set counts as well, and what its page shows. The zero value
-// has the defaults.
+// SetOptions configure when a Set counts as healthy, and what its page shows. The zero
+// value means the defaults.
 type SetOptions struct {
 	// StartupGrace is how long after Run an informer may take to sync before Check
 	// fails; 2 minutes if 0.
 	StartupGrace time.Duration
-	// MaxStale is for how long reads may be older than the server, as far as that
-	// is known, before Check fails; 5 minutes if 0.
+	// MaxStale is how long reads may be older than the server, as far as that is known,
+	// before Check fails; 5 minutes if 0.
 	MaxStale time.Duration
-	// ShowObjects has the page list and show objects: never the data of a Secret,
-	// but everything of all others, to anybody who can reach the page.
+	// ShowObjects makes the page list and show objects to anybody who can reach it:
+	// never the data of a Secret, but everything else.
 	ShowObjects bool
 }
 
@@ -31,7 +31,7 @@ const (
 )
 
 // Configure sets the options, at any time. The error names everything that is wrong
-// with them; then nothing is changed.
+// with them; if there is one, nothing has changed.
 func (s *Set) Configure(opts SetOptions) error {
 	var errs []error
 	if opts.StartupGrace < 0 {
@@ -63,10 +63,10 @@ func (s *Set) options() SetOptions {
 	return opts
 }
 
-// HealthError lists the informers because of which Check or Ready fails.
+// HealthError lists the informers that make Check or Ready fail.
 type HealthError struct {
 	Informers []UnhealthyInformer
-	// Total is how many informers were looked at.
+	// Total is how many informers were checked.
 	Total int
 }
 
@@ -74,9 +74,9 @@ type HealthError struct {
 type UnhealthyInformer struct {
 	// Name is the informer's.
 	Name string
-	// Cause is that of its worst problem.
+	// Cause is the cause of its worst problem.
 	Cause status.Cause
-	// Why says what is wrong, for how long, and what to do.
+	// Why is what is wrong, for how long, and what to do.
 	Why string
 	// Err is its last error; nil if it has none.
 	Err error
@@ -109,10 +109,10 @@ func (e *HealthError) Unwrap() []error {
 // observes, has not synced within SetOptions.StartupGrace of Run, or its reads have
 // been stale for longer than SetOptions.MaxStale. It is a Checker of
 // controller-runtime's healthz, and of the API server's with healthz.NamedCheck. It
-// never blocks; it reads each status once. The request is not used.
+// never blocks, reads each status once, and ignores the request.
 //
-// As a liveness probe it restarts a program whose API server is away. What it was made
-// for is an alert, or a program that a restart helps.
+// As a liveness probe it restarts a program whose API server is away. It is meant for
+// alerts, and for programs that a restart helps.
 func (s *Set) Check(*http.Request) error {
 	opts := s.options()
 	return s.health(func(i *Status, now time.Time, running time.Duration) string {
@@ -130,9 +130,9 @@ func (s *Set) Check(*http.Request) error {
 }
 
 // Ready fails with a *HealthError until every informer of the set, and every one that
-// it observes, has synced. From then on a server that is away does not make it fail:
-// reads go on, and taking all replicas of a program out of service at once helps
-// nobody. Otherwise it is as Check.
+// it observes, has synced. From then on an unreachable server does not make it fail:
+// reads continue, and taking all replicas of a program out of service at once helps
+// nobody. Otherwise it is like Check.
 func (s *Set) Ready(*http.Request) error {
 	return s.health(func(i *Status, _ time.Time, _ time.Duration) string {
 		if i.Synced {
@@ -142,7 +142,7 @@ func (s *Set) Ready(*http.Request) error {
 	})
 }
 
-// health asks unwell of each informer what is wrong with it, if anything.
+// health fails if unwell returns what is wrong with an informer.
 func (s *Set) health(unwell func(i *Status, now time.Time, running time.Duration) string) error {
 	s.mu.Lock()
 	began := s.began

@@ -36,12 +36,12 @@ type Informer[T any] struct {
 	checker   *consistency.Checker[T]
 	lag       *lagProbe // nil if off
 	reads     latest[T] // what Store returns
-	// resource is what is listed and watched, if that was known from the beginning.
-	// Otherwise requested, if not nil, returns it once that is known.
+	// resource is what is listed and watched, if that was known from the start.
+	// Otherwise requested, if not nil, returns it once it is known.
 	resource  schema.GroupVersionResource
 	requested func() schema.GroupVersionResource
-	// shared returns what the source shares through; it is called with sharing held,
-	// as what changes that is. It may be nil.
+	// shared returns the Sharing of the source; it may be nil. sharing is held when it
+	// is called, and when the Sharing is changed.
 	shared  func() *source.Sharing
 	sharing sync.Mutex
 	memory  memory
@@ -161,9 +161,9 @@ func (i *Informer[T]) newSink(synced func(), live func() bool) *sink.Sink[T] {
 	})
 }
 
-// sameVersion reports whether a relist brought an object that is held already. UID
-// and resource version alone do not prove it: defaulting and conversion change an
-// object without a new version.
+// sameVersion reports whether a relist returned an object that is already held. UID and
+// resource version alone do not prove it: defaulting and conversion change an object
+// without a new version.
 func (i *Informer[T]) sameVersion(a, b T) bool {
 	if objectVersion(a) != objectVersion(b) || i.opts.UID(a) != i.opts.UID(b) {
 		return false
@@ -174,12 +174,11 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 	return i.opts.Equal(a, b)
 }
 
-// Run keeps the store equal to the source and calls the handlers until ctx
-// ends. It returns nil once everything that it started has ended, handlers
-// included; OnError is called with the names of those that take long. It may be
-// called once.
+// Run keeps the store equal to the source and calls the handlers until ctx ends. It
+// returns nil once everything that it started has ended, including handlers; OnError is
+// called with the names of handlers that take long. It may be called once.
 //
-// Failures of the source do not end it: it retries, and shows them in Status.
+// Failures of the source do not end Run: it retries, and shows them in Status.
 func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.started.Swap(true) {
 		return i.named(ErrAlreadyRun)
@@ -187,8 +186,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer close(i.stopped)
 	i.own.Begin()
 	defer i.own.End()
-	// The reflector runs here, the handlers each on a goroutine of their own:
-	// an idle informer with one handler costs two.
+	// The reflector runs here, and each handler on its own goroutine: an idle informer
+	// with one handler costs two.
 	defer proflabel.Restore(ctx)
 	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
 	defer stop()
@@ -203,7 +202,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if i.lag != nil {
 		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
 	}
-	// The closures above have ctx, so this goroutine's is another.
+	// The closures above capture ctx, so this goroutine's has another name.
 	labelled := proflabel.Stage(ctx, proflabel.Reflector)
 	var err error
 	if i.parts != nil {
@@ -219,8 +218,8 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	return err
 }
 
-// shareWith has the informer's objects share memory with those of other informers,
-// unless it has been run already.
+// shareWith makes the informer's objects share memory with those of other informers,
+// unless Run has been called.
 func (i *Informer[T]) shareWith(with *source.Sharing) {
 	if i.parts != nil {
 		i.parts.shareWith(with)
@@ -238,30 +237,29 @@ func (i *Informer[T]) named(err error) error {
 	return fmt.Errorf("informer of %s: %w", i.opts.Name, err)
 }
 
-// Store reads the latest state, at any time, also before Run and after it: the
-// store, merged with the program's own writes that it does not show yet (Wrote).
+// Store returns a reader of the latest state, before, during and after Run: the store,
+// merged with the program's own writes that it does not show yet (Wrote).
 func (i *Informer[T]) Store() store.Reader[T] { return &i.reads }
 
-// WritableStore returns the store itself, for programs that write to it by hand, at
-// any time: before Run, as unit tests do, or ahead of the watch. Handlers do not get
-// such a write. A handler that is added later has it in its initial state, and the
-// next change of the key has it as Old. A handler that has received an object that is
-// removed by hand gets the source's delete, or its next state as an Updated. The
-// source always wins: the first list, and each later one, removes what it does not
-// name. Indexes
-// belong to the informer: see AddIndex. Its writes return their errors, and
-// OnError is not called with them. Its reads are of the store alone: they do not
-// include the program's own writes (Wrote).
+// WritableStore returns the store itself, for programs that write to it by hand, at any
+// time: before Run, as unit tests do, or ahead of the watch. Handlers do not get such a
+// write. A handler that is added later has it in its initial state, and the next change
+// of the key has it as Old. If an object that a handler has received is removed by
+// hand, the handler gets the source's delete, or the object's next state as an Updated.
+// The source always wins: the first list, and each later one, removes what it does not
+// name. Indexes belong to the informer: see AddIndex. Writes to the store return their
+// errors, and do not call OnError. Its reads do not include the program's own writes
+// (Wrote).
 func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 
 // Snapshot returns the latest state as one immutable version: objects, indexes,
-// resource version and own writes agree, and stay. Its cost does not depend on the
-// number of objects.
+// resource version and own writes agree. Its cost does not depend on the number of
+// objects.
 func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
 
-// AddIndex adds an index, also while there are objects: it covers all of them
-// when AddIndex returns, except those for which fn fails. OnError is called with
-// an *IndexError for each of these.
+// AddIndex adds an index, even if there are objects already: when AddIndex returns, the
+// index covers all of them, except those for which fn fails. OnError is called with an
+// *IndexError for each of these.
 func (i *Informer[T]) AddIndex(name string, fn store.IndexFunc[T]) error {
 	for _, err := range store.Errors(i.store.AddIndex(name, fn)) {
 		if _, added := err.(*store.IndexError); !added {
@@ -312,7 +310,7 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 		reason = context.Cause(ctx)
 	}
 	select {
-	case <-done: // which counts if both have happened
+	case <-done: // done counts if both have happened
 		return nil
 	default:
 	}

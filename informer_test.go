@@ -28,7 +28,7 @@ func TestNewNamesEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-// numbers is a source of something that is no Kubernetes object.
+// numbers is a source of values that are not Kubernetes objects.
 type numbers struct{ source.Source[int] }
 
 func (numbers) String() string { return "numbers" }

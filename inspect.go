@@ -25,8 +25,8 @@ const (
 	// maxQuarantinedShown and maxLargest bound what Inspect lists.
 	maxQuarantinedShown = 32
 	maxLargest          = 10
-	// memoryKept is for how long an estimate of memory is kept at least, and memoryShare
-	// for how many times as long as it took: a thousandth of one CPU.
+	// memoryKept is the least time that an estimate of memory is kept. It is also kept
+	// for memoryShare times as long as it took: estimates use a thousandth of one CPU.
 	memoryKept  = time.Minute
 	memoryShare = 1000
 	// maxErrorText bounds the text of one error.
@@ -40,11 +40,11 @@ type memory struct {
 	passed time.Time     // guarded by mu; when it is to be made anew
 }
 
-// Inspect returns what takes longer to find out than Status. It reads one snapshot, and
-// no write, request or handler waits for it, nor it for them. For 100,000 objects it
-// takes 5 to 7 ms (BenchmarkStats in package store); the estimate of memory comes on top,
-// once a minute at most. Safe for concurrent use; a program that writes to
-// objects against the rules races with the estimate as with any reader.
+// Inspect returns what takes longer to find out than Status. It reads one snapshot: no
+// write, request or handler waits for it, and it waits for none of them. For 100,000
+// objects it takes 5 to 7 ms (BenchmarkStats in package store), and once a minute at
+// most it also estimates memory. It is safe for concurrent use; a program that writes
+// to objects, against the rules, races with the estimate as with any reader.
 func (i *Informer[T]) Inspect() status.Details {
 	snapshot := i.store.Snapshot()
 	stats := snapshot.Stats()
@@ -65,7 +65,8 @@ func (i *Informer[T]) Inspect() status.Details {
 	return d
 }
 
-// shownReflector is the one whose transitions are shown; nil if there is none.
+// shownReflector returns the reflector whose transitions are shown; nil if there is
+// none.
 func (i *Informer[T]) shownReflector() *reflector.Reflector[T] {
 	if i.parts == nil {
 		return i.reflector
@@ -93,8 +94,8 @@ func (i *Informer[T]) shownQuarantined() []status.Quarantined {
 	return shown
 }
 
-// textOf returns an error's text. A decoder's errors quote nothing of an object; what a
-// function of the program says may.
+// textOf returns an error's text, unless it may reveal a Secret. A decoder's errors
+// quote nothing of an object, but the errors of the program's functions may.
 func (i *Informer[T]) textOf(err error, stage status.Stage) string {
 	_, panicked := errtype.As[*source.PanicError](err)
 	if i.isSecret() && (stage != status.StageDecode || panicked) {
@@ -107,7 +108,7 @@ func (i *Informer[T]) textOf(err error, stage status.Stage) string {
 	return text
 }
 
-// memoryOf returns the estimate of memory, which it makes anew if the last one is old.
+// memoryOf returns the estimate of memory, and makes a new one if the last one is old.
 func (i *Informer[T]) memoryOf(snapshot *store.Snapshot[T], keys int64) status.Memory {
 	m := &i.memory
 	m.mu.Lock()

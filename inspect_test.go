@@ -90,7 +90,7 @@ func TestInspectShowsIndexesTransitionsRequestAndMemory(t *testing.T) {
 		if d := r.informer.Inspect(); d.Memory.Sampled != 0 || len(d.Transitions) != 0 || !d.Watch.At.IsZero() {
 			t.Errorf("before Run: %+v", d)
 		}
-		<-time.After(time.Minute + time.Second) // fake time: what was estimated of nothing is kept so long
+		<-time.After(time.Minute + time.Second) // fake time: an estimate of no objects is kept this long
 		r.run()
 		var inspectable kinglet.Inspectable = r.informer
 		d := inspectable.Inspect()
@@ -131,7 +131,7 @@ func TestInspectShowsIndexesTransitionsRequestAndMemory(t *testing.T) {
 	})
 }
 
-// secretive is a source of Secrets, of which one cannot be had.
+// secretive is a source of Secrets, one of which cannot be stored.
 type secretive struct{ stage source.Stage }
 
 func (s secretive) String() string { return "secrets" }

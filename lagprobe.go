@@ -23,7 +23,8 @@ type lagProbe struct {
 	gauge  *lag.Gauge
 	latest func(context.Context) (string, error)
 	next   func(context.Context, string, time.Duration) (bool, string, error)
-	// wait waits for the store to come to a version, and stored is where it is.
+	// wait waits until the store reaches a version, and stored returns the version it
+	// is at.
 	wait   func(context.Context, string) error
 	stored func() string
 
@@ -33,7 +34,7 @@ type lagProbe struct {
 	measured time.Time
 }
 
-// newLagProbe returns nil if none is asked for.
+// newLagProbe returns nil if every is 0.
 func newLagProbe[T any](every time.Duration, traits source.Traits[T], own *ownwrites.Writes[T]) *lagProbe {
 	if every == 0 {
 		return nil
@@ -45,7 +46,7 @@ func newLagProbe[T any](every time.Duration, traits source.Traits[T], own *ownwr
 	}
 }
 
-// run asks from when the store holds the first list until ctx ends.
+// run measures from when the store holds the first list until ctx ends.
 func (p *lagProbe) run(ctx context.Context, synced <-chan struct{}) {
 	if p.latest == nil || p.next == nil {
 		return
@@ -79,15 +80,15 @@ func (p *lagProbe) round(ctx context.Context) {
 	p.measured, p.behind = time.Now(), asks.took
 }
 
-// asking is one round's questions.
+// asking is the requests of one round.
 type asking struct {
 	*lagProbe
-	// took is how long after the question the store had the answer; 0 if it was proven
-	// that it needs nothing of it.
+	// took is how long after the request the store had reached the answer; 0 if it was
+	// proven that nothing is missing.
 	took time.Duration
 }
 
-// Version implements lag.Server. It gives the store a moment to come to the answer.
+// Version implements lag.Server. It gives the store a second to reach the answer.
 func (a *asking) Version(ctx context.Context) (string, int64, error) {
 	asked := time.Now()
 	version, err := a.latest(ctx)

@@ -11,10 +11,10 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// logger writes what an informer logs.
+// logger writes the log of an informer.
 type logger struct {
 	name string
-	to   *slog.Logger // nil is slog.Default(), at the time
+	to   *slog.Logger // if nil, slog.Default() at the time of each line
 }
 
 func (o *Options[T]) log() logger { return logger{o.Name, o.Logger} }
@@ -27,15 +27,15 @@ func (l logger) write(level slog.Level, message string, args ...any) {
 	to.Log(context.Background(), level, message, append([]any{"informer", l.name}, args...)...)
 }
 
-// failure is Options.OnError where there is none. What status logs is left to it.
+// failure is the default of Options.OnError. It leaves failed requests to status.
 func (l logger) failure(err error) {
 	if _, request := errtype.As[*reflector.Error](err); !request {
 		l.write(slog.LevelWarn, "informer", "err", err)
 	}
 }
 
-// readPath logs that objects are read on another path than before, except that
-// of the first answer if it is the one that the source was made for.
+// readPath logs that objects are read on another path than before. It does not log the
+// first answer if that is read as the source was made to.
 func (l logger) readPath(before, now ReadPath) {
 	if before.Path == source.PathUnknown && !now.Lost() {
 		return
@@ -43,7 +43,7 @@ func (l logger) readPath(before, now ReadPath) {
 	l.write(slog.LevelInfo, "informer reads another way", "before", before.Path, "now", now.Path, "why", now.Why)
 }
 
-// status returns what logs changes of phase.
+// status returns a function that logs changes of phase.
 func (l logger) status() func(reflector.Status) {
 	var phases phaselog.Log
 	if l.to != nil {

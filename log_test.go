@@ -53,8 +53,8 @@ func (r *recording) take() []string {
 	return lines
 }
 
-// failing is a source in memory whose requests fail while there is an error, and whose
-// watches end then.
+// failing is a source in memory. While it has an error, its requests fail and its
+// watches end.
 type failing struct {
 	*sourcetest.Static[*corev1.Pod]
 	mu    sync.Mutex
@@ -110,7 +110,7 @@ func (f *failing) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod
 	return err
 }
 
-// loggedOf runs an informer of a source with a log that is recorded.
+// loggedOf runs an informer of a failing source, and records its log.
 func loggedOf(t *testing.T, f func(t *testing.T, src *failing, log *recording)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,9 +147,9 @@ func TestAnInformerThatIsWellLogsThatItListsAndSynced(t *testing.T) {
 	})
 }
 
-// An informer that fails for six hours says so at least every two minutes, since a try
-// may come that long after the last, and at most once a minute; and once that it is
-// well again.
+// An informer that fails for six hours logs that at least every two minutes, because
+// tries may be that far apart, and at most once a minute. It logs once that it is well
+// again.
 func TestAnInformerThatFailsForSixHoursSaysSoEveryMinute(t *testing.T) {
 	loggedOf(t, func(t *testing.T, src *failing, log *recording) {
 		log.take()
@@ -198,7 +198,7 @@ func TestAnInformerThatFailsForSixHoursSaysSoEveryMinute(t *testing.T) {
 	})
 }
 
-// Causes are limited each by itself.
+// Each cause is limited separately.
 func TestAnotherCauseIsLoggedAtOnce(t *testing.T) {
 	loggedOf(t, func(t *testing.T, src *failing, log *recording) {
 		log.take()
@@ -221,7 +221,7 @@ func TestAnotherCauseIsLoggedAtOnce(t *testing.T) {
 	})
 }
 
-// An informer that fails and is well again every few seconds writes at most one line a
+// An informer that fails and is well again every few seconds logs at most one line a
 // minute of each, and ends well.
 func TestAnInformerThatFlapsDoesNotFlood(t *testing.T) {
 	loggedOf(t, func(t *testing.T, src *failing, log *recording) {
@@ -239,7 +239,8 @@ func TestAnInformerThatFlapsDoesNotFlood(t *testing.T) {
 			}
 		}
 		// Nothing changes any more, so the informer is known to be well when the next
-		// watch ends, which began two minutes later at most and lasts ten at most.
+		// watch ends. That watch began at most two minutes later, and lasts at most
+		// ten.
 		testclock.Pass(15 * time.Minute)
 		got := log.take()
 		for _, line := range got {

@@ -9,30 +9,29 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// MutationDetection has an informer look for writes into its objects, which are
-// read-only and share memory: a write through one reaches its siblings. Each write
-// that is found is reported to Options.OnError as a *MutationError, once for each
-// field. The zero value looks for nothing, and costs nothing. All and Sample exclude
-// each other.
+// MutationDetection makes an informer look for writes to its objects, which are
+// read-only and share memory: a write to one reaches its siblings. Each write that is
+// found is reported to Options.OnError as a *MutationError, once for each field. The
+// zero value looks for nothing, and costs nothing. All and Sample exclude each other.
 //
 // Comparing an object while the program writes to it is a data race, as is any other
 // read of it: the Go runtime or the race detector may end the program before the
 // report.
 type MutationDetection struct {
-	// All watches every object, from before it is stored until it has been out
-	// of the store for one Interval. It is for tests: it costs a second copy of
-	// everything, and a comparison of everything every Interval. When Run
-	// returns, everything has been compared once more, so that a write by a
-	// handler that has ended by then is found as well.
+	// All watches every object, from before it is stored until it has been out of the
+	// store for one Interval. It is for tests: it costs a second copy of everything,
+	// and a comparison of everything every Interval. Before Run returns, everything is
+	// compared once more, so that a write by a handler that has ended by then is found
+	// as well.
 	All bool
-	// Sample watches a random choice of at most so many objects: 100 is a good
-	// number. It is for production: it takes at most a thousandth of one CPU's
-	// time (see internal/mutation for the little that it may go beyond), and one
-	// copy of as many objects. A write that it misses in one Interval it may find
+	// Sample watches a random choice of at most that many objects: 100 is a good
+	// number. It is for production: it takes at most a thousandth of one CPU's time
+	// (see internal/mutation for the little that it may exceed that), and one copy of
+	// each object that it watches. A write that it misses in one Interval it may find
 	// in another.
 	Sample int
-	// Interval is the time between two comparisons: 1 s with All, 30 s with
-	// Sample if 0.
+	// Interval is the time between two comparisons. If 0, it is 1 s with All, and 30 s
+	// with Sample.
 	Interval time.Duration
 }
 

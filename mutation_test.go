@@ -19,7 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// mutations are the errors of that type among those reported, as text.
+// mutations returns the *MutationErrors among those reported, as text.
 func (r *rig) mutations() []string {
 	var lines []string
 	for _, err := range r.errors() {
@@ -35,7 +35,7 @@ func (r *rig) mutations() []string {
 	return lines
 }
 
-// transform makes the informer anew, on what fn makes of the source's objects.
+// transform replaces the informer by one of what fn makes of the source's objects.
 func (r *rig) transform(fn func(pod) (pod, error)) {
 	r.t.Helper()
 	opts := kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true}, OnError: func(err error) {
@@ -48,8 +48,8 @@ func (r *rig) transform(fn func(pod) (pod, error)) {
 	r.informer = inf
 }
 
-// publish adds an object, after which the detector's next look comes after all
-// that has happened so far: the race detector has nothing to say.
+// publish adds an object, which puts the detector's next check after everything so far:
+// the race detector has nothing to report.
 func (r *rig) publish(name string) {
 	r.t.Helper()
 	synctest.Wait()
@@ -60,8 +60,8 @@ func (r *rig) publish(name string) {
 func TestGuarantee8AWriteThroughOneObjectNamesThePathAndAllThatShareIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{})
-		// Replicas share their environment, as a decoder makes them: from the
-		// second one on, when it is known that there are others.
+		// Replicas share their environment, as a decoder's do: from the second one on,
+		// when it is known that there are others.
 		env := []corev1.EnvVar{{Name: "A"}, {Name: "B"}, {Name: "C", Value: "3"}}
 		r.transform(func(p pod) (pod, error) {
 			p.Spec.Containers = []corev1.Container{{Env: env}}
@@ -133,7 +133,7 @@ func TestASampleIsCheckedFromTimeToTimeAndWhenTheInformerStops(t *testing.T) {
 // What a deleted object or an old version shared lives on in others.
 func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		// The only check is that at the end, when the handler has returned.
+		// The only check is the one at the end, when the handler has returned.
 		r := newRig(t, kinglet.Options[pod]{MutationDetection: kinglet.MutationDetection{All: true, Interval: time.Hour}}, newPod("a", "n1"))
 		r.add(kinglet.HandlerFuncs[pod]{
 			OnUpdate: func(_ context.Context, old, _ pod) { old.Spec.NodeName = "mine" },
@@ -142,8 +142,8 @@ func TestHandlersMayNotWriteToOldVersionsEither(t *testing.T) {
 		r.run()
 		r.must(r.src.Update(newPod("a", "n2")))
 		synctest.Wait()
-		// Deleted while nobody watched: what the handler is given is what the
-		// store held, not what the server sends with the delete.
+		// Deleted while nobody watched: the handler gets what the store held, not what
+		// the server sends with the delete.
 		r.src.Disconnect(nil)
 		r.src.FailWatches(1, apierrors.NewResourceExpired("too old resource version"))
 		r.must(r.src.Delete(key("a")))

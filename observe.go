@@ -7,9 +7,9 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// Observable is an informer that a Set shows and does not run: one of package cache,
-// of ctrlruntime, or one that another part of the program runs. An Observable that is
-// an Inspectable as well can be looked into.
+// Observable is an informer that a Set shows but does not run: one of package cache, of
+// ctrlruntime, or one that another part of the program runs. An Observable that is also
+// an Inspectable can be looked into.
 type Observable interface{ Status() Status }
 
 // Inspectable is an informer that can be looked into.
@@ -25,7 +25,7 @@ type ObservableController interface {
 // Tracer may serve any number of informers.
 type Tracer = reflector.Tracer
 
-// observed is what a Set shows and does not run, in the order it was added.
+// observed holds what a Set shows but does not run, in the order in which it was added.
 type observed[T any] struct{ entries []*T }
 
 func (o *observed[T]) add(what T) *T {
@@ -46,9 +46,9 @@ func (o *observed[T]) list() []T {
 	return out
 }
 
-// Observe has the set show informers that it does not run: in Status, on its page
-// and in its metrics. They are shown until remove is called; it may be called any
-// number of times. Observe works before Run, during it and after it.
+// Observe makes the set show an informer that it does not run: in Status, on its page
+// and in its metrics, until remove is called. remove may be called any number of times.
+// Observe works before, during and after Run.
 func (s *Set) Observe(informer Observable) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +60,7 @@ func (s *Set) Observe(informer Observable) (remove func()) {
 	}
 }
 
-// ObserveController has the set show a controller, until remove is called.
+// ObserveController makes the set show a controller until remove is called.
 func (s *Set) ObserveController(c ObservableController) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

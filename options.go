@@ -19,53 +19,52 @@ import (
 type Options[T any] struct {
 	// Name is used in errors and status; the source's description if empty.
 	Name string
-	// KeyFunc reads an object's key: namespace and name if nil. It must agree
-	// with the keys that the source gives.
+	// KeyFunc reads an object's key: namespace and name if nil. It must agree with the
+	// keys of the source.
 	KeyFunc store.KeyFunc[T]
-	// RememberKeys has the store keep each key beside its object, for 48 bytes
-	// an object, and not read it from the object again: for a KeyFunc that is
-	// slow, or objects that may be renamed against the rules.
+	// RememberKeys makes the store keep each key beside its object, for 48 bytes an
+	// object, instead of reading it from the object again: for a slow KeyFunc, or for
+	// objects that may be renamed against the rules.
 	RememberKeys bool
 	// UID distinguishes an object from a later one under the same key:
 	// metadata.uid if nil, for objects that have it.
 	UID func(T) types.UID
-	// Equal reports whether two reads of one version are the same, so that a relist
-	// in which nothing changed changes nothing: reflect.DeepEqual if nil, except
-	// that a ConsistencyCheck then compares by equality.Semantic. It is called only
-	// if UID and resource version are equal: in a relist, for objects without a
-	// version that a watch sends as added again, and by a ConsistencyCheck, from
-	// its goroutine.
+	// Equal reports whether two reads of one version are the same, so that a relist in
+	// which nothing changed changes nothing. It is reflect.DeepEqual if nil, except
+	// that a ConsistencyCheck then compares by equality.Semantic. It is called only if
+	// UID and resource version are equal: in a relist, for objects without a version
+	// that a watch sends as added again, and by a ConsistencyCheck, on its goroutine.
 	Equal func(a, b T) bool
-	// Covers reports whether an object that the program wrote is of the
-	// collection, for Informer.Wrote, where the source cannot decide it: it has a
-	// field selector, or is made of closures. If nil, only objects whose key is
-	// known are recorded there.
+	// Covers reports whether an object that the program wrote belongs to the
+	// collection, for Informer.Wrote, if the source cannot decide that, because it has
+	// a field selector or is made of closures. If nil, only objects whose key is known
+	// are recorded then.
 	Covers func(T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
-	// OnError is called with everything that goes wrong and no call returns: an
-	// *ItemError, an *IndexError, the *reflector.Error of a failed request. It is
-	// called from the informer's goroutines, under no lock, and should not block.
-	// If nil, errors go to Logger as warnings, except those of requests: for these
-	// see Logger.
+	// OnError is called with every error that no call returns: an *ItemError, an
+	// *IndexError, the *reflector.Error of a failed request. It is called on the
+	// informer's goroutines, under no lock, and should not block. If nil, errors are
+	// logged to Logger as warnings, except those of requests: for these see Logger.
 	OnError func(error)
-	// OnReadPath is called when objects are read on another path than before, from
-	// the informer's goroutine, under no lock: see Status.ReadPath. Before the first
-	// answer the path is source.PathUnknown. If nil, a line goes to Logger
-	// whenever the path changes, and once the first answer shows that the wire is
-	// not read although the source was made to.
+	// OnReadPath is called when objects are read on another path than before, on the
+	// informer's goroutine, under no lock: see Status.ReadPath. Before the first answer
+	// the path is source.PathUnknown. If nil, a line is logged to Logger whenever the
+	// path changes, and when the first answer shows that a source that was made to read
+	// the wire does not.
 	OnReadPath func(before, now ReadPath)
-	// Logger is where the informer says what it does; slog.Default() if nil, whatever
-	// that is at the time. There is one line a change of phase and a failed request,
-	// and one when requests succeed again, but at most one a minute for each cause, so
-	// that an informer that fails for long says so every minute. The keys are informer,
-	// phase, cause, err, failures and since; no line has an object's content. The
-	// cause is a reflector.ListCause of a list, and a status.Cause of a failure, which
-	// is a warning. That it starts, has synced and stops is logged for debugging only.
-	// With slog.DiscardHandler nothing is logged.
+	// Logger is where the informer logs; if nil, slog.Default() at the time of each
+	// line. There is one line for each change of phase and for each failed request, and
+	// one when requests succeed again, but at most one a minute for each cause, so that
+	// an informer that keeps failing logs that every minute. The keys are informer,
+	// phase, cause, err, failures and since; no line contains an object's content. The
+	// cause is a reflector.ListCause for a list, and a status.Cause for a failure,
+	// which is a warning. Start, sync and stop are logged for debugging only. With
+	// slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
 	// Tracer, if not nil, is called when lists and watches begin and end, and when the
-	// phase changes. Without one each costs a nil check. Module otel makes spans of them.
+	// phase changes. If nil, each costs a nil check. Module otel makes spans of these
+	// calls.
 	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
@@ -73,19 +72,18 @@ type Options[T any] struct {
 	// DisableWatchList lists in pages from the start. Otherwise a watch-list
 	// (KEP-3157) is tried first.
 	DisableWatchList bool
-	// PageSize is the limit of a list. 0 means 500, and no limit for a relist at
-	// a known version: with one, most servers bypass their cache. A server that
-	// paged the first list all the same has no cache, and its relists are paged
-	// as well. Any other value, 500 included, is the limit of every list.
+	// PageSize is the limit of a list. 0 means 500, but no limit for a relist at a
+	// known version, because with one, most servers bypass their cache. A server that
+	// pages the first list nevertheless has no cache, and its relists are paged as
+	// well. Any other value, 500 included, is the limit of every list.
 	PageSize int64
-	// MaxObjects is the most objects that the informer is to hold, and
-	// MaxListBytes the most bytes that a list may take on the wire, over all of
-	// its pages; if 0, reflector.DefaultMaxObjects (2^25) and
-	// DefaultMaxListBytes (48 GiB), which only a list without end reaches. What
-	// goes beyond is refused with a *LimitError and asked for again with
-	// backoff; the objects that are held stay. To protect a process's memory,
-	// set them lower, and source.Options.MaxObjectBytes for the size of one
-	// object: docs/security.md has the arithmetic.
+	// MaxObjects is the most objects that the informer may hold, and MaxListBytes the
+	// most bytes that a list may take on the wire, over all of its pages. If 0, they
+	// are reflector.DefaultMaxObjects (2^25) and DefaultMaxListBytes (48 GiB), which
+	// only an endless list reaches. What exceeds them is refused with a *LimitError and
+	// requested again with backoff; the objects that are held stay. To protect a
+	// process's memory, set them lower, and source.Options.MaxObjectBytes for the size
+	// of one object: docs/security.md has the arithmetic.
 	MaxObjects   int64
 	MaxListBytes int64
 	// MinWatchTimeout is the least time after which the server is asked to end
@@ -102,13 +100,13 @@ type Options[T any] struct {
 	// ConsistencyCheck compares samples of the store with the server; off if
 	// zero.
 	ConsistencyCheck ConsistencyCheck
-	// LagProbe, if not 0, is how often the server is asked for its version, to show in
-	// Status.Lag how far the store is behind: a list of one object each time, and where
-	// the store does not come to that version within a second, as in a collection that
-	// is quieter than the rest of the server, a watch of about a second that shows
-	// whether anything is missing. Only sources that know their server can be asked, as
-	// FromConfig and FromREST do, transformed or not. Half a minute is a good choice;
-	// less than a second is refused.
+	// LagProbe, if not 0, is how often the server is asked for its version, so that
+	// Status.Lag shows how far the store is behind. It costs a list of one object each
+	// time. If the store does not reach that version within a second, as in a
+	// collection that is quieter than the rest of the server, it also costs a watch of
+	// about a second, which shows whether anything is missing. Only sources that know
+	// their server can be asked, such as those of FromConfig and FromREST, transformed
+	// or not. Half a minute is a good choice; less than a second is refused.
 	LagProbe time.Duration
 	// StopGrace is how long Run waits for handlers to return before it reports
 	// those that have not, each as a *StuckHandlerError; 10 s if 0. Run keeps
@@ -116,8 +114,8 @@ type Options[T any] struct {
 	StopGrace time.Duration
 }
 
-// withDefaults returns o with every default filled in, and everything that is wrong
-// with it.
+// withDefaults returns o with every default filled in. The error names everything that
+// is wrong with it.
 func (o Options[T]) withDefaults() (Options[T], error) {
 	var errs []error
 	object := isObject[T]()
@@ -155,7 +153,7 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	return o, errors.Join(errs...)
 }
 
-// reflector returns the options of the reflector, which has the defaults.
+// reflector returns the options of the reflector, which fills in its defaults.
 func (o *Options[T]) reflector() reflector.Options {
 	timeout := max(o.MinWatchTimeout, 0)
 	return reflector.Options{
@@ -178,7 +176,7 @@ func isObject[T any]() bool {
 	return reflect.TypeFor[T]().Implements(reflect.TypeFor[metav1.Object]())
 }
 
-// objectKey is the key of a Kubernetes object. The strings are the object's.
+// objectKey returns the key of a Kubernetes object. It shares the object's strings.
 func objectKey[T any](obj T) (store.Key, error) {
 	m, ok := any(obj).(metav1.Object)
 	if !ok {
@@ -198,7 +196,7 @@ func objectUID[T any](obj T) types.UID {
 	return ""
 }
 
-// objectVersion is metadata.resourceVersion, or empty.
+// objectVersion returns metadata.resourceVersion, or "" if there is none.
 func objectVersion[T any](obj T) string {
 	if m, ok := any(obj).(metav1.Object); ok {
 		return m.GetResourceVersion()

@@ -18,22 +18,22 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// ofAnotherKind is what a source makes of an object of another kind.
+// ofAnotherKind returns what a source makes of an object of another kind.
 func ofAnotherKind(name string, uid types.UID) source.Item[pod] {
 	return source.Item[pod]{Key: key(name), UID: uid, ResourceVersion: "7", Err: &source.ItemError{
 		Stage: source.StageDecode, Key: key(name), ResourceVersion: "7",
 		Err: &source.KindError{Got: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}}}}
 }
 
-// TestAnEventOfAnotherKindChangesNothing: not what is held under its key, nor
-// what handlers know, nor the version, nor the watch; whatever its type. It is
-// reported. Only if it has the UID of the object held is that in quarantine.
+// TestAnEventOfAnotherKindChangesNothing sends one of each type. It changes neither
+// what is held under its key, nor what handlers know, nor the version, nor the watch.
+// It is reported. The held object is in quarantine only if it has the same UID.
 func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 	for _, typ := range []source.EventType{source.Added, source.Modified, source.Deleted} {
 		for _, tc := range []struct {
 			name string
 			item source.Item[pod]
-			// quarantined is what is listed afterwards.
+			// quarantined is what Quarantined lists afterwards.
 			quarantined []string
 		}{
 			{"of no UID", ofAnotherKind("a", ""), nil},
@@ -73,7 +73,7 @@ func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 						if len(errs) != 1 || !as[*source.KindError](errs[0]) {
 							t.Errorf("reported %v", errs)
 						}
-						// What comes next is told as if nothing had been.
+						// What follows is delivered as if nothing had happened.
 						r.must(r.src.Update(withUID(newPod("a", "n2"), "uid-a")))
 						synctest.Wait()
 						r.must(r.src.Delete(key("a")))
@@ -90,8 +90,8 @@ func TestAnEventOfAnotherKindChangesNothing(t *testing.T) {
 	}
 }
 
-// TestADeleteInAnotherKindDeletesTheObjectWithItsUID: the server sends it in a
-// form that is not the one asked for, and it is gone all the same.
+// TestADeleteInAnotherKindDeletesTheObjectWithItsUID sends the object in another form
+// than requested. It is gone nevertheless.
 func TestADeleteInAnotherKindDeletesTheObjectWithItsUID(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, kinglet.Options[pod]{}, withUID(newPod("a", "n1"), "uid-a"), newPod("b", "n1"))
@@ -118,8 +118,8 @@ func as[E error](err error) bool {
 	return ok
 }
 
-// TestADeleteIsOfTheObjectWithItsUID: what is held under the key stays if it is
-// known to be another object, created after the one that the delete is about.
+// TestADeleteIsOfTheObjectWithItsUID shows that the object under the key stays if it is
+// known to be another one, created after the deleted one.
 func TestADeleteIsOfTheObjectWithItsUID(t *testing.T) {
 	for _, tc := range []struct {
 		name          string
@@ -160,8 +160,7 @@ func TestADeleteIsOfTheObjectWithItsUID(t *testing.T) {
 	}
 }
 
-// TestInitialEventsOfAnotherKindChangeNothing has them among the objects of a
-// list and of a watch-list.
+// TestInitialEventsOfAnotherKindChangeNothing mixes them into a list and a watch-list.
 func TestInitialEventsOfAnotherKindChangeNothing(t *testing.T) {
 	for _, streams := range []bool{false, true} {
 		t.Run(fmt.Sprintf("watch-list %v", streams), func(t *testing.T) {
@@ -192,8 +191,8 @@ func TestInitialEventsOfAnotherKindChangeNothing(t *testing.T) {
 	}
 }
 
-// mixing is a source whose lists and initial events have, beside each object,
-// some of another kind under its key.
+// mixing is a source whose lists and initial events contain, beside each object, some
+// of another kind under its key.
 type mixing struct {
 	*sourcetest.Static[pod]
 	streams bool

@@ -19,7 +19,7 @@ type clientWrite struct {
 	resource schema.GroupVersionResource
 	key      Key // of one object; no name for a create or a collection
 	delete   bool
-	// scale: the answer has the object's name and version, and another type.
+	// scale is set if the answer has the object's name and version, but another type.
 	scale bool
 }
 
@@ -84,7 +84,7 @@ func (w *clientWrite) record(own *OwnWrites, i ownInformer, body []byte) {
 		case gone && uid != "":
 			err, unread = i.informer.WroteDelete(w.key, uid), false
 		case gone:
-			// Which object it was is not said.
+			// The answer does not say which object it was.
 			w.unread(own, i, []metav1.ObjectMeta{{Namespace: w.key.Namespace, Name: w.key.Name}}, true)
 			return
 		case status:

@@ -15,8 +15,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ownPods is an informer of so many pods, 100 on a node, which runs, and of which
-// the program has written some that the watch never comes to.
+// ownPods returns a running informer of that many pods, 100 on a node. The program has
+// written some of them in versions that the watch never reaches.
 func ownPods(b testing.TB, pods, written int) *Informer[*corev1.Pod] {
 	b.Helper()
 	f := &feed{events: func(func([]source.Event[*corev1.Pod]) error) {}}
@@ -62,7 +62,7 @@ func ownPod(i, version int) *corev1.Pod {
 	}
 }
 
-// readWays are ways to read, of an informer and of its store alone.
+// readWays are ways to read an informer, and its store alone.
 var readWays = []struct {
 	name string
 	read func(r Reader[*corev1.Pod], key Key)
@@ -90,8 +90,8 @@ var readWays = []struct {
 	}},
 }
 
-// BenchmarkReadWithOwnWrites reads 10,000 pods through an informer that was told
-// of no write, of one and of 100, and through its store.
+// BenchmarkReadWithOwnWrites reads 10,000 pods through an informer with no recorded
+// write, with one and with 100, and through its store.
 func BenchmarkReadWithOwnWrites(b *testing.B) {
 	key := Key{Namespace: "default", Name: "pod-000042"}
 	for _, written := range []int{-1, 0, 1, 100} {
@@ -121,7 +121,7 @@ func BenchmarkReadWithOwnWrites(b *testing.B) {
 	}
 }
 
-// BenchmarkWrote tells of updates, each of another pod, with so many entries.
+// BenchmarkWrote records updates, each of another pod, with that many entries.
 func BenchmarkWrote(b *testing.B) {
 	for _, entries := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprintf("entries=%d", entries), func(b *testing.B) {

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// OwnWrites records everything that is written through a client with informers, so
-// that programs need no calls of Informer.Wrote. It works for typed, dynamic and
-// metadata clients of client-go, and for controller-runtime's.
+// OwnWrites records with informers everything that is written through a client, so that
+// programs need not call Informer.Wrote. It works for typed, dynamic and metadata
+// clients of client-go, and for controller-runtime's.
 //
 //	own := &kinglet.OwnWrites{}
 //	cfg.Wrap(own.Wrap) // before clients are made
@@ -24,23 +24,23 @@ import (
 //	…
 //	err = own.Add(corev1.SchemeGroupVersion.WithResource("pods"), pods)
 //
-// When a call of the client returns, the reads of every informer that was added
-// for the resource include the write. The informer's own decoder reads the answer,
-// beside the client's. An object that the informer does not cover changes nothing.
+// When a call of the client returns, the reads of every informer that was added for the
+// resource include the write. The informer's own decoder reads the answer, in addition
+// to the client's. An object that the informer does not cover changes nothing.
 //
-// Some answers cannot be read by an informer, although its reads may have to include
-// the write: those with no more than metadata for an informer of whole objects,
-// protobuf for one of unstructured objects, those in another API version of the
-// resource, the answer to a scale, and the deletion of a collection. Unread is called
-// with them.
+// An informer cannot read some answers, although its reads may have to include the
+// write: metadata alone for an informer of whole objects, protobuf for one of
+// unstructured objects, another API version of the resource, the answer to a scale, and
+// the deletion of a collection. Unread is called with them.
 //
-// Left out are dry runs, answers that are errors, requests under WithoutOwnWrites, and
-// subresources that answer with another type, except scale: eviction, binding, token.
+// Dry runs are not recorded, nor are answers that are errors, requests under
+// WithoutOwnWrites, and subresources that answer with another type, except scale:
+// eviction, binding, token.
 //
-// It costs the answer's memory once more, and some ten to hundred microseconds of
-// decoding for each write and informer. Requests other than writes of a resource
-// that was added are passed on as they are. The zero value is ready. All methods
-// are safe for concurrent use.
+// It costs the answer's memory once more, and about ten to a hundred microseconds of
+// decoding for each write and informer. Requests other than writes of a resource that
+// was added are passed on unchanged. The zero value is ready to use. All methods are
+// safe for concurrent use.
 type OwnWrites struct {
 	// Unread, if it is not nil, is called with each write that an informer cannot read,
 	// before the call of the client returns. It must be set before the first request.
@@ -57,19 +57,20 @@ type ownInformer struct {
 	informer OwnWriter
 }
 
-// UnreadWrite is a write through a client that an informer has not recorded, since it
+// UnreadWrite is a write through a client that an informer has not recorded, because it
 // cannot read the answer.
 type UnreadWrite struct {
-	// Informer is the one, Resource what was written, in the version of the request.
+	// Informer is the informer, and Resource what was written, in the request's
+	// version.
 	Informer OwnWriter
 	Resource schema.GroupVersionResource
-	// Namespace is that of the request, empty for all namespaces.
+	// Namespace is the request's namespace; empty for all namespaces.
 	Namespace string
-	// Deleted: the objects were deleted, or marked for it, all of them by one request,
-	// and Objects is what they were before. Otherwise Objects is what was written.
+	// Deleted is set if one request deleted the objects, or marked them for deletion;
+	// then Objects is what they were before. Otherwise Objects is what was written.
 	Deleted bool
-	// Objects has the metadata that the answer has. It is nil if the answer to the
-	// deletion of a collection does not list what was deleted.
+	// Objects holds the metadata in the answer. It is nil if the answer to the deletion
+	// of a collection does not list what was deleted.
 	Objects []metav1.ObjectMeta
 }
 
@@ -94,8 +95,8 @@ func WithoutOwnWrites(ctx context.Context) context.Context {
 	return context.WithValue(ctx, withoutOwnWrites{}, true)
 }
 
-// Add records writes to a resource with informers from now on. It is the resource, in
-// the version, that they list.
+// Add makes OwnWrites record writes to a resource with informers from now on. resource
+// is the resource, with the version, that the informers list.
 func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWriter) error {
 	if resource.Version == "" || resource.Resource == "" {
 		return fmt.Errorf("own writes: %q is no resource with a version", resource)
@@ -117,7 +118,7 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	return nil
 }
 
-// Remove records no more writes with an informer, of any resource.
+// Remove ends the recording of writes with an informer, of any resource.
 func (o *OwnWrites) Remove(informer OwnWriter) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,8 +137,8 @@ func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 	return o.informers[resource]
 }
 
-// Wrap returns a transport that sends requests by another one, and records those that
-// are writes. It is meant for rest.Config.Wrap.
+// Wrap returns a transport that sends requests through rt and records the writes among
+// them. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
 	return &ownTransport{own: o, next: rt}
 }
@@ -157,7 +158,8 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.next.RoundTrip(req)
 	}
 	resp, err := t.next.RoundTrip(req)
-	// An informer that was added since the request was sent may have listed before.
+	// An informer that was added since the request was sent may have listed before the
+	// write.
 	informers := t.own.of(w.resource.GroupResource())
 	if len(informers) == 0 || err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 || resp.Header.Get("Content-Encoding") != "" {
 		return resp, err
@@ -169,7 +171,7 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		io.Closer
 	}{bytes.NewReader(body), rest}
 	if err != nil {
-		// The client reads what came, and then gets the same error.
+		// The client reads what arrived, and then gets the same error.
 		resp.Body = struct {
 			io.Reader
 			io.Closer

@@ -6,18 +6,19 @@ import (
 	"github.com/kinglet-go/kinglet/internal/page"
 )
 
-// Handler returns a web page that shows every informer and controller of the set, and
-// of those that it observes, the worst first: what is wrong, since when, and what to
-// do; then, unfolded, what each does and holds. With ?format=json it is a document for
-// programs.
+// Handler returns a web page that shows every informer of the set, and every informer
+// and controller that it observes, the worst first: what is wrong, since when, and what
+// to do; then, unfolded, what each does and holds. With ?format=json it is a document
+// for programs.
 //
-// It works under any path, needs no script, and asks for itself again every two
-// seconds. It may be called before Run, any number of times. It answers GET and HEAD
-// alone, changes nothing, and checks nobody's permission: serve it where only those
-// who may see names of objects and errors can reach it.
+// The page works under any path, needs no script, and reloads itself every two seconds.
+// Handler may be called before Run, any number of times. The page answers GET and HEAD
+// alone, changes nothing, and checks no permissions: serve it where only those who may
+// see names of objects and errors can reach it.
 //
-// Writers never wait for it. Until it is first looked at it costs nothing; from then
-// until ten minutes after the last look, every status is read once in 5 s, for charts.
+// Writers never wait for the page. Until it is first requested it costs nothing; from
+// then until ten minutes after the last request, every status is read once in 5 s, for
+// charts.
 func (s *Set) Handler() http.Handler {
 	return page.New(page.Options{Informers: s.pageInformers, Controllers: s.pageControllers})
 }

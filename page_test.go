@@ -29,7 +29,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// fixed is an observed informer whose status is given.
+// fixed is an observed informer with a given status.
 type fixed struct {
 	mu sync.Mutex
 	st kinglet.Status // guarded by mu
@@ -47,7 +47,7 @@ func (f *fixed) change(do func(*kinglet.Status)) {
 	do(&f.st)
 }
 
-// refusal is a reason in an API server's words.
+// refusal is a reason as an API server gives it.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -148,7 +148,7 @@ func TestThePageShowsMembersAndWhatIsObservedAndForgetsWhatIsGone(t *testing.T) 
 	})
 }
 
-// pageOf is the page of an informer of a resource, with obj in its store.
+// pageOf returns the page of an informer of a resource, with obj in its store.
 func pageOf[T any](t *testing.T, resource string, obj T, show bool) (page string) {
 	t.Helper()
 	src, err := source.FromConfig[T](&rest.Config{Host: "http://127.0.0.1:1"}, schema.GroupVersionResource{Version: "v1", Resource: resource}, source.Options{Example: asExample(obj)})
@@ -174,7 +174,7 @@ func pageOf[T any](t *testing.T, resource string, obj T, show bool) (page string
 	return page
 }
 
-// asExample is what FromConfig needs to know where T is an interface.
+// asExample returns the example object that FromConfig needs if T is an interface.
 func asExample(obj any) runtime.Object {
 	example, _ := obj.(runtime.Object)
 	return example
@@ -184,7 +184,7 @@ func TestObjectsAreShownIfEnabledAndTheDataOfSecretsNever(t *testing.T) {
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "one", Annotations: map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "hunter2"},
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "hunter2"}}}
 	cm := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"colour": "green"}}
-	// That it names the largest objects is Inspect's, and needs no option.
+	// Inspect names the largest objects, which needs no option.
 	if page := pageOf(t, "widgets", cm, false); strings.Contains(page, "Hide objects") || strings.Contains(page, "green") {
 		t.Error("objects are shown unasked")
 	}
@@ -215,7 +215,7 @@ func TestObjectsAreShownIfEnabledAndTheDataOfSecretsNever(t *testing.T) {
 	}
 }
 
-// wrappedSecret is a type of a program's own that has Secrets within.
+// wrappedSecret is a program's type that contains Secrets.
 type wrappedSecret struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta `json:"metadata"`

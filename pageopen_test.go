@@ -18,7 +18,7 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// pageOpen is real time: what grows slowly in timers, connections and goroutines of the
+// pageOpen is real time: slow growth in timers, connections and goroutines of the
 // runtime does not show in a bubble.
 var pageOpen = flag.Duration("page-open", 3*time.Second, "how long a page of informers under load is open")
 
@@ -88,7 +88,7 @@ func (l *loaded) change(ctx context.Context, t *testing.T) {
 	}
 }
 
-// figures are of a process whose garbage has been collected.
+// figures are those of a process after a garbage collection.
 type figures struct {
 	heap       uint64
 	goroutines int
@@ -105,7 +105,7 @@ func processFigures() figures {
 	return figures{m.HeapAlloc, runtime.NumGoroutine()}
 }
 
-// median has the middle of the heaps and of the goroutines.
+// median returns the medians of the heaps and of the goroutines.
 func median(all []figures) figures {
 	heaps, goroutines := make([]uint64, len(all)), make([]int, len(all))
 	for i, f := range all {
@@ -116,8 +116,8 @@ func median(all []figures) figures {
 	return figures{heaps[len(all)/2], goroutines[len(all)/2]}
 }
 
-// TestAPageLeftOpenUnderLoadDoesNotGrow for as long as -page-open says: `make page-open`
-// has 1,000 informers for ten minutes.
+// TestAPageLeftOpenUnderLoadDoesNotGrow runs for -page-open: `make page-open` has 1,000
+// informers for ten minutes.
 func TestAPageLeftOpenUnderLoadDoesNotGrow(t *testing.T) {
 	informers, refresh := 50, 100*time.Millisecond
 	if *pageOpen >= time.Minute {
@@ -143,7 +143,7 @@ func TestAPageLeftOpenUnderLoadDoesNotGrow(t *testing.T) {
 	ticker := time.NewTicker(refresh)
 	defer ticker.Stop()
 	var all []figures
-	// On a machine that is busy otherwise the looks take longer.
+	// On a machine that is otherwise busy, the looks take longer.
 	for began := time.Now(); time.Since(began) < *pageOpen || len(all) < 20; <-ticker.C {
 		look("/")
 		look("/?open=informer-0003")
@@ -153,7 +153,7 @@ func TestAPageLeftOpenUnderLoadDoesNotGrow(t *testing.T) {
 			t.Logf("%3.0f s: %v", time.Since(began).Seconds(), all[len(all)-1])
 		}
 	}
-	// What the first looks make, as the charts' room, is there from then on.
+	// What the first looks allocate, such as room for the charts, stays from then on.
 	fifth := len(all) / 5
 	early, late := median(all[fifth:2*fifth]), median(all[len(all)-fifth:])
 	t.Logf("%d informers, %d looks: in the second fifth %v, in the last %v", informers, 3*len(all), early, late)

@@ -26,7 +26,7 @@ func goroutines(t *testing.T) string {
 	return profile.String()
 }
 
-// own returns that part of a profile of goroutines which took the profile.
+// own returns the part of a goroutine profile for the goroutine that took it.
 func own(profile string) string {
 	for _, group := range strings.Split(profile, "\n\n") {
 		if strings.Contains(group, "kinglet.goroutines+") {

@@ -22,15 +22,15 @@ import (
 // phaseLine reports whether a line is about an informer's phase: see log_test.go.
 func phaseLine(line []byte) bool { return bytes.Contains(line, []byte(" phase=")) }
 
-// pathed is a source in memory that says of each watch that it reads by the next of its
-// paths, and ends all but the last one after a minute.
+// pathed is a source in memory. Each of its watches reports the next of its paths, and
+// all watches but the last end after a minute.
 type pathed struct {
 	*sourcetest.Static[*corev1.Pod]
 	mu    sync.Mutex
 	paths []source.ReadPath // guarded by mu
 }
 
-// left is how many paths are to come.
+// left returns how many paths are to come.
 func (p *pathed) left() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

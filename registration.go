@@ -8,27 +8,26 @@ import (
 	"github.com/kinglet-go/kinglet/internal/deliver"
 )
 
-// HandlerOptions choose how a handler is called. The zero value asks for the
-// newest state of each key, in batches, without resync.
+// HandlerOptions choose how a handler is called. The zero value delivers the newest
+// state of each key, in batches, without resync.
 //
-// Name is the handler's in errors; "handler 1" and so on if empty. Resync, if not
-// 0, is the period at which the handler gets every object again, as Updated with
-// reason Resync. EveryVersion asks for every change one by one, up to Bound pending
-// ones, beyond which Overflow decides; otherwise at most one record a key is pending,
-// and later changes fold into it. MaxBatch is the largest number of changes in one
-// call; if 0 a BatchLimiter decides, such as HandlerFuncs, which asks for 1, and for
-// all others it is 256. RecoverPanics reports a panic of the handler as a
-// *HandlerPanicError and continues with the next change; otherwise the panic ends the
-// process.
+// Name is the handler's name in errors; "handler 1" and so on if empty. Resync, if not
+// 0, is the period at which the handler gets every object again, as Updated with reason
+// Resync. EveryVersion delivers every change one by one, with up to Bound pending,
+// beyond which Overflow decides; otherwise at most one record per key is pending, and
+// later changes fold into it. MaxBatch is the largest number of changes in one call. If
+// 0, a BatchLimiter decides, such as HandlerFuncs, whose limit is 1; for all others it
+// is 256. RecoverPanics reports a panic of the handler as a *HandlerPanicError and
+// continues with the next change; otherwise the panic ends the process.
 type HandlerOptions = deliver.HandlerOptions
 
-// Overflow decides what happens when a handler that asks for every version has as
-// many changes pending as its bound.
+// Overflow decides what happens when a handler with EveryVersion has as many changes
+// pending as its bound.
 type Overflow = deliver.Overflow
 
 const (
-	// OverflowFoldUpdates folds an Updated into what is pending last for its
-	// key; no Added and no Deleted is lost.
+	// OverflowFoldUpdates folds an Updated into the last pending change of its key; no
+	// Added and no Deleted is lost.
 	OverflowFoldUpdates = deliver.OverflowFoldUpdates
 	// OverflowStop ends the registration with an *OverflowError.
 	OverflowStop = deliver.OverflowStop
@@ -37,15 +36,15 @@ const (
 // Errors of handlers that misbehave. Unless RecoverPanics is set, the process panics
 // with the first.
 type (
-	// HandlerPanicError: a handler panicked. It has the handler's name, the keys of
-	// the call, the value and the stack.
+	// HandlerPanicError reports that a handler panicked: the handler's name, the keys
+	// of the call, the value and the stack.
 	HandlerPanicError = deliver.HandlerPanicError
-	// HandlerExitError: a handler ended its own goroutine.
+	// HandlerExitError reports that a handler ended its own goroutine.
 	HandlerExitError = deliver.HandlerExitError
-	// OverflowError: a handler with OverflowStop has been ended.
+	// OverflowError reports that a handler with OverflowStop has been ended.
 	OverflowError = deliver.OverflowError
-	// StuckHandlerError: a handler has not returned after its context ended, and
-	// Run is waiting for it.
+	// StuckHandlerError reports that a handler has not returned after its context
+	// ended, and that Run is waiting for it.
 	StuckHandlerError = deliver.StuckHandlerError
 )
 
@@ -64,10 +63,10 @@ type Registration interface {
 	// doing, and what failed last.
 	WaitSynced(ctx context.Context) error
 
-	// Remove ends the registration: no further call begins, what is pending is
-	// dropped, and the handler's context ends. It does not wait for a call that
-	// has begun: Done is closed when that has returned. It may be called any
-	// number of times.
+	// Remove ends the registration: no further call begins, pending changes are
+	// dropped, and the handler's context ends. It does not wait for a call that has
+	// begun: Done is closed when that call has returned. It may be called any number of
+	// times.
 	Remove()
 	// Removed reports whether Remove was called: a registration also ends with its
 	// informer, and with its handler's goroutine.
@@ -83,10 +82,10 @@ type Registration interface {
 	// resyncs. A new period begins when the handler returns from the call under
 	// way, or has synced if that is later.
 	SetResync(period time.Duration)
-	// Pending returns how many records wait for the handler, and objects of its
-	// initial list. The changes of a call under way are not counted.
+	// Pending returns how many records, and objects of its initial list, wait for the
+	// handler. The changes of a call under way are not counted.
 	Pending() int
-	// InFlight returns how many records the call under way is about.
+	// InFlight returns how many records the call under way has.
 	InFlight() int
 	// DeliveredThrough returns the newest resource version through which the
 	// handler has returned from every change, or from one that it was folded into.
@@ -104,8 +103,8 @@ func (r registration[T]) WaitSynced(ctx context.Context) error {
 	return r.informer.wait(ctx, r.Synced(), r.Done())
 }
 
-// DeliveredThrough implements Registration: versions of several scopes cannot be
-// compared.
+// DeliveredThrough implements Registration. It returns "" for several scopes, whose
+// versions cannot be compared.
 func (r registration[T]) DeliveredThrough() string {
 	if r.informer.parts != nil {
 		return ""
@@ -113,10 +112,10 @@ func (r registration[T]) DeliveredThrough() string {
 	return r.Registration.DeliveredThrough()
 }
 
-// AddHandler adds a handler, before Run or at any time during it. It gets the
-// current state first, as Added with reason Initial, then every change. AddHandler
-// costs the same for any number of objects. It fails once the informer has stopped,
-// with ErrStopped, or with everything that is wrong with opts.
+// AddHandler adds a handler, before Run or at any time during it. The handler gets the
+// current state first, as Added with reason Initial, then every change. The cost of
+// AddHandler does not depend on the number of objects. The error wraps ErrStopped once
+// the informer has stopped, or names everything that is wrong with opts.
 //
 // Removing and adding handlers is cheap and leaves nothing behind.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (Registration, error) {

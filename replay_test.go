@@ -28,7 +28,7 @@ type unversioned struct {
 	watch   *watch.FakeWatcher
 }
 
-// latest is the watch that began last, and how many there were.
+// latest returns the watch that began last, and how many there were.
 func (u *unversioned) latest() (*watch.FakeWatcher, int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

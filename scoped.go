@@ -35,35 +35,35 @@ func NamespaceScope(namespace string) Scope {
 }
 
 var (
-	// ErrScopeExists: the informer has a source with the same scope ID.
+	// ErrScopeExists means that the informer has a source with the same scope ID.
 	ErrScopeExists = errors.New("a source with this scope ID exists")
-	// ErrNoScope: the informer has no source with the scope ID.
+	// ErrNoScope means that the informer has no source with the scope ID.
 	ErrNoScope = ownwrites.ErrNoScope
-	// ErrScoped: an informer of several sources cannot do it.
+	// ErrScoped means that an informer of several sources does not support it.
 	ErrScoped = errors.New("not supported by an informer of several sources")
 )
 
 // NewScoped returns an informer of several sources, each for a scope of its own: the
-// namespaces of a program that may read no others, for example. They have one store,
-// with one key order and one set of indexes, and each handler is registered once and
-// receives the changes of all of them. It starts nothing: see Run. There may be no
+// namespaces of a program that may read no others, for example. The sources have one
+// store, with one key order and one set of indexes, and each handler is registered once
+// and receives the changes of all of them. It starts nothing: see Run. There may be no
 // source at all; AddSource and RemoveSource change the set at any time.
 //
-// The informer has synced once each source has been listed that it has by then. Each
-// scope has a resource version of its own, which Snapshot.ResourceVersion returns;
-// Status has none, sums the counts of all sources, and shows the phase of the one
-// that is furthest from watching. Changes of one scope reach handlers in the order of
-// the server; between scopes there is no order.
+// The informer has synced once all sources that it has by then have been listed. Each
+// scope has its own resource version, which Snapshot.ResourceVersion returns; Status
+// has none, sums the counts of all sources, and shows the phase of the one that is
+// furthest from watching. Changes of one scope reach handlers in the order of the
+// server; there is no order between scopes.
 //
-// Reads include the program's own writes: the key of an object says to which scope a
-// write belongs, and the scope's version when the watch has passed it. See Wrote and
-// WaitVersion for what is different with several sources.
+// Reads include the program's own writes: an object's key determines the scope of a
+// write, and the scope's version determines when the watch has passed it. Wrote and
+// WaitVersion describe what is different with several sources.
 //
-// Consistency checks are of one source after the other. Options.LagProbe is refused.
+// Consistency checks compare one source after the other. Options.LagProbe is refused.
 // Inspect shows the transitions and the request of the source that is furthest from
 // watching. DeliveredThrough of a registration is empty.
 //
-// It costs a goroutine for each source in addition to Run's.
+// An informer costs a goroutine for each source in addition to Run's.
 func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T], error) {
 	if opts.Name == "" {
 		opts.Name = "several sources"
@@ -98,7 +98,8 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 // parts are the sources of an informer that NewScoped returned.
 type parts[T any] struct {
 	informer *Informer[T]
-	// live: handlers have begun, or are about to. It is set before Hub.Synced.
+	// live is set once handlers have begun, or are about to, before Hub.Synced is
+	// called.
 	live    atomic.Bool
 	running sync.WaitGroup
 	// changing is held while sources are removed. It is locked before mu.
@@ -111,7 +112,8 @@ type parts[T any] struct {
 	all []*part[T]
 	// ctx is what the sources run under; nil before Run.
 	ctx context.Context
-	// ended: Run's context has ended, and no source is added or removed any more.
+	// ended is set once Run's context has ended; then no source is added or removed any
+	// more.
 	ended bool
 	// errs are what reflectors returned.
 	errs    []error
@@ -125,8 +127,8 @@ type part[T any] struct {
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
-	// held is the version of which the store held objects of the scope before that:
-	// see parts.heldBy.
+	// held is the version at which the store held objects of the scope before that: see
+	// parts.heldBy.
 	held string
 	// leaving and stop are guarded by parts.mu. stop is nil before Run.
 	leaving bool
@@ -135,11 +137,11 @@ type part[T any] struct {
 	done chan struct{}
 }
 
-// AddSource adds a source to an informer that NewScoped returned, before Run or
-// during it: then it is listed at once. Objects of its first list reach handlers that
-// have begun as Added with reason Initial. It does not block. It fails with
-// ErrScopeExists, with ErrStopped once the informer has stopped, and with ErrScoped
-// for an informer that New returned.
+// AddSource adds a source to an informer that NewScoped returned, before Run or during
+// it. A source that is added during Run is listed at once. Handlers that have begun
+// receive the objects of its first list as Added with reason Initial. AddSource does
+// not block. It fails with ErrScopeExists, with ErrStopped once the informer has
+// stopped, and with ErrScoped for an informer that New returned.
 func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 	if i.parts == nil {
 		return i.named(ErrScoped)
@@ -150,13 +152,13 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 	return nil
 }
 
-// RemoveSource removes a source, before Run or during it, and the objects of its
-// scope. Handlers receive each as a Deleted with FinalStateUnknown, since the server
-// may still have it. Own writes in the scope end, each with an *UnconfirmedWriteError to
-// OnError, and so do waits for the scope's version; both wrap ErrNoScope. It blocks
-// until the source's request under way has ended, and looks at every object in the Span
-// of the scope. It must not be called in OnError. It fails with
-// ErrNoScope, with ErrStopped once the informer has stopped, and with ErrScoped
+// RemoveSource removes a source, before Run or during it, and the objects of its scope.
+// Handlers receive each object as a Deleted with FinalStateUnknown, because the server
+// may still have it. Own writes in the scope end, each with an *UnconfirmedWriteError
+// to OnError, and so do waits for the scope's version; both errors wrap ErrNoScope.
+// RemoveSource blocks until the source's request under way has ended, and looks at
+// every object in the Span of the scope. It must not be called from OnError. It fails
+// with ErrNoScope, with ErrStopped once the informer has stopped, and with ErrScoped
 // for an informer that New returned.
 func (i *Informer[T]) RemoveSource(scope string) error {
 	if i.parts == nil {
@@ -190,7 +192,7 @@ func (i *Informer[T]) WaitSourceVersion(ctx context.Context, scope, rv string) e
 	return i.notReached(scope, rv, i.own.WaitScope(ctx, scope, rv))
 }
 
-// SourceOf returns the ID of the scope that a key is in, of an informer that NewScoped
+// SourceOf returns the ID of the scope that a key is in, for an informer that NewScoped
 // returned. ok is false if no source speaks for the key.
 func (i *Informer[T]) SourceOf(key Key) (scope string, ok bool) { return i.own.ScopeOf(key) }
 
@@ -232,8 +234,9 @@ func (p *parts[T]) findLocked(scope string) *part[T] {
 	return nil
 }
 
-// add adds a source. entered: its scope is among those of own writes already. held is
-// the version of which the store holds objects of the scope; empty if it holds none.
+// add adds a source. entered is set if its scope is already among those of own writes.
+// held is the version at which the store holds objects of the scope; empty if it holds
+// none.
 func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	if s.Source == nil {
 		return errNoSource
@@ -301,7 +304,8 @@ func (p *parts[T]) remove(scope string) error {
 	return nil
 }
 
-// beginRemoval keeps the scope's ID in use until its objects are gone.
+// beginRemoval marks a source as leaving. Its scope ID stays in use until its objects
+// are gone.
 func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -316,7 +320,7 @@ func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
 	return one, nil
 }
 
-// listed notes that a source's first list is in the store.
+// listed records that a source's first list is in the store.
 func (p *parts[T]) listed(one *part[T]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -324,7 +328,7 @@ func (p *parts[T]) listed(one *part[T]) {
 	p.announceLocked()
 }
 
-// announceLocked has handlers begin once each source that stays has been listed.
+// announceLocked lets handlers begin once each source that stays has been listed.
 func (p *parts[T]) announceLocked() {
 	waits := func(one *part[T]) bool {
 		select {
@@ -363,7 +367,7 @@ func (p *parts[T]) run(ctx context.Context) error {
 	return errors.Join(p.errs...)
 }
 
-// shareWith has all sources share, also those that are added later.
+// shareWith makes all sources share, including those that are added later.
 func (p *parts[T]) shareWith(with *source.Sharing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -398,7 +402,7 @@ func (p *parts[T]) quarantined() (all []Quarantined) {
 	return all
 }
 
-// addTo adds what is known of all sources together.
+// addTo adds the status of all sources together.
 func (p *parts[T]) addTo(s *Status) {
 	for n, one := range p.each() {
 		st := one.reflector.Status()
@@ -422,7 +426,7 @@ func (p *parts[T]) furthest() (worst *part[T]) {
 	return worst
 }
 
-// distance is how far a phase is from watching.
+// distance returns how far a phase is from watching.
 func distance(p Phase) int {
 	return slices.Index([]Phase{Stopped, Watching, Streaming, Listing, Starting, BackingOff}, p)
 }
@@ -441,7 +445,7 @@ func mergedStatus(a, b reflector.Status) reflector.Status {
 	if b.Recent.LastTime.After(a.Recent.LastTime) {
 		a.Recent.Last, a.Recent.LastTime = b.Recent.Last, b.Recent.LastTime
 	}
-	// Not the sum: a server that was away once failed once in each.
+	// Not the sum: a server that was away once made each source fail once.
 	a.Recent.Count = max(a.Recent.Count, b.Recent.Count)
 	if first := b.Recent.FirstTime; !first.IsZero() && (a.Recent.FirstTime.IsZero() || first.Before(a.Recent.FirstTime)) {
 		a.Recent.FirstTime = first

@@ -14,7 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Each source is at a version of its own, and is compared with its own part of the store.
+// Each source has its own version, and is compared with its own part of the store.
 func TestAConsistencyCheckOfSeveralSourcesIsOfOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newScopedRig(t, kinglet.Options[pod]{},
@@ -104,7 +104,7 @@ func TestAConsistencyCheckOfTheOthersKnowsWhatIsNotTheirs(t *testing.T) {
 	})
 }
 
-// uncomparable is a source that is no key of a map.
+// uncomparable is a source that cannot be a key of a map.
 type uncomparable struct {
 	source.Source[pod]
 	_ []func()

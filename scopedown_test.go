@@ -17,7 +17,8 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// written is a pod of a namespace as a server answers a write that made it of version rv.
+// written returns a pod of a namespace, as in the answer to a write that made version
+// rv.
 func written(namespace, name, node, rv string) pod {
 	p := withUID(podIn(namespace, name, node), types.UID("u-"+name))
 	p.ResourceVersion = rv

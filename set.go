@@ -19,9 +19,8 @@ type Runnable interface {
 }
 
 // Set starts, stops and waits for many informers. They are independent: while one is
-// forbidden, the others work. Their objects share equal parts, unless a source was
-// made with a Sharing of its own.
-// All methods are safe for concurrent use.
+// forbidden, the others work. Their objects share equal parts, unless a source was made
+// with its own Sharing. All methods are safe for concurrent use.
 type Set struct {
 	sharing *source.Sharing
 	mu      sync.Mutex
@@ -48,8 +47,8 @@ func NewSet(informers ...Runnable) *Set {
 // sharer is an Informer of any type.
 type sharer interface{ shareWith(*source.Sharing) }
 
-// Add puts informers into the set, before Run or while it is running; then
-// they start at once. It fails with ErrStopped once the set has stopped.
+// Add adds informers to the set, before Run or while it is running; while it is
+// running, they start at once. It fails with ErrStopped once the set has stopped.
 func (s *Set) Add(informers ...Runnable) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,8 +75,8 @@ func (s *Set) Run(ctx context.Context) error {
 	s.mu.Unlock()
 
 	<-ctx.Done()
-	// Add fails from here on, since it checks ctx under mu. So no informer joins
-	// the group once mu has been held after the end of ctx.
+	// Add fails from here on, because it checks ctx under mu: no informer joins the
+	// group once mu has been held after the end of ctx.
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
@@ -111,9 +110,9 @@ func (s *Set) Informers() []Runnable {
 	return slices.Clone(s.members)
 }
 
-// WaitSynced blocks until every informer that is in the set now has synced.
-// If ctx ends first the error is a *SetNotSyncedError: it lists those that
-// have not, each with its last error. The others go on working.
+// WaitSynced blocks until every informer that is in the set now has synced. If ctx ends
+// first, the error is a *SetNotSyncedError: it lists those that have not, each with its
+// last error. The others continue to work.
 func (s *Set) WaitSynced(ctx context.Context) error {
 	members := s.Informers()
 	failed := &SetNotSyncedError{Total: len(members)}

@@ -13,9 +13,9 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// cached is a source whose lists come from a cache that lags, unless they are to be
-// consistent; deaf, it does not look at the version that they are to have, as caches of
-// old servers.
+// cached is a source whose lists come from a lagging cache, unless they must be
+// consistent. If deaf is set, it ignores the version that they must have, as caches of
+// old servers do.
 type cached struct {
 	*part
 	before source.Source[pod]
@@ -93,7 +93,7 @@ func takeOver(t *testing.T, was kinglet.Scope, deaf, failing bool) {
 	expect(t, rec.take(), "Live Added comes on n3")
 }
 
-// A server whose versions are lower than those of the one before is followed in the end.
+// A server whose versions are lower than the previous one's is followed in the end.
 func TestASourceOfAServerWithLowerVersionsTakesOverInTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pods []pod

@@ -10,24 +10,25 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// SetSources makes sources all sources of an informer that NewScoped returned, before
-// Run or during it. One whose scope ID and Source are those of a source that the
-// informer has stays as it is, and is not asked for anything. Every other one is added,
-// as by AddSource, also if its scope ID is in use: it replaces the source of that ID.
+// SetSources sets all sources of an informer that NewScoped returned, before Run or
+// during it. If the informer already has a source with the same scope ID and Source,
+// that one stays as it is, and nothing is requested for it. Every other source is
+// added, as by AddSource; if its scope ID is in use, it replaces the source with that
+// ID.
 //
-// What no source names any more is removed, as by RemoveSource, with one difference: an
-// object that is in the scope of a source that is added stays until that source has
-// been listed, and handlers receive what the list changes of it. That list is not older
-// than what the sources before had brought of the scope: their versions are taken for
-// those of one server. Where they are not, the list is asked for several times, and
-// reported as that of a server that was restored. Once SetSources has returned, reads show
-// no object outside of the scopes of sources.
+// A source that is no longer named is removed, as by RemoveSource, with one difference:
+// an object in the scope of a source that is added stays until that source has been
+// listed, and handlers receive what the list changes of it. That list is not older than
+// what the previous sources had delivered of the scope: their versions are taken for
+// those of one server. If they are not, the list is requested several times, and
+// reported as that of a restored server. Once SetSources has returned, reads show no
+// object outside the scopes of sources.
 //
-// It blocks until the requests of the sources that go have ended, and looks at every
-// object of the store for each of them. It must not be called in OnError. It fails with
-// ErrScopeExists if two sources have one scope ID, which changes nothing, with
-// ErrStopped once the informer has stopped, and with ErrScoped for an informer that
-// New returned.
+// SetSources blocks until the requests of the removed sources have ended, and looks at
+// every object of the store for each of them. It must not be called from OnError. It
+// fails with ErrScopeExists if two sources have one scope ID, which changes nothing,
+// with ErrStopped once the informer has stopped, and with ErrScoped for an informer
+// that New returned.
 func (i *Informer[T]) SetSources(sources ...ScopedSource[T]) error {
 	if i.parts == nil {
 		return i.named(ErrScoped)
@@ -55,7 +56,7 @@ func (p *parts[T]) set(sources []ScopedSource[T]) error {
 	if err != nil {
 		return err
 	}
-	// Own writes go over to the scopes that are added, and waits go on.
+	// Own writes move to the scopes that are added, and waits continue.
 	for _, s := range added {
 		p.informer.own.Enter(s.Scope)
 	}
@@ -90,8 +91,8 @@ func (p *parts[T]) set(sources []ScopedSource[T]) error {
 
 var errNoSource = errors.New("no source")
 
-// beginChange ends the sources that are not among those named, whose scope IDs stay in
-// use, and returns them with those that are to be added.
+// beginChange stops the sources that are not named, whose scope IDs stay in use. It
+// returns them and the sources to add.
 func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]ScopedSource[T]) (leaving []*part[T], added []ScopedSource[T], err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,8 +121,8 @@ func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]Scope
 	return leaving, added, nil
 }
 
-// heldBy returns the latest version that sources, which have ended, had come to in what
-// they share with a scope; empty if they share nothing, or their versions have no order.
+// heldBy returns the latest version that ended sources had reached in what they share
+// with a scope; empty if they share nothing, or their versions have no order.
 func (p *parts[T]) heldBy(scope store.Scope, ended []*part[T]) (version string) {
 	for _, one := range ended {
 		at := p.informer.own.Version(one.Scope.ID)
@@ -137,8 +138,8 @@ func (p *parts[T]) heldBy(scope store.Scope, ended []*part[T]) (version string) 
 	return version
 }
 
-// share reports whether two scopes have keys in common: they have one ID, or the store
-// has an object in both, or the first key of one is in the other too.
+// share reports whether two scopes have keys in common: they have one ID, the store has
+// an object in both, or the first key of one is also in the other.
 func (p *parts[T]) share(a, b store.Scope) bool {
 	if a.ID == b.ID || a.Has(firstKey(b)) && b.Has(firstKey(b)) || a.Has(firstKey(a)) && b.Has(firstKey(a)) {
 		return true
@@ -151,7 +152,7 @@ func (p *parts[T]) share(a, b store.Scope) bool {
 	return false
 }
 
-// firstKey returns the first key of a scope's span, which the scope may not have.
+// firstKey returns the first key of a scope's span, which need not be in the scope.
 func firstKey(scope store.Scope) (key store.Key) {
 	if scope.Span.From != nil {
 		key = *scope.Span.From

@@ -19,7 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 )
 
-// part is the part of a source that a scope contains, as a field selector would have it.
+// part is the part of a source in a scope, as a field selector would select it.
 type part struct {
 	source.Source[pod]
 	scope kinglet.Scope
@@ -135,8 +135,8 @@ func TestAnObjectThatPassesToAnotherSourceStays(t *testing.T) {
 	})
 }
 
-// Namespaces are named and not, some by a source each and the others by one that is
-// left: each handler sees a legal history and ends with what the sources have.
+// Namespaces are named at random. Some have a source each, and one source covers the
+// others: each handler sees a legal history and ends with what the sources have.
 func TestGuaranteeEachHandlerSeesALegalHistoryWhileSourcesAreSet(t *testing.T) {
 	seed := testseed.Of(t)
 	for n := range uint64(testrepeat.Times(50)) {

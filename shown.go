@@ -37,8 +37,9 @@ func (s shown[T]) Object(key store.Key) (any, bool) {
 	return withoutSecrets(obj, secret), true
 }
 
-// withoutSecrets returns obj as JSON has it, without what nobody reads and what
-// repeats it. Of a Secret it has the keys of its data and how long they are.
+// withoutSecrets returns obj as in JSON, without fields that nobody reads or that
+// repeat others. Of a Secret it returns some metadata, and the keys and lengths of its
+// data.
 func withoutSecrets(obj any, secret bool) any {
 	b, err := json.Marshal(obj)
 	if err != nil {
@@ -59,7 +60,7 @@ func withoutSecrets(obj any, secret bool) any {
 	return fields
 }
 
-// secretShown keeps what is named here, and nothing else.
+// secretShown keeps the fields that it names, and nothing else.
 func secretShown(fields, metadata map[string]any) any {
 	kept := map[string]any{}
 	for _, name := range []string{"name", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"} {
@@ -84,7 +85,7 @@ func secretShown(fields, metadata map[string]any) any {
 	return out
 }
 
-// holdsSecret reports whether a type is a core Secret or has one within.
+// holdsSecret reports whether a type is a core Secret or contains one.
 func holdsSecret(t reflect.Type, seen map[reflect.Type]bool) bool {
 	if t == nil || seen[t] {
 		return false

@@ -8,19 +8,19 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Snapshot is one immutable version of an informer's objects: one version of the
-// store, merged with the program's own writes ([Informer.Wrote]) that the store did
-// not show yet. Objects, indexes, counts and order agree, and stay. It is a Reader,
-// and safe for concurrent use.
+// Snapshot is one immutable version of an informer's objects: one version of the store,
+// merged with the program's own writes ([Informer.Wrote]) that the store did not show
+// yet. Objects, indexes, counts and order agree. It is a Reader, and safe for
+// concurrent use.
 //
-// Without such writes a read costs what it costs of the store. With some, the first
-// read of anything but single keys looks at each of them once, and every read costs
-// some nanoseconds an entry more.
+// Without such writes, a read costs as much as one of the store. With some, the first
+// read of anything but single keys looks at each of them once, and every read costs a
+// few nanoseconds more per entry.
 //
 // The zero Snapshot is not usable: see [Informer.Snapshot].
 type Snapshot[T any] struct {
 	base *store.Snapshot[T]
-	// own is nil while nothing is to be merged.
+	// own is nil if there is nothing to merge.
 	own *overlay.View[T]
 }
 
@@ -100,8 +100,8 @@ func (s Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 }
 
 // ByIndexes iterates over the objects that each of several indexes holds under its
-// value, with their keys, in no particular order. It costs a look at each object of the
-// shortest of them in each index. Without matches it yields nothing. The error wraps
+// value, with their keys, in no particular order. It looks up each object of the
+// shortest match in each index. Without matches it yields nothing. The error wraps
 // ErrNoIndex if there is no such index.
 func (s Snapshot[T]) ByIndexes(matches ...IndexMatch) (iter.Seq2[Key, T], error) {
 	if s.own != nil {
@@ -158,7 +158,7 @@ func (s Snapshot[T]) ResourceVersion(scope string) string { return s.base.Resour
 // Check checks the invariants of the store, for tests: see store.Snapshot.Check.
 func (s Snapshot[T]) Check() error { return s.base.Check() }
 
-// latest reads an informer's latest state: each call that of its time.
+// latest reads an informer's latest state: each call reads the state at that time.
 type latest[T any] struct {
 	store *store.Store[T]
 	own   *ownwrites.Writes[T]
@@ -210,7 +210,7 @@ func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	return func(yield func(T) bool) {
 		s := l.snapshot()
 		if s.own == nil {
-			// An index that has been removed since has nothing.
+			// An index that has been removed since yields nothing.
 			_ = s.base.VisitIndex(index, value, yield)
 		} else if objs, err := s.own.ByIndex(index, value); err == nil {
 			objs(yield)

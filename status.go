@@ -25,14 +25,13 @@ const (
 type Status = status.Informer
 
 type (
-	// OwnWritesStatus counts the program's own writes. Entries is how many keys
-	// have writes that reads include and the store does not show yet, and Oldest
-	// when the oldest of them was recorded. Confirmed writes were in reads until
-	// the watch came to them; Late ones were recorded after the watch, or a later
-	// write, had passed them. Expired writes were not confirmed within two
-	// minutes, or one too many; Dropped ones ended with a new epoch of the server's
-	// versions. Expired and Dropped ones were each reported as an
-	// *UnconfirmedWriteError.
+	// OwnWritesStatus counts the program's own writes. Entries is how many keys have
+	// writes that reads include and the store does not show yet, and Oldest is when the
+	// oldest of them was recorded. Confirmed writes were in reads until the watch
+	// reached them; Late ones were recorded after the watch, or a later write, had
+	// passed them. Expired writes were not confirmed within two minutes, or were one
+	// too many; Dropped ones ended with a new epoch of the server's versions. Each
+	// Expired or Dropped write was reported as an *UnconfirmedWriteError.
 	OwnWritesStatus = ownwrites.Status
 	// Quarantined is a Key whose latest version could not be stored: Err is the
 	// *ItemError, which has the stage and the reason, and Since when that version
@@ -69,7 +68,7 @@ func (i *Informer[T]) Status() Status {
 	return s
 }
 
-// sharedThrough returns what the informer's objects share their parts through, or nil.
+// sharedThrough returns the Sharing of the informer's objects, or nil.
 func (i *Informer[T]) sharedThrough() *source.Sharing {
 	if i.shared == nil {
 		return nil
@@ -79,7 +78,7 @@ func (i *Informer[T]) sharedThrough() *source.Sharing {
 	return i.shared()
 }
 
-// version returns the resource version that the store has come to; empty if several
+// version returns the resource version that the store has reached; empty if several
 // sources have one each.
 func (i *Informer[T]) version() string {
 	if i.parts == nil {

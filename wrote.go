@@ -16,37 +16,38 @@ import (
 )
 
 // Wrote records the server's answer to a create, an update, a patch or an apply. From
-// then on every read of the informer includes the object (guarantee 12): Get,
-// indexes, lists, counts and order, of Store and Snapshot. Wrote does not wait.
-// Handlers get the change from the watch alone; it is marked as OwnEcho then.
+// then on every read of the informer includes the object (guarantee 12): Get, indexes,
+// lists, counts and order, of Store and Snapshot. Wrote does not wait. Handlers get the
+// change from the watch alone, marked as OwnEcho.
 //
 // Reads include the object until the watch or a list has passed its version. If that
-// takes longer than two minutes, or the server begins to number anew, they no longer
-// do, and OnError is called with an *UnconfirmedWriteError. A late answer changes
-// nothing: the watch has passed its version, something newer was recorded, or the
-// object was deleted since. Answers may be recorded in any order, and more than once.
+// takes longer than two minutes, or the server begins to number anew, reads no longer
+// include it, and OnError is called with an *UnconfirmedWriteError. A late answer
+// changes nothing: the watch has passed its version, something newer was recorded, or
+// the object was deleted since. Answers may be recorded in any order, and more than
+// once.
 //
-// The object is of the type that the source decodes. It is copied, and treated as an
-// object of the watch: dropped fields are dropped, and a Map transforms it. If that
-// makes another type of it, use WroteDecoded. An object that the write removed from
-// the informer's label selector is removed from reads. One whose last finalizer the
-// write removed counts as deleted.
+// The object must be of the type that the source decodes. It is copied, and treated
+// like an object of the watch: dropped fields are dropped, and a Map transforms it. If
+// the Map makes another type of it, use WroteDecoded. An object that the write removed
+// from the informer's label selector is removed from reads. An object whose last
+// finalizer the write removed counts as deleted.
 //
-// Do not record the answer to a dry run: it looks like any other. Nor those of
-// subresources that answer with another type, such as scale and eviction.
-// [OwnWrites] leaves these out, and records everything that goes through a client.
+// Do not record the answer to a dry run, which looks like any other, nor that of a
+// subresource that answers with another type, such as scale and eviction. [OwnWrites]
+// leaves these out, and records everything else that goes through a client.
 //
-// Errors name the informer and the object, and nothing has changed then:
+// If Wrote returns an error, which names the informer and the object, nothing has
+// changed:
 //
-//   - ErrNotCovered, if the object is of another namespace, or of none of the
+//   - ErrNotCovered, if the object is in another namespace, or in no scope of the
 //     informer's sources; or if the key is new and only the server knows whether the
 //     informer's selectors cover it, as for a field selector beyond metadata.name and
 //     metadata.namespace, and for closures, which may narrow what they list.
 //     Options.Covers can decide it, too. It is no failure, but reads will not have the
-//     object before the watch.
-//   - ErrNoVersion, a *KindError or a *KeyError, if a server does not answer with
-//     such an object of the collection, and an *ItemError, if the transform refuses
-//     it.
+//     object before the watch does.
+//   - ErrNoVersion, a *KindError or a *KeyError, if no server answers with such an
+//     object of the collection, and an *ItemError, if the transform refuses it.
 //   - ErrNotRunning before Run, ErrStopped after it. Reads stay as they were then.
 //
 // Where resource versions have no order (KEP-5504), reads include the object until
@@ -62,17 +63,16 @@ func WroteDecoded[W, T any](i *Informer[T], obj W) error {
 	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj))
 }
 
-// WroteDelete records that the server has deleted an object: it answered with a
-// Status, or with the object's last state. From then on no read shows the object with
-// this UID; another one under the same key is shown. A delete that only marks the
-// object, which has finalizers or ends gracefully, is answered with the object: record
-// that with Wrote.
+// WroteDelete records that the server has deleted an object: it answered with a Status,
+// or with the object's last state. From then on no read shows the object with this UID;
+// another object under the same key is shown. If a delete only marks the object, which
+// has finalizers or ends gracefully, the answer is the object: record that with Wrote.
 //
 // The UID is in the details of the Status, and in any state of the object. If it is
 // empty, the object that reads show under the key is meant, and the error is
-// ErrUnknownKey if there is none. Otherwise errors, and how long the write is in
-// reads, are as with Wrote; a delete is confirmed when the object is gone from the
-// store. WroteDelete is safe for concurrent use.
+// ErrUnknownKey if there is none. Otherwise errors, and how long the write is in reads,
+// are as with Wrote; a delete is confirmed when the object is gone from the store.
+// WroteDelete is safe for concurrent use.
 func (i *Informer[T]) WroteDelete(key Key, uid types.UID) error {
 	if key.Name == "" {
 		return i.notWritten(key, &store.KeyError{Object: "a delete", Err: errors.New("the key has no name")})
@@ -89,7 +89,7 @@ func (i *Informer[T]) removed(key Key, uid types.UID) error {
 	return i.own.Removed(overlay.Removal{Key: key, Scope: scope, UID: uid, Time: time.Now()})
 }
 
-// errNoSourceOf: a key is in no scope.
+// errNoSourceOf means that a key is in no scope.
 var errNoSourceOf = fmt.Errorf("%w: none of the informer's sources speaks for it", ErrNotCovered)
 
 // notWritten adds the informer and the key of a write to err.
@@ -133,8 +133,8 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 	}, written.Coverage))
 }
 
-// readAnswer has the source of a key read the answer to a write, and returns the key's
-// scope.
+// readAnswer reads the answer to a write with the source of a key, and returns the
+// key's scope.
 func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w source.Written[T], err error) {
 	if i.parts == nil {
 		w, err = i.readAnswerBy(i.source, a)
@@ -165,7 +165,7 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 	return "", w, errNoSourceOf
 }
 
-// readAnswerBy has a source read the answer to a write.
+// readAnswerBy reads the answer to a write with one source.
 func (i *Informer[T]) readAnswerBy(src source.Source[T], a source.Answer) (source.Written[T], error) {
 	w, err := source.ReadAnswer(src, a)
 	if errors.Is(err, source.ErrNoAnswers) && a.Object != nil {
@@ -174,7 +174,7 @@ func (i *Informer[T]) readAnswerBy(src source.Source[T], a source.Answer) (sourc
 	return w, err
 }
 
-// asWritten returns the write of an object whose source cannot read answers.
+// asWritten returns the write of an object if its source cannot read answers.
 func (i *Informer[T]) asWritten(answer any) (w source.Written[T], err error) {
 	obj, ok := answer.(T)
 	if !ok {
@@ -208,13 +208,13 @@ func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
 }
 
 // WaitVersion blocks until store and indexes are at resource version rv of the
-// collection or a later one, as events, bookmarks and lists bring it. It starts no
+// collection or a later one, as events, bookmarks and lists deliver it. It starts no
 // goroutine and does not poll. It is for writes of others, such as a version that
-// another program handed over; the program's own writes need no wait: see Wrote.
+// another program passed on; the program's own writes need no wait: see Wrote.
 //
-// A server's version counts the writes to all of its resources, and a quiet
-// collection learns of it by bookmarks, once a minute: a wait for the version of a
-// write to something else may take that long.
+// A server's version counts the writes to all of its resources, and a quiet collection
+// learns it from bookmarks, once a minute: a wait for the version of a write to
+// something else may take that long.
 //
 // If ctx ends first the error is a *VersionNotReachedError, which names both
 // versions. It wraps ErrStopped if the informer stops first, ErrEpoch if the
@@ -222,9 +222,9 @@ func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
 // own version, has no order. WaitVersion is safe for concurrent use and may be
 // called before Run, and in handlers, which it delays.
 //
-// An informer of several sources waits for each of them, since one server's versions
-// count for all of its namespaces. A source that is added meanwhile is waited for, too;
-// one that is removed no longer is. [Informer.WaitSourceVersion] waits for one.
+// An informer of several sources waits for each of them, because one server's versions
+// count for all of its namespaces. It also waits for a source that is added meanwhile,
+// and no longer for one that is removed. [Informer.WaitSourceVersion] waits for one.
 func (i *Informer[T]) WaitVersion(ctx context.Context, rv string) error {
 	behind, err := i.own.Wait(ctx, rv)
 	return i.notReached(behind, rv, err)

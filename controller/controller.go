@@ -14,9 +14,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
-// Reconciler makes the actual state match the desired state of one key. It is not
-// given the change or the object, only the key, and reads what it needs. Several
-// goroutines call Reconcile, never two of them with the same key.
+// Reconciler makes the actual state match the desired state of one key. It is given
+// only the key, not the change or the object, and reads what it needs. Several
+// goroutines call Reconcile, but never two of them with the same key.
 type Reconciler[K comparable] interface {
 	Reconcile(ctx context.Context, key K) (Result, error)
 }
@@ -27,31 +27,32 @@ type ReconcilerFunc[K comparable] func(ctx context.Context, key K) (Result, erro
 // Reconcile calls f.
 func (f ReconcilerFunc[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
 
-// Result controls the next run of a key after a successful one. With the zero
-// Result the key runs when it is added again. A Result beside an error is ignored.
+// Result controls the next run of a key after a successful one. With the zero Result
+// the key runs when it is added again. A Result that is returned with an error is
+// ignored.
 type Result struct {
-	// After, if positive, has the key run once more then. It replaces all delays
-	// that were asked for before this run began; of those asked for during the
-	// run the earliest counts. A change until then has the key run at once, and
+	// After, if positive, makes the key run once more after that time. It replaces all
+	// delays that were requested before this run began; of those requested during the
+	// run, the earliest counts. A change before then makes the key run at once, and
 	// ends the delay.
 	After time.Duration
 	// Head is the head start of that run; see AddOptions.
 	Head time.Duration
 }
 
-// AddOptions say when an added key runs, and with what precedence.
+// AddOptions determine when an added key runs, and with what precedence.
 type AddOptions struct {
-	// After delays the run. If the key waits already the earlier time counts.
+	// After delays the run. If the key waits already, the earlier time counts.
 	After time.Duration
 	// Head is a head start: the key is served as if it had been added that much
-	// earlier, or later if it is negative. As keys age alike whatever their head
-	// starts, none starves.
+	// earlier, or later if it is negative. All keys age alike, whatever their head
+	// starts, so none starves.
 	Head time.Duration
 }
 
-// Controller runs a Reconciler for keys: those that Watch gets from changes of
-// informers, and those that are added. Make one with New. All methods are safe
-// for concurrent use.
+// Controller runs a Reconciler for keys: those that Watch makes of changes of
+// informers, and those that are added. Make one with New. All methods are safe for
+// concurrent use.
 type Controller[K comparable] struct {
 	opts       Options[K]
 	reconciler Reconciler[K]
@@ -61,7 +62,7 @@ type Controller[K comparable] struct {
 	workers    []worker[K]
 
 	started atomic.Bool
-	// ended is set when no more keys and inputs are taken.
+	// ended is set when no more keys and inputs are accepted.
 	ended atomic.Bool
 	// mapFailures counts changes that could not be mapped to keys.
 	mapFailures atomic.Uint64
@@ -69,14 +70,14 @@ type Controller[K comparable] struct {
 	mu     sync.Mutex
 	inputs []input // guarded by mu
 	gate   Gate    // guarded by mu
-	// changed is closed, and made anew, when an input is connected or dropped.
+	// changed is closed, and replaced, when an input is connected or dropped.
 	changed chan struct{} // guarded by mu
-	// runs is what the contexts of runs come from. It is set before there are any.
+	// runs is the parent of the contexts of runs. It is set before there are any.
 	runs context.Context
 }
 
-// New returns a controller that has r reconcile keys. It starts nothing: see Run.
-// The error names everything that is wrong with o.
+// New returns a controller that reconciles keys with r. It starts nothing: see Run. The
+// error names everything that is wrong with o.
 func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
 	var missing error
 	if f, isFunc := r.(ReconcilerFunc[K]); r == nil || isFunc && f == nil {
@@ -103,10 +104,10 @@ func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
 	return c, nil
 }
 
-// Add has keys run as soon as a worker is free. A key that is added again before
-// its run begins runs once; one that is added during its run, once more. It does
-// not block. After Run has ended, or has begun to stop, it returns an error that
-// wraps ErrStopped.
+// Add makes keys run as soon as a worker is free. A key that is added again before its
+// run begins runs once; one that is added during its run, once more. Add does not
+// block. Once Run has ended, or has begun to stop, it returns an error that wraps
+// ErrStopped.
 func (c *Controller[K]) Add(keys ...K) error { return c.AddWith(AddOptions{}, keys...) }
 
 // AddWith is Add after a delay or with a head start.
@@ -132,23 +133,23 @@ func (c *Controller[K]) add(key K, o keyqueue.AddOptions) error {
 	return fmt.Errorf("controller %s: add %v: %w", c.opts.Name, key, ErrStopped)
 }
 
-// Cancel forgets that a key is queued, waits for a delay or for its next try, or
-// is to run again after the run under way. It reports whether there was any of
-// it. It does not end a run.
+// Cancel forgets that a key is queued, waits for a delay or for its next try, or is to
+// run again after the run under way. It reports whether any of these was true. It does
+// not end a run.
 func (c *Controller[K]) Cancel(key K) bool { return c.queue.Cancel(key) }
 
-// Run runs keys until ctx ends: once each watched informer has synced, all of its
-// initial objects are in the queue, and the Elector has this replica lead.
+// Run runs keys until ctx ends. Runs begin once each watched informer has synced, all
+// of its initial objects are in the queue, and the Elector has made this replica lead.
 //
-// When ctx ends no further run begins, keys are refused and informers are no
-// longer listened to. Runs under way keep a live context for Options.Drain, after
-// which it is cancelled with ErrDraining; leadership is released after the last of
-// them. If leadership is lost, their contexts are cancelled at once. Run returns
-// when all that it started has ended, so a run that ignores its context holds
-// it up. It may be called once.
+// When ctx ends, no further run begins, keys are refused and informers are no longer
+// listened to. Runs under way keep a live context for Options.Drain, after which it is
+// cancelled with ErrDraining; leadership is released after the last of them. If
+// leadership is lost, their contexts are cancelled at once. Run returns when everything
+// that it started has ended, so a run that ignores its context holds it up. Run may be
+// called once.
 //
 // The error is nil after a stop, a *DrainError if runs had to be cancelled,
-// ErrLeadershipLost, or that of the Elector.
+// ErrLeadershipLost, or the Elector's.
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if c.started.Swap(true) {
 		return fmt.Errorf("controller %s: %w", c.opts.Name, ErrAlreadyRun)
@@ -210,8 +211,8 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 	return led, led.Lost(), nil
 }
 
-// stop ends feeding, and keeps runs from beginning. It returns the handlers, which
-// may be in a call still.
+// stop ends the inputs, and keeps runs from beginning. It returns the handlers, which
+// may still be in a call.
 func (c *Controller[K]) stop() []kinglet.Registration {
 	c.ended.Store(true)
 	c.queue.Stop()

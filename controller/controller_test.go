@@ -33,7 +33,7 @@ func newPod(name string) pod { return testpods.New(name, "") }
 
 func key(name string) kinglet.Key { return kinglet.Key{Namespace: "ns", Name: name} }
 
-// runs notes which keys ran, and when.
+// runs records which keys ran, and when.
 type runs struct {
 	mu    sync.Mutex
 	began time.Time
@@ -97,8 +97,8 @@ func newController(t *testing.T, f controller.ReconcilerFunc[kinglet.Key], o con
 	return c
 }
 
-// start runs what is given until the function that it returns is called, which
-// returns the controller's error.
+// start runs the controller and the informers until the function that it returns is
+// called, which returns the controller's error.
 func start(t *testing.T, c *controller.Controller[kinglet.Key], informers ...kinglet.Runnable) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -251,7 +251,7 @@ func TestLiveChangesOvertakeTheInitialListWhichEndsAllTheSame(t *testing.T) {
 		}, controller.Options[kinglet.Key]{})
 		mustWatch(t, c, inf)
 		stop := start(t, c, inf)
-		// A live change each second is all that one worker can do.
+		// One worker can do no more than a live change each second.
 		for i := range 200 {
 			synctest.Wait()
 			put(t, src, newPod(fmt.Sprintf("live-%d", i)))
@@ -380,7 +380,7 @@ func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
 	})
 }
 
-// leader is an Elector that leads at once, and notes when it is released.
+// leader is an Elector that leads at once, and records when it is released.
 type leader struct {
 	lost     chan struct{}
 	released chan struct{}

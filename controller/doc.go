@@ -1,5 +1,5 @@
-// Package controller is the last stage: it runs a function of the program's for
-// each key that something happened to, and again until it succeeds.
+// Package controller is the last stage: it runs a function of the program for each key
+// that something happened to, and retries it until it succeeds.
 //
 //	pods, deployments := ... // *kinglet.Informer, run by a kinglet.Set
 //	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
@@ -9,7 +9,7 @@
 //
 // # Guarantees
 //
-// With the tests that show them:
+// Each is listed with the tests that show it:
 //
 //   - No key runs twice at once, and a change during a run makes exactly one more:
 //     TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange, and those of
@@ -19,26 +19,26 @@
 //   - No run begins before each watched informer has synced and all of its initial
 //     objects are in the queue: TestNoRunBeginsBeforeAllInputsAreInTheQueue.
 //   - A stop drains: TestAStopDrainsAndThenGivesUpLeadership.
-//   - What fails is tried again, alone: a panic, an error or a timeout of one key
-//     ends nothing else. TestWhatFailsIsTriedAgainAsItAsksFor.
+//   - A failure is retried, and concerns its key alone: a panic, an error or a timeout
+//     of one key ends nothing else. TestWhatFailsIsTriedAgainAsItAsksFor.
 //
 // # What a key costs
 //
-// A key that has nothing before it costs nothing. One that waits costs 93
-// bytes with a kinglet.Key in it, beside its strings (BenchmarkAMillionWaitingKeys in
+// A key that has no run ahead costs nothing. One that waits costs 93 bytes with a
+// kinglet.Key in it, beside its strings (BenchmarkAMillionWaitingKeys in
 // internal/keyqueue). Run has one goroutine, and one for each worker.
 //
 // # Delays
 //
-// A key has at most one time before it. A run that begins ends all delays that
-// were asked for before, Result.After sets the only one, a change runs the key at
-// once, and Cancel forgets it. (client-go's queue keeps a delayed Add beside an
-// immediate one: kubernetes/kubernetes#133560.)
+// A key waits for at most one time. When a run begins, it ends all delays that were
+// requested before. Result.After sets the only one, a change runs the key at once, and
+// Cancel forgets it. (client-go's queue keeps a delayed Add beside an immediate one:
+// kubernetes/kubernetes#133560.)
 //
 // # Leadership
 //
-// With an Elector informers run and the queue fills from the beginning; runs begin
-// when this replica leads, and leadership goes after the last of them. When it is
-// lost instead, the contexts of all runs end at once: what a run still writes then
-// races the next leader, and only resource versions protect from that.
+// With an Elector, informers run and the queue fills from the beginning. Runs begin
+// when this replica leads, and leadership is released after the last of them. If
+// leadership is lost instead, the contexts of all runs end at once: what a run still
+// writes then races the next leader, and only resource versions protect against that.
 package controller

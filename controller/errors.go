@@ -24,8 +24,8 @@ var (
 	ErrTimeout = errors.New("the run took longer than its timeout")
 )
 
-// Terminal returns an error that is reported and counted, and after which the
-// key does not run until it is added again. It returns nil for nil.
+// Terminal returns an error that is reported and counted, and after which the key does
+// not run until it is added again. Terminal returns nil for nil.
 func Terminal(err error) error {
 	if err == nil {
 		return nil
@@ -38,8 +38,8 @@ type terminalError struct{ error }
 func (e *terminalError) Unwrap() error { return e.error }
 
 // RetryAfter returns an error that is reported and counted as a failure, and after
-// which the key runs again d later: not by its backoff, and not held up by
-// Options.Retries. It returns nil for nil.
+// which the key runs again d later, whatever its backoff and Options.Retries. It
+// returns nil for nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil
@@ -60,8 +60,9 @@ type RunError[K comparable] struct {
 	Key        K
 	// Failures is how often the key has failed since it last succeeded.
 	Failures int
-	// After is how long it waits until it runs again; 0 after a Terminal error,
-	// since it does not, and after RetryAfter(0, err), since it does at once.
+	// After is how long the key waits until it runs again. It is 0 after a Terminal
+	// error, because the key does not, and after RetryAfter(0, err), because it does at
+	// once.
 	After time.Duration
 	Err   error
 }
@@ -81,7 +82,7 @@ func (e *RunError[K]) Unwrap() error { return e.Err }
 
 // PanicError is the error of a run that panicked, or that ended its goroutine.
 type PanicError struct {
-	// Value is what it panicked with, and nil for runtime.Goexit.
+	// Value is what the run panicked with; nil for runtime.Goexit.
 	Value any
 	Stack []byte
 }
@@ -108,8 +109,8 @@ func (e *MapError) Error() string {
 
 func (e *MapError) Unwrap() error { return e.Err }
 
-// DrainError names the keys whose runs did not end within Options.Drain, so that
-// their contexts were cancelled. They have ended when Run returns it.
+// DrainError names the keys whose runs did not end within Options.Drain, and whose
+// contexts were cancelled for that. The runs have ended when Run returns it.
 type DrainError struct {
 	Controller string
 	Drain      time.Duration

@@ -20,7 +20,7 @@ func check(err error) {
 	}
 }
 
-// A controller of Deployments that hears of their Pods as well.
+// A controller of Deployments also watches their Pods.
 func Example() {
 	labels := metav1.ObjectMeta{Namespace: "ns", Name: "web"}
 	deployments, err := kinglet.New[*appsv1.Deployment](sourcetest.NewStatic(&appsv1.Deployment{ObjectMeta: labels}), kinglet.Options[*appsv1.Deployment]{})

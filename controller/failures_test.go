@@ -62,8 +62,8 @@ func TestAZeroBackoffHasItsDefaults(t *testing.T) {
 	}
 }
 
-// TestARunThatFailsAfterItsTimeoutIsCountedAsOne has runs that return the cause,
-// the context's error, and an error of their own.
+// TestARunThatFailsAfterItsTimeoutIsCountedAsOne runs keys that return the cause, the
+// context's error, and an error of their own.
 func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &runs{}
@@ -90,7 +90,7 @@ func TestARunThatFailsAfterItsTimeoutIsCountedAsOne(t *testing.T) {
 	})
 }
 
-// TestOnlyRunsThatWereCancelledToStopGoUnreported has one that fails with a
+// TestOnlyRunsThatWereCancelledToStopGoUnreported has a run that fails with a
 // cancellation of its own while its context lives, and one that is cancelled.
 func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 	for _, test := range []struct {

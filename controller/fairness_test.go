@@ -16,9 +16,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// TestPollingKeysDoNotStarveTheInitialList is controller-runtime#3496: a hundred
-// keys that ask to run again each second, of runs that take 12 ms each, are more
-// than one worker can do; beside them come the 90 keys of an initial list.
+// TestPollingKeysDoNotStarveTheInitialList is controller-runtime#3496: a hundred keys
+// that run again each second, for 12 ms each, are more than one worker can do. The 90
+// keys of an initial list come on top.
 func TestPollingKeysDoNotStarveTheInitialList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var pods []pod
@@ -98,8 +98,8 @@ func TestAKeyThatFailsOnceIsTriedAgainInItsOwnTime(t *testing.T) {
 	})
 }
 
-// TestATenantThatFloodsDelaysTheOthersByNoMoreThanTheirOwnRun has 51 tenants on
-// 8 workers, of which one adds more than all of them can do.
+// TestATenantThatFloodsDelaysTheOthersByNoMoreThanTheirOwnRun has 51 tenants on 8
+// workers. One tenant adds more than all workers can do.
 func TestATenantThatFloodsDelaysTheOthersByNoMoreThanTheirOwnRun(t *testing.T) {
 	p99 := func(flood bool) (d time.Duration) {
 		synctest.Test(t, func(t *testing.T) {

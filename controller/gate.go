@@ -17,10 +17,10 @@ type Gate struct {
 	Since time.Time
 }
 
-// gateInterval is how often a gate that depends on informers is looked at.
+// gateInterval is how often a gate that depends on informers is checked.
 const gateInterval = 500 * time.Millisecond
 
-// supervise lets runs begin, or not, until ctx ends or leadership is lost.
+// supervise opens and shuts the gate until ctx ends or leadership is lost.
 func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) error {
 	for {
 		select {
@@ -51,8 +51,8 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 	}
 }
 
-// checkGate opens or shuts the gate. It returns what may open it, what changes it
-// otherwise, and whether there are inputs to look at again after a while.
+// checkGate opens or shuts the gate. It returns a channel that may open it, a channel
+// for its other changes, and whether there are inputs to check again after a while.
 func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,8 +84,8 @@ func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching boo
 	return wake, c.changed, watching
 }
 
-// removed reports whether the controller does without the input: the program has
-// removed it. It lets go of the informer then.
+// removed reports whether the program has removed the input. Once the handler has
+// returned, it lets go of the informer.
 func (in *input) removed() bool {
 	if in.handler == nil || !in.handler.Removed() {
 		return in.gone
@@ -105,8 +105,8 @@ func (in *input) done() bool {
 	}
 }
 
-// ended returns why nothing comes from the input any more although the program has
-// not removed it, or nothing.
+// ended returns why the input delivers nothing any more although the program has not
+// removed it, or "".
 func (in *input) ended() string {
 	switch {
 	case !in.done():
@@ -118,7 +118,7 @@ func (in *input) ended() string {
 }
 
 // unsynced returns what the input waits for before its initial objects are in the
-// queue, or nothing.
+// queue, or "".
 func (in *input) unsynced() string {
 	select {
 	case <-in.handler.Synced():
@@ -137,8 +137,8 @@ func (in *input) unsynced() string {
 	return fmt.Sprintf("%s has not synced: %s, %d objects so far", in.name, s.Phase, s.Received)
 }
 
-// stale returns since when the server has been silent, if that is longer than limit,
-// or nothing.
+// stale returns since when the server has been silent, if that is longer than limit, or
+// "".
 func (in *input) stale(limit time.Duration) string {
 	if limit == 0 {
 		return ""
@@ -175,8 +175,8 @@ func (c *Controller[K]) setGateLocked(reason string) {
 	c.queue.Hold(reason != "")
 }
 
-// addInput has the gate wait for an input that is about to be connected, and
-// returns its index.
+// addInput makes the gate wait for an input that is about to be connected, and returns
+// its index.
 func (c *Controller[K]) addInput(in input) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,8 +196,8 @@ func (c *Controller[K]) addInput(in input) (int, error) {
 	return index, nil
 }
 
-// connect gives an input its handler, or notes that it has none. If the controller
-// has stopped in the meantime, the handler ends.
+// connect gives an input its handler, or records that it has none. If the controller
+// has stopped in the meantime, it removes the handler.
 func (c *Controller[K]) connect(index int, handler kinglet.Registration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

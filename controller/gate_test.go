@@ -15,9 +15,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove has an informer
-// that is stopped before it has synced, one that is stopped later, and a function
-// of the program's that ends the goroutine of its handler.
+// TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove stops one informer
+// before it has synced, stops another later, and has a function of the program end the
+// goroutine of its handler.
 func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T) {
 	for _, test := range []struct {
 		name         string

@@ -10,14 +10,14 @@ import (
 // HotKey is a key that runs often.
 type HotKey[K comparable] struct {
 	Key K
-	// Runs is how often it ran in a minute, at least. Runs that its own
-	// Result.After asked for do not count.
+	// Runs is how often it ran in a minute, at least. Runs that its own Result.After
+	// requested do not count.
 	Runs int
-	// Causes say what for, by name: see KeyStatus.Cause.
+	// Causes counts the runs by the name of their cause: see KeyStatus.Cause.
 	Causes map[string]int
 }
 
-// hotRuns a minute are many.
+// A key is hot if it has more than hotRuns in a minute.
 const hotRuns = 10
 
 // hotKeys counts the runs of the keys that run most, in a bounded space: Metwally,
@@ -74,8 +74,8 @@ func (h *hotKeys[K]) turnLocked(now time.Time) {
 	h.minute, h.began = map[K]*heat{}, now
 }
 
-// replaceLocked forgets the key with the fewest runs, and returns its count for
-// another, which may have had none of them.
+// replaceLocked forgets the key with the fewest runs, and returns its count for another
+// key, which may have had none of those runs.
 func (h *hotKeys[K]) replaceLocked() *heat {
 	var least K
 	var e *heat

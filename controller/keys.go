@@ -18,17 +18,17 @@ func Self[T any](c Change[T]) iter.Seq[kinglet.Key] {
 
 // OwnerOptions say which owner references count.
 type OwnerOptions struct {
-	// ControllerOnly counts the one reference that has controller set.
+	// ControllerOnly counts only the reference that has controller set.
 	ControllerOnly bool
 	// ClusterScoped is for owners without a namespace. Otherwise owners are in the
 	// namespace of the object.
 	ClusterScoped bool
 }
 
-// Owner returns a function that maps a change to the keys of the object's owners
-// of a kind, by its owner references; versions do not count. For an update those
-// of both states are returned, so that an owner hears of what leaves it. It
-// takes at most one OwnerOptions.
+// Owner returns a function that maps a change to the keys of the object's owners of a
+// kind, by its owner references, in any version of the kind. For an update it returns
+// the owners of both states, so that an owner hears of what leaves it. Owner takes at
+// most one OwnerOptions.
 func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Change[T]) iter.Seq[kinglet.Key] {
 	var opts OwnerOptions
 	if len(o) > 0 {
@@ -56,13 +56,12 @@ func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Chang
 	}
 }
 
-// ByIndex returns a function that maps a change to the keys of the objects of
-// another informer that its index has under one of the values that the function
-// values returns: from a ConfigMap to the Deployments that mount it, if the index
-// is of what Deployments mount. For an update the values of both states count.
-// The other informer needs a Watch as well, for what enters the index later. A
-// change that cannot be looked up, since there is no such index, is reported as a
-// *MapError.
+// ByIndex returns a function that maps a change to the keys of another informer's
+// objects: those that its index holds under one of the values that the function values
+// returns. For example, it maps a ConfigMap to the Deployments that mount it, if the
+// index is of what Deployments mount. For an update, the values of both states count.
+// The other informer needs a Watch as well, for what enters the index later. A change
+// that cannot be looked up, because there is no such index, is reported as a *MapError.
 func ByIndex[T any, U metav1.Object](of *kinglet.Informer[U], index string, values func(T) iter.Seq[string]) func(Change[T]) iter.Seq[kinglet.Key] {
 	return func(c Change[T]) iter.Seq[kinglet.Key] {
 		return distinct(c, func(obj T, yield func(kinglet.Key) bool) bool {

@@ -17,41 +17,40 @@ type Options[K comparable] struct {
 	Workers int
 	// Backoff is how long a key waits after a failure.
 	Backoff Backoff
-	// Retries, if not 0, is how many retries a second there are at most, of all
-	// keys together, dealt fairly among those that fail. Keys after RetryAfter
-	// are not counted.
+	// Retries, if not 0, bounds the retries per second of all keys together, which are
+	// shared fairly among the keys that fail. Keys after RetryAfter are not counted.
 	Retries float64
-	// Class, if not nil, is the class of a key, such as its namespace. Classes
-	// with keys in the queue are served by what their runs have cost, and hold
-	// at most their share of the workers while others wait. It is asked when a
-	// key is added, and must always answer the same. Any name is a class.
+	// Class, if not nil, returns the class of a key, such as its namespace. Classes
+	// with keys in the queue are served by what their runs have cost, and hold at most
+	// their share of the workers while others wait. Class is called when a key is
+	// added, and must always return the same class for it. Any name is a class.
 	Class func(K) string
-	// Yield is by how much keys of an initial list, of a relist and of a resync
-	// let others go first: 30 s if it is 0, not at all if it is negative. They
-	// are served that much later at most than first in, first out would have it.
+	// Yield is by how much keys of an initial list, of a relist and of a resync let
+	// others go first: 30 s if it is 0, not at all if it is negative. Compared with
+	// first in, first out, they are served at most that much later.
 	Yield time.Duration
-	// Timeout of one run, if not 0; the cause of its context is ErrTimeout.
+	// Timeout bounds one run, if not 0; the cause of its context is ErrTimeout.
 	Timeout time.Duration
-	// Drain is how long runs may go on after Run's context has ended; 20 s if it
-	// is 0, not at all if it is negative. Their contexts live until then.
+	// Drain is how long runs may continue after Run's context has ended; 20 s if it is
+	// 0, not at all if it is negative. Their contexts live until then.
 	Drain time.Duration
-	// MaxStale, if not 0, keeps runs from beginning while a watched informer has
-	// had no sign of life from its server for so long. Three intervals between
-	// bookmarks, which are three minutes with kube-apiserver, are the least that
-	// makes sense. A watch without bookmarks is never called stale.
+	// MaxStale, if not 0, keeps runs from beginning while a watched informer has not
+	// heard from its server for that long. The least that makes sense is three
+	// intervals between bookmarks, which are three minutes with kube-apiserver. A watch
+	// without bookmarks is never considered stale.
 	MaxStale time.Duration
-	// Elector, if not nil, is asked before the first run. Informers run and the
-	// queue fills meanwhile. See controller/lease.
+	// Elector, if not nil, is called before the first run. Informers run and the queue
+	// fills meanwhile. See controller/lease.
 	Elector Elector
-	// OnError is called with a *RunError for each failed run, and with a *MapError
-	// for each change that could not be mapped to keys, on the goroutine where the
-	// error occurred. It should not block and must not panic. If it is nil, errors
-	// go to slog.Default() as warnings.
+	// OnError is called with a *RunError for each failed run, and with a *MapError for
+	// each change that could not be mapped to keys, on the goroutine where the error
+	// occurred. It should not block and must not panic. If it is nil, errors are logged
+	// to slog.Default() as warnings.
 	OnError func(error)
-	// Tracer, if not nil, is called when a run begins and ends. Without one a run costs
-	// a nil check more. Module otel makes spans of runs.
+	// Tracer, if not nil, is called when a run begins and ends. If nil, a run costs one
+	// more nil check. Module otel makes spans of runs.
 	Tracer Tracer
-	// CrashOnPanic has the panic of a run end the process. Otherwise it is an
+	// CrashOnPanic makes the panic of a run end the process. Otherwise a panic is an
 	// error like others, a *PanicError.
 	CrashOnPanic bool
 }
@@ -64,22 +63,22 @@ type Elector interface {
 
 // Leadership is held from Acquire to Release.
 type Leadership interface {
-	// Lost is closed when somebody else may lead.
+	// Lost is closed when another replica may lead.
 	Lost() <-chan struct{}
-	// Release lets another replica lead at once, and returns when this one has
-	// ended doing what it did to lead. It is called once.
+	// Release lets another replica lead at once. It returns when everything has ended
+	// that this replica did to lead. It is called once.
 	Release()
 }
 
-// Backoff is how long a key waits after a failure: a random time up to Base
-// after the first, and up to twice as much after each that follows, but no more
-// than Max. (Full jitter: Brooker, "Exponential Backoff And Jitter", 2015.)
+// Backoff is how long a key waits after a failure: a random time up to Base after the
+// first, and up to twice as much after each further one, but no more than Max. (Full
+// jitter: Brooker, "Exponential Backoff And Jitter", 2015.)
 type Backoff struct {
 	Base time.Duration // 5 ms if 0, or Max if that is less
 	Max  time.Duration // 1000 s if 0
 }
 
-// Delay returns how long a key waits that has failed so many times.
+// Delay returns how long a key waits after that many failures.
 func (b Backoff) Delay(failures int) time.Duration {
 	return time.Duration(rand.Int64N(int64(b.bound(failures)))) + 1
 }

@@ -24,8 +24,8 @@ func (l lagging) Watch(ctx context.Context, req source.WatchRequest[pod], yield 
 	})
 }
 
-// TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor has a reconciler that writes
-// each time it runs, and so runs for ever unless its own writes are skipped.
+// TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor has a reconciler that writes each
+// time it runs, and so runs forever unless its own writes are skipped.
 func TestAChangeOfNothingButOwnWritesIsSkippedIfAskedFor(t *testing.T) {
 	for _, skip := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

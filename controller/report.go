@@ -16,9 +16,9 @@ import (
 const mostShown = 32
 
 // Report returns the state of the controller as a kinglet.Set shows it: see
-// Set.ObserveController. It has what Status has, with keys as text, and the queue's
-// age, classes and distributions. Its cost grows with the number of classes that
-// have keys, and not with the keys.
+// Set.ObserveController. It contains everything in Status, with keys as text, and the
+// queue's age, classes and distributions. Its cost grows with the number of classes
+// that have keys, not with the number of keys.
 func (c *Controller[K]) Report() status.Controller {
 	q := c.queue.Report(mostShown)
 	s := c.status(q.Counts)
@@ -56,8 +56,8 @@ func (c *Controller[K]) Report() status.Controller {
 }
 
 // ReportDetails returns the keys that run and those that fail. It looks at the key of
-// each worker, and at no more than 1024 of the keys that fail, whichever they are if
-// there are more. The queue is locked for some tens of microseconds at most.
+// each worker, and at no more than 1024 of the keys that fail, in no particular order.
+// The queue is locked for some tens of microseconds at most.
 func (c *Controller[K]) ReportDetails() status.ControllerDetails {
 	var d status.ControllerDetails
 	for i := range c.workers {
@@ -65,7 +65,7 @@ func (c *Controller[K]) ReportDetails() status.ControllerDetails {
 		if !running {
 			continue
 		}
-		// It may have ended meanwhile, and run on another worker.
+		// The run may have ended meanwhile, and the key may run on another worker.
 		if s, ok := c.Key(key); ok && (s.State == Running || s.State == RunningAgain) {
 			s.Since = began
 			d.Running = append(d.Running, keyReport(key, s))
@@ -109,7 +109,7 @@ func keyText[K comparable](key K) string {
 // mostErrorText bounds the text of an error in a report, in bytes.
 const mostErrorText = 1024
 
-// errorText returns what an error says: of a panic its value without the stack.
+// errorText returns the text of an error; of a panic, its value without the stack.
 func errorText(err error) string {
 	if err == nil {
 		return ""
@@ -132,7 +132,7 @@ func (w *worker[K]) look() (key K, began time.Time, running bool) {
 	return w.key, w.began, w.running
 }
 
-// begin notes what the worker runs.
+// begin records what the worker runs.
 func (w *worker[K]) begin(key K, began time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -167,7 +167,7 @@ func TestAKeyOfAnyTypeIsReportedAsText(t *testing.T) {
 	check(o, "ns/a", key("a"))
 }
 
-// What a report allocates does not grow with the keys.
+// The allocations of a report do not grow with the keys.
 func TestAReportCostsTheSameForManyKeys(t *testing.T) {
 	cost := func(keys int) (report, details float64) {
 		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
@@ -206,7 +206,7 @@ func TestTheGoroutinesOfARunAreLabelledWithTheController(t *testing.T) {
 	}
 }
 
-// nilError is an error as a function returns it that declares its result as a pointer.
+// nilError is the error of a function that declares its result as a pointer.
 type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }

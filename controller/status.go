@@ -20,9 +20,9 @@ type Status[K comparable] struct {
 	Queued, Running, Waiting, Paced int
 	// Failing keys failed when they last ran.
 	Failing int
-	// Succeeded and Failed count runs. Of those that failed, Terminal count the
-	// ones with a Terminal error, Panicked those that panicked and TimedOut those
-	// that took longer than Options.Timeout.
+	// Succeeded and Failed count runs. Of the failed ones, Terminal counts those with a
+	// Terminal error, Panicked those that panicked, and TimedOut those that took longer
+	// than Options.Timeout.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
 	// LastPanic is when a run panicked last; zero if none has.
 	LastPanic time.Time
@@ -71,17 +71,18 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 // State is what a key is doing.
 type State = keyqueue.State
 
-// The states. A key without one is absent: nothing is kept of it.
+// The states. A key without a state is absent: nothing is kept of it.
 const (
 	// Waiting for a delay, or for its next try.
 	Waiting = keyqueue.Waiting
-	// Paced: it may be tried again as soon as Options.Retries allows.
+	// Paced until Options.Retries allows another try.
 	Paced = keyqueue.Paced
 	// Queued until a worker is free.
 	Queued = keyqueue.Queued
 	// Running.
 	Running = keyqueue.Running
-	// RunningAgain: it runs, and will once more, since it was added meanwhile.
+	// RunningAgain means that it runs, and will once more, because it was added
+	// meanwhile.
 	RunningAgain = keyqueue.Again
 )
 
@@ -98,15 +99,15 @@ type KeyStatus struct {
 	// last of their errors.
 	Failures  int
 	LastError error
-	// Class is that of Options.Class.
+	// Class is the key's class: see Options.Class.
 	Class string
-	// Cause is what asked for the run that it waits for, or for the one under
-	// way: "add", "retry", "after", or an informer and the reason of the change.
+	// Cause is what requested the run that it waits for, or the one under way: "add",
+	// "retry", "after", or an informer and the reason of the change.
 	Cause string
 }
 
-// Keys iterates over all keys that are not absent, in no order. The queue is
-// locked for some hundreds at a time: a key that changes state meanwhile may be
+// Keys iterates over all keys that are not absent, in no particular order. It locks the
+// queue for some hundreds of them at a time: a key that changes state meanwhile may be
 // missing or come twice.
 func (c *Controller[K]) Keys() iter.Seq2[K, KeyStatus] {
 	return func(yield func(K, KeyStatus) bool) {
@@ -140,12 +141,12 @@ func (c *Controller[K]) keyStatus(s keyqueue.KeyStatus) KeyStatus {
 	}
 }
 
-// A cause is one byte of a key's record: how a run came to be asked for.
+// A cause is one byte of a key's record: what requested a run.
 const (
 	causeAdd = iota
 	causeRetry
 	causeAfter
-	// causeInput and what follows are the reasons of the first input's changes,
+	// causeInput and the following values are the reasons of the first input's changes,
 	// then of the second's, and so on.
 	causeInput
 	// reasons is how many reasons there are.

@@ -12,7 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped has a function from
+// TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped uses a function from
 // changes to keys that takes a minute.
 func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 	for name, stopFirst := range map[string]bool{"while it runs": false, "while it stops": true} {
@@ -57,8 +57,8 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 	}
 }
 
-// TestNoRunBeginsIfTheContextHasEndedOrLeadershipIsLostBefore tries it often, since
-// a worker had to be fast to begin one.
+// TestNoRunBeginsIfTheContextHasEndedOrLeadershipIsLostBefore tries it often, because
+// only a fast worker could begin a run.
 func TestNoRunBeginsIfTheContextHasEndedOrLeadershipIsLostBefore(t *testing.T) {
 	for i := range 300 {
 		l := newLeader()

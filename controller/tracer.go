@@ -7,10 +7,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// Tracer observes runs, to make spans of them for example. Workers call it concurrently.
-// The run gets the context that RunBegins returns, which must be derived from the one
-// that RunBegins was given. RunEnds gets the same context, and is called even if the run
-// panics.
+// Tracer observes runs, for example to make spans of them. Workers call it
+// concurrently. The run gets the context that RunBegins returns, which must be derived
+// from the one that RunBegins was given. RunEnds gets the same context, and is called
+// even if the run panics.
 type Tracer interface {
 	RunBegins(ctx context.Context, r RunInfo) context.Context
 	RunEnds(ctx context.Context, r RunInfo, result RunResult)
@@ -20,7 +20,7 @@ type Tracer interface {
 type RunInfo struct {
 	// Controller is Options.Name, and Key the key as fmt prints it.
 	Controller, Key string
-	// Cause is what asked for the run: see KeyStatus.Cause.
+	// Cause is what requested the run: see KeyStatus.Cause.
 	Cause string
 	// Waited is how long the key was queued.
 	Waited time.Duration
@@ -32,7 +32,7 @@ type RunInfo struct {
 type RunResult struct {
 	// Err is what the Reconciler returned, or a *PanicError.
 	Err error
-	// After is the Result's.
+	// After is Result.After.
 	After time.Duration
 }
 

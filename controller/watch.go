@@ -15,29 +15,29 @@ import (
 // Change is what a Watch maps to keys.
 type Change[T any] = store.Change[T]
 
-// WatchOptions say which changes of an informer matter. The zero value is all of
-// them.
+// WatchOptions select the changes of an informer that matter. The zero value selects
+// all of them.
 type WatchOptions[T any] struct {
 	// If, if not nil, selects the changes that are mapped to keys. See
 	// GenerationChanged and the other predicates.
 	If func(Change[T]) bool
-	// SkipOwn leaves out changes that are made of nothing but what the program told
-	// the informer it wrote, by Wrote or WroteDelete: its reads had them before.
-	// Do not set it for a reconciler that counts on a run after its own write.
+	// SkipOwn leaves out changes that consist only of writes that the program recorded
+	// with the informer, by Wrote or WroteDelete: reads showed them before. Do not set
+	// it for a reconciler that counts on a run after its own write.
 	SkipOwn bool
 	// Resync, if not 0, is the period at which each object is mapped again.
 	Resync time.Duration
 }
 
-// Watch has the changes of an informer enqueue keys: those that the function keys
-// returns for a change, where nil is none. See Self, Owner and ByIndex. It takes at most one
-// WatchOptions.
+// Watch makes the changes of an informer enqueue keys: those that the function keys
+// returns for a change, where nil means none. See Self, Owner and ByIndex. Watch takes
+// at most one WatchOptions.
 //
-// It may be called before Run and while it runs. Runs begin only once the
-// informer has synced and all of its initial objects are in the queue, and none
-// begins after the informer has stopped. The informer is not run by the
-// controller, and may serve others. The registration ends with Run; Remove ends it
-// earlier, and has the controller do without the informer.
+// It may be called before Run and while Run is running. Runs begin only once the
+// informer has synced and all of its initial objects are in the queue, and none begins
+// after the informer has stopped. The controller does not run the informer, which may
+// serve others. The registration ends with Run. Its Remove ends it earlier, and the
+// controller then does without the informer.
 func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys func(Change[T]) iter.Seq[K], o ...WatchOptions[T]) (kinglet.Registration, error) {
 	switch {
 	case c == nil:
@@ -123,8 +123,7 @@ func (f *feed[T, K]) add(change *Change[T]) {
 		return
 	}
 	for key := range keys {
-		// A key that comes too late is one that the next replica finds in its
-		// initial list.
+		// If a key comes too late, the next replica finds it in its initial list.
 		f.c.add(key, o)
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 )
 
-// counts are what has come of runs.
+// counts are the outcomes of runs.
 type counts struct {
 	succeeded, failed, terminal, panicked, timedOut atomic.Uint64
 	// lastPanic is nil if there was none.
 	lastPanic atomic.Pointer[time.Time]
-	// took is how long runs took, waited how long keys were queued before.
+	// took measures how long runs took, and waited how long their keys were queued.
 	took, waited histogram.Histogram
 }
 
-// worker is what a worker does, for those who look.
+// worker is what a worker is doing, for reports.
 type worker[K comparable] struct {
 	mu      sync.Mutex
 	key     K         // guarded by mu
@@ -55,7 +55,7 @@ func (c *Controller[K]) startWorker(w *worker[K], workers *sync.WaitGroup) {
 	}()
 }
 
-// runKey runs a key and tells the queue what came of it, whether the reconciler
+// runKey runs a key and passes the outcome to the queue, whether the reconciler
 // returns, panics or ends the goroutine.
 func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 	now := time.Now()
@@ -107,7 +107,7 @@ func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result 
 		return
 	}
 	if cause := context.Cause(c.runs); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
-		c.end(run, keyqueue.Result{Err: err}) // what it was told to do
+		c.end(run, keyqueue.Result{Err: err}) // it stopped, as its context asked
 		return
 	}
 	if context.Cause(ctx) == ErrTimeout {
@@ -135,7 +135,7 @@ func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result 
 	c.opts.OnError(report)
 }
 
-// end tells the queue how a run ended.
+// end passes the result of a run to the queue.
 func (c *Controller[K]) end(run keyqueue.Run[K], res keyqueue.Result) {
 	c.counts.took.Observe(c.queue.Finish(run, res))
 }

@@ -17,33 +17,33 @@ func NewClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 // return. It is a client.NewClientFunc, for ctrl.Options and cluster.Options, and the
 // client is controller-runtime's in every other respect.
 //
-// The cache is opts.Cache.Reader, which has to be one that NewCache of this package made
-// on kinglet. With another reader, or none, NewClient is client.New: so it is with
-// KINGLET=off in the environment.
+// The cache is opts.Cache.Reader, which must be one that NewCache of this package made
+// on kinglet. With another reader, with none, and with KINGLET=off in the environment,
+// NewClient is client.New.
 //
-// What Create, Update, Patch, Apply, Delete and the same of a subresource returned is in
+// What Create, Update, Patch, Apply and Delete return, also for a subresource, is in
 // each Get, List and view of the cache that begins later: typed, unstructured and
-// metadata, whichever of them wrote. Nothing waits for that, except where an answer
-// cannot be read by an informer:
+// metadata, whichever of them wrote. Nothing waits for that, except where an informer
+// cannot read the answer:
 //
-//   - A write by metadata is not an object for an informer of whole ones. Protobuf, in
-//     which a built-in type is written, cannot be read into unstructured objects. The
-//     answer to a scale, and that in another API version, is another type.
-//   - DeleteAllOf is answered with what the objects were before it.
+//   - A write by metadata is not an object for an informer of whole ones. Built-in
+//     types are written in protobuf, which cannot be read into unstructured objects.
+//     The answer to a scale, or in another API version, is of another type.
+//   - DeleteAllOf returns the objects as they were before it.
 //
 // Then a Get of such an object, and a List of its namespace, wait until the watch has
-// shown the write, for at most the WaitForWrites of the cache's Options; the error is a
-// *WriteNotSeenError, which names the kind and the version. Two minutes after the write
-// they wait no longer, and it is logged. Views never wait.
+// shown the write, for at most Options.WaitForWrites of the cache, and then fail with a
+// *WriteNotSeenError, which names the kind and the version. From two minutes after the
+// write they wait no longer, and that is logged. Views never wait.
 //
-// A write that the cache's selectors do not cover is removed from reads, or never shown,
-// and nothing waits for it. Dry runs, evictions, bindings and tokens change no read and
-// nothing waits for them. With controller-runtime 0.25 and later, a write with the option
-// client.DisableReadYourWritesConsistency is not recorded, and a read with it does not
-// wait.
+// An object that the cache's selectors do not cover after a write is removed from
+// reads, or never shown, and nothing waits for it. Dry runs, evictions, bindings and
+// tokens change no read, and nothing waits for them. With controller-runtime 0.25 and
+// later, a write with the option client.DisableReadYourWritesConsistency is not
+// recorded, and a read with it does not wait.
 //
-// opts.Cache.EnableReadYourWritesConsistency is not needed, and switched off: it would
-// wait for each write.
+// opts.Cache.EnableReadYourWritesConsistency is not needed, and is switched off: with it,
+// reads would wait for each write.
 func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 	if opts.Cache == nil || cfg == nil {
 		return client.New(cfg, opts)
@@ -74,7 +74,7 @@ func (o Options) NewClient(cfg *rest.Config, opts client.Options) (client.Client
 	return &recordingClient{Client: wrapped}, nil
 }
 
-// withoutTheirs switches controller-runtime's own waits off, which 0.24 does not have.
+// withoutTheirs switches off controller-runtime's own waits, which 0.24 does not have.
 func withoutTheirs(opts *client.CacheOptions) {
 	if f := reflect.ValueOf(opts).Elem().FieldByName("EnableReadYourWritesConsistency"); f.IsValid() {
 		f.SetZero()

@@ -15,9 +15,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 )
 
-// coversFunc returns a function that decides which objects are of the informer, for
-// kinglet.Options.Covers; nil if nobody but the server can: objects that a transform has
-// changed, and metadata under a selector of other fields.
+// coversFunc returns a function that reports whether the informer covers an object, for
+// kinglet.Options.Covers. It is nil if only the server can tell: for objects that a
+// transform has changed, and for metadata under a selector of other fields.
 func (h *holding) coversFunc(s *spaces) func(obj any) bool {
 	for _, config := range s.configs {
 		if config.Transform != nil || (h.form == metadataOnly || h.full != nil) && !ofMetadata(config.FieldSelector) {
@@ -31,7 +31,8 @@ func (h *holding) coversFunc(s *spaces) func(obj any) bool {
 			return false
 		}
 		if _, config, known := h.settings(m.GetNamespace()); known && config.Transform != nil {
-			// SetNamespaces has set it. The object is decided by what is held.
+			// SetNamespaces has added the transform: the object is covered if it is
+			// held.
 			_, holds := h.informer.Kinglet().Store().Get(kinglet.Key{Namespace: m.GetNamespace(), Name: m.GetName()})
 			return holds
 		}
@@ -39,14 +40,14 @@ func (h *holding) coversFunc(s *spaces) func(obj any) bool {
 	}
 }
 
-// coversMetadata reports whether an object of which no more than the metadata is known
-// is certainly of the informer.
+// coversMetadata reports whether the informer certainly covers an object, given only
+// its metadata.
 func (h *holding) coversMetadata(m metav1.Object) bool {
 	return h.covers(m, nil)
 }
 
-// covers reports whether an object is of the informer. field returns its other fields
-// than those of metadata, and whether that is known.
+// covers reports whether the informer covers an object. field returns a field that is
+// not metadata, and whether it is known.
 func (h *holding) covers(m metav1.Object, field func(string) (string, bool)) bool {
 	_, config, held := h.settings(m.GetNamespace())
 	if !held {
@@ -56,17 +57,18 @@ func (h *holding) covers(m metav1.Object, field func(string) (string, bool)) boo
 	return selected
 }
 
-// ofMetadata reports whether a selector is of no other fields than name and namespace.
+// ofMetadata reports whether a selector uses no other fields than name and namespace.
 func ofMetadata(selector fields.Selector) bool {
 	return selector == nil || !slices.ContainsFunc(selector.Requirements(), func(r fields.Requirement) bool { return !objectmeta.IsField(r.Field) })
 }
 
-// selectable is a field that a server does not select by its path, or not as it is
-// where it is absent.
+// selectable is a field that a server does not select by its own path, or whose value
+// is not "" where the field is absent.
 type selectable struct{ path, absent string }
 
-// selectables are those of Kubernetes' own kinds; see their packages in pkg/registry. A
-// custom resource has its selectable fields by their paths, and "" where one is absent.
+// selectables are those of Kubernetes' own kinds; see their packages in pkg/registry.
+// The selectable fields of a custom resource are selected by their paths, as "" where
+// absent.
 var selectables = map[schema.GroupKind]map[string]selectable{
 	{Kind: "Pod"}:                   {"spec.hostNetwork": {"spec.hostNetwork", "false"}},
 	{Kind: "Node"}:                  {"spec.unschedulable": {"spec.unschedulable", "false"}},
@@ -75,7 +77,7 @@ var selectables = map[schema.GroupKind]map[string]selectable{
 	{Kind: "ReplicationController"}: {"status.replicas": {"status.replicas", "0"}},
 }
 
-// fieldOf returns a field of an object as a server selects by it.
+// fieldOf returns the value of a field as a server selects by it.
 func (h *holding) fieldOf(obj runtime.Object, field string) string {
 	at, ok := selectables[h.gvk.GroupKind()][field]
 	if !ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 )
 
-// unread has reads of a kind wait for a write that its informer cannot read. It is
+// unread makes reads of a kind wait for a write that its informer cannot read. It is
 // OwnWrites.Unread.
 func (c *Cache) unread(w kinglet.UnreadWrite) {
 	h := c.holdingWith(w.Informer)
@@ -36,7 +36,7 @@ func (c *Cache) unread(w kinglet.UnreadWrite) {
 	h.awaitWrites(writes)
 }
 
-// awaitWrites has reads wait for writes.
+// awaitWrites makes reads wait for writes.
 func (h *holding) awaitWrites(writes []*unreadWrite) {
 	surplus, due := h.unread.add(writes...)
 	for _, w := range surplus {
@@ -61,8 +61,8 @@ func (c *Cache) holdingWith(informer kinglet.OwnWriter) *holding {
 	return nil
 }
 
-// unreadWriteOf returns a write that reads have to wait for; nil if they need not,
-// since it is shown, or the informer does not cover the object.
+// unreadWriteOf returns a write that reads have to wait for. It is nil if they need not
+// wait, because the write is shown, or the informer does not cover the object.
 func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite {
 	inf := h.informer.Kinglet()
 	w := &unreadWrite{
@@ -84,7 +84,7 @@ func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite
 	case !holds && !w.covered, w.version == "" && !(deleted && holds):
 		return nil
 	case deleted && m.DeletionTimestamp != nil && !holds:
-		return nil // it was on its way before
+		return nil // it was already being deleted
 	}
 	if _, shown := h.shows(w); shown {
 		return nil
@@ -92,15 +92,17 @@ func (h *holding) unreadWriteOf(m *metav1.ObjectMeta, deleted bool) *unreadWrite
 	return w
 }
 
-// unreadCollection records the deletion of a collection of which the answer does not say
-// what was deleted. The server says what is left: what is held and not there is gone from
-// reads at once, and they wait for what is marked. (They do not wait for the version of
-// that list, which the watch may come to with its next bookmark only, a minute later.)
+// unreadCollection records the deletion of a collection whose answer does not list what
+// was deleted. It asks the server what is left: held objects that are not there are
+// removed from reads at once, and reads wait for those that are marked for deletion.
+// (They do not wait for the version of that list, which the watch may reach only with
+// its next bookmark, a minute later.)
 func (c *Cache) unreadCollection(h *holding, namespace string) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultWaitForWrites)
 	defer cancel()
 	inf := h.informer.Kinglet()
-	// Taken before the server is asked: what comes later is not in its answer either.
+	// Taken before the server is asked: its answer does not include later objects
+	// either.
 	before := slices.Collect(inf.Store().Prefix(kinglet.Key{Namespace: namespace}))
 	left, err := h.lists.Load().left(ctx, namespace)
 	if err != nil {
@@ -130,7 +132,8 @@ func (c *Cache) unreadCollection(h *holding, namespace string) {
 	h.awaitWrites(writes)
 }
 
-// left asks the server for the metadata of what is in a namespace, or of all, by key.
+// left asks the server for the metadata of the objects in a namespace, or of all, by
+// key.
 func (l *listWatches) left(ctx context.Context, namespace string) (map[kinglet.Key]metav1.ObjectMeta, error) {
 	left := map[kinglet.Key]metav1.ObjectMeta{}
 	for next := ""; ; {

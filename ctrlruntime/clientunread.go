@@ -20,18 +20,19 @@ import (
 const (
 	// defaultWaitForWrites is Options.WaitForWrites if that is 0.
 	defaultWaitForWrites = 10 * time.Second
-	// forgetUnread is how long reads wait for a write that does not come. It is as
-	// long as kinglet has a write in reads that is not confirmed.
+	// forgetUnread is how long reads wait for a write that does not come: as long as
+	// kinglet keeps an unconfirmed write in reads.
 	forgetUnread = 2 * time.Minute
-	// maxUnread bounds the writes of a kind and form that are waited for: 16,384 take
-	// some 2 MB. Beyond it the oldest ends as if its time were over.
+	// maxUnread bounds the writes of a kind and form that reads wait for: 16,384 take
+	// about 2 MB. Beyond it, reads stop waiting for the oldest.
 	maxUnread = 1 << 14
 )
 
-// WriteNotSeenError: a read waited for a write of the program that the reads of a kind
-// in this form cannot include before the watch shows it, and it did not come.
+// WriteNotSeenError reports that a read waited for a write of the program that did not
+// come. The reads of a kind in this form cannot include the write before the watch
+// shows it.
 type WriteNotSeenError struct {
-	// Kind is the kind and the form whose read waited.
+	// Kind is the kind and form that was read.
 	Kind string
 	// Key is the object that was written.
 	Key client.ObjectKey
@@ -53,20 +54,20 @@ func (e *WriteNotSeenError) Unwrap() error { return e.Err }
 // unreadWrite is a write that an informer has not recorded.
 type unreadWrite struct {
 	key kinglet.Key
-	// uid is that of a deleted object. It may be empty.
+	// uid is the UID of a deleted object. It may be empty.
 	uid types.UID
-	// version is that of the write, or, of an object that was deleted, one at which
-	// it existed. It may be empty then.
+	// version is the resource version of the write or, for a deleted object, one at
+	// which it existed, which may be empty.
 	version string
 	deleted bool
-	// covered: the object is of the informer, as its metadata has it.
+	// covered is set if the informer covers the object, judging by its metadata.
 	covered bool
 	since   time.Time
 }
 
-// unreadWrites are those of one kind in one form.
+// unreadWrites are the writes of one kind in one form that reads wait for.
 type unreadWrites struct {
-	// any is set while there is one.
+	// any is set while there are writes.
 	any atomic.Bool
 
 	mu sync.Mutex
@@ -74,16 +75,16 @@ type unreadWrites struct {
 
 	// writes are in the order in which they were made.
 	writes []*unreadWrite
-	// prune is how many there may be until they are looked at, in case nobody reads.
+	// prune is the number of writes from which add checks them, in case nobody reads.
 	prune int
 }
 
-// pruneFrom is how many writes are looked at first: as long as there are fewer, a look
-// costs less than the write did.
+// pruneFrom is the smallest number of writes that add checks: checking fewer costs less
+// than the write did.
 const pruneFrom = 64
 
-// add adds writes, and returns those that are given up for them. due are those of which
-// it is time to look whether they are shown.
+// add adds writes. It returns the surplus, which is given up to make room, and those
+// that are due for a check whether they are shown.
 func (u *unreadWrites) add(writes ...*unreadWrite) (surplus, due []*unreadWrite) {
 	if len(writes) == 0 {
 		return nil, nil
@@ -119,7 +120,8 @@ func (u *unreadWrites) remove(write *unreadWrite) bool {
 	return true
 }
 
-// of returns the writes that concern a key, or, without a name, a namespace or all.
+// of returns the writes that concern a key; without a name, a namespace; without both,
+// all.
 func (u *unreadWrites) of(key kinglet.Key) []*unreadWrite {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -152,7 +154,8 @@ func (h *holding) waitForWrites(ctx context.Context, key kinglet.Key, bound time
 	return nil
 }
 
-// waitForWrite blocks until the informer shows a write, or never will.
+// waitForWrite blocks until the informer shows a write, or it is certain that it never
+// will.
 func (h *holding) waitForWrite(ctx context.Context, w *unreadWrite) error {
 	left := time.Until(w.since.Add(forgetUnread))
 	if left <= 0 {
@@ -175,7 +178,7 @@ func (h *holding) waitForWrite(ctx context.Context, w *unreadWrite) error {
 			return nil
 		}
 		if err != nil {
-			// It never will: the namespace has left, the informer has ended, or its
+			// It never will: the namespace was removed, the informer has ended, or its
 			// versions have no order or begin anew.
 			break
 		}
@@ -184,7 +187,7 @@ func (h *holding) waitForWrite(ctx context.Context, w *unreadWrite) error {
 	return nil
 }
 
-// waitVersion waits for a version of the scope that a key is in.
+// waitVersion waits until the scope of a key reaches a version.
 func (h *holding) waitVersion(ctx context.Context, key kinglet.Key, version string) error {
 	scope, ok := h.informer.Kinglet().SourceOf(key)
 	if !ok {
@@ -193,8 +196,8 @@ func (h *holding) waitVersion(ctx context.Context, key kinglet.Key, version stri
 	return h.informer.Kinglet().WaitSourceVersion(ctx, scope, version)
 }
 
-// shows reports whether the informer shows a write, and otherwise which version of its
-// scope is the next that may.
+// shows reports whether the informer shows a write. If not, it returns the next version
+// of the write's scope that may.
 func (h *holding) shows(w *unreadWrite) (version string, shown bool) {
 	inf := h.informer.Kinglet()
 	scope, _ := inf.SourceOf(w.key)
@@ -205,14 +208,14 @@ func (h *holding) shows(w *unreadWrite) (version string, shown bool) {
 	case !w.deleted:
 		return w.version, reached(at, w.version) || holds && reached(obj.GetResourceVersion(), w.version)
 	case (!holds || obj.GetUID() != w.uid) && w.covered && w.version != "" && !reached(at, w.version):
-		return w.version, false // it has not come yet, so that it cannot go
+		return w.version, false // the object has not come yet, so it cannot be gone
 	case !holds, obj.GetUID() != w.uid, obj.GetDeletionTimestamp() != nil:
 		return "", true
 	}
 	return after(at), false
 }
 
-// giveUp ends the waits for a write, and says so.
+// giveUp stops the waits for a write, and logs that.
 func (h *holding) giveUp(w *unreadWrite) {
 	if !h.unread.remove(w) {
 		return // somebody else has
@@ -228,13 +231,13 @@ func (h *holding) reportUnread(w *unreadWrite) {
 	logf.Log.WithName("kinglet").Error(err, "Reads no longer wait for a write")
 }
 
-// reached reports whether version at is that of want or later.
+// reached reports whether version at is want or later.
 func reached(at, want string) bool {
 	order, ok := resourceversion.Compare(at, want)
 	return ok && order >= 0
 }
 
-// after returns the version after another.
+// after returns the next version.
 func after(version string) string {
 	n, err := strconv.ParseUint(version, 10, 64)
 	if err != nil {

@@ -20,28 +20,28 @@ import (
 
 // CompareOptions configure a Comparison. The zero value is ready to use.
 type CompareOptions struct {
-	// Primary and Shadow make the caches of NewCache: controller-runtime's cache.New
-	// and this package's if nil.
+	// Primary and Shadow make the caches of NewCache. If nil, they are
+	// controller-runtime's cache.New and this package's NewCache.
 	Primary, Shadow cache.NewCacheFunc
-	// Scheme is that of the caches. If nil it is that of a Cache among them, or
+	// Scheme is the caches' scheme. If nil, it is the scheme of a Cache among them, or
 	// client-go's.
 	Scheme *runtime.Scheme
 	// OnDifference is called with each difference, by one goroutine at a time, and must
-	// not block. If nil, a line goes to controller-runtime's log. It is called at most 20
-	// times at once and 6 times a minute, and once for a difference that lasts; what it
-	// is not called with is counted: see Comparison.Stats.
+	// not block. If nil, the difference is written to controller-runtime's log. It is
+	// called at most 20 times at once and 6 times a minute, and once for a difference
+	// that lasts; Comparison.Stats counts the differences beyond these limits.
 	OnDifference func(Difference)
-	// Within is how long a difference lasts before it is one: 30 s if 0. The caches have
-	// a watch each, and one of them is always a little behind.
+	// Within is how long a difference must last before it counts: 30 s if 0. Each cache
+	// has its own watch, and one of them is always a little behind.
 	Within time.Duration
-	// Every is how often all that the caches hold is compared: 10 minutes if 0. The first
-	// time is a minute after the start, or sooner if Every is shorter.
+	// Every is how often everything that the caches hold is compared: 10 minutes if 0.
+	// The first comparison is a minute after the start, or sooner if Every is shorter.
 	Every time.Duration
-	// ReadsPerSecond bounds the reads that are compared: 20 if 0.
+	// ReadsPerSecond bounds how many reads a second are compared: 20 if 0.
 	ReadsPerSecond int
 }
 
-// withDefaults returns the options with what is 0 filled in.
+// withDefaults returns the options with defaults for zero values.
 func (o CompareOptions) withDefaults() (CompareOptions, error) {
 	var errs []error
 	if o.Within < 0 {
@@ -57,7 +57,7 @@ func (o CompareOptions) withDefaults() (CompareOptions, error) {
 		o.Primary = cache.New
 	}
 	if o.Shadow == nil {
-		// The reads of the shadow are the program's, which the primary warns of or not.
+		// The shadow repeats the program's reads, and the primary warns of them or not.
 		o.Shadow = Options{Implicit: AllowImplicit}.NewCache
 	}
 	if o.Within == 0 {
@@ -101,24 +101,25 @@ func (o CompareOptions) NewCache(cfg *rest.Config, opts cache.Options) (cache.Ca
 	return Compare(primary, shadow, o)
 }
 
-// Comparison is a cache.Cache that is its primary, and reports where its shadow differs:
-// the way to try a cache without a risk. What the program reads and the handlers that it
-// adds are the primary's alone, and an error of the shadow is a difference and no error.
+// Comparison is a cache.Cache that answers from its primary, and reports where its
+// shadow differs: a way to try a cache without risk. The program's reads and handlers
+// use the primary alone. An error of the shadow is reported as a difference, not
+// returned.
 //
 // Three things are compared, all in the background: reads, which are repeated on both
-// caches; all that both hold, from time to time; and with it what handlers have received of
-// the kinds that the program has informers of, by a handler of its own in each cache. Objects are compared if they have
-// one resource version in both. One that is older in one of them, or missing in one, is
-// looked at again until that has ended, and is a difference after CompareOptions.Within.
-// Lists are compared by what is in them: not by their order, nor by what Limit cuts.
-// Deliveries are compared by the last one of each key: not by their order, nor by those
-// before it, which a cache may leave out, so that a handler that misses a state in between
-// is not found.
+// caches; from time to time, everything that both caches hold; and, at the same time,
+// what a handler in each cache has received of each kind that the program has an
+// informer of. Objects are compared if both caches have them at the same resource
+// version. An object that is older in one cache, or missing from it, is looked at again
+// until the caches agree, and is a difference after CompareOptions.Within. Lists are
+// compared by their contents, not by their order or by what Limit cuts. Deliveries are
+// compared by the last one of each key, not by their order or by earlier ones, which a
+// cache may leave out: a handler that misses an intermediate state is not found.
 //
-// It costs the shadow: a second list and watch of each kind, and a second store; and one
-// more handler and a map of keys for each informer, in both caches. The
-// comparison of all that is held takes at most a twentieth of one core, reads that are
-// repeated copy nothing, and what is kept of differences is bounded.
+// A Comparison costs the shadow, with a second list and watch of each kind and a second
+// store, and, in both caches, one more handler and a map of keys for each informer.
+// Comparing everything that is held takes at most a twentieth of one core, repeated
+// reads copy nothing, and the memory for differences is bounded.
 //
 // A program changes one line to use it, and one to go back. All methods are safe for
 // concurrent use.
@@ -127,7 +128,7 @@ type Comparison struct {
 	opts            CompareOptions
 	reports         reports
 	suspects        suspects
-	// reads are to be compared; those that do not fit are counted.
+	// reads holds the reads to compare. One that does not fit is dropped.
 	reads  chan read
 	counts compareCounts
 	// following is held while handlers are added. It is locked before mu.
@@ -140,7 +141,7 @@ type Comparison struct {
 	kinds map[kindForm]struct{}
 	// delivered is what handlers received of the kinds that the program has informers of.
 	delivered map[kindForm]*deliveries
-	// second is when reads were counted last, and inSecond how many there were since.
+	// second is when the current second began, and inSecond how many reads it has had.
 	second   time.Time
 	inSecond int
 }
@@ -180,12 +181,12 @@ func Compare(primary, shadow cache.Cache, o CompareOptions) (*Comparison, error)
 	return c, nil
 }
 
-// Shadow returns the cache that is compared.
+// Shadow returns the cache that the primary is compared with.
 func (c *Comparison) Shadow() cache.Cache { return c.shadow }
 
-// Start runs both caches and compares them, until ctx ends. It returns what the
-// primary's Start returns, once the shadow's has returned too. If the shadow's fails,
-// the primary goes on.
+// Start runs both caches and compares them until ctx ends. It returns what the
+// primary's Start returns, once the shadow's has returned too. If the shadow's Start
+// fails, the primary continues.
 func (c *Comparison) Start(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
@@ -202,7 +203,7 @@ func (c *Comparison) Start(ctx context.Context) error {
 	return c.primary.Start(ctx)
 }
 
-// NeedLeaderElection is that of the primary.
+// NeedLeaderElection returns what the primary's returns.
 func (c *Comparison) NeedLeaderElection() bool {
 	if r, ok := c.primary.(interface{ NeedLeaderElection() bool }); ok {
 		return r.NeedLeaderElection()
@@ -210,14 +211,14 @@ func (c *Comparison) NeedLeaderElection() bool {
 	return false
 }
 
-// WaitForCacheSync is that of the primary.
+// WaitForCacheSync waits for the primary.
 func (c *Comparison) WaitForCacheSync(ctx context.Context) bool {
 	return c.primary.WaitForCacheSync(ctx)
 }
 
-// Get is that of the primary.
+// Get reads from the primary.
 func (c *Comparison) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
-	// The object may have its kind in its content, which a failed read may clear.
+	// A failed read may clear the kind that the object's content states.
 	gvk, err := apiutil.GVKForObject(out, c.opts.Scheme)
 	if err != nil {
 		return c.primary.Get(ctx, key, out, opts...)
@@ -228,7 +229,7 @@ func (c *Comparison) Get(ctx context.Context, key client.ObjectKey, out client.O
 	return err
 }
 
-// List is that of the primary.
+// List reads from the primary.
 func (c *Comparison) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.opts.Scheme)
 	if err != nil {
@@ -238,13 +239,13 @@ func (c *Comparison) List(ctx context.Context, out client.ObjectList, opts ...cl
 		gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
 		var list client.ListOptions
 		list.ApplyOptions(opts)
-		list.Limit = 0 // what it cuts is not the same in each cache
+		list.Limit = 0 // it cuts different objects in each cache
 		c.wasRead(read{kind: c.use(kindForm{gvk, formOf(out)}), list: &list})
 	}
 	return err
 }
 
-// GetInformer is that of the primary. The shadow has one of the kind as well.
+// GetInformer returns the primary's informer. The shadow gets one of the kind as well.
 func (c *Comparison) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.opts.Scheme)
 	if err != nil {
@@ -255,7 +256,8 @@ func (c *Comparison) GetInformer(ctx context.Context, obj client.Object, opts ..
 	})
 }
 
-// GetInformerForKind is that of the primary. The shadow has one of the kind as well.
+// GetInformerForKind returns the primary's informer. The shadow gets one of the kind as
+// well.
 func (c *Comparison) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	obj, err := c.opts.Scheme.New(gvk)
 	if err != nil {
@@ -279,7 +281,7 @@ func (c *Comparison) informer(call string, k kindForm, opts []cache.InformerGetO
 	return primary, err
 }
 
-// RemoveInformer removes the informers of both.
+// RemoveInformer removes the informer from both caches.
 func (c *Comparison) RemoveInformer(ctx context.Context, obj client.Object) error {
 	if gvk, err := apiutil.GVKForObject(obj, c.opts.Scheme); err == nil {
 		k := kindForm{gvk, formOf(obj)}
@@ -287,14 +289,15 @@ func (c *Comparison) RemoveInformer(ctx context.Context, obj client.Object) erro
 		delete(c.kinds, k)
 		c.mu.Unlock()
 		c.forgetDeliveries(k)
-		// What is followed meanwhile may be the informers that go.
+		// Handlers that are added meanwhile may be on the informers that are being
+		// removed.
 		defer c.forgetDeliveries(k)
 		c.did("RemoveInformer", k, c.shadow.RemoveInformer(ctx, obj))
 	}
 	return c.primary.RemoveInformer(ctx, obj)
 }
 
-// IndexField adds an index to both. extract is called by both.
+// IndexField adds an index to both caches. Both call extract.
 func (c *Comparison) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	err := c.primary.IndexField(ctx, obj, field, extract)
 	if gvk, kindErr := apiutil.GVKForObject(obj, c.opts.Scheme); kindErr == nil && err == nil {
@@ -303,7 +306,7 @@ func (c *Comparison) IndexField(ctx context.Context, obj client.Object, field st
 	return err
 }
 
-// use notes that the program uses a kind, which it returns.
+// use records that the program uses a kind, and returns the kind.
 func (c *Comparison) use(k kindForm) kindForm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -311,14 +314,14 @@ func (c *Comparison) use(k kindForm) kindForm {
 	return k
 }
 
-// did reports that the shadow could not do what the primary does.
+// did reports err, if it is not nil, as the failure of a call to the shadow.
 func (c *Comparison) did(call string, k kindForm, err error) {
 	if err != nil {
 		c.report(Difference{What: ShadowFailed, Kind: k.GroupVersionKind, Read: call, Err: err})
 	}
 }
 
-// wasRead has a read compared, if there are not too many.
+// wasRead queues a read for comparison, unless there are too many.
 func (c *Comparison) wasRead(r read) {
 	c.counts.reads.Add(1)
 	c.mu.Lock()

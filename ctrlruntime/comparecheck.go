@@ -18,17 +18,17 @@ import (
 // CompareStats count what a Comparison has done.
 type CompareStats struct {
 	// Reads is how many reads the program made, and ReadsCompared how many of them were
-	// repeated: not more than CompareOptions.ReadsPerSecond.
+	// repeated: at most CompareOptions.ReadsPerSecond.
 	Reads, ReadsCompared uint64
-	// Rounds is how often all that the caches hold was compared, and Objects how many
-	// objects were, by rounds and reads.
+	// Rounds is how often everything that the caches hold was compared, and Objects how
+	// many objects rounds and reads have compared.
 	Rounds, Objects uint64
-	// Lagged is how many objects were different for less than CompareOptions.Within.
-	// Undecided are those that changed too fast to be compared, or that were too many
-	// to be looked at again: a later round may find them.
+	// Lagged is how many objects differed for less than CompareOptions.Within.
+	// Undecided is how many changed too fast to be compared, or were too many to be
+	// looked at again: a later round may find them.
 	Lagged, Undecided uint64
-	// Differences is how many were found, and Unreported those of them that
-	// OnDifference was not called with, since there were too many.
+	// Differences is how many were found, and Unreported how many of them were not
+	// passed to OnDifference, because there were too many.
 	Differences, Unreported uint64
 }
 
@@ -36,7 +36,7 @@ type compareCounts struct {
 	reads, readsCompared, rounds, objects, lagged, undecided, differences, unreported atomic.Uint64
 }
 
-// Stats returns the counts of now.
+// Stats returns the current counts.
 func (c *Comparison) Stats() CompareStats {
 	n := &c.counts
 	return CompareStats{
@@ -45,7 +45,8 @@ func (c *Comparison) Stats() CompareStats {
 	}
 }
 
-// read is a Get, or a List if list is set, or what handlers have received.
+// read is a Get, or a List if list is set, or what handlers received if delivered is
+// set.
 type read struct {
 	kind      kindForm
 	key       client.ObjectKey
@@ -73,7 +74,7 @@ func (r read) String() string {
 	return text
 }
 
-// readFor bounds a read that is repeated: it waits while its informer syncs.
+// readFor bounds a repeated read, which waits while its informer syncs.
 const readFor = 5 * time.Second
 
 var unsafeRead = true
@@ -102,7 +103,7 @@ func (c *Comparison) do(ctx context.Context, r read) (pairs map[client.ObjectKey
 	return pairs, shadowErr, true
 }
 
-// from returns what a cache has for a read, without a copy.
+// from returns a cache's answer to a read, without copies.
 func (c *Comparison) from(ctx context.Context, from cache.Cache, r read) ([]client.Object, error) {
 	if r.list == nil {
 		obj, err := as[client.Object](newObject(c.opts.Scheme, r.kind.GroupVersionKind, r.kind.form))
@@ -132,7 +133,7 @@ func (c *Comparison) from(ctx context.Context, from cache.Cache, r read) ([]clie
 	return objs, err
 }
 
-// as returns obj, which has to be a T.
+// as returns obj as a T.
 func as[T any](obj runtime.Object, err error) (T, error) {
 	t, ok := obj.(T)
 	if err == nil && !ok {
@@ -162,8 +163,8 @@ func (c *Comparison) compareReads(ctx context.Context) {
 	}
 }
 
-// comparePairs suspects those that differ, to be looked at again by the read that again
-// returns.
+// comparePairs makes suspects of the pairs that differ. again returns the read that
+// looks at a key again.
 func (c *Comparison) comparePairs(ctx context.Context, pairs map[client.ObjectKey]pair, again func(client.ObjectKey) read) {
 	const chunk = 256
 	n, began := 0, time.Now()
@@ -182,7 +183,7 @@ func (c *Comparison) comparePairs(ctx context.Context, pairs map[client.ObjectKe
 	c.counts.objects.Add(uint64(n))
 }
 
-// pause returns false if ctx ends first.
+// pause waits for d, and returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -197,7 +198,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// compareHeld compares all that both caches hold, from time to time.
+// compareHeld compares everything that both caches hold, from time to time.
 func (c *Comparison) compareHeld(ctx context.Context) {
 	unsynced := map[kindForm]time.Time{}
 	for wait := min(c.opts.Every, time.Minute); pause(ctx, wait); wait = c.opts.Every {
@@ -225,7 +226,7 @@ func (c *Comparison) compareHeld(ctx context.Context) {
 	}
 }
 
-// syncWithin is how long after the primary the shadow may sync.
+// syncWithin is how much later than the primary the shadow may sync.
 const syncWithin = 2 * time.Minute
 
 // held returns what both caches hold of a kind, once both have synced.
@@ -266,7 +267,7 @@ func (c *Comparison) held(ctx context.Context, k kindForm, unsynced map[kindForm
 			}
 			continue
 		}
-		// A cache of several namespaces has no such informer.
+		// A cache of several namespaces does not return a SharedIndexInformer.
 		if all[i], err = c.from(ctx, from, read{kind: k, list: &client.ListOptions{}}); err != nil {
 			if i == 1 {
 				c.did("List", k, err)

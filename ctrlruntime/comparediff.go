@@ -22,21 +22,21 @@ import (
 type What uint8
 
 const (
-	// Missing: the shadow does not have an object that the primary has.
+	// Missing means that the primary has an object that the shadow does not have.
 	Missing What = iota + 1
-	// Surplus: the shadow has an object that the primary does not have.
+	// Surplus means that the shadow has an object that the primary does not have.
 	Surplus
-	// Stale: one of the caches has an older version, and does not move.
+	// Stale means that one cache has an older version, and does not catch up.
 	Stale
-	// Changed: an object differs, although it has one resource version in both.
+	// Changed means that an object differs at one resource version.
 	Changed
-	// ShadowFailed: the shadow returned an error, and the primary did not.
+	// ShadowFailed means that the shadow returned an error, and the primary did not.
 	ShadowFailed
-	// NotSynced: the shadow has not synced two minutes after the primary.
+	// NotSynced means that the shadow has not synced two minutes after the primary.
 	NotSynced
 )
 
-// String returns what it is in words.
+// String describes the difference in words.
 func (w What) String() string {
 	switch w {
 	case Missing:
@@ -55,10 +55,11 @@ func (w What) String() string {
 	return "equal"
 }
 
-// pair is an object in both caches, nil where it is not.
+// pair is one object in both caches, nil in one that does not have it.
 type pair struct{ primary, shadow client.Object }
 
-// compare returns what differs, 0 if nothing, and where.
+// compare returns how the two differ, 0 if they do not, and the path of a changed
+// field.
 func (p pair) compare() (what What, path string) {
 	switch {
 	case p.primary == nil && p.shadow == nil:
@@ -76,9 +77,9 @@ func (p pair) compare() (what What, path string) {
 	return 0, ""
 }
 
-// lags reports whether what differs may be that one of the caches is behind and moves:
-// was is what there was when the same was found before. With exact, an object that is in
-// one cache alone has moved if its version has.
+// lags reports whether a pair may differ only because one cache is behind, and moves.
+// was is the pair when the same difference was found before. With exact, an object that
+// is in one cache alone has moved if its version has changed.
 func (p pair) lags(what What, was pair, exact bool) bool {
 	switch what {
 	case Missing:
@@ -102,14 +103,14 @@ func (p pair) lags(what What, was pair, exact bool) bool {
 	return false
 }
 
-// moved reports whether an object is another one than it was, or another version of it
-// if exact is set.
+// moved reports whether an object is a different object than before or, with exact, a
+// different version of it.
 func moved(is, was client.Object, exact bool) bool {
 	return is.GetUID() != was.GetUID() || exact && is.GetResourceVersion() != was.GetResourceVersion()
 }
 
-// hideValues returns a path of a Secret up to its first field: what is below may be
-// named by its author.
+// hideValues cuts the path of a Secret after its first field, because the author of the
+// Secret may have chosen the names below it.
 func hideValues(k kindForm, path string) string {
 	if k.Group != "" || k.Kind != "Secret" {
 		return path
@@ -122,8 +123,8 @@ func hideValues(k kindForm, path string) string {
 }
 
 // firstDifference returns the JSON path of the first field in which two objects differ,
-// in the order of fields and keys. Nil and empty are equal, and apiVersion and kind are
-// left out: caches set them or not.
+// in the order of fields and keys. Nil equals empty. apiVersion and kind are left out,
+// because not all caches set them.
 func firstDifference(a, b client.Object) (path string, differ bool) {
 	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
 	if x.Type() != y.Type() {
@@ -235,7 +236,7 @@ func differenceInMap(a, b reflect.Value) (string, bool) {
 	return "", false
 }
 
-// plain reports whether a key stands in a path without quotes.
+// plain reports whether a key needs no quotes in a path.
 func plain(key string) bool {
 	return key != "" && !strings.ContainsFunc(key, func(r rune) bool {
 		return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

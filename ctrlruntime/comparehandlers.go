@@ -11,13 +11,13 @@ import (
 )
 
 // delivered is what a handler of a cache has received of a kind: the last state of each
-// key, which it shares with the cache. Neither the order of keys is compared nor what lies
-// between, which a cache may leave out.
+// key, shared with the cache. The order of keys is not compared, nor are intermediate
+// states, which a cache may leave out.
 type delivered struct {
 	mu   sync.Mutex
 	last map[client.ObjectKey]client.Object // guarded by mu
-	// synced reports whether all of the initial list has come; nil before the handler has
-	// been added. guarded by mu
+	// synced reports whether all of the initial list has come; it is nil until the
+	// handler has been added. Guarded by mu.
 	synced func() bool
 }
 
@@ -85,10 +85,10 @@ func (d *delivered) each(f func(client.ObjectKey, client.Object)) {
 	}
 }
 
-// deliveries are what handlers of both caches have received of a kind.
+// deliveries are what the handlers in both caches have received of a kind.
 type deliveries struct{ primary, shadow delivered }
 
-// pairs returns what both have received; ok is false until both have the initial list.
+// pairs returns what both have received. ok is false until both have the initial list.
 func (d *deliveries) pairs() (pairs map[client.ObjectKey]pair, ok bool) {
 	if d == nil || !d.primary.hasSynced() || !d.shadow.hasSynced() {
 		return nil, false
@@ -108,8 +108,8 @@ func (c *Comparison) deliveriesOf(k kindForm) *deliveries {
 	return c.delivered[k]
 }
 
-// followDeliveries adds a handler of its own to the informers of both caches, if they have
-// none yet. One that the shadow does not take is a difference.
+// followDeliveries adds a handler to the informers of both caches, unless they have
+// one. It is a difference if the shadow refuses it.
 func (c *Comparison) followDeliveries(k kindForm, primary, shadow cache.Informer) {
 	if primary == nil || shadow == nil {
 		return
@@ -123,7 +123,8 @@ func (c *Comparison) followDeliveries(k kindForm, primary, shadow cache.Informer
 		c.delivered[k] = d
 		c.mu.Unlock()
 	}
-	// An informer of the primary that takes none has ended, which is not the shadow's.
+	// If the primary's informer refuses it, it has ended: that is not the shadow's
+	// fault.
 	if d.primary.follow(primary) == nil {
 		c.did("AddEventHandler", k, d.shadow.follow(shadow))
 	}

@@ -11,22 +11,24 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Difference is one between the caches of a Comparison. It has no data of objects.
+// Difference is one difference between the caches of a Comparison. It contains no data
+// of objects.
 type Difference struct {
 	What What
 	Kind schema.GroupVersionKind
-	// Key is empty where the difference is of the kind, or of the whole cache.
+	// Key is empty if the difference is of the whole kind, or of the whole cache.
 	Key client.ObjectKey
-	// Read is what found it, as text: a Get, which is also what comparing all that is
-	// held amounts to, a List with its selectors, what handlers received, or another call.
+	// Read describes what found it: a Get, which also stands for the comparison of
+	// everything held, a List with its selectors, what handlers received, or another
+	// call.
 	Read string
-	// Path is the JSON path of the first field that differs, if What is Changed; of a
-	// Secret its first part.
+	// Path is the JSON path of the first field that differs, if What is Changed; only
+	// its first part for a Secret.
 	Path string
-	// PrimaryVersion and ShadowVersion are the resource versions of the object, empty
-	// where it is not.
+	// PrimaryVersion and ShadowVersion are the resource versions of the object; empty
+	// in a cache that does not have it.
 	PrimaryVersion, ShadowVersion string
-	// For is how long it has been seen.
+	// For is how long the difference has been seen.
 	For time.Duration
 	// Err is the error of the shadow, if What is ShadowFailed.
 	Err error
@@ -63,7 +65,7 @@ const (
 	mostRemembered = 1024
 )
 
-// reports say each difference once, and not too many.
+// reports reports each difference once, and not too many.
 type reports struct {
 	call func(Difference)
 
@@ -71,16 +73,16 @@ type reports struct {
 	// What follows is guarded by mu.
 
 	reported map[string]struct{}
-	// order has the keys of reported, the oldest at next once it is full.
+	// order holds the keys of reported; once it is full, the oldest is at next.
 	order []string
 	next  int
-	// left is how many may be reported, as of filled.
+	// left is how many may be reported, as of the time filled.
 	left   float64
 	filled time.Time
 }
 
-// newLocked reports whether a difference was not reported lately, and allowed whether it may
-// be reported now.
+// newLocked returns whether a difference was not reported lately, and whether it may be
+// reported now.
 func (r *reports) newLocked(d Difference) (fresh, allowed bool) {
 	id := fmt.Sprint(d.What, d.Kind, d.Key, d.Read, d.Path)
 	if _, had := r.reported[id]; had {
@@ -107,7 +109,7 @@ func (r *reports) newLocked(d Difference) (fresh, allowed bool) {
 	return true, true
 }
 
-// report reports a difference, unless that has been done.
+// report reports a difference, unless it has been reported lately.
 func (c *Comparison) report(d Difference) {
 	r := &c.reports
 	r.mu.Lock()

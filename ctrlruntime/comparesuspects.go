@@ -9,23 +9,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// suspect is something that differs, and may not do so for long.
+// suspect is something that differs, perhaps only for a moment.
 type suspect struct {
 	read read
 	key  client.ObjectKey
-	// what differs, and was is what there was when that began.
+	// what is how it differs, and was is the pair when that began.
 	what What
 	was  pair
 	// failed is the shadow's error, instead of a difference.
 	failed error
-	// since is when it began, first when the first of it did, and next when it is looked
-	// at again. restarts counts how often it began anew.
+	// since is when the current difference began, first when the first one did, and
+	// next when it is looked at again. restarts counts how often it began anew.
 	since, first, next time.Time
 	restarts           int
 }
 
-// mostSuspects bounds what is looked at again, mostRestarts how often what differs may
-// move before it is given up.
+// mostSuspects bounds the suspects that are looked at again, and mostRestarts how often
+// one may move before it is given up.
 const (
 	mostSuspects = 256
 	mostRestarts = 20
@@ -40,7 +40,7 @@ func (s *suspect) id() string {
 	return fmt.Sprint(s.read.kind, s.read, s.read.key, s.key)
 }
 
-// suspect has something looked at again.
+// suspect makes something be looked at again.
 func (c *Comparison) suspect(s suspect) {
 	s.since = time.Now()
 	s.first, s.next = s.since, s.since.Add(firstLook)
@@ -60,8 +60,8 @@ func (c *Comparison) suspect(s suspect) {
 	c.suspects.all[id] = &s
 }
 
-// firstLook is when something is looked at for the second time; then after as long as it
-// has lasted, and at least eight times until it is a difference.
+// firstLook is the wait before the second look. Each later wait is as long as the
+// difference has lasted, but at most an eighth of CompareOptions.Within.
 const firstLook = 100 * time.Millisecond
 
 // followSuspects looks again at what differs.
@@ -86,7 +86,7 @@ func (c *Comparison) followSuspects(ctx context.Context) {
 	}
 }
 
-// look looks at a suspect, and reports whether to do so again.
+// look looks at a suspect again, and reports whether to do so once more.
 func (c *Comparison) look(ctx context.Context, s *suspect) bool {
 	pairs, shadowErr, ok := c.do(ctx, s.read)
 	if !ok || ctx.Err() != nil {
@@ -123,12 +123,12 @@ func (c *Comparison) look(ctx context.Context, s *suspect) bool {
 		s.what, s.was, s.since = what, p, now
 		return true
 	}
-	// What differs at one version has been so twice: nothing is to come that mends it.
+	// An object that differs at one version did so twice: no later event will mend it.
 	if what != Changed && lasts < c.opts.Within {
 		return true
 	}
 	if s.read.delivered && c.heldDiffers(ctx, s) {
-		return false // what is held is a difference, and reported by a Get
+		return false // the caches hold different objects, which a Get reports
 	}
 	c.report(Difference{
 		What: what, Kind: s.read.kind.GroupVersionKind, Key: s.key, Read: s.read.String(), Path: hideValues(s.read.kind, path),

@@ -7,7 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// copier makes the object to a copy of the object from. Both are pointers of one type.
+// copier copies the object from into the object to. Both are pointers of one type.
 type copier func(from, to client.Object)
 
 // copyByObject copies a type that has no method but DeepCopyObject.
@@ -15,7 +15,7 @@ func copyByObject(from, to client.Object) {
 	reflect.ValueOf(to).Elem().Set(reflect.ValueOf(from.DeepCopyObject()).Elem())
 }
 
-// copiers have a copier for each type and set of fields.
+// copiers holds a copier for each type and set of fields.
 var copiers struct {
 	whole sync.Map // copier by reflect.Type: no more than there are types
 
@@ -23,14 +23,14 @@ var copiers struct {
 	partial map[partialKey]copier // guarded by mu
 }
 
-// partialKey names what Writable copies of a type.
+// partialKey identifies what Writable copies of a type.
 type partialKey struct {
 	pointer reflect.Type
 	paths   string
 }
 
-// maxPartial is how many sets of fields are remembered. Programs name fewer: one that
-// makes up more has them compiled again.
+// maxPartial is how many sets of fields are remembered. Programs name fewer; one that
+// generates more has them compiled again.
 const maxPartial = 1000
 
 // wholeCopier returns the copier of all fields.

@@ -5,37 +5,38 @@
 //		NewClient: ctrlruntime.NewClient,
 //	})
 //
-// With NewClient, what the manager's client wrote is in every following read of its
-// cache, without waiting for the watch.
+// With NewClient, every read of the manager's cache includes what the manager's client
+// wrote before, without waiting for the watch.
 //
 // NewCache takes all of cache.Options, with controller-runtime's defaults and its
-// contract. What it returns differs in what it costs, and where controller-runtime
-// leaves things to chance:
+// contract. Its cache differs in cost, and where controller-runtime leaves things to
+// chance:
 //
 //   - One store holds a kind in all of its namespaces, and a handler is registered
-//     once. A namespace costs a watch.
-//   - A list comes in key order, so that Limit returns the same objects each time,
-//     from one snapshot of the store, with its resource version where there is one.
+//     once. Each namespace costs a watch.
+//   - A list comes in key order, so that Limit returns the same objects each time. It
+//     is from one snapshot of the store, with its resource version if there is one.
 //   - A namespace that answers 403 does not hold up reads of the others.
 //   - Informers are real SharedIndexInformers, also for several namespaces.
 //   - Two entries of Options.ByObject for one kind are an error.
 //   - A kind of Options.ByObject whose definition is missing is an error when it is
 //     first used, and not when the cache is made.
-//   - A Get or List that makes an informer says so once, with the reader's name; or it
-//     is refused: see Options.Implicit.
+//   - A Get or List that makes an informer is logged once, with the reader's name, or
+//     refused: see Options.Implicit.
 //   - A kind has one resync period: the shortest of its namespaces.
-//   - An informer of metadata shows the objects of a typed or unstructured one of the
-//     kind, if there is one.
-//   - Objects are copied straight to where the caller reads them to, by a plan of their
-//     type; with Writable only what is about to be written.
+//   - An informer of metadata shows the objects of a typed or unstructured informer of
+//     the kind, if there is one.
+//   - Objects are copied straight into what the caller passes, by a plan for their
+//     type; with Writable, only the fields that are to be written are copied.
 //
-// What controller-runtime does not have: namespaces that change while the cache runs
-// (SetNamespaces), whole objects for some and metadata for the others (Options.Full),
-// kinds that nothing waits for (Options.Required), and indexes of labels (IndexLabel).
+// This package also has what controller-runtime does not: namespaces that change while
+// the cache runs (SetNamespaces), whole objects for some and metadata for the others
+// (Options.Full), kinds that nothing waits for (Options.Required), and indexes of
+// labels (IndexLabel).
 //
-// NewQueue has controllers use kinglet's queue, and CompareOptions.NewCache tries a cache
-// beside controller-runtime's own. In the queue, requests that are due at the same
-// nanosecond are served in no order.
+// NewQueue makes controllers use kinglet's queue, and CompareOptions.NewCache tries a
+// cache beside controller-runtime's own. In the queue, requests that are due at the
+// same nanosecond are served in no particular order.
 //
 // With Options.NewInformer set, and with KINGLET=off in the environment of the
 // process, NewCache returns controller-runtime's own cache.
@@ -44,7 +45,7 @@
 //
 //	newcache.go    NewCache, and the cache's life
 //	settings.go    cache.Options as settings of a kind, by namespace
-//	kinds.go       the kinds of the cache, by the form in which they are asked for
+//	kinds.go       the kinds of the cache, by the form in which they are read
 //	holding.go     the informers of the cache, and what each holds
 //	spaces.go      the namespaces of an informer at one time
 //	namespaces.go  SetNamespaces
@@ -78,9 +79,8 @@
 //
 // # Locks
 //
-// Cache.mu guards the map of kinds. It is held while a kind is added or removed, and not
-// while one is waited for. front.mu is locked after it, and before those of an informer.
-// Cache.turn is taken before them, by what changes the namespaces of informers.
-// unreadWrites.mu is held for a look at each of the writes, and nothing is called under
-// it.
+// Cache.mu guards the map of kinds. It is held while a kind is added or removed, but
+// not while a call waits for one. front.mu is locked after it, and before those of an
+// informer. Cache.turn is taken before both, to change the namespaces of informers.
+// unreadWrites.mu is held only to look at the writes, and nothing is called under it.
 package ctrlruntime

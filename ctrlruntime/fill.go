@@ -13,15 +13,15 @@ import (
 // filling hands out the objects of one read.
 type filling struct {
 	kind *kind
-	// asked is what the call says of deep copies; nil: nothing.
+	// asked is the call's UnsafeDisableDeepCopy option; nil if it has none.
 	asked *bool
-	// writable has what is copied; nil: everything, or nothing.
+	// writable selects the fields to copy; nil to copy everything, or nothing.
 	writable *writable
 
-	// in is the namespace that shared is for, if known is set.
+	// in is the namespace that shared applies to, if known is set.
 	in            string
 	known, shared bool
-	// of is the type that copy is for, if not nil.
+	// of is the type that copy applies to; nil before the first.
 	of   reflect.Type
 	copy copier
 }
@@ -53,7 +53,7 @@ func (f *filling) copier(pointer reflect.Type) (copier, error) {
 	return c, err
 }
 
-// object makes out the object that is held, or a copy of it with apiVersion and kind.
+// object fills out with the held object, or with a copy of it with apiVersion and kind.
 func (f *filling) object(out client.Object, held any, ns string) error {
 	obj, ok := held.(client.Object)
 	if !ok {
@@ -76,7 +76,7 @@ func (f *filling) object(out client.Object, held any, ns string) error {
 	return nil
 }
 
-// nameKind writes apiVersion and kind into an object.
+// nameKind sets apiVersion and kind in an object.
 func (k *kind) nameKind(obj client.Object) {
 	switch at := obj.GetObjectKind().(type) {
 	case *metav1.TypeMeta:
@@ -88,7 +88,7 @@ func (k *kind) nameKind(obj client.Object) {
 	}
 }
 
-// list makes objs the items of a list, or copies of them.
+// list sets the items of a list to objs, or to copies of them.
 func (f *filling) list(out client.ObjectList, objs []client.Object) error {
 	items, ok := itemsOf(out)
 	if !ok {
@@ -122,8 +122,8 @@ func (f *filling) list(out client.ObjectList, objs []client.Object) error {
 	return nil
 }
 
-// itemsOf returns the items of a list that is filled in place: one whose items are of a
-// type that is known from Go.
+// itemsOf returns the items of a list that can be filled in place: one whose items are
+// structs that are objects, or pointers to them.
 func itemsOf(out client.ObjectList) (items reflect.Value, ok bool) {
 	pointer, err := apimeta.GetItemsPtr(out)
 	if err != nil {
@@ -135,7 +135,7 @@ func itemsOf(out client.ObjectList) (items reflect.Value, ok bool) {
 	return items, elem.Implements(object) && elem.Kind() == reflect.Pointer || reflect.PointerTo(elem).Implements(object) && elem.Kind() == reflect.Struct
 }
 
-// setList fills a list of interfaces or of another type than the objects'.
+// setList fills a list whose items are interfaces, or not of the objects' type.
 func (f *filling) setList(out client.ObjectList, objs []client.Object) error {
 	items := make([]runtime.Object, len(objs))
 	for i, obj := range objs {

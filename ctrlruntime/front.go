@@ -15,18 +15,18 @@ import (
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 )
 
-// front is the informer that programs receive of a kind: that of its holding, with the
-// handlers and indexes of this kind, and with objects in its form.
+// front is the informer of a kind that programs receive: its holding's informer, with
+// the handlers and indexes of this kind, and with objects in its form.
 type front struct {
 	kingletcache.SharedIndexInformer
 	kingletcache.Observable
 	holding *holding
-	// show returns an object in the form of the kind, and false for one that the kind
-	// does not have. It is nil if that is the object itself.
+	// show returns an object in the form of the kind, and false if the kind does not
+	// have the object. It is nil if the object itself has that form.
 	show func(held any) (any, bool)
-	// hides: there may be objects that the kind does not have.
+	// hides is set if the informer may hold objects that the kind does not have.
 	hides bool
-	// prefix is that of the names of the kind's indexes in the informer.
+	// prefix begins the names of the kind's indexes in the informer.
 	prefix string
 
 	mu sync.Mutex
@@ -42,7 +42,7 @@ var (
 	_ kingletcache.Observable          = (*front)(nil)
 )
 
-// newFront returns the front of a kind that is asked for in form f.
+// newFront returns the front of a kind in form f.
 func newFront(h *holding, f form) *front {
 	fr := &front{SharedIndexInformer: h.informer, Observable: h.informer, holding: h,
 		registrations: make(map[toolscache.ResourceEventHandlerRegistration]struct{}), indexers: toolscache.Indexers{}}
@@ -57,7 +57,7 @@ func newFront(h *holding, f form) *front {
 	return fr
 }
 
-// metadataOf returns the metadata of an object, which shares its memory with it.
+// metadataOf returns the metadata of an object, and shares its memory.
 func metadataOf(gvk schema.GroupVersionKind, held any) any {
 	if m, is := held.(*metav1.PartialObjectMetadata); is {
 		return m
@@ -70,7 +70,7 @@ func metadataOf(gvk schema.GroupVersionKind, held any) any {
 	return m
 }
 
-// whole is a front's show of objects of which others are held as metadata.
+// whole is the show function of a front that hides the objects held as metadata.
 func whole(held any) (any, bool) {
 	_, partial := held.(*metav1.PartialObjectMetadata)
 	return held, !partial
@@ -99,7 +99,8 @@ func (f *front) close() {
 	clear(f.indexers)
 }
 
-// IsStopped implements SharedInformer: also if another kind keeps the informer running.
+// IsStopped implements SharedInformer. It is true once the kind has been removed, even
+// if another kind keeps the informer running.
 func (f *front) IsStopped() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -172,7 +173,7 @@ func (f *front) AddIndexers(indexers toolscache.Indexers) error {
 	return nil
 }
 
-// indexed is an index function of what the informer holds.
+// indexed returns fn as an index function of what the informer holds.
 func (f *front) indexed(fn toolscache.IndexFunc) toolscache.IndexFunc {
 	if f.show == nil {
 		return fn
@@ -186,7 +187,7 @@ func (f *front) indexed(fn toolscache.IndexFunc) toolscache.IndexFunc {
 	}
 }
 
-// indexName returns the name in the informer of an index of the kind.
+// indexName returns the informer's name for an index of the kind.
 func (f *front) indexName(name string) string {
 	if name == toolscache.NamespaceIndex {
 		return name
@@ -194,8 +195,8 @@ func (f *front) indexName(name string) string {
 	return f.prefix + name
 }
 
-// SetTransform implements SharedInformer. It fails for an informer of metadata that is
-// made from whole objects.
+// SetTransform implements SharedInformer. It fails for an informer that shows what
+// another one holds, or only the whole objects of it.
 func (f *front) SetTransform(transform toolscache.TransformFunc) error {
 	if f.show != nil {
 		return errors.New("this informer shows what another holds: set a Transform in cache.Options")
@@ -218,8 +219,8 @@ func (f *front) GetIndexer() toolscache.Indexer {
 	return &shownIndexer{f.SharedIndexInformer.GetIndexer(), f}
 }
 
-// shownHandler calls a handler with objects in the form of a kind. An object that enters
-// or leaves what the kind has is added or deleted.
+// shownHandler calls a handler with objects in the form of a kind. An update that
+// brings an object into the kind is an add, and one that takes it out is a delete.
 type shownHandler struct {
 	handler toolscache.ResourceEventHandler
 	show    func(any) (any, bool)

@@ -7,8 +7,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// shownIndexer is the store of an informer with objects in the form of a kind. It is for
-// reading.
+// shownIndexer is an informer's store with objects in the form of a kind. It is
+// read-only.
 type shownIndexer struct {
 	toolscache.Indexer
 	front *front
@@ -34,7 +34,7 @@ func (*shownIndexer) Bookmark(string) {}
 // List implements Store.
 func (i *shownIndexer) List() []any { return i.all(i.Indexer.List()) }
 
-// all returns those of held that the kind has.
+// all returns the objects of held that the kind has, in its form.
 func (i *shownIndexer) all(held []any) []any {
 	objs := make([]any, 0, len(held))
 	for _, one := range held {
@@ -48,7 +48,7 @@ func (i *shownIndexer) all(held []any) []any {
 // ListKeys implements Store.
 func (i *shownIndexer) ListKeys() []string { return i.keys(i.Indexer.ListKeys()) }
 
-// keys returns those of objects that the kind has.
+// keys returns the keys in held whose objects the kind has.
 func (i *shownIndexer) keys(held []string) []string {
 	keys := make([]string, 0, len(held))
 	for _, key := range held {
@@ -94,7 +94,7 @@ func (i *shownIndexer) ByIndex(name, value string) ([]any, error) {
 	return i.all(held), err
 }
 
-// ListIndexFuncValues implements Indexer. Values of the namespace index may be of
+// ListIndexFuncValues implements Indexer. The namespace index may have values of
 // objects that the kind does not have.
 func (i *shownIndexer) ListIndexFuncValues(name string) []string {
 	return i.Indexer.ListIndexFuncValues(i.front.indexName(name))

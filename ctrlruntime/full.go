@@ -47,8 +47,8 @@ func (o Options) fullKinds(scheme *runtime.Scheme) (map[schema.GroupVersionKind]
 	return all, errors.Join(errs...)
 }
 
-// reducing returns a transform that calls another, which may be nil, and keeps of the
-// objects that are not to be held whole their metadata.
+// reducing returns a transform that calls another, which may be nil, and reduces the
+// objects that are not to be held whole to their metadata.
 func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.TransformFunc {
 	if h.full == nil {
 		return transform
@@ -59,7 +59,7 @@ func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.Transf
 		if err != nil {
 			return nil, err
 		}
-		// The transform may change them.
+		// The labels before the transform, which may change them.
 		held := full.Matches(labels.Set(m.GetLabels()))
 		if transform != nil {
 			if obj, err = transform(obj); err != nil {
@@ -76,8 +76,8 @@ func (h *holding) reducing(transform toolscache.TransformFunc) toolscache.Transf
 	}
 }
 
-// showsMetadata reports whether metadata can be shown of what the kind holds: nothing
-// has been made of it by a function that may do something else with metadata.
+// showsMetadata reports whether what the kind holds can be shown as metadata: no
+// function has changed it that may do something else with metadata.
 func (h *holding) showsMetadata() bool {
 	if h.full != nil {
 		return true
@@ -85,8 +85,8 @@ func (h *holding) showsMetadata() bool {
 	return !h.transformed.Load() && onlyDropsManagedFields(h.now.Load().configs)
 }
 
-// onlyDropsManagedFields reports whether there is no Transform but the one that is known
-// to do the same with objects and with metadata.
+// onlyDropsManagedFields reports whether there is no Transform, or only the one that is
+// known to do the same with objects and with metadata.
 func onlyDropsManagedFields(configs map[string]*cache.Config) bool {
 	for _, config := range configs {
 		if t := config.Transform; t != nil && !stripsManagedFields(t) {
@@ -96,10 +96,10 @@ func onlyDropsManagedFields(configs map[string]*cache.Config) bool {
 	return true
 }
 
-// PartialError: a typed list selects objects of which only the metadata is held, by
-// Options.Full, and Options.Implicit is RefuseImplicit.
+// PartialError reports that a typed list selects objects of which Options.Full holds
+// only metadata, and that Options.Implicit is RefuseImplicit.
 type PartialError struct {
-	// Kind is the objects' kind, Objects how many of them there are.
+	// Kind is the objects' kind, and Objects is how many of them there are.
 	Kind    schema.GroupVersionKind
 	Objects int
 }
@@ -110,7 +110,8 @@ func (e *PartialError) Error() string {
 }
 
 // partial counts the objects that a list selects by namespace and labels and of which
-// only the metadata is held. Their fields are not known.
+// only metadata is held. It ignores the field selector, because the fields are not
+// known.
 func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n int) {
 	if !k.front.hides {
 		return 0
@@ -128,8 +129,8 @@ func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n 
 	return n
 }
 
-// readLive gets an object of which metadata is held from the server, with apiVersion and
-// kind, and through the Transform of its namespace.
+// readLive gets an object of which only metadata is held from the server, with
+// apiVersion and kind, and applies the Transform of its namespace.
 func (c *Cache) readLive(ctx context.Context, k *kind, key client.ObjectKey, out client.Object) error {
 	_, config, _ := k.settings(key.Namespace)
 	lists := k.lists.Load()

@@ -19,15 +19,15 @@ import (
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 )
 
-// form is the type in which the objects of a kind are held, or asked for.
+// form is the type in which the objects of a kind are held, or read.
 type form uint8
 
 const (
-	// structured: the type that the scheme has for the kind.
+	// structured is the type that the scheme has for the kind.
 	structured form = iota
-	// untyped: *unstructured.Unstructured.
+	// untyped is *unstructured.Unstructured.
 	untyped
-	// metadataOnly: *metav1.PartialObjectMetadata.
+	// metadataOnly is *metav1.PartialObjectMetadata.
 	metadataOnly
 )
 
@@ -42,46 +42,46 @@ func formOf(obj runtime.Object) form {
 	return structured
 }
 
-// holding is the objects of a kind in one form, with what lists and watches them. One
-// or more kinds read it: see kinds.go.
+// holding is the objects of a kind in one form, with the informer that lists and
+// watches them. One or more kinds read it: see kinds.go.
 type holding struct {
 	gvk  schema.GroupVersionKind
 	form form
-	// full selects the objects that are held whole, of which others are held as
-	// metadata; nil for all of them.
+	// full selects the objects that are held whole if the others are held as metadata;
+	// nil if all are held alike.
 	full     labels.Selector
 	informer kingletcache.ScopedInformer
-	// ended is closed when the informer has run.
+	// ended is closed when the informer has ended.
 	ended chan struct{}
 	now   atomic.Pointer[spaces]
 
-	// optional: the informer may be refused by the server, and refused is closed then.
+	// optional is set if the server may refuse the informer; refused is closed once it
+	// does.
 	optional bool
 	refused  chan struct{}
 	refusal  sync.Once
-	// defining is when the kind's definition has been found that was missing.
+	// defining is done once the missing definition of the kind has been found.
 	defining sync.Once
-	// lists are what the informer lists and watches by; nil while the kind has no
-	// definition.
+	// lists makes the informer's ListerWatchers; nil while the kind has no definition.
 	lists atomic.Pointer[listWatches]
 	// unread are own writes that reads wait for.
 	unread unreadWrites
-	// transformed: a program has set the informer's transform.
+	// transformed is set once a program has set the informer's transform.
 	transformed atomic.Bool
 
 	// What follows is guarded by Cache.mu.
 
 	// stop is nil until the informer runs.
 	stop context.CancelFunc
-	// hide ends that Options.Set shows the informer.
+	// hide removes the informer from Options.Set.
 	hide func()
-	// kinds is how many kinds read it. Without any it ends.
+	// kinds is how many kinds read the holding. Without any, it ends.
 	kinds int
-	// generation is Cache.generation of the kind at which the spaces were made.
+	// generation is that of the kind in Cache.generations when the spaces were made.
 	generation int
 }
 
-// newHolding makes the informer of a kind, which does not run yet. The caller sets its
+// newHolding makes a holding whose informer does not run yet. The caller sets its
 // generation.
 func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error) {
 	h := &holding{gvk: gvk, form: f, ended: make(chan struct{}), refused: make(chan struct{}), optional: c.optional(gvk)}
@@ -138,8 +138,8 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 	return h, nil
 }
 
-// newSpaces makes the spaces of a holding from the settings of its kind. What is the
-// same in those before is taken from there; before may be nil.
+// newSpaces makes the spaces of a holding from the settings of its kind. It takes over
+// unchanged sources from before, which may be nil.
 func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 	s := &spaces{applied: make(chan struct{}), replaced: make(chan struct{}),
 		scopes: make(map[string]kingletcache.ScopedListerWatcher), kept: make(map[string]<-chan struct{})}
@@ -154,7 +154,7 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 	h.lists.Store(lists)
 	for ns, config := range s.configs {
 		if had, ok := before.keeps(ns, s); ok {
-			// before has been applied: changes are made in turn.
+			// before has been applied, because changes are made one after the other.
 			s.scopes[ns], s.kept[ns] = had, before.listed[ns]
 			continue
 		}
@@ -167,22 +167,22 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 	return s, nil
 }
 
-// setListed sets the channels of s, whose scopes the informer has.
+// setListed sets the channels of s, once the informer has its scopes.
 func (h *holding) setListed(s *spaces) {
 	s.listed = make(map[string]<-chan struct{}, len(s.scopes))
 	for id := range s.scopes {
 		if s.listed[id] = h.informer.Kinglet().SourceSynced(id); s.listed[id] == nil {
-			// It is the only one of an informer of one source.
+			// The informer has only this source.
 			s.listed[id] = h.informer.Kinglet().Synced()
 		}
 	}
 	close(s.applied)
 }
 
-// namespaced reports whether the kind is, as far as that is known.
+// namespaced reports whether the kind is namespaced, as far as that is known.
 func (h *holding) namespaced() bool { return h.now.Load().namespaced }
 
-// settings returns those of a namespace now.
+// settings returns the current settings of a namespace.
 func (h *holding) settings(ns string) (id string, config *cache.Config, known bool) {
 	return h.now.Load().settings(ns)
 }

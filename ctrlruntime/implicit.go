@@ -9,9 +9,9 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// Implicit is what a Get or List does whose kind and form has no informer yet. One that
-// is made for it lists and holds all objects of the kind, which may be far more than the
-// reader asked for.
+// Implicit is what a Get or List does if its kind and form have no informer yet. An
+// informer that is made for it lists and holds all objects of the kind, which may be
+// far more than the reader needs.
 type Implicit uint8
 
 const (
@@ -39,7 +39,7 @@ func (c *Cache) reportImplicit(gvk schema.GroupVersionKind, f form) {
 }
 
 // caller returns the function, file and line that reads from the cache: the closest
-// caller outside of this package and of controller-runtime.
+// caller outside this package and controller-runtime.
 func caller() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

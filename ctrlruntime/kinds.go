@@ -14,8 +14,8 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// kind is the objects of a kind in the form in which a program asks for them. Those
-// that are held in another form are shown in this one: see front.go.
+// kind is the objects of a Kubernetes kind in the form in which a program asks for
+// them. If they are held in another form, its front converts them: see front.go.
 type kind struct {
 	*holding
 	// apiVersion is gvk's.
@@ -45,7 +45,8 @@ func (c *Cache) held(gvk schema.GroupVersionKind, f form) (k *kind, started bool
 	return c.kinds[f][gvk], c.ctx != nil
 }
 
-// kindOf returns a kind, and makes it if the cache does not have it: made is makeKind's.
+// kindOf returns a kind, and makes it if the cache does not have it. made is as in
+// makeKind.
 func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
 	if k, started = c.held(gvk, f); k != nil {
 		return k, started, false, nil
@@ -53,8 +54,8 @@ func (c *Cache) kindOf(gvk schema.GroupVersionKind, f form) (k *kind, started, m
 	return c.makeKind(gvk, f)
 }
 
-// makeKind makes a kind, unless somebody else has just made it. made reports whether
-// objects are listed for it that were not held before.
+// makeKind makes a kind, unless another caller has just made it. made reports whether
+// the cache has to list objects for it that it did not hold before.
 func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started, made bool, err error) {
 	example, err := newObject(c.settings.Scheme, gvk, f)
 	if err != nil {
@@ -66,7 +67,8 @@ func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started,
 		c.mu.RUnlock()
 		var h *holding
 		if host == nil {
-			// Its definition may have to be asked for, which others do not wait for.
+			// The server may have to be asked for the definition; other callers do not
+			// wait for that.
 			if h, err = c.newHolding(gvk, c.heldAs(gvk, f)); err != nil {
 				return nil, false, false, err
 			}
@@ -78,8 +80,8 @@ func (c *Cache) makeKind(gvk schema.GroupVersionKind, f form) (k *kind, started,
 	}
 }
 
-// addKind adds a kind. It reads a holding that is there, or else h, which may be nil. k
-// is nil if there is none to read, or the settings have changed since h was made.
+// addKind adds a kind. It uses an existing holding, or else h, which may be nil. k is
+// nil if there is no holding, or if the settings have changed since h was made.
 func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Object, h *holding) (k *kind, started, made bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +116,7 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 	return k, c.ctx != nil, made, nil
 }
 
-// recordLocked has the writes of the cache's clients be in reads of a holding.
+// recordLocked makes reads of a holding include the writes of the cache's clients.
 func (c *Cache) recordLocked(h *holding) error {
 	return c.own.Add(h.gvk.GroupVersion().WithResource(h.lists.Load().resource), h.informer.Kinglet())
 }
@@ -122,7 +124,8 @@ func (c *Cache) recordLocked(h *holding) error {
 // hostLocked returns the holding that a kind can read, or nil.
 func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *holding {
 	if f != metadataOnly {
-		// Its own informer may have been removed while metadata was read of it.
+		// The informer of f may have been removed while a metadata informer still reads
+		// its holding.
 		if k := c.kinds[metadataOnly][gvk]; k != nil && k.form == f {
 			return k.holding
 		}
@@ -136,7 +139,7 @@ func (c *Cache) hostLocked(gvk schema.GroupVersionKind, f form) *holding {
 	return nil
 }
 
-// heldAs returns the form in which a kind is held that is asked for in form f.
+// heldAs returns the form in which a kind is held that a program asks for in form f.
 func (c *Cache) heldAs(gvk schema.GroupVersionKind, f form) form {
 	if full, ok := c.full[gvk]; ok && f == metadataOnly {
 		return full.form
@@ -144,8 +147,8 @@ func (c *Cache) heldAs(gvk schema.GroupVersionKind, f form) form {
 	return f
 }
 
-// adviseLocked says that metadata is listed and held twice, when a kind is asked for
-// after its metadata.
+// adviseLocked logs that metadata is listed and held twice, because a program asked for
+// the metadata of a kind before the kind.
 func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
 	k, m := c.kinds[f][gvk], c.kinds[metadataOnly][gvk]
 	if f == metadataOnly || m == nil || m.holding == k.holding || !k.showsMetadata() {
@@ -155,7 +158,7 @@ func (c *Cache) adviseLocked(gvk schema.GroupVersionKind, f form) {
 		"kind", describe(gvk, f))
 }
 
-// remove ends a kind, and its holding if no other kind reads it.
+// remove removes a kind, and stops its holding if no other kind reads it.
 func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,9 +182,9 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 	k.front.close()
 }
 
-// wait blocks until all objects have been listed, and the informer has synced: it does a
-// moment after its last namespace has been listed, or when a namespace is gone that
-// never was.
+// wait blocks until all objects have been listed and the informer has synced. The
+// informer syncs a moment after its last namespace has been listed, or when a namespace
+// is removed that never was listed.
 func (k *kind) wait(ctx context.Context) error {
 	for {
 		s := k.now.Load()
@@ -195,9 +198,8 @@ func (k *kind) wait(ctx context.Context) error {
 	}
 }
 
-// endedBefore returns the error of a call that made what it is about to wait for, if its
-// context has ended already. The informer may have listed all the same by now, but
-// whether it has is chance.
+// endedBefore returns an error if a call has made a kind and its context has already
+// ended. The informer may have listed by now, but only by chance.
 func (k *kind) endedBefore(ctx context.Context, made bool) error {
 	if !made || ctx.Err() == nil {
 		return nil
@@ -205,7 +207,7 @@ func (k *kind) endedBefore(ctx context.Context, made bool) error {
 	return k.notSynced(k.unlisted(context.Cause(ctx)))
 }
 
-// notSynced is controller-runtime's error, with what was in the way.
+// notSynced returns controller-runtime's error for a failed wait, with the cause.
 func (k *kind) notSynced(err error) error {
 	if err == nil {
 		return nil

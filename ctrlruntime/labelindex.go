@@ -17,11 +17,12 @@ import (
 )
 
 // IndexLabel adds an index to the informer of obj's kind and form, by the values of a
-// label. Lists whose label selector asks for one value of it, as client.MatchingLabels
-// does, look only at the objects that have it; their results are the same as without.
-// Indexes of labels and of fields are combined. A label may be indexed any number of
-// times. Like IndexField, IndexLabel makes the informer if there is none and does not
-// wait for it. The error is a *ForeignCacheError for a cache of another package.
+// label. Lists whose label selector requires one value of the label, as
+// client.MatchingLabels does, look only at the objects that have it; their results stay
+// the same. Indexes of labels and of fields are combined. A label may be indexed any
+// number of times. Like IndexField, IndexLabel makes the informer if there is none, and
+// does not wait for it. The error is a *ForeignCacheError for a cache of another
+// package.
 func IndexLabel(ctx context.Context, c cache.Cache, obj client.Object, label string) error {
 	ours, ok := c.(*Cache)
 	if !ok {
@@ -35,7 +36,8 @@ func IndexLabel(ctx context.Context, c cache.Cache, obj client.Object, label str
 	if err != nil {
 		return fmt.Errorf("index of label %s of %s: %w", label, gvk, err)
 	}
-	// It is of what is held, in whatever form: other kinds that read it use it too.
+	// The index is of the held objects, in any form: other kinds that read them use it
+	// too.
 	err = k.informer.AddIndexers(toolscache.Indexers{labelIndex(label): byLabel(label)})
 	if err != nil && !errors.Is(err, store.ErrIndexExists) {
 		return fmt.Errorf("index of label %s of %s: %w", label, gvk, err)
@@ -47,8 +49,8 @@ func IndexLabel(ctx context.Context, c cache.Cache, obj client.Object, label str
 // before a colon.
 func labelIndex(label string) string { return "label/:" + label }
 
-// byLabel is the index function of a label: its value within the object's namespace, and
-// in all of them.
+// byLabel returns the index function of a label: its value, in the object's namespace
+// and in all namespaces.
 func byLabel(label string) toolscache.IndexFunc {
 	return func(held any) ([]string, error) {
 		obj, ok := held.(client.Object)
@@ -67,8 +69,8 @@ func byLabel(label string) toolscache.IndexFunc {
 	}
 }
 
-// byLabels returns where indexes of labels have objects that a list may select. There
-// may be none.
+// byLabels returns the matches in indexes of labels that narrow a list's label
+// selector. There may be none.
 func (k *kind) byLabels(snap kinglet.Snapshot[any], opts *client.ListOptions) (matches []kinglet.IndexMatch) {
 	if opts.LabelSelector == nil {
 		return nil

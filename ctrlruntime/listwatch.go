@@ -43,7 +43,7 @@ func (c *Cache) listWatches(gvk schema.GroupVersionKind, f form) (*listWatches, 
 	return l, err
 }
 
-// of returns what lists and watches a namespace with its settings.
+// of returns the ListerWatcher of a namespace with its settings.
 func (l *listWatches) of(namespaced bool, namespace string, config cache.Config) kingletcache.ListerWatcher {
 	if !namespaced {
 		namespace = metav1.NamespaceAll
@@ -57,7 +57,7 @@ func (l *listWatches) of(namespaced bool, namespace string, config cache.Config)
 		}
 		if config.FieldSelector != nil {
 			all := []string{config.FieldSelector.String(), options.FieldSelector}
-			// A consistency check asks for one object by its name.
+			// A consistency check selects one object by its name.
 			options.FieldSelector = strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), ",")
 		}
 		if !bookmarks {
@@ -71,19 +71,19 @@ func (l *listWatches) of(namespaced bool, namespace string, config cache.Config)
 		lw = kingletcache.NewFilteredListWatchFromClient(l.client, l.resource, namespace, modify)
 	}
 	if !bookmarks {
-		// A watch-list ends its first part with a bookmark.
+		// The first part of a watch-list ends with a bookmark.
 		return kingletcache.ToListWatcherWithWatchListSemantics(lw, noWatchList{})
 	}
 	return lw
 }
 
-// noWatchList is a client that refuses watch-lists, by client-go's name for that.
+// noWatchList is a client that refuses watch-lists, as client-go asks it.
 type noWatchList struct{}
 
 func (noWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
-// namespaceIn returns the namespace that a selector limits objects to, if it does: then
-// the server is asked for that one, for which less may be allowed.
+// namespaceIn returns the namespace that a selector limits objects to, if any. Requests
+// are then for that namespace only, which needs fewer permissions.
 func namespaceIn(selector fields.Selector) string {
 	if selector == nil || selector.Empty() {
 		return metav1.NamespaceAll

@@ -21,31 +21,32 @@ import (
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 )
 
-// SetNamespaces makes namespaces those whose objects a cache holds of obj's kind, in all
-// of its forms, at any time: before Start, while the cache runs, and before the kind has
-// an informer. It is as if the kind had them in cache.Options.ByObject: what a
-// cache.Config leaves open comes from there, and metav1.NamespaceAll stands for all
-// namespaces that are not named. It holds for informers that are made later too.
-// Informers, their handlers and their indexes stay.
+// SetNamespaces sets the namespaces of which a cache holds the objects of obj's kind,
+// in all of its forms. It may be called before Start, while the cache runs, and before
+// the kind has an informer. Its effect is that of the same namespaces in
+// cache.Options.ByObject: what a cache.Config leaves open comes from there, and
+// metav1.NamespaceAll stands for all namespaces that are not named. It also applies to
+// informers that are made later. Informers, their handlers and their indexes stay.
 //
-// A namespace that is new is listed and watched; until it has been listed, reads of it
-// block, as they do after Start. The objects of one that is gone are deleted for
-// handlers, in a DeletedFinalStateUnknown, and reads of it fail as those of a namespace
-// that was never named; both has happened when SetNamespaces returns. A namespace whose
-// selectors, Transform or EnableWatchBookmarks change is listed again, and handlers
-// receive the difference. The others are not asked for anything. The entry of
-// metav1.NamespaceAll leaves out those that are named, by its field selector, so it is
-// listed again each time. SyncPeriod stays that of the informer.
+// A new namespace is listed and watched; until it has been listed, reads of it block,
+// as they do after Start. The objects of a namespace that is gone are deleted for
+// handlers, in a DeletedFinalStateUnknown, and reads of it fail like those of a
+// namespace that was never named; both have happened when SetNamespaces returns. A
+// namespace whose selectors, Transform or EnableWatchBookmarks change is listed again,
+// and handlers receive the difference. The others cause no request. The entry of
+// metav1.NamespaceAll excludes the named namespaces by its field selector, so it is
+// listed again whenever the names change. The informer keeps its SyncPeriod.
 //
-// Two Transforms of a Config are taken for the same if they are one function that is
+// Two Transforms of a Config count as the same if they are one function that is
 // declared at package level, or controller-runtime's TransformStripManagedFields.
-// Closures cannot be compared: a namespace whose Config names one is listed again by each
-// call. Those that a Config leaves to the options are the same.
+// Closures cannot be compared: each call lists a namespace again whose Config has one.
+// Transforms that a Config leaves to the options are the same.
 //
-// It blocks while another call is under way, until ctx ends, and then until the requests
-// of what is gone have ended; it waits for no list. An error is about obj or namespaces,
-// which must not be empty, and nothing has changed then; or it wraps kinglet.ErrStopped.
-// It is a *ForeignCacheError for a cache of another package.
+// SetNamespaces blocks while another call is under way, until ctx ends, and then until
+// the requests for removed namespaces have ended; it does not wait for lists. If the
+// error is about obj or namespaces, which must not be empty, nothing has changed;
+// otherwise it wraps kinglet.ErrStopped. It is a *ForeignCacheError for a cache of
+// another package.
 func SetNamespaces(ctx context.Context, c cache.Cache, obj client.Object, namespaces map[string]cache.Config) error {
 	ours, ok := c.(*Cache)
 	if !ok {
@@ -80,7 +81,7 @@ func (c *Cache) setNamespaces(ctx context.Context, gvk schema.GroupVersionKind, 
 	changes, err := c.nextSpaces(gvk)
 	if err != nil {
 		c.settings.setNamespaces(gvk, before)
-		c.holdingsOf(gvk) // those that were made by what is refused are made again
+		c.holdingsOf(gvk) // holdings that were made with the refused settings are made again
 		return err
 	}
 	var errs []error
@@ -104,19 +105,19 @@ func (c *Cache) takeTurn(ctx context.Context) error {
 
 func (c *Cache) endTurn() { <-c.turn }
 
-// spacesChange is what a holding is to have.
+// spacesChange is a holding with its next spaces.
 type spacesChange struct {
 	holding *holding
 	next    *spaces
 }
 
-// nextSpaces makes the spaces that the holdings of a kind are to have by its settings.
-// A holding that is being made then has to be made again.
+// nextSpaces makes the next spaces of a kind's holdings from its settings. A holding
+// that is being made at that moment has to be made again.
 func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange, err error) {
 	for _, h := range c.holdingsOf(gvk) {
 		before := h.now.Load()
 		if before.undefined != nil {
-			continue // it will be made by the settings of its time
+			continue // define will use the settings of its time
 		}
 		next, err := c.newSpaces(h, before)
 		if err != nil {
@@ -130,8 +131,8 @@ func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange,
 	return changes, nil
 }
 
-// holdingsOf returns the holdings of a kind, and has those be made again that are being
-// made.
+// holdingsOf returns the holdings of a kind. Those that are being made at that moment
+// have to be made again.
 func (c *Cache) holdingsOf(gvk schema.GroupVersionKind) (all []*holding) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -147,7 +148,7 @@ func (c *Cache) holdingsOf(gvk schema.GroupVersionKind) (all []*holding) {
 	return all
 }
 
-// metadataOf reports whether metadata is shown of a holding.
+// metadataOf reports whether a holding is shown as metadata.
 func (c *Cache) metadataOf(h *holding) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -155,15 +156,15 @@ func (c *Cache) metadataOf(h *holding) bool {
 	return m != nil && m.holding == h
 }
 
-// unused reports whether a holding has ended since nobody reads it any more.
+// unused reports whether a holding has ended because no kind reads it any more.
 func (c *Cache) unused(h *holding) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return h.kinds == 0
 }
 
-// change gives the informer other scopes. Reads go by the next spaces from the start, so
-// that they never look for what the informer does not hold any more.
+// change gives the informer other scopes. Reads use the next spaces from the start, so
+// that they never look for what the informer no longer holds.
 func (h *holding) change(next *spaces) error {
 	before := h.now.Swap(next)
 	close(before.replaced)
@@ -175,7 +176,7 @@ func (h *holding) change(next *spaces) error {
 	return err
 }
 
-// keeps returns the source of a namespace that is the same in the next spaces.
+// keeps returns the source of a namespace if it is the same in the next spaces.
 func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWatcher, ok bool) {
 	if s == nil || s.undefined != nil {
 		return had, false
@@ -193,7 +194,7 @@ func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWa
 	return s.scopes[ns], true
 }
 
-// sameRequests reports whether two settings ask for the same objects.
+// sameRequests reports whether two settings request the same objects.
 func sameRequests(a, b *cache.Config) bool {
 	selector := func(s fmt.Stringer) string {
 		if s == nil {
@@ -222,9 +223,9 @@ func sameTransform(a, b toolscache.TransformFunc) bool {
 	return at == reflect.ValueOf(b).Pointer() && !isClosure(at)
 }
 
-// stripsManagedFields reports whether a function is what controller-runtime's
-// TransformStripManagedFields returns. Where that is inlined its code is a copy, of the
-// same line of the same file.
+// stripsManagedFields reports whether controller-runtime's TransformStripManagedFields
+// returned a function. Where that is inlined, its code is a copy with the same file and
+// line.
 func stripsManagedFields(f toolscache.TransformFunc) bool {
 	position := func(f toolscache.TransformFunc) (file string, line int) {
 		at := reflect.ValueOf(f).Pointer()
@@ -238,8 +239,8 @@ func stripsManagedFields(f toolscache.TransformFunc) bool {
 	return file != "" && file == ofTheirs && line == at
 }
 
-// isClosure reports whether the function of a code pointer may have variables of its
-// own, as function literals and method values do.
+// isClosure reports whether the function at a code pointer may capture variables, as
+// function literals and method values do.
 func isClosure(at uintptr) bool {
 	fn := runtime.FuncForPC(at)
 	if fn == nil {

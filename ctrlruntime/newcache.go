@@ -22,51 +22,53 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// switchedOff is the environment variable that, as "off", has NewCache return
+// switchedOff is the environment variable that, if it is "off", makes NewCache return
 // controller-runtime's own cache.
 const switchedOff = "KINGLET"
 
 // Options configure the caches of a program beyond cache.Options. The zero value is
 // ready to use.
 type Options struct {
-	// Sharing is what the objects of several caches share their parts through; one
-	// of each cache's own if nil.
+	// Sharing lets the objects of several caches share equal parts. If nil, each cache
+	// has its own.
 	Sharing *source.Sharing
-	// Set shows the informers of the caches, each from when it is made until it is
-	// removed or its cache has ended: on its page, in its metrics and to its health
-	// checks. Without it, cache.Observed of package cache shows those that run.
+	// Set shows the informers of the caches on its page, in its metrics and to its
+	// health checks, each from when it is made until it is removed or its cache has
+	// ended. If nil, cache.Observed of package cache shows those that run.
 	Set *kinglet.Set
 	// Implicit is what a Get or List of a kind without an informer does.
 	Implicit Implicit
-	// OnImplicit is called with WarnImplicit, from the reader's goroutine: with the
-	// kind, and with the function, file and line that read it. If nil, a line goes to
+	// OnImplicit is called with WarnImplicit, on the reader's goroutine, with the kind
+	// and with the function, file and line that read it. If nil, a line is written to
 	// controller-runtime's log.
 	OnImplicit func(kind schema.GroupVersionKind, reader string)
-	// Full names kinds of which all metadata is held, and whole objects if their labels,
-	// as the server has them, match the selector. The type of the object that is the key
-	// is that of the whole objects. Requests are for all objects of the kind: the
-	// selector does not select what is watched.
+	// Full names kinds of which all metadata is held, and an object is held whole if
+	// its labels, as the server has them, match the selector. The key's type is the
+	// type of the whole objects. Requests are for all objects of the kind: the selector
+	// does not limit what is watched.
 	//
 	// Informers and reads of metadata have all objects, and a kind has one informer for
-	// both types, whichever is asked for first. Informers and lists of the whole type have
-	// those that match: one that matches no longer is deleted for handlers. With
-	// RefuseImplicit a list that selects others too fails with a *PartialError. A Get of
-	// an object of which only metadata is held reads it from the server. A Transform is
-	// called with whole objects.
+	// both types, whichever is used first. Informers and lists of the whole type have
+	// the objects that match: one that no longer matches is deleted for handlers. With
+	// RefuseImplicit, a list that selects others too fails with a *PartialError. A Get
+	// of an object of which only metadata is held reads it from the server. A Transform
+	// is called with whole objects.
 	Full map[client.Object]labels.Selector
-	// Required, if not nil, are the kinds that everything waits for. Any other kind holds
-	// up nothing while the server refuses it, with 403 or since it has no definition: that is
-	// reported once, WaitForCacheSync and GetInformer go on without it, and its handlers
-	// count as synced. Its objects come when they can be listed; until then reads of it
-	// block or fail. With nil all kinds are waited for, as in controller-runtime.
+	// Required, if not nil, are the kinds that everything waits for. Nothing waits for
+	// any other kind while the server refuses it, with 403 or because it has no
+	// definition: that is reported once, WaitForCacheSync and GetInformer continue
+	// without it, and its handlers count as synced. Its objects come when they can be
+	// listed; until then, reads of it block or fail. If nil, everything waits for all
+	// kinds, as in controller-runtime.
 	Required []schema.GroupVersionKind
-	// MutationDetection looks for writes into what reads share with the cache: the
-	// objects of views, what Writable does not copy, and everything without deep copies.
-	// The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the environment, as
-	// client-go has it: true watches every object.
+	// MutationDetection looks for writes to memory that reads share with the cache: the
+	// objects of views, what Writable does not copy, and everything if deep copies are
+	// disabled. The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the
+	// environment, as in client-go: true watches every object.
 	MutationDetection kinglet.MutationDetection
-	// OnMutation is called with each write that is found, which has the object's key and
-	// the path of the field. If nil, an error goes to controller-runtime's log.
+	// OnMutation is called with each write that is found. The error has the object's
+	// key and the path of the field. If nil, the error is written to
+	// controller-runtime's log.
 	OnMutation func(kind schema.GroupVersionKind, err *kinglet.MutationError)
 	// WaitForWrites is how long a Get or List waits at most for a write of NewClient's
 	// client that it cannot include at once: see NewClient. 10 seconds if 0.
@@ -80,11 +82,11 @@ func NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 
 // NewCache returns a cache on kinglet. It starts nothing: see cache.Cache. With
 // opts.NewInformer set, or KINGLET=off in the environment, the cache is
-// controller-runtime's own. The error names everything that is wrong with opts. It
-// is a cache.NewCacheFunc, for ctrl.Options and cluster.Options.
+// controller-runtime's own. The error names everything that is wrong with opts.
+// NewCache is a cache.NewCacheFunc, for ctrl.Options and cluster.Options.
 //
-// It asks the server for its resources if opts.ByObject has entries, and for nothing
-// else.
+// It asks the server for its resources if opts.ByObject has entries, and makes no other
+// request.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 	if opts.NewInformer != nil || strings.EqualFold(os.Getenv(switchedOff), "off") {
 		return cache.New(cfg, opts)
@@ -117,8 +119,8 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	return c, nil
 }
 
-// onMutation returns what a kind's informer calls with each write into its objects; nil
-// if detection is left to the environment.
+// onMutation returns the function that a kind's informer calls with each write to its
+// objects; nil if detection is left to the environment.
 func (c *Cache) onMutation(gvk schema.GroupVersionKind) func(*kinglet.MutationError) {
 	switch {
 	case c.options.OnMutation != nil:
@@ -137,11 +139,11 @@ type Cache struct {
 	config   *rest.Config
 	settings *settings
 	codecs   serializer.CodecFactory
-	// implicit: reads make informers.
+	// implicit is set if reads make informers.
 	implicit bool
 	// full are the entries of Options.Full.
 	full map[schema.GroupVersionKind]fullKind
-	// turn is full while somebody changes the spaces of holdings.
+	// turn is full while a call changes the spaces of holdings.
 	turn chan struct{}
 	// own records what clients of NewClient write.
 	own kinglet.OwnWrites
@@ -154,11 +156,11 @@ type Cache struct {
 	// What follows is guarded by mu.
 
 	kinds map[form]map[schema.GroupVersionKind]*kind
-	// generations count the calls of SetNamespaces by kind.
+	// generations counts the calls of SetNamespaces by kind.
 	generations map[schema.GroupVersionKind]int
 	// ctx is Start's; nil before.
 	ctx context.Context
-	// stopped: Start's context has ended, and no informer starts any more.
+	// stopped is set once Start's context has ended; then no informer starts any more.
 	stopped bool
 }
 
@@ -194,7 +196,7 @@ func (c *Cache) begin(ctx context.Context) error {
 	return nil
 }
 
-// runLocked runs the informer of a holding, unless it runs.
+// runLocked starts the informer of a holding, unless it has been started.
 func (c *Cache) runLocked(h *holding) {
 	if c.stopped || h.stop != nil {
 		return
@@ -212,10 +214,10 @@ func (c *Cache) runLocked(h *holding) {
 // NeedLeaderElection returns false: a manager starts its caches before it is elected.
 func (c *Cache) NeedLeaderElection() bool { return false }
 
-// WaitForCacheSync blocks until the cache has started and all informers that it has
-// by then, and that are not removed meanwhile, have synced, or have been refused by the
-// server if Options.Required allows that. It returns false if ctx ends first, or the
-// cache.
+// WaitForCacheSync blocks until the cache has started and the informers that it has at
+// that time have synced. It does not wait for informers that are removed meanwhile, nor
+// for those that the server refuses, if Options.Required allows that. It returns false
+// if ctx or the cache ends first.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -237,15 +239,15 @@ func (c *Cache) isRemoved(k *kind) bool {
 }
 
 // GetInformer returns the informer of obj's kind and form, and makes it if there is
-// none. It blocks until the informer has synced, once the cache has started and
-// unless cache.BlockUntilSynced(false) is given. If ctx ends first, or has ended when the
-// informer is made, the error is a timeout as apierrors.IsTimeout knows it, and says what
-// the informer was doing. The
-// informer is a SharedIndexInformer, and an Observable of package cache.
+// none. Once the cache has started, it blocks until the informer has synced, unless
+// cache.BlockUntilSynced(false) is given. If ctx ends first, or has already ended when
+// the informer is made, the error is a timeout according to apierrors.IsTimeout, and
+// says what the informer was doing. The informer is a SharedIndexInformer, and an
+// Observable of package cache.
 //
-// An informer of metadata lists and holds nothing if the cache has one of the kind's
-// typed or unstructured objects by then, and no Transform but
-// cache.TransformStripManagedFields: it shows the metadata of these.
+// An informer of metadata lists and holds nothing if the cache already has an informer
+// of the kind's typed or unstructured objects, with no Transform but
+// cache.TransformStripManagedFields: it shows the metadata of those objects.
 func (c *Cache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {
@@ -284,9 +286,9 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 }
 
 // RemoveInformer stops the informer of obj's kind and form, and forgets it: the next
-// use of the kind makes another one, without the indexes of this one. It does not
-// wait for its end. The objects stay in memory while another informer shows their
-// metadata.
+// use of the kind makes another one, without its indexes. RemoveInformer does not wait
+// for the informer to end. The objects stay in memory while another informer shows
+// their metadata.
 func (c *Cache) RemoveInformer(_ context.Context, obj client.Object) error {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {
@@ -297,8 +299,8 @@ func (c *Cache) RemoveInformer(_ context.Context, obj client.Object) error {
 }
 
 // IndexField adds an index to the informer of obj's kind and form, for field selectors
-// with the field's name: see client.FieldIndexer. Objects that are there are indexed
-// when it returns. It does not wait for the informer to sync.
+// with the field's name: see client.FieldIndexer. Existing objects are indexed when it
+// returns. It does not wait for the informer to sync.
 func (c *Cache) IndexField(ctx context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
 	informer, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(false))
 	if err != nil {

@@ -16,19 +16,19 @@ import (
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 )
 
-// optional reports whether others are not to wait for a kind that the server refuses.
+// optional reports whether nothing is to wait for a kind if the server refuses it.
 func (c *Cache) optional(gvk schema.GroupVersionKind) bool {
 	return c.options.Required != nil && !slices.Contains(c.options.Required, gvk)
 }
 
-// refuses reports whether an error of a list says that it will go on until somebody
-// changes the cluster: the kind is not allowed, or there is none.
+// refuses reports whether a list error will persist until somebody changes the cluster:
+// the kind is not allowed, or does not exist.
 func refuses(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)
 }
 
-// expected returns which failures are logged less often: that the server refuses an
-// optional kind. It is nil for none.
+// expected returns a function that selects failures to be logged less often: refusals
+// of an optional kind. It is nil if there are none.
 func (h *holding) expected() func(error) bool {
 	if !h.optional {
 		return nil
@@ -36,8 +36,8 @@ func (h *holding) expected() func(error) bool {
 	return refuses
 }
 
-// watchErrorHandler returns what is called with the failures of a holding's lists and
-// watches; nil for what client-go does.
+// watchErrorHandler returns the handler for the failures of a holding's lists and
+// watches; nil for client-go's default.
 func (c *Cache) watchErrorHandler(h *holding) toolscache.WatchErrorHandlerWithContext {
 	handler := c.settings.DefaultWatchErrorHandler
 	if !h.optional {
@@ -57,7 +57,7 @@ func (c *Cache) watchErrorHandler(h *holding) toolscache.WatchErrorHandlerWithCo
 	}
 }
 
-// refuse notes that the server refuses the kind, and says so once.
+// refuse records that the server refuses the kind, and logs it once.
 func (h *holding) refuse(err error) {
 	h.refusal.Do(func() {
 		close(h.refused)
@@ -69,7 +69,8 @@ func (h *holding) refuse(err error) {
 	})
 }
 
-// waitUnlessRefused is wait, or until the server has refused an optional kind.
+// waitUnlessRefused is wait, but returns nil once the server has refused an optional
+// kind.
 func (k *kind) waitUnlessRefused(ctx context.Context) error {
 	if !k.optional {
 		return k.wait(ctx)
@@ -88,14 +89,15 @@ func (k *kind) waitUnlessRefused(ctx context.Context) error {
 	}
 }
 
-// optionalRegistration is a handler of a kind that nobody waits for once it is refused.
+// optionalRegistration is a handler of a kind that nothing waits for once it is
+// refused.
 type optionalRegistration struct {
 	toolscache.ResourceEventHandlerRegistration
 	holding *holding
 }
 
-// HasSynced reports whether the handler has received the initial list, or waits for one
-// that the server refuses.
+// HasSynced reports whether the handler has received the initial list, or the server
+// has refused the kind.
 func (r *optionalRegistration) HasSynced() bool {
 	select {
 	case <-r.holding.refused:
@@ -105,7 +107,7 @@ func (r *optionalRegistration) HasSynced() bool {
 	}
 }
 
-// HasSyncedChecker is HasSynced, to wait for.
+// HasSyncedChecker returns a DoneChecker for HasSynced.
 func (r *optionalRegistration) HasSyncedChecker() toolscache.DoneChecker {
 	inner, done := r.ResourceEventHandlerRegistration.HasSyncedChecker(), make(chan struct{})
 	go func() {
@@ -134,17 +136,17 @@ type optionalChecker struct {
 func (c optionalChecker) Name() string          { return c.name }
 func (c optionalChecker) Done() <-chan struct{} { return c.done }
 
-// definitionScope is that of a source that waits for a kind's definition.
+// definitionScope is the scope ID of a source that waits for a kind's definition.
 const definitionScope = "definition"
 
-// undefinedSpaces are those of a kind without a definition. Its only source lists nothing
-// but fails, with the backoff of lists, until there is one.
+// undefinedSpaces returns the spaces of a kind without a definition. Their only source
+// lists nothing: it fails, with the backoff of lists, until the definition exists.
 func (c *Cache) undefinedSpaces(h *holding, missing error) *spaces {
 	list := func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 		if _, err := c.settings.of(h.gvk); err != nil {
 			return nil, err
 		}
-		// What replaces this source waits for its end.
+		// define replaces this source, and waits for it to end.
 		h.defining.Do(func() { c.running.Go(func() { c.define(h) }) })
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -158,7 +160,7 @@ func (c *Cache) undefinedSpaces(h *holding, missing error) *spaces {
 	}
 }
 
-// define gives a holding whose kind has a definition now the sources of its settings.
+// define gives a holding the sources of its settings, once its kind has a definition.
 func (c *Cache) define(h *holding) {
 	if c.takeTurn(c.ctx) != nil {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
-// newCopier returns the copier of a pointer's type that copies some fields, or all if
-// only is nil.
+// newCopier returns a copier for a pointer's type. It copies the fields of only, or all
+// if only is nil.
 func newCopier(pointer reflect.Type, only *fields.Drops) copier {
 	if only != nil && pointer == reflect.TypeFor[*unstructured.Unstructured]() {
 		return func(from, to client.Object) {

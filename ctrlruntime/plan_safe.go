@@ -10,7 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
-// newCopier returns the copier of a pointer's type: its DeepCopyInto, which copies all
+// newCopier returns a copier for a pointer's type: its DeepCopyInto, which copies all
 // fields.
 func newCopier(pointer reflect.Type, _ *fields.Drops) copier {
 	if m, ok := pointer.MethodByName("DeepCopyInto"); ok {

@@ -16,18 +16,20 @@ import (
 
 // QueueOptions configure the queues of controllers. The zero value is ready to use.
 type QueueOptions[request comparable] struct {
-	// HeadStart says how much earlier than by its turn a request of a priority is
-	// served; later if it is negative. A higher priority must not have a shorter head
-	// start. If nil it is 300 ms for each 1 of priority, and at most an hour either way:
-	// so controller-runtime's low priority of -100 is served 30 s late at most.
+	// HeadStart returns how much earlier than in order of arrival a request of a
+	// priority is served; later if it is negative. A higher priority must not have a
+	// shorter head start. If nil, it is 300 ms for each 1 of priority, and at most an
+	// hour either way: controller-runtime's low priority of -100 is served at most 30 s
+	// late.
 	HeadStart func(priority int) time.Duration
-	// Workers is shown beside what the controller does: MaxConcurrentReconciles.
+	// Workers is MaxConcurrentReconciles, for the controller's report.
 	Workers int
-	// Set shows the controller from when it starts until its queue is shut down;
-	// that of package cache, cache.Observed, if nil.
+	// Set shows the controller from its start until its queue is shut down. If nil, it
+	// is cache.Observed of package cache.
 	Set *kinglet.Set
-	// Metrics measure the queue, by the controller's name; if nil controller-runtime's,
-	// by its names. The depth has priorities if this is a DepthByPriority.
+	// Metrics measure the queue, by the controller's name. If nil, they are
+	// controller-runtime's, with its names. The depth has priorities if Metrics is a
+	// DepthByPriority.
 	Metrics workqueue.MetricsProvider
 }
 
@@ -36,28 +38,29 @@ type QueueOptions[request comparable] struct {
 //	ctrl.NewControllerManagedBy(mgr).
 //		WithOptions(controller.Options{NewQueue: ctrlruntime.NewQueue}).
 //
-// A controller of other requests has QueueOptions[request]{}.NewQueue.
+// A controller of other requests uses QueueOptions[request]{}.NewQueue.
 func NewQueue(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) workqueue.TypedRateLimitingInterface[reconcile.Request] {
 	return QueueOptions[reconcile.Request]{}.NewQueue(name, limiter)
 }
 
 // NewQueue returns a queue for controller.Options.NewQueue. It is a
-// priorityqueue.PriorityQueue and keeps its contract, but for what follows.
+// priorityqueue.PriorityQueue and keeps its contract, with these differences:
 //
-//   - Priorities are head starts: a request of low priority waits longer than first in,
-//     first out would have it, by the difference of the head starts and no more. With
-//     controller-runtime's queue it waits for as long as there is any of higher
+//   - Priorities are head starts: compared with first in, first out, a request of low
+//     priority waits longer by the difference of the head starts and no more. In
+//     controller-runtime's queue it waits as long as there is any request of higher
 //     priority (controller-runtime#3496).
 //   - All calls take effect before they return, and nothing is buffered.
-//   - A delay that is over while its request is processed counts when that is done, and
-//     a request that waits is queued anew when it is added without a delay. Requests that
-//     are due at the same nanosecond are served in no order.
-//   - ShutDownWithDrain waits until no request is processed; those that are queued are
-//     handed out until then.
-//   - A request that does not equal itself, such as one with a NaN in it, is refused.
+//   - A delay that ends while its request is processed takes effect when the run ends.
+//     Adding a delayed request without a delay queues it as if it were new. Requests
+//     that are due at the same nanosecond are served in no particular order.
+//   - ShutDownWithDrain waits until no request is processed; until then, queued
+//     requests are handed out.
+//   - A request that does not equal itself, such as one that contains a NaN, is
+//     refused.
 //
-// All methods are safe for concurrent use, and none but Get, GetWithPriority and
-// ShutDownWithDrain blocks. A queue with a name has one goroutine, which counts
+// All methods are safe for concurrent use, and only Get, GetWithPriority and
+// ShutDownWithDrain block. A queue with a name has one goroutine, which counts
 // unfinished work every half second until the queue is shut down. Its memory is that of
 // the requests that it holds.
 func (o QueueOptions[request]) NewQueue(name string, limiter workqueue.TypedRateLimiter[request]) workqueue.TypedRateLimitingInterface[request] {
@@ -71,10 +74,10 @@ type queue[request comparable] struct {
 	keys    *keyqueue.Queue[request]
 	limiter workqueue.TypedRateLimiter[request]
 	metrics *queueMetrics[request] // nil if there are none
-	// took is how long runs took, waited how long requests were queued before.
+	// took measures how long runs took, and waited how long their requests were queued.
 	took, waited histogram.Histogram
 
-	// hide ends that the queue is shown, and stop the count of unfinished work.
+	// hide removes the queue from the Set, and stop ends the count of unfinished work.
 	hide    func()
 	stop    chan struct{}
 	ended   sync.Once
@@ -83,23 +86,23 @@ type queue[request comparable] struct {
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
-	// running are the requests that are processed.
+	// running are the requests that are being processed.
 	running map[request]*processing[request]
-	// failing are those that were last added again with a rate limit, and since when;
-	// each of them is in the queue.
+	// failing maps each request that was last added again with a rate limit to the time
+	// of its first failure; each of them is in the queue.
 	failing map[request]time.Time
 	counts  struct{ succeeded, failed, terminal uint64 }
 }
 
 var _ priorityqueue.PriorityQueue[int] = (*queue[int])(nil)
 
-// processing is a request that a worker has.
+// processing is a request that a worker is processing.
 type processing[request comparable] struct {
 	run   keyqueue.Run[request]
 	began time.Time
-	// retried: it was added with a rate limit meanwhile. forgotten: Forget was called.
-	// controller-runtime does the former after an error, the latter after a success,
-	// and neither after a terminal error.
+	// retried is set if the request was added with a rate limit meanwhile, and
+	// forgotten if Forget was called. controller-runtime does the former after an
+	// error, the latter after a success, and neither after a terminal error.
 	retried, forgotten bool
 }
 
@@ -114,7 +117,7 @@ func defaultHeadStart(priority int) time.Duration {
 	return time.Duration(min(max(priority, -most), most)) * headStart
 }
 
-// newQueue takes the system's clock if clock is nil.
+// newQueue uses the system's clock if clock is nil.
 func newQueue[request comparable](o QueueOptions[request], name string, limiter workqueue.TypedRateLimiter[request], clock keyqueue.Clock) *queue[request] {
 	if limiter == nil {
 		limiter = workqueue.NewTypedItemExponentialFailureRateLimiter[request](5*time.Millisecond, 1000*time.Second)
@@ -202,8 +205,8 @@ func (q *queue[request]) GetWithPriority() (item request, priority int, shutdown
 	return run.Key, run.Priority, false
 }
 
-// Done implements priorityqueue.PriorityQueue. It does nothing for an item that nobody
-// processes.
+// Done implements priorityqueue.PriorityQueue. It does nothing for an item that is not
+// being processed.
 func (q *queue[request]) Done(item request) {
 	run, ok := q.processed(item)
 	if !ok {
@@ -216,7 +219,7 @@ func (q *queue[request]) Done(item request) {
 	}
 }
 
-// processed notes what came of a run.
+// processed records the outcome of a run.
 func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,7 +245,7 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 	return p.run, true
 }
 
-// mark notes what happens to an item while it is processed.
+// mark calls how with an item's run, if the item is being processed.
 func (q *queue[request]) mark(item request, how func(*processing[request])) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -260,8 +263,8 @@ func (q *queue[request]) Forget(item request) {
 // NumRequeues implements priorityqueue.PriorityQueue.
 func (q *queue[request]) NumRequeues(item request) int { return q.limiter.NumRequeues(item) }
 
-// Len returns how many requests may be processed at once, and those that were added
-// again while they are processed.
+// Len returns how many requests could be processed at once, including those that were
+// added again while they are being processed.
 func (q *queue[request]) Len() int {
 	n := q.keys.Counts()
 	return n.Queued + n.Again
@@ -270,14 +273,14 @@ func (q *queue[request]) Len() int {
 // ShuttingDown implements priorityqueue.PriorityQueue.
 func (q *queue[request]) ShuttingDown() bool { return q.keys.Closed() }
 
-// ShutDown refuses requests from now on, and Get returns true, also where there are
-// requests left. It may be called more than once.
+// ShutDown refuses new requests and makes Get return true, even if requests are left.
+// It may be called more than once.
 func (q *queue[request]) ShutDown() {
 	q.keys.Stop()
 	q.end()
 }
 
-// ShutDownWithDrain refuses requests from now on, and waits until none is processed, or
+// ShutDownWithDrain refuses new requests, and waits until none is being processed, or
 // until ShutDown is called.
 func (q *queue[request]) ShutDownWithDrain() {
 	q.keys.CloseAndDrain()
@@ -292,7 +295,7 @@ func (q *queue[request]) end() {
 	q.measure.Wait()
 }
 
-// unfinishedEvery is how often unfinished work is counted, as by controller-runtime.
+// unfinishedEvery is how often unfinished work is counted, as in controller-runtime.
 const unfinishedEvery = 500 * time.Millisecond
 
 func (q *queue[request]) countUnfinished() {
@@ -308,8 +311,8 @@ func (q *queue[request]) countUnfinished() {
 	}
 }
 
-// unfinished returns for how long requests are being processed, together, and the
-// longest of them.
+// unfinished returns how long the requests being processed have taken so far: the sum
+// and the longest.
 func (q *queue[request]) unfinished() (all, longest time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

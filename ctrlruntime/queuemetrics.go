@@ -34,7 +34,7 @@ type queueMetrics[request comparable] struct {
 	unfinished, longest   workqueue.SettableGaugeMetric
 }
 
-// newQueueMetrics takes controller-runtime's metrics if provider is nil.
+// newQueueMetrics uses controller-runtime's metrics if provider is nil.
 func newQueueMetrics[request comparable](provider workqueue.MetricsProvider, name string) *queueMetrics[request] {
 	if provider == nil {
 		provider = registered()
@@ -85,16 +85,16 @@ func (m *queueMetrics[request]) setUnfinished(all, longest time.Duration) {
 }
 
 // registry is a DepthByPriority over the collectors that controller-runtime has
-// registered for its own queues. So dashboards and alerts on these find ours.
+// registered for its own queues, so that dashboards and alerts for these cover ours.
 type registry struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
 	latency, workDuration      *prometheus.HistogramVec
 }
 
-// registered is the process's registry. controller-runtime does not export its
-// collectors: they are those that its registry answers with when others of the same
-// name, labels and help are registered.
+// registered returns the process's registry. controller-runtime does not export its
+// collectors, but its registry returns them when others of the same name, labels and
+// help are registered.
 var registered = sync.OnceValue(func() *registry {
 	r := registrations{help: helpTexts(metrics.Registry)}
 	gauge := func(key string, labels ...string) *prometheus.GaugeVec {
@@ -142,7 +142,7 @@ func (r *registrations) opts(key string) prometheus.Opts {
 	return prometheus.Opts{Subsystem: metrics.WorkQueueSubsystem, Name: key, Help: help}
 }
 
-// register returns the collector that the registry has in c's place, or c.
+// register registers c. It returns the collector that the registry has already, or c.
 func register[C prometheus.Collector](r *registrations, c C) C {
 	err := metrics.Registry.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
@@ -224,9 +224,8 @@ func (r *registry) NewRetriesMetric(name string) workqueue.CounterMetric {
 	return r.retries.WithLabelValues(name, name)
 }
 
-// A metric has at most mostPriorities series of a queue, and one more, labelled
-// otherPriorities, for the priorities that came after these: controller-runtime's bound
-// and its word.
+// A metric has at most mostPriorities series per queue, and one more, labelled
+// otherPriorities, for later priorities: controller-runtime's bound and label.
 const (
 	mostPriorities  = 25
 	otherPriorities = "exceeded_cardinality_limit"

@@ -14,9 +14,10 @@ import (
 const mostShown = 32
 
 // Report implements kinglet.ObservableController. A run succeeded if controller-runtime
-// forgot its request, and failed if it added it again with a rate limit; with neither
-// its error was terminal. What the queue is not told is 0: panics, timeouts, changes
-// that could not be mapped. A run that asks for Requeue counts as failed.
+// forgot its request, and failed if it added the request again with a rate limit; with
+// neither, its error was terminal. A run that asks for Requeue counts as failed. The
+// queue does not learn of panics, timeouts and changes that could not be mapped: these
+// are 0.
 func (q *queue[request]) Report() status.Controller {
 	r := q.keys.Report(0)
 	q.mu.Lock()
@@ -41,7 +42,7 @@ func (q *queue[request]) Report() status.Controller {
 }
 
 // ReportDetails implements kinglet.ObservableController. It looks at no more than 1024
-// of the requests that fail.
+// running and 1024 failing requests.
 func (q *queue[request]) ReportDetails() (d status.ControllerDetails) {
 	running, failing := q.looked()
 	for key, began := range running {
@@ -65,8 +66,8 @@ func (q *queue[request]) ReportDetails() (d status.ControllerDetails) {
 	return d
 }
 
-// looked returns the requests that are processed and those that fail, each with since
-// when.
+// looked returns the requests that are being processed and those that fail, each with
+// its start time.
 func (q *queue[request]) looked() (running, failing map[request]time.Time) {
 	const look = 1024
 	running, failing = map[request]time.Time{}, map[request]time.Time{}
@@ -87,7 +88,8 @@ func (q *queue[request]) looked() (running, failing map[request]time.Time) {
 	return running, failing
 }
 
-// keyStatus has no error: controller-runtime logs it, and does not tell the queue.
+// keyStatus does not have the error: controller-runtime logs it, and does not pass it
+// to the queue.
 func (q *queue[request]) keyStatus(key request, s keyqueue.KeyStatus, since time.Time) status.KeyStatus {
 	failures := q.limiter.NumRequeues(key)
 	k := status.KeyStatus{

@@ -17,15 +17,16 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// Get copies the object under key into out, with apiVersion and kind, or shares its
-// memory without them if deep copies are disabled. It makes an informer of the kind
-// and form of out if there is none, and blocks until its objects, or those of the
-// key's namespace, have been listed.
+// Get copies the object under key into out, with apiVersion and kind. If deep copies
+// are disabled, it shares the object's memory with out, without them. Get makes an
+// informer of out's kind and form if there is none, and blocks until the objects of the
+// kind, or of the key's namespace, have been listed.
 //
 // Errors are controller-runtime's: *cache.ErrCacheNotStarted before Start;
-// *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer or RefuseImplicit; a timeout if
-// ctx ends while it waits, or has ended when it makes an informer; a NotFound that names the kind; another error for a
-// namespace that the cache does not hold.
+// *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer or
+// RefuseImplicit; a timeout if ctx ends while Get waits, or has already ended when Get
+// makes an informer; a NotFound that names the kind; another error for a namespace that
+// the cache does not hold.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)
 	if err != nil {
@@ -67,9 +68,9 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	return f.object(out, obj, key.Namespace)
 }
 
-// read calls from with a kind whose objects have been listed, of the namespace that in
-// returns. What from has read last is what was held of the namespace all the time: if
-// the namespaces change meanwhile, everything is done again.
+// read calls from with a kind whose objects have been listed, in the namespace that in
+// returns. If the namespaces change meanwhile, read starts over, so that the last call
+// of from sees what is held of the namespace throughout.
 func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, in func(*spaces) (string, error), from func(*kind, *spaces) error) (*kind, error) {
 	k, started := c.held(gvk, f)
 	if k == nil && !c.implicit {
@@ -120,14 +121,14 @@ func (k *kind) shares(ns string, asked *bool) bool {
 	return known && config.UnsafeDisableDeepCopy != nil && *config.UnsafeDisableDeepCopy
 }
 
-// List fills out with the objects that opts select, of one moment, in key order, as
-// copies with apiVersion and kind, or as they are held if deep copies are disabled.
-// Nothing is copied that is not returned. Limit is applied last, and there is no
-// continue token. Field selectors must be exact, and each of their fields needs
-// IndexField. The list has the resource version of the moment, if one source has
-// brought all of the objects.
+// List fills out with the objects that opts select, from one moment and in key order:
+// copies with apiVersion and kind, or the held objects if deep copies are disabled. It
+// copies only what it returns. Limit is applied last, and there is no continue token.
+// Field selectors must be exact, and each of their fields needs IndexField. The list
+// has the resource version of the moment if one source has delivered all of its
+// objects.
 //
-// It blocks as Get does, and its errors are as Get's.
+// List blocks as Get does, and returns the same errors.
 func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)
 	if err != nil {

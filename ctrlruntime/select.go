@@ -21,8 +21,8 @@ const everywhere = "__all_namespaces"
 // indexName returns the name of the index of a field.
 func indexName(field string) string { return "field:" + field }
 
-// indexValue returns the value under which an index has value in a namespace, or in all
-// of them if that is empty.
+// indexValue returns the value under which an index holds value in a namespace, or in
+// all namespaces if namespace is empty.
 func indexValue(namespace, value string) string {
 	if namespace == "" {
 		namespace = everywhere
@@ -30,8 +30,8 @@ func indexValue(namespace, value string) string {
 	return namespace + "/" + value
 }
 
-// indexers returns the index of a field: each value within the object's namespace, and
-// in all of them.
+// indexers returns the index of a field: each value, in the object's namespace and in
+// all namespaces.
 func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
 	return toolscache.Indexers{indexName(field): func(held any) ([]string, error) {
 		obj, ok := held.(client.Object)
@@ -50,24 +50,27 @@ func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
 	}}
 }
 
-// AnyOrder is an option of a list by field selectors or indexed labels: its objects come in no particular
-// order, which spares to sort them. With a Limit it is not said which objects come.
-// Other lists are in key order, which costs nothing.
+// AnyOrder is an option of a list by field selectors or indexed labels. The list
+// returns its objects in no particular order, which saves sorting them. With a Limit,
+// it is not specified which objects it returns. Other lists are in key order at no
+// cost.
 const AnyOrder = anyOrder(true)
 
 type anyOrder bool
 
-// ApplyToList implements client.ListOption: other caches have nothing to apply.
+// ApplyToList implements client.ListOption. It does nothing: other caches ignore
+// AnyOrder.
 func (anyOrder) ApplyToList(*client.ListOptions) {}
 
-// inAnyOrder reports that AnyOrder is among the options of a list.
+// inAnyOrder reports whether AnyOrder is among the options of a list.
 func inAnyOrder(opts []client.ListOption) bool {
 	return slices.ContainsFunc(opts, func(opt client.ListOption) bool { return opt == AnyOrder })
 }
 
-// selected returns the objects that match a list's namespace and field selector, in key
-// order, and those parts of its label selector that have an index: the caller applies
-// the label selector. A list by indexes may be unordered.
+// selected returns the objects that match a list's namespace and field selector, and
+// those parts of its label selector that have an index, in key order. The caller
+// applies the label selector. If unordered is set, a list by indexes is in no
+// particular order.
 func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, unordered bool) (iter.Seq[any], error) {
 	matches := k.byLabels(snap, opts)
 	switch {
@@ -85,7 +88,7 @@ func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, un
 	return snap.All(), nil
 }
 
-// byFields returns where the indexes have the objects that a selector selects.
+// byFields returns the index matches of a field selector.
 func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.IndexMatch, error) {
 	requirements := selector.Requirements()
 	if len(requirements) == 0 || slices.ContainsFunc(requirements, inexact) {
@@ -98,8 +101,8 @@ func (k *kind) byFields(selector fields.Selector, namespace string) ([]kinglet.I
 	return matches, nil
 }
 
-// found returns the objects that several indexes have, in key order unless they may have
-// any.
+// found returns the objects that match several indexes, in key order unless unordered
+// is set.
 func found(snap kinglet.Snapshot[any], matches []kinglet.IndexMatch, unordered bool) (iter.Seq[any], error) {
 	found, err := snap.ByIndexes(matches...)
 	if errors.Is(err, store.ErrNoIndex) {

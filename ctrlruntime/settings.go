@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// defaultSyncPeriod is controller-runtime's.
+// defaultSyncPeriod is controller-runtime's default.
 const defaultSyncPeriod = 10 * time.Hour
 
 // settings are cache.Options by kind.
@@ -27,7 +27,7 @@ type settings struct {
 	byKind map[schema.GroupVersionKind]cache.ByObject
 
 	mu sync.Mutex
-	// namespaces are those of SetNamespaces, guarded by mu.
+	// namespaces are set by SetNamespaces; guarded by mu.
 	namespaces map[schema.GroupVersionKind]map[string]cache.Config
 }
 
@@ -42,8 +42,8 @@ func (s *settings) entry(gvk schema.GroupVersionKind) (by cache.ByObject, named 
 	return by, named
 }
 
-// setNamespaces sets the namespaces of a kind, or with nil those of the options, and
-// returns what was set before.
+// setNamespaces sets the namespaces of a kind, or with nil restores those of the
+// options. It returns the ones that were set before.
 func (s *settings) setNamespaces(gvk schema.GroupVersionKind, namespaces map[string]cache.Config) (before map[string]cache.Config) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,18 +61,19 @@ func (s *settings) setNamespaces(gvk schema.GroupVersionKind, namespaces map[str
 
 // kindSettings are the settings of a kind.
 type kindSettings struct {
-	// namespaced: the kind is. restricted: namespaces were named for it; then those that
-	// have no settings are unknown to the cache.
+	// namespaced is set if the kind is namespaced, restricted if namespaces were named
+	// for it; then the cache does not know namespaces without settings.
 	namespaced, restricted bool
-	// configs are the settings by namespace, with metav1.NamespaceAll for the rest. They
-	// are not changed, and pointers so that a read does not allocate for them.
+	// configs are the settings by namespace, with metav1.NamespaceAll for the rest.
+	// They are never changed. They are pointers so that a read does not allocate for
+	// them.
 	configs map[string]*cache.Config
-	// ownTransform: the namespace has a Transform that is not one of the cache's options
-	// for the kind or for all kinds.
+	// ownTransform is set for a namespace whose Transform is not one of the cache's
+	// options for the kind or for all kinds.
 	ownTransform map[string]bool
 }
 
-// newSettings fills in what a cache cannot work without, and checks the rest.
+// newSettings fills in the defaults that a cache needs, and checks the options.
 func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
 	cfg = rest.CopyConfig(cfg)
 	if cfg.UserAgent == "" {
@@ -106,7 +107,7 @@ func newSettings(cfg *rest.Config, opts cache.Options) (*settings, error) {
 		}
 		by.Namespaces = maps.Clone(by.Namespaces)
 		s.byKind[gvk] = by
-		// A definition that is missing may come until the kind is used.
+		// A missing definition may appear before the kind is used.
 		if _, err := s.namespaced(gvk); err != nil && !meta.IsNoMatchError(err) {
 			errs = append(errs, fmt.Errorf("failed to determine if %T is namespaced: %w", obj, err))
 		} else if err == nil {
@@ -120,8 +121,7 @@ func (s *settings) namespaced(gvk schema.GroupVersionKind) (bool, error) {
 	return apiutil.IsGVKNamespaced(gvk, s.Mapper)
 }
 
-// check returns what is wrong with the entry of ByObject for a kind whose scope is
-// known.
+// check returns an error if the ByObject entry of a kind does not fit the kind's scope.
 func (s *settings) check(gvk schema.GroupVersionKind) error {
 	namespaced, err := s.namespaced(gvk)
 	if by, _ := s.entry(gvk); err == nil && !namespaced && by.Namespaces != nil {
@@ -130,7 +130,7 @@ func (s *settings) check(gvk schema.GroupVersionKind) error {
 	return err
 }
 
-// of returns the settings of a kind whose definition is there.
+// of returns the settings of a kind that has a definition.
 func (s *settings) of(gvk schema.GroupVersionKind) (k kindSettings, err error) {
 	if err := s.check(gvk); err != nil {
 		return k, err
@@ -177,7 +177,7 @@ func (s *settings) defaults() cache.Config {
 	}
 }
 
-// ofObject returns the settings of a kind that hold in each namespace.
+// ofObject returns the settings of a ByObject entry that apply to each namespace.
 func ofObject(by cache.ByObject) cache.Config {
 	return cache.Config{
 		LabelSelector:         by.Label,
@@ -189,7 +189,7 @@ func ofObject(by cache.ByObject) cache.Config {
 	}
 }
 
-// merged returns c with those of defaults that c leaves open.
+// merged returns c with its unset fields taken from defaults.
 func merged(c, defaults cache.Config) cache.Config {
 	if c.LabelSelector == nil {
 		c.LabelSelector = defaults.LabelSelector
@@ -212,7 +212,7 @@ func merged(c, defaults cache.Config) cache.Config {
 	return c
 }
 
-// butFor returns selector without the objects of the namespaces that are named.
+// butFor returns selector without the namespaces that are named.
 func butFor(namespaces map[string]cache.Config, selector fields.Selector) fields.Selector {
 	var all []fields.Selector
 	for _, ns := range slices.Sorted(maps.Keys(namespaces)) {

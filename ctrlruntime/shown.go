@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// showLocked has Options.Set show the informer of a holding. c.mu is held.
+// showLocked makes Options.Set show the informer of a holding. c.mu is held.
 func (c *Cache) showLocked(h *holding) {
 	h.hide = func() {}
 	if c.options.Set != nil && !c.stopped {
@@ -17,8 +17,9 @@ func (c *Cache) showLocked(h *holding) {
 	}
 }
 
-// Status returns the status of each informer of a cache that NewCache made, by name; of
-// a Comparison those of its shadow. The error is a *ForeignCacheError for another cache.
+// Status returns the status of each informer of a cache that NewCache made, by name;
+// for a Comparison, those of its shadow. The error is a *ForeignCacheError for another
+// cache.
 func Status(c cache.Cache) ([]kinglet.Status, error) {
 	if compared, ok := c.(*Comparison); ok {
 		c = compared.shadow

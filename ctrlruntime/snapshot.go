@@ -10,37 +10,38 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// Snapshot is the objects of a View at one moment. It never changes: objects, indexes and
-// resource version agree, and stay. What it returns is shared, as that of a View. All
-// methods are safe for concurrent use, and none blocks.
+// Snapshot is the objects of a View at one moment. It never changes: its objects,
+// indexes and resource version agree. The objects that it returns are shared, as a
+// View's are. All methods are safe for concurrent use, and none blocks.
 //
-// It keeps in memory the objects that it shows. The zero Snapshot is not usable.
+// It keeps its objects in memory. The zero Snapshot is not usable.
 type Snapshot[T client.Object] struct {
 	kind *kind
 	snap kinglet.Snapshot[any]
 }
 
-// Get returns the object under key. It does not allocate, unless it shows the metadata of
-// an object that is held whole. The namespace of the key of a cluster-scoped object must
-// be empty.
+// Get returns the object under key. It does not allocate, unless T is metadata and
+// whole objects are held. For a cluster-scoped object, the namespace of key must be
+// empty.
 func (s Snapshot[T]) Get(key client.ObjectKey) (T, bool) {
 	held, ok := s.snap.Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
 	return shownAs[T](s.kind, held, ok)
 }
 
-// Len returns the number of objects, with those of which only metadata is held by
-// Options.Full.
+// Len returns the number of objects, including those of which Options.Full holds only
+// metadata.
 func (s Snapshot[T]) Len() int { return s.snap.Len() }
 
-// ResourceVersion returns the version of the objects; empty if several watches have
-// brought them, or none has yet.
+// ResourceVersion returns the version of the objects. It is empty if several watches
+// have delivered them, or none has yet.
 func (s Snapshot[T]) ResourceVersion() string {
 	return s.kind.now.Load().version(s.snap, metav1.NamespaceAll)
 }
 
 // List returns the objects that opts select, in key order. Selectors, Namespace and
-// Limit are those of Cache.List, and so are its errors. Nothing is allocated for an
-// object that is held as T. A list by field selectors sorts what it finds, unless AnyOrder is given.
+// Limit work as in Cache.List, with the same errors. Nothing is allocated for an object
+// that is held as T. A list by field selectors sorts its results, unless AnyOrder is
+// given.
 func (s Snapshot[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	var list client.ListOptions
 	list.ApplyOptions(opts)

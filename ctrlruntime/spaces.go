@@ -14,15 +14,15 @@ import (
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 )
 
-// spaces are the namespaces that a holding has at one time, with their settings. They
-// are not changed, but replaced: see namespaces.go.
+// spaces are the namespaces of a holding at one time, with their settings. They are not
+// changed, but replaced: see namespaces.go.
 type spaces struct {
 	kindSettings
 	// undefined is why nothing can be listed yet: the kind has no definition.
 	undefined error
-	// scopes are the informer's, by namespace.
+	// scopes are the informer's scopes, by namespace.
 	scopes map[string]kingletcache.ScopedListerWatcher
-	// kept are the channels of listed that are known from the spaces before.
+	// kept are the channels of listed that are taken over from the previous spaces.
 	kept map[string]<-chan struct{}
 	// applied is closed when the informer has the scopes, and listed is set. A channel
 	// of listed is closed when the objects of its namespace have been listed.
@@ -30,11 +30,12 @@ type spaces struct {
 	listed  map[string]<-chan struct{}
 	// replaced is closed when there are other spaces.
 	replaced chan struct{}
-	// all: everything has been listed.
+	// all is set once everything has been listed.
 	all atomic.Bool
 }
 
-// settings returns those of a namespace. known is false if its objects are not held.
+// settings returns the settings of a namespace. known is false if its objects are not
+// held.
 func (s *spaces) settings(ns string) (id string, config *cache.Config, known bool) {
 	if config, ok := s.configs[ns]; ok {
 		return ns, config, true
@@ -45,7 +46,7 @@ func (s *spaces) settings(ns string) (id string, config *cache.Config, known boo
 	return "", nil, false
 }
 
-// scope is the part of the store that the settings under ns are for.
+// scope returns the part of the store that the settings under ns apply to.
 func (s *spaces) scope(ns string) kinglet.Scope {
 	if ns != metav1.NamespaceAll {
 		return kinglet.NamespaceScope(ns)
@@ -69,12 +70,12 @@ func (s *spaces) inOrder() []kingletcache.ScopedListerWatcher {
 	return scopes
 }
 
-// errReplaced: the spaces that a read waited for are there no more.
+// errReplaced means that the spaces that a read waited for have been replaced.
 var errReplaced = errors.New("the namespaces of the kind have changed")
 
-// listedIn blocks until the objects of a namespace have been listed, or with
-// metav1.NamespaceAll those of all. The error is errReplaced if the spaces are replaced
-// meanwhile.
+// listedIn blocks until the objects of a namespace have been listed or, with
+// metav1.NamespaceAll, those of all namespaces. The error is errReplaced if the spaces
+// are replaced meanwhile.
 func (h *holding) listedIn(ctx context.Context, s *spaces, ns string) error {
 	if s.all.Load() {
 		return nil
@@ -118,7 +119,7 @@ func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan s
 		reason = context.Cause(ctx)
 	}
 	select {
-	case <-done: // which counts if several have happened
+	case <-done: // done counts if several have happened
 		return nil
 	default:
 	}
@@ -132,7 +133,7 @@ func (h *holding) await(ctx context.Context, s *spaces, id string, done <-chan s
 	return failed
 }
 
-// unlisted is the error of a wait for what has not been listed.
+// unlisted returns the error of a wait that ended before a list did.
 func (h *holding) unlisted(reason error) *kinglet.NotSyncedError {
 	st := h.informer.Status()
 	return &kinglet.NotSyncedError{Name: st.Name, Phase: st.Phase, LastError: st.LastError, Err: reason}

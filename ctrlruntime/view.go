@@ -13,7 +13,8 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// ForeignCacheError: a cache is not one that NewCache of this package made on kinglet.
+// ForeignCacheError reports a cache that NewCache of this package did not make on
+// kinglet.
 type ForeignCacheError struct{ Cache cache.Cache }
 
 // Error implements error.
@@ -21,18 +22,18 @@ func (e *ForeignCacheError) Error() string {
 	return fmt.Sprintf("it takes a cache of ctrlruntime.NewCache, and this is a %T", e.Cache)
 }
 
-// View reads the objects of one kind by their type and without copies. What it returns
-// is shared and must not be written to: DeepCopy what is to be changed. It has no
-// apiVersion and kind, and is never changed afterwards. All methods are safe for
-// concurrent use, and none blocks but WaitSynced.
+// View reads the objects of one kind by their type and without copies. The objects are
+// shared and must not be written to: DeepCopy what you want to change. They have no
+// apiVersion and kind, and never change. All methods are safe for concurrent use, and
+// only WaitSynced blocks.
 //
-// A view is of one informer: once that has been removed by RemoveInformer, the view
-// shows its last state.
+// A view belongs to one informer: once RemoveInformer has removed the informer, the
+// view shows its last state.
 type View[T client.Object] struct{ kind *kind }
 
 // For returns a view of the objects of type T, a pointer to a type that the cache's
-// scheme knows. It makes their informer if the cache has none, and does not wait for
-// it. The error is a *ForeignCacheError for a cache of another package.
+// scheme knows. It makes their informer if the cache has none, and does not wait for it
+// to sync. The error is a *ForeignCacheError for a cache of another package.
 func For[T client.Object](c cache.Cache) (*View[T], error) {
 	ours, ok := c.(*Cache)
 	if !ok {
@@ -55,18 +56,18 @@ func For[T client.Object](c cache.Cache) (*View[T], error) {
 }
 
 // WaitSynced blocks until all objects have been listed. If ctx ends first, the error is
-// a timeout as apierrors.IsTimeout knows it.
+// a timeout according to apierrors.IsTimeout.
 func (v *View[T]) WaitSynced(ctx context.Context) error { return v.kind.wait(ctx) }
 
-// Get returns the object under key. It does not allocate, unless it shows the metadata of
-// an object that is held whole. The namespace of the key of a cluster-scoped object must
-// be empty.
+// Get returns the object under key. It does not allocate, unless T is metadata and
+// whole objects are held. For a cluster-scoped object, the namespace of key must be
+// empty.
 func (v *View[T]) Get(key client.ObjectKey) (T, bool) {
 	held, ok := v.kind.informer.Kinglet().Store().Get(kinglet.Key{Namespace: key.Namespace, Name: key.Name})
 	return shownAs[T](v.kind, held, ok)
 }
 
-// shownAs returns what a kind shows of an object, if it is held.
+// shownAs returns an object in the form of a kind, if it is held.
 func shownAs[T client.Object](k *kind, held any, ok bool) (obj T, shown bool) {
 	if ok {
 		held, ok = k.front.shown(held)
@@ -82,7 +83,7 @@ func (v *View[T]) List(opts ...client.ListOption) (iter.Seq[T], error) {
 	return v.Snapshot().List(opts...)
 }
 
-// Snapshot returns the objects of the moment, for several reads that agree.
+// Snapshot returns the objects of this moment, for several reads that agree.
 func (v *View[T]) Snapshot() Snapshot[T] {
 	return Snapshot[T]{kind: v.kind, snap: v.kind.informer.Kinglet().Snapshot()}
 }

@@ -18,24 +18,24 @@ type ReadOption interface {
 	client.ListOption
 }
 
-// Writable has a read copy the fields with these paths, with all that is below them, and
-// share the rest with the cache:
+// Writable makes a read copy the fields with these paths, with all that is below them,
+// and share the rest with the cache:
 //
 //	err := c.Get(ctx, key, &pod, ctrlruntime.Writable("status", "metadata.finalizers"))
 //
 // The program may write to these fields. It must not write to anything else that is
-// reached through a pointer, a slice or a map: other readers see that, and
+// reached through a pointer, a slice or a map: other readers would see that, and
 // Options.MutationDetection finds it.
 //
-// A path is JSON names with dots between them. It leads through pointers, and into each
+// A path is JSON names separated by dots. It leads through pointers, and into each
 // element of a slice or map: with "spec.containers.env" the containers are copied, and
-// share what is not their environment. A path that the type does not have fails the read
-// with a *WritableError, which names the closest field; an unstructured object may have
-// any path. Several of these options add up.
+// share everything but their environment. A path that the type does not have fails the
+// read with a *WritableError, which names the closest field; an unstructured object may
+// have any path. Several of these options add up.
 //
-// The copy has apiVersion and kind. It is also made where deep copies are disabled. A
-// type whose DeepCopyInto is written by hand is copied whole, and in a build with the tag
-// kinglet_safe everything is. Other clients and caches ignore the option, and copy
+// The copy has apiVersion and kind. It is made even if deep copies are disabled. A type
+// whose DeepCopyInto is written by hand is copied whole, and so is every type in a
+// build with the tag kinglet_safe. Other clients and caches ignore the option, and copy
 // everything.
 func Writable(paths ...string) ReadOption {
 	return &writable{paths: slices.Clone(paths), text: strings.Join(paths, " ")}
@@ -48,7 +48,8 @@ type writable struct {
 	text string
 }
 
-// ApplyToGet implements client.GetOption: other caches have nothing to apply.
+// ApplyToGet implements client.GetOption. It does nothing: other caches ignore the
+// option.
 func (*writable) ApplyToGet(*client.GetOptions) {}
 
 // ApplyToList implements client.ListOption.
@@ -56,7 +57,7 @@ func (*writable) ApplyToList(*client.ListOptions) {}
 
 // WritableError reports a path of Writable that an object's type does not have.
 type WritableError struct {
-	// Type is that of the object.
+	// Type is the object's type.
 	Type reflect.Type
 	// Path is empty if no path was given.
 	Path string
@@ -82,8 +83,8 @@ func (w *writable) only(t reflect.Type) (*fields.Drops, error) {
 	return only, err
 }
 
-// writableOf returns what the Writable options among opts name together; nil without
-// any.
+// writableOf returns the union of the Writable options among opts; nil if there are
+// none.
 func writableOf[O any](opts []O) *writable {
 	var all *writable
 	for _, opt := range opts {

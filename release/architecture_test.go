@@ -45,11 +45,58 @@ func TestArchitectureNamesWhatThereIs(t *testing.T) {
 	}
 }
 
+// TestContributingNamesWhatThereIs: the files that its table says to begin with, and the
+// names in them.
+func TestContributingNamesWhatThereIs(t *testing.T) {
+	t.Chdir("..")
+	text, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted := regexp.MustCompile("`([^`]+)`")
+	rows := rowsOf(t, string(text), "## Where things are")
+	if len(rows) < 12 {
+		t.Errorf("the table has %d rows: it is not where it was", len(rows))
+	}
+	for _, row := range rows {
+		var folder, read string
+		var names []string
+		for _, m := range quoted.FindAllStringSubmatch(row[1], -1) {
+			path := m[1]
+			if !strings.ContainsAny(path, "./") && !exists(filepath.Join(folder, path)) {
+				names = append(names, path)
+				continue
+			}
+			if !strings.Contains(path, "/") {
+				path = filepath.Join(folder, path) // beside the one before
+			}
+			switch info, err := os.Stat(path); {
+			case err != nil:
+				t.Errorf("%s: %v", row[0], err)
+			case info.IsDir():
+				folder = path
+			default:
+				folder = filepath.Dir(path)
+				source, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				read += string(source)
+			}
+		}
+		for _, name := range names {
+			if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(read) {
+				t.Errorf("%s: no %s in the files of its row", row[0], name)
+			}
+		}
+	}
+}
+
 // rowsOf returns the rows of the first table below a heading.
 func rowsOf(t *testing.T, text, heading string) (rows [][]string) {
 	_, below, found := strings.Cut(text, heading+"\n")
 	if !found {
-		t.Fatalf("ARCHITECTURE.md has no %q", heading)
+		t.Fatalf("there is no %q", heading)
 	}
 	for line := range strings.Lines(below) {
 		switch {

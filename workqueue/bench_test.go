@@ -18,7 +18,7 @@ func keys(n int) []types.NamespacedName {
 	return list
 }
 
-// An operation is a thousand items, each added, got and done.
+// An operation adds, gets and finishes a thousand items.
 func BenchmarkAddGetDone(b *testing.B) {
 	list := keys(1000)
 	for name, q := range map[string]kw.TypedInterface[types.NamespacedName]{

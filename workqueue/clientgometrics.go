@@ -8,10 +8,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// clientGoMetrics measure a queue for the provider that client-go's package was
-// given. That can be had only through a queue of client-go's: so one of the same
-// name is made to go through the same as ours, without a worker. It counts
-// unfinished work in a goroutine of its own.
+// clientGoMetrics measure a queue for the provider that client-go's package was given.
+// Only a queue of client-go's can reach that provider: one of the same name, without a
+// worker, goes through the same steps as ours. It counts unfinished work in a goroutine
+// of its own.
 type clientGoMetrics[T comparable] struct {
 	shadow *kw.Typed[T]
 	order  *shadowOrder[T]
@@ -21,7 +21,7 @@ type clientGoMetrics[T comparable] struct {
 func newClientGoMetrics[T comparable](name string, c clock.WithTicker) *clientGoMetrics[T] {
 	m := &clientGoMetrics[T]{order: &shadowOrder[T]{}}
 	m.shadow = kw.NewTypedWithConfig(kw.TypedQueueConfig[T]{Name: name, Clock: c, Queue: m.order})
-	// client-go's own words for a queue without metrics. Should it change them,
+	// These are client-go's own names for a queue without metrics. If it changes them,
 	// the shadow measures for nobody.
 	if kind := typeWithin(m.shadow, "metrics"); kind != nil && kind == typeWithin(kw.NewTyped[T](), "metrics") {
 		m.shadow.ShutDown()
@@ -63,8 +63,8 @@ func (m *clientGoMetrics[T]) Finished(item T) { m.shadow.Done(item) }
 
 func (m *clientGoMetrics[T]) shutDown() { m.shadow.ShutDown() }
 
-// shadowOrder hands out the item that our queue has handed out. It is never
-// empty: Get waits for nothing.
+// shadowOrder hands out the item that our queue has handed out. It is never empty, so
+// that Get does not wait.
 type shadowOrder[T comparable] struct{ next T }
 
 func (*shadowOrder[T]) Touch(T)  {}
@@ -77,8 +77,8 @@ func (o *shadowOrder[T]) Pop() T {
 	return item
 }
 
-// clientGoRetries counts retries for the provider that client-go's package was
-// given, by an empty delaying queue of that name.
+// clientGoRetries counts retries for the provider that client-go's package was given,
+// with an empty delaying queue of that name.
 type clientGoRetries struct {
 	shadow kw.TypedDelayingInterface[int]
 }
@@ -95,8 +95,8 @@ func newClientGoRetries(name string) CounterMetric {
 // Inc implements CounterMetric.
 func (r clientGoRetries) Inc() { r.shadow.AddAfter(0, 0) }
 
-// shadowBelow is the queue below. It is shutting down for the goroutine of the
-// delaying queue, which asks first and ends with that, and for nobody after it.
+// shadowBelow is the queue below the delaying queue. It reports that it is shutting
+// down only to its first caller, the goroutine of the delaying queue, which ends then.
 type shadowBelow struct {
 	kw.TypedInterface[int]
 	ended chan struct{}
@@ -114,7 +114,7 @@ func (s *shadowBelow) ShuttingDown() bool {
 	}
 }
 
-// shadowClock is for a ticker that nobody waits for.
+// shadowClock makes tickers that never tick.
 type shadowClock struct{ clock.RealClock }
 
 func (shadowClock) NewTicker(time.Duration) clock.Ticker { return shadowTicker{} }

@@ -15,7 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-// recorder is a provider of metrics that notes what becomes of those of a queue.
+// recorder is a provider of metrics that records their changes.
 type recorder struct {
 	mu    sync.Mutex
 	lines map[string][]string // guarded by mu; by queue
@@ -80,8 +80,8 @@ func withoutSetProvider(f func()) {
 	f()
 }
 
-// processProvider is that of SetProvider: it can be set once, and tests may run
-// twice.
+// processProvider returns the provider given to SetProvider, which can be set only
+// once, while tests may run twice.
 var processProvider = sync.OnceValue(func() *recorder {
 	r := newRecorder()
 	SetProvider(r)
@@ -142,7 +142,7 @@ func TestTheProviderOfClientGosPackageIsToldTheSameAsOneOfOurs(t *testing.T) {
 				synctest.Wait()
 			}
 			got, want := clientGos.take("same"), own.take("same")
-			// What is due at the same moment, and what is counted then, has no order.
+			// Items that are due at the same moment, and their metrics, have no order.
 			slices.Sort(got)
 			slices.Sort(want)
 			if !slices.Equal(got, want) {

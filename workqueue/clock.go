@@ -9,7 +9,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// engineClock returns a clock for the engine: its own for the system's time.
+// engineClock returns a clock for the engine; nil, its own clock, for the system's
+// time.
 func engineClock(c clock.WithTicker) keyqueue.Clock {
 	if c == nil || isReal(c) {
 		return nil
@@ -25,19 +26,19 @@ func isReal(c clock.WithTicker) bool {
 	return false
 }
 
-// noClock is for a queue that keeps no times. It has no delays, and so no timers.
+// noClock is for a queue that records no times. It has no delays, and so no timers.
 type noClock struct{}
 
 func (noClock) Now() int64                                     { return 0 }
 func (noClock) Time(int64) time.Time                           { return time.Time{} }
 func (noClock) AfterFunc(time.Duration, func()) keyqueue.Timer { panic("BUG: a timer without a clock") }
 
-// givenClock is a clock of the program's, as the engine wants it. It need not
-// have AfterFunc; and a fake clock's calls its function under the clock's lock.
+// givenClock adapts a program's clock to the engine. The clock need not have AfterFunc,
+// and that of a fake clock would call its function under the clock's lock.
 type givenClock struct {
 	clock clock.WithTicker
 	began time.Time
-	// seen is the time that was asked for last.
+	// seen is the time that was read last.
 	seen atomic.Int64
 }
 
@@ -57,10 +58,10 @@ func (c *givenClock) AfterFunc(d time.Duration, f func()) keyqueue.Timer {
 	return t
 }
 
-// timerTo returns a timer for a time, and whether that was over when the timer had
-// been made. A timer counts from when it is made: where a fake clock was moved
-// meanwhile, it would be late, and another one is made. A clock that moves always
-// has moved a little, which does no harm.
+// timerTo returns a timer for a time, and whether that time was over once the timer had
+// been made. A timer counts from when it is made: if a fake clock was moved meanwhile,
+// the timer would be late, and another one is made. A clock that runs always has moved
+// a little, which does no harm.
 func (c *givenClock) timerTo(due int64) (timer clock.Timer, late bool) {
 	for range 3 {
 		now := c.now()
@@ -78,8 +79,8 @@ func (c *givenClock) timerTo(due int64) (timer clock.Timer, late bool) {
 	return timer, late
 }
 
-// givenTimer has a goroutine while it runs. The engine calls its methods under
-// its own lock.
+// givenTimer has a goroutine while it runs. The engine calls its methods under the
+// engine's lock.
 type givenTimer struct {
 	clock *givenClock
 	f     func()
@@ -99,14 +100,14 @@ func (t *givenTimer) Stop() bool {
 	}
 }
 
-// Reset has f called after d, counted from when the engine asked for the time: a
-// fake clock may have been moved since.
+// Reset makes f run after d, counted from when the engine last read the time: a fake
+// clock may have been moved since.
 func (t *givenTimer) Reset(d time.Duration) bool {
 	running := t.Stop()
 	stop := make(chan struct{})
 	t.stop = stop
 	due := t.clock.seen.Load() + int64(d)
-	if due < 0 { // too large a sum
+	if due < 0 { // the sum overflowed
 		due = 1<<63 - 1
 	}
 	timer, late := t.clock.timerTo(due)

@@ -20,17 +20,17 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{})
 }
 
-// NewTypedDelayingQueueWithConfig is [NewTypedDelayingQueue] with a name,
-// metrics, a clock, or the queue below it.
+// NewTypedDelayingQueueWithConfig is [NewTypedDelayingQueue] with a name, metrics, a
+// clock, or a queue below it.
 //
-// Delays are apart from the queue: an item may wait for its delay while it is
-// queued or processed, and an Add does not end a delay. Of two delays of an
-// item the earlier counts. AddAfter never blocks.
+// Delays are separate from the queue: an item may wait for its delay while it is queued
+// or processed, and an Add does not end a delay. Of two delays of an item, the earlier
+// counts. AddAfter never blocks.
 //
-// The queue has a goroutine, which ends with ShutDown or ShutDownWithDrain. A
-// second one ends it within 10 s of the clock if the queue below is shut down
-// directly; the queues of this package tell it at once, and need none unless
-// there is a clock. What is returned implements [Observable] and [Delays].
+// The queue has a goroutine, which ends with ShutDown or ShutDownWithDrain. If it was
+// given a clock or a queue below it, it has a second one: if the queue below is shut
+// down directly, that one ends both within 10 s of the clock. The result implements
+// [Observable] and [Delays].
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
 	logger := klog.Background()
 	if config.Logger != nil {
@@ -103,11 +103,11 @@ func NewDelayingQueueWithCustomClock(clock clock.WithTicker, name string) Delayi
 	return NewDelayingQueueWithConfig(DelayingQueueConfig{Name: name, Clock: clock})
 }
 
-// delayingQueue is a queue with items beside it that wait until they are added.
+// delayingQueue is a queue with items beside it that wait for their delays.
 type delayingQueue[T comparable] struct {
 	TypedInterface[T]
-	// waiting are the items with a delay. It is a queue whose one worker adds
-	// what is due to the other.
+	// waiting holds the items with a delay. It is a queue whose one worker adds due
+	// items to the queue below.
 	waiting *keyqueue.Queue[T]
 	retries CounterMetric // nil if there is none
 
@@ -130,13 +130,13 @@ func (q *delayingQueue[T]) AddAfter(item T, duration time.Duration) {
 	q.waiting.Add(item, keyqueue.AddOptions{After: duration})
 }
 
-// ShutDown drops what waits and shuts down the queue below.
+// ShutDown drops waiting items and shuts down the queue below.
 func (q *delayingQueue[T]) ShutDown() {
 	q.TypedInterface.ShutDown()
 	q.end()
 }
 
-// ShutDownWithDrain drops what waits and drains the queue below.
+// ShutDownWithDrain drops waiting items and drains the queue below.
 func (q *delayingQueue[T]) ShutDownWithDrain() {
 	q.end()
 	q.TypedInterface.ShutDownWithDrain()
@@ -185,7 +185,7 @@ func (q *delayingQueue[T]) end() {
 	})
 }
 
-// move adds what is due to the queue below.
+// move adds due items to the queue below.
 func (q *delayingQueue[T]) move(logger klog.Logger) {
 	defer utilruntime.HandleCrashWithLogger(logger)
 	for {
@@ -197,15 +197,13 @@ func (q *delayingQueue[T]) move(logger klog.Logger) {
 			q.end()
 			return
 		}
-		// Before the Add, which may block: what is added with a delay from now on
-		// is another delay.
+		// Before the Add, which may block: an AddAfter from now on is another delay.
 		q.waiting.Finish(run, keyqueue.Result{})
 		q.Add(run.Key)
 	}
 }
 
-// heartbeat is how often the queue below is asked whether it is shutting down,
-// as client-go asks it.
+// heartbeat is how often the queue below is checked for a shutdown, as in client-go.
 const heartbeat = 10 * time.Second
 
 func (q *delayingQueue[T]) watchBelow(timer clock.Timer) {

@@ -16,7 +16,7 @@ import (
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
-// drained gets all items that are queued, each of them done at once.
+// drained gets all queued items, and finishes each at once.
 func drained(q workqueue.TypedInterface[string]) string {
 	var items []string
 	for q.Len() > 0 {
@@ -55,8 +55,8 @@ func TestAFakeClockMayBeSteppedWithoutWaitingForAnybody(t *testing.T) {
 	})
 }
 
-// leapingClock is stepped by somebody else while a timer is being made, once:
-// before it is, and after it.
+// leapingClock is stepped once while a timer is being made: before it is made, and
+// after.
 type leapingClock struct {
 	*testingclock.FakeClock
 	before, after time.Duration
@@ -94,7 +94,7 @@ func TestAStepThatComesWhileATimerIsMadeDelaysNothing(t *testing.T) {
 	}
 }
 
-// A bubble ends when its goroutines have.
+// A bubble ends only when its goroutines have ended.
 func TestNoGoroutineStaysWhenTheQueueBelowIsShutDownDirectly(t *testing.T) {
 	for _, shutDown := range []func(workqueue.TypedInterface[string]){
 		workqueue.TypedInterface[string].ShutDown, workqueue.TypedInterface[string].ShutDownWithDrain,
@@ -193,8 +193,8 @@ func TestAQueueWithoutANameListsItemsWithoutTimes(t *testing.T) {
 	q.ShutDown()
 }
 
-// What a rate limiting queue is over a delaying queue that cannot list or cancel,
-// it does not claim to be.
+// A rate limiting queue over a delaying queue that cannot list or cancel does not claim
+// that it can.
 func TestARateLimitingQueueOverAnotherDoesNotPretend(t *testing.T) {
 	below := struct {
 		workqueue.TypedDelayingInterface[string]

@@ -2,40 +2,39 @@
 // that one import to this one, and a program compiles, behaves, and runs on
 // kinglet's queue.
 //
-// A queue holds items, which are keys of something most of the time. An item
-// stands in it once however often it is added, is processed by one worker at a
-// time, and is queued again if it was added while it was processed.
+// A queue holds items, which are usually keys of something. It holds an item once
+// however often that is added. One worker at a time processes the item, which is queued
+// again if it was added meanwhile.
 //
 // # What is whose
 //
-// Interfaces, configurations and metrics are aliases of client-go's, so that
-// values pass freely to and from code that was compiled with client-go's
-// package: a controller-runtime controller takes one of these queues from its
-// option NewQueue. Queues are this package's own, over one engine
-// (internal/keyqueue) that keeps one record of an item where client-go has up
-// to four sets and maps. So are the rate limiters that count failures, and
-// [ParallelizeUntil]. The rate limiters without a fault of their own
-// ([TypedBucketRateLimiter], [TypedMaxOfRateLimiter],
-// [TypedWithMaxWaitRateLimiter]) are aliases.
+// Interfaces, configurations and metrics are aliases of client-go's, so that values
+// pass freely to and from code that was compiled with client-go's package: a
+// controller-runtime controller takes one of these queues from its option NewQueue.
+// Queues are this package's own, over one engine (internal/keyqueue) that keeps one
+// record of an item where client-go has up to four sets and maps. So are the rate
+// limiters that count failures, and [ParallelizeUntil]. The other rate limiters
+// ([TypedBucketRateLimiter], [TypedMaxOfRateLimiter], [TypedWithMaxWaitRateLimiter])
+// are aliases.
 //
 // # Goroutines
 //
-// A queue has none; one with metrics has one, which counts unfinished work every
-// half second; a delaying queue has one more, and a second one if it was given a
-// clock or a queue of the program's. ShutDown and ShutDownWithDrain end them.
+// A queue has none. With metrics it has one, which counts unfinished work every half
+// second. A delaying queue has one more, and another if it was given a clock or a
+// queue. ShutDown and ShutDownWithDrain end them.
 //
 // # Metrics
 //
-// A queue with a name has metrics, by the provider of its configuration, else by
-// that of [SetProvider], else by the one that client-go's package was given. The
-// last costs as much as a queue of client-go's beside each one here; a program
-// that cares calls SetProvider.
+// A queue with a name has metrics, from the provider in its configuration, else from
+// that of [SetProvider], else from the one that client-go's package was given. The last
+// costs as much as one more queue of client-go's for each queue here; a program that
+// cares calls SetProvider.
 //
 // # What can be seen
 //
-// All queues implement [Observable]: what they hold, what it does and since
-// when. Delaying and rate limiting queues implement [Delays], by which a delay
-// can be cancelled.
+// All queues implement [Observable], which lists their items, what each is doing and
+// since when. Delaying and rate limiting queues implement [Delays], which can cancel a
+// delay.
 //
 // # Differences
 //

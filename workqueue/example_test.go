@@ -8,7 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/workqueue"
 )
 
-// A controller's loop, as it is written for client-go.
+// A controller's loop looks as with client-go.
 func ExampleNewTypedRateLimitingQueue() {
 	queue := workqueue.NewTypedRateLimitingQueue(
 		workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second))
@@ -40,7 +40,7 @@ func ExampleNewTypedRateLimitingQueue() {
 	// reconciled default/web
 }
 
-// What a queue holds, and a delay that is no longer wanted.
+// A queue lists what it holds, and cancels a delay.
 func ExampleObservable() {
 	queue := workqueue.NewTypedDelayingQueue[string]()
 	defer queue.ShutDown()

@@ -5,17 +5,16 @@ import (
 	"time"
 )
 
-// failures counts the failures of items, for rate limiters. An item that
-// neither failed nor was forgotten for keep is forgotten: so the count of a
-// program that forgets to call Forget is bounded by what fails in twice that
-// time.
+// failures counts the failures of items, for rate limiters. An item that has not failed
+// for keep is forgotten, so the counts of a program that never calls Forget are bounded
+// by what fails in twice that time.
 //
-// There are two generations. A count lives in the younger one; when that is as
-// old as keep, it becomes the older one, and what the older one had is gone. An
-// item that fails again moves to the younger one. So nothing is ever searched
-// for what has expired, and no goroutine runs.
+// There are two generations. New counts are in the younger one; when that is as old as
+// keep, it becomes the older one, and the counts of the older one are gone. An item
+// that fails again moves to the younger one. So nothing is ever searched for expired
+// counts, and no goroutine runs.
 //
-// The zero value keeps failures for the least time.
+// The zero value keeps failures for keepAtLeast.
 type failures[T comparable] struct {
 	keep time.Duration
 
@@ -25,13 +24,13 @@ type failures[T comparable] struct {
 	youngest time.Time // guarded by mu; when younger was begun
 }
 
-// keepAtLeast is how long a failure counts, however short the delays are: a
-// program that gives an item up after some number of failures may take long over
+// keepAtLeast is the least time for which a failure counts, however short the delays
+// are: a program that gives up an item after some number of failures may take long over
 // each.
 const keepAtLeast = time.Hour
 
-// keepFor returns how long failures count whose longest delay is d: ten times that
-// leaves an item time to be retried and processed.
+// keepFor returns how long failures count if the longest delay is d: ten times as long
+// leaves time to retry and process an item.
 func keepFor(d time.Duration) time.Duration {
 	const most = 1 << 61 // twice that is a Duration still
 	if d > most/10 {

@@ -72,7 +72,7 @@ func TestALimiterThatWasMadeWithoutItsConstructorCounts(t *testing.T) {
 	}
 }
 
-// Beside it stands the bucket of client-go's, with which each call takes a token.
+// The bucket is compared with client-go's, with which each call takes a token.
 func TestAnItemHasOneTokenToComeAndTheRateIsKept(t *testing.T) {
 	r := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	synctest.Test(t, func(t *testing.T) {

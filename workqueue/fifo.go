@@ -3,18 +3,18 @@ package workqueue
 // DefaultQueue returns an order that is first in, first out.
 func DefaultQueue[T comparable]() Queue[T] { return &fifo[T]{} }
 
-// fifo is a ring. Where it was a quarter full at most for as many items as it has
-// room for, it is halved: so one that fills and empties in turns keeps its memory.
+// fifo is a ring. It is halved if it was at most a quarter full for as many items as it
+// has room for, so a ring that fills and empties in turns keeps its memory.
 type fifo[T comparable] struct {
 	ring  []T // its length is a power of two, or 0
 	first int
 	n     int
-	// popped counts items since the ring was last looked at, and most is how many
-	// it held meanwhile.
+	// popped counts items since the ring was last checked, and most is how many it held
+	// meanwhile.
 	popped, most int
 }
 
-// leastRing is what a ring does not shrink below.
+// leastRing is the size below which a ring does not shrink.
 const leastRing = 64
 
 func (q *fifo[T]) Touch(T) {}
@@ -36,7 +36,7 @@ func (q *fifo[T]) Pop() T {
 		return q.ring[:0][0]
 	}
 	item := q.ring[q.first]
-	// What the item refers to is not kept alive by its old place.
+	// The old place must not keep alive what the item refers to.
 	q.ring[q.first] = *new(T)
 	q.first = (q.first + 1) & (len(q.ring) - 1)
 	q.n--

@@ -8,8 +8,8 @@ import (
 
 // Queues.
 type (
-	// TypedInterface is a queue in which an item stands once, and is processed
-	// by one worker at a time.
+	// TypedInterface is a queue that holds each item once, and in which one worker at a
+	// time processes it.
 	TypedInterface[T comparable] = kw.TypedInterface[T]
 	// Interface is a TypedInterface of items of any type.
 	//
@@ -35,7 +35,7 @@ type (
 	RateLimitingInterface = kw.RateLimitingInterface
 )
 
-// What constructors take. The zero value of each works.
+// Configurations for constructors. The zero value of each works.
 type (
 	// TypedQueueConfig configures [NewTypedWithConfig].
 	TypedQueueConfig[T comparable] = kw.TypedQueueConfig[T]

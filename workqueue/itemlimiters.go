@@ -45,8 +45,8 @@ func NewItemExponentialFailureRateLimiter(baseDelay time.Duration, maxDelay time
 // When counts a failure of the item and returns the delay that follows it.
 func (r *TypedItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	n := r.failures.add(item)
-	// From 2^63 ns on, a float64 does not convert to a Duration: client-go's
-	// gives a negative one at that very value.
+	// From 2^63 ns on, a float64 does not convert to a Duration: client-go's limiter
+	// returns a negative one at that very value.
 	backoff := math.Ldexp(float64(r.baseDelay), n)
 	if backoff >= 1<<63 {
 		return r.maxDelay

@@ -17,14 +17,13 @@ var provider struct {
 	set  MetricsProvider // guarded by mu; nil until set
 }
 
-// SetProvider sets the provider of metrics for all queues with a name that are
-// made after it, here and in client-go. Only the first call counts. It does not
-// block and is safe for concurrent use.
+// SetProvider sets the provider of metrics for all queues with a name that are made
+// later, here and in client-go. Only the first call counts. It does not block and is
+// safe for concurrent use.
 //
-// Queues of this package that are made before it, or in a program that never
-// calls it, have the metrics of the provider that client-go's package was given:
-// importing k8s.io/component-base/metrics/prometheus/workqueue or
-// controller-runtime does that.
+// Queues of this package that are made before it, or in a program that never calls it,
+// use the provider that client-go's package was given: importing
+// k8s.io/component-base/metrics/prometheus/workqueue or controller-runtime sets that.
 func SetProvider(metricsProvider MetricsProvider) {
 	provider.once.Do(func() {
 		kw.SetProvider(metricsProvider)
@@ -34,8 +33,7 @@ func SetProvider(metricsProvider MetricsProvider) {
 	})
 }
 
-// providerFor returns the provider of a queue that was given own: nil if it has
-// to be client-go's.
+// providerFor returns the provider of a queue that was given own; nil for client-go's.
 func providerFor(own MetricsProvider) MetricsProvider {
 	if own != nil {
 		return own
@@ -45,13 +43,13 @@ func providerFor(own MetricsProvider) MetricsProvider {
 	return provider.set
 }
 
-// queueMetrics are told of a queue's items under its lock.
+// queueMetrics are called with a queue's items, under its lock.
 type queueMetrics[T comparable] interface {
 	keyqueue.Observer[T]
 	shutDown()
 }
 
-// newQueueMetrics returns nil if the queue is to have no metrics.
+// newQueueMetrics returns nil if the queue has no metrics.
 func newQueueMetrics[T comparable](own MetricsProvider, name string, c clock.WithTicker) queueMetrics[T] {
 	if name == "" {
 		return nil
@@ -76,8 +74,7 @@ func newQueueMetrics[T comparable](own MetricsProvider, name string, c clock.Wit
 	}
 }
 
-// newRetries returns the counter of a delaying queue's retries, nil if there is
-// to be none.
+// newRetries returns the counter of a delaying queue's retries, nil if there is none.
 func newRetries(own MetricsProvider, name string) CounterMetric {
 	if name == "" {
 		return nil
@@ -99,8 +96,8 @@ type ownMetrics[T comparable] struct {
 	unfinished   SettableGaugeMetric
 	longest      SettableGaugeMetric
 
-	// mu is taken under the queue's lock, by what counts unfinished work without
-	// that.
+	// mu is locked under the queue's lock, and without that lock to count unfinished
+	// work.
 	mu    sync.Mutex
 	added map[T]time.Time // guarded by mu; of items that have a run before them
 	begun map[T]time.Time // guarded by mu; of items that are processed

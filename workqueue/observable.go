@@ -7,22 +7,22 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// Observable is a queue that lists its items. Every queue that this package
-// makes implements it; one over a queue of the program's lists what it knows.
+// Observable is a queue that lists its items. Every queue that this package makes
+// implements it; one over a queue of the program lists what it knows.
 type Observable[T comparable] interface {
-	// Items returns the items that are queued, processed or waiting for a delay,
-	// in no order. An item that is queued or processed and waits as well comes
-	// once, with the time of its delay in Next. Items that change meanwhile may
-	// be missing or come twice.
+	// Items returns the items that are queued, processed or waiting for a delay, in no
+	// particular order. An item that is queued or processed and also waits for a delay
+	// comes once, with the end of its delay in Next. Items that change meanwhile may be
+	// missing or come twice.
 	Items() iter.Seq2[T, ItemStatus]
 }
 
-// Delays are what is to be added later to a queue. Every delaying and rate
-// limiting queue that this package makes implements it, unless the delaying
-// queue below it is the program's.
+// Delays is a queue to which items are to be added later. Every delaying and rate
+// limiting queue that this package makes implements it, unless the delaying queue below
+// it is the program's.
 type Delays[T comparable] interface {
-	// CancelDelay forgets the delay of an item, and reports whether it had one.
-	// An item that is queued or processed already stays so.
+	// CancelDelay forgets the delay of an item, and reports whether it had one. An item
+	// that is already queued or processed stays so.
 	CancelDelay(item T) bool
 	// Waiting returns how many items have a delay.
 	Waiting() int
@@ -46,9 +46,9 @@ const (
 	Waiting State = iota + 1
 	// Queued until a worker gets it.
 	Queued
-	// Processing: a worker has it.
+	// Processing by a worker.
 	Processing
-	// ProcessingAgain: a worker has it, and it is queued when that is done.
+	// ProcessingAgain by a worker, and queued again when that is done.
 	ProcessingAgain
 )
 
@@ -67,7 +67,7 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// statusOf puts the engine's status into words of this package.
+// statusOf translates the engine's status.
 func statusOf(s keyqueue.KeyStatus) ItemStatus {
 	status := ItemStatus{Since: s.Since, State: Queued}
 	switch s.State {

@@ -15,17 +15,17 @@ type options struct {
 // Options change how [ParallelizeUntil] deals out the pieces.
 type Options func(*options)
 
-// WithChunkSize has workers take c pieces at a time. A chunk is worth it where
-// there are far more pieces than workers and each costs little.
+// WithChunkSize makes workers take c pieces at a time. That is worth it if there are
+// far more pieces than workers and each costs little.
 func WithChunkSize(c int) func(*options) {
 	return func(o *options) { o.chunkSize = c }
 }
 
-// ParallelizeUntil calls doWorkPiece for each number from 0 to pieces-1, on so
-// many workers, and returns when all calls have returned. Once ctx is done, no
-// further call begins. A nil ctx is never done.
+// ParallelizeUntil calls doWorkPiece for each number from 0 to pieces-1, on that many
+// workers, and returns when all calls have returned. Once ctx is done, no further call
+// begins. A nil ctx is never done.
 //
-// It needs no memory for pieces, where client-go's has a channel of them all.
+// It needs no memory for pieces; client-go's has a channel of all of them.
 func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
 	if pieces <= 0 {
 		return

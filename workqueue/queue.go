@@ -12,18 +12,18 @@ import (
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
 )
 
-// Typed is a queue in which an item stands once, however often it is added, and
-// is processed by one worker at a time: what is added while it is processed is
-// queued again when it is done. Items are handed out in the order in which they
-// were added, unless the configuration has an order of its own.
+// Typed is a queue that holds each item once, however often it is added. One worker at
+// a time processes an item; an item that is added meanwhile is queued again when that
+// is done. Items are handed out in the order in which they were added, unless the
+// configuration has another order.
 //
 // All methods are safe for concurrent use.
 type Typed[T comparable] struct {
 	queue   *keyqueue.Queue[T]
 	metrics queueMetrics[T] // nil if there are none
 
-	// stop ends the goroutine that counts unfinished work, which there is only
-	// with metrics, and counting waits for its end.
+	// stop ends the goroutine that counts unfinished work, which exists only with
+	// metrics, and counting waits for its end.
 	stop     chan struct{}
 	stopOnce sync.Once
 	counting sync.WaitGroup
@@ -81,36 +81,35 @@ func NewWithConfig(config QueueConfig) *Type { return NewTypedWithConfig(config)
 // Deprecated: use NewTypedWithConfig instead.
 func NewNamed(name string) *Type { return NewWithConfig(QueueConfig{Name: name}) }
 
-// Add queues an item, unless it is queued already. An item that is processed is
-// queued when it is done. After ShutDown it does nothing. It does not block.
+// Add queues an item, unless it is queued already. An item that is being processed is
+// queued when it is done. After ShutDown, Add does nothing. It does not block.
 func (q *Typed[T]) Add(item T) { q.queue.Add(item, keyqueue.AddOptions{}) }
 
-// Len returns how many items are queued: neither those that are processed nor
-// those that wait for a delay.
+// Len returns how many items are queued, without those that are being processed or wait
+// for a delay.
 func (q *Typed[T]) Len() int { return q.queue.Counts().Queued }
 
-// Get waits for an item, which is processed from then on: call Done when that is
+// Get waits for an item, which is being processed from then on: call Done when that is
 // over. It returns true if the queue is shut down and has no more items.
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	run, ok := q.queue.Take()
 	return run.Key, !ok
 }
 
-// Done ends the processing of an item. The item is queued again if it was
-// added meanwhile. It does nothing for an item that nobody processes.
+// Done ends the processing of an item. The item is queued again if it was added
+// meanwhile. Done does nothing for an item that is not being processed.
 func (q *Typed[T]) Done(item T) { q.queue.Done(item) }
 
-// ShutDown refuses items from now on. Those that are queued are still handed
-// out, and Get returns true when there are none left. It ends the wait of
-// ShutDownWithDrain.
+// ShutDown refuses new items. Queued items are still handed out, and Get returns true
+// when there are none left. ShutDown ends the wait of ShutDownWithDrain.
 func (q *Typed[T]) ShutDown() {
 	q.queue.Close()
 	q.end()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until no item is processed, or until
-// ShutDown is called. As in client-go, it does not wait for items that are
-// queued while none is processed: a worker may be gone.
+// ShutDownWithDrain is ShutDown, but waits until no item is being processed, or until
+// ShutDown is called. As in client-go, it does not wait for queued items while none is
+// being processed: the workers may be gone.
 func (q *Typed[T]) ShutDownWithDrain() {
 	q.stopCounting()
 	q.queue.CloseAndDrain()
@@ -120,10 +119,10 @@ func (q *Typed[T]) ShutDownWithDrain() {
 // ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.
 func (q *Typed[T]) ShuttingDown() bool { return q.queue.Closed() }
 
-// Items returns the items that are queued or processed, in no order, with what
-// they do and since when. Items that change meanwhile may be missing or come
-// twice. It is for people and their tools: it takes time in proportion to the
-// items, though it locks the queue for some hundreds at a time.
+// Items returns the items that are queued or processed, in no particular order, with
+// what they do and since when. Items that change meanwhile may be missing or come
+// twice. It is for people and their tools: its time grows with the number of items, but
+// it locks the queue for some hundreds of them at a time.
 func (q *Typed[T]) Items() iter.Seq2[T, ItemStatus] {
 	return func(yield func(T, ItemStatus) bool) {
 		for item, s := range q.queue.All() {

@@ -9,8 +9,8 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 )
 
-// Rate limiters. Those that count failures are this package's own, see
-// itemlimiters.go; those without a fault of their own are client-go's.
+// Rate limiters. Those that count failures are this package's own, see itemlimiters.go;
+// the others are client-go's.
 type (
 	// TypedRateLimiter decides how long an item waits before it is retried.
 	TypedRateLimiter[T comparable] = kw.TypedRateLimiter[T]
@@ -18,11 +18,11 @@ type (
 	//
 	// Deprecated: use TypedRateLimiter instead.
 	RateLimiter = kw.RateLimiter
-	// TypedBucketRateLimiter takes a token of one bucket for every call of
-	// When, whichever the item. Tokens are reserved ahead without bound: where
-	// more fails than the bucket's rate, every item waits for all that asked
-	// before it, and an item that asks twice while it waits takes two tokens.
-	// [DefaultTypedControllerRateLimiter] has a bucket without the latter.
+	// TypedBucketRateLimiter takes a token of one bucket for every call of When,
+	// whichever the item. Tokens are reserved ahead without bound: if more fails than
+	// the bucket's rate, every item waits for all that asked before it, and an item
+	// that asks twice while it waits takes two tokens. The bucket of
+	// [DefaultTypedControllerRateLimiter] does not do the latter.
 	TypedBucketRateLimiter[T comparable] = kw.TypedBucketRateLimiter[T]
 	// BucketRateLimiter is a TypedBucketRateLimiter of items of any type.
 	//
@@ -44,8 +44,8 @@ type (
 	WithMaxWaitRateLimiter = kw.WithMaxWaitRateLimiter
 )
 
-// NewTypedMaxOfRateLimiter returns a limiter whose delay is the longest of
-// those of all limiters.
+// NewTypedMaxOfRateLimiter returns a limiter whose delay is the longest of those of
+// limiters.
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...TypedRateLimiter[T]) TypedRateLimiter[T] {
 	return kw.NewTypedMaxOfRateLimiter(limiters...)
 }
@@ -57,8 +57,8 @@ func NewMaxOfRateLimiter(limiters ...TypedRateLimiter[any]) RateLimiter {
 	return NewTypedMaxOfRateLimiter(limiters...)
 }
 
-// NewTypedWithMaxWaitRateLimiter returns a limiter whose delays are those of
-// limiter, and at most maxDelay.
+// NewTypedWithMaxWaitRateLimiter returns a limiter with the delays of limiter, but at
+// most maxDelay.
 func NewTypedWithMaxWaitRateLimiter[T comparable](limiter TypedRateLimiter[T], maxDelay time.Duration) TypedRateLimiter[T] {
 	return kw.NewTypedWithMaxWaitRateLimiter(limiter, maxDelay)
 }
@@ -71,12 +71,12 @@ func NewWithMaxWaitRateLimiter(limiter RateLimiter, maxDelay time.Duration) Rate
 	return NewTypedWithMaxWaitRateLimiter[any](limiter, maxDelay)
 }
 
-// DefaultTypedControllerRateLimiter returns the limiter that most controllers
-// use: the longer of two delays. One grows with the item's failures, from 5 ms
-// to 1000 s. The other is of a bucket for all items, of 10 tokens a second and
-// at most 100. Unlike a [TypedBucketRateLimiter], an item has at most one token
-// to come: so no delay exceeds a tenth of a second for each item that waits,
-// and an item that is added again and again does not delay the others.
+// DefaultTypedControllerRateLimiter returns the limiter that most controllers use. Its
+// delay is the longer of two. One grows with the item's failures, from 5 ms to 1000 s.
+// The other is that of a bucket for all items, of 10 tokens a second and at most 100.
+// Unlike in a [TypedBucketRateLimiter], an item has at most one token reserved: no
+// delay exceeds a tenth of a second for each item that waits, and an item that is added
+// again and again does not delay the others.
 func DefaultTypedControllerRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return NewTypedMaxOfRateLimiter(
 		NewTypedItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),

@@ -5,14 +5,14 @@ package workqueue
 import "k8s.io/utils/clock"
 
 // NewTypedRateLimitingQueue returns a delaying queue without metrics whose
-// AddRateLimited asks the limiter for the delay. Call Forget when an item needs
-// no more retries: until then its next delay is longer.
+// AddRateLimited takes the delay from the limiter. Call Forget when an item needs no
+// more retries: until then its next delay is longer.
 func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) TypedRateLimitingInterface[T] {
 	return NewTypedRateLimitingQueueWithConfig(rateLimiter, TypedRateLimitingQueueConfig[T]{})
 }
 
-// NewTypedRateLimitingQueueWithConfig is [NewTypedRateLimitingQueue] with a
-// name, metrics, a clock, or the delaying queue below it.
+// NewTypedRateLimitingQueueWithConfig is [NewTypedRateLimitingQueue] with a name,
+// metrics, a clock, or a delaying queue below it.
 func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
 	if config.Clock == nil {
 		config.Clock = clock.RealClock{}
@@ -67,7 +67,7 @@ type rateLimitingQueue[T comparable] struct {
 	limits[T]
 }
 
-// rateLimitingQueueOver is the same over a delaying queue of the program's.
+// rateLimitingQueueOver is the same over a delaying queue of the program.
 type rateLimitingQueueOver[T comparable] struct {
 	TypedDelayingInterface[T]
 	limits[T]
@@ -78,7 +78,7 @@ type limits[T comparable] struct {
 	rateLimiter TypedRateLimiter[T]
 }
 
-// AddRateLimited adds an item after the delay that its limiter asks for.
+// AddRateLimited adds an item after the delay that the limiter returns.
 func (l *limits[T]) AddRateLimited(item T) { l.queue.AddAfter(item, l.rateLimiter.When(item)) }
 
 func (l *limits[T]) NumRequeues(item T) int { return l.rateLimiter.NumRequeues(item) }

@@ -11,8 +11,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-// For the race detector: all that there is to do with a queue at the same time,
-// with metrics of our own and of client-go's provider.
+// For the race detector: every operation on a queue at the same time, with our metrics
+// and those of client-go's provider.
 func TestEverythingAtOnceLosesNothingAndCountsRight(t *testing.T) {
 	const items, producers, workers, operations = 20, 6, 4, 3000
 	own := newRecorder()

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// tokens is a bucket for all items, in which an item has at most one token to
-// come: an item that asks again before its token's time is given the rest of
-// that wait. A delaying queue keeps the earlier of two delays, so a second
-// token would be of no use to the item, and would delay all that ask later.
+// tokens is a bucket for all items, in which an item has at most one token reserved: an
+// item that asks again before its token's time gets the rest of that wait. A delaying
+// queue keeps the earlier of two delays, so a second token would be of no use to the
+// item, and would delay all that ask later.
 type tokens[T comparable] struct {
 	limiter *rate.Limiter
 
@@ -24,7 +24,7 @@ type reserved[T comparable] struct {
 	at   time.Time
 }
 
-// When returns how long it is to the item's token.
+// When returns the time until the item's token.
 func (r *tokens[T]) When(item T) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,5 +61,5 @@ func (r *tokens[T]) When(item T) time.Duration {
 // NumRequeues returns 0: the bucket counts no failures.
 func (r *tokens[T]) NumRequeues(T) int { return 0 }
 
-// Forget does nothing: a token to come stays the item's.
+// Forget does nothing: a reserved token stays the item's.
 func (r *tokens[T]) Forget(T) {}

@@ -24,7 +24,7 @@ import (
 
 func main() {
 	stock := flag.Bool("stock", false, "run on controller-runtime's own cache and client")
-	flag.Parse() // controller-runtime has -kubeconfig
+	flag.Parse() // controller-runtime defines -kubeconfig
 	ctrl.SetLogger(zap.New())
 	cfg, err := ctrl.GetConfig()
 	if err == nil {
@@ -50,7 +50,7 @@ func run(ctx context.Context, cfg *rest.Config, stock bool) error {
 		Metrics: metricsserver.Options{BindAddress: "0"},
 	}
 	if !stock {
-		// All that kinglet needs; to go back, take it out.
+		// This is all that kinglet needs; to go back, remove it.
 		options.NewCache = ctrlruntime.NewCache
 		options.NewClient = ctrlruntime.NewClient
 	}

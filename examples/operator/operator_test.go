@@ -58,7 +58,7 @@ func TestTheOperatorDoesTheSameOnBothCaches(t *testing.T) {
 	}
 }
 
-// live has Notebooks live in a namespace, and returns which events there were.
+// live lets Notebooks live in a namespace, and returns the events.
 func live(t *testing.T, c client.Client, namespace string) (seen []string) {
 	ctx := t.Context()
 	check(t, c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
@@ -91,7 +91,7 @@ func live(t *testing.T, c client.Client, namespace string) (seen []string) {
 		return nb.Status == NotebookStatus{ObservedGeneration: nb.Generation, ReadyReplicas: 1, Settings: settings.ResourceVersion}
 	}))
 
-	// The index finds all Notebooks of a ConfigMap that changes, and the others not.
+	// The index finds all Notebooks of a ConfigMap that changes, and no others.
 	settings.Data["a"] = "2"
 	check(t, c.Update(ctx, settings))
 	wait(t, "all have the new settings", all(func(nb *Notebook) bool {
@@ -105,7 +105,7 @@ func live(t *testing.T, c client.Client, namespace string) (seen []string) {
 		return nb.Status.Settings == late.ResourceVersion, err
 	})
 
-	// A change of the Notebook, and of what it owns, by somebody else.
+	// Somebody else changes the Notebook, and what it owns.
 	first := notebook(0, "")
 	check(t, c.Patch(ctx, first, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"replicas":2}}`))))
 	second := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "notebook-1"}}
@@ -157,7 +157,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// wait asks until it is so: another process and a control plane are at work.
+// wait polls until is returns true: another process and a control plane are at work.
 func wait(t *testing.T, what string, is func() (bool, error)) {
 	t.Helper()
 	began := time.Now()
@@ -196,7 +196,7 @@ func define(t *testing.T, c client.Client) {
 	})
 }
 
-// start starts the program, and returns what ends it.
+// start starts the program, and returns a function that stops it.
 func start(t *testing.T, program string, args ...string) (stop func()) {
 	t.Helper()
 	var output bytes.Buffer

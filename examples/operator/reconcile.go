@@ -21,7 +21,7 @@ const (
 	bySettings = "spec.settings"
 	// finalizer keeps a deleted Notebook until its archive has been written.
 	finalizer = "example.kinglet.dev/archive"
-	// settingsVersion is an annotation of pods: another one has them replaced.
+	// settingsVersion is an annotation of pods: changing it replaces them.
 	settingsVersion = "example.kinglet.dev/settings"
 )
 
@@ -89,7 +89,7 @@ func (n *notebooks) Reconcile(ctx context.Context, req reconcile.Request) (resul
 	return result, nil
 }
 
-// deploy creates the Notebook's Deployment, or changes it to what the Notebook asks for.
+// deploy creates the Notebook's Deployment, or updates it to match the Notebook.
 func (n *notebooks) deploy(ctx context.Context, notebook *Notebook, settings string) (*appsv1.Deployment, error) {
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: notebook.Namespace, Name: notebook.Name}}
 	did, err := controllerutil.CreateOrUpdate(ctx, n.Client, deployment, func() error {
@@ -113,7 +113,7 @@ func (n *notebooks) deploy(ctx context.Context, notebook *Notebook, settings str
 	return deployment, nil
 }
 
-// archive keeps what a deleted Notebook was, and lets it go.
+// archive saves what a deleted Notebook was, and lets it go.
 func (n *notebooks) archive(ctx context.Context, notebook *Notebook) error {
 	if !controllerutil.ContainsFinalizer(notebook, finalizer) {
 		return nil

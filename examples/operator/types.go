@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// groupVersion is that of definition.yaml.
+// groupVersion is the one in definition.yaml.
 var groupVersion = schema.GroupVersion{Group: "example.kinglet.dev", Version: "v1alpha1"}
 
 // Notebook is an image that runs with the settings of a ConfigMap.
@@ -20,7 +20,7 @@ type Notebook struct {
 type NotebookSpec struct {
 	Image    string `json:"image"`
 	Replicas int32  `json:"replicas"`
-	// Settings is a ConfigMap of the namespace.
+	// Settings is the name of a ConfigMap in the namespace.
 	Settings string `json:"settings"`
 }
 
@@ -37,7 +37,7 @@ type NotebookList struct {
 	Items           []Notebook `json:"items"`
 }
 
-// What follows is what controller-gen writes.
+// The following is what controller-gen writes.
 
 func (n *Notebook) DeepCopyInto(out *Notebook) {
 	*out = *n
@@ -62,7 +62,7 @@ func (l *NotebookList) DeepCopyObject() runtime.Object {
 	return &out
 }
 
-// addToScheme makes the types known.
+// addToScheme registers the types.
 func addToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(groupVersion, &Notebook{}, &NotebookList{})
 	metav1.AddToGroupVersion(scheme, groupVersion)

@@ -42,8 +42,8 @@ func main() {
 	}
 }
 
-// run runs the controller until ctx ends. An error of leadership ends the process:
-// whatever runs it starts it again.
+// run runs the controller until ctx ends. An error of leadership ends the process, to
+// be restarted by whatever runs it.
 func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -61,7 +61,7 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 		return err
 	}
 
-	// The informers: one watch each, whatever reads them.
+	// The informers: one watch each, however many readers they have.
 	sitesSource, err := source.FromConfig[*Site](cfg, sitesResource, source.Options{})
 	if err != nil {
 		return err
@@ -83,8 +83,8 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 		return err
 	}
 
-	// The controller: which changes concern which Site, and who of several
-	// replicas does the work.
+	// The controller: which changes concern which Site, and which of several replicas
+	// does the work.
 	elector, err := lease.New(kube.CoordinationV1(), election)
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func run(ctx context.Context, kubeconfig string, election lease.Options) error {
 		return err
 	}
 
-	// The informers live longer than the controller, so that runs which end after
-	// the stop still read what is true.
+	// The informers outlive the controller, so that runs that end after the stop still
+	// read what is true.
 	informers, stopInformers := context.WithCancel(context.WithoutCancel(ctx))
 	set := kinglet.NewSet(s.sites, s.deployments)
 	ended := make(chan error, 1)

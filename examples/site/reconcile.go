@@ -21,8 +21,8 @@ import (
 // need none: they have an owner reference, and Kubernetes deletes them.
 const finalizer = "example.kinglet.dev/host"
 
-// sites reconciles Sites. It reads from informers, which show what it wrote
-// itself at once, and writes with clients.
+// sites reconciles Sites. It reads from informers, which show its own writes at once,
+// and writes with clients.
 type sites struct {
 	sites       *kinglet.Informer[*Site]
 	deployments *kinglet.Informer[*appsv1.Deployment]
@@ -41,7 +41,7 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 		return result, s.remove(ctx, site)
 	}
 	if !slices.Contains(site.Finalizers, finalizer) {
-		site = site.DeepCopy() // what an informer returns belongs to everybody
+		site = site.DeepCopy() // what an informer returns is shared
 		site.Finalizers = append(site.Finalizers, finalizer)
 		if site, err = s.client(site.Namespace).Update(ctx, site, metav1.UpdateOptions{}); err != nil {
 			return result, fmt.Errorf("add the finalizer: %w", err)
@@ -68,7 +68,7 @@ func (s *sites) Reconcile(ctx context.Context, key kinglet.Key) (result controll
 	return result, nil
 }
 
-// deploy creates the Site's Deployment, or changes it to what the Site asks for.
+// deploy creates the Site's Deployment, or updates it to match the Site.
 func (s *sites) deploy(ctx context.Context, site *Site) (*appsv1.Deployment, error) {
 	deployments := s.kube.AppsV1().Deployments(site.Namespace)
 	labels := map[string]string{"site": site.Name}
@@ -108,8 +108,8 @@ func (s *sites) deploy(ctx context.Context, site *Site) (*appsv1.Deployment, err
 	return have, nil
 }
 
-// claim notes that the host name is the Site's: as a ConfigMap of that name, of
-// which there can be only one.
+// claim reserves the host name for the Site: with a ConfigMap of that name, of which
+// there can be only one.
 func (s *sites) claim(ctx context.Context, site *Site) error {
 	owner := site.Namespace + "/" + site.Name
 	_, err := s.hosts().Create(ctx, &corev1.ConfigMap{

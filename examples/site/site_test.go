@@ -147,7 +147,7 @@ func define(t *testing.T, cfg *rest.Config) {
 	t.Fatal("the definition is not established")
 }
 
-// holder returns who leads.
+// holder returns the identity of the leader.
 func holder(t *testing.T, kube kubernetes.Interface) string {
 	t.Helper()
 	l, err := kube.CoordinationV1().Leases("default").Get(context.Background(), "site-controller", metav1.GetOptions{})
@@ -181,7 +181,7 @@ func start(t *testing.T, program string, args ...string) *replica {
 	return r
 }
 
-// observed is what an informer of the test's sees.
+// observed is what an informer of the test sees.
 type observed struct {
 	informer *kinglet.Informer[*Site]
 	changed  chan struct{}
@@ -209,7 +209,7 @@ func observe(t *testing.T, cfg *rest.Config) *observed {
 	return o
 }
 
-// wait waits until what there is is as it should be.
+// wait waits until right accepts what the informer holds.
 func (o *observed) wait(t *testing.T, what string, right func(map[string]*Site) bool) {
 	t.Helper()
 	began := time.Now()

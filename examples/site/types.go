@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// sitesResource is what definition.yaml defines.
+// sitesResource is the resource that definition.yaml defines.
 var sitesResource = schema.GroupVersionResource{Group: "example.kinglet.dev", Version: "v1", Resource: "sites"}
 
 // Site is a web site: an image that runs behind a host name.

@@ -23,8 +23,8 @@ var indexed = map[string]client.IndexerFunc{
 	"part": func(obj client.Object) []string { return []string{obj.GetLabels()["part"]} },
 }
 
-// besides runs a benchmark on controller-runtime's cache and on kinglet's, of the same
-// objects.
+// besides runs a benchmark on controller-runtime's cache and on kinglet's, with the
+// same objects.
 func besides(b *testing.B, objs []client.Object, run map[string]func(*testing.B, cache.Cache)) {
 	storage := apiserver.NewStorage(apiserver.Pods)
 	for _, obj := range objs {
@@ -71,7 +71,8 @@ func besides(b *testing.B, objs []client.Object, run map[string]func(*testing.B,
 	}
 }
 
-// cpu returns the time that the process has had of all cores, the collector's included.
+// cpu returns the CPU time that the process has used on all cores, including the
+// collector's.
 func cpu(b *testing.B) int64 {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

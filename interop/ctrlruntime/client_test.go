@@ -24,15 +24,15 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// writer is a client of NewClient over a cache, of a world whose watches stand still.
+// writer is a client of NewClient over a cache, in a world whose watches stand still.
 type writer struct {
 	*world
 	client.Client
 	cache cache.Cache
 }
 
-// withClient runs a cache and has the watches stand still once it has informers of
-// config maps in the given forms.
+// withClient runs a cache, and stops the watches once it has informers of config maps
+// in the given forms.
 func (w *world) withClient(o ctrlruntime.Options, opts cache.Options, forms ...string) (*writer, func()) {
 	w.t.Helper()
 	c, end := w.run(o.NewCache, opts)
@@ -146,7 +146,7 @@ func labelled(obj client.Object, x string) client.Object {
 }
 
 func TestWhatAClientWroteIsInEveryFollowingReadAtOnce(t *testing.T) {
-	// Those that can be read: protobuf cannot be read into unstructured objects.
+	// The forms that can be read: protobuf cannot be read into unstructured objects.
 	for writes, reads := range map[string][]string{"typed": {"typed", "metadata"}, "unstructured": allForms} {
 		t.Run(writes, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestReadsOfAFormThatCannotReadTheAnswerWaitForTheWriteAndNoOtherReadDoes(t 
 				if x, waited := r.reads(c.reads, "ns", "a"); x != "after" || waited != 0 {
 					t.Errorf("then reads show %q after %v", x, waited)
 				}
-				// A delete has a UID, which any form can be told of.
+				// The answer to a delete has a UID, which works for every form.
 				w.server.Hold()
 				if err := r.Delete(ctx, object(c.writes, "ns", "a")); err != nil {
 					t.Fatal(err)
@@ -356,8 +356,8 @@ func TestWritesOutsideOfTheCacheAreNotShownAndStallNoRead(t *testing.T) {
 	}
 }
 
-// outside writes what is in the cache and what is not. The name a, and the label mine,
-// are in it.
+// outside writes objects that the cache covers and objects that it does not. It covers
+// the name a, and the label mine.
 func outside(t *testing.T, opts cache.Options, writes, reads string) {
 	w := newWorld(t)
 	r, end := w.withClient(ctrlruntime.Options{}, opts, reads)

@@ -35,7 +35,7 @@ import (
 type subresources struct {
 	*world
 	next http.RoundTripper
-	// silent: the deletion of a collection does not list what was deleted.
+	// silent is set if the deletion of a collection does not list what was deleted.
 	silent bool
 }
 
@@ -64,7 +64,7 @@ func (s *subresources) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// otherVersion sends a request in the version that is stored, and answers in its own.
+// otherVersion sends a request in the stored version, and answers in the request's.
 func (s *subresources) otherVersion(req *http.Request) (*http.Response, error) {
 	stored := req.Clone(req.Context())
 	stored.URL.Path = strings.Replace(req.URL.Path, "/v1beta2/", "/v1/", 1)
@@ -90,8 +90,8 @@ func (s *subresources) otherVersion(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// scale changes the replicas of a deployment, and answers with its scale. Like that of a
-// real server it has the deployment's version and UID, and no labels.
+// scale changes the replicas of a deployment, and answers with its scale. Like a real
+// server's, the scale has the deployment's version and UID, and no labels.
 func (s *subresources) scale(req *http.Request, namespace, name string) (*http.Response, error) {
 	var d *appsv1.Deployment
 	objs, _ := s.storage.List(deployments.GroupResource())
@@ -142,7 +142,7 @@ func answer(obj runtime.Object) (*http.Response, error) {
 
 var deployments = apiserver.Resource{GroupVersionResource: appsv1.SchemeGroupVersion.WithResource("deployments"), Kind: "Deployment"}
 
-// withSubresources is withClient, of a server that has them.
+// withSubresources is withClient on a server that has subresources.
 func withSubresources(t *testing.T, opts cache.Options, silent bool, kinds ...client.Object) (*writer, func()) {
 	t.Helper()
 	w := newWorld(t)
@@ -189,7 +189,7 @@ func withSubresources(t *testing.T, opts cache.Options, silent bool, kinds ...cl
 	}
 }
 
-// waited returns how long a read took, which must not fail.
+// waited returns how long a read took. It fails if the read does.
 func waited(t *testing.T, read func() error) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -254,7 +254,7 @@ func TestNoReadWaitsForABindingOrAToken(t *testing.T) {
 	})
 }
 
-// A deployment in a version that is not the cache's.
+// inOtherVersion returns a deployment in another version than the cache's.
 func inOtherVersion(name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion("apps/v1beta2")
@@ -289,7 +289,7 @@ func TestAReadAfterAWriteInAnotherVersionWaitsForIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		read("Patch", "d", "patched")
-		// It is marked: the answer is the object.
+		// It is only marked: the answer is the object.
 		if err := r.Delete(ctx, inOtherVersion("d")); err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestAReadAfterAWriteInAnotherVersionWaitsForIt(t *testing.T) {
 		if d.DeletionTimestamp == nil {
 			t.Error("it is not marked")
 		}
-		// It is gone: the answer has its UID, which every version shares.
+		// It is gone: the answer has its UID, which all versions share.
 		if err := r.Delete(ctx, inOtherVersion("new")); err != nil {
 			t.Fatal(err)
 		}
@@ -311,8 +311,8 @@ func TestAReadAfterAWriteInAnotherVersionWaitsForIt(t *testing.T) {
 	})
 }
 
-// Whatever else is written in the cluster, which takes the version of its lists beyond
-// what the watch of the kind comes to before the next bookmark.
+// Other writes in the cluster take the version of its lists beyond what the watch of
+// the kind reaches before the next bookmark.
 func TestDeleteAllOfOfWhichTheAnswerListsNothingIsInReads(t *testing.T) {
 	for name, opts := range map[string]cache.Options{"all": {}, "namespaces": {DefaultNamespaces: spaces("ns", "other")}} {
 		for _, form := range allForms {

@@ -24,16 +24,16 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// tortureLag is how far the watches are behind.
+// tortureLag is how far behind the watches are.
 const tortureLag = 5 * time.Second
 
-// clientTrial is one trial of reads that include what was written by a client.
+// clientTrial is one trial of reads that include the writes of a client.
 type clientTrial struct {
 	opts cache.Options
 	// inCache reports whether opts cover an object.
 	inCache func(client.Object) bool
-	// writes are the forms in which is written. With metadata collections are
-	// deleted, too.
+	// writes are the forms that are written. With metadata, collections are deleted,
+	// too.
 	writes []string
 	// atOnce are the forms whose reads must not wait.
 	atOnce []string
@@ -143,7 +143,7 @@ func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 	return c.truth.wrong
 }
 
-// lag has the watches learn of each revision late, until ctx ends.
+// lag makes the watches learn of each revision late, until ctx ends.
 func (c *clientTorture) lag(ctx context.Context) {
 	type seenAt struct {
 		at       time.Time
@@ -172,7 +172,7 @@ func randomLabels(rnd *rand.Rand) map[string]string {
 	return map[string]string{"x": fmt.Sprint(rnd.IntN(3)), "in": []string{"yes", "yes", "no"}[rnd.IntN(3)], "filler": fmt.Sprint(rnd.Uint32())}
 }
 
-// write writes through the client, and notes what it returned.
+// write writes through the client, and records what it returned.
 func (c *clientTorture) write(rnd *rand.Rand) {
 	ctx, key, form := context.Background(), randomKey(rnd), c.writes[rnd.IntN(len(c.writes))]
 	obj := object(form, key.Namespace, key.Name)
@@ -219,14 +219,15 @@ func (c *clientTorture) delete(known, obj client.Object) {
 		return
 	}
 	for _, h := range c.storage.History(apiserver.ConfigMaps.GroupResource()) {
-		// One that was only marked may have been ended by somebody else meanwhile.
+		// An object that was only marked may have been removed by somebody else
+		// meanwhile.
 		if h.Type == watch.Deleted && h.Object.(*corev1.ConfigMap).UID == uid && h.Old.(*corev1.ConfigMap).DeletionTimestamp == nil {
 			c.truth.gone(uid)
 		}
 	}
 }
 
-// deleteAll deletes a collection. What had gone when it returned must not be seen.
+// deleteAll deletes a collection. Reads must not show what was gone when it returned.
 func (c *clientTorture) deleteAll(namespace string) {
 	before := c.storage.Revision()
 	if err := c.DeleteAllOf(context.Background(), object("typed", "", ""), client.InNamespace(namespace), client.MatchingLabels{"x": "1"}); err != nil {
@@ -252,7 +253,7 @@ func (c *clientTorture) alone(obj *corev1.ConfigMap, since int64) bool {
 	return n == 1
 }
 
-// foreign writes as somebody else.
+// foreign writes as another program.
 func (c *clientTorture) foreign(rnd *rand.Rand) {
 	key := randomKey(rnd)
 	obj := configMap(key.Namespace, key.Name, randomLabels(rnd))
@@ -262,11 +263,11 @@ func (c *clientTorture) foreign(rnd *rand.Rand) {
 	case 1:
 		_, _ = c.storage.Delete(apiserver.ConfigMaps.GroupResource(), key, nil)
 	default:
-		_, _ = c.storage.Update(obj) // an error is that there is none
+		_, _ = c.storage.Update(obj) // it fails if there is none
 	}
 }
 
-// read reads in a random form, and holds what it got against the truth.
+// read reads in a random form, and compares the result with the truth.
 func (c *clientTorture) read(rnd *rand.Rand) {
 	ctx, key, form := context.Background(), randomKey(rnd), allForms[rnd.IntN(3)]
 	if c.opts.DefaultNamespaces != nil && key.Namespace == "ns2" {
@@ -299,7 +300,7 @@ func (c *clientTorture) read(rnd *rand.Rand) {
 	}
 }
 
-// list lists a namespace, all of it or by an index or a label.
+// list lists a namespace, as a whole or by an index or a label.
 func (c *clientTorture) list(ctx context.Context, rnd *rand.Rand, form, namespace string, hidden map[types.UID]bool) {
 	opts, how := []client.ListOption{client.InNamespace(namespace)}, rnd.IntN(3)
 	switch {
@@ -333,7 +334,7 @@ func (c *clientTorture) list(ctx context.Context, rnd *rand.Rand, form, namespac
 	}
 }
 
-// settled checks that reads are in the end what the server has.
+// settled checks that reads end up with what the server has.
 func (c *clientTorture) settled() {
 	objs, _ := c.storage.List(apiserver.ConfigMaps.GroupResource())
 	want := map[client.ObjectKey]string{}

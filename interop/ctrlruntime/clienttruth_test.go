@@ -15,10 +15,10 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// clientTruth is the naive twin of reads that include own writes: the server's history.
-// A read of a key may show a state that was still the latest one at some revision which
-// is not before what the program had written of the key, nor before what any read of
-// the form showed that had ended before.
+// clientTruth is a naive model of reads that include own writes: the server's history.
+// A read of a key may show a state that was still the latest at some revision which is
+// not before what the program had written of the key, nor before what any earlier read
+// of the form showed.
 type clientTruth struct {
 	storage *apiserver.Storage
 	// selects reports whether an object is in the cache.
@@ -27,8 +27,8 @@ type clientTruth struct {
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
-	// written are the revisions of own writes, by key; seen those that reads showed, by
-	// form and key.
+	// written are the revisions of own writes, by key; seen are those that reads
+	// showed, by form and key.
 	written, seen map[string]int64
 	// deleted are the UIDs of own deletes.
 	deleted map[types.UID]bool
@@ -47,7 +47,7 @@ func (t *clientTruth) violated(format string, args ...any) {
 	}
 }
 
-// clientState is one state of a key, from a revision to before another.
+// clientState is one state of a key, from one revision until another.
 type clientState struct {
 	from, to int64
 	uid      types.UID
@@ -68,7 +68,7 @@ func (t *clientTruth) states(key client.ObjectKey) []clientState {
 	return all
 }
 
-// wrote notes that a write has returned an object.
+// wrote records that a write has returned an object.
 func (t *clientTruth) wrote(obj client.Object) {
 	rev, _ := strconv.ParseInt(obj.GetResourceVersion(), 10, 64)
 	t.mu.Lock()
@@ -83,21 +83,21 @@ func (t *clientTruth) wrote(obj client.Object) {
 	}
 }
 
-// gone notes that the delete of an object has returned.
+// gone records that the delete of an object has returned.
 func (t *clientTruth) gone(uid types.UID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.deleted[uid] = true
 }
 
-// floor is the revision that a read of a form which begins now must have come to.
+// floor returns the revision that a read of a form that begins now must have reached.
 func (t *clientTruth) floor(form string, key client.ObjectKey) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return max(t.written[key.String()], t.seen[form+" "+key.String()])
 }
 
-// hidden are the UIDs that a read which begins now must not show.
+// hidden returns the UIDs that a read that begins now must not show.
 func (t *clientTruth) hidden() map[types.UID]bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,7 @@ func (t *clientTruth) hidden() map[types.UID]bool {
 	return all
 }
 
-// check holds what a read showed of a key, nil if nothing, against what was.
+// check compares what a read showed of a key, nil if nothing, with the history.
 func (t *clientTruth) check(read, form string, key client.ObjectKey, obj client.Object, floor int64, hidden map[types.UID]bool) {
 	states := t.states(key)
 	if obj == nil {
@@ -134,8 +134,8 @@ func (t *clientTruth) check(read, form string, key client.ObjectKey, obj client.
 	}
 }
 
-// leftAndCame reports whether an object left the cache and came back: a watch tells of
-// the leave in the words of a delete.
+// leftAndCame reports whether an object left the cache and came back: a watch reports
+// the leave as a delete.
 func leftAndCame(states []clientState, uid types.UID) bool {
 	entered, was := 0, false
 	for _, s := range states {

@@ -28,7 +28,7 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// compared runs a comparison, and notes what it reports.
+// compared runs a comparison, and records what it reports.
 type compared struct {
 	*world
 	cache *ctrlruntime.Comparison
@@ -60,7 +60,7 @@ func (c *compared) reports() []ctrlruntime.Difference {
 	return all
 }
 
-// held has both caches hold pods, and compare them often.
+// hold makes both caches hold the objects of a kind.
 func (c *compared) hold(obj client.Object) {
 	c.t.Helper()
 	if _, err := c.cache.GetInformer(context.Background(), obj); err != nil {
@@ -69,8 +69,8 @@ func (c *compared) hold(obj client.Object) {
 	synctest.Wait()
 }
 
-// TestAComparisonIsSilentWhileBothCachesAreRight has 10,000 random writes come to both,
-// while all sorts of reads are made.
+// TestAComparisonIsSilentWhileBothCachesAreRight makes 10,000 random writes, which
+// reach both caches, and all sorts of reads meanwhile.
 func TestAComparisonIsSilentWhileBothCachesAreRight(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	t.Run("all namespaces", func(t *testing.T) {
@@ -125,7 +125,7 @@ func compareInSilence(t *testing.T, rnd *rand.Rand, writes int, opts cache.Optio
 			if err := c.cache.List(ctx, &corev1.PodList{}, client.MatchingLabels{"x": "1"}); err != nil {
 				t.Fatal(err)
 			}
-		case 4: // much comes at once otherwise, and the caches are apart
+		case 4: // otherwise much comes at once, and the caches are apart
 			testclock.Pass(time.Duration(rnd.IntN(int(time.Second))))
 		}
 	}
@@ -163,7 +163,7 @@ func (f *faulty) List(ctx context.Context, out client.ObjectList, opts ...client
 	return err
 }
 
-// TestAComparisonReportsABugOfTheShadow has one bug at a time.
+// TestAComparisonReportsABugOfTheShadow tries one bug at a time.
 func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 	for name, test := range map[string]struct {
 		bug  func(t *testing.T, c *compared, shadow *faulty)
@@ -307,7 +307,7 @@ func TestAComparisonReportsABugOfTheShadow(t *testing.T) {
 	}
 }
 
-// An object that one of the caches alone holds is found without any read.
+// An object that only one of the caches holds is found without any read.
 func TestAComparisonFindsWhatNobodyReads(t *testing.T) {
 	selecting := func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 		opts.DefaultLabelSelector = labels.SelectorFromSet(labels.Set{"x": "1"})
@@ -332,7 +332,7 @@ func TestAComparisonFindsWhatNobodyReads(t *testing.T) {
 	}
 }
 
-// Under which names a Secret has what is nobody's business.
+// The names under which a Secret keeps its data are nobody's business.
 func TestADifferenceOfASecretNamesNoneOfItsKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCompared(t, ctrlruntime.CompareOptions{
@@ -357,8 +357,8 @@ func TestADifferenceOfASecretNamesNoneOfItsKeys(t *testing.T) {
 	})
 }
 
-// A cache that is wrong in every object does not flood a log, and what is not reported is
-// counted.
+// A cache that is wrong in every object does not flood a log, and differences that are
+// not reported are counted.
 func TestReportsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCompared(t, ctrlruntime.CompareOptions{
@@ -388,8 +388,8 @@ func TestReportsAreBounded(t *testing.T) {
 	})
 }
 
-// The program does not notice its shadow: neither its errors, nor that it cannot be made
-// to work.
+// The program does not notice its shadow: neither errors of the shadow, nor that the
+// shadow cannot be made to work.
 func TestAShadowThatFailsIsNotTheProgramsProblem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCompared(t, ctrlruntime.CompareOptions{

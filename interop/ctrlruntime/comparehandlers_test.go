@@ -20,7 +20,7 @@ import (
 // lossy is a cache whose handlers do not receive everything.
 type lossy struct {
 	cache.Cache
-	// lose reports whether a call of a handler, with objects as it has them, is left out.
+	// lose reports whether a call of a handler for an object is left out.
 	lose func(call string, obj *corev1.Pod) bool
 }
 
@@ -58,7 +58,7 @@ func (i lossyInformer) AddEventHandler(h toolscache.ResourceEventHandler) (tools
 	})
 }
 
-// A cache may hold what is right and deliver something else.
+// A cache may hold the right objects and deliver something else.
 func TestAComparisonFindsWhatAHandlerDidNotReceive(t *testing.T) {
 	for call, want := range map[string]ctrlruntime.What{"add": ctrlruntime.Missing, "update": ctrlruntime.Stale, "delete": ctrlruntime.Surplus, "": 0} {
 		t.Run(call, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAComparisonFindsWhatAHandlerDidNotReceive(t *testing.T) {
 	}
 }
 
-// What the program removes, and has again, is followed from its start.
+// A kind that the program removes and uses again is followed from the start.
 func TestAComparisonForgetsDeliveriesOfAnInformerThatIsRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCompared(t, ctrlruntime.CompareOptions{Every: 10 * time.Second}, cache.Options{})

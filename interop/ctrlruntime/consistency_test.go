@@ -77,7 +77,7 @@ func checkByNamespaces(t *testing.T, opts cache.Options, form string) {
 		t.Errorf("compared %d objects, %d differ", compared, differences)
 	}
 	testclock.Pass(time.Minute)
-	mended := object(form, "", "") // the store has the altered one, which nobody may write to
+	mended := object(form, "", "") // the store has the altered one, which must not be written to
 	if err := c.Get(ctx, keyed("b", "one"), mended); err != nil || len(mended.GetLabels()) != 0 {
 		t.Errorf("it is not mended: %v, %v", mended.GetLabels(), err)
 	}

@@ -1,4 +1,4 @@
-// Package ctrlruntime has the tests of module ctrlruntime beside controller-runtime's
-// own cache, on a server in memory. The module itself requires the oldest versions that
-// it works with, and so cannot require kinglettest.
+// Package ctrlruntime tests module ctrlruntime beside controller-runtime's own cache,
+// on a server in memory. The module itself requires the oldest versions that it works
+// with, so it cannot require kinglettest.
 package ctrlruntime

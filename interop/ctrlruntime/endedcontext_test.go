@@ -15,8 +15,8 @@ import (
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
-// listing reports an informer's list to whoever made it, which has it be done by the
-// time that the reader asks: OnImplicit runs between the two.
+// listing counts the informers that reads make, and lets each of them list before the
+// read goes on: OnImplicit is called between the two.
 func listing(made *int) ctrlruntime.Options {
 	return ctrlruntime.Options{OnImplicit: func(_ schema.GroupVersionKind, _ string) {
 		*made++
@@ -61,7 +61,7 @@ func expectTimeouts(t *testing.T, ctx context.Context, form string) {
 			if err := call(c); !apierrors.IsTimeout(err) {
 				t.Errorf("%s, which makes the informer: %v", name, err)
 			}
-			// It has listed by now, and answers whoever asks.
+			// It has listed by now, and answers every reader.
 			synctest.Wait()
 			if err := call(c); err != nil {
 				t.Errorf("%s, of an informer that has synced: %v", name, err)

@@ -23,7 +23,7 @@ import (
 	kingletprometheus "github.com/kinglet-go/kinglet/prometheus"
 )
 
-// A manager whose cache is kinglet's, by one line.
+// A manager uses kinglet's cache with one line.
 func Example() {
 	cfg, stop := aCluster()
 	defer stop()
@@ -56,7 +56,7 @@ func Example() {
 	// <nil>
 }
 
-// A client whose writes are in every read of the manager's cache, by another line.
+// Another line makes the client's writes part of every read of the manager's cache.
 func Example_ownWrites() {
 	cfg, stop := aCluster()
 	defer stop()
@@ -136,8 +136,8 @@ func ExampleFor() {
 	// <nil>
 }
 
-// A read that copies only what the program is about to write, and shares the rest with
-// the cache.
+// A read copies only what the program is about to write, and shares the rest with the
+// cache.
 func ExampleWritable() {
 	cfg, stop := aCluster()
 	defer stop()
@@ -175,7 +175,7 @@ func ExampleWritable() {
 	// <nil>
 }
 
-// A controller on kinglet's queue, by one line of its options.
+// A controller uses kinglet's queue with one line of its options.
 func ExampleNewQueue() {
 	cfg, stop := aCluster()
 	defer stop()
@@ -215,8 +215,8 @@ func ExampleNewQueue() {
 	// <nil>
 }
 
-// Shadow mode: controller-runtime's cache serves, kinglet's runs beside it, and what
-// differs is reported. Here the shadow has a bug.
+// In shadow mode, controller-runtime's cache serves, kinglet's runs beside it, and
+// differences are reported. Here the shadow has a bug.
 func ExampleCompareOptions_NewCache() {
 	cfg, stop := aCluster()
 	defer stop()

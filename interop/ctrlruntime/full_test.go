@@ -19,7 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
-// mine selects what is held whole.
+// mine selects the objects that are held whole.
 var mine = labels.SelectorFromSet(labels.Set{"mine": "yes"})
 
 func fullOptions() ctrlruntime.Options {
@@ -102,7 +102,7 @@ func wholeAndMetadata(t *testing.T, first string) {
 	if cm, ok := v.Get(keyed("a", "other")); ok {
 		t.Errorf("a view has %v", cm)
 	}
-	// Objects come to match, change, and match no more.
+	// Objects begin to match, change, and no longer match.
 	w.update(configMap("a", "other", yes))
 	expectTold(t, typed, "add a/other")
 	expectTold(t, metadata, "update a/other")
@@ -169,7 +169,7 @@ func TestOptionsFullThatAreWrongAreErrors(t *testing.T) {
 	})
 }
 
-// A Transform sees whole objects, and what is held of each goes through it.
+// A Transform sees whole objects, and applies to whatever is held of them.
 func TestATransformIsOfWholeObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -192,7 +192,7 @@ func TestATransformIsOfWholeObjects(t *testing.T) {
 	})
 }
 
-// What is held as metadata takes what an informer of metadata takes.
+// What is held as metadata takes as much memory as in an informer of metadata.
 func TestWhatIsNotHeldWholeTakesTheMemoryOfMetadata(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

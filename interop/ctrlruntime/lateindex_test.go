@@ -35,7 +35,7 @@ func TestAnIndexThatIsAddedLaterHasOwnWrites(t *testing.T) {
 			if err := r.Update(ctx, configMap("ns", "a", map[string]string{"x": written})); err != nil {
 				t.Fatal(err)
 			}
-			// What was written has been read, by the indexes of its time.
+			// The write is in reads, by the indexes of that time.
 			if n > 0 && len(read("x", written)) != 1 {
 				t.Error("an index that was there lacks the write")
 			}

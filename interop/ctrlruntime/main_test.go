@@ -28,7 +28,7 @@ type world struct {
 	server  *apiserver.Server
 
 	mu sync.Mutex
-	// requests has what was listed and watched, guarded by mu.
+	// requests holds what was listed and watched; guarded by mu.
 	requests map[string]int
 	// refuse answers a request with an error; guarded by mu.
 	refuse func(*apiserver.Request) error
@@ -90,7 +90,7 @@ func (w *world) update(obj client.Object) {
 	}
 }
 
-// mapper knows the resources of the world without asking for them.
+// mapper knows the resources of the world without a request.
 func mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	for kind, scope := range map[string]meta.RESTScope{
@@ -122,7 +122,7 @@ func (w *world) start(newCache cache.NewCacheFunc, opts cache.Options) (cache.Ca
 	}, nil
 }
 
-// run is start for options that are right.
+// run is start for valid options.
 func (w *world) run(newCache cache.NewCacheFunc, opts cache.Options) (cache.Cache, func()) {
 	w.t.Helper()
 	c, end, err := w.start(newCache, opts)

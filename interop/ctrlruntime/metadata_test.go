@@ -58,7 +58,7 @@ func metadataOfHeld(t *testing.T, obj client.Object) {
 		o.DefaultTransform = cache.TransformStripManagedFields()
 		return o
 	}
-	// One that is asked for metadata alone has what the server makes of it.
+	// A cache that reads only metadata has it as the server makes it.
 	theirs, endTheirs := w.run(ctrlruntime.NewCache, strip(cache.Options{}))
 	defer endTheirs()
 	ctx := context.Background()
@@ -195,7 +195,7 @@ func TestMetadataStaysWhenTheInformerThatHoldsItIsRemoved(t *testing.T) {
 		w.create(pod("a", "q", "n1", nil))
 		expectTold(t, typed, "")
 		expectTold(t, metadata, "add a/q")
-		// The next use reads what is held, with indexes of its own.
+		// The next use reads what is held, with its own indexes.
 		index(t, c)
 		var list corev1.PodList
 		if err := c.List(ctx, &list, client.MatchingFields{"node": "n1"}); err != nil || len(list.Items) != 2 {

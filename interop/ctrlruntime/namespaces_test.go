@@ -43,7 +43,8 @@ func spaces(names ...string) map[string]cache.Config {
 	return all
 }
 
-// told is a handler that notes what it receives, and that it is a legal history.
+// told is a handler that records what it receives, and checks that it is a legal
+// history.
 type told struct {
 	t    *testing.T
 	mu   sync.Mutex
@@ -129,7 +130,7 @@ func expectTold(t *testing.T, h *told, want string) {
 	}
 }
 
-// expectAsked fails unless pods were asked for in these namespaces and nowhere else.
+// expectAsked fails unless pods were requested in these namespaces and nowhere else.
 func (w *world) expectAsked(namespaces ...string) {
 	w.t.Helper()
 	synctest.Wait()
@@ -341,11 +342,11 @@ func TestNamespacesThatCannotBeAreRefused(t *testing.T) {
 	})
 }
 
-// unknown is of a type that no scheme has.
+// unknown is a type that no scheme has.
 type unknown struct{ corev1.Pod }
 
-// waitsForItsTurn calls SetNamespaces until a context that has ended is noticed: of two
-// things that are ready, either may be taken.
+// waitsForItsTurn calls SetNamespaces until it notices that a context has ended: if two
+// channels are ready, either may be chosen.
 func waitsForItsTurn(over context.Context, c cache.Cache) error {
 	for {
 		if err := ctrlruntime.SetNamespaces(over, c, &corev1.Pod{}, spaces("a")); err != nil {
@@ -354,8 +355,8 @@ func waitsForItsTurn(over context.Context, c cache.Cache) error {
 	}
 }
 
-// Reads go on while namespaces come and go: none shows an object of a namespace that was
-// removed before, and none misses an object of one that is there.
+// Reads continue while namespaces come and go: none shows an object of a namespace that
+// was removed before, and none misses an object of one that is there.
 func TestGuaranteeReadsAreOfTheNamespacesThatAreThere(t *testing.T) {
 	seed := testseed.Of(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -429,7 +430,7 @@ func readAtRandom(t *testing.T, c cache.Cache, rnd *rand.Rand) {
 }
 
 // TestGuaranteeNamespacesComeAndGoExactly adds and removes one of 100 namespaces again
-// and again, while objects of all of them change: it asks for that one alone, handlers
+// and again, while objects of all of them change. Only that one is requested, handlers
 // receive exactly its objects, and in the end heap and goroutines are what they were.
 func TestGuaranteeNamespacesComeAndGoExactly(t *testing.T) {
 	rounds := *namespaceRounds
@@ -500,8 +501,7 @@ func memory() (heap uint64, goroutines int) {
 	return m.HeapAlloc, runtime.NumGoroutine()
 }
 
-// exactly fails unless the handler has received what the cache has, of n objects, and no
-// delete of an object that it has now.
+// exactly fails unless the handler and the cache have the same n objects.
 func (h *told) exactly(c cache.Cache, n int) {
 	h.t.Helper()
 	var list corev1.PodList
@@ -522,7 +522,7 @@ func (h *told) exactly(c cache.Cache, n int) {
 	}
 }
 
-// load changes random objects until its result is called.
+// load changes random objects until the function that it returns is called.
 func (w *world) load(namespaces []string) func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -543,7 +543,7 @@ func (w *world) load(namespaces []string) func() {
 	}
 }
 
-// What anObject makes.
+// The forms that anObject makes.
 const (
 	untypedPods = iota
 	podMetadata

@@ -33,12 +33,12 @@ import (
 
 var configMapKind = corev1.SchemeGroupVersion.WithKind("ConfigMap")
 
-// onlyPods has everybody wait for pods, and for nothing else.
+// onlyPods makes everything wait for pods, and for nothing else.
 func onlyPods() ctrlruntime.Options {
 	return ctrlruntime.Options{Required: []schema.GroupVersionKind{podKind}}
 }
 
-// forbidding refuses a resource as long as *forbidden.
+// forbidding refuses a resource while *forbidden is set.
 func (w *world) forbidding(resource string, forbidden *bool) {
 	w.refuse = func(r *apiserver.Request) error {
 		if *forbidden && r.Resource.Resource == resource {
@@ -182,7 +182,7 @@ func TestAKindWhoseDefinitionComesLaterIsListedThen(t *testing.T) {
 	})
 }
 
-// lines is what controller-runtime's log has, whose logger can be set once.
+// lines is the log of controller-runtime, whose logger can be set only once.
 type lines struct {
 	mu  sync.Mutex
 	all bytes.Buffer
@@ -207,7 +207,7 @@ var theLog = sync.OnceValue(func() *lines {
 	return l
 })
 
-// logged returns what counts the lines about refused kinds from now on.
+// logged returns a function that counts the lines about refused kinds from now on.
 func logged() func() int {
 	l := theLog()
 	before := l.refusals()

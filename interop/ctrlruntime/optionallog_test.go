@@ -33,7 +33,7 @@ func (l *lines) fails(kind string) (n int) {
 	return n
 }
 
-// withConfigMaps is definitions of which only that of Node is missing.
+// withConfigMaps is definitions in which only that of Node is missing.
 type withConfigMaps struct{ *definitions }
 
 func (d withConfigMaps) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
@@ -43,8 +43,8 @@ func (d withConfigMaps) RESTMapping(gk schema.GroupKind, versions ...string) (*m
 	return d.definitions.RESTMapping(gk, versions...)
 }
 
-// A kind that is missing or forbidden for good is no news each minute, if the program can
-// do without it. That a server fails is.
+// If the program can do without a kind, it is not news each minute that the kind is
+// missing or forbidden for good. A server that fails is.
 func TestARefusedOptionalKindIsLoggedOnceAndThenOnceAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testseed"
 )
 
-// limiter is what controller-runtime gives to a queue.
+// limiter returns the rate limiter that controller-runtime gives to a queue.
 func limiter() workqueue.TypedRateLimiter[int] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[int](5*time.Millisecond, 1000*time.Second)
 }
@@ -31,7 +31,7 @@ type twoQueues struct {
 	t            *testing.T
 	ours, theirs priorityqueue.PriorityQueue[int]
 	limiter      workqueue.TypedRateLimiter[int]
-	// ready keys may be processed, due ones wait, running ones are processed.
+	// ready keys may be processed, due ones wait, running ones are being processed.
 	ready, running map[int]bool
 	due            map[int]time.Time
 }
@@ -96,8 +96,8 @@ func (q *twoQueues) done(key int) {
 	synctest.Wait()
 }
 
-// pass has time pass. What is processed and has a delay is done first: a delay that ends
-// during a run counts at its end with ours.
+// pass lets time pass. Keys that are being processed and have a delay are done first:
+// in our queue, a delay that ends during a run takes effect when the run ends.
 func (q *twoQueues) pass(d time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(q.running)) {
 		if _, waits := q.due[key]; waits {
@@ -119,12 +119,12 @@ func (q *twoQueues) shutDown() {
 	testclock.Pass(time.Second) // controller-runtime's goroutines end
 }
 
-// strict has no request of a priority served before one of a higher, for as long as a
-// test takes.
+// strict serves no request before one of a higher priority, for as long as a test
+// takes.
 func strict(priority int) time.Duration { return time.Duration(priority) * 1000 * time.Hour }
 
-// TestTheQueueIsControllerRuntimes compares them after each of many random operations.
-// With head starts that are long enough, even the order is the same.
+// TestTheQueueIsControllerRuntimes compares the two queues after each of many random
+// operations. With long enough head starts, even the order is the same.
 func TestTheQueueIsControllerRuntimes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	for range testrepeat.Times(40) {
@@ -146,7 +146,7 @@ func compareQueues(t *testing.T, rnd *rand.Rand) {
 		switch op := rnd.IntN(20); {
 		case op < 5:
 			if _, waits := q.due[key]; waits {
-				// controller-runtime serves it by when it was added with its delay.
+				// controller-runtime serves it in the order of the Add with the delay.
 				o.Priority = new(3 + i)
 			}
 			q.add(o, key)
@@ -156,7 +156,7 @@ func compareQueues(t *testing.T, rnd *rand.Rand) {
 		case op < 9:
 			o.RateLimited = true
 			q.add(o, key)
-			q.pass(time.Microsecond) // no two keys are due at one moment
+			q.pass(time.Microsecond) // no two keys are due at the same moment
 		case op < 14:
 			q.get()
 		case op < 18 && len(running) > 0:
@@ -177,7 +177,7 @@ func compareQueues(t *testing.T, rnd *rand.Rand) {
 	}
 }
 
-// The metrics of a queue are controller-runtime's, by their names and with their values.
+// The metrics of a queue have controller-runtime's names and values.
 func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newTwoQueues(t, "measured queue", ctrlruntime.QueueOptions[int]{})
@@ -194,7 +194,7 @@ func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
 		q.done(28)
 		q.add(priorityqueue.AddOpts{After: time.Second, Priority: new(3)}, 100)
 		q.add(priorityqueue.AddOpts{Priority: new(20)}, 0)
-		testclock.Elapse(3*time.Second + 100*time.Millisecond) // between two looks at what is unfinished
+		testclock.Elapse(3*time.Second + 100*time.Millisecond) // between two counts of unfinished work
 		ours, theirs := gathered(t, "measured queue, kinglet's"), gathered(t, "measured queue")
 		for what, want := range theirs {
 			if got, ok := ours[what]; !ok || got < want-0.6 || got > want+0.6 {
@@ -207,8 +207,9 @@ func TestTheQueuesMetricsAreControllerRuntimes(t *testing.T) {
 	})
 }
 
-// gathered sums up the series of a queue by metric. Depths are not by priority: where
-// there are many of these, controller-runtime counts down others than it counted up.
+// gathered sums up the series of a queue by metric. Depths are not compared by
+// priority: if there are many priorities, controller-runtime counts down others than it
+// counted up.
 func gathered(t *testing.T, name string) map[string]float64 {
 	families, err := metrics.Registry.Gather()
 	if err != nil {
@@ -232,7 +233,7 @@ func gathered(t *testing.T, name string) map[string]float64 {
 	return sums
 }
 
-// A priority that is the last of many has a series with others, and goes from it again.
+// A priority beyond the bound shares a series with others, and leaves it again.
 func TestDepthsByPriorityComeBackToZero(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := ctrlruntime.QueueOptions[int]{}.NewQueue("many priorities", limiter()).(priorityqueue.PriorityQueue[int])
@@ -264,8 +265,8 @@ func TestDepthsByPriorityComeBackToZero(t *testing.T) {
 	})
 }
 
-// A request of the lowest priority that there is waits for as long as the difference of
-// the head starts, and no longer.
+// A request of the lowest possible priority waits for as long as the difference of the
+// head starts, and no longer.
 func TestPrioritiesAreHeadStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := ctrlruntime.QueueOptions[int]{}.NewQueue("", limiter()).(priorityqueue.PriorityQueue[int])
@@ -339,7 +340,8 @@ func TestADrainWaitsForWhatIsProcessed(t *testing.T) {
 	})
 }
 
-// A set shows what controller-runtime's controllers do, from what they tell their queues.
+// A set shows what controller-runtime's controllers do, from their calls to their
+// queues.
 func TestASetShowsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set := kinglet.NewSet()

@@ -15,12 +15,12 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testallocs"
 )
 
-// applied are options that were allocated, as a read has to.
+// applied makes options escape to the heap, as in a read.
 var applied *client.GetOptions
 
-// The settings of a namespace are looked up by each read. A read that copies nothing
-// allocates what controller-runtime does to find the object's kind and to apply the
-// options, and nothing else.
+// Each read looks up the settings of a namespace. A read that copies nothing allocates
+// what controller-runtime allocates to find the object's kind and to apply the options,
+// and nothing else.
 func TestAReadDoesNotAllocateForItsSettings(t *testing.T) {
 	for name, opts := range map[string]cache.Options{
 		"all namespaces": {},

@@ -45,7 +45,7 @@ func index(t *testing.T, c cache.Cache) {
 }
 
 // TestListsAreControllerRuntimes compares random lists with those of
-// controller-runtime's cache, but for their order, and what Limit cuts.
+// controller-runtime's cache, except for their order and what Limit cuts.
 func TestListsAreControllerRuntimes(t *testing.T) {
 	for name, opts := range map[string]cache.Options{
 		"all namespaces":     {},

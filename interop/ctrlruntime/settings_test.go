@@ -93,7 +93,7 @@ func (w *world) seen(newCache cache.NewCacheFunc, opts cache.Options) (all []str
 	return append(all, w.asked()...), nil
 }
 
-// randomOptions returns options of which each part is there or not.
+// randomOptions returns options of which each part may be set.
 func randomOptions(rnd *rand.Rand) (opts cache.Options) {
 	n := 0
 	chance := func() bool { return rnd.IntN(3) == 0 }
@@ -146,8 +146,9 @@ func randomOptions(rnd *rand.Rand) (opts cache.Options) {
 		return by
 	}
 	opts.DefaultLabelSelector, opts.DefaultFieldSelector, opts.DefaultTransform = label(), field(), transform()
-	// EnableWatchBookmarks is left as it is: with it off, controller-runtime's cache did not
-	// sync here, and why is not known. TestWithoutBookmarksItListsAndAsksForNone has ours.
+	// EnableWatchBookmarks is left unset: with it off, controller-runtime's cache did
+	// not sync here, for an unknown reason. TestWithoutBookmarksItListsAndAsksForNone
+	// tests ours.
 	opts.DefaultUnsafeDisableDeepCopy = yes()
 	opts.DefaultNamespaces = namespaces()
 	opts.ByObject = map[client.Object]cache.ByObject{}

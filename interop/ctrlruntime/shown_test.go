@@ -17,7 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
-// TestASetShowsTheInformersOfACache looks at them in all ways that there are.
+// TestASetShowsTheInformersOfACache looks at them in every way.
 func TestASetShowsTheInformersOfACache(t *testing.T) {
 	for name, opts := range map[string]cache.Options{
 		"all namespaces":     {},

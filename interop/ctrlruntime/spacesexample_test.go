@@ -81,7 +81,7 @@ func Example_metadata() {
 	// Pod web <nil>
 }
 
-// All metadata, and whole objects only for what matters.
+// The cache holds all metadata, and whole objects only for what matters.
 func Example_full() {
 	options := ctrlruntime.Options{Full: map[client.Object]labels.Selector{
 		&corev1.Pod{}: labels.SelectorFromSet(labels.Set{"app": "mine"}),
@@ -103,7 +103,7 @@ func Example_full() {
 	// n2 <nil>
 }
 
-// A kind that this cluster does not have holds up nothing.
+// Nothing waits for a kind that this cluster does not have.
 func Example_required() {
 	options := ctrlruntime.Options{Required: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}}
 	c, stop := running(options.NewCache, cache.Options{})

@@ -14,8 +14,8 @@ import (
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
-// stuckIn is a transport whose requests in a namespace end when released is closed, and
-// not when they are canceled.
+// stuckIn is a transport whose requests in a namespace end when released is closed, not
+// when they are canceled.
 type stuckIn struct {
 	http.RoundTripper
 	namespace string
@@ -29,8 +29,8 @@ func (s *stuckIn) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.RoundTripper.RoundTrip(r)
 }
 
-// The informer has not synced while its last namespace that was not listed is leaving,
-// though all that stay have been listed.
+// The informer has not synced while its last unlisted namespace is being removed,
+// although all others have been listed.
 func TestGetInformerReturnsWhenTheInformerHasSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// fullPod has something to share in each part.
+// fullPod returns a pod with something to share in each part.
 func fullPod() *corev1.Pod {
 	p := pod("a", "p", "n1", map[string]string{"x": "1"})
 	p.Finalizers = []string{"f"}
@@ -31,7 +31,7 @@ func fullPod() *corev1.Pod {
 	return p
 }
 
-// sameMap reports that two maps are one.
+// sameMap reports whether two maps are the same.
 func sameMap(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 func TestWritableCopiesWhatItNamesAndSharesTheRest(t *testing.T) {
@@ -50,7 +50,7 @@ func TestWritableCopiesWhatItNamesAndSharesTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got corev1.Pod
-		// By way of a client: it hands its options on to the cache.
+		// Through a client, which passes its options on to the cache.
 		if err := cl.Get(ctx, keyed("a", "p"), &got, ctrlruntime.Writable("status"), ctrlruntime.Writable("metadata.finalizers", "spec.containers.env")); err != nil {
 			t.Fatal(err)
 		}
@@ -151,8 +151,8 @@ func TestAPathThatATypeDoesNotHaveNamesTheClosestField(t *testing.T) {
 	})
 }
 
-// compared waits until the detector has looked at all objects. The one that it creates
-// comes after all that has happened so far: the race detector has nothing to say.
+// compared waits until the detector has checked all objects. The object that it creates
+// puts the check after everything so far: the race detector has nothing to report.
 func (w *world) compared(name string) {
 	synctest.Wait()
 	w.create(pod("a", name, "n1", nil))
