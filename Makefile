@@ -272,8 +272,8 @@ long-decoders:
 		done; \
 	done
 
-# More than an hour in all. BENCH="-runs 1" has one run of each row in place of
-# three, and takes 35 minutes; BENCH=-quick is a look. What wirebench finds is also
+# Two hours in all. BENCH="-runs 1" measures each row once instead of three times, and
+# takes one; BENCH=-quick is a look. What wirebench finds is also
 # in bin/bench, as JSON and as charts.
 bench: $(BIN)/kinglet-cluster
 	$(GO) run -C bench ./storebench $(BENCH)
