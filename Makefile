@@ -5,10 +5,12 @@
 
 GO  ?= go
 BIN := $(CURDIR)/bin
-# The compiler takes a tenth less of CPU if it collects garbage less often.
+# The compiler takes a tenth less of CPU if it collects garbage less often, and
+# staticcheck half. Tests themselves run with the default, hence -toolexec.
 COMPILE := GOGC=400
+GOTEST := $(GO) test -toolexec='env $(COMPILE)' -vet=off
 # Test binaries are linked without what only a debugger reads.
-TEST := $(GO) test -race -vet=off -ldflags='-s -w' -timeout 10m
+TEST := $(GOTEST) -race -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
@@ -17,6 +19,9 @@ MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faul
 # it beside its neighbours, which takes as long to compile again.
 PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet examples
 NEIGHBOURS := bench interop examples/operator
+# Every package of some modules, for one command, so that no core waits for the last
+# test of each.
+packages = $(patsubst %,./%/...,$(1))
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
 # without the race detector, and not seen by staticcheck: to compile Kubernetes
 # with the one, and to read it with the other, takes longer than CI may.
@@ -59,31 +64,33 @@ $(BIN)/govulncheck:
 
 lint: vet staticcheck
 
+VET := $(COMPILE) $(GO) vet
 vet:
-	@for m in $(MODULES); do echo "vet $$m"; $(GO) vet -C $$m ./... || exit 1; done
-	$(GO) vet -tags e2e ./e2e/...
-	$(GO) vet -C interop -tags e2e ./programs/...
-	$(GO) vet -C examples -tags e2e ./...
-	$(GO) vet -C examples/operator -tags e2e ./...
-	$(GO) vet -tags mutants ./internal/mutant/... ./internal/wire ./internal/wire/clone ./source ./reflector ./internal/keyqueue ./kinglettest/torture
-	@echo "vet peers"; GOWORK=off $(GO) vet -C peers ./...
-	@echo "vet prometheus/rules"; GOWORK=off $(GO) vet -C prometheus/rules ./...
-	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(GO) vet -C cluster ./...
+	$(VET) $(call packages,$(MODULES))
+	$(VET) -tags e2e ./e2e/...
+	$(VET) -C interop -tags e2e ./programs/...
+	$(VET) -C examples -tags e2e ./...
+	$(VET) -C examples/operator -tags e2e ./...
+	$(VET) -tags mutants ./internal/mutant/... ./internal/wire ./internal/wire/clone ./source ./reflector ./internal/keyqueue ./kinglettest/torture
+	@echo "vet peers"; GOWORK=off $(VET) -C peers ./...
+	@echo "vet prometheus/rules"; GOWORK=off $(VET) -C prometheus/rules ./...
+	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(VET) -C cluster ./...
 
+STATICCHECK := $(COMPILE) $(BIN)/staticcheck
 staticcheck: $(BIN)/staticcheck
-	@for m in $(MODULES); do echo "staticcheck $$m"; (cd $$m && $(BIN)/staticcheck ./...) || exit 1; done
-	$(BIN)/staticcheck -tags e2e ./e2e/...
-	cd interop && $(BIN)/staticcheck -tags e2e ./programs/...
-	cd examples && $(BIN)/staticcheck -tags e2e ./...
-	cd examples/operator && $(BIN)/staticcheck -tags e2e ./...
-	@echo "staticcheck prometheus/rules"; cd prometheus/rules && GOWORK=off $(BIN)/staticcheck ./...
-	@echo "staticcheck peers"; cd peers && GOWORK=off $(BIN)/staticcheck ./...
-	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(BIN)/staticcheck $(CLUSTER_LIGHT)
+	$(STATICCHECK) $(call packages,$(MODULES))
+	$(STATICCHECK) -tags e2e ./e2e/...
+	cd interop && $(STATICCHECK) -tags e2e ./programs/...
+	cd examples && $(STATICCHECK) -tags e2e ./...
+	cd examples/operator && $(STATICCHECK) -tags e2e ./...
+	@echo "staticcheck prometheus/rules"; cd prometheus/rules && GOWORK=off $(STATICCHECK) ./...
+	@echo "staticcheck peers"; cd peers && GOWORK=off $(STATICCHECK) ./...
+	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(STATICCHECK) $(CLUSTER_LIGHT)
 
+# What others wrote is compiled first, so that tests do not run beside the compiler.
 unit:
-	@for m in $(PRODUCT); do echo "test $$m"; \
-		$(COMPILE) $(GO) build -C $$m -race $$($(GO) list -C $$m -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' ./...) && \
-		$(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
+	$(COMPILE) $(GO) build -race $$($(GO) list -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' $(call packages,$(PRODUCT)))
+	$(TEST) $(call packages,$(PRODUCT))
 
 # The page of a Set in Chromium. Where there is none, the last line says that it was
 # left out. screenshots draws the pictures of the page; docs/images has one of them.
@@ -109,7 +116,7 @@ page-open:
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
-	@for m in $(NEIGHBOURS); do echo "test $$m"; $(subst $(GO) test,$(GO) test -C $$m,$(TEST)) ./... || exit 1; done
+	$(TEST) $(call packages,$(NEIGHBOURS))
 	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C examples/operator,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
@@ -119,7 +126,7 @@ neighbours: $(BIN)/kinglet-cluster
 # Debian's).
 .PHONY: alerts
 alerts:
-	GOWORK=off $(COMPILE) $(GO) test -C prometheus/rules -vet=off -timeout 10m ./...
+	GOWORK=off $(subst $(GO) test,$(GO) test -C prometheus/rules,$(GOTEST)) -timeout 10m ./...
 	@if command -v promtool >/dev/null; then \
 		promtool check rules docs/alerts.yaml && promtool test rules docs/alerts_test.yaml; \
 	else echo "left out: docs/alerts_test.yaml, since there is no promtool (apt-get install prometheus)"; fi
@@ -128,8 +135,8 @@ alerts:
 # meant to run, and what the page and a scrape cost without it.
 MANY := ./kinglettest/torture ./internal/wire/... ./internal/page ./prometheus
 many:
-	$(GO) test -vet=off $(MANY)
-	$(GO) test -C interop -vet=off -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./ctrlruntime -args -namespace-rounds 1000
+	$(GOTEST) $(MANY)
+	$(subst $(GO) test,$(GO) test -C interop,$(GOTEST)) -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./ctrlruntime -args -namespace-rounds 1000
 
 # Each fuzz target in turn, by a number of inputs: a run by the clock may end
 # in the midst of one, which counts as a failure. FUZZ=1000000x for a long one.
@@ -145,7 +152,7 @@ fuzz:
 .PHONY: borrowed
 borrowed:
 	@mkdir -p $(BIN)
-	$(GO) test -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./kinglettest/conformance
+	$(GOTEST) -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./kinglettest/conformance
 	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
@@ -167,7 +174,7 @@ peers-cache: $(BIN)/peers
 # its modules as they would be after the next release.
 .PHONY: strangers matrix tidy
 strangers:
-	$(GO) test -C release -vet=off -timeout 20m -count=1 ./...
+	$(COMPILE) $(GO) test -C release -vet=off -timeout 20m -count=1 ./...
 
 # Each module with every version of Kubernetes that it says it works with, half an
 # hour in all. MATRIX="-test=false" only builds and vets; MATRIX="-only 0.34" has
@@ -237,12 +244,12 @@ torture:
 # them with the official ones, and the work queue. The tables at the end have the seed, and the symptom.
 .PHONY: mutants
 mutants:
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfCopiesIsCaught$$' -v ./internal/wire/clone
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
-	$(GO) test -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
-	$(GO) test -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
+	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
+	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfCopiesIsCaught$$' -v ./internal/wire/clone
+	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
+	$(GOTEST) -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
+	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
+	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for
 # long; then as many rounds of starting and stopping them, and of creating and
