@@ -34,15 +34,13 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // The Reflector is client-go's type, since its interfaces name it, with
 // kinglet's engine in it. Run, RunWithContext and ListAndWatch return once
 // everything that they started has ended. ListAndWatch returns the error of a
-// failed list and of a refused watch, and nil when a watch ends in a way that a
-// new list or a wait has to follow, or the store's Resync fails. Each call begins with a list that is
-// not older than what the store has; but where the last one had the same
-// context and its watch failed, as under Run, it goes on where that was.
-// Throttled watches, refused connections and initial events that end too soon
-// are tried again without an end of it.
-// ShouldResync may be set at
-// any time before it is run; WatchListPageSize and
-// MaxInternalErrorRetryDuration count as they are when it is first run.
+// failed list and of a refused watch. It returns nil when the store's Resync fails, and
+// when a watch ends in a way that requires a new list or a wait. Each call begins with a
+// list that is not older than what the store has; but if the last call had the same
+// context and its watch failed, as under Run, it continues where that ended. Throttled
+// watches, refused connections and initial events that end too soon are retried within
+// one call. ShouldResync may be set at any time before the first run, whose
+// WatchListPageSize and MaxInternalErrorRetryDuration count.
 //
 // Of the options, Backoff is for all waits, each of which is asked of it, but
 // no shorter than the server's Retry-After. Clock is for resyncs, for the waits

@@ -92,10 +92,10 @@ type Options struct {
 	// for; each is drawn from between.
 	WatchTimeoutMin, WatchTimeoutMax time.Duration
 
-	// OnError is told of every *Error: of all that makes the reflector wait,
-	// of all that it lost, of versions that go back, and that a version has expired. Called from Run's goroutine, under no
-	// lock; the reflector stands still meanwhile. May be nil: Status tells
-	// the last error too.
+	// OnError is called with every *Error: whatever makes the reflector wait, whatever
+	// it lost, versions that go back, and versions that have expired. It is called from
+	// Run's goroutine, under no lock, and the reflector waits until it returns. It may
+	// be nil: Status has the last error too.
 	OnError func(error)
 	// OnStatus is called after each change of phase, of the last error, of
 	// Synced, Epoch or Degraded, and after a silent watch was given up

@@ -72,16 +72,17 @@
 // # Fallbacks
 //
 // internal/wire decodes what it is certain of, and leaves the whole object to
-// apimachinery's decoder for anything else, an error included; so errors have
-// apimachinery's words. A T with a decoder of its own, DisableSharing without
-// Drop, a build with the tag kinglet_safe, and a T that protobuf or JSON plans cannot be made for go there at once.
-// An Interceptor that cannot be used leaves the call to the closures. Prefer leaves
-// the wire altogether where what comes there is not what T is, or cannot be read.
+// apimachinery's decoder for anything else, errors included; so errors have
+// apimachinery's words. A T with a decoder of its own, a T for which no protobuf or JSON
+// plan can be compiled, DisableSharing without Drop, and a build with the tag
+// kinglet_safe always use apimachinery's decoder. An Interceptor that cannot be used
+// leaves the call to the closures. Prefer leaves the wire altogether if what comes is
+// not a T, or cannot be read.
 //
-// None of it is silent: a request's OnPath is told how its answer is read, and
-// why not faster. The decoder tells it what it recognised, a ListerWatcher's
-// source why it took what the closures returned, and Prefer why it asks the
-// second; whatever is made of a source passes OnPath on with the request.
+// None of this is silent: a request's OnPath is called with how its answer is read, and
+// why not faster. The decoder calls it with what it recognised, a ListerWatcher's source
+// with why it took what the closures returned, and Prefer with why it asks its second
+// source; a source that wraps another passes OnPath on with the request.
 //
 // # Who may call what
 //

@@ -53,8 +53,8 @@ const (
 // lw afterwards. An object that is no T, or not of the type and kind of
 // Options.Example, becomes an item with an *ItemError of a *KindError, and the
 // stream goes on; an interface T without an Example takes every object that
-// there is metadata of. How many bytes came is not known. With Options.Interceptor the source reads the
-// answers itself where it can; Interceptor says when.
+// has metadata. The number of bytes received is unknown. With Options.Interceptor the
+// source reads the answers itself where it can; Interceptor says when.
 //
 // When ctx ends, List and Watch return at once, or if lw took that context,
 // when it has, but no later than a second after; a call that honours no

@@ -21,8 +21,8 @@ import (
 // reported as a change either.
 //
 // It costs a look at every object of the list, and at every object of the
-// store in the scope's Span that the list does not have. What cannot be put is in the error, as with
-// Apply, and counts as not in the list.
+// store in the scope's Span that the list does not have. The error has what cannot be
+// stored, as Apply's has, and that counts as not in the list.
 func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error) {
 	err := s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
 		if changes == nil {

@@ -10,11 +10,12 @@
 //
 // # What a read shows
 //
-// A snapshot has the version of each scope, and an entry is in the scope of its key. An object that was written at a later
-// version replaces what the snapshot holds under its key. One that was written at that
-// version or before is ignored: the snapshot shows the same or something newer. So
-// reads are right from the moment at which the store publishes a version, with the
-// entry or without it, and an entry may be removed at any later time without a gap.
+// A snapshot has the version of each scope, and an entry is in the scope of its key. An
+// object that was written at a later version replaces what the snapshot holds under its
+// key. One that was written at that version or before is ignored: the snapshot shows the
+// same or something newer. So reads are right from the moment the store publishes a
+// version, with the entry or without it, and an entry may be removed at any later time
+// without a gap.
 //
 // A removal hides the object with its UID. For most removals a version is known at
 // which the object still existed. A snapshot before that version shows nothing under

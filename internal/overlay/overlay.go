@@ -129,9 +129,9 @@ func of[T any](entries []*entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: entries}
 }
 
-// Wrote returns o with a write, where the store, with the write's scope at version at,
-// holds held under its key. It returns o itself if the write is late: the store has come to its version,
-// or a later write or removal of the object is known.
+// Wrote returns o with a write. held is the object that the store has under the write's
+// key, with the write's scope at version at. Wrote returns o itself if the write is late:
+// the store has reached its version, or a later write or removal of the object is known.
 func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) *Overlay[T] {
 	if !mutant.On(mutant.BelieveLateAnswers) && (reached(at, w.Version) || r.asNew(held, ok, w.Version)) {
 		return o
@@ -186,10 +186,11 @@ func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[
 	return o.with(&next)
 }
 
-// Removed returns o with a removal, where the store, with the removal's scope at
-// version at, holds held under its key. A removal without a UID is of the object that a read shows; if there is
-// none, the error is ErrUnknown. gone reports whether the store has seen an object's
-// end lately. Removed returns o itself if the removal is late.
+// Removed returns o with a removal. held is the object that the store has under the
+// removal's key, with its scope at version at. A removal without a UID removes the object
+// that a read shows; if there is none, the error is ErrUnknown. gone reports whether the
+// store has recently seen an object deleted. Removed returns o itself if the removal is
+// late.
 func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool, gone func(types.UID) bool) (*Overlay[T], error) {
 	e := o.at(m.Key)
 	obj, shown := held, ok

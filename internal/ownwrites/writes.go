@@ -101,14 +101,14 @@ type Status struct {
 	// any.
 	Entries int
 	Oldest  time.Time
-	// Confirmed counts writes that were in reads until the watch came to them, Late
-	// those that were recorded after the watch, or a later write, had passed them.
+	// Confirmed counts writes that were in reads until the watch reached them. Late
+	// counts those that were recorded after the watch, or a later write, had passed them.
 	Confirmed, Late uint64
-	// Expired counts writes that were not confirmed within two minutes, or were
-	// one too many, and Dropped those that ended with a new epoch of the server's
-	// versions or with their scope. Each was reported. Deletes of objects that the informer has never
-	// seen are not counted: it keeps them for two minutes in case it is about to
-	// see one, since it may never have had it.
+	// Expired counts writes that were not confirmed within two minutes, or that exceeded
+	// the bound. Dropped counts those that ended with a new epoch of the server's
+	// versions or with their scope. Each was reported. Deletes of objects that the
+	// informer has never seen are not counted: it keeps them for two minutes in case it
+	// is about to see the object.
 	Expired, Dropped uint64
 }
 

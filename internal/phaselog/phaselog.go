@@ -1,10 +1,11 @@
-// Package phaselog decides what an informer's log says of its phases: which line, and
-// when one is too many. It writes nothing: packages kinglet and cache do, each with its logger.
+// Package phaselog decides which phases of an informer are logged, and how often. It
+// writes nothing: packages kinglet and cache do, each with its logger.
 //
-// There is one line a change of phase and one a failure, but at most one a minute for
-// each [Line.What] and cause, or one an hour of failures that are [Log.Expected]. So an informer that fails for hours says so every minute,
-// and how often it failed meanwhile; and once it is well again, one line says that. Of
-// the phases between the attempts of an informer that fails nothing is said.
+// There is one line for each change of phase and for each failure, but at most one a
+// minute for each [Line.What] and cause, or one an hour for failures that are
+// [Log.Expected]. So an informer that fails for hours is logged every minute, with the
+// number of failures since; one line says when it has recovered. The phases between the
+// attempts of a failing informer are not logged.
 package phaselog
 
 import (

@@ -41,15 +41,16 @@ type Options[T any] struct {
 	Report func(error)
 	// Synced is called once, when the first list is published.
 	Synced func()
-	// Live, if set, makes the sink one of several of its store and hub, each for a
-	// scope of its own. It reports whether handlers have begun, under the hub's lock,
-	// and nobody but its owner calls Hub.Synced then, once it reports true. The hub has
-	// one version for all changes, so that it is told of none.
+	// Live, if set, makes the sink one of several over one store and hub, each with a
+	// scope of its own. It reports, under the hub's lock, whether handlers have begun.
+	// The sink then does not call Hub.Synced, which is up to its owner, and passes no
+	// version to the hub, which has one for all scopes.
 	Live func() bool
 }
 
-// Sink is an informer's sink of one scope, which Options.Own has. Its methods are called from the reflector's
-// goroutine, except Held and DecodeAfresh, which are safe for concurrent use.
+// Sink is an informer's sink of one scope, the one of Options.Own. Its methods are called
+// from the reflector's goroutine, except Held and DecodeAfresh, which are safe for
+// concurrent use.
 type Sink[T any] struct {
 	// Quarantine may be read at any time.
 	Quarantine Quarantine

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Drops is a set of fields, as a tree of JSON names: of those that are not decoded, or
-// that a copy does not share. A path such as "spec.containers.env" leads through pointers, and into each element of
-// a slice or map. Nil is the empty set. Drops are immutable.
+// Drops is a set of fields, as a tree of JSON names: fields that are not decoded, or that
+// a copy does not share. A path such as "spec.containers.env" leads through pointers, and
+// into each element of a slice or map. Nil is the empty set. Drops are immutable.
 type Drops struct {
 	// kids are sorted by name.
 	kids []drop

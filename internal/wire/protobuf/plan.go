@@ -134,8 +134,8 @@ const (
 // make allocates one value of the message's type.
 func (m *message) make() unsafe.Pointer { return memory.New(m.typ) }
 
-// Decode decodes one object from its message, which raw is the whole of. last is the object's last
-// version, which counts if this plan made it; it is of the plan's type.
+// Decode decodes one object from raw, which is its whole message. last is the object's
+// last version, of the plan's type; it counts if this plan made it.
 //
 // If s has a table, the object shares memory with last and with other objects:
 // it must not be modified, and neither must they. Otherwise last is

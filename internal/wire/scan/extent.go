@@ -11,8 +11,9 @@ func Value(b []byte, at int) (end int, ok bool) {
 	return at + n, n > 0
 }
 
-// Extent finds the end of a value over bytes that arrive piece by piece, and
-// looks at each byte once, except up to seven at the end of a piece. Its zero value stands at the beginning of a value.
+// Extent finds the end of a value in bytes that arrive piece by piece. It looks at each
+// byte once, except up to seven at the end of a piece. The zero Extent is at the beginning
+// of a value.
 type Extent struct {
 	// at is how far it has come, in bytes.
 	at int

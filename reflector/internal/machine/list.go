@@ -16,13 +16,13 @@ func (m *Machine) sync() {
 
 // listRequest chooses the version rule and the page size of a first page.
 //
-// A first list takes any version, which a server answers from its cache, unless
-// the sink holds objects. A later one asks for nothing older than the store. Where that version is gone,
-// or ahead of the server, or was answered with an older one, a consistent list
-// is asked for.
+// A first list takes any version, which a server answers from its cache, unless the sink
+// holds objects. A later one requests a version not older than the store's. If that
+// version is gone or ahead of the server, or was answered with an older one, the next
+// list is a consistent one.
 //
-// Limits make servers bypass their cache, so that a relist at a known version
-// goes without, unless the server turned out to have no cache.
+// Limits make servers bypass their cache. A relist at a known version therefore has none,
+// unless the server turned out to have no cache.
 func (m *Machine) listRequest() Request {
 	r := Request{Verb: VerbList}
 	switch {
