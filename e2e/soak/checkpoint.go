@@ -119,13 +119,20 @@ func (s *soak) passed(began time.Time, last string, truths map[*collection]objec
 	for _, t := range truths {
 		count += len(t)
 	}
-	c := Checkpoint{At: time.Since(s.began).Seconds(), Objects: count, Took: time.Since(began).Seconds(), Last: last, Gauge: g}
-	s.figures.Checkpoints = append(s.figures.Checkpoints, c)
 	ledgers := 0
+	tables := map[uint64]uint64{}
 	for _, r := range s.members {
 		ledgers += len(r.ledgers)
+		st := r.run.Status()
+		tables[st.SharingID] = uint64(st.Sharing.Bytes)
 	}
-	s.printf("checkpoint %d: after %.1f s all %d informers and %d handlers equal the server (%d objects in %d lists); %v",
-		len(s.figures.Checkpoints), c.Took, len(s.members), ledgers, count, len(truths), g)
+	shared := uint64(0)
+	for _, bytes := range tables {
+		shared += bytes
+	}
+	c := Checkpoint{At: time.Since(s.began).Seconds(), Objects: count, Took: time.Since(began).Seconds(), Last: last, Gauge: g, Shared: shared}
+	s.figures.Checkpoints = append(s.figures.Checkpoints, c)
+	s.printf("checkpoint %d: after %.1f s all %d informers and %d handlers equal the server (%d objects in %d lists); %v, %.1f MB in tables of shared values",
+		len(s.figures.Checkpoints), c.Took, len(s.members), ledgers, count, len(truths), g, float64(shared)/1e6)
 	return nil
 }
