@@ -170,6 +170,7 @@ func listSpans(t *testing.T, streamed bool) {
 func TestEachRunIsASpanAndTheReconcilersSpansAreBelowIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tracer, provider, spans := newTracer(t)
+		const never = 10_000 * time.Hour // even where jitter makes the first wait short
 		c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](func(ctx context.Context, k kinglet.Key) (controller.Result, error) {
 			_, below := provider.Tracer("mine").Start(ctx, "below")
 			defer below.End()
@@ -185,7 +186,7 @@ func TestEachRunIsASpanAndTheReconcilersSpansAreBelowIt(t *testing.T) {
 			}
 			return controller.Result{}, nil
 		}), controller.Options[kinglet.Key]{
-			Name: "rollouts", Tracer: tracer, Timeout: 10 * time.Second, OnError: func(error) {}, Backoff: controller.Backoff{Base: time.Hour, Max: time.Hour},
+			Name: "rollouts", Tracer: tracer, Timeout: 10 * time.Second, OnError: func(error) {}, Backoff: controller.Backoff{Base: never, Max: never},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -130,7 +130,10 @@ func faults() []named {
 		{name: "a watch that falls silent", before: aged, known: time.Minute + 5*time.Second, cause: status.CauseSilent, do: "new watch",
 			begins: onWatch(apiserver.Fault{NoBookmarks: true})},
 		{name: "a half-open connection under a resumed watch", before: aged, known: time.Minute + 5*time.Second, cause: status.CauseSilent, or: status.CauseUnreachable, do: "API server",
-			begins: onWatch(apiserver.Fault{StallAfter: -1})},
+			begins: func(r *rig) {
+				onWatch(apiserver.Fault{StallAfter: -1})(r)
+				testclock.Elapse(3 * time.Second) // the next watch has begun: until then the disconnect is named
+			}},
 		{name: "an object that does not decode", cause: status.CauseQuarantine, do: "Quarantine",
 			setup: setup{json: true, server: paged, script: apiserver.Script{{Match: apiserver.On("list"), Times: -1, Fault: damaged}}}, ends: mended},
 		{name: "an event that does not decode", setup: setup{json: true}, begins: onWatch(damaged), ends: mended, cause: status.CauseQuarantine, do: "each has the reason"},
