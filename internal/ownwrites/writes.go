@@ -107,8 +107,8 @@ type Status struct {
 	// Expired counts writes that were not confirmed within two minutes, or that exceeded
 	// the bound. Dropped counts those that ended with a new epoch of the server's
 	// versions or with their scope. Each was reported. Deletes of objects that the
-	// informer has never seen are not counted: it keeps them for two minutes in case it
-	// is about to see the object.
+	// informer has never seen are not counted: it keeps them for up to two minutes in
+	// case it is about to see the object.
 	Expired, Dropped uint64
 }
 

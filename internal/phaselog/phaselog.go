@@ -1,5 +1,5 @@
-// Package phaselog decides which phases of an informer are logged, and how often. It
-// writes nothing: packages kinglet and cache do, each with its logger.
+// Package phaselog decides which phases and failures of an informer are logged, and how
+// often. It writes nothing: packages kinglet and cache do, each with its logger.
 //
 // There is one line for each change of phase and for each failure, but at most one a
 // minute for each [Line.What] and cause, or one an hour for failures that are

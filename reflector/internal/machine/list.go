@@ -22,7 +22,7 @@ func (m *Machine) sync() {
 // list is a consistent one.
 //
 // Limits make servers bypass their cache. A relist at a known version therefore has none,
-// unless the server turned out to have no cache.
+// unless AlwaysPage is set or the server turned out to have no cache.
 func (m *Machine) listRequest() Request {
 	r := Request{Verb: VerbList}
 	switch {
