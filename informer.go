@@ -40,11 +40,9 @@ type Informer[T any] struct {
 	// Otherwise requested, if not nil, returns it once it is known.
 	resource  schema.GroupVersionResource
 	requested func() schema.GroupVersionResource
-	// shared returns the Sharing of the source; it may be nil. sharing is held when it
-	// is called, and when the Sharing is changed.
-	shared  func() *source.Sharing
-	sharing sync.Mutex
-	memory  memory
+	// shared is source.Traits.Shared; it may be nil.
+	shared func() *source.Sharing
+	memory memory
 	// parts replace source, sink and reflector in an informer of NewScoped.
 	parts *parts[T]
 
@@ -216,20 +214,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	// Neither the reflector nor a handler writes any more.
 	i.detector.Check()
 	return err
-}
-
-// shareWith makes the informer's objects share memory with those of other informers,
-// unless Run has been called.
-func (i *Informer[T]) shareWith(with *source.Sharing) {
-	if i.parts != nil {
-		i.parts.shareWith(with)
-		return
-	}
-	if share := i.source.Traits().ShareWith; share != nil && !i.started.Load() {
-		i.sharing.Lock()
-		defer i.sharing.Unlock()
-		share(with)
-	}
 }
 
 // named adds the informer's name to err.

@@ -116,8 +116,7 @@ type parts[T any] struct {
 	// more.
 	ended bool
 	// errs are what reflectors returned.
-	errs    []error
-	sharing *source.Sharing
+	errs []error
 }
 
 // part is one source with what follows it.
@@ -269,9 +268,6 @@ func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 }
 
 func (p *parts[T]) startLocked(one *part[T]) {
-	if share := one.Source.Traits().ShareWith; share != nil && p.sharing != nil {
-		share(p.sharing)
-	}
 	var ctx context.Context
 	ctx, one.stop = context.WithCancel(p.ctx)
 	p.running.Go(func() {
@@ -365,13 +361,6 @@ func (p *parts[T]) run(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return errors.Join(p.errs...)
-}
-
-// shareWith makes all sources share, including those that are added later.
-func (p *parts[T]) shareWith(with *source.Sharing) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.sharing = with
 }
 
 // sourceOf returns the source of the scope that a key is in, or nil.

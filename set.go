@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/kinglet-go/kinglet/source"
 )
 
 // Runnable is what a Set runs: an Informer of any type.
@@ -19,10 +17,8 @@ type Runnable interface {
 }
 
 // Set starts, stops and waits for many informers. They are independent: while one is
-// forbidden, the others work. Their objects share equal parts, unless a source was made
-// with its own Sharing. All methods are safe for concurrent use.
+// forbidden, the others work. All methods are safe for concurrent use.
 type Set struct {
-	sharing *source.Sharing
 	mu      sync.Mutex
 	members []Runnable // guarded by mu
 	// informers and controllers are shown and not run; guarded by mu.
@@ -41,11 +37,8 @@ type Set struct {
 // NewSet returns a Set of the given informers. It starts nothing, and does not keep
 // the slice.
 func NewSet(informers ...Runnable) *Set {
-	return &Set{sharing: source.NewSharing(0), members: slices.Clone(informers)}
+	return &Set{members: slices.Clone(informers)}
 }
-
-// sharer is an Informer of any type.
-type sharer interface{ shareWith(*source.Sharing) }
 
 // Add adds informers to the set, before Run or while it is running; while it is
 // running, they start at once. It fails with ErrStopped once the set has stopped.
@@ -90,9 +83,6 @@ func (s *Set) Run(ctx context.Context) error {
 func (s *Set) startLocked(informers []Runnable) {
 	ctx := s.ctx
 	for _, inf := range informers {
-		if i, ok := inf.(sharer); ok {
-			i.shareWith(s.sharing)
-		}
 		s.running.Go(func() {
 			if err := inf.Run(ctx); err != nil {
 				s.mu.Lock()

@@ -61,21 +61,12 @@ func (i *Informer[T]) Status() Status {
 		i.sink.Quarantine.AddTo(&s)
 	}
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
-	if sharing := i.sharedThrough(); sharing != nil {
-		stats := sharing.Stats()
-		s.Sharing, s.SharingID = status.Sharing(stats), sharing.ID()
+	if i.shared != nil {
+		if sharing := i.shared(); sharing != nil {
+			s.Sharing, s.SharingID = status.Sharing(sharing.Stats()), sharing.ID()
+		}
 	}
 	return s
-}
-
-// sharedThrough returns the Sharing of the informer's objects, or nil.
-func (i *Informer[T]) sharedThrough() *source.Sharing {
-	if i.shared == nil {
-		return nil
-	}
-	i.sharing.Lock()
-	defer i.sharing.Unlock()
-	return i.shared()
 }
 
 // version returns the resource version that the store has reached; empty if several

@@ -70,7 +70,7 @@ type coreOptions struct {
 	minWatchTimeout time.Duration
 	identifier      InformerNameAndResource
 	metrics         InformerMetricsProvider
-	// sharing is that of several informers; nil for one of the informer's own.
+	// sharing is ScopedInformerOptions.Sharing; may be nil.
 	sharing *source.Sharing
 	// scheme may be nil.
 	scheme *runtime.Scheme

@@ -23,8 +23,8 @@ type ScopedListerWatcher struct {
 // ScopedInformerOptions configure a ScopedInformer.
 type ScopedInformerOptions struct {
 	SharedIndexInformerOptions
-	// Sharing is what the objects of several informers share their parts through;
-	// one of the informer's own if nil.
+	// Sharing is what objects share their parts through; source.DefaultSharing if
+	// nil.
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
 	Scheme *runtime.Scheme
@@ -106,9 +106,6 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 	}
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
-	}
-	if opts.sharing == nil {
-		opts.sharing = source.NewSharing(0)
 	}
 	if opts.scopes = scopes; scopes == nil {
 		opts.scopes = []ScopedListerWatcher{}

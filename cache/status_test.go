@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // TestEventsThatChangeNothingAreCounted for informers and controllers of any
@@ -79,8 +81,8 @@ func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 		if !WaitForCacheSync(stop, inf.HasSynced) {
 			t.Fatal("not synced")
 		}
-		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && st.SharingID == 0 {
-			t.Errorf("%s: what its objects share is not in its status", name)
+		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && st.SharingID != source.DefaultSharing().ID() {
+			t.Errorf("%s: its objects share through %d, those of the program through %d", name, st.SharingID, source.DefaultSharing().ID())
 		}
 		close(stop)
 		<-ended

@@ -153,9 +153,9 @@ func (l *list) sharings() (f sharingFamilies) {
 		return l.define(detailed, k, "sharing_"+name, help, "sharing")
 	}
 	f.bytes = of(gauge, "bytes",
-		"What the values and strings take that objects share. Informers of one set share one table, which the label numbers.")
+		"What the values and strings take that objects share. Informers of a program share one table, unless they were given one of their own; the label numbers it.")
 	f.maxBytes = of(gauge, "max_bytes",
-		"How large a table of shared values may get. If it is reached, less is shared: raise it (source.NewSharing).")
+		"How large a table of shared values may get. If it is reached, less is shared: raise it (source.SetDefaultSharing).")
 	f.values = of(gauge, "values",
 		"Values that are shared.")
 	f.hits = of(counter, "hits_total",

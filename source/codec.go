@@ -53,10 +53,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		return c, nil
 	}
 	if !opts.DisableSharing {
-		c.sharing = opts.Sharing
-		if c.sharing == nil {
-			c.sharing = NewSharing(0)
-		}
+		c.sharing = orDefault(opts.Sharing)
 	}
 	return c, nil
 }

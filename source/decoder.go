@@ -110,13 +110,6 @@ func (d *decoder[T]) giveScratch(s *scratch[T]) {
 	d.spare = weak.Make(s)
 }
 
-// shareWith has the decoder share through with, if opts left that open.
-func (d *decoder[T]) shareWith(with *Sharing, opts *Options) {
-	if opts.Sharing == nil && d.codec.sharing != nil {
-		d.codec.sharing = with
-	}
-}
-
 // Accept implements Decoder.
 func (d *decoder[T]) Accept(watch bool) string { return d.codec.kind.accept(watch) }
 

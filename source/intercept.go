@@ -19,8 +19,6 @@ type interception[T any] struct {
 	opts        *Options
 	name        string
 	want        expected
-	// sharing is what Traits.ShareWith was called with, or nil.
-	sharing *Sharing
 
 	mu sync.Mutex
 	// requested is what the last request was for; empty before the first.
@@ -81,9 +79,6 @@ func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T]
 	// The client gives metadata no kind, so neither does the decoder: what it
 	// returns may be held, and is not written to afterwards.
 	dec.codec.kind.bare = true
-	if g.sharing != nil {
-		dec.shareWith(g.sharing, g.opts)
-	}
 	g.gv, g.kind, g.dec = gv, k, dec
 	return dec, k, nil
 }
@@ -95,8 +90,8 @@ func (g *interception[T]) resource() schema.GroupVersionResource {
 	return g.requested
 }
 
-// shared returns what is shared through: before the first call, what will be, unless
-// that is a Sharing of the decoder's own.
+// shared returns what is shared through; before the first call, what the options
+// name.
 func (g *interception[T]) shared() *Sharing {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,10 +100,8 @@ func (g *interception[T]) shared() *Sharing {
 		return nil
 	case g.dec != nil:
 		return g.dec.codec.sharing
-	case g.opts.Sharing != nil:
-		return g.opts.Sharing
 	}
-	return g.sharing
+	return g.opts.Sharing
 }
 
 // left counts a call that succeeded, and not through the interceptor, and tells onPath

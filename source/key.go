@@ -108,7 +108,7 @@ func (r *rekeyed[T]) String() string { return r.src.String() }
 // to share.
 func (r *rekeyed[T]) Traits() Traits[T] {
 	t := r.src.Traits()
-	t.ShareWith, t.Shared = nil, nil
+	t.Shared = nil
 	if t.Sample != nil {
 		t.Sample = r.sample
 	}

@@ -103,11 +103,6 @@ func (s *lwSource[T]) Traits() Traits[T] {
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
 		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 		Shared: s.interception.shared, Requested: s.interception.resource,
-		ShareWith: func(with *Sharing) {
-			if s.opts.Sharing == nil && !s.opts.DisableSharing {
-				s.interception.sharing = with
-			}
-		},
 		Sample:     s.sample,
 		ReadAnswer: s.readAnswer,
 	}

@@ -64,9 +64,8 @@ type Options struct {
 	// typed T does not have is an error. A source that is given objects, not
 	// bytes, refuses it: a transform can do the same there.
 	Drop []string
-	// Sharing is what this source's objects share their parts through. If nil,
-	// it is the Set's that the informer runs in, or the source's own. It has no
-	// effect in a build with the tag kinglet_safe.
+	// Sharing is what this source's objects share their parts through; if nil,
+	// DefaultSharing. It has no effect in a build with the tag kinglet_safe.
 	Sharing *Sharing
 	// DisableSharing has every object decoded afresh, by apimachinery's
 	// decoders where nothing is dropped: four to five times the memory, for

@@ -132,13 +132,6 @@ func (p *Preferred[T]) Traits() Traits[T] {
 		t.Shared = second.Shared
 	}
 	t.NoWatchList = first.NoWatchList || second.NoWatchList
-	t.ShareWith = func(with *Sharing) {
-		for _, share := range []func(*Sharing){first.ShareWith, second.ShareWith} {
-			if share != nil {
-				share(with)
-			}
-		}
-	}
 	return t
 }
 

@@ -65,11 +65,10 @@ func TestPreferNamesWhatIsMissing(t *testing.T) {
 type stages struct {
 	source.Source[*corev1.Pod]
 	unsupported, disabled bool
-	with                  *source.Sharing
 }
 
 func (s *stages) Traits() source.Traits[*corev1.Pod] {
-	return source.Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled, ShareWith: func(with *source.Sharing) { s.with = with }}
+	return source.Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled}
 }
 
 func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
@@ -82,10 +81,6 @@ func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {
 		}
 		if traits.DisableSharing != first.disabled {
 			t.Errorf("sharing disabled %v became %v", first.disabled, traits.DisableSharing)
-		}
-		with := source.NewSharing(0)
-		if traits.ShareWith(with); first.with != with || second.with != with {
-			t.Error("one of them shares with nobody")
 		}
 	}
 }

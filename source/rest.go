@@ -139,7 +139,6 @@ func (s *restSource[T]) Traits() Traits[T] {
 	return Traits[T]{
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: func() *Sharing { return s.dec.codec.sharing },
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
-		ShareWith:  func(with *Sharing) { s.dec.shareWith(with, &s.opts) },
 		Sample:     s.sample,
 		Latest:     s.latest,
 		Next:       s.next,

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
+	"weak"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/apitesting/fuzzer"
@@ -330,5 +332,43 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 			t.Errorf("round %d: no hit, although all was decoded before", round)
 		}
 		before = st
+	}
+}
+
+func TestSourcesOfAProgramShareOneTable(t *testing.T) {
+	needsFastPath(t)
+	through := func(opts Options) *Sharing {
+		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared()
+	}
+	first := through(Options{})
+	if second := through(Options{}); first == nil || first != second || first != DefaultSharing() {
+		t.Errorf("two sources share through %v and %v, the program through %v", first, second, DefaultSharing())
+	}
+	given := NewSharing(0)
+	if got := through(Options{Sharing: given}); got != given {
+		t.Errorf("with a Sharing in its options: %v", got)
+	}
+	SetDefaultSharing(given)
+	if got := through(Options{}); got != given {
+		t.Errorf("with a Sharing for the program: %v", got)
+	}
+	SetDefaultSharing(nil)
+	if got := through(Options{}); got != first {
+		t.Errorf("once that was undone: %v, not what there was before", got)
+	}
+	goruntime.KeepAlive(first)
+}
+
+func TestNothingIsLeftOfATableThatNoSourceHas(t *testing.T) {
+	// Sources of other tests may have what was made before.
+	byDefault.made = weak.Pointer[Sharing]{}
+	id := DefaultSharing().ID()
+	for deadline := time.Now().Add(10 * time.Second); byDefault.made.Value() != nil; goruntime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatal("the table is still there")
+		}
+	}
+	if got := DefaultSharing().ID(); got == id {
+		t.Errorf("the next one has the ID %d too", id)
 	}
 }

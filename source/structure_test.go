@@ -167,7 +167,9 @@ func args(items []Item[*corev1.Pod]) int {
 func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
 	needsFastPath(t)
 	nothing := func(store.Key) (p *corev1.Pod, m store.Memo, ok bool) { return nil, nil, false }
-	given := NewSharing(0)
+	program, given := NewSharing(0), NewSharing(0)
+	SetDefaultSharing(program)
+	defer SetDefaultSharing(nil)
 	for _, tc := range []struct {
 		name string
 		opts Options
@@ -183,8 +185,7 @@ func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			src := newBytesSource[*corev1.Pod](tc.opts)
 			m := Map[*corev1.Pod](src, slim)
-			set := NewSharing(0)
-			m.Traits().ShareWith(set)
+			before := program.Stats().Values
 			src.bodies = [][]byte{protoBytes(replicasOf(20))}
 			got, err := list(t, m, ListRequest[*corev1.Pod]{Held: tc.held})
 			if err != nil {
@@ -194,8 +195,8 @@ func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
 				t.Errorf("%d arrays of arguments, want %d", n, tc.arrays)
 			}
 			shares := tc.arrays < 20
-			if (set.Stats().Values > 0) != (shares && tc.opts.Sharing == nil) {
-				t.Errorf("the Set's sharing has %+v", set.Stats())
+			if (program.Stats().Values > before) != (shares && tc.opts.Sharing == nil) {
+				t.Errorf("the program's sharing has %+v", program.Stats())
 			}
 			if (given.Stats().Values > 0) != (tc.opts.Sharing != nil) && tc.opts.Sharing != nil {
 				t.Errorf("the source's sharing has %+v", given.Stats())
@@ -213,7 +214,11 @@ func TestStagesAboveATransformKnowWhatWasSaidOfSharing(t *testing.T) {
 		if got := top.Traits(); got.Sharing != opts.Sharing || got.DisableSharing != opts.DisableSharing {
 			t.Errorf("%+v became %+v", opts, got)
 		}
-		if m := top.(*mapped[*corev1.Pod, *corev1.Pod]); (m.sharing == nil) != opts.DisableSharing || opts.Sharing != nil && m.sharing != given {
+		want := opts.Sharing
+		if want == nil && !opts.DisableSharing {
+			want = DefaultSharing()
+		}
+		if m := top.(*mapped[*corev1.Pod, *corev1.Pod]); m.sharing != want {
 			t.Errorf("%+v: it shares through %v", opts, m.sharing)
 		}
 	}
@@ -257,18 +262,19 @@ func TestATransformToSomethingElseThanAPointerIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadThroughAnInterceptorIsSharedThroughItsSet(t *testing.T) {
+func TestWhatIsReadThroughAnInterceptorIsSharedWithTheProgram(t *testing.T) {
 	needsFastPath(t)
 	var accepts []string
+	program := NewSharing(0)
+	SetDefaultSharing(program)
+	defer SetDefaultSharing(nil)
 	src, interceptor := intercepted(podClosures(wrapped(serve(t, negotiated(&accepts, replicasOf(20))))))
-	set := NewSharing(0)
-	src.Traits().ShareWith(set)
 	got, err := list(t, src, ListRequest[*corev1.Pod]{Held: newSink[*corev1.Pod]().get})
 	if err != nil || len(got.items) != 20 {
 		t.Fatalf("%d items: %v", len(got.items), err)
 	}
 	checkStats(t, interceptor, 1, 0, nil)
-	if set.Stats().Values == 0 {
+	if program.Stats().Values == 0 {
 		t.Error("nothing was shared")
 	}
 }

@@ -18,13 +18,12 @@ type Traits[T any] struct {
 	// would never be answered, as client-go's fakes report of themselves. A
 	// source without it supports them, or finds out from the server's answer.
 	NoWatchList bool
-	// Sharing is what objects share their parts through; nil if that was left
-	// open, or if DisableSharing.
+	// Sharing is what objects are to share their parts through: DefaultSharing if
+	// nil, unless DisableSharing.
 	Sharing        *Sharing
 	DisableSharing bool
-	// Shared, if it is not nil, returns what objects share their parts through now:
-	// Sharing, or that of ShareWith, or one of the source's own; nil if they share
-	// nothing. It may be called at any time, but not while ShareWith is.
+	// Shared, if it is not nil, returns what objects share their parts through now;
+	// nil if they share nothing. It may be called at any time, from any goroutine.
 	Shared func() *Sharing
 	// Resource is what is listed and watched; empty where that is not known, as of
 	// closures.
@@ -33,9 +32,6 @@ type Traits[T any] struct {
 	// Resource is empty: an Interceptor reads it from the request of a closure. It is
 	// empty before the first, may be called at any time, and does not allocate.
 	Requested func() schema.GroupVersionResource
-	// ShareWith, if it is not nil, makes the source share through s, unless its
-	// options named a Sharing. It must be called before the first List or Watch.
-	ShareWith func(s *Sharing)
 	// Sample, if it is not nil, sends the page that req asks for, as List does,
 	// decoded afresh: its objects share memory with no others. Where they are not
 	// what List would send (after a Map, whose function is called from one

@@ -10,52 +10,56 @@ import (
 )
 
 func TestWhatIsListedAndSharedIsKnownBehindWrappers(t *testing.T) {
-	rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{}))
-	lw := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{}))
-	set := NewSharing(0)
+	given := NewSharing(0)
+	rest := func(sharing *Sharing) Source[*corev1.Pod] {
+		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{Sharing: sharing}))
+	}
+	lw := func(sharing *Sharing) Source[*corev1.Pod] {
+		return must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Sharing: sharing}))
+	}
 	cases := map[string]struct {
-		src      Source[*corev1.Pod]
+		src      func(*Sharing) Source[*corev1.Pod]
 		resource schema.GroupVersionResource
-		own      bool // it shares something without a Set
-		shares   bool // it shares through the Set
+		shares   bool
 	}{
-		"REST":                  {rest, podGVR, fastpath.Linked, fastpath.Linked},
-		"its transform":         {Map(must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{})), slim), podGVR, true, true},
-		"with other keys":       {WithKeyFunc(must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{})), ObjectKey), podGVR, false, false},
-		"closures":              {lw, schema.GroupVersionResource{}, false, false},
-		"preferred to closures": {must(Prefer(must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{})), lw, PreferOptions{})), podGVR, fastpath.Linked, fastpath.Linked},
+		"REST":            {rest, podGVR, fastpath.Linked},
+		"its transform":   {func(s *Sharing) Source[*corev1.Pod] { return Map(rest(s), slim) }, podGVR, true},
+		"with other keys": {func(s *Sharing) Source[*corev1.Pod] { return WithKeyFunc(rest(s), ObjectKey) }, podGVR, false},
+		"closures":        {lw, schema.GroupVersionResource{}, false},
+		"preferred to closures": {func(s *Sharing) Source[*corev1.Pod] { return must(Prefer(rest(s), lw(s), PreferOptions{})) },
+			podGVR, fastpath.Linked},
 	}
 	for name, c := range cases {
-		shared := func() *Sharing {
-			if f := c.src.Traits().Shared; f != nil {
-				return f()
+		for _, options := range []*Sharing{nil, given} {
+			src := c.src(options)
+			if got := src.Traits().Resource; got != c.resource {
+				t.Errorf("%s: resource %v", name, got)
 			}
-			return nil
-		}
-		if got := c.src.Traits().Resource; got != c.resource {
-			t.Errorf("%s: resource %v", name, got)
-		}
-		if got := shared(); (got != nil) != c.own {
-			t.Errorf("%s: shares through %v", name, got)
-		}
-		if share := c.src.Traits().ShareWith; share != nil {
-			share(set)
-		}
-		if got := shared(); (got == set) != c.shares {
-			t.Errorf("%s in a Set: shares through %v", name, got)
+			var want, got *Sharing
+			if c.shares {
+				want = orDefault(options)
+			}
+			if shared := src.Traits().Shared; shared != nil {
+				got = shared()
+			}
+			if got != want {
+				t.Errorf("%s with %v in its options: shares through %v, want %v", name, options, got, want)
+			}
 		}
 	}
 }
 
 func TestAnInterceptorsSharingIsKnownOnceItReads(t *testing.T) {
+	needsFastPath(t)
 	src := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Interceptor: &Interceptor{}}))
 	if got := src.Traits().Shared(); got != nil {
 		t.Errorf("before anything: %v", got)
 	}
-	set := NewSharing(0)
-	src.Traits().ShareWith(set)
-	if got := src.Traits().Shared(); got != set {
-		t.Errorf("in a Set: %v", got)
+	if _, err := src.(*lwSource[*corev1.Pod]).interception.accept(podGVR, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := src.Traits().Shared(); got != DefaultSharing() {
+		t.Errorf("after a request: %v", got)
 	}
 	off := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Interceptor: &Interceptor{}, DisableSharing: true}))
 	if got := off.Traits().Shared(); got != nil {

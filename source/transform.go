@@ -39,15 +39,13 @@ import (
 // and twice what it costs to encode and hash what is new, on the goroutine
 // that calls transform.
 //
-// Sharing follows src's Options: through Options.Sharing if that is set, and
-// not at all with DisableSharing. A source of your own has the same in its
-// Traits. A request without Held shares nothing.
+// Sharing follows src's Options: through Options.Sharing, or DefaultSharing if
+// that is nil, and not at all with DisableSharing. A source of your own has the
+// same in its Traits. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
 	m := &mapped[W, T]{src: src, transform: transform}
-	t := src.Traits()
-	m.sharing = t.Sharing
-	if m.open = t.Sharing == nil && !t.DisableSharing; m.open {
-		m.sharing = NewSharing(0)
+	if t := src.Traits(); !t.DisableSharing {
+		m.sharing = orDefault(t.Sharing)
 	}
 	return m
 }
@@ -62,8 +60,6 @@ type mapped[W, T any] struct {
 	transform func(W) (T, error)
 	// sharing is nil if nothing is to be shared.
 	sharing *Sharing
-	// open: src did not say through what to share.
-	open bool
 	// spare is what shared the last batch. It is weak, so that a watch that
 	// waits has no buffers.
 	spare weak.Pointer[fastpath.Structure[T]]
@@ -80,12 +76,6 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 		Latest: src.Latest, Next: src.Next,
 		Resource: src.Resource, Requested: src.Requested,
 		Shared: func() *Sharing { return m.sharing },
-		ShareWith: func(with *Sharing) {
-			if m.open {
-				m.sharing = with
-				m.spare = weak.Pointer[fastpath.Structure[T]]{}
-			}
-		},
 	}
 	if src.Sample != nil {
 		t.Sample = m.sample

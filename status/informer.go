@@ -46,8 +46,9 @@ type Informer struct {
 	Mutations uint64
 	// Handlers are those that are registered now, in the order they were added.
 	Handlers []Handler
-	// Sharing is what the decoder shares; zero if it shares nothing. Informers of
-	// one Set share one, so it is not to be added up: SharingID tells them apart.
+	// Sharing is what the decoder shares; zero if it shares nothing. Most
+	// informers of a program share one, so it is not to be added up: SharingID tells
+	// them apart.
 	Sharing   Sharing
 	SharingID uint64
 	// Lag is how far the store is behind the server, where that is measured: see

@@ -34,8 +34,11 @@
 //
 // Values, strings, and what finds them stay within the table's bytes, exactly;
 // strings have a quarter at most, so 16 MiB of a table of the default size, a
-// single value an eighth. The two doorkeepers, which know what was sighted
-// once, grow to 1 MiB each beside it. A table that nobody has used takes less
+// single value an eighth. A value that nobody has asked for between two passes, a
+// minute or more apart, is known weakly from then on: the table keeps it alive no
+// longer, and finds it as long as an object has it. Strings are forgotten once an
+// hour. Both follow the garbage collector's cycles (fade.go). The two doorkeepers,
+// which know what was sighted once, grow to 1 MiB each beside it. A table that nobody has used takes less
 // than 200 bytes, one with a hundred small objects less than 16 KiB.
 //
 // # Why a hash is enough

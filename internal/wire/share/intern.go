@@ -31,6 +31,7 @@ func (t *Table) sight(x uint64, v string) *string {
 func (t *Table) keep(x uint64, v string) *string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.agesLocked()
 	p := t.strings.keepLocked(t.a, x, v, t.max/stringsShare)
 	t.makeRoomLocked(0)
 	return p

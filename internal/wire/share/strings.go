@@ -139,6 +139,12 @@ func (b *bucket) put(x uint64, p *string) {
 	b.tags.Store(tags&^(0xff<<(8*at)) | x>>56<<(8*at))
 }
 
+// forgetLocked forgets all strings.
+func (s *strings) forgetLocked() {
+	s.cache.Store(nil)
+	s.n, s.bytes = 0, 0
+}
+
 // growLocked moves the strings to a cache of twice the size, and returns it;
 // the old one if there is no room for more. Readers go on with the old one
 // meanwhile.

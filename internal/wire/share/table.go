@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Unit tells apart values that equal bytes could become: the Go type, and what
@@ -30,6 +31,9 @@ type Table struct {
 	bytes int // of entries, their values and slots; guarded by mu
 	n     int // entries; guarded by mu
 	hand  int // where the clock stands; guarded by mu
+	// faded and forgot are when age last did what there is to do; zero until anything is
+	// kept. Guarded by mu.
+	faded, forgot time.Time
 }
 
 // slots is an open-addressed table, probed linearly. Its entries are replaced
@@ -42,8 +46,10 @@ type slots struct {
 
 // entry is immutable except for used.
 type entry struct {
-	unit  Unit
-	hash  Hash
+	unit Unit
+	hash Hash
+	// bytes is what is alive with the value. With the bit faded, value.Ptr points to a
+	// weak.Pointer[byte] to the value.
 	bytes uint32
 	// used is set by whoever finds it and taken back by the clock's hand.
 	used  atomic.Bool
@@ -87,20 +93,29 @@ func (t *Table) Get(unit Unit, h Hash) (Value, bool) {
 	if s == nil {
 		return Value{}, false
 	}
+	_, e := s.find(unit, h)
+	if e == nil {
+		return Value{}, false
+	}
+	if !e.used.Load() {
+		e.used.Store(true)
+	}
+	return e.get()
+}
+
+// find returns an entry and its slot, nil if there is none.
+func (s *slots) find(unit Unit, h Hash) (int, *entry) {
 	for i, end := s.home(unit, h), len(s.entries); end > 0; end-- {
 		e := s.entries[i].Load()
 		if e == nil {
 			break
 		}
 		if e.unit == unit && e.hash == h {
-			if !e.used.Load() {
-				e.used.Store(true)
-			}
-			return e.value, true
+			return i, e
 		}
 		i = (i + 1) & (len(s.entries) - 1)
 	}
-	return Value{}, false
+	return 0, nil
 }
 
 func (s *slots) home(unit Unit, h Hash) int {
@@ -121,10 +136,16 @@ func (t *Table) sighted(unit Unit, h Hash) bool { return t.door.seen(h.A ^ uint6
 func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.Get(unit, h); ok {
-		return
-	}
+	t.agesLocked()
 	s := t.slots.Load()
+	if s != nil {
+		if i, e := s.find(unit, h); e != nil {
+			if _, ok := e.get(); ok {
+				return
+			}
+			t.dropLocked(s, i)
+		}
+	}
 	if s == nil || 2*(t.n+1) > len(s.entries) {
 		if s = t.growLocked(s); s == nil {
 			return
@@ -193,11 +214,16 @@ func (t *Table) evictLocked() {
 		if e == nil || left > 0 && e.used.Swap(false) {
 			continue
 		}
-		t.bytes -= int(e.bytes) + entryBytes
-		t.n--
-		s.remove(i)
+		t.dropLocked(s, i)
 		return
 	}
+}
+
+// dropLocked removes the entry in a slot.
+func (t *Table) dropLocked(s *slots, i int) {
+	t.bytes -= s.entries[i].Load().size()
+	t.n--
+	s.remove(i)
 }
 
 // remove empties a slot and moves up what was pushed behind it.

@@ -53,8 +53,8 @@ func check(t *testing.T, table *Table) {
 				continue
 			}
 			entries++
-			bytes += int(e.bytes) + int(unsafe.Sizeof(*e))
-			if v, ok := table.Get(e.unit, e.hash); !ok || v != e.value {
+			bytes += e.size() - entryBytes + int(unsafe.Sizeof(*e))
+			if _, found := s.find(e.unit, e.hash); found != e {
 				t.Fatalf("the entry in slot %d of %d cannot be found", i, len(s.entries))
 			}
 		}
