@@ -31,8 +31,10 @@ type CompareOptions struct {
 	// called at most 20 times at once and 6 times a minute, and once for a difference
 	// that lasts; Comparison.Stats counts the differences beyond these limits.
 	OnDifference func(Difference)
-	// Within is how long a difference must last before it counts: 30 s if 0. Each cache
-	// has its own watch, and one of them is always a little behind.
+	// Within is how long an object must be missing from one cache, or older in it, before
+	// that counts as a difference: 30 s if 0. Each cache has its own watch, and one of
+	// them is always a little behind. Two contents of one resource version count as soon
+	// as a second look confirms them.
 	Within time.Duration
 	// Every is how often everything that the caches hold is compared: 10 minutes if 0.
 	// The first comparison is a minute after the start, or sooner if Every is shorter.

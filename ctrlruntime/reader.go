@@ -128,7 +128,9 @@ func (k *kind) shares(ns string, asked *bool) bool {
 // has the resource version of the moment if one source has delivered all of its
 // objects.
 //
-// List blocks as Get does, and returns the same errors.
+// List blocks as Get does, and returns the same errors. With RefuseImplicit, a list that
+// selects objects of which only metadata is held (Options.Full) fails with a
+// *PartialError.
 func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.ListOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)
 	if err != nil {
