@@ -70,7 +70,7 @@ type coreOptions struct {
 	minWatchTimeout time.Duration
 	identifier      InformerNameAndResource
 	metrics         InformerMetricsProvider
-	// sharing is ScopedInformerOptions.Sharing; may be nil.
+	// sharing is ScopedInformerOptions.Sharing; one of the informer's own if nil.
 	sharing *source.Sharing
 	// scheme may be nil.
 	scheme *runtime.Scheme
@@ -90,6 +90,9 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
 		onMutation: opts.onMutation, expected: opts.expected,
+	}
+	if e.sharing == nil {
+		e.sharing = source.OwnSharing()
 	}
 	if e.name == "" {
 		e.name = callerName()
@@ -163,9 +166,19 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	return true
 }
 
-// newSource returns the source of what the informer stores of lw.
-func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc) (source.Source[any], error) {
-	listed, err := newSource(lw, e.example, source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme})
+// newSource returns the source of what the informer stores of lw. transform may be nil;
+// if drop is not empty, it does nothing but remove the fields with these paths.
+func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop []string) (source.Source[any], error) {
+	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
+	if transform != nil && len(drop) > 0 {
+		opts.Drop = drop
+		if listed := newDroppingSource(lw, e.example, opts, transform); listed != nil {
+			listed.fixes = append(listed.fixes, (&informerItems{}).fix)
+			return e.observed(listed), nil
+		}
+		opts.Drop = nil
+	}
+	listed, err := newSource(lw, e.example, opts)
 	if err != nil {
 		return nil, err
 	}

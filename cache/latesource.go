@@ -16,8 +16,10 @@ import (
 type lateSource struct {
 	lw   ListerWatcher
 	name string
-	// transform may be nil.
+	// transform may be nil. drop are the fields that the transform does nothing but
+	// remove, if that is known.
 	transform TransformFunc
+	drop      []string
 	// decision is set once, before the first List or Watch.
 	decision atomic.Pointer[decision]
 }

@@ -18,13 +18,17 @@ type ScopedListerWatcher struct {
 	// Transform is called with each version of an object of the scope before it is
 	// stored; that of SetTransform if nil.
 	Transform TransformFunc
+	// Drop promises that Transform does nothing but remove the fields with these paths:
+	// see source.Options.Drop. Then objects that are read from the wire are decoded
+	// without them, and Transform is called only for those that the client decodes. May
+	// be nil.
+	Drop []string
 }
 
 // ScopedInformerOptions configure a ScopedInformer.
 type ScopedInformerOptions struct {
 	SharedIndexInformerOptions
-	// Sharing is what objects share their parts through; source.DefaultSharing if
-	// nil.
+	// Sharing is what objects share their parts through; source.OwnSharing if nil.
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
 	Scheme *runtime.Scheme
@@ -101,7 +105,7 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 			return nil, errNoListerWatcher
 		}
 		i := newSharedInformer(scopes[0].ListerWatcher, exampleObject, options.ResyncPeriod, opts)
-		i.transform = scopes[0].Transform
+		i.transform, i.source.drop = scopes[0].Transform, dropOf(scopes[0])
 		return i, nil
 	}
 	if err := checkScopes(scopes); err != nil {
@@ -126,9 +130,18 @@ func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedLi
 
 // lateScope is called before others can, or under mu.
 func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
-	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
+	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, drop: dropOf(s), name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+}
+
+// dropOf returns what the scope's Transform drops; nothing if it has none, since what
+// SetTransform says is not promised.
+func dropOf(s ScopedListerWatcher) []string {
+	if s.Transform == nil {
+		return nil
+	}
+	return s.Drop
 }
 
 // decideLocked makes up what was left open of a source.
@@ -137,7 +150,7 @@ func (e *informerCore) decideLocked(late *lateSource) {
 	if transform == nil {
 		transform = e.transform
 	}
-	late.decide(e.newSource(late.lw, transform))
+	late.decide(e.newSource(late.lw, transform, late.drop))
 }
 
 // AddScope implements ScopedInformer.

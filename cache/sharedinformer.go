@@ -197,7 +197,12 @@ func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandl
 // stored; what it returns is stored instead. It may modify what it is
 // given. It fails once the informer has started.
 func (s *sharedInformer) SetTransform(handler TransformFunc) error {
-	return s.unlessStarted(func() { s.transform = handler })
+	return s.unlessStarted(func() {
+		s.transform = handler
+		if s.source != nil {
+			s.source.drop = nil
+		}
+	})
 }
 
 func (s *sharedInformer) unlessStarted(set func()) error {

@@ -50,6 +50,9 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 	if obj, ok := example.(runtime.Object); ok {
 		opts.Example = obj
 	}
+	if opts.Sharing == nil {
+		opts.Sharing = source.OwnSharing()
+	}
 	made, whole := fromClient(lw)
 	var src source.Source[any]
 	var err error
@@ -67,6 +70,35 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 		return nil, err
 	}
 	return &itemSource{Source: src, unchunked: whole, fixes: []itemFix{keyedHere}}, nil
+}
+
+// newDroppingSource is newSource for a transform that does nothing but remove the fields
+// that opts.Drop names. Objects that are read from the wire come without them; transform
+// is called for those that the client decodes. It returns nil where objects cannot be
+// read in this way: without the fast path, or if lw is no ListWatch from a client, or if
+// the type has no such field.
+func newDroppingSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) *itemSource {
+	made, whole := fromClient(lw)
+	if made == nil || fastPathDisabled() != nil {
+		return nil
+	}
+	if obj, ok := example.(runtime.Object); ok {
+		opts.Example = obj
+	}
+	wire, err := made.source(opts)
+	if err != nil {
+		return nil
+	}
+	opts.Drop = nil
+	ordinary, err := source.FromListerWatcher[any](lw, opts)
+	if err != nil {
+		return nil
+	}
+	src, err := source.Prefer(wire, source.Map(ordinary, transformed(transform)), source.PreferOptions{})
+	if err != nil {
+		return nil
+	}
+	return &itemSource{Source: src, unchunked: whole, fixes: []itemFix{keyedHere}}
 }
 
 // fromClient returns the collection that lw stands for, if it is a ListWatch

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -67,10 +68,18 @@ func TestEventsThatChangeNothingAreCounted(t *testing.T) {
 
 func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 	proto, _ := podServer(t, runtime.ContentTypeProtobuf)
+	chosen := source.NewSharing(0)
+	ids := map[uint64]string{0: "no table"}
 	for name, lw := range map[string]ListerWatcher{
-		"from a client": NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone),
-		"closures":      generated(throughTransport(t, proto)),
+		"from a client":         NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone),
+		"from a client, chosen": NewListWatchFromClient(proto.CoreV1().RESTClient(), "pods", "ns", notGone),
+		"closures":              generated(throughTransport(t, proto)),
+		"closures, chosen":      generated(throughTransport(t, proto)),
 	} {
+		isChosen := strings.HasSuffix(name, ", chosen")
+		if isChosen {
+			source.SetDefaultSharing(chosen)
+		}
 		inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
 		if st := inf.(Observable).Status(); st.SharingID != 0 {
 			t.Errorf("%s: before it starts it shares through %d", name, st.SharingID)
@@ -81,10 +90,15 @@ func TestTheSharingOfAnInformerIsInItsStatus(t *testing.T) {
 		if !WaitForCacheSync(stop, inf.HasSynced) {
 			t.Fatal("not synced")
 		}
-		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && st.SharingID != source.DefaultSharing().ID() {
-			t.Errorf("%s: its objects share through %d, those of the program through %d", name, st.SharingID, source.DefaultSharing().ID())
+		if st := inf.(Observable).Status(); st.ReadPath.Why == nil && isChosen != (st.SharingID == chosen.ID()) {
+			t.Errorf("%s: its objects share through %d, and %d was chosen", name, st.SharingID, chosen.ID())
+		} else if other, there := ids[st.SharingID]; !isChosen && st.ReadPath.Why == nil && there {
+			t.Errorf("%s: shares with %s", name, other)
+		} else {
+			ids[st.SharingID] = name
 		}
 		close(stop)
 		<-ended
+		source.SetDefaultSharing(nil)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	kingletcache "github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // form is the type in which the objects of a kind are held, or read.
@@ -158,11 +159,15 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 			s.scopes[ns], s.kept[ns] = had, before.listed[ns]
 			continue
 		}
-		s.scopes[ns] = kingletcache.ScopedListerWatcher{
+		scope := kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
 			ListerWatcher: lists.of(s.namespaced, ns, *config),
 			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
 		}
+		if h.full == nil && stripsManagedFields(config.Transform) {
+			scope.Drop = []string{source.DropManagedFields}
+		}
+		s.scopes[ns] = scope
 	}
 	return s, nil
 }

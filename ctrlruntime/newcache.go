@@ -29,8 +29,8 @@ const switchedOff = "KINGLET"
 // Options configure the caches of a program beyond cache.Options. The zero value is
 // ready to use.
 type Options struct {
-	// Sharing is what the objects of the caches share their parts through; if nil,
-	// source.DefaultSharing.
+	// Sharing lets the objects of several caches share equal parts. If nil, each cache
+	// has its own: source.OwnSharing.
 	Sharing *source.Sharing
 	// Set shows the informers of the caches on its page, in its metrics and to its
 	// health checks, each from when it is made until it is removed or its cache has
@@ -98,6 +98,9 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	full, err := o.fullKinds(settings.Scheme)
 	if err := errors.Join(err, o.MutationDetection.Validate()); err != nil {
 		return nil, err
+	}
+	if o.Sharing == nil {
+		o.Sharing = source.OwnSharing()
 	}
 	c := &Cache{
 		options:  o,

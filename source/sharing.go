@@ -43,9 +43,10 @@ var byDefault struct {
 }
 
 // DefaultSharing returns what all sources of the program share through whose Options
-// name no Sharing, informers of package cache and of controller-runtime's caches
-// included: SetDefaultSharing's, or one of 64 MiB. Of the latter nothing is left once
-// the last source that has it is garbage, and the next source begins another.
+// name no Sharing: SetDefaultSharing's, or one of 64 MiB. Of the latter nothing is left
+// once the last source that has it is garbage, and the next source begins another.
+//
+// Informers of package cache and caches of ctrlruntime have OwnSharing instead.
 func DefaultSharing() *Sharing {
 	d := &byDefault
 	d.mu.Lock()
@@ -61,9 +62,21 @@ func DefaultSharing() *Sharing {
 	return s
 }
 
-// SetDefaultSharing makes s what DefaultSharing returns, for programs that hold so
-// much that 64 MiB are too few, or whose sources are made by others. Sources that
-// exist stay as they are, so it is called first of all. nil undoes it.
+// OwnSharing returns what those share through that promise to keep what programs write
+// to the objects of one informer away from others, as client-go's do:
+// SetDefaultSharing's, or a new one of 64 MiB.
+func OwnSharing() *Sharing {
+	byDefault.mu.Lock()
+	defer byDefault.mu.Unlock()
+	if byDefault.chosen != nil {
+		return byDefault.chosen
+	}
+	return NewSharing(0)
+}
+
+// SetDefaultSharing makes s what DefaultSharing and OwnSharing return, for programs that
+// hold so much that 64 MiB are too few, or that have informers of package cache share.
+// Sources that exist stay as they are, so it is called first of all. nil undoes it.
 func SetDefaultSharing(s *Sharing) {
 	byDefault.mu.Lock()
 	defer byDefault.mu.Unlock()
