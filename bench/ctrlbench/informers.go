@@ -24,13 +24,13 @@ var byNode = map[string]client.IndexerFunc{
 }
 
 // measureManager measures the start of a manager and a burst of events.
-func measureManager(secure bool) func(context.Context, *world) error {
+func measureManager(secure bool, opts cache.Options) func(context.Context, *world) error {
 	return func(ctx context.Context, w *world) error {
 		before, _, err := process.Settle()
 		if err != nil {
 			return err
 		}
-		cost, err := process.Phase(func() error { return w.start(ctx, w.config(secure), cache.Options{}, byNode) })
+		cost, err := process.Phase(func() error { return w.start(ctx, w.config(secure), opts, byNode) })
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
 	"github.com/kinglet-go/kinglet/bench/internal/target"
 )
 
@@ -54,8 +56,9 @@ var rows = []row{
 		{key: "lists", what: "the workers' lists", unit: "/s"},
 		{key: "writes", what: "writes", unit: "/s"},
 	}},
-	{"manager", measureManager(false), managerFigures},
-	{"manager-http2", measureManager(true), managerFigures},
+	{"manager", measureManager(false, cache.Options{}), managerFigures},
+	{"manager-http2", measureManager(true, cache.Options{}), managerFigures},
+	{"manager-stripped", measureManager(false, cache.Options{DefaultTransform: cache.TransformStripManagedFields()}), managerFigures},
 	{"forms", measureForms, []figure{
 		{key: "watches", what: "watches of a typed and a metadata informer", target: own(1)},
 		{key: "typed", what: "heap a pod, the typed one alone", unit: "B"},
