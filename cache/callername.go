@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// callerName is the file and line of the closest caller outside of this
-// package: the name of a reflector that was given none. It is asked where
-// something is made, since what is run as a goroutine of its own has no caller.
+// callerName returns the file and line of the closest caller outside of this
+// package, which name a reflector that was given no name. Constructors call it,
+// since a goroutine has no caller.
 func callerName() string {
 	here := reflect.TypeFor[Config]().PkgPath() + "."
 	// As deep as constructors call each other here, with room to spare.

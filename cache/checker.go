@@ -7,8 +7,8 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// checker is a DoneChecker for something that an informer does, and can say
-// why it is not done.
+// checker is a DoneChecker for an informer or a handler. It can say why it is
+// not done.
 type checker struct {
 	name string
 	done <-chan struct{}
@@ -21,7 +21,7 @@ var _ DoneChecker = checker{}
 // Name returns what is waited for.
 func (c checker) Name() string { return c.name }
 
-// Done is closed when it has happened.
+// Done returns a channel that is closed when it has happened.
 func (c checker) Done() <-chan struct{} { return c.done }
 
 // IsDone reports whether what checker waits for has happened, without waiting.
@@ -34,8 +34,8 @@ func IsDone(checker DoneChecker) bool {
 	}
 }
 
-// notDone says what is known of why checker is not done: its name, and where
-// it is one of this package's, what its informer is doing and what failed last.
+// notDone describes why checker is not done: its name, and for one of this
+// package what its informer is doing and what failed last.
 func notDone(c DoneChecker) string {
 	ours, ok := c.(checker)
 	if !ok {

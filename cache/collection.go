@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// collection is one resource of a REST client: what a ListWatch from a client
-// lists and watches.
+// collection is one resource of a REST client: what a ListWatch from a client lists
+// and watches.
 type collection struct {
 	client    Getter
 	resource  string
@@ -30,8 +30,9 @@ const (
 		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 
-// groupVersionResource returns what is listed; empty if the client does not say its
-// group and version. A fake clientset returns a nil pointer for a client.
+// groupVersionResource returns the resource that is listed; empty if the client
+// does not report its group and version. A fake clientset returns a nil pointer for
+// a client.
 func (c *collection) groupVersionResource() schema.GroupVersionResource {
 	client, ok := c.client.(rest.Interface)
 	if v := reflect.ValueOf(c.client); !ok || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -89,17 +90,18 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (wat
 	}), nil
 }
 
-// Whether a function is one of c's own cannot be seen from outside: functions
-// of Go cannot be compared. But the code behind it tells whether it is a list
-// or watch of some collection, and such a function can safely be asked which
-// one, without doing anything.
+// Go cannot compare functions, so it cannot tell directly whether a function is one
+// of c's own. But the code pointer shows whether it is a list or watch of some
+// collection, and such a function can safely be asked for its collection, without
+// doing anything.
 
-// whose is the context key by which a function is asked.
+// whose is the context value by which a function is asked for its collection.
 type whose struct{ collection *collection }
 
 type whoseKey struct{}
 
-// answers tells who asks, if somebody does.
+// answers stores c in the question that ctx carries, and reports whether there is
+// one.
 func (c *collection) answers(ctx context.Context) bool {
 	asks, ok := ctx.Value(whoseKey{}).(*whose)
 	if ok {

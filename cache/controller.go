@@ -15,8 +15,8 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// Config configures a Controller. It is a type of its own because
-// client-go's has RetryOnError no more.
+// Config configures a Controller. It is a type of its own because client-go's
+// no longer has RetryOnError.
 type Config struct {
 	// Queue is filled from ListerWatcher and emptied by Process. Any Queue
 	// will do; Process is given what it pops.
@@ -25,41 +25,41 @@ type Config struct {
 	// ListerWatcher is where the objects come from.
 	ListerWatcher
 
-	// Process works on what was popped. It is called from one goroutine.
+	// Process works on a popped item. It is called from one goroutine.
 	Process ProcessFunc
 
 	// ProcessBatch works on several changes of different keys at once. It is
-	// used if Queue is a QueueWithBatch; what cannot be batched goes to
-	// Process, which has to do the same.
+	// used if Queue is a QueueWithBatch; changes that cannot be batched go to
+	// Process, which must do the same.
 	ProcessBatch ProcessBatchFunc
 
-	// ObjectType is an object of the expected type; objects of another are
-	// reported and left out. Of an *unstructured.Unstructured the kind counts
-	// too. Nil takes all.
+	// ObjectType is an object of the expected type; objects of other types are
+	// reported and left out. For an *unstructured.Unstructured the kind counts
+	// too. Nil accepts all.
 	ObjectType runtime.Object
 
-	// ObjectDescription is how the type is called in messages; it is made
-	// from ObjectType if it is empty.
+	// ObjectDescription names the type in messages; it is made from ObjectType
+	// if it is empty.
 	ObjectDescription string
 
 	// FullResyncPeriod is how often Queue.Resync is called, if ShouldResync
 	// agrees; 0 is never.
 	FullResyncPeriod time.Duration
 
-	// MinWatchTimeout is the least time that a watch is asked to last, if it
+	// MinWatchTimeout is the least timeout that is requested for a watch, if it
 	// is more than 5 minutes.
 	MinWatchTimeout time.Duration
 
 	// ShouldResync reports whether to resync now; nil means yes.
 	ShouldResync ShouldResyncFunc
 
-	// RetryOnError has what Process failed on put back into Queue, as if
-	// Process had returned ErrRequeue. A Queue that is none of this package's
-	// must have a method AddIfNotPresent(any) error for it.
+	// RetryOnError puts an item back into Queue if Process fails, as if Process
+	// had returned ErrRequeue. A Queue that is not one of this package's must
+	// have a method AddIfNotPresent(any) error for this.
 	RetryOnError bool
 
-	// WatchErrorHandler is called with the error of a list or watch. The
-	// Reflector that it gets has only name, type description and last version.
+	// WatchErrorHandler is called with the error of a list or watch. Its
+	// Reflector has only name, type description and last version.
 	WatchErrorHandler WatchErrorHandler
 
 	// WatchErrorHandlerWithContext is the same, if there is no
@@ -87,8 +87,9 @@ func (c *controller) Run(stopCh <-chan struct{}) {
 }
 
 // RunWithContext fills the queue from the ListerWatcher and empties it through
-// Process until ctx ends. It then closes the queue, leaves in it what is there,
-// and returns once all that it started has ended. It may be called once.
+// Process until ctx ends. It then closes the queue, leaves the remaining items
+// in it, and returns once everything that it started has ended. It may be
+// called once.
 func (c *controller) RunWithContext(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	e, err := c.newEngine(ctx, logger)
@@ -146,7 +147,7 @@ func (c *controller) newEngine(ctx context.Context, logger klog.Logger) (*engine
 	return e, err
 }
 
-// example is obj as an example of a type, which nil is none of.
+// example returns obj as an example of a type; nil stays nil.
 func example(obj runtime.Object) any {
 	if obj == nil {
 		return nil
@@ -154,14 +155,14 @@ func example(obj runtime.Object) any {
 	return obj
 }
 
-// HasSynced is the queue's.
+// HasSynced returns the queue's HasSynced.
 func (c *controller) HasSynced() bool { return c.config.Queue.HasSynced() }
 
-// HasSyncedChecker is the queue's.
+// HasSyncedChecker returns the queue's HasSyncedChecker.
 func (c *controller) HasSyncedChecker() DoneChecker { return c.config.Queue.HasSyncedChecker() }
 
-// LastSyncResourceVersion is the version that the queue was given; "" before
-// there is one.
+// LastSyncResourceVersion returns the version that the queue has reached; ""
+// before there is one.
 func (c *controller) LastSyncResourceVersion() string {
 	if e := c.engine.Load(); e != nil {
 		return e.sink.at()
@@ -179,7 +180,7 @@ func (c *controller) drain(ctx context.Context) {
 	}
 }
 
-// popper is how the queue is to be popped.
+// popper returns a function that pops one item or batch.
 func (c *controller) popper() func() error {
 	single, batch := PopProcessFunc(c.config.Process), c.config.ProcessBatch
 	_, ours := c.config.Queue.(interface{ honoursErrRequeue() })

@@ -10,7 +10,7 @@ type (
 	IndexFunc = kc.IndexFunc
 	// LessFunc reports whether the first of two objects comes before the second.
 	LessFunc = kc.LessFunc
-	// AppendFunc takes one object of a list.
+	// AppendFunc receives one object of a list.
 	AppendFunc = kc.AppendFunc
 	// TransformFunc changes an object before it is stored.
 	TransformFunc = kc.TransformFunc

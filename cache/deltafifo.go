@@ -13,10 +13,10 @@ import (
 // effect: what goes wrong with KnownObjects is reported as other errors are.
 type DeltaFIFOOptions = kc.DeltaFIFOOptions
 
-// DeltaFIFO is a Queue that holds all that happened to each key since it was
-// last popped, and hands out keys in the order in which they came to wait. What
-// it hands out is of type Deltas. All methods are safe for concurrent use, and
-// only Pop blocks. The package's documentation lists where client-go differs.
+// DeltaFIFO is a Queue that holds the deltas of each key since it was last
+// popped, and pops keys in the order in which they were queued. Its items are
+// of type Deltas. All methods are safe for concurrent use, and only Pop blocks.
+// The package's documentation lists where client-go differs.
 type DeltaFIFO struct {
 	deltaQueueBase
 	queue *fifo.DeltaFIFO[string, any]
@@ -49,9 +49,9 @@ func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
 // Deltas. The error is the key function's, or a KeyError for empty Deltas.
 func (f *DeltaFIFO) KeyOf(obj any) (string, error) { return keyOf(f.keyFunc, obj) }
 
-// AddIfNotPresent queues Deltas that were popped, unless something waits under
-// their key. To have Pop put back what it popped, return ErrRequeue instead,
-// which loses nothing in that case.
+// AddIfNotPresent queues Deltas that were popped, unless something is queued
+// under their key. To make Pop put back what it popped, return ErrRequeue
+// instead, which loses nothing in that case.
 func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 	deltas, ok := obj.(Deltas)
 	if !ok {
@@ -71,10 +71,10 @@ func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 	})
 }
 
-// Replace queues a Replaced or Sync delta for each of list, and a Deleted one
-// with a DeletedFinalStateUnknown for every other key that is in the queue, in
-// flight or known. The error is a KeyError or the transformer's, and then
-// nothing was queued.
+// Replace queues a Replaced or Sync delta for each object of list, and a
+// Deleted one with a DeletedFinalStateUnknown for every other key that is in
+// the queue, in flight or known. The error is a KeyError or the transformer's,
+// and then nothing was queued.
 func (f *DeltaFIFO) Replace(list []any, _ string) error {
 	return f.replace(list)
 }
@@ -115,8 +115,8 @@ func (f *DeltaFIFO) GetByKey(key string) (item any, exists bool, err error) {
 	return deltasOf(key, typed), true, nil
 }
 
-// Pop waits for a key, takes it out of the queue and calls process with its
-// Deltas, while no one can write to the queue. It returns the Deltas and
+// Pop waits for a key, removes it from the queue and calls process with its
+// Deltas, while writers to the queue are blocked. It returns the Deltas and
 // process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once the
 // queue is closed and empty.
 func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {

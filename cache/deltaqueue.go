@@ -26,8 +26,8 @@ type deltaQueueBase struct {
 	transformer TransformFunc
 }
 
-// typedOptions returns the options of package fifo's queue. The functions are set
-// by now, and the queue is not yet.
+// typedOptions returns the options of package fifo's queue. It is called after the
+// functions are set and before the queue is.
 func (q *deltaQueueBase) typedOptions() fifo.Options[string, any] {
 	if q.keyFunc == nil {
 		q.keyFunc = MetaNamespaceKeyFunc
@@ -35,7 +35,7 @@ func (q *deltaQueueBase) typedOptions() fifo.Options[string, any] {
 	return fifo.Options[string, any]{Known: q.known, Transform: transformOf(q.transformer), OnError: lookupFailed}
 }
 
-// use makes typed the queue, named by the last of names that is not empty.
+// use sets the queue and its name, the last of names that is not empty.
 func (q *deltaQueueBase) use(typed typedDeltaQueue, names ...string) {
 	q.typed, q.deltas = typed, typed
 	for _, name := range names {
@@ -59,19 +59,19 @@ func (q *deltaQueueBase) Update(obj any) error {
 	return q.write(func() error { return q.deltas.Update(obj) })
 }
 
-// Delete queues a Deleted delta; a DeltaFIFO does so unless there is nothing under
-// the key: not in the queue, not in flight, and not among the known objects. The
-// error is a KeyError or the transformer's.
+// Delete queues a Deleted delta. A DeltaFIFO does so only if the key is in the
+// queue, in flight, or among the known objects. The error is a KeyError or the
+// transformer's.
 func (q *deltaQueueBase) Delete(obj any) error {
 	return q.write(func() error { return deleteFrom(q.deltas, obj) })
 }
 
-// replace queues list key by key.
+// replace queues a delta for each key.
 func (q *deltaQueueBase) replace(list []any) error {
 	return q.write(func() error { return q.deltas.Replace(list) })
 }
 
-// resync queues the known objects key by key.
+// resync queues a Sync delta for each known object without a queued one.
 func (q *deltaQueueBase) resync() error {
 	return q.write(func() error {
 		q.deltas.Resync()
@@ -79,7 +79,7 @@ func (q *deltaQueueBase) resync() error {
 	})
 }
 
-// latest is the newest state that the queue or its consumers have under key.
+// latest returns the newest state that the queue or its consumers have under key.
 func (q *deltaQueueBase) latest(key string) (any, bool) {
 	if newest, ok := q.deltas.Latest(key); ok {
 		return newest.Object, newest.Type != fifo.Deleted
@@ -87,8 +87,8 @@ func (q *deltaQueueBase) latest(key string) (any, bool) {
 	return latestIn(q.known, key)
 }
 
-// keyOf makes the key of what a queue is given: an object, a
-// DeletedFinalStateUnknown, one delta, or several.
+// keyOf returns the key of what a queue is given: an object, a
+// DeletedFinalStateUnknown, or Deltas.
 func keyOf(keyFunc KeyFunc, obj any) (string, error) {
 	switch d := obj.(type) {
 	case Deltas:
@@ -102,7 +102,7 @@ func keyOf(keyFunc KeyFunc, obj any) (string, error) {
 	return keyFunc(obj)
 }
 
-// transformOf returns transform without what has been through it before.
+// transformOf returns transform for objects that have not been through it before.
 func transformOf(transform TransformFunc) func(any) (any, error) {
 	if transform == nil {
 		return nil
@@ -115,11 +115,11 @@ func transformOf(transform TransformFunc) func(any) (any, error) {
 	}
 }
 
-// lookupFailed reports what went wrong with the known objects; the queue has
-// gone on without.
+// lookupFailed reports an error of the known objects; the queue has gone on
+// without them.
 func lookupFailed(err error) { utilruntime.HandleError(err) }
 
-// latestIn is what known has under key, if it is there to be asked.
+// latestIn returns what known has under key. known may be nil.
 func latestIn(known KeyGetter, key string) (any, bool) {
 	if known == nil {
 		return nil, false

@@ -6,7 +6,7 @@ import (
 	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
-// deltasOf are the deltas under key as client-go has them.
+// deltasOf converts the deltas under key to client-go's type.
 func deltasOf(key string, typed fifo.Deltas[any]) Deltas {
 	deltas := make(Deltas, len(typed))
 	for i, d := range typed {
@@ -22,7 +22,7 @@ func deltaOf(key string, d fifo.Delta[any]) Delta {
 	return Delta{Type: d.Type, Object: d.Object}
 }
 
-// typedDeltas are deltas as package fifo has them. It fails for types that
+// typedDeltas converts deltas to package fifo's type. It fails for types that
 // stand for more than one object.
 func typedDeltas(deltas Deltas) (fifo.Deltas[any], error) {
 	typed := make(fifo.Deltas[any], 0, len(deltas))
@@ -48,7 +48,7 @@ func knowledgeOf(gone DeletedFinalStateUnknown) fifo.Knowledge {
 	return fifo.LastSeen
 }
 
-// deletable is a queue of deltas, as far as deletes go.
+// deletable is the part of a queue of deltas that deletes.
 type deletable interface {
 	Delete(obj any) error
 	DeleteKey(key string)

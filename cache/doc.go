@@ -10,62 +10,61 @@
 // informer behind them is kinglet's, and is a thin adapter over packages
 // kinglet, store, source, reflector and cache/internal/fifo.
 //
-// Some types are this package's own, because client-go's cannot carry what is
-// meant: [ListWatch] (it remembers the REST client that it came from),
-// [Config], [FIFO], [DeltaFIFO], [RealFIFO] and [ErrRequeue] (which newer
-// client-go no longer has), and whatever else has a state of its own.
+// Some types are this package's own, because client-go's cannot hold what they
+// need: [ListWatch] (it remembers the REST client that it came from), [Config],
+// [FIFO], [DeltaFIFO], [RealFIFO] and [ErrRequeue] (which newer client-go no
+// longer has), and every other type with state of its own.
 //
-// A [Reflector] is client-go's, since its interfaces name that concrete type
-// in the watch error handler. Those made here are a shell around kinglet's
-// engine: name, type description and last version are true, and Run runs
-// kinglet.
+// A [Reflector] is client-go's type, since client-go's interfaces name it in the
+// watch error handler. A Reflector made here is a shell around kinglet's engine:
+// its name, type description and last version are true, and Run runs kinglet.
 //
 // # What cannot be had
 //
-//   - StoreOption and ThreadSafeStoreOption are functions of a type that is not
-//     exported, there and here, so that those of client-go's package cannot be
-//     given to a constructor of this one. WithTransformer, WithStoreMetrics and
+//   - StoreOption and ThreadSafeStoreOption are functions of an unexported type,
+//     there and here, so those of client-go's package cannot be passed to a
+//     constructor of this one. WithTransformer, WithStoreMetrics and
 //     WithThreadSafeStoreMetrics of this package make them.
-//   - A Reflector has no field UseWatchList, which client-go has taken away.
-//     Who does not want a watch-list turns off client-go's feature gate
-//     WatchListClient, which counts here as well; or wraps the ListerWatcher
-//     with [ToListWatcherWithWatchListSemantics].
-//   - Of [ReflectorOptions], Clock counts for less than its name says; see
-//     [NewReflectorWithOptions]. All others count as they are.
+//   - A Reflector has no field UseWatchList, which client-go has removed. To
+//     avoid a watch-list, turn off client-go's feature gate WatchListClient,
+//     which counts here as well; or wrap the ListerWatcher with
+//     [ToListWatcherWithWatchListSemantics].
+//   - Of [ReflectorOptions], Clock has less effect than its name suggests; see
+//     [NewReflectorWithOptions]. All others have their usual effect.
 //
 // # The fast path
 //
-// What [NewListWatchFromClient] and [NewFilteredListWatchFromClient] return is
-// read from the wire by kinglet, without a word: known bytes are not decoded
-// again, and objects share what they have in common. Where the client's
-// configuration names AcceptContentTypes, those are asked for and no others. It
-// ends where somebody replaces one of the functions with a context, where the
-// client is no rest.Interface or accepts nothing that kinglet reads, and where
-// the server sends what kinglet cannot read: then the functions are called, as
-// client-go does.
+// Kinglet reads the collections of [NewListWatchFromClient] and
+// [NewFilteredListWatchFromClient] from the wire, without any option: known bytes
+// are not decoded again, and objects share what they have in common. If the
+// client's configuration names AcceptContentTypes, those are requested and no
+// others. Kinglet calls the functions instead, as client-go does, if one of the
+// functions with a context was replaced, if the client is not a rest.Interface or
+// accepts nothing that kinglet reads, or if the server sends what kinglet cannot
+// read.
 //
-// Everything that hands over closures (clientsets, dynamic and metadata
-// clients, controller-runtime) is decoded by its client, unless that was made
-// with source.WrapTransport in its configuration:
+// Everything that passes closures (clientsets, dynamic and metadata clients,
+// controller-runtime) is decoded by its client, unless source.WrapTransport was
+// set in the client's configuration:
 //
 //	config.Wrap(source.WrapTransport)
 //
-// Do not where a closure filters or changes what its client returns: it would
-// see no objects. See source.Interceptor.
+// Do not do so where a closure filters or changes what its client returns: the
+// closure would see no objects. See source.Interceptor.
 //
 // # What can be seen
 //
-// Informers, and what NewInformer and its sisters return, implement
-// [Observable]: what each is doing, what failed last, and which objects could
-// not be taken in. A status costs about a microsecond. Its ReadPath shows how
+// Informers, and the controllers of NewInformer and its variants, implement
+// [Observable]: it shows what each is doing, what failed last, and which objects
+// are quarantined. A status costs about a microsecond. Its ReadPath shows how
 // objects are read: from the wire, in protobuf or JSON, or by the client's
-// decoder, why, and since when. When that changes a line is logged; of a client
-// that was made without source.WrapTransport, once and at verbosity 2.
+// decoder, why, and since when. A change of it is logged; for a client that was
+// made without source.WrapTransport, once and at verbosity 2.
 //
-// To rule this package's reading out as the cause of a problem, without a build,
+// To rule out this package's reading as the cause of a problem, without a build,
 // set KINGLET_DISABLE_FAST_PATH=true in the program's environment: informers then
 // read through their client and its decoder alone, as client-go's do, and objects
-// share nothing. ReadPath says so. What it costs is client-go's memory and CPU.
+// share nothing. ReadPath says so. The price is client-go's memory and CPU use.
 //
 // # Differences
 //
@@ -148,5 +147,5 @@
 //
 // # Keys
 //
-// Keys are strings here and a [store.Key] below; see keys.go.
+// Keys are strings in this package and a [store.Key] below it; see keys.go.
 package cache

@@ -17,8 +17,8 @@ import (
 )
 
 // engine keeps a ReflectorStore equal to what a ListerWatcher has: kinglet's
-// reflector between newSource and a storeSink, and resyncs beside it. It is
-// what runs under a Reflector and under a Controller.
+// reflector between newSource and a storeSink, with resyncs. It runs under a
+// Reflector and under a Controller.
 type engine struct {
 	config    engineConfig
 	sink      *storeSink
@@ -37,11 +37,11 @@ type engineConfig struct {
 	// resyncPeriod is 0 for none; shouldResync may be nil.
 	resyncPeriod time.Duration
 	shouldResync func() bool
-	// resyncFailed receives an error of the store's Resync, after which there
-	// are no resyncs until the engine is run again; nil has everything listed
-	// anew, and resyncs go on.
+	// resyncFailed receives an error of the store's Resync, after which there are
+	// no resyncs until the engine is run again. If it is nil, everything is listed
+	// again, and resyncs go on.
 	resyncFailed func(error)
-	// reflector has page size, timeouts and callbacks.
+	// reflector holds page size, timeouts and callbacks.
 	reflector reflector.Options
 }
 
@@ -66,7 +66,8 @@ func newEngine(c engineConfig) (*engine, error) {
 	return e, err
 }
 
-// logged returns what logs changes of phase and then calls told, which may be nil.
+// logged returns a function that logs changes of phase and then calls told, which
+// may be nil.
 func (e *engine) logged(told func(reflector.Status)) func(reflector.Status) {
 	var phases phaselog.Log
 	return func(s reflector.Status) {
@@ -79,12 +80,13 @@ func (e *engine) logged(told func(reflector.Status)) func(reflector.Status) {
 	}
 }
 
-// watchListEnabled is whether the program has left client-go's feature gate for
-// streamed lists as it is.
+// watchListEnabled reports whether client-go's feature gate for streamed lists is
+// on.
 func watchListEnabled() bool { return features.FeatureGates().Enabled(features.WatchListClient) }
 
-// run keeps the store equal until ctx ends. All that it started has then ended.
-// It may be called again, and goes on where it was, or with anew from a list.
+// run keeps the store equal until ctx ends. Everything that it started has then
+// ended. It may be called again, and continues where it was, or with a list if
+// anew is set.
 func (e *engine) run(ctx context.Context, anew bool) error {
 	defer allRunning.Observe(e)()
 	ctx, stop := context.WithCancel(ctx)
@@ -100,7 +102,7 @@ func (e *engine) run(ctx context.Context, anew bool) error {
 	return e.reflector.Run(ctx)
 }
 
-// resync has the store resync from time to time, once it holds a list.
+// resync calls the store's Resync periodically, once the store holds a list.
 func (e *engine) resync(ctx context.Context) {
 	select {
 	case <-e.sink.listed:
@@ -136,8 +138,9 @@ func (e *engine) report(err error) {
 		"reflector", e.config.name, "type", e.config.description)
 }
 
-// watchTimeouts are the bounds of a watch's length for a MinWatchTimeout: less
-// than the default would only load the server, as client-go has it too.
+// watchTimeouts returns the bounds of a watch's timeout for a MinWatchTimeout.
+// Less than the default would only load the server, so it is ignored, as in
+// client-go.
 func watchTimeouts(least time.Duration) (from, to time.Duration) {
 	if least <= reflector.DefaultWatchTimeoutMin {
 		return 0, 0

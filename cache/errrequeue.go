@@ -2,9 +2,9 @@ package cache
 
 import "github.com/kinglet-go/kinglet/cache/internal/fifo"
 
-// ErrRequeue is what a process function returns to have what was popped put
-// back, unless its key waits again already: then a FIFO keeps the newer object,
-// and the other queues put the older deltas before the newer ones. Pop returns
-// the inner error, Err, which may be nil. All queues of this package know it;
-// newer client-go has it no more.
+// ErrRequeue makes Pop put back what it popped, if a process function returns
+// it. If the key is queued again already, a FIFO keeps the newer object, and
+// the other queues put the older deltas before the newer ones. Pop returns the
+// inner error, Err, which may be nil. All queues of this package support it;
+// newer client-go no longer has it.
 type ErrRequeue = fifo.ErrRequeue

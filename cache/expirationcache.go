@@ -9,11 +9,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ExpirationCache is a Store whose objects expire: its policy decides which. An
-// expired object is removed when somebody asks for it, by Get, GetByKey or
-// List; until then it is among ListKeys, and takes memory.
+// ExpirationCache is a Store whose objects expire, as its policy decides. An
+// expired object is removed when Get, GetByKey or List meets it; until then it
+// is among ListKeys, and takes memory.
 //
-// All methods are safe for concurrent use. A read takes a lock only where it
+// All methods are safe for concurrent use. A read takes a lock only if it
 // removes something.
 type ExpirationCache struct {
 	// entries holds a *TimestampedEntry under each key.
@@ -24,8 +24,8 @@ type ExpirationCache struct {
 	// expired is called with each key that expired, under no lock. May be nil.
 	expired func(key string)
 
-	// mu is held by writes, and while what has expired is removed, so that
-	// nothing newer is removed in its place.
+	// mu is held by writes, and while expired objects are removed, so that
+	// nothing newer is removed in their place.
 	mu sync.Mutex
 }
 
@@ -37,15 +37,15 @@ func NewTTLStore(keyFunc KeyFunc, ttl time.Duration) Store {
 	return NewExpirationStore(keyFunc, &TTLPolicy{TTL: ttl, Clock: clock.RealClock{}})
 }
 
-// NewExpirationStore returns an ExpirationCache with a policy. The policy is
-// asked by each read, from its goroutine, under no lock.
+// NewExpirationStore returns an ExpirationCache with a policy. Each read calls
+// the policy, from its goroutine, under no lock.
 func NewExpirationStore(keyFunc KeyFunc, expirationPolicy ExpirationPolicy) Store {
 	return newExpirationCache(keyFunc, expirationPolicy, clock.RealClock{}, nil)
 }
 
 // NewFakeExpirationStore returns an ExpirationCache with a clock for tests. If
-// deletedKeys is not nil, it is sent the key of each object that expires, by
-// the read that removes it, which blocks until somebody receives.
+// deletedKeys is not nil, the read that removes an expired object sends the key
+// to it, and blocks until the key is received.
 func NewFakeExpirationStore(keyFunc KeyFunc, deletedKeys chan<- string, expirationPolicy ExpirationPolicy, cacheClock clock.Clock) Store {
 	var expired func(string)
 	if deletedKeys != nil {
@@ -64,7 +64,7 @@ func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, c clock.Clock,
 	}
 }
 
-// Add stores an object, and its time begins anew.
+// Add stores an object and restarts its time.
 func (c *ExpirationCache) Add(obj any) error {
 	key, err := c.keys.key(obj)
 	if err != nil {
@@ -89,8 +89,8 @@ func (c *ExpirationCache) Delete(obj any) error {
 	return c.entries.remove(key, obj)
 }
 
-// Replace stores this and nothing else, and the time of all of it begins. If
-// one object has no key nothing changes.
+// Replace stores list and nothing else, and starts the time of all objects. If
+// one object has no key, nothing changes.
 func (c *ExpirationCache) Replace(list []any, resourceVersion string) error {
 	keys := make([]store.Key, len(list))
 	for i, obj := range list {
@@ -156,7 +156,7 @@ func (c *ExpirationCache) drop(key store.Key, e *TimestampedEntry) bool {
 }
 
 // List returns the objects that have not expired, ordered by key, and removes
-// those that have.
+// those that have expired.
 func (c *ExpirationCache) List() []any {
 	snap := c.entries.store.Snapshot()
 	list := make([]any, 0, snap.Len())
@@ -168,7 +168,7 @@ func (c *ExpirationCache) List() []any {
 	return list
 }
 
-// ListKeys returns all keys, also of objects that have expired.
+// ListKeys returns all keys, including those of expired objects.
 func (c *ExpirationCache) ListKeys() []string { return c.entries.ListKeys() }
 
 // LastStoreSyncResourceVersion returns the version of the latest list, delete

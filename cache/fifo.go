@@ -6,9 +6,9 @@ import (
 	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
-// FIFO is a Queue that holds the newest object of each key, and hands out keys
-// in the order in which they came to wait. A deleted object leaves the queue,
-// and nothing reports it. All methods are safe for concurrent use, and only Pop
+// FIFO is a Queue that holds the newest object of each key, and pops keys in
+// the order in which they were queued. A deleted object leaves the queue
+// without a report. All methods are safe for concurrent use, and only Pop
 // blocks. The package's documentation lists where client-go differs.
 type FIFO struct {
 	queueBase
@@ -28,29 +28,29 @@ func NewFIFO(keyFunc KeyFunc) *FIFO {
 	return f
 }
 
-// Add makes obj what waits under its key. The error is a KeyError.
+// Add queues obj, and replaces any object under its key. The error is a
+// KeyError.
 func (f *FIFO) Add(obj any) error { return f.write(func() error { return f.queue.Add(obj) }) }
 
 // Update is Add.
 func (f *FIFO) Update(obj any) error { return f.Add(obj) }
 
-// AddIfNotPresent queues obj unless something waits under its key. The error
-// is a KeyError.
+// AddIfNotPresent queues obj unless something is queued under its key. The
+// error is a KeyError.
 func (f *FIFO) AddIfNotPresent(obj any) error {
 	return f.write(func() error { return f.queue.AddIfNotPresent(obj) })
 }
 
-// Delete takes what waits under obj's key out of the queue. The error is a
-// KeyError.
+// Delete removes what is queued under obj's key. The error is a KeyError.
 func (f *FIFO) Delete(obj any) error { return f.write(func() error { return f.queue.Delete(obj) }) }
 
-// Replace makes the queue hold list and nothing else, in its order. The error
-// is a KeyError, and then nothing has changed.
+// Replace makes the queue hold list and nothing else, in its order. If it
+// fails, with a KeyError, nothing has changed.
 func (f *FIFO) Replace(list []any, _ string) error {
 	return f.write(func() error { return f.queue.Replace(list) })
 }
 
-// Resync has nothing to do: all that is here is queued.
+// Resync does nothing, since every object here is queued already.
 func (f *FIFO) Resync() error { return nil }
 
 // List returns the objects that wait, the next one first.
@@ -68,17 +68,17 @@ func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
 	return item, exists, nil
 }
 
-// Pop waits for an object, takes it out of the queue and calls process with it,
-// while no one can write to the queue. It returns the object and process's
+// Pop waits for an object, removes it from the queue and calls process with it,
+// while writers to the queue are blocked. It returns the object and process's
 // error; ErrRequeue puts the object back. It returns ErrFIFOClosed once the
 // queue is closed and empty.
 func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
 	return f.queue.Pop(context.Background(), locked(&f.queueBase, process))
 }
 
-// Pop takes the next object out of queue and returns it, or nil once the queue
-// is closed and empty. It blocks until there is one. It is for tests:
-// the queue takes the object for processed before the caller has seen it.
+// Pop removes the next object from queue and returns it, or nil once the queue
+// is closed and empty. It blocks until there is one. It is for tests: the
+// object counts as processed before the caller has seen it.
 func Pop(queue Queue) any {
 	var popped any
 	_, _ = queue.Pop(func(obj any, _ bool) error {

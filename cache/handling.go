@@ -18,16 +18,16 @@ import (
 
 // maxPending is how many notifications may be pending for a handler before
 // Updates of a key that has one pending fold into that one. Adds and Deletes
-// never fold. Up to it each change is delivered, as programs that
-// count notifications need it.
+// never fold. Up to it each change is delivered, since programs that count
+// notifications need it.
 //
 // A pending notification takes 152 B (what deliver's slot[any] measures), so
-// 65,536 of them are 10 MB for a handler that stands still, beside the old
+// 65,536 of them are 10 MB for a stalled handler, in addition to the old
 // versions that they keep alive. client-go has no bound.
 const maxPending = 1 << 16
 
-// crashPause is how long a handler that panicked rests before it is called
-// again, where the program has decided to survive that.
+// crashPause is how long a handler that panicked is not called, if the program
+// is set to survive panics.
 const crashPause = time.Second
 
 // handling calls a ResourceEventHandler with the changes of an informer.
@@ -35,13 +35,13 @@ type handling struct {
 	handler ResourceEventHandler
 	name    string
 	logger  klog.Logger
-	// crashed, if set, is given the value that the handler panicked with, where
-	// the program is not set to survive it; otherwise the panic goes on.
+	// crashed, if set, receives the value of a handler's panic, if the program
+	// is not set to survive it. Without crashed the panic goes on.
 	crashed func(value any)
 }
 
-// options are how all handlers of this package are called: with one change at
-// a time, and with each.
+// options returns how all handlers of this package are called: with every
+// change, one at a time.
 func (h *handling) options() kinglet.HandlerOptions {
 	return kinglet.HandlerOptions{
 		Name:         h.name,
@@ -99,7 +99,8 @@ func (h *handling) call(c *store.Change[any]) (returned bool) {
 }
 
 // handlerName returns where a handler comes from: the package or type of its
-// functions, or its own type; of one that wraps another, where that comes from.
+// functions, or its own type. For a handler that wraps another it returns the
+// other's.
 func handlerName(handler ResourceEventHandler) string {
 	switch h := handler.(type) {
 	case interface{ Unwrap() ResourceEventHandler }:
@@ -124,8 +125,8 @@ func handlerName(handler ResourceEventHandler) string {
 	return typ.PkgPath() + "." + typ.Name()
 }
 
-// functionNames is what the names of the functions have in common if they were
-// written in one place, else all of them.
+// functionNames returns the common part of the functions' names if they were
+// written in one place, else all names.
 func functionNames(handler ResourceEventHandler, functions ...any) string {
 	var names, places []string
 	for _, f := range functions {

@@ -6,12 +6,12 @@ import (
 	"sync"
 )
 
-// Heap is a queue that hands out the least object first, by a LessFunc,
-// and holds one object a key. It has no bound.
+// Heap is a queue that pops the least object first, by a LessFunc, and holds
+// one object a key. It has no bound.
 //
 // All methods are safe for concurrent use. Adding, deleting and popping cost
-// O(log n) calls of the LessFunc, which are made under the Heap's lock: it
-// must not use the Heap.
+// O(log n) calls of the LessFunc. They are made under the Heap's lock, so the
+// LessFunc must not use the Heap.
 type Heap struct {
 	keyFunc KeyFunc
 
@@ -34,8 +34,8 @@ func NewHeap(keyFn KeyFunc, lessFn LessFunc) *Heap {
 	return h
 }
 
-// Close ends waiting: Pop hands out what there is, and then fails. Nothing can
-// be added any more.
+// Close closes the Heap: Pop returns the remaining objects and then fails, and
+// nothing can be added any more.
 func (h *Heap) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -50,19 +50,19 @@ func (h *Heap) IsClosed() bool {
 	return h.closed
 }
 
-// Add puts an object in and replaces any that has its key. It fails if the
-// object has no key, or the Heap is closed.
+// Add adds an object and replaces any that has its key. It fails if the object
+// has no key, or the Heap is closed.
 func (h *Heap) Add(obj any) error { return h.add([]any{obj}, true) }
 
 // Update is Add.
 func (h *Heap) Update(obj any) error { return h.Add(obj) }
 
-// BulkAdd is Add for several objects, of which none is popped before all are
-// in. If one has no key none is put in.
+// BulkAdd is Add for several objects. None of them is popped before all are
+// added. If one has no key, none is added.
 func (h *Heap) BulkAdd(list []any) error { return h.add(list, true) }
 
-// AddIfNotPresent puts an object in unless its key is there: what failed is
-// tried again unless something newer has come.
+// AddIfNotPresent adds an object unless its key is there. It is for retrying a
+// failed object unless a newer one has come.
 func (h *Heap) AddIfNotPresent(obj any) error { return h.add([]any{obj}, false) }
 
 func (h *Heap) add(list []any, replace bool) error {
@@ -102,7 +102,7 @@ func (h *Heap) key(obj any) (string, error) {
 	return key, nil
 }
 
-// Delete takes out the object that has obj's key. It fails if there is none.
+// Delete removes the object that has obj's key. It fails if there is none.
 func (h *Heap) Delete(obj any) error {
 	key, err := h.key(obj)
 	if err != nil {
@@ -119,8 +119,8 @@ func (h *Heap) Delete(obj any) error {
 	return nil
 }
 
-// Pop takes out the least object. It blocks until there is one, and fails if
-// there is none and the Heap is closed.
+// Pop removes the least object and returns it. It blocks until there is one,
+// and fails if there is none and the Heap is closed.
 func (h *Heap) Pop() (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,28 +18,28 @@ var (
 	_ TransactionStore = (*indexer)(nil)
 )
 
-// newIndexerOver returns an Indexer over a store that exists: with remembered
-// keys, the indexes storeIndexers(indexers), and no key function or
-// storeKeyFunc(keyFunc).
+// newIndexerOver returns an Indexer over an existing store. The store must
+// remember keys, have the indexes storeIndexers(indexers), and no key function
+// or storeKeyFunc(keyFunc).
 func newIndexerOver(s *store.Store[any], keyFunc KeyFunc, indexers Indexers, report func(error)) *indexer {
 	return &indexer{table: tableOver(s, indexers, nil, report), keys: keyingBy(keyFunc)}
 }
 
 // NewStore returns an empty Store. All of its methods are safe for concurrent
-// use; reads take no lock, and neither wait for writes nor hold them up. An
+// use; reads take no lock, and neither wait for writes nor delay them. An
 // object whose key function fails is not stored, and the error is a KeyError.
 // The Store is a TransactionStore too.
 func NewStore(keyFunc KeyFunc, opts ...StoreOption) Store {
 	return NewIndexer(keyFunc, nil, opts...)
 }
 
-// NewIndexer returns an empty Indexer: a Store, see NewStore, with indexes.
-// If an index function fails for an object, or panics, the object is stored
-// and absent from that index, and the error is handed to the error handlers of
+// NewIndexer returns an empty Indexer: a Store, see NewStore, with indexes. If
+// an index function fails for an object, or panics, the object is stored but
+// absent from that index, and the error goes to the error handlers of
 // k8s.io/apimachinery/pkg/util/runtime.
 //
-// The objects are not to be modified once stored. A modified one is still
-// found under the key and the index values that it was stored with.
+// Objects must not be modified once stored. A modified one is still found
+// under the key and the index values that it was stored with.
 func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer {
 	var c storeConfig
 	for _, opt := range opts {
@@ -101,7 +101,7 @@ func (i *indexer) GetByKey(key string) (item any, exists bool, err error) {
 	return item, exists, nil
 }
 
-// Replace stores this and nothing else. Readers see all of it or nothing. If
+// Replace stores list and nothing else. Readers see all of it or nothing. If
 // one object has no key or cannot be transformed, nothing changes. Of several
 // objects with one key the last is stored.
 func (i *indexer) Replace(list []any, resourceVersion string) error {
@@ -129,7 +129,7 @@ func (i *indexer) Replace(list []any, resourceVersion string) error {
 	return nil
 }
 
-// Transaction makes several writes, which readers see all of or nothing. Those
+// Transaction makes several writes. Readers see all of them or none. Writes
 // whose object has no key are left out, and listed in the error. Objects are
 // stored as they are, not transformed.
 func (i *indexer) Transaction(txns ...Transaction) *TransactionError {

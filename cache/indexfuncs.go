@@ -8,8 +8,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// storeIndexFunc is a store's index function for one of this package's. A nil
-// object is in no index.
+// storeIndexFunc converts an index function of this package to a store's. A
+// nil object is in no index.
 func storeIndexFunc(fn IndexFunc) store.IndexFunc[any] {
 	return func(obj any) ([]string, error) {
 		if obj == nil {
@@ -19,8 +19,8 @@ func storeIndexFunc(fn IndexFunc) store.IndexFunc[any] {
 	}
 }
 
-// storeIndexers are a store's indexes for those of this package. One without a
-// function does not exist.
+// storeIndexers converts indexes of this package to a store's. An index
+// without a function is left out.
 func storeIndexers(indexers Indexers) map[string]store.IndexFunc[any] {
 	fns := make(map[string]store.IndexFunc[any], len(indexers))
 	for name, fn := range indexers {
@@ -31,7 +31,7 @@ func storeIndexers(indexers Indexers) map[string]store.IndexFunc[any] {
 	return fns
 }
 
-// reportError is where errors go that no caller is given.
+// reportError handles errors that no caller receives.
 func reportError(err error) {
 	utilruntime.HandleErrorWithContext(context.Background(), err, "A store keeps an object for which a function failed")
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// NewInformerWithOptions returns a store, and a Controller that keeps it equal
-// to what options.ListerWatcher lists and watches and calls options.Handler
-// with every change. It is a shared informer with one handler, and has the same
-// guarantees. Nothing is started before Run.
+// NewInformerWithOptions returns a store and a Controller. The Controller keeps
+// the store equal to what options.ListerWatcher lists and watches, and calls
+// options.Handler with every change. It is a shared informer with one handler,
+// and has the same guarantees. Nothing is started before Run.
 //
-// The store is for reading; what is written to it by hand reaches no handler.
-// options.MinWatchTimeout counts from five minutes on.
+// The store is for reading; writes to it by hand reach no handler.
+// options.MinWatchTimeout has no effect up to five minutes.
 func NewInformerWithOptions(options InformerOptions) (Store, Controller) {
 	return newInformer(options)
 }
 
-// NewInformer is NewInformerWithOptions with the options that most need.
+// NewInformer is NewInformerWithOptions with the options that most programs
+// need.
 func NewInformer(lw ListerWatcher, objType runtime.Object, resyncPeriod time.Duration, h ResourceEventHandler) (Store, Controller) {
 	return newInformer(InformerOptions{
 		ListerWatcher: lw, ObjectType: objType, Handler: h, ResyncPeriod: resyncPeriod,
@@ -62,7 +63,7 @@ type informerController struct {
 
 	// stop ends the run under way; guarded by informerCore.mu, nil before.
 	stop context.CancelFunc
-	// crash is what the handler panicked with, once it has.
+	// crash is the value that the handler panicked with, once it has.
 	crash atomic.Pointer[any]
 }
 
@@ -119,8 +120,8 @@ func (c *informerController) RunWithContext(ctx context.Context) {
 	}
 }
 
-// crashed has the run end, and panic with the handler's value. It is called by
-// the handler's goroutine, which calls the handler no more.
+// crashed ends the run, and makes it panic with the handler's value. The
+// handler's goroutine calls it, and does not call the handler again.
 func (c *informerController) crashed(value any) {
 	c.crash.Store(&value)
 	c.mu.Lock()
@@ -147,7 +148,7 @@ func (c *informerController) synced() <-chan struct{} {
 	return c.informer.Synced()
 }
 
-// HasSyncedChecker is HasSynced, to wait for.
+// HasSyncedChecker returns HasSynced as a checker to wait for.
 func (c *informerController) HasSyncedChecker() DoneChecker {
 	return checker{name: fmt.Sprintf("Informer %T", c.example), done: c.synced(), status: c.Status}
 }

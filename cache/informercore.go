@@ -19,8 +19,8 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// informerCore is what the informers of this package have in common: a kinglet
-// informer, and what may be said of it until it starts.
+// informerCore is the common part of this package's informers: a kinglet informer, and
+// what may be set until it starts.
 type informerCore struct {
 	lw      ListerWatcher
 	example runtime.Object
@@ -35,8 +35,8 @@ type informerCore struct {
 	reporter *reporter
 	sharing  *source.Sharing
 	scheme   *runtime.Scheme
-	// identifier and metrics say by which name, and to whom, the informer
-	// shows what it does.
+	// identifier is the name under which the informer has metrics, and metrics is their
+	// provider.
 	identifier InformerNameAndResource
 	metrics    InformerMetricsProvider
 	// onMutation and expected may be nil.
@@ -47,7 +47,7 @@ type informerCore struct {
 	changing sync.Mutex
 
 	mu sync.Mutex
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
 	// ctx is what the informer runs under; nil before.
 	ctx context.Context
@@ -61,7 +61,7 @@ type informerCore struct {
 	shell *shell
 }
 
-// coreOptions are what is known when one is made.
+// coreOptions are the settings that are known when an informerCore is made.
 type coreOptions struct {
 	// name is the reflector's; the caller's file and line if empty.
 	name            string
@@ -126,7 +126,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		e.informer, err = kinglet.New[any](e.source, options)
 	}
 	if err != nil {
-		// The options above are right whatever the caller gave.
+		// The options above are valid whatever the caller passed.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
@@ -145,8 +145,8 @@ func uidOf(obj any) types.UID {
 	return ""
 }
 
-// begin makes up what has been left open, and what else settles under the same
-// lock. It returns false if it was started before.
+// begin decides on the sources, and calls settle under the same lock. It returns false if
+// the informer was started before.
 func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -166,8 +166,8 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	return true
 }
 
-// newSource returns the source of what the informer stores of lw. transform may be nil;
-// if drop is not empty, it does nothing but remove the fields with these paths.
+// newSource returns the source of what the informer stores of lw. transform may be nil.
+// If drop is not empty, transform does nothing but remove the fields with these paths.
 func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop []string) (source.Source[any], error) {
 	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
 	if transform != nil && len(drop) > 0 {
@@ -191,8 +191,7 @@ func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop
 	return &itemSource{Source: source.Map(src, transformed(transform)), fixes: []itemFix{items.fix}}, nil
 }
 
-// observed returns src, with its calls shown in the informer's metrics if it has
-// any.
+// observed returns src with its calls counted in the informer's metrics, if it has any.
 func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
 	counts := newReflectorMetrics(e.name)
 	if counts == nil && !e.identifier.Reserved() {
@@ -209,8 +208,7 @@ func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
 	return &observedSource{Source: src, counts: counts, meter: m}
 }
 
-// run keeps the store equal to the source until ctx ends; begin has been
-// called.
+// run keeps the store equal to the source until ctx ends. begin must have been called.
 func (e *informerCore) run(ctx context.Context) {
 	defer func() {
 		e.mu.Lock()
@@ -224,16 +222,15 @@ func (e *informerCore) run(ctx context.Context) {
 	}
 }
 
-// state is what is guarded by mu and read often.
+// state returns the fields that are guarded by mu and read often.
 func (e *informerCore) state() (ctx context.Context, sh *shell, handler WatchErrorHandlerWithContext) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ctx, e.shell, e.watchError
 }
 
-// report takes what goes wrong inside the informer. What concerns its lists
-// and watches is for the watch error handler, as client-go has it; everything
-// else is logged.
+// report handles errors inside the informer. Errors of its lists and watches go to the
+// watch error handler, as in client-go; all others are logged.
 func (e *informerCore) report(err error) {
 	ctx, sh, handler := e.state()
 	if ctx == nil {
@@ -253,8 +250,8 @@ func (e *informerCore) report(err error) {
 	default:
 		if mutated, ok := errors.AsType[*kinglet.MutationError](err); ok {
 			if e.onMutation == nil {
-				// Whoever sets the environment variable for it wants a run that
-				// meets this to fail.
+				// Setting the environment variable for it means that a run that meets
+				// this must fail.
 				panic(mutated)
 			}
 			e.reporter.report(func() { e.onMutation(mutated) })
@@ -266,7 +263,7 @@ func (e *informerCore) report(err error) {
 	}
 }
 
-// readBy logs that objects are read another way than before.
+// readBy logs a change of how objects are read.
 func (e *informerCore) readBy(before, now kinglet.ReadPath) {
 	ctx, _, _ := e.state()
 	if ctx == nil {
@@ -275,9 +272,9 @@ func (e *informerCore) readBy(before, now kinglet.ReadPath) {
 	logReadPath(klog.FromContext(ctx), e.description, before, now)
 }
 
-// LastSyncResourceVersion is the version of the source that the store has come
-// to, empty before the first list. What a program writes into the store moves
-// the store's own version, LastStoreSyncResourceVersion, and not this.
+// LastSyncResourceVersion returns the version of the source that the store has reached,
+// empty before the first list. Writes of the program to the store move the store's own
+// version, LastStoreSyncResourceVersion, but not this one.
 func (e *informerCore) LastSyncResourceVersion() string {
 	return e.informer.Status().ResourceVersion
 }

@@ -2,27 +2,27 @@ package cache
 
 import "time"
 
-// meter shows what an informer does in metrics. Between its source and its
-// store is no queue that could be measured as client-go's is. What stands for
-// one is what came together, a list or the events of a batch: its items are
-// queued from when they have come until they are in the store and in the
-// queues of the handlers, and the time in between is the processing latency.
+// meter reports what an informer does in metrics. There is no queue between
+// its source and its store that could be measured as client-go's is. Instead a
+// list, or a batch of events, counts as queued from its arrival until its
+// items are in the store and in the queues of the handlers. The time in
+// between is the processing latency.
 type meter struct {
 	queue queueMetrics
-	// version returns the store's version, and moved is called with it when it
-	// has changed.
+	// version returns the store's version. moved is called with it when it has
+	// changed.
 	version func() string
 	moved   func(version string)
 	// shown is the last version that moved was called with.
 	shown string
 
-	// listed is when a list was complete that has yet to enter the store.
+	// listed is when the list that is not in the store yet was complete.
 	listed time.Time
 }
 
-// All methods do nothing more than what they wrap where m is nil.
+// If m is nil, the methods only call what they wrap.
 
-// complete shows a list of which all pages have come.
+// complete reports a list whose pages have all arrived.
 func (m *meter) complete(items int) {
 	if m != nil {
 		m.listed = time.Now()
@@ -30,7 +30,7 @@ func (m *meter) complete(items int) {
 	}
 }
 
-// process shows what do does to n items.
+// process reports n items as queued while do runs.
 func (m *meter) process(n int, do func() error) error {
 	if m == nil {
 		return do()
@@ -40,7 +40,7 @@ func (m *meter) process(n int, do func() error) error {
 	return do()
 }
 
-// processed shows that what was queued is processed, since began.
+// processed reports that the queued items have been processed, since began.
 func (m *meter) processed(began time.Time) {
 	m.queue.observe(began)
 	m.queue.show(0)
@@ -50,7 +50,7 @@ func (m *meter) processed(began time.Time) {
 	}
 }
 
-// settle shows that the list that came last is in the store.
+// settle reports that the last list is in the store.
 func (m *meter) settle() {
 	if m != nil && !m.listed.IsZero() {
 		m.processed(m.listed)

@@ -7,8 +7,8 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// informerMetrics is where the process-wide provider is kept. It is a global
-// because SetInformerMetricsProvider has no other place to put it.
+// informerMetrics holds the process-wide provider. It is a global because
+// SetInformerMetricsProvider has no other place to put it.
 var informerMetrics struct {
 	once     sync.Once
 	mu       sync.RWMutex
@@ -29,7 +29,7 @@ func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
 	})
 }
 
-// informerMetricsProvider is the process-wide provider, or one that does
+// informerMetricsProvider returns the process-wide provider, or one that does
 // nothing.
 func informerMetricsProvider() InformerMetricsProvider {
 	informerMetrics.mu.RLock()
@@ -40,28 +40,28 @@ func informerMetricsProvider() InformerMetricsProvider {
 	return informerMetrics.provider
 }
 
-// queueMetrics are the metrics of one queue; zero if nobody wants any.
+// queueMetrics are the metrics of one queue; zero if there are none.
 type queueMetrics struct {
 	queued  GaugeMetric
 	latency HistogramMetric
 }
 
-// waiting shows how much waits in a queue.
+// waiting reports the length of a queue.
 func (m queueMetrics) waiting(queue interface{ Len() int }) {
 	if m.queued != nil {
 		m.show(queue.Len())
 	}
 }
 
-// show shows that n wait.
+// show reports that n items are queued.
 func (m queueMetrics) show(n int) {
 	if m.queued != nil {
 		m.queued.Set(float64(n))
 	}
 }
 
-// processed returns what is to be called when something has been processed that
-// begins to be processed now.
+// processed starts a timer, and returns a function that is to be called when
+// the processing that begins now has ended.
 func (m queueMetrics) processed() func() {
 	if m.latency == nil {
 		return func() {}
@@ -70,7 +70,7 @@ func (m queueMetrics) processed() func() {
 	return func() { m.observe(began) }
 }
 
-// observe shows that what began to be processed then has been.
+// observe reports the time since processing began.
 func (m queueMetrics) observe(began time.Time) {
 	if m.latency != nil {
 		m.latency.Observe(time.Since(began).Seconds())
@@ -78,7 +78,7 @@ func (m queueMetrics) observe(began time.Time) {
 }
 
 // newQueueMetrics asks provider, or the process-wide one if it is nil, for the
-// metrics of a queue. One whose name is not reserved has none.
+// metrics of a queue. A queue whose name is not reserved has none.
 func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvider) queueMetrics {
 	if !id.Reserved() {
 		return queueMetrics{}
@@ -92,7 +92,7 @@ func newQueueMetrics(id InformerNameAndResource, provider InformerMetricsProvide
 	}
 }
 
-// noopMetric is every metric, and does nothing.
+// noopMetric implements every metric and does nothing.
 type noopMetric struct{}
 
 func (noopMetric) Inc()            {}

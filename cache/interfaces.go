@@ -22,7 +22,7 @@ type (
 	ResourceVersionComparator = kc.ResourceVersionComparator
 	// ExpirationPolicy decides which entries have expired.
 	ExpirationPolicy = kc.ExpirationPolicy
-	// MutationDetector finds out who writes to objects of a cache.
+	// MutationDetector finds writes to the objects of a cache.
 	MutationDetector = kc.MutationDetector
 	// GenericLister lists objects of any type from an Indexer.
 	GenericLister = kc.GenericLister

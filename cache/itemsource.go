@@ -12,13 +12,13 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// itemSource calls fixes with each item, one after the other, before anybody
-// else sees it. They give items the keys of this package: see keys.go.
+// itemSource calls fixes with each item, in order, before anything else sees
+// it. They give items the keys of this package: see keys.go.
 type itemSource struct {
 	source.Source[any]
 	fixes []itemFix
-	// unchunked lists in one piece, whatever limit is asked for. A sample has
-	// its limit all the same.
+	// unchunked lists in one piece, whatever limit is requested. A sample keeps
+	// its limit.
 	unchunked bool
 }
 
@@ -80,8 +80,8 @@ func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	})
 }
 
-// keyedHere gives an item the key that it has in this package: an object
-// without a name has one too, and a name with a slash is parted as keys are.
+// keyedHere gives an item its key in this package: an object without a name has
+// one too, and a name with a slash is split as keys are.
 func keyedHere(it *source.Item[any], _ bool) {
 	if it.Err != nil {
 		if nameless, ok := errors.AsType[*source.NamelessError](it.Err); ok {
@@ -93,7 +93,7 @@ func keyedHere(it *source.Item[any], _ bool) {
 	}
 }
 
-// takeNameless makes it the item of an object without a name.
+// takeNameless turns it into the item of an object without a name.
 func takeNameless(it *source.Item[any], obj any) {
 	m, err := meta.Accessor(obj)
 	if err != nil {
@@ -104,20 +104,21 @@ func takeNameless(it *source.Item[any], obj any) {
 	}
 }
 
-// informerItems are the items of an informer.
+// informerItems fixes the items of an informer.
 type informerItems struct {
-	// transformed: the objects went through a transform, which may rename them.
+	// transformed is whether objects go through a transform, which may rename
+	// them.
 	transformed bool
-	// renamed: it did. From then on nobody knows the key of an object for which
-	// it fails.
+	// renamed is whether it did. From then on the key of an object for which
+	// the transform fails is unknown.
 	renamed atomic.Bool
 }
 
 var informerKey = storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
 
-// errNoKey is reported of the delete of an object that has neither name nor
-// namespace. Its key is the empty one, which is that of what nobody can tell
-// apart as well, so that a list has to tell.
+// errNoKey reports the delete of an object that has neither name nor namespace.
+// Its key is empty, like that of objects that cannot be told apart, so only a
+// list can tell what was deleted.
 var errNoKey = errors.New("an object that has neither namespace nor name was deleted")
 
 func (i *informerItems) fix(it *source.Item[any], deleted bool) {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// MetaNamespaceKeyFunc makes the key that nearly every store uses:
+// MetaNamespaceKeyFunc returns the key that nearly every store uses:
 // "namespace/name", or "name" for an object without a namespace. An
-// ExplicitKey is its own key. It fails for what has no metadata.
+// ExplicitKey is its own key. It fails for an object without metadata.
 //
 // A store that is given this very function, not one that calls it, reads keys
 // from the objects without building a string.
@@ -27,8 +27,8 @@ func MetaNamespaceKeyFunc(obj any) (string, error) {
 	return name.String(), nil
 }
 
-// DeletionHandlingMetaNamespaceKeyFunc is MetaNamespaceKeyFunc, and answers
-// for a DeletedFinalStateUnknown with the key that it carries.
+// DeletionHandlingMetaNamespaceKeyFunc is MetaNamespaceKeyFunc, except that
+// it returns the key in a DeletedFinalStateUnknown.
 func DeletionHandlingMetaNamespaceKeyFunc(obj any) (string, error) {
 	if d, ok := obj.(DeletedFinalStateUnknown); ok {
 		return d.Key, nil
@@ -45,8 +45,8 @@ func ObjectToName(obj any) (ObjectName, error) {
 	return MetaObjectToName(m), nil
 }
 
-// DeletionHandlingObjectToName is ObjectToName, and answers for a
-// DeletedFinalStateUnknown with the name in the key that it carries.
+// DeletionHandlingObjectToName is ObjectToName, except that it returns the
+// name in the key of a DeletedFinalStateUnknown.
 func DeletionHandlingObjectToName(obj any) (ObjectName, error) {
 	if d, ok := obj.(DeletedFinalStateUnknown); ok {
 		return ParseObjectName(d.Key)
@@ -64,10 +64,10 @@ func NewObjectName(namespace, name string) ObjectName {
 	return ObjectName{Namespace: namespace, Name: name}
 }
 
-// NamespacedNameAsObjectName turns the one into the other.
+// NamespacedNameAsObjectName converts a NamespacedName.
 func NamespacedNameAsObjectName(nn types.NamespacedName) ObjectName { return ObjectName(nn) }
 
-// ParseObjectName undoes ObjectName.String.
+// ParseObjectName is the inverse of ObjectName.String.
 func ParseObjectName(str string) (ObjectName, error) {
 	namespace, name, err := SplitMetaNamespaceKey(str)
 	return ObjectName{Namespace: namespace, Name: name}, err

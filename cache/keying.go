@@ -10,14 +10,14 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// keying makes the store's keys of objects.
+// keying reads store keys from objects.
 type keying struct {
 	fn KeyFunc
 	// meta is whether fn is MetaNamespaceKeyFunc, or the one that handles
-	// deletions. Then the key is read from the object, and the string that fn
-	// would make of it is not built.
+	// deletions. Then the key is read from the object, without building the
+	// string that fn would return.
 	meta bool
-	// tombstones is whether it is the one that handles deletions.
+	// tombstones is whether fn is the one that handles deletions.
 	tombstones bool
 }
 
@@ -44,7 +44,7 @@ func (k *keying) key(obj any) (store.Key, error) {
 	return key, nil
 }
 
-// read is key with the key function's own error.
+// read is key, but returns the key function's own error.
 func (k *keying) read(obj any) (store.Key, error) {
 	if k.meta {
 		switch o := obj.(type) {
@@ -63,7 +63,8 @@ func (k *keying) read(obj any) (store.Key, error) {
 	return storeKey(key), nil
 }
 
-// metaKey is storeKey of the string that MetaNamespaceKeyFunc makes of o.
+// metaKey returns storeKey of the string that MetaNamespaceKeyFunc returns
+// for o.
 func metaKey(o metav1.Object) store.Key {
 	namespace, name := o.GetNamespace(), o.GetName()
 	switch {
@@ -75,14 +76,14 @@ func metaKey(o metav1.Object) store.Key {
 	return store.Key{Namespace: namespace, Name: name}
 }
 
-// storeKeyFunc is a store's key function for one of this package's.
+// storeKeyFunc converts a key function of this package to a store's.
 func storeKeyFunc(fn KeyFunc) store.KeyFunc[any] {
 	k := keyingBy(fn)
 	return k.read
 }
 
-// keyStrings makes strings of keys, many in one piece of memory. One of them
-// that is kept keeps a kilobyte.
+// keyStrings makes strings of keys, many in one allocation. A string that is
+// kept keeps a kilobyte alive.
 type keyStrings struct{ b strings.Builder }
 
 const keyStringsChunk = 1024

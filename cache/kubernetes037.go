@@ -6,8 +6,9 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// What client-go has since 0.37, and all of this package that needs it. The
-// versions of this module for Kubernetes 0.36 are made without this file.
+// This file holds what client-go has since 0.37, and all of this package that
+// needs it. The versions of this module for Kubernetes 0.36 are built without
+// it.
 
 // Objects of one type.
 type (
@@ -39,8 +40,8 @@ type (
 // MutationCacheOptions say how a MutationCache works.
 type MutationCacheOptions = kc.MutationCacheOptions
 
-// TypedIndexersToIndexers makes index functions of any type of those of one
-// type. They panic if they are given another.
+// TypedIndexersToIndexers converts index functions of one type to index
+// functions of any type. They panic for an object of another type.
 func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
 	untyped := make(Indexers, len(indexers))
 	for name, fn := range indexers {
@@ -49,8 +50,8 @@ func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
 	return untyped
 }
 
-// TypedIndexerFuncToIndexerFunc makes an index function of any type of one of
-// one type. It panics if it is given another.
+// TypedIndexerFuncToIndexerFunc converts an index function of one type to one
+// of any type. It panics for an object of another type.
 func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
 	return func(obj any) ([]string, error) { return indexer(obj.(T)) }
 }

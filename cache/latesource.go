@@ -11,21 +11,21 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// lateSource is the source of an informer that is not fully configured
-// yet: its transform is set, and its ListWatch may be changed, until it starts.
+// lateSource is the source of an informer that is not fully configured yet: until it
+// starts, its transform may be set and its ListWatch changed.
 type lateSource struct {
 	lw   ListerWatcher
 	name string
-	// transform may be nil. drop are the fields that the transform does nothing but
-	// remove, if that is known.
+	// transform may be nil. drop are the fields that the transform removes, if it is
+	// known to do nothing else.
 	transform TransformFunc
 	drop      []string
 	// decision is set once, before the first List or Watch.
 	decision atomic.Pointer[decision]
 }
 
-// decision is the source that was decided on. shared and requested are of its traits,
-// which are not asked for again and again.
+// decision is the source that was decided on. shared and requested are cached from its
+// traits.
 type decision struct {
 	source.Source[any]
 	resource  schema.GroupVersionResource
@@ -35,8 +35,7 @@ type decision struct {
 
 var errNotDecided = errors.New("the informer has not started")
 
-// decide makes up what has been left open. An error is one that every list
-// will fail with.
+// decide sets the source. If err is not nil, every list will fail with it.
 func (s *lateSource) decide(src source.Source[any], err error) {
 	if err != nil {
 		src = failingSource{name: s.name, err: err}
@@ -53,7 +52,7 @@ func (s *lateSource) decided() source.Source[any] {
 	return nil
 }
 
-// shared is what the decided source's Traits.Shared returns.
+// shared returns the result of the decided source's Traits.Shared.
 func (s *lateSource) shared() *source.Sharing {
 	if d := s.decision.Load(); d != nil && d.shared != nil {
 		return d.shared()
@@ -61,7 +60,7 @@ func (s *lateSource) shared() *source.Sharing {
 	return nil
 }
 
-// requested is what the decided source lists, as far as that is known.
+// requested returns what the decided source lists, as far as that is known.
 func (s *lateSource) requested() (known schema.GroupVersionResource) {
 	if d := s.decision.Load(); d != nil {
 		known = d.resource
@@ -75,8 +74,9 @@ func (s *lateSource) requested() (known schema.GroupVersionResource) {
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
-// Traits implements source.Source: those of the source that was decided on. Before that
-// a ListWatch from a client knows the resource, and afterwards where the source does not.
+// Traits implements source.Source. It returns the traits of the decided source. If there
+// is none yet, or it does not know the resource, the resource is that of a ListWatch from
+// a client.
 func (s *lateSource) Traits() (t source.Traits[any]) {
 	if d := s.decision.Load(); d != nil {
 		t = d.Traits()
@@ -109,8 +109,8 @@ func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	return src.Watch(ctx, req, yield)
 }
 
-// failingSource is in the place of a source that could not be made, so that
-// its error is shown where those of lists are.
+// failingSource replaces a source that could not be made, so that its error appears where
+// errors of lists do.
 type failingSource struct {
 	name string
 	err  error

@@ -22,7 +22,7 @@ func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
 
 // ListAllByNamespace is ListAll for one namespace, or for all of them if it is
 // empty. It finds the objects through NamespaceIndex; without that index it
-// looks at all, and logs so.
+// scans all objects, and logs that.
 func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selector, appendFn AppendFunc) error {
 	if labels.MatchesNothing(selector) {
 		return nil
@@ -38,8 +38,8 @@ func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selec
 	return appendMatching(objs, "", selector, appendFn)
 }
 
-// appendMatching calls appendFn with the objects of a namespace, or of all if
-// it is empty, that a selector matches.
+// appendMatching calls appendFn with the objects of a namespace that a
+// selector matches; an empty namespace stands for all.
 func appendMatching(objs []any, namespace string, selector labels.Selector, appendFn AppendFunc) error {
 	if namespace == "" && selector.Empty() {
 		for _, obj := range objs {
@@ -60,7 +60,7 @@ func appendMatching(objs []any, namespace string, selector labels.Selector, appe
 }
 
 // NewGenericLister returns a lister of an Indexer's objects, which must be
-// runtime.Objects. What is not found is reported as of that resource.
+// runtime.Objects. Its NotFound errors name the resource.
 func NewGenericLister(indexer Indexer, resource schema.GroupResource) GenericLister {
 	return &genericLister{indexer: indexer, resource: resource}
 }

@@ -15,25 +15,25 @@ import (
 // to watch are enough; where both variants are set, a call uses the one of its
 // own kind. Its methods are as safe for concurrent use as its functions.
 //
-// One that NewListWatchFromClient or NewFilteredListWatchFromClient made also
-// remembers its REST client. As long as nobody replaces ListWithContextFunc or
-// WatchFuncWithContext, informers and reflectors of this package read its
-// collection from the wire themselves: see package source, FromREST.
+// A ListWatch from NewListWatchFromClient or NewFilteredListWatchFromClient also
+// remembers its REST client. As long as neither ListWithContextFunc nor
+// WatchFuncWithContext is replaced, informers and reflectors of this package read
+// its collection from the wire themselves: see package source, FromREST.
 type ListWatch struct {
-	// ListFunc and WatchFunc take no context, so that what they began goes on
-	// after the end of its caller. Prefer the ones with a context.
+	// ListFunc and WatchFunc take no context, so what they began may outlive its
+	// caller. Prefer the ones with a context.
 	ListFunc  ListFunc
 	WatchFunc WatchFunc
 
 	ListWithContextFunc  ListWithContextFunc
 	WatchFuncWithContext WatchFuncWithContext
 
-	// DisableChunking asks for lists in one piece: what this package runs on
-	// such a ListWatch never sets a limit.
+	// DisableChunking asks for lists in one piece: reflectors and informers of this
+	// package list without a limit through such a ListWatch.
 	DisableChunking bool
 
-	// made is what the constructor made the functions for; nil if they are the
-	// caller's own.
+	// made is the collection that the constructor made the functions for; nil if
+	// they are the caller's own.
 	made *collection
 }
 
@@ -42,7 +42,7 @@ var (
 	_ ListerWatcherWithContext = (*ListWatch)(nil)
 )
 
-// errNoFunction is returned by a ListWatch that lacks what is asked of it.
+// errNoFunction is returned by a ListWatch that has no function for a call.
 var errNoFunction = errors.New("the ListWatch has no function for it")
 
 // NewListWatchFromClient returns a ListWatch of one resource of c, in one
@@ -58,18 +58,17 @@ func NewListWatchFromClient(c Getter, resource string, namespace string, fieldSe
 	})
 }
 
-// NewFilteredListWatchFromClient returns a ListWatch of one resource of c, in
-// one namespace or, if that is empty, all of them. optionsModifier, if not nil,
-// has the last word on the options of every request; it must be safe for
-// concurrent use.
+// NewFilteredListWatchFromClient returns a ListWatch of one resource of c, in one
+// namespace or, if that is empty, all of them. optionsModifier, if not nil, is
+// applied last to the options of every request; it must be safe for concurrent use.
 func NewFilteredListWatchFromClient(c Getter, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
 	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier})
 }
 
-// NewMetadataListWatchFromClient is NewFilteredListWatchFromClient of the metadata
-// alone: of *metav1.PartialObjectMetadata of kind gvk. The client's configuration is
-// metadata.ConfigFor with the group and version of the resource. Informers of it
-// are made with an example that has the kind.
+// NewMetadataListWatchFromClient is NewFilteredListWatchFromClient for metadata
+// alone: it lists *metav1.PartialObjectMetadata of kind gvk. The client's
+// configuration must be metadata.ConfigFor with the group and version of the
+// resource. Its informers need an example that has the kind.
 func NewMetadataListWatchFromClient(c Getter, gvk schema.GroupVersionKind, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
 	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier, metadata: gvk})
 }
@@ -99,7 +98,7 @@ func (lw *ListWatch) List(options metav1.ListOptions) (runtime.Object, error) {
 	return nil, errNoFunction
 }
 
-// ListWithContext is List, and ends with ctx if the function honours it.
+// ListWithContext is List, but ends with ctx if the function honours it.
 func (lw *ListWatch) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	switch {
 	case lw.ListWithContextFunc != nil:
@@ -110,8 +109,8 @@ func (lw *ListWatch) ListWithContext(ctx context.Context, options metav1.ListOpt
 	return nil, errNoFunction
 }
 
-// Watch begins a watch, and blocks until the server has answered. Whoever
-// takes the watch has to stop it.
+// Watch begins a watch, and blocks until the server has answered. The caller must
+// stop the watch.
 func (lw *ListWatch) Watch(options metav1.ListOptions) (watch.Interface, error) {
 	switch {
 	case lw.WatchFunc != nil:
@@ -122,8 +121,7 @@ func (lw *ListWatch) Watch(options metav1.ListOptions) (watch.Interface, error) 
 	return nil, errNoFunction
 }
 
-// WatchWithContext is Watch, and the watch ends with ctx if the function
-// honours it.
+// WatchWithContext is Watch, but the watch ends with ctx if the function honours it.
 func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	switch {
 	case lw.WatchFuncWithContext != nil:
@@ -134,8 +132,8 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 	return nil, errNoFunction
 }
 
-// readable returns the collection that a source of its own may read in place
-// of calling lw's functions, or nil if one of them is somebody else's.
+// readable returns the collection that a source may read instead of calling lw's
+// functions, or nil if one of them is not the constructor's.
 func (lw *ListWatch) readable() *collection {
 	made := lw.made
 	if made == nil || !made.listsWith(lw.ListWithContextFunc) || !made.watchesWith(lw.WatchFuncWithContext) {

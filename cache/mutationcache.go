@@ -12,16 +12,16 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// NewIntegerResourceVersionMutationCache returns a view of a store in which a
-// program sees what it has written itself, as told by Mutation, before the store
-// does. It shows the newer of the two, by resource version; of two versions that
-// are not both numbers the store's.
+// NewIntegerResourceVersionMutationCache returns a view of a store that shows a
+// program's own writes, as told by Mutation, before the store has them. It shows
+// the newer of the two, by resource version; if the versions are not both
+// numbers, it shows the store's.
 //
-// What was told is remembered for ttl (5 minutes if 0), and of 100 keys, so it
-// is no promise. Objects that the store does not have are shown only with
-// includeAdds; they may then be shown after they were deleted, which
-// OnAddOrUpdate and OnDelete, called by an informer's handlers, keep short.
-// ByIndex needs an indexer.
+// A write is remembered for ttl (5 minutes if 0), and for 100 keys at most, so
+// the view promises nothing. Objects that the store does not have are shown only
+// with includeAdds. They may then be shown after they were deleted; call
+// OnAddOrUpdate and OnDelete from an informer's handlers to keep that time
+// short. ByIndex needs an indexer.
 //
 // All methods are safe for concurrent use.
 func NewIntegerResourceVersionMutationCache(logger klog.Logger, backingCache Store, indexer Indexer, ttl time.Duration, includeAdds bool) MutationCache {
@@ -61,7 +61,7 @@ type mutationCache struct {
 	store  Store
 	opts   mutationCacheOptions
 
-	// mu makes a look at mutated and what follows from it one step.
+	// mu makes a lookup in mutated and the action that follows from it one step.
 	mu      sync.Mutex
 	mutated *lru.LRUExpireCache // of *ownWrite, by key
 }
@@ -72,7 +72,7 @@ type ownWrite struct {
 	obj     any
 	uid     types.UID
 	version string
-	// versioned is false for what has no metadata: it is shown only if the
+	// versioned is false for an object without metadata: it is shown only if the
 	// store has nothing.
 	versioned bool
 }
@@ -92,7 +92,7 @@ func (c *mutationCache) told(key string) *ownWrite {
 	return nil
 }
 
-// GetByKey returns the newer of what the store has and what was told.
+// GetByKey returns the newer of the store's object and the program's write.
 func (c *mutationCache) GetByKey(key string) (any, bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *mutationCache) GetByKey(key string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// newer returns the newer of what the store has and what was told, which is
-// forgotten if it is not newer.
+// newer returns the newer of the store's object and the program's write, and
+// forgets the write if it is not newer.
 func (c *mutationCache) newer(key string, stored any) any {
 	m, s := c.told(key), ownWriteOf(stored)
 	if m == nil || !m.versioned || !s.versioned {
@@ -125,8 +125,9 @@ func (c *mutationCache) newer(key string, stored any) any {
 	return stored
 }
 
-// ByIndex returns what the index has under the value, the newer version of
-// each; with IncludeAdds also what was told and is under the value itself.
+// ByIndex returns the objects that the index has under the value, in the newer
+// version of each; with IncludeAdds also the program's writes that belong under
+// the value.
 func (c *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +154,8 @@ func (c *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 		return objs, nil
 	}
 	values := c.opts.Indexer.GetIndexers()[indexName]
-	// The oldest comes first, so visiting all does not change their order.
+	// Keys returns the oldest first, so reading all of them does not change
+	// their order.
 	for _, k := range c.mutated.Keys() {
 		key := k.(string)
 		if m := c.told(key); m != nil && m.obj != nil && !stored[key] && c.under(values, m.obj, key, indexKey) {
@@ -178,8 +180,8 @@ func (c *mutationCache) under(values IndexFunc, obj any, key, value string) bool
 	return false
 }
 
-// Mutation tells of an object that was written, unless something newer was
-// told, or that it was deleted.
+// Mutation records that an object was written, unless something newer, or its
+// deletion, was recorded.
 func (c *mutationCache) Mutation(obj any) {
 	key, ok := c.key(obj)
 	if !ok {
@@ -200,8 +202,8 @@ func (c *mutationCache) Mutation(obj any) {
 	c.mutated.Add(key, m, c.opts.TTL)
 }
 
-// OnAddOrUpdate tells that the store has an object now: what was told before
-// and is not newer is forgotten.
+// OnAddOrUpdate records that the store has an object now: an earlier write that
+// is not newer is forgotten.
 func (c *mutationCache) OnAddOrUpdate(obj runtime.Object) {
 	key, ok := c.key(obj)
 	if !ok {
@@ -216,8 +218,8 @@ func (c *mutationCache) OnAddOrUpdate(obj runtime.Object) {
 	}
 }
 
-// OnDelete tells that an object was deleted from the store: what was told of
-// it before, or is told later, is not shown any more.
+// OnDelete records that an object was deleted from the store: writes of it,
+// earlier or later, are no longer shown.
 func (c *mutationCache) OnDelete(obj runtime.Object) {
 	key, ok := c.key(obj)
 	if !ok {

@@ -13,23 +13,22 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// mutationDetectionWanted says whether the variable
-// KUBE_CACHE_MUTATION_DETECTOR of the process, client-go's own, asks for
-// detection.
+// mutationDetectionWanted reports whether client-go's environment variable
+// KUBE_CACHE_MUTATION_DETECTOR asks for detection.
 func mutationDetectionWanted() bool {
 	wanted, err := strconv.ParseBool(os.Getenv("KUBE_CACHE_MUTATION_DETECTOR"))
 	return err == nil && wanted
 }
 
-// NewCacheMutationDetector returns what finds writes into the objects that it
-// is shown, if the environment variable KUBE_CACHE_MUTATION_DETECTOR is true,
-// and something that does nothing if not. A write that is found ends the
+// NewCacheMutationDetector returns a detector of writes into the objects that
+// it is given, if the environment variable KUBE_CACHE_MUTATION_DETECTOR is
+// true, and otherwise one that does nothing. A write that it finds ends the
 // process by a panic that names the object, the place in it, and what was
-// written there: who asks for detection is in a test.
+// written there, since detection is for tests.
 //
-// It keeps a deep copy of the latest version of each key, for the two minutes
-// after it was added, and compares them every second while Run runs, and when
-// it ends.
+// It keeps a deep copy of the latest version of each key, for two minutes
+// after it was added. It compares the copies every second while Run runs, and
+// once more when Run ends.
 func NewCacheMutationDetector(name string) MutationDetector {
 	if !mutationDetectionWanted() {
 		return noMutationDetector{}
@@ -44,12 +43,12 @@ func (noMutationDetector) Run(<-chan struct{}) {}
 
 const (
 	mutationInterval = mutation.DefaultInterval
-	// mutationWindow is how long an object is looked after.
+	// mutationWindow is how long an object is checked.
 	mutationWindow = 2 * time.Minute
 )
 
-// mutationDetector shows a detector the objects of a store of its own, in
-// which each stays for the window.
+// mutationDetector runs a detector on a store of its own, in which each
+// object stays for the window.
 type mutationDetector struct {
 	detector *mutation.Detector[any]
 	objects  *store.Store[any]
@@ -78,8 +77,8 @@ func newMutationDetector(name string, fail func(msg string)) *mutationDetector {
 	return d
 }
 
-// AddObject begins to look after an object. Something that is none, or has no
-// key, is not looked after.
+// AddObject begins to check an object. What is not a runtime.Object, or has
+// no key, is ignored.
 func (d *mutationDetector) AddObject(obj any) {
 	if _, ok := obj.(runtime.Object); !ok {
 		return

@@ -9,14 +9,13 @@ import (
 // program, few of which know each other.
 var allRunning = kinglet.NewSet()
 
-// Observed returns a set that shows the informers, controllers and reflectors of this
-// package, all of the process: each from when its Run begins until it returns. So a
-// program has their page, metrics and health without a change where they are made. They
-// are named by the type of their objects, or as they were described. Those of New and
-// NewReflector, whose stores are the program's, show no objects.
+// Observed returns a set of all informers, controllers and reflectors of this package in
+// the process, each from when its Run begins until it returns. With it a program has their
+// page, metrics and health without a change where they are made. They are named by the
+// type of their objects, or by their description. Those of New and NewReflector, whose
+// stores are the program's, show no objects.
 //
-// The set is for looking at: do not run it. It holds nothing of an informer that has
-// stopped.
+// Do not run the set; it is only for reading. It holds nothing of a stopped informer.
 func Observed() *kinglet.Set { return allRunning }
 
 // Inspect implements Observable.

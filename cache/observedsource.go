@@ -7,20 +7,20 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// observedSource shows in metrics what its source returns. Its calls are made
-// one after the other.
+// observedSource counts what its source returns in metrics. It is not safe
+// for concurrent use.
 type observedSource struct {
 	source.Source[any]
 	counts *reflectorMetrics // may be nil
 	meter  *meter            // may be nil
 
-	// began and items are of the list whose pages are being fetched.
+	// began and items describe the list whose pages are being fetched.
 	began time.Time
 	items int
 }
 
 // List implements source.Source. A list enters the store after its last page
-// was returned, and before the reflector asks for anything else.
+// is returned, and before the reflector's next request.
 func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	s.meter.settle()
 	if req.Continue == "" {
@@ -40,7 +40,7 @@ func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], 
 	return err
 }
 
-// Watch implements source.Source. Initial events are a list, without the
+// Watch implements source.Source. Initial events count as a list, without the
 // bookmark that ends them.
 func (s *observedSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
 	s.meter.settle()
@@ -50,7 +50,8 @@ func (s *observedSource) Watch(ctx context.Context, req source.WatchRequest[any]
 	} else {
 		s.counts.watching()
 	}
-	// items are those since began, queued those that no store has yet.
+	// items counts events since began, queued those that are not in the store
+	// yet.
 	began, items, queued := time.Now(), 0, 0
 	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
 		queued += len(events)

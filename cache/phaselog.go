@@ -9,15 +9,15 @@ import (
 	"github.com/kinglet-go/kinglet/internal/phaselog"
 )
 
-// Verbosities of lines about phases. What fails, and that it is well again, is logged at
-// any verbosity.
+// Verbosities of log lines about phases. A failure, and the recovery from it, is logged
+// at any verbosity.
 const (
 	phaseVerbosity = 2
 	usualVerbosity = 4
 )
 
-// phaseLogger has what a kinglet informer logs, which is about its phases alone here,
-// written by the klog logger of the informer's context.
+// phaseLogger writes what a kinglet informer logs, which is only about its phases here,
+// to the klog logger of the informer's context.
 type phaseLogger struct{ core *informerCore }
 
 func (phaseLogger) Enabled(context.Context, slog.Level) bool { return true }

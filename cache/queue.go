@@ -2,14 +2,14 @@ package cache
 
 import "sync"
 
-// What FIFO, DeltaFIFO and RealFIFO have in common: each is one of package
-// fifo's queues of objects of any type, under keys that are strings.
+// The common part of FIFO, DeltaFIFO and RealFIFO: each wraps one of package
+// fifo's queues, with objects of any type under string keys.
 //
-// Client-go's process functions run under the queue's lock, so a program may
-// count on that no write happens meanwhile, and that two of them never run at
-// once. Package fifo's run without it. So there is one more mutex here, which
-// is held by writers and process functions, and never by readers: a process
-// function may look into its queue, but must not write to it, as in client-go.
+// Client-go runs process functions under the queue's lock, so a program may rely
+// on two things: no write happens meanwhile, and two process functions never run
+// at once. Package fifo runs them without its lock. So there is one more mutex
+// here, which is held by writers and process functions, and never by readers: a
+// process function may read its queue, but must not write to it, as in client-go.
 
 // typedQueue is what the queues of package fifo have in common.
 type typedQueue interface {
@@ -37,7 +37,7 @@ func (q *queueBase) Close() { q.typed.Close() }
 func (q *queueBase) IsClosed() bool { return q.typed.IsClosed() }
 
 // HasSynced reports whether the first batch has been popped and processed: what
-// the first Replace brought, or nothing if another write came before it.
+// the first Replace queued, or nothing if another write came before it.
 func (q *queueBase) HasSynced() bool { return q.typed.HasSynced() }
 
 // HasSyncedChecker is HasSynced for callers that wait.
@@ -49,11 +49,12 @@ func (q *queueBase) Done() <-chan struct{} { return q.typed.Synced() }
 // Name returns the queue's name.
 func (q *queueBase) Name() string { return q.name }
 
-// honoursErrRequeue marks queues that put back what ErrRequeue is returned for.
+// honoursErrRequeue marks queues that put an item back if process returns
+// ErrRequeue.
 func (q *queueBase) honoursErrRequeue() {}
 
-// write makes one write, while no process function runs, and shows how much waits
-// after it.
+// write makes one write, while no process function runs, and reports the queue's
+// length after it.
 func (q *queueBase) write(do func() error) error {
 	defer q.metrics.waiting(q.typed)
 	q.mu.Lock()
@@ -61,7 +62,7 @@ func (q *queueBase) write(do func() error) error {
 	return do()
 }
 
-// locked returns process as package fifo calls it, with writers kept out.
+// locked returns process with writers blocked while it runs, for package fifo.
 func locked[I any](q *queueBase, process func(item I, initial bool) error) func(I, bool) error {
 	return func(item I, initial bool) error {
 		q.mu.Lock()

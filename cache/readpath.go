@@ -7,13 +7,14 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// pathVerbosity is that of the line about an informer that does not read the
-// wire from the beginning. Programs that were written for client-go have many
-// such, and did not ask for anything else; Observable says it of each.
+// pathVerbosity is the verbosity of the line about an informer that does not
+// read the wire from the beginning. Programs that were written for client-go
+// have many such informers, and did not ask for anything else; Observable shows
+// it for each.
 const pathVerbosity = 2
 
 // logReadPath logs that objects of the type described are read another way than
-// before. What was read faster before is worth a line at any verbosity.
+// before. After the first answer, a change is logged at any verbosity.
 func logReadPath(logger klog.Logger, description string, before, now kinglet.ReadPath) {
 	if before.Path == source.PathUnknown {
 		if !now.Lost() {

@@ -13,19 +13,20 @@ import (
 // goes wrong with KnownObjects is reported as other errors are.
 type RealFIFOOptions = kc.RealFIFOOptions
 
-// realFIFOBatch is how many changes PopBatch hands out at most, as in
-// client-go. A process function keeps writers out until two such batches wait.
+// realFIFOBatch is the most changes that PopBatch pops at once, as in
+// client-go. With UnlockWhileProcessing, writers are blocked during processing
+// only while at least two such batches are queued.
 const realFIFOBatch = 1000
 
 // RealFIFO is a Queue of every change, in the order of the writes over all
-// keys. What it hands out is Deltas of one element, or a batch of deltas of
-// different keys. All methods are safe for concurrent use, and only Pop and
-// PopBatch block.
+// keys. Its items are Deltas of one element, or batches of deltas of different
+// keys. All methods are safe for concurrent use, and only Pop and PopBatch
+// block.
 type RealFIFO struct {
 	deltaQueueBase
 	queue *fifo.Journal[string, any]
-	// atomic tells a list or resync in one delta, bookmarks tells these too,
-	// and unlocked lets writers in while changes are processed.
+	// atomic queues a list or resync as one delta, bookmarks queues bookmarks
+	// too, and unlocked lets writers in while changes are processed.
 	atomic, bookmarks, unlocked bool
 }
 
@@ -69,10 +70,10 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 	return f
 }
 
-// Replace queues a Deleted delta with a DeletedFinalStateUnknown for what is
-// queued or known and not in list, and a Replaced one for each of list; or one
-// ReplacedAll delta, if AtomicEvents is set. The error is a KeyError or the
-// transformer's, and then nothing was queued.
+// Replace queues a Deleted delta with a DeletedFinalStateUnknown for each
+// object that is queued or known and not in list, and a Replaced one for each
+// object of list; or one ReplacedAll delta, if AtomicEvents is set. The error
+// is a KeyError or the transformer's, and then nothing was queued.
 func (f *RealFIFO) Replace(list []any, resourceVersion string) error {
 	if !f.atomic {
 		return f.replace(list)
@@ -103,11 +104,11 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 	})
 }
 
-// Pop waits for a change, takes it out of the queue and calls process with it,
-// as Deltas of one element; no one can write to the queue meanwhile, unless
-// UnlockWhileProcessing is set and little waits. It returns the Deltas and
-// process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once the
-// queue is closed and empty.
+// Pop waits for a change, removes it from the queue and calls process with it,
+// as Deltas of one element. Writers to the queue are blocked meanwhile, unless
+// UnlockWhileProcessing is set and the queue is short. It returns the Deltas
+// and process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once
+// the queue is closed and empty.
 func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	var popped any
 	_, err := f.queue.Pop(context.Background(), func(r fifo.Record[string, any], initial bool) error {
@@ -118,9 +119,9 @@ func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	return popped, err
 }
 
-// PopBatch is Pop for as many changes of different keys as wait, a thousand at
-// most, with processBatch; a change that is alone goes to processSingle. What
-// one of them returns counts for the whole batch.
+// PopBatch is Pop for as many queued changes of different keys as there are, a
+// thousand at most, with processBatch; a single change goes to processSingle.
+// The error of either counts for the whole batch.
 func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProcessFunc) error {
 	_, err := f.queue.PopBatch(context.Background(), realFIFOBatch, func(records []fifo.Record[string, any], initial bool) error {
 		deltas := make(Deltas, len(records))
@@ -137,7 +138,8 @@ func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProc
 	return err
 }
 
-// processing calls process, with writers kept out unless they may come in.
+// processing calls process, with writers blocked unless they may write
+// meanwhile.
 func (f *RealFIFO) processing(process func() error) error {
 	f.metrics.waiting(f.queue)
 	defer f.metrics.processed()()
@@ -148,7 +150,7 @@ func (f *RealFIFO) processing(process func() error) error {
 	return process()
 }
 
-// recordDelta is a record as client-go has it.
+// recordDelta converts a record to client-go's type.
 func recordDelta(r fifo.Record[string, any]) Delta {
 	switch r.Type {
 	case fifo.ReplacedAll:

@@ -17,20 +17,20 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// reflection is what is in a Reflector's shell: to the shell it is a
-// ListerWatcher whose list is empty and whose watch sends bookmarks. The watch
-// is a run of the engine, from its start to the shell's Stop, and the bookmarks
-// have the versions that the store comes to.
+// reflection is the ListerWatcher in a Reflector's shell. Its list is empty,
+// and its watch sends bookmarks. The watch is a run of the engine, from its
+// start to the shell's Stop, and the bookmarks have the versions that the store
+// reaches.
 //
-// The shell's ListAndWatch returns an error only if a watch could not be begun,
-// so WatchWithContext does not return before the engine has its list. When a
-// run ends, so does the watch: with an Error event where ListAndWatch is to
-// return nil, and else so that the shell asks for another watch, which then
-// fails with the error that ListAndWatch is to return.
+// The shell's ListAndWatch returns an error only if a watch could not be
+// started, so WatchWithContext does not return before the engine has its list.
+// When a run ends, so does the watch. If ListAndWatch is to return nil, the
+// watch ends with an Error event. Otherwise the shell asks for another watch,
+// which then fails with the error that ListAndWatch is to return.
 //
-// Run calls ListAndWatch again and again, with its own context: after a failure
-// of a watch the engine then goes on where it was. Every other call begins with
-// a list, as client-go's does.
+// Run calls ListAndWatch again and again, with its own context: after a failed
+// watch the engine then continues where it was. Every other call begins with a
+// list, as client-go's does.
 type reflection struct {
 	shell   *Reflector
 	lw      ListerWatcher
@@ -42,9 +42,9 @@ type reflection struct {
 	mu     sync.Mutex
 	engine *engine // guarded by mu; nil before the first run
 	// run is the one under way. It is set before the engine is run, and read
-	// from the engine's goroutine, where nothing else is running then.
+	// from the engine's goroutine, while no other run can begin.
 	run *reflectionRun
-	// failed is what the next watch fails with; guarded by mu.
+	// failed is the error of the next watch; guarded by mu.
 	failed error
 	// under is the context of the last ListAndWatch, and anew is whether the
 	// next run begins with a list; guarded by mu.
@@ -56,31 +56,31 @@ type reflection struct {
 type reflectionRun struct {
 	ctx  context.Context
 	stop context.CancelFunc
-	// events has the newest bookmark that the shell has not read, or the
-	// Error that ended the run.
+	// events holds the newest bookmark that the shell has not read, or the
+	// Error event that ended the run.
 	events chan watch.Event
 	// watching is closed when the engine first watches.
 	watching chan struct{}
 	// done is closed when the engine has returned.
 	done chan struct{}
 
-	// ended is set once the run is to end; err is then why. Both are the
-	// engine's goroutine's until done.
+	// ended is set once the run is to end; err is then the reason. Only the
+	// engine's goroutine uses them until done is closed.
 	ended bool
 	err   error
-	// resync is why the run ended, if that was the store's Resync.
+	// resync is the error of the store's Resync, if that ended the run.
 	resync atomic.Pointer[error]
-	// begun is whether the engine has come to watch.
+	// begun is whether the engine has reached its watch.
 	begun bool
 }
 
-// List implements ListerWatcher; the shell has a context to give.
+// List implements ListerWatcher. The shell calls ListWithContext instead.
 func (r *reflection) List(opts metav1.ListOptions) (runtime.Object, error) {
 	return r.ListWithContext(context.Background(), opts)
 }
 
-// ListWithContext implements ListerWatcherWithContext. It is how each
-// ListAndWatch begins.
+// ListWithContext implements ListerWatcherWithContext. It is the first call of
+// each ListAndWatch.
 func (r *reflection) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,12 +94,12 @@ func (r *reflection) ListWithContext(ctx context.Context, _ metav1.ListOptions) 
 	return list, nil
 }
 
-// Watch implements ListerWatcher; the shell has a context to give.
+// Watch implements ListerWatcher. The shell calls WatchWithContext instead.
 func (r *reflection) Watch(opts metav1.ListOptions) (watch.Interface, error) {
 	return r.WatchWithContext(context.Background(), opts)
 }
 
-// IsWatchListSemanticsUnSupported has the shell list where it would stream.
+// IsWatchListSemanticsUnSupported makes the shell list where it would stream.
 func (r *reflection) IsWatchListSemanticsUnSupported() bool { return true }
 
 // WatchWithContext runs the engine until ctx ends or the watch is stopped, and
@@ -116,23 +116,23 @@ func (r *reflection) WatchWithContext(ctx context.Context, _ metav1.ListOptions)
 	}
 	run.stop()
 	if run.begun || ctx.Err() != nil || run.resync.Load() != nil {
-		// The events say what happened, or the shell looks at ctx.
+		// The events say what happened, or the shell checks ctx.
 		return run, nil
 	}
 	if throttledOrRefused(run.err) {
-		// The shell waits and tries again without a word.
+		// The shell waits and retries without a log line.
 		DefaultWatchErrorHandler(ctx, r.shell, run.err)
 	}
 	return nil, run.err
 }
 
-// throttledOrRefused are the errors after which client-go's Reflector begins
-// another watch by itself.
+// throttledOrRefused reports whether err is one after which client-go's
+// Reflector begins another watch itself.
 func throttledOrRefused(err error) bool {
 	return apierrors.IsTooManyRequests(err) || utilnet.IsConnectionRefused(err)
 }
 
-// begin runs the engine, which it makes if there is none.
+// begin runs the engine, and makes it first if there is none.
 func (r *reflection) begin(parent context.Context) (*reflectionRun, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *reflection) begin(parent context.Context) (*reflectionRun, error) {
 	return run, nil
 }
 
-// chained calls both.
+// chained returns a function that calls both.
 func chained(first, second func(string)) func(string) {
 	return func(version string) {
 		first(version)
@@ -181,7 +181,7 @@ func chained(first, second func(string)) func(string) {
 	}
 }
 
-// newEngine reads what the shell's fields say now.
+// newEngine makes an engine from the shell's present fields.
 func (r *reflection) newEngine() (*engine, error) {
 	from, to := watchTimeouts(r.options.MinWatchTimeout)
 	opts := reflector.Options{
@@ -210,8 +210,9 @@ func (r *reflection) newEngine() (*engine, error) {
 	})
 }
 
-// resyncFailed ends the run, as client-go's watch ends then: ListAndWatch
-// returns nil, and the next one lists. It is called beside the engine.
+// resyncFailed ends the run, as client-go ends its watch then: ListAndWatch
+// returns nil, and the next one lists. It is called from another goroutine than
+// the engine's.
 func (r *reflection) resyncFailed(err error) {
 	r.mu.Lock()
 	run := r.run
@@ -224,14 +225,14 @@ func (r *reflection) shouldResync() bool {
 	return r.shell.ShouldResync == nil || r.shell.ShouldResync()
 }
 
-// moved shows the shell a version, on the engine's goroutine.
+// moved sends the shell a version, on the engine's goroutine.
 func (r *reflection) moved(version string) {
 	r.run.show(watch.Event{Type: watch.Bookmark, Object: &metav1.PartialObjectMetadata{
 		ObjectMeta: metav1.ObjectMeta{ResourceVersion: version},
 	}})
 }
 
-// show makes event the one that the shell reads next.
+// show makes event the next one that the shell reads.
 func (r *reflectionRun) show(event watch.Event) {
 	for {
 		select {
@@ -239,7 +240,7 @@ func (r *reflectionRun) show(event watch.Event) {
 			return
 		default:
 		}
-		// An event that has not been read is older.
+		// The unread event is older. Drop it.
 		select {
 		case <-r.events:
 		default:
@@ -264,7 +265,8 @@ func (r *reflection) failedWith(err error) {
 	}
 }
 
-// onlyAListTells is whether err, of a watch, has the engine list at once.
+// onlyAListTells reports whether err, of a watch, makes the engine list at
+// once.
 func onlyAListTells(err error) bool {
 	return isExpired(err) || apierrors.IsStoreReadError(err) || errors.Is(err, source.ErrNoStatus)
 }
@@ -281,9 +283,9 @@ func (r *reflection) changed(status reflector.Status) {
 	}
 }
 
-// backsOff ends the run where client-go's ListAndWatch would return: the shell
-// waits then. Throttled and refused watches are tried again from inside, and so
-// are initial events that end before their end.
+// backsOff ends the run where client-go's ListAndWatch would return, and the
+// shell waits then. The engine itself retries throttled and refused watches,
+// and initial events that break off.
 func (r *reflection) backsOff(last error) {
 	e, ok := errors.AsType[*reflector.Error](last)
 	switch {
@@ -308,7 +310,7 @@ func (r *reflectionRun) begin() {
 	}
 }
 
-// end has the run end with what ListAndWatch is to return.
+// end ends the run, and makes ListAndWatch return err.
 func (r *reflectionRun) end(err error) {
 	if r.ended {
 		return
@@ -317,7 +319,8 @@ func (r *reflectionRun) end(err error) {
 	r.stop()
 }
 
-// endWatch has the run end so that ListAndWatch returns nil, and logs err.
+// endWatch ends the run so that ListAndWatch returns nil and the shell logs
+// err.
 func (r *reflectionRun) endWatch(err error) {
 	if r.ended {
 		return
@@ -326,7 +329,7 @@ func (r *reflectionRun) endWatch(err error) {
 	r.show(watch.Event{Type: watch.Error, Object: errorStatus(err)})
 }
 
-// errorStatus is err as an Error event carries it.
+// errorStatus returns err as an Error event carries it.
 func errorStatus(err error) *metav1.Status {
 	var known apierrors.APIStatus
 	if errors.As(err, &known) {
@@ -336,7 +339,7 @@ func errorStatus(err error) *metav1.Status {
 	return &metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
 }
 
-// over has the shell's watch end when the engine has.
+// over ends the shell's watch when the engine has ended.
 func (r *reflection) over(run *reflectionRun) {
 	if why := run.resync.Load(); why != nil {
 		run.show(watch.Event{Type: watch.Error, Object: errorStatus(*why)})
@@ -348,8 +351,8 @@ func (r *reflection) over(run *reflectionRun) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = run.err
-	// A last bookmark, so that the shell does not take the watch for one that
-	// ended at once with nothing in it.
+	// A last bookmark keeps the shell from considering the watch one that ended
+	// at once with nothing in it.
 	r.moved(r.engine.sink.at())
 	close(run.events)
 }

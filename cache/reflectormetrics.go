@@ -21,8 +21,8 @@ var reflectorMetricsProvider struct {
 // block and is safe for concurrent use.
 //
 // Each reflector asks for one set of metrics, by its name, and keeps them for
-// as long as it lives. A watch-list counts as a list up to the end of its
-// initial events, and as a watch from there.
+// its lifetime. A watch-list counts as a list up to the end of its initial
+// events, and as a watch from there.
 func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
 	reflectorMetricsProvider.once.Do(func() {
 		kc.SetReflectorMetricsProvider(metricsProvider)
@@ -32,7 +32,7 @@ func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
 	})
 }
 
-// reflectorMetrics are the metrics of one reflector; nil if nobody wants any.
+// reflectorMetrics are the metrics of one reflector; nil if there are none.
 type reflectorMetrics struct {
 	lists, watches, shortWatches                           CounterMetric
 	listDuration, itemsInList, watchDuration, itemsInWatch SummaryMetric
@@ -58,10 +58,10 @@ func newReflectorMetrics(name string) *reflectorMetrics {
 	}
 }
 
-// All methods do nothing where m is nil.
+// All methods do nothing if m is nil.
 
-// moved shows the version that the store has come to. One that is no number,
-// as aggregated servers may have, is not shown.
+// moved reports the version that the store has reached. A version that is not
+// a number, as aggregated servers may have, is not reported.
 func (m *reflectorMetrics) moved(version string) {
 	if m == nil {
 		return
@@ -90,7 +90,7 @@ func (m *reflectorMetrics) watching() {
 	}
 }
 
-// shortWatch is how long a watch lasts at least that is not counted as short.
+// shortWatch is the least duration of a watch that is not counted as short.
 const shortWatch = time.Second
 
 func (m *reflectorMetrics) watched(since time.Time, items int) {

@@ -10,8 +10,7 @@ import (
 // registration is one handler of a sharedInformer.
 type registration struct {
 	informer *sharedInformer
-	// requested is the period of resyncs that was asked for, at least a second;
-	// 0 for none.
+	// requested is the requested resync period, at least a second; 0 for none.
 	requested time.Duration
 	handling  handling
 	kinglet   kinglet.Registration
@@ -29,7 +28,7 @@ func (r *registration) HasSynced() bool {
 	return false
 }
 
-// HasSyncedChecker is HasSynced, to wait for.
+// HasSyncedChecker returns HasSynced as a checker to wait for.
 func (r *registration) HasSyncedChecker() DoneChecker {
 	return checker{
 		name:   r.informer.HasSyncedChecker().Name() + " + event handler " + r.handling.name,
@@ -38,15 +37,15 @@ func (r *registration) HasSyncedChecker() DoneChecker {
 	}
 }
 
-// ShutdownChan is closed once the handler has been called for the last time
-// and has returned. ShutDownEventHandler asks for it.
+// ShutdownChan returns a channel that is closed once the handler has been
+// called for the last time and has returned. ShutDownEventHandler uses it.
 func (r *registration) ShutdownChan() <-chan struct{} { return r.kinglet.Done() }
 
 // RemoveEventHandler ends a registration: no further call begins. It does not
 // wait for a call that has begun (ShutDownEventHandler does). It may be called
-// at any time, any number of times, also from inside the handler. The error is
-// for a handle that no informer of this package has made; that of another
-// informer is nobody's here, and left alone.
+// at any time, any number of times, also from inside the handler. It fails for
+// a handle that no informer of this package has made, and ignores a handle of
+// another informer.
 func (s *sharedInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok || r == nil {

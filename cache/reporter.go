@@ -6,9 +6,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxReports is how many errors may wait to be reported. More of them in the
-// time that it takes to report that many, a second or so, say nothing new:
-// they are counted, and each object is listed as quarantined.
+// maxReports is how many errors may be queued for reporting. More of them in
+// the time that it takes to report that many, a second or so, say nothing
+// new: they are counted, and each object is listed as quarantined.
 const maxReports = 1024
 
 // reporter hands errors to apimachinery's error handlers, on a goroutine that
@@ -18,10 +18,10 @@ const maxReports = 1024
 type reporter struct {
 	mu   sync.Mutex
 	idle sync.Cond // signalled when busy becomes false
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
 	waiting []func()
-	left    int // how many were not taken in since the last was reported
+	left    int // how many were dropped since the last was reported
 	busy    bool
 }
 
@@ -31,7 +31,8 @@ func newReporter() *reporter {
 	return r
 }
 
-// report calls say soon, unless too much waits already. It does not block.
+// report calls say soon, unless too many are queued already. It does not
+// block.
 func (r *reporter) report(say func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +60,8 @@ func (r *reporter) work() {
 	}
 }
 
-// next returns nil, and is not busy any more, if nothing waits.
+// next returns the next function; if there is none, it returns nil and clears
+// busy.
 func (r *reporter) next() (say func(), left int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +75,7 @@ func (r *reporter) next() (say func(), left int) {
 	return say, left
 }
 
-// wait blocks until nothing waits to be reported.
+// wait blocks until nothing is queued to be reported.
 func (r *reporter) wait() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

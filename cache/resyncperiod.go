@@ -10,8 +10,8 @@ import (
 // resynced.
 const minResync = time.Second
 
-// requestedResync is the period that a handler asks for: at least minResync,
-// or 0 for none.
+// requestedResync returns the period that a handler requests: at least
+// minResync, or 0 for none.
 func (s *sharedInformer) requestedResync(logger klog.Logger, period *time.Duration) time.Duration {
 	requested := s.defaultResync
 	if period != nil {
@@ -27,8 +27,8 @@ func (s *sharedInformer) requestedResync(logger klog.Logger, period *time.Durati
 	return requested
 }
 
-// resyncLocked is the period at which a handler is resynced that asks for
-// requested. Before the start it may lower the informer's own, for all.
+// resyncLocked returns the resync period of a handler that requested this one.
+// Before the start it may lower the informer's own period, for all handlers.
 func (s *sharedInformer) resyncLocked(logger klog.Logger, requested time.Duration) time.Duration {
 	switch {
 	case requested == 0:
@@ -48,8 +48,8 @@ func (s *sharedInformer) resyncLocked(logger klog.Logger, requested time.Duratio
 	return period
 }
 
-// fixResyncLocked settles the informer's period, and those of the handlers that
-// were there before the start.
+// fixResyncLocked fixes the informer's period, and the periods of the handlers
+// that were added before the start.
 func (s *sharedInformer) fixResyncLocked() {
 	if s.resync > 0 {
 		s.resync = max(s.resync, minResync)

@@ -7,10 +7,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// NewRetryWithDeadline returns what says for how long errors of one kind are
-// worth another try: from the first of them on for maxRetryDuration, after
-// which, or after minResetPeriod without one, the count begins anew. It is
-// client-go's; nothing of kinglet's uses it.
+// NewRetryWithDeadline returns a RetryWithDeadline that decides how long
+// errors of one kind are retried: for maxRetryDuration from the first of them
+// on. After that, or after minResetPeriod without one, the time starts again.
+// It is client-go's; kinglet does not use it.
 func NewRetryWithDeadline(maxRetryDuration, minResetPeriod time.Duration, isRetryable func(error) bool, clock clock.Clock) RetryWithDeadline {
 	return kc.NewRetryWithDeadline(maxRetryDuration, minResetPeriod, isRetryable, clock)
 }

@@ -11,12 +11,12 @@ import (
 
 // ScopedListerWatcher is one of the sources of a ScopedInformer.
 type ScopedListerWatcher struct {
-	// Scope is the part of the key space that ListerWatcher speaks for: see
+	// Scope is the part of the key space that ListerWatcher covers: see
 	// kinglet.ScopedSource.
 	Scope         kinglet.Scope
 	ListerWatcher ListerWatcher
 	// Transform is called with each version of an object of the scope before it is
-	// stored; that of SetTransform if nil.
+	// stored; if nil, that of SetTransform is.
 	Transform TransformFunc
 	// Drop promises that Transform does nothing but remove the fields with these paths:
 	// see source.Options.Drop. Then objects that are read from the wire are decoded
@@ -32,8 +32,8 @@ type ScopedInformerOptions struct {
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
 	Scheme *runtime.Scheme
-	// ScopesChange makes an informer of one source whose scope is everything one
-	// whose scopes can be changed as well.
+	// ScopesChange allows the scopes of an informer to change even if it has one source
+	// whose scope is everything.
 	ScopesChange bool
 	// MutationDetection looks for writes into the informer's objects. The zero value
 	// leaves it to KUBE_CACHE_MUTATION_DETECTOR in the environment.
@@ -41,11 +41,11 @@ type ScopedInformerOptions struct {
 	// OnMutation is called with each write that is found, one at a time, and may block.
 	// If nil, the write ends the process by a panic.
 	OnMutation func(*kinglet.MutationError)
-	// Covers decides which objects that the program writes are of the informer, where
-	// its sources cannot: see kinglet.Options. May be nil.
+	// Covers decides which of the objects that the program writes belong to the
+	// informer, if its sources cannot: see kinglet.Options. May be nil.
 	Covers func(obj any) bool
-	// Expected reports whether a failure of a list or watch is one that the program
-	// expects to last. It is logged at once, and then once an hour; others are once a
+	// Expected reports whether the program expects a failure of a list or watch to
+	// last. Such a failure is logged at once, and then once an hour; others once a
 	// minute. May be nil.
 	Expected func(err error) bool
 }
@@ -63,26 +63,26 @@ type ScopedInformer interface {
 	// kinglet.Informer.RemoveSource. Handlers receive them in
 	// DeletedFinalStateUnknown.
 	RemoveScope(id string) error
-	// SetScopes makes scopes all sources of the informer: see
+	// SetScopes replaces all sources of the informer by scopes: see
 	// kinglet.Informer.SetSources. A source of the same scope ID and ListerWatcher
 	// stays as it is.
 	SetScopes(scopes ...ScopedListerWatcher) error
 	// RemoveIndexer removes an index that AddIndexers added. It fails with
 	// store.ErrNoIndex if there is none of that name.
 	RemoveIndexer(name string) error
-	// Kinglet returns the informer behind the interface, to read it by snapshots.
+	// Kinglet returns the informer behind the interface, for reading it by snapshots.
 	// Its Run must not be called.
 	Kinglet() *kinglet.Informer[any]
 }
 
 var _ ScopedInformer = (*sharedInformer)(nil)
 
-// NewScopedInformer returns an informer of several sources, all of objects of the
-// type of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It
-// starts nothing. If there is one source and its scope is everything, the informer
-// is one of that source alone: no scope can be added, unless options.ScopesChange is
-// set. Two scopes with one ID are an error, and so is a MutationDetection that is not
-// valid. The name of the reflector, in logs and metrics, is options.ObjectDescription.
+// NewScopedInformer returns an informer of several sources, all of objects of the type
+// of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It starts
+// nothing. If there is one source and its scope is everything, the informer is one of
+// that source alone: no scope can be added, unless options.ScopesChange is set. It
+// fails if two scopes have the same ID, or if the MutationDetection is not valid. The
+// name of the reflector, in logs and metrics, is options.ObjectDescription.
 func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptions, scopes ...ScopedListerWatcher) (ScopedInformer, error) {
 	if err := options.MutationDetection.Validate(); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 	return newSharedInformer(nil, exampleObject, options.ResyncPeriod, opts), nil
 }
 
-// newScoped makes the core's informer one of several sources.
+// newScoped makes the core's informer from several sources.
 func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedListerWatcher) (err error) {
 	e.scopes = make(map[string]*lateSource, len(scopes))
 	sources := make([]kinglet.ScopedSource[any], len(scopes))
@@ -128,15 +128,15 @@ func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedLi
 	return err
 }
 
-// lateScope is called before others can, or under mu.
+// lateScope must be called before the core is shared, or under mu.
 func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
 	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, drop: dropOf(s), name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
 }
 
-// dropOf returns what the scope's Transform drops; nothing if it has none, since what
-// SetTransform says is not promised.
+// dropOf returns what the scope's Transform drops; nothing if it has none, since Drop
+// promises nothing about the transform of SetTransform.
 func dropOf(s ScopedListerWatcher) []string {
 	if s.Transform == nil {
 		return nil
@@ -144,7 +144,7 @@ func dropOf(s ScopedListerWatcher) []string {
 	return s.Drop
 }
 
-// decideLocked makes up what was left open of a source.
+// decideLocked decides on the source of late.
 func (e *informerCore) decideLocked(late *lateSource) {
 	transform := late.transform
 	if transform == nil {
@@ -179,7 +179,7 @@ func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 
 // RemoveScope implements ScopedInformer.
 func (e *informerCore) RemoveScope(id string) error {
-	// The source may be reporting, which takes mu.
+	// Not under mu: the source may be reporting, which locks mu.
 	if err := e.informer.RemoveSource(id); err != nil {
 		return err
 	}

@@ -15,11 +15,11 @@ func (e *informerCore) SetScopes(scopes ...ScopedListerWatcher) error {
 	if err != nil {
 		return fmt.Errorf("informer of %s: %w", e.description, err)
 	}
-	// The sources that go may be reporting, which takes mu.
+	// Not under mu: the removed sources may be reporting, which locks mu.
 	return e.informer.SetSources(sources...)
 }
 
-// nextScopes makes scopes those of the informer, and returns their sources.
+// nextScopes sets the scopes of the informer, and returns their sources.
 func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.ScopedSource[any], error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -62,5 +62,5 @@ func checkScopes(scopes []ScopedListerWatcher) error {
 }
 
 // sameListerWatcher reports whether two ListerWatchers are equal; those that cannot be
-// compared are not.
+// compared count as different.
 func sameListerWatcher(a, b ListerWatcher) bool { return reflect.ValueOf(a).Comparable() && a == b }

@@ -30,19 +30,19 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 // watches: a kinglet.Informer behind client-go's interface, with its
 // guarantees. Nothing is started before Run.
 //
-// Objects have to be of the type of exampleObject, and of its kind if it is
-// unstructured and has one; others are reported, quarantined and left out. A
-// nil exampleObject takes everything.
+// Objects must be of the type of exampleObject, and of its kind if it is
+// unstructured and has one; others are reported, quarantined and left out. A nil
+// exampleObject accepts everything.
 //
 // Resync periods. With options.ResyncPeriod 0 no handler is resynced. Otherwise
 // the informer's period is fixed when it starts: the least of ResyncPeriod and
-// of what handlers asked for by then, but at least a second. A handler is
-// resynced at the period that it asks for, rounded up to a multiple of the
+// the periods that handlers requested by then, but at least a second. A handler
+// is resynced at the period that it requests, rounded up to a multiple of the
 // informer's; the first time one period after it has synced.
 //
-// Handlers are called with each change, up to 65,536 that are pending;
-// beyond that an Update folds into what is pending last for its key, if that
-// is no Delete.
+// Handlers are called with each change, as long as no more than 65,536 are
+// pending; beyond that an Update folds into the last pending change of its key,
+// unless that is a Delete.
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
 	return newSharedInformer(lw, exampleObject, options.ResyncPeriod, coreOptions{
 		description: options.ObjectDescription,
@@ -66,13 +66,13 @@ type sharedInformer struct {
 	*informerCore
 	defaultResync time.Duration
 
-	// What follows is guarded by informerCore.mu.
+	// The fields below are guarded by informerCore.mu.
 
-	// resync is the informer's period, of which those of handlers are
-	// multiples; 0 for none. It is fixed when the informer starts.
+	// resync is the informer's period; those of handlers are multiples of it; 0
+	// for none. It is fixed when the informer starts.
 	resync time.Duration
-	// early are the handlers that want to be resynced and were added before
-	// that; nil afterwards.
+	// early holds the handlers that are to be resynced and were added before the
+	// start; nil afterwards.
 	early map[*registration]struct{}
 }
 
@@ -87,9 +87,10 @@ func (s *sharedInformer) Run(stopCh <-chan struct{}) {
 // until ctx ends, and returns once everything that it started has ended,
 // handlers included. A second call is refused: it is logged and returns.
 //
-// A function of a ListWatch that has not returned when ctx ends is waited for,
-// for a second at most, so that what it began has ended before Run does. Then it
-// is left to itself, and what it returns later is stopped.
+// When ctx ends, it waits for a function of a ListWatch that has not returned,
+// for a second at most, so that what the function began ends before Run does.
+// After that the function is left to itself, and what it returns later is
+// stopped.
 func (s *sharedInformer) RunWithContext(ctx context.Context) {
 	if s.begin(ctx, s.fixResyncLocked) {
 		s.run(ctx)
@@ -108,10 +109,10 @@ func (s *sharedInformer) AddEventHandlerWithResyncPeriod(handler ResourceEventHa
 	return s.AddEventHandlerWithOptions(handler, HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
 
-// AddEventHandlerWithOptions adds a handler, before Run or during it. It is
-// told of the current state first, as Adds of the initial list, then of every
-// change. It costs the same for any number of objects, and fails once the
-// informer has stopped.
+// AddEventHandlerWithOptions adds a handler, before Run or during it. The
+// handler first receives the current state, as Adds of the initial list, then
+// every change. Adding costs the same for any number of objects, and fails once
+// the informer has stopped.
 func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler, options HandlerOptions) (ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, fmt.Errorf("informer of %s: the handler is nil", s.description)
@@ -144,16 +145,15 @@ func (s *sharedInformer) AddEventHandlerWithOptions(handler ResourceEventHandler
 	return r, nil
 }
 
-// GetStore returns the informer's store. What is written to it by hand, at any
-// time, is read at once and reaches no handler; lists overwrite it.
+// GetStore returns the informer's store. A write to it by hand, at any time, is
+// visible at once and reaches no handler; lists overwrite it.
 func (s *sharedInformer) GetStore() Store { return s.indexer }
 
 // GetIndexer returns the informer's store with its indexes.
 func (s *sharedInformer) GetIndexer() Indexer { return s.indexer }
 
-// AddIndexers adds indexes, before Run or during it; they cover all objects
-// when it returns. It fails where a name is in use, and once the informer has
-// stopped.
+// AddIndexers adds indexes, before Run or during it; they cover all objects when
+// it returns. It fails if a name is in use, and once the informer has stopped.
 func (s *sharedInformer) AddIndexers(indexers Indexers) error {
 	if s.IsStopped() {
 		return errIndexerStopped
@@ -170,7 +170,7 @@ func (s *sharedInformer) HasSynced() bool {
 	return false
 }
 
-// HasSyncedChecker is HasSynced, to wait for.
+// HasSyncedChecker returns HasSynced as a checker to wait for.
 func (s *sharedInformer) HasSyncedChecker() DoneChecker {
 	return checker{
 		name:   fmt.Sprintf("SharedIndexInformer %T", s.example),
@@ -185,17 +185,17 @@ func (s *sharedInformer) SetWatchErrorHandler(handler WatchErrorHandler) error {
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *Reflector, err error) { handler(r, err) })
 }
 
-// SetWatchErrorHandlerWithContext has handler called with each failure of a
-// list or watch, instead of DefaultWatchErrorHandler, from the goroutine that
-// lists and watches, which waits for it. The last one that is set counts. It
-// fails once the informer has started.
+// SetWatchErrorHandlerWithContext sets the handler of failed lists and watches,
+// which replaces DefaultWatchErrorHandler. The goroutine that lists and watches
+// calls it, and waits for it. The last handler that is set counts. It fails once
+// the informer has started.
 func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
 	return s.unlessStarted(func() { s.watchError = handler })
 }
 
-// SetTransform has handler called with each version of an object before it is
-// stored; what it returns is stored instead. It may modify what it is
-// given. It fails once the informer has started.
+// SetTransform sets a function that is called with each version of an object
+// before it is stored; its result is stored instead. The function may modify its
+// argument. SetTransform fails once the informer has started.
 func (s *sharedInformer) SetTransform(handler TransformFunc) error {
 	return s.unlessStarted(func() {
 		s.transform = handler
@@ -228,7 +228,7 @@ func (s *sharedInformer) stoppedLocked() bool {
 	return s.stopped || s.ctx != nil && s.ctx.Err() != nil
 }
 
-// GetController returns a Controller that says how the informer is. Its Run
+// GetController returns a Controller that reports the informer's state. Its Run
 // does nothing, since the informer runs itself.
 func (s *sharedInformer) GetController() Controller { return idleController{s} }
 

@@ -18,22 +18,22 @@ import (
 )
 
 // Client-go's interfaces name the concrete type Reflector in the watch error
-// handler, so what a handler gets has to be one of client-go's. It is a shell:
-// it lists nothing, watches nothing and stores nothing, but its name, type
+// handler, so a handler must be given one of client-go's. It is a shell: it
+// lists nothing, watches nothing and stores nothing, but its name, type
 // description and last version are those of the engine that it stands for.
 
 // errShell ends a shell's list and watch once its version is up to date.
 var errShell = errors.New("this reflector only names one that runs elsewhere")
 
-// shell is a Reflector that stands for something of kinglet's in watch error
+// shell is a Reflector that stands for kinglet's engine in watch error
 // handlers.
 type shell struct {
 	mu        sync.Mutex // held while the shell is brought up to date
 	reflector *Reflector
 }
 
-// newShell returns a shell of that name and type description. version is asked
-// for the engine's last version; it has to be safe for concurrent use.
+// newShell returns a shell of that name and type description. version returns
+// the engine's last version; it must be safe for concurrent use.
 func newShell(name, description string, version func() string) *shell {
 	return &shell{reflector: kc.NewReflectorWithOptions(shellListWatch{version}, nil, inertStore{}, ReflectorOptions{
 		Name:            name,
@@ -41,13 +41,13 @@ func newShell(name, description string, version func() string) *shell {
 	})}
 }
 
-// current returns the shell's Reflector with its last version made true. It
+// current returns the shell's Reflector with its last version up to date. It
 // costs some microseconds, so it is for handlers of errors, not for data.
 func (s *shell) current() *Reflector {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A list is the only way to give a Reflector its version. What it logs
-	// would be wrong, and is thrown away.
+	// A list is the only way to give a Reflector its version. Its log lines
+	// would be wrong, and are discarded.
 	ctx := klog.NewContext(context.Background(), klog.Logger{})
 	_ = s.reflector.ListAndWatchWithContext(ctx)
 	return s.reflector
@@ -66,14 +66,14 @@ func (s *shell) handle(ctx context.Context, plain WatchErrorHandler, withContext
 	}
 }
 
-// DefaultWatchErrorHandler logs err, at a level that goes by what it is: an
+// DefaultWatchErrorHandler logs err, at a level that depends on its kind: an
 // expired version and the ordinary end of a watch are not worth an error line.
-// It is what reflectors and informers use that were given no handler.
+// Reflectors and informers without a handler use it.
 func DefaultWatchErrorHandler(ctx context.Context, r *Reflector, err error) {
 	kc.DefaultWatchErrorHandler(ctx, r, err)
 }
 
-// shellListWatch makes a shell's version that of its engine, and is then over.
+// shellListWatch sets a shell's version to its engine's, and then ends.
 type shellListWatch struct{ version func() string }
 
 func (l shellListWatch) List(metav1.ListOptions) (runtime.Object, error) {
@@ -82,10 +82,10 @@ func (l shellListWatch) List(metav1.ListOptions) (runtime.Object, error) {
 
 func (shellListWatch) Watch(metav1.ListOptions) (watch.Interface, error) { return nil, errShell }
 
-// IsWatchListSemanticsUnSupported has client-go list where it would stream.
+// IsWatchListSemanticsUnSupported makes client-go list where it would stream.
 func (shellListWatch) IsWatchListSemanticsUnSupported() bool { return true }
 
-// inertStore takes everything and keeps nothing.
+// inertStore accepts everything and keeps nothing.
 type inertStore struct{}
 
 func (inertStore) Add(any) error               { return nil }
@@ -94,7 +94,7 @@ func (inertStore) Delete(any) error            { return nil }
 func (inertStore) Replace([]any, string) error { return nil }
 func (inertStore) Resync() error               { return nil }
 
-// describeType is the type description of an expected type: the kind of an
+// describeType returns the description of an expected type: the kind of an
 // unstructured object that has one, else the name of the Go type.
 func describeType(example any) string {
 	if example == nil {
@@ -108,9 +108,9 @@ func describeType(example any) string {
 	return reflect.TypeOf(example).String()
 }
 
-// watchError is what client-go would hand its watch error handlers for an error
-// of kinglet's reflector of objects so described: what the server said, and of
-// a list that it was one.
+// watchError returns the error that client-go would pass to its watch error
+// handlers for an error of kinglet's reflector: what the server said, and for a
+// list, that it was one. description describes the objects.
 func watchError(name, description string, err error) error {
 	failed, ok := errors.AsType[*reflector.Error](err)
 	switch {

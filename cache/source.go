@@ -18,13 +18,12 @@ var (
 	errDisabled        = errors.New("the fast path is disabled in the environment")
 )
 
-// disableFastPath is the environment variable that makes informers which start
-// from then on read through their client alone, as client-go's do.
+// disableFastPath is the environment variable that makes informers which start from then
+// on read through their client alone, as client-go's do.
 const disableFastPath = "KINGLET_DISABLE_FAST_PATH"
 
-// fastPathDisabled returns the reason not to read the wire, or nil. Any value
-// that does not say no disables it: whoever sets the variable at three in the
-// morning may write yes.
+// fastPathDisabled returns the reason not to read the wire, or nil. Any value that is
+// not a false one disables it, so that "yes" works too.
 func fastPathDisabled() error {
 	value := os.Getenv(disableFastPath)
 	if off, err := strconv.ParseBool(value); value == "" || err == nil && !off {
@@ -33,16 +32,14 @@ func fastPathDisabled() error {
 	return fmt.Errorf("%w: %s=%s", errDisabled, disableFastPath, value)
 }
 
-// newSource is where the objects of lw come from, as the typed packages see it.
-// example is an object of the expected type, or nil if any will do. opts are
-// the source's; what lw decides itself, its namespace and selectors, must be
-// left empty.
+// newSource returns the source of lw's objects, as the typed packages see it. example is
+// an object of the expected type, or nil for any type. opts are the source's; what lw
+// decides itself, its namespace and selectors, must be left empty.
 //
-// A ListWatch from a client whose functions are its own is read from the wire,
-// as long as the server's answers can be; see source.Prefer. For all others
-// the interceptor is open: a client made with source.WrapTransport lets the wire be
-// read as well. With the fast path disabled lw is asked, its client decodes, and
-// objects share nothing.
+// A ListWatch from a client with its own functions is read from the wire, as long as the
+// server's answers allow it; see source.Prefer. All others get an interceptor: a client
+// made with source.WrapTransport lets the wire be read as well. With the fast path
+// disabled lw is called, its client decodes, and objects share nothing.
 func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource, error) {
 	if lw == nil {
 		return nil, errNoListerWatcher
@@ -74,9 +71,9 @@ func newSource(lw ListerWatcher, example any, opts source.Options) (*itemSource,
 
 // newDroppingSource is newSource for a transform that does nothing but remove the fields
 // that opts.Drop names. Objects that are read from the wire come without them; transform
-// is called for those that the client decodes. It returns nil where objects cannot be
-// read in this way: without the fast path, or if lw is no ListWatch from a client, or if
-// the type has no such field.
+// is called for those that the client decodes. It returns nil if objects cannot be read
+// in this way: without the fast path, if lw is not a ListWatch from a client, or if the
+// type has no such field.
 func newDroppingSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) *itemSource {
 	made, whole := fromClient(lw)
 	if made == nil || fastPathDisabled() != nil {
@@ -101,8 +98,8 @@ func newDroppingSource(lw ListerWatcher, example any, opts source.Options, trans
 	return &itemSource{Source: src, unchunked: whole, fixes: []itemFix{keyedHere}}
 }
 
-// fromClient returns the collection that lw stands for, if it is a ListWatch
-// from a client as it was made, and whether lists shall come in one piece.
+// fromClient returns the collection behind lw, if it is an unchanged ListWatch from a
+// client, and whether lists must come in one piece.
 func fromClient(lw ListerWatcher) (made *collection, whole bool) {
 	switch lw := lw.(type) {
 	case *ListWatch:
@@ -113,9 +110,9 @@ func fromClient(lw ListerWatcher) (made *collection, whole bool) {
 	return nil, false
 }
 
-// preferWire reads a collection from the wire, and asks lw where that cannot
-// be: if wire is nil because something is missing, as with an unknown type or a
-// client that is none, or with a server that speaks otherwise.
+// preferWire reads a collection from the wire, and falls back to lw: if wire is nil
+// because of missing, such as an unknown type or a client that is not a REST client, or
+// if the server's answers cannot be read.
 func preferWire(wire source.Source[any], missing error, lw ListerWatcher, opts source.Options) (source.Source[any], error) {
 	ordinary, err := source.FromListerWatcher[any](lw, opts)
 	if err != nil {
@@ -124,7 +121,8 @@ func preferWire(wire source.Source[any], missing error, lw ListerWatcher, opts s
 	return source.Prefer(wire, ordinary, source.PreferOptions{Missing: missing})
 }
 
-// source reads the collection from the wire. Either it or the error is nil.
+// source returns a source that reads the collection from the wire. Either it or the
+// error is nil.
 func (c *collection) source(opts source.Options) (source.Source[any], error) {
 	client, ok := c.client.(rest.Interface)
 	if !ok {

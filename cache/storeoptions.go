@@ -14,16 +14,17 @@ type StoreOption = func(*storeConfig)
 // ThreadSafeStoreOption is an option of NewThreadSafeStore.
 type ThreadSafeStoreOption = func(*storeConfig)
 
-// WithTransformer has every object changed by a function before it is added,
-// updated or part of a Replace. The key is the one before the change. If the
-// function fails, nothing is stored, and the write returns the error.
+// WithTransformer makes a store change every object by a function before it
+// is added, updated or part of a Replace. The key is the one before the
+// change. If the function fails, nothing is stored, and the write returns the
+// error.
 func WithTransformer(transformer TransformFunc) StoreOption {
 	return func(c *storeConfig) { c.transform = transformer }
 }
 
-// WithStoreMetrics has a store show its resource version as a metric of that
-// name, by the given provider, or the one of SetInformerMetricsProvider if it
-// is nil. A name that is not reserved has no metrics.
+// WithStoreMetrics makes a store report its resource version as a metric of
+// that name, through the given provider or, if it is nil, the one of
+// SetInformerMetricsProvider. A name that is not reserved has no metrics.
 func WithStoreMetrics(identifier InformerNameAndResource, metrics InformerMetricsProvider) StoreOption {
 	return func(c *storeConfig) { c.measured, c.name, c.metrics = true, identifier, metrics }
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// storeSink keeps a ReflectorStore equal to a collection: whatever has Add,
-// Update, Delete, Replace and Resync, such as a queue or an Indexer. Its
-// methods are called from the reflector's goroutine, except Held and at.
+// storeSink keeps a ReflectorStore equal to a collection: anything with Add,
+// Update, Delete, Replace and Resync, such as a queue or an Indexer. Its methods
+// are called from the reflector's goroutine, except Held and at.
 type storeSink struct {
 	store  ReflectorStore
 	report func(error)
@@ -27,8 +27,8 @@ type storeSink struct {
 	version atomic.Pointer[string]
 	// listed is closed once the store holds the first list.
 	listed chan struct{}
-	// notTaken is why the store could not take the last list; the source then
-	// has the reflector list again.
+	// notTaken is why the store rejected the last list; the source then makes
+	// the reflector list again.
 	notTaken error
 }
 
@@ -36,7 +36,7 @@ func newStoreSink(store ReflectorStore, report func(error)) *storeSink {
 	return &storeSink{store: store, report: report, listed: make(chan struct{})}
 }
 
-// at is the version that the store has come to.
+// at returns the version that the store has reached.
 func (s *storeSink) at() string {
 	if v := s.version.Load(); v != nil {
 		return *v
@@ -44,12 +44,13 @@ func (s *storeSink) at() string {
 	return ""
 }
 
-// latestStore is a queue that can say what it or its consumers have of a key.
+// latestStore is a queue that can return what it or its consumers have under a
+// key.
 type latestStore interface {
 	latest(key string) (any, bool)
 }
 
-// held is what the store has under key, as far as it can be asked.
+// held returns what the store has under key, if it can be asked.
 func (s *storeSink) held(key store.Key) (any, bool) {
 	switch asked := s.store.(type) {
 	case latestStore:
@@ -60,14 +61,14 @@ func (s *storeSink) held(key store.Key) (any, bool) {
 	return nil, false
 }
 
-// Held returns the last version of an object, to decoders, and no memo: a store
+// Held returns the last version of an object, for decoders, and no memo: a store
 // of the program's may have changed what it was given.
 func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
 	obj, ok := s.held(key)
 	return obj, nil, ok
 }
 
-// Apply takes live events.
+// Apply applies live events.
 func (s *storeSink) Apply(_ store.Scope, events []source.Event[any], version string) {
 	for i := range events {
 		if err := s.apply(&events[i]); err != nil {
@@ -98,7 +99,7 @@ func (s *storeSink) apply(event *source.Event[any]) error {
 	}
 }
 
-// named adds to err which object it is about.
+// named adds to err the object that it is about.
 func (s *storeSink) named(event *source.Event[any], err error) error {
 	if err == nil {
 		return nil
@@ -106,11 +107,11 @@ func (s *storeSink) named(event *source.Event[any], err error) error {
 	return fmt.Errorf("the store did not take %s of %s: %w", event.Type, event.Key, err)
 }
 
-// Replace takes a list. Of an object that cannot be read the last state stays,
-// where the store can be asked for it.
+// Replace applies a list. An object that cannot be read keeps its last state, if
+// the store can be asked for it.
 func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
 	total := 0
-	// there has the keys of those that can be read, if some are of another kind.
+	// there holds the keys of the readable objects, if some are of another kind.
 	var there map[store.Key]bool
 	for _, page := range pages {
 		total += len(page)
@@ -150,7 +151,7 @@ func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version s
 	}
 }
 
-// keysOf are the keys of all objects of a list that could be read.
+// keysOf returns the keys of all objects of a list that could be read.
 func keysOf(pages [][]source.Item[any]) map[store.Key]bool {
 	keys := map[store.Key]bool{}
 	for _, page := range pages {
@@ -163,14 +164,14 @@ func keysOf(pages [][]source.Item[any]) map[store.Key]bool {
 	return keys
 }
 
-// otherKind is whether an object of another kind came where one was due.
+// otherKind reports whether an object of an unexpected kind arrived.
 func otherKind(err error) bool {
 	_, is := errors.AsType[*source.KindError](err)
 	return err != nil && is
 }
 
-// replace has the store take a list. Objects that it has no key for are left
-// out and reported: one of them must not keep out all others.
+// replace passes a list to the store. Objects without a key are left out and
+// reported, so that one of them does not keep out all others.
 func (s *storeSink) replace(list []any, version string) error {
 	for {
 		err := s.store.Replace(slices.Clone(list), version)
@@ -187,7 +188,7 @@ func (s *storeSink) replace(list []any, version string) error {
 	}
 }
 
-// identical is a == b for what can be compared.
+// identical reports whether a == b; false if they cannot be compared.
 func identical(a, b any) bool {
 	t := reflect.TypeOf(a)
 	return t != nil && t == reflect.TypeOf(b) && t.Comparable() && a == b
@@ -203,7 +204,7 @@ func (s *storeSink) Bookmark(_ store.Scope, version string) {
 	s.move(version)
 }
 
-// move reports that the store has reached version.
+// move records that the store has reached version, and reports it.
 func (s *storeSink) move(version string) {
 	if version == s.at() {
 		return
@@ -217,13 +218,13 @@ func (s *storeSink) move(version string) {
 	}
 }
 
-// notTakenError reports that a store could not take a list. The reflector reads
-// it as an expired version, since only another list can mend that.
+// notTakenError reports that a store rejected a list. The reflector treats it as
+// an expired version, since only another list can mend that.
 type notTakenError struct{ err error }
 
 func (e *notTakenError) Error() string { return "unable to sync list result: " + e.err.Error() }
 
-// Unwrap returns what the store said.
+// Unwrap returns the store's error.
 func (e *notTakenError) Unwrap() error { return e.err }
 
 // Status implements apierrors.APIStatus.
@@ -234,9 +235,10 @@ func (e *notTakenError) Status() metav1.Status {
 	}
 }
 
-// storeSource is the source of a storeSink. It asks for objects that share
-// memory with nobody, since what is behind a ReflectorStore may change them, as
-// transformers do; and it has a list that the store did not take come again.
+// storeSource is the source of a storeSink. It asks for objects that share no
+// memory, since the code behind a ReflectorStore may change them, as
+// transformers do. It also makes the reflector list again if the store rejected
+// a list.
 type storeSource struct {
 	source.Source[any]
 	sink *storeSink

@@ -13,28 +13,27 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// table is what an Indexer and a ThreadSafeStore have in common: a store, with
-// strings for keys and slices for results. The keys that it is given are the
-// store's. Reads of one method see one version of the store; they take no lock
-// and no write waits for them.
+// table is the common part of an Indexer and a ThreadSafeStore: a store with string
+// keys and slices as results. The keys that it is given are the store's. Each read
+// sees one version of the store; reads take no lock and no write waits for them.
 type table struct {
 	store *store.Store[any]
 	// indexes adds indexes to store and removes them: store itself, or its informer.
 	indexes indexed
 	version GaugeMetric
-	report  func(error) // what no caller is given
+	report  func(error) // for errors that no caller receives
 
 	mu       sync.Mutex
 	indexers Indexers // guarded by mu; never changed, but replaced
 }
 
-// indexed is what indexes are added to and removed from.
+// indexed adds and removes indexes.
 type indexed interface {
 	AddIndex(name string, fn store.IndexFunc[any]) error
 	RemoveIndex(name string) error
 }
 
-// newTable returns a table of a store of its own, which has these indexes.
+// newTable returns a table with a store of its own, which has these indexes.
 func newTable(indexers Indexers, version GaugeMetric) *table {
 	s, err := store.New(store.Options[any]{
 		RememberKeys: true,
@@ -53,8 +52,8 @@ func tableOver(s *store.Store[any], indexers Indexers, version GaugeMetric, repo
 	return &table{store: s, indexes: s, version: version, report: report, indexers: own}
 }
 
-// refused returns err if it is why a write was not made. What index functions
-// failed with is reported: client-go's methods do not return it.
+// refused returns err if it prevented a write. Errors of index functions are
+// reported instead: client-go's methods do not return them.
 func (t *table) refused(err error) error {
 	for _, err := range store.Errors(err) {
 		if _, made := err.(*store.IndexError); !made {
@@ -65,14 +64,14 @@ func (t *table) refused(err error) error {
 	return nil
 }
 
-// reportAll reports what went wrong in a write that returns nothing.
+// reportAll reports the errors of a write that returns nothing.
 func (t *table) reportAll(err error) {
 	for _, err := range store.Errors(err) {
 		t.report(err)
 	}
 }
 
-// put writes an object, whose version becomes the table's.
+// put writes an object, and sets the table's version to the object's.
 func (t *table) put(key store.Key, obj any) error {
 	version := versionOf(obj)
 	err := t.store.Write(store.Op[any]{Key: key, Object: obj, ResourceVersion: version})
@@ -80,8 +79,8 @@ func (t *table) put(key store.Key, obj any) error {
 	return t.refused(err)
 }
 
-// remove deletes what is under key. obj may be what was deleted, and then its
-// version becomes the table's.
+// remove deletes what is under key. obj may be the deleted object; its version then
+// becomes the table's.
 func (t *table) remove(key store.Key, obj any) error {
 	version := versionOf(obj)
 	err := t.store.Write(store.Op[any]{Key: key, Delete: true, ResourceVersion: version})
@@ -89,7 +88,7 @@ func (t *table) remove(key store.Key, obj any) error {
 	return err
 }
 
-// replace makes the table hold this and nothing else. Readers see all of it or
+// replace makes the table hold objs and nothing else. Readers see all of it or
 // nothing.
 func (t *table) replace(objs iter.Seq2[store.Key, any], version string) {
 	err := t.store.ReplaceSeq(store.Batch[any]{ResourceVersion: version, Reason: store.Relist, Rewrite: true},
@@ -107,7 +106,7 @@ func (t *table) replace(objs iter.Seq2[store.Key, any], version string) {
 	t.reportAll(err)
 }
 
-// transact makes several writes. Readers see all of them or nothing.
+// transact makes several writes. Readers see all of them or none.
 func (t *table) transact(ops []store.Op[any]) {
 	if len(ops) == 0 {
 		return
@@ -118,7 +117,7 @@ func (t *table) transact(ops []store.Op[any]) {
 	t.reportAll(err)
 }
 
-// operation is one write of several. ok is false if it is of no known type.
+// operation converts one write of a transaction. ok is false if its type is unknown.
 func operation(key store.Key, txn Transaction) (op store.Op[any], ok bool) {
 	op = store.Op[any]{Key: key, Object: txn.Object, ResourceVersion: versionOf(txn.Object)}
 	switch txn.Type {
@@ -131,7 +130,7 @@ func operation(key store.Key, txn Transaction) (op store.Op[any], ok bool) {
 	return op, true
 }
 
-// versionOf is an object's resource version; empty if it has none.
+// versionOf returns an object's resource version; empty if it has none.
 func versionOf(obj any) string {
 	switch o := obj.(type) {
 	case metav1.Object:
@@ -144,8 +143,8 @@ func versionOf(obj any) string {
 	return ""
 }
 
-// saw shows the version in the metric, if there is one. Its last 15 digits are
-// what a float64 holds exactly.
+// saw reports the version in the metric, if there is one. It reports the last 15
+// digits, which a float64 holds exactly.
 func (t *table) saw(version string) {
 	if t.version == nil || version == "" {
 		return
@@ -170,8 +169,8 @@ func collect(list []any, objs iter.Seq[any]) []any {
 	return list
 }
 
-// ListKeys returns all keys, ordered by namespace and name. One that is kept
-// keeps a kilobyte of them.
+// ListKeys returns all keys, ordered by namespace and name. A key that is kept keeps
+// a kilobyte of them alive.
 func (t *table) ListKeys() []string {
 	snap := t.store.Snapshot()
 	keys := make([]string, 0, snap.Len())
@@ -205,8 +204,8 @@ func (t *table) current() Indexers {
 	return t.indexers
 }
 
-// AddIndexers adds indexes, filled with what is there, or none of them if one
-// of the names is in use. Reads go on meanwhile.
+// AddIndexers adds indexes and fills them, or none of them if one of the names is in
+// use. Reads go on meanwhile.
 func (t *table) AddIndexers(newIndexers Indexers) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

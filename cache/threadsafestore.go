@@ -10,8 +10,8 @@ type threadSafeStore struct{ *table }
 var _ ThreadSafeStoreWithTransaction = (*threadSafeStore)(nil)
 
 // NewThreadSafeStore returns an empty ThreadSafeStore with these indexes; see
-// NewIndexer for what holds. The contents of an index follow from its objects,
-// of which there are none yet, so indices are not looked at.
+// NewIndexer for its guarantees. indices is ignored, since the contents of an
+// index follow from its objects, and there are none yet.
 func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeStoreOption) ThreadSafeStore {
 	var c storeConfig
 	for _, opt := range opts {
@@ -32,14 +32,14 @@ func (s *threadSafeStore) Update(key string, obj any) { _ = s.put(storeKey(key),
 // DeleteWithObject.
 func (s *threadSafeStore) Delete(key string) { _ = s.remove(storeKey(key), nil) }
 
-// DeleteWithObject removes what is under a key, and takes the resource version
-// of the object that was deleted.
+// DeleteWithObject removes what is under a key, and sets the resource version
+// to that of the deleted object.
 func (s *threadSafeStore) DeleteWithObject(key string, obj any) { _ = s.remove(storeKey(key), obj) }
 
 // Get returns the object under a key.
 func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get(key) }
 
-// Replace stores this and nothing else. Readers see all of it or nothing.
+// Replace stores items and nothing else. Readers see all of it or nothing.
 func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) {
 	s.replace(func(yield func(store.Key, any) bool) {
 		for key, obj := range items {
@@ -50,7 +50,7 @@ func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) 
 	}, resourceVersion)
 }
 
-// Transaction makes several writes, which readers see all of or nothing.
+// Transaction makes several writes. Readers see all of them or none.
 func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 	ops := make([]store.Op[any], 0, len(txns))
 	for _, txn := range txns {

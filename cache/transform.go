@@ -6,12 +6,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 )
 
-// transformed is f as a source calls it: once for each version of an object
-// that comes from the server, before anybody else sees it. What f returns may
-// be of any type that has object metadata. It may have another name, under which
-// it is kept then: f has to give the same one to every version, the deleted one
-// as well. An object for which f fails is quarantined: the last good version
-// stays, and the failure is reported.
+// transformed adapts f to a source, which calls it once for each version of an
+// object from the server, before anything else sees it. f may return any type
+// that has object metadata. It may rename the object, which is stored under the
+// new name then: f must return the same name for every version, also the deleted
+// one. An object for which f fails is quarantined: the last good version stays,
+// and the failure is reported.
 func transformed(f TransformFunc) func(any) (any, error) {
 	return func(obj any) (any, error) {
 		out, err := f(obj)

@@ -1,9 +1,9 @@
 package cache
 
 // UndeltaStore is a Store that calls PushFunc with its whole contents after each
-// write that succeeded. PushFunc is called by the goroutine that wrote, under
-// no lock; after concurrent writes it may be told of the same contents twice,
-// and of older ones after newer ones.
+// successful write. The goroutine that wrote calls PushFunc, under no lock;
+// after concurrent writes it may receive the same contents twice, and older ones
+// after newer ones.
 type UndeltaStore struct {
 	Store
 	PushFunc func([]any)
@@ -16,7 +16,7 @@ func NewUndeltaStore(pushFunc func([]any), keyFunc KeyFunc) *UndeltaStore {
 	return &UndeltaStore{Store: NewStore(keyFunc), PushFunc: pushFunc}
 }
 
-// push passes a write's error on, or the contents if there is none.
+// push returns a write's error, or passes the contents on if there is none.
 func (u *UndeltaStore) push(err error) error {
 	if err == nil {
 		u.PushFunc(u.List())

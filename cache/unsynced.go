@@ -8,30 +8,31 @@ import (
 	"sync/atomic"
 )
 
-// An InformerSynced is a function, and cannot be asked what it speaks of. To
-// say more of a wait that failed than "the second of three functions", each
-// call of such a function by a wait is a question: informers and handlers of
-// this package whose HasSynced is called in the course of it, on the same
-// goroutine, and says no, leave their checker there. Nothing but the call
-// itself connects a wait with them, so questions are found by goroutine.
+// An InformerSynced is a function, and cannot be asked which informer it is
+// about. To describe a failed wait better than by "the second of three
+// functions", each call of such a function by a wait is a question. If the
+// function calls HasSynced of an informer or handler of this package, on the
+// same goroutine, and that returns false, its checker is added to the question.
+// Only the call itself connects it with the wait, so questions are found by
+// goroutine.
 //
-// No lock is held while a function of the program is called, and none is called
-// that a wait would not call anyway.
+// No lock is held while a function of the program is called, and no function is
+// called that a wait would not call anyway.
 
 // question is one call of an InformerSynced.
 type question struct {
 	function InformerSynced
-	// said are the checkers of those who said no; at most maxSaid. Only the
-	// goroutine that asks touches it.
+	// said holds the checkers of those that returned false; at most maxSaid.
+	// Only the goroutine that asks uses it.
 	said []func() DoneChecker
 }
 
-// maxSaid is how many answers a question keeps: a function that stands for
-// more informers than that is described well enough by the first.
+// maxSaid is how many answers a question keeps: the first ones describe a
+// function that stands for more informers well enough.
 const maxSaid = 16
 
 // questions are those that are being asked, by goroutine. asked counts them, so
-// that a HasSynced outside of any pays for no more than one load.
+// that a HasSynced outside of any costs only one load.
 var (
 	questions sync.Map // goroutine's name to *question
 	asked     atomic.Int64
@@ -64,8 +65,8 @@ func (q *question) answer(c func() DoneChecker) {
 	}
 }
 
-// saysNo answers the question in whose course it is called, if it is: HasSynced
-// of c is about to return false.
+// saysNo adds c to the question that this goroutine is asking, if any.
+// HasSynced of c's informer or handler is about to return false.
 func saysNo(c func() DoneChecker) {
 	if asked.Load() == 0 {
 		return
@@ -75,8 +76,8 @@ func saysNo(c func() DoneChecker) {
 	}
 }
 
-// notSynced names those who said no, with what they are doing and what failed
-// last, or the function if nobody of this package did.
+// notSynced describes those that returned false, with what they are doing and
+// what failed last, or names the function if none of this package did.
 func (q *question) notSynced() []string {
 	if len(q.said) == 0 {
 		return []string{runtime.FuncForPC(reflect.ValueOf(q.function).Pointer()).Name()}
@@ -88,7 +89,7 @@ func (q *question) notSynced() []string {
 	return out
 }
 
-// goroutine is the name of the caller's goroutine, "goroutine 7", as the
+// goroutine returns the name of the caller's goroutine, "goroutine 7", as the
 // runtime prints it at the head of a stack. It costs about a microsecond.
 func goroutine() string {
 	var head [64]byte

@@ -6,7 +6,7 @@ import (
 )
 
 // compareVersions orders two resource versions, as numbers of any length; an
-// empty one is zero. ok is false if one of them is no number.
+// empty one is zero. ok is false if one of them is not a number.
 func compareVersions(a, b string) (order int, ok bool) {
 	if !isNumber(a) || !isNumber(b) {
 		return 0, false

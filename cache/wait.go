@@ -10,16 +10,15 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// syncPoll is how often WaitForCacheSync asks its functions. They can only be
-// asked, which is why WaitFor, with checkers, is the better way.
+// syncPoll is how often WaitForCacheSync calls its functions. They can only be
+// polled, which is why WaitFor, with checkers, is better.
 const syncPoll = 100 * time.Millisecond
 
-// WaitFor blocks until all checkers are done, and returns true, or until ctx
-// ends, and returns false if one of them is still not done then. It polls
-// nothing.
+// WaitFor blocks until all checkers are done, and returns true; or until ctx
+// ends, and returns false if one of them is not done then. It does not poll.
 //
-// With a what that is not empty it logs that it waits, each checker as soon as
-// it is done, and at the end those that are not: informers of this package with
+// If what is not empty, it logs that it waits, each checker as soon as it is
+// done, and at the end those that are not: for informers of this package with
 // what they are doing and what failed last.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	logger := klog.FromContext(ctx)
@@ -64,7 +63,7 @@ func completionOf(ctx context.Context, checkers []DoneChecker) *completion {
 }
 
 // next blocks until one of the checkers is done, and returns it. Once the
-// context has ended it returns the rest of them, with whether they are done.
+// context has ended it returns the remaining ones, and whether each is done.
 func (all *completion) next() (c DoneChecker, done bool) {
 	i, _, _ := reflect.Select(all.cases)
 	if done = i < len(all.waiting); !done {
@@ -77,11 +76,11 @@ func (all *completion) next() (c DoneChecker, done bool) {
 }
 
 // WaitForCacheSync blocks until all of cacheSyncs return true in one round, and
-// returns true, or until stopCh is closed, and returns false. They are asked at
-// once, and then every 100 ms; a round ends with the first that returns false,
-// and none is called after stopCh was closed. Where it fails it logs which had
-// not synced in the last round, and of informers of this package what failed
-// last.
+// returns true; or until stopCh is closed, and returns false. It calls them at
+// once, and then every 100 ms. A round ends with the first that returns false.
+// Once stopCh is closed, no further round begins. If it fails, it logs which
+// had not synced in the last round, and for informers of this package what
+// failed last.
 func WaitForCacheSync(stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool {
 	left := syncedWithin(stopCh, cacheSyncs)
 	if left != nil {
@@ -90,15 +89,15 @@ func WaitForCacheSync(stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool
 	return left == nil
 }
 
-// WaitForNamedCacheSync is WaitForCacheSync, and logs beginning and end with
-// the name of the controller that waits.
+// WaitForNamedCacheSync is WaitForCacheSync, and logs its beginning and end
+// with the name of the controller that waits.
 func WaitForNamedCacheSync(controllerName string, stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool {
 	ctx := klog.NewContext(context.Background(), klog.Background().WithValues("controller", controllerName))
 	return waitNamed(ctx, stopCh, cacheSyncs)
 }
 
 // WaitForNamedCacheSyncWithContext is WaitForCacheSync until ctx ends, and logs
-// beginning and end to the logger in ctx, which may name the one who waits.
+// its beginning and end to the logger in ctx, which may name the caller.
 func WaitForNamedCacheSyncWithContext(ctx context.Context, cacheSyncs ...InformerSynced) bool {
 	return waitNamed(ctx, ctx.Done(), cacheSyncs)
 }
@@ -114,8 +113,8 @@ func waitNamed(ctx context.Context, stopCh <-chan struct{}, cacheSyncs []Informe
 	return true
 }
 
-// syncedWithin asks cacheSyncs until all are true, and returns nil, or until
-// stop is closed, and returns the one that was not true last.
+// syncedWithin calls cacheSyncs until all return true, and returns nil; or
+// until stop is closed, and returns the one that was not true last.
 func syncedWithin(stop <-chan struct{}, cacheSyncs []InformerSynced) *question {
 	left := firstNotSynced(cacheSyncs)
 	if left == nil {
@@ -140,8 +139,8 @@ func syncedWithin(stop <-chan struct{}, cacheSyncs []InformerSynced) *question {
 	}
 }
 
-// firstNotSynced asks cacheSyncs, up to the first that is not true; nil if all
-// are.
+// firstNotSynced calls cacheSyncs up to the first that returns false, and
+// returns that one; nil if all return true.
 func firstNotSynced(cacheSyncs []InformerSynced) *question {
 	for _, f := range cacheSyncs {
 		if q := (&question{function: f}); !q.ask() {

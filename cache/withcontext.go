@@ -10,7 +10,7 @@ import (
 )
 
 // ToListerWithContext returns l itself if it takes a context, else a Lister
-// that takes one and leaves it unused.
+// that ignores the context.
 func ToListerWithContext(l Lister) ListerWithContext {
 	if with, ok := l.(ListerWithContext); ok {
 		return with
@@ -19,7 +19,7 @@ func ToListerWithContext(l Lister) ListerWithContext {
 }
 
 // ToWatcherWithContext returns w itself if it takes a context, else a Watcher
-// that takes one and leaves it unused.
+// that ignores the context.
 func ToWatcherWithContext(w Watcher) WatcherWithContext {
 	if with, ok := w.(WatcherWithContext); ok {
 		return with
@@ -53,14 +53,15 @@ func (w contextIgnoringWatcher) WatchWithContext(_ context.Context, options meta
 	return w.Watch(options)
 }
 
-// ToListWatcherWithWatchListSemantics returns lw together with what client says
-// of itself: one that knows that it would never answer a watch-list (KEP-3157),
-// as fake clients do, is not asked for one.
+// ToListWatcherWithWatchListSemantics returns lw together with what client
+// reports about itself: a client that never answers a watch-list (KEP-3157),
+// such as a fake client, is not asked for one.
 func ToListWatcherWithWatchListSemantics(lw *ListWatch, client any) ListerWatcher {
 	return &clientListWatch{ListWatch: lw, noWatchList: watchlist.DoesClientNotSupportWatchListSemantics(client)}
 }
 
-// clientListWatch is a ListWatch with what is known of its client.
+// clientListWatch is a ListWatch that knows whether its client supports
+// watch-lists.
 type clientListWatch struct {
 	*ListWatch
 	noWatchList bool

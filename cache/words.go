@@ -7,10 +7,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Programs compare the words of client-go's errors where nothing else tells
-// them apart, so that errors of this package have the same; the row "errors" of
-// package conformance holds the two against each other. What they wrap is for
-// errors.Is.
+// Programs compare the texts of client-go's errors where nothing else tells them
+// apart, so errors of this package have the same texts; the row "errors" of
+// package conformance compares the two. The wrapped errors are for errors.Is.
 
 var (
 	errStarted        = errors.New("informer has already started")
@@ -30,9 +29,9 @@ func (e *wordedError) Error() string { return e.text }
 // Unwrap returns the cause.
 func (e *wordedError) Unwrap() error { return e.cause }
 
-// handlerRefused is why a handler was not added. client-go prints the handler,
-// with whatever is in it; here it is named, since to print what other goroutines
-// write to is a race.
+// handlerRefused returns the error for a handler that was not added. client-go
+// prints the handler with its contents; here it is only named, since printing
+// what other goroutines write to is a race.
 func handlerRefused(name string, cause error) error {
 	return &wordedError{"handler " + name + " was not added to shared informer because it has stopped already", cause}
 }

@@ -6,11 +6,11 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// RunAnew is Run, and begins with a list where Run would go on with a watch:
-// one that is not older than what the sink holds.
+// RunAnew is like Run, but begins with a list where Run would resume a watch.
+// The list is not older than what the sink holds.
 func (r *Reflector[T]) RunAnew(ctx context.Context) error { return r.run(ctx, true) }
 
-// listNext has a reflector that has stopped start with a list.
+// listNext makes a stopped reflector start with a list.
 func (d *driver[T]) listNext() {
 	if d.machine.Phase == machine.Stopped && !d.machine.Relist {
 		d.machine.Relist, d.machine.Cause = true, machine.CauseStart

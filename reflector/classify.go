@@ -37,8 +37,9 @@ func classify(err error) machine.Failure {
 	return f
 }
 
-// unanswered reports whether err is of a request that got no answer at all: a
-// connection that was closed without a byte is an EOF too, and no end of an answer.
+// unanswered reports whether err is of a request that got no answer at all. A
+// connection closed before the first byte is an EOF too, but not the end of an
+// answer.
 func unanswered(err error) bool {
 	var request *url.Error
 	return errors.As(err, &request)
@@ -80,8 +81,8 @@ func class(err error) machine.Class {
 	return machine.Other
 }
 
-// fromNetwork reports whether err is of a kind that comes of a connection, of
-// decoding what came over it, or of how much that was.
+// fromNetwork reports whether err comes from a connection, from decoding a
+// response, or from a response that exceeds a limit.
 func fromNetwork(err error) bool {
 	var (
 		network   net.Error // a *url.Error as well, in which HTTP clients wrap all they meet
@@ -96,8 +97,8 @@ func fromNetwork(err error) bool {
 		errors.As(err, &malformed) || errors.As(err, &large) || errors.As(err, &limit)
 }
 
-// isTooLarge reports whether the server has not come as far as the version
-// that was asked for. Servers before 1.18.6 say so only in words.
+// isTooLarge reports whether the server has not yet reached the requested version.
+// Servers before 1.18.6 say so only in the message.
 func isTooLarge(err error) bool {
 	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return true

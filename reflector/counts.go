@@ -16,10 +16,10 @@ const (
 	ListStart = machine.CauseStart
 	// ListExpired: the server no longer has the version to watch from (410).
 	ListExpired = machine.CauseExpired
-	// ListRestored: the server was found to be restored or to number anew.
+	// ListRestored: the server was found to be restored, or to have new numbering.
 	ListRestored = machine.CauseRestored
-	// ListRepair: something came whose identity could not be read, or the watch
-	// could not be gone on with.
+	// ListRepair: the identity of an object could not be read, or the watch could not
+	// be continued.
 	ListRepair = machine.CauseRepair
 	// ListConsistency: a consistency check found a difference.
 	ListConsistency = machine.CauseConsistency
@@ -36,7 +36,7 @@ type WatchEnd = machine.WatchEnd
 
 // How watches end.
 const (
-	// WatchTimeout: the server ended it in good order.
+	// WatchTimeout: the server ended it normally.
 	WatchTimeout = machine.EndTimeout
 	// WatchSilent: nothing came for too long.
 	WatchSilent = machine.EndSilent
@@ -64,10 +64,10 @@ const (
 	verbs
 )
 
-// String returns the verb's name, as it stands in metrics.
+// String returns the verb's name, as used in metrics.
 func (v Verb) String() string { return [...]string{"list", "watch-list", "watch", "probe"}[v] }
 
-// Code is what kind of error there was, in ErrorCounts.
+// Code is the kind of an error, in ErrorCounts.
 type Code = machine.Code
 
 // The codes.
@@ -93,7 +93,7 @@ type (
 	WatchEndCounts = machine.WatchEndCounts
 	// ErrorCounts are counted by Verb and Code.
 	ErrorCounts = machine.ErrorCounts
-	// EventCounts are counted by what an event says of its object.
+	// EventCounts are counted by the type of the event.
 	EventCounts struct{ Added, Modified, Deleted uint64 }
 )
 
@@ -122,13 +122,13 @@ type Request struct {
 	At time.Time
 	// UnderWay is whether it goes on.
 	UnderWay bool
-	// Timeout is after which time the server was asked to end a watch.
+	// Timeout is how long the server was asked to keep a watch open.
 	Timeout time.Duration
 }
 
-// history is what a reflector did last.
+// history is the recent activity of a reflector.
 type history struct {
-	// transitions are the last ones, a ring whose oldest is at next once it is full.
+	// transitions is a ring of the last ones; once it is full, the oldest is at next.
 	transitions []Transition
 	next        int
 	request     Request
@@ -153,8 +153,8 @@ func (r *Reflector[T]) Transitions() []Transition {
 	return append(append(out, h.transitions[h.next:]...), h.transitions[:h.next]...)
 }
 
-// Request returns the request under way, or else the last one. A watch-list stays one
-// when its initial events have come.
+// Request returns the request under way, or else the last one. A watch-list keeps its
+// verb after its initial events.
 func (r *Reflector[T]) Request() Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// Why a request was ended from this side.
+// Causes with which the driver ends a request.
 var (
 	errTimedOut  = errors.New("nothing came for too long")
 	errRelistDue = errors.New("a relist is due")
@@ -33,10 +33,10 @@ type deadline struct {
 
 // timeouts are how long a request may be idle.
 type timeouts struct {
-	// quiet is how long, but not before floor.
+	// quiet is the longest idle time. It does not end the request before floor.
 	quiet time.Duration
 	floor time.Duration
-	// idle is how long at any time, 0 for ever.
+	// idle is the longest idle time regardless of floor; 0 means no limit.
 	idle time.Duration
 }
 
@@ -78,7 +78,7 @@ func (d *deadline) check() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.busy {
-		// Nobody reads, so nothing can come.
+		// Nothing can arrive while the goroutine that reads is busy.
 		d.last = time.Since(d.origin)
 	}
 	if left := d.leftLocked(); left > 0 {

@@ -13,23 +13,24 @@ import (
 // errAbandoned ends a request that the machine has given up.
 var errAbandoned = errors.New("reflector: request given up")
 
-// driver carries out what the machine says. All of it runs on Run's goroutine.
+// driver carries out the machine's effects. All of it runs on Run's goroutine.
 type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
 	tracing   *tracing // nil without a Tracer
-	// room is how many objects the sink has room for at least; 0 if unknown.
+	// room is at least how many more objects the sink has room for; 0 if unknown.
 	room int64
 
-	// now is the request or wait under way, next the one that follows it; its
-	// Kind is 0 while the one under way goes on.
+	// now is the request or wait under way; next is the one that follows it. next.Kind
+	// is 0 while the one under way goes on.
 	now, next machine.Effect
-	// relistIn is when a relist ends the request in next; negative for never.
+	// relistIn is how long after its start a relist ends the request in next; negative
+	// for never.
 	relistIn time.Duration
 
-	// deadline, sent and timeout are of the request under way; it was sent so
-	// long after the reflector's origin.
+	// deadline, sent and timeout are of the request under way. sent is measured from
+	// the reflector's origin.
 	deadline *deadline
 	sent     time.Duration
 	timeout  time.Duration
@@ -37,10 +38,10 @@ type driver[T any] struct {
 
 // run is the loop that package machine describes.
 //
-// A request is under way for as long as a watch lasts, and what stands on the
-// stack below it does so too. A goroutine's stack shrinks only to what it uses
-// less than a quarter of, so run, send and what they call on the way to the
-// source keep their frames small: an idle watch fits 8 KiB.
+// A request lasts as long as its watch, and so do the stack frames below it. A
+// goroutine's stack shrinks only if less than a quarter of it is used, so run, send
+// and what they call on the way to the source keep their frames small: an idle watch
+// fits 8 KiB.
 func (d *driver[T]) run(ctx context.Context) {
 	d.start()
 	for d.goesOn(ctx) {
@@ -55,7 +56,7 @@ func (d *driver[T]) run(ctx context.Context) {
 //go:noinline
 func (d *driver[T]) start() { d.step(machine.Input{Kind: machine.Start}) }
 
-// goesOn makes what is next what is now, unless ctx has ended.
+// goesOn moves next to now, unless ctx has ended.
 //
 //go:noinline
 func (d *driver[T]) goesOn(ctx context.Context) bool {
@@ -70,10 +71,10 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	return true
 }
 
-// clock is the machine's time. To read it costs half of a time.Now.
+// clock returns the machine's time. Reading it costs half of a time.Now.
 func (d *driver[T]) clock() time.Duration { return time.Since(d.reflector.origin) }
 
-// draw picks a span from [low, high).
+// draw returns a random duration from [low, high).
 func (d *driver[T]) draw(low, high machine.Nanos) time.Duration {
 	return time.Duration(low) + time.Duration(d.reflector.options.Rand()*float64(high-low))
 }
@@ -89,7 +90,7 @@ func (d *driver[T]) wait(ctx context.Context) {
 	}
 }
 
-// send sends a request and steps with all that comes of it.
+// send sends a request and steps the machine with its results.
 func (d *driver[T]) send(parent context.Context) {
 	ctx, cancel := context.WithCancelCause(d.traceRequest(parent))
 	defer cancel(nil)
@@ -103,7 +104,7 @@ func (d *driver[T]) send(parent context.Context) {
 	d.over(parent, ctx, err)
 }
 
-// watchOver prepares to end the request that is about to be sent.
+// watchOver sets the deadline of the request that is about to be sent, and records it.
 //
 //go:noinline
 func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
@@ -123,7 +124,7 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 	d.reflector.requestBegins(request, cancel, d.machine.Phase)
 }
 
-// over steps with how the request ended.
+// over steps the machine with the end of the request.
 //
 //go:noinline
 func (d *driver[T]) over(parent, ctx context.Context, err error) {
@@ -178,7 +179,7 @@ func (d *driver[T]) watch(ctx context.Context) error {
 	}, d.events)
 }
 
-// step takes in what concerns no page and no event.
+// step steps the machine with an input other than a page or an event.
 func (d *driver[T]) step(in machine.Input) {
 	in.At = machine.Nanos(d.clock())
 	effects := d.machine.Step(in)
@@ -187,7 +188,7 @@ func (d *driver[T]) step(in machine.Input) {
 	}
 }
 
-// perform carries out one effect that speaks of no data.
+// perform carries out one effect that needs no page or event.
 func (d *driver[T]) perform(e *machine.Effect) {
 	r := d.reflector
 	switch e.Kind {
@@ -203,7 +204,7 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.Discard:
 		d.staged = stage[T]{}
 	case machine.Publish:
-		r.takeFinding() // this list is what was to be done about it
+		r.takeFinding() // this list answers the finding
 		d.tracePublished(e.Version)
 		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
 		d.room = 0
@@ -214,14 +215,14 @@ func (d *driver[T]) perform(e *machine.Effect) {
 			r.options.OnError(r.wrap(&e.Failure))
 		}
 	}
-	// Abandon needs nothing: the request ends when what it yields next is
-	// refused, and End leads out of run's loop.
+	// Abandon needs no action: the request ends when its next page or batch is
+	// refused. End leads out of run's loop.
 }
 
-// once is whether a refusal of a list is to come back at once, so that the status says
-// it and the machine waits as long as the server asks. A later page is tried again
-// below, as it would cost the pages before it; so is a list from a version, to which a
-// server that lags asks to come back in a second.
+// once reports whether a refused list returns at once, so that Status shows the
+// refusal and the machine waits as long as the server asks. The source retries a later
+// page, since a failure would cost the pages before it. It also retries a list from a
+// version, since a server that lags asks to come back in a second.
 func once(r *machine.Request) bool {
 	return r.Verb == machine.VerbProbe || r.Continue == "" && (r.Version == "" || r.Version == "0")
 }

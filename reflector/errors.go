@@ -10,13 +10,13 @@ import (
 // ErrRunning is returned by a Run that is called before another has returned.
 var ErrRunning = errors.New("reflector: it is running already")
 
-// ErrInconsistent is wrapped by a cause of Relist that a comparison with the source
-// found.
+// ErrInconsistent is wrapped by the cause of a Relist if a comparison with the
+// source found the difference.
 var ErrInconsistent = errors.New("store and server differ")
 
-// Fault is what a reflector finds wrong with what a server does, in contrast
-// to an error that the server or the network reported. It is found inside an
-// *Error with errors.As or errors.Is.
+// Fault is a server's mistake that a reflector detects itself, in contrast to an
+// error that the server or the network reported. Find it inside an *Error with
+// errors.As or errors.Is.
 type Fault = machine.Fault
 
 // The faults.
@@ -35,8 +35,8 @@ const (
 	// ErrOlderThanStore: a list is older than the sink's state; it was not
 	// published.
 	ErrOlderThanStore = machine.OlderThanStore
-	// ErrRestored: the server was restored to an earlier state, or restarted and
-	// numbers anew, and the sink followed it into a new epoch.
+	// ErrRestored: the server was restored to an earlier state, or restarted with
+	// new numbering, and the sink followed it into a new epoch.
 	ErrRestored = machine.Restored
 	// ErrOutOfOrder: an event is older than the one before it, or than the
 	// version that its watch began at. It was applied. Reported once a list.
@@ -45,9 +45,9 @@ const (
 	ErrUnreadable = machine.Unreadable
 )
 
-// LimitError says that a list, or what a watch adds to what is held, is more
-// than the options allow. It is found inside an *Error, which names what was
-// asked for. The sink keeps what it had.
+// LimitError reports that a list, or the events of a watch, would exceed a limit
+// set in Options. It is found inside an *Error, which names the request. The sink
+// keeps what it had.
 type LimitError struct {
 	// Option is the name of the limit: MaxObjects or MaxListBytes.
 	Option string
@@ -72,10 +72,10 @@ type Error struct {
 	Source string
 	// Verb is "list", "watch", "watch-list" or "probe".
 	Verb string
-	// ResourceVersion is what was asked for: "" for the most recent, "0" for
+	// ResourceVersion is the requested version: "" for the most recent, "0" for
 	// any.
 	ResourceVersion string
-	// Continued is whether a later page of a list was asked for, which names
+	// Continued is whether the request was for a later page of a list, which names
 	// no version of its own.
 	Continued bool
 	// Err is what the source returned, or a Fault.
@@ -94,5 +94,5 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s%s %s (%s): %v", name, e.Verb, e.Source, from, e.Err)
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }

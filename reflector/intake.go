@@ -9,7 +9,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// page takes one page from the source.
+// page handles one page from the source.
 func (d *driver[T]) page(page source.Page[T]) error {
 	if d.next.Kind != 0 {
 		return errAbandoned
@@ -51,8 +51,8 @@ func (d *driver[T]) page(page source.Page[T]) error {
 	return d.settle()
 }
 
-// events takes one batch from the source. What it applies is handed on in
-// stretches of the batch, without a copy.
+// events handles one batch from the source. It passes the events to apply on
+// as subslices of the batch, without a copy.
 func (d *driver[T]) events(batch []source.Event[T]) error {
 	if d.next.Kind != 0 {
 		return errAbandoned
@@ -60,7 +60,8 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	now := d.clock()
 	d.deadline.received(now)
 	batch, full := d.fitting(batch)
-	// batch[first:end] waits to be applied, which leads to version.
+	// batch[first:end] is not applied yet; version is the sink's version once
+	// it is.
 	first, end, version := 0, 0, ""
 	flush := func() {
 		if first < end {
@@ -104,7 +105,7 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 			}
 		}
 		if err := d.withinLimits(); err != nil {
-			// Before anything that follows could publish it.
+			// Stop before a later event could publish what is staged.
 			full = err
 			break
 		}
@@ -120,7 +121,8 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 	return d.settle()
 }
 
-// settle ends what a page or a batch brought about.
+// settle ends the handling of a page or a batch: it shares the state, and
+// returns errAbandoned if the machine gave up the request.
 func (d *driver[T]) settle() error {
 	d.share()
 	d.deadline.processed(d.clock())
@@ -130,8 +132,8 @@ func (d *driver[T]) settle() error {
 	return nil
 }
 
-// input is an event in the machine's terms; watching is whether it comes after
-// the initial ones.
+// input converts an event to an input of the machine; watching is whether it
+// comes after the initial events.
 func input[T any](e *source.Event[T], watching bool) machine.Input {
 	in := machine.Input{
 		Kind:             machine.Event,
@@ -144,7 +146,7 @@ func input[T any](e *source.Event[T], watching bool) machine.Input {
 	case machine.Error:
 		in.Failure = classify(e.Err)
 		if in.Failure.Class == machine.NoFailure {
-			// It ends the stream, whatever it says.
+			// An Error event ends the stream, even if it names no error.
 			in.Failure.Class = machine.Transport
 			in.Failure.Err = errors.Join(errors.New("an error event that names no error"), e.Err)
 		}
@@ -157,7 +159,7 @@ func input[T any](e *source.Event[T], watching bool) machine.Input {
 	case machine.Added, machine.Modified, machine.Deleted:
 		switch {
 		case otherKind(&e.Item) && watching:
-			// It is about nothing of this collection. The sink reports it.
+			// It says nothing about this collection. The sink reports it.
 			in.Version = ""
 		case otherKind(&e.Item) && in.Event == machine.Deleted:
 			in.Event, in.OtherKind = machine.Unknown, true
@@ -186,17 +188,17 @@ func eventType(t source.EventType) machine.EventType {
 	return machine.Unknown
 }
 
-// unreadable is whether nobody can say which object this is about.
+// unreadable reports whether the identity of the object could not be read.
 func unreadable[T any](item *source.Item[T]) bool {
 	return item.Err != nil && item.Key == (store.Key{})
 }
 
-// lost is the failure to read an identity.
+// lost returns the failure of an object whose identity could not be read.
 func lost(err error) machine.Failure {
 	return machine.Failure{Class: machine.Protocol, Err: &unreadableError{err}}
 }
 
-// unreadableError is ErrUnreadable and what the source said about it.
+// unreadableError wraps ErrUnreadable and the source's error.
 type unreadableError struct{ err error }
 
 func (e *unreadableError) Error() string { return machine.Unreadable.Error() + ": " + e.err.Error() }

@@ -6,8 +6,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// withinLimits returns a *LimitError if what is staged is more than a list may
-// be. Whoever returns it from a request has the machine discard it.
+// withinLimits returns a *LimitError if what is staged exceeds a limit. When a
+// request returns that error, the machine discards what is staged.
 func (d *driver[T]) withinLimits() error {
 	o := &d.reflector.options
 	switch s := &d.staged; {
@@ -19,9 +19,9 @@ func (d *driver[T]) withinLimits() error {
 	return nil
 }
 
-// fitting returns as much of a watch's batch as the sink has room for, and a
-// *LimitError if that is not all. The sink is asked only when what came since
-// it was asked last could have filled it.
+// fitting returns the part of a watch's batch that the sink has room for, and
+// a *LimitError if that is not all of it. It asks the sink for its size only
+// when the events since the last time could have filled it.
 func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) {
 	if d.machine.Phase != machine.Watching {
 		return batch, nil
@@ -40,8 +40,8 @@ func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) 
 		return batch, nil
 	}
 	d.room = 0
-	// Whether it fits depends on which keys are new. Of those that the batch
-	// has been about, there says what is left of them.
+	// Whether the batch fits depends on which keys are new. there records, for
+	// each key seen in the batch, whether its object exists.
 	there := map[store.Key]bool{}
 	for i := range batch {
 		e := &batch[i]
@@ -52,7 +52,7 @@ func (d *driver[T]) fitting(batch []source.Event[T]) ([]source.Event[T], error) 
 		if !touched {
 			_, _, was = r.sink.Held(e.Key)
 		}
-		// A version that cannot be taken in adds no object.
+		// A version that cannot be applied adds no object.
 		is := e.Type != source.Deleted && (was || e.Err == nil)
 		there[e.Key] = is
 		switch {

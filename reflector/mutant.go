@@ -7,18 +7,18 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
-// What mutations of this package do; see internal/mutant. Nothing calls them
-// but in a build with the tag mutants, and the linker leaves them out.
+// These functions implement mutations of this package; see internal/mutant.
+// Only builds with the tag mutants call them; the linker removes them from all
+// others.
 
-// skipAhead has the watch begin later than the store is.
+// skipAhead makes the watch begin at a version beyond the store's.
 func (d *driver[T]) skipAhead() {
 	if n, err := strconv.ParseInt(d.now.Request.Version, 10, 64); err == nil {
 		d.now.Request.Version = strconv.FormatInt(n+3, 10)
 	}
 }
 
-// pretend makes the version of a list that is older than the store that of the
-// store.
+// pretend returns the store's version for a list that is older than the store.
 func (d *driver[T]) pretend(version string) string {
 	if order, ok := resourceversion.Compare(version, d.machine.Version); ok && order < 0 {
 		return d.machine.Version
@@ -26,8 +26,8 @@ func (d *driver[T]) pretend(version string) string {
 	return version
 }
 
-// comesLate reports whether an event of a watch has a version that is not above
-// the one before.
+// comesLate reports whether the version of a watch event is not above the
+// previous one.
 func (d *driver[T]) comesLate(in machine.Input) bool {
 	order, ok := resourceversion.Compare(in.Version, d.machine.Version)
 	return ok && order <= 0 && in.Event != machine.Bookmark && d.machine.Phase == machine.Watching

@@ -24,72 +24,70 @@ const (
 	DefaultListProgress    = 10 * time.Minute
 	DefaultWatchTimeoutMin = 5 * time.Minute
 	DefaultWatchTimeoutMax = 10 * time.Minute
-	// DefaultMaxObjects and DefaultMaxListBytes are beyond what any API server
-	// has, so that they stop only a list without end. The largest etcd that is
-	// supported has 8 GiB. The smallest objects, with name, UID and creation
-	// time, take 256 bytes there: 2^25 of them. In JSON, of which each byte of
-	// a string may take six (\u0000), 8 GiB are 48 at most.
+	// DefaultMaxObjects and DefaultMaxListBytes exceed what any API server holds, so
+	// they stop only an endless list. The largest supported etcd has 8 GiB. The
+	// smallest objects, with name, UID and creation time, take 256 bytes there, which
+	// makes 2^25 of them. JSON may take six bytes for one byte of a string (\u0000), so
+	// 8 GiB become 48 at most.
 	DefaultMaxObjects   = 1 << 25
 	DefaultMaxListBytes = 48 << 30
 )
 
 // Options of a reflector. The zero value is ready to use.
 type Options struct {
-	// Scope is what the source speaks for; the zero Scope is everything.
+	// Scope is the part of the store that the source covers; the zero Scope is
+	// everything.
 	Scope store.Scope
-	// Held is the version of which the sink holds objects of the scope before the first
-	// list, as those that another reflector has left; empty if there are none. The list
-	// is not older then, by the rule of every later one.
+	// Held is the version of the scope's objects that the sink holds before the first
+	// list, for example from an earlier reflector; empty if there are none. The first
+	// list is then not older than Held, by the same rule as later lists.
 	Held string
-	// Name is for errors; the source's description if empty.
+	// Name appears in errors; the source's description if empty.
 	Name string
 
-	// PageSize is how many objects a page of a list may have. 0 means
-	// DefaultPageSize where a server pages anyway, and no pages for a relist,
-	// which servers then answer from their cache. Another value pages always.
+	// PageSize is the maximum number of objects in a page of a list. 0 means
+	// DefaultPageSize where a server pages anyway, and no paging for a relist, which
+	// servers then answer from their cache. Any other value always pages.
 	PageSize int64
-	// MaxObjects is the most objects that the sink is to hold, and MaxListBytes
-	// the most bytes that a list may take on the wire, all of its pages
-	// together and after decompression; 0 is DefaultMaxObjects and
-	// DefaultMaxListBytes. A list that goes beyond is left at once, with a
-	// *LimitError, its memory given back, and asked for again with backoff; so
-	// is a watch that would have a Sized sink hold more. What the sink holds
-	// stays. Checking costs a comparison a page or batch.
+	// MaxObjects is the maximum number of objects in the sink. MaxListBytes is the
+	// maximum size of a list on the wire, in bytes, over all of its pages and after
+	// decompression. 0 means DefaultMaxObjects and DefaultMaxListBytes. A list that
+	// exceeds a limit is ended at once with a *LimitError, its memory is released, and
+	// it is retried with backoff. So is a watch that would make a Sized sink hold more.
+	// The sink keeps what it holds. The check costs one comparison per page or batch.
 	//
-	// The defaults are no protection of a process's memory. To have one, set
-	// MaxObjects to what the process has room for: see docs/security.md.
+	// The defaults do not protect a process's memory. For that, set MaxObjects to what
+	// the process has room for: see docs/security.md.
 	MaxObjects   int64
 	MaxListBytes int64
 	// DisableWatchList lists page by page from the start, as for a source whose
 	// Traits have NoWatchList.
 	DisableWatchList bool
 
-	// BackoffMin is the least lower end of a wait, BackoffMax the greatest;
-	// each failure in a row doubles it. What is waited for is drawn from
-	// [d, 2d). A Retry-After of up to 5 minutes raises d.
+	// BackoffMin and BackoffMax bound the lower end d of a wait; each failure in a row
+	// doubles d. The wait is drawn from [d, 2d). A Retry-After of up to 5 minutes
+	// raises d.
 	BackoffMin, BackoffMax time.Duration
-	// Delay, if set, is asked for the length of each wait after a failure, which
-	// then follows no other bounds than a server's Retry-After. The distance of
-	// relists that heal still goes by BackoffMin. Called from Run's goroutine.
+	// Delay, if set, returns the length of each wait after a failure. Only a server's
+	// Retry-After still bounds it. The wait between relists that heal still depends on
+	// BackoffMin. Called from Run's goroutine.
 	Delay func() time.Duration
-	// BackoffReset is for how long a watch must have held for the row to
-	// begin anew.
+	// BackoffReset is how long a watch must have held before a failure starts the
+	// backoff again from BackoffMin.
 	BackoffReset time.Duration
 
-	// InitialEventsProgress is for how long streamed initial events may make
-	// no progress.
+	// InitialEventsProgress is how long streamed initial events may make no progress.
 	InitialEventsProgress time.Duration
-	// ListProgress is for how long a list may yield no page; it doubles, up
-	// to 16 times, each time that this was not enough.
+	// ListProgress is how long a list may yield no page. It doubles, up to 16-fold,
+	// each time that this was not enough.
 	ListProgress time.Duration
 
-	// RefusalPatience is for how long a watch that the server answers with a
-	// 5xx of its own is asked for again at one version before everything is
-	// listed anew; 0 leaves it at three times in a row.
+	// RefusalPatience is how long a watch that the server answers with a 5xx of its own
+	// is retried at one version before a relist; 0 means three times in a row.
 	RefusalPatience time.Duration
 
-	// WatchTimeoutMin and WatchTimeoutMax bound for how long a watch is asked
-	// for; each is drawn from between.
+	// WatchTimeoutMin and WatchTimeoutMax bound the timeout requested for a watch; each
+	// one is drawn from between them.
 	WatchTimeoutMin, WatchTimeoutMax time.Duration
 
 	// OnError is called with every *Error: whatever makes the reflector wait, whatever
@@ -97,13 +95,13 @@ type Options struct {
 	// Run's goroutine, under no lock, and the reflector waits until it returns. It may
 	// be nil: Status has the last error too.
 	OnError func(error)
-	// OnStatus is called after each change of phase, of the last error, of
-	// Synced, Epoch or Degraded, and after a silent watch was given up
-	// (Status.SilentWatches). Other counts change far more often and are not
-	// told. Called as OnError is. May be nil.
+	// OnStatus is called after each change of phase, of the last error, of Synced,
+	// Epoch or Degraded, and after a silent watch was given up (Status.SilentWatches).
+	// Other counts change far more often and are not reported. It is called like
+	// OnError. May be nil.
 	OnStatus func(Status)
-	// OnReadPath is called when the source reads another way than before: see
-	// Status.ReadPath. Called as OnError is. May be nil.
+	// OnReadPath is called when the source starts to read another way: see
+	// Status.ReadPath. It is called like OnError. May be nil.
 	OnReadPath func(before, now source.ReadPath)
 
 	// Tracer, if not nil, observes lists, watches and changes of phase.
@@ -119,7 +117,8 @@ func (o Options) Validate() error {
 	return err
 }
 
-// withDefaults returns o with what is zero filled in, and every problem.
+// withDefaults returns o with zero fields filled in, and an error that joins every
+// problem.
 func (o Options) withDefaults() (Options, error) {
 	var problems []error
 	positive := func(name string, d *time.Duration, def time.Duration) {
@@ -130,7 +129,7 @@ func (o Options) withDefaults() (Options, error) {
 			problems = append(problems, fmt.Errorf("%s is negative: %v", name, *d))
 		}
 	}
-	// A bound that is given alone takes the other one with it.
+	// If only one bound is given, the default of the other adapts to it.
 	pair := func(lowName, highName string, low, high *time.Duration, defLow, defHigh time.Duration) {
 		if *low == 0 && *high > 0 {
 			defLow = min(defLow, *high)
@@ -170,7 +169,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, errors.Join(problems...)
 }
 
-// config is what the machine needs of o.
+// config returns the machine's configuration.
 func (o *Options) config() machine.Config {
 	pageSize := o.PageSize
 	if pageSize == 0 {

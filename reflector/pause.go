@@ -6,7 +6,7 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// pause is for how long to wait now.
+// pause returns how long to wait now.
 func (d *driver[T]) pause() time.Duration {
 	low, high := d.now.Min, d.now.Max
 	delay := d.reflector.options.Delay
@@ -14,8 +14,8 @@ func (d *driver[T]) pause() time.Duration {
 		return d.draw(low, high)
 	}
 	wait := machine.Nanos(max(0, delay()))
-	// The range is as wide as the machine's own delay, so that a lower end
-	// beyond that is what the server asked for.
+	// The width of the range is the machine's own delay. A lower end above it
+	// is the server's Retry-After.
 	if low > high-low {
 		wait = max(wait, low)
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// readBy takes in how the source reads, and calls OnReadPath if that has
+// readBy records how the source reads, and calls OnReadPath if that has
 // changed.
 func (r *Reflector[T]) readBy(now source.ReadPath) {
 	before, changed := r.keepPath(&now)

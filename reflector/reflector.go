@@ -62,9 +62,9 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 // sink do. Nothing that a source does ends it earlier; the only error is
 // ErrRunning.
 //
-// After it has returned it may be called again, and goes on where it was: with
-// a watch from the sink's version, or with the list that was due or under way.
-// What was left of a wait is skipped.
+// Run may be called again after it has returned. It then continues where it
+// stopped: with a watch from the sink's version, or with the list that was due
+// or under way. It skips the rest of a wait.
 func (r *Reflector[T]) Run(ctx context.Context) error { return r.run(ctx, false) }
 
 func (r *Reflector[T]) run(ctx context.Context, anew bool) error {

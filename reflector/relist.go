@@ -7,35 +7,35 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// errDiffers ends a watch because of what Relist was told.
+// errDiffers ends a watch because Relist was called.
 var errDiffers = errors.New("the store was found to differ")
 
-// finding is what Relist was told and the driver has not taken yet.
+// finding is a call of Relist that the driver has not handled yet.
 type finding struct {
 	cause error // nil if there is nothing
 	// end ends the watch under way; nil if there is none.
 	end context.CancelCauseFunc
 }
 
-// act ends the watch, if that is what is under way and there is a reason.
+// act ends the watch under way if a finding is pending.
 func (f *finding) act(phase Phase) {
 	if f.cause != nil && f.end != nil && phase == machine.Watching {
 		f.end(errDiffers)
 	}
 }
 
-// Relist has everything listed again, because the sink was found to differ from
-// the source at the sink's version. The reflector is Degraded, with cause as
-// its last error, until the list is published. A list that is under way already
-// will do, and so does one that is due because it is Degraded. OnError is not told:
-// whoever found it can say more.
+// Relist lists everything again, because the sink was found to differ from the
+// source at the sink's version. The reflector is Degraded, with cause as its last
+// error, until the list is published. If a list is already under way, or due because
+// the reflector is Degraded, Relist adds no other. OnError is not called, since the
+// caller knows more about the difference.
 //
-// The list is counted as ListRequested in Status; as ListConsistency if cause wraps
+// Status counts the list as ListRequested, or as ListConsistency if cause wraps
 // ErrInconsistent.
 //
-// It does not block and may be called from any goroutine. The first relist in a
-// row begins at once. What is found less than BackoffReset later waits, as
-// other attempts at healing do: BackoffMin, doubling up to ten minutes.
+// It does not block and may be called from any goroutine. The first relist in a row
+// begins at once. A difference found less than BackoffReset later waits like other
+// healing attempts: BackoffMin, doubling up to ten minutes.
 func (r *Reflector[T]) Relist(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -46,8 +46,8 @@ func (r *Reflector[T]) Relist(cause error) {
 	r.finding.act(r.state.Phase)
 }
 
-// requestBegins notes the request that is about to be sent. If it is a watch, end is
-// not nil, and Relist ends it.
+// requestBegins records the request that is about to be sent. For a watch, end is
+// not nil, and Relist calls it.
 func (r *Reflector[T]) requestBegins(request Request, end context.CancelCauseFunc, phase Phase) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Reflector[T]) requestBegins(request Request, end context.CancelCauseFun
 	r.finding.act(phase)
 }
 
-// requestEnds notes that the request is over.
+// requestEnds records that the request is over.
 func (r *Reflector[T]) requestEnds() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +67,7 @@ func (r *Reflector[T]) requestEnds() {
 	r.finding.end = nil
 }
 
-// takeFinding returns what Relist was told last, and forgets it.
+// takeFinding returns the cause of the pending Relist, and clears it.
 func (r *Reflector[T]) takeFinding() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

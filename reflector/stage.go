@@ -7,19 +7,18 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// stage holds a list until it is whole, in the pieces in which it came: to
-// join them would take their memory a second time, just when there is most of
-// everything else.
+// stage holds a list until it is complete, in the pieces in which it arrived.
+// Joining them would take their memory a second time, just when memory use peaks.
 type stage[T any] struct {
 	pages [][]source.Item[T]
-	// at is where each key stands. It is made only once an item has to be
-	// found again, which a list never needs and a stream seldom. Until then a key
-	// that came twice has two items, of which the later counts.
-	// Invariant: if not nil, it has every item that is named, and there are no
-	// two of one key.
+	// at maps each key to its item. It is built only once an item has to be found
+	// again: never for a list, seldom for a stream. Until then a key that arrived
+	// twice has two items, and the later one counts.
+	//
+	// Invariant: if not nil, it holds every named item, one per key.
 	at map[store.Key]*source.Item[T]
-	// items is how many there are, and bytes how many came, also for what was
-	// replaced or removed since.
+	// items is how many items are staged. bytes is how many bytes arrived,
+	// including those of items replaced or removed since.
 	items, bytes int64
 }
 
@@ -34,7 +33,7 @@ func (s *stage[T]) page(items []source.Item[T]) {
 	}
 }
 
-// add adds one item, or replaces the one with its key if keys are known.
+// add adds one item. Once at is built, it replaces the item with the same key.
 func (s *stage[T]) add(item source.Item[T]) {
 	known := s.at != nil && named(&item)
 	if known {
@@ -60,13 +59,13 @@ func (s *stage[T]) add(item source.Item[T]) {
 	}
 }
 
-// replace puts an item in the place of the one with its key.
+// replace replaces the item with the same key.
 func (s *stage[T]) replace(item source.Item[T]) {
 	s.index()
 	s.add(item)
 }
 
-// remove takes out the item with the key.
+// remove removes the item with the key.
 func (s *stage[T]) remove(key store.Key) {
 	s.index()
 	if p := s.at[key]; p != nil {
@@ -75,7 +74,7 @@ func (s *stage[T]) remove(key store.Key) {
 	}
 }
 
-// drop takes out an item that at does not have, and puts the last one in its
+// drop removes an item that at does not hold, and moves the last item into its
 // place.
 func (s *stage[T]) drop(p *source.Item[T]) {
 	s.items--
@@ -94,8 +93,8 @@ func (s *stage[T]) drop(p *source.Item[T]) {
 	}
 }
 
-// index makes at, and drops items of which a later one has the key. It goes
-// from the last to the first, so that what drop moves is in at already.
+// index builds at, and drops each item whose key a later item has. It goes from
+// the last to the first, so at already holds whatever drop moves.
 func (s *stage[T]) index() {
 	if s.at != nil {
 		return
@@ -118,13 +117,13 @@ func (s *stage[T]) index() {
 	}
 }
 
-// named is whether an item is the state of the object with its key. One of
-// another kind is that of another object.
+// named reports whether an item is the state of the object with its key. An item
+// of another kind is the state of another object.
 func named[T any](item *source.Item[T]) bool {
 	return item.Key != (store.Key{}) && !otherKind(item)
 }
 
-// otherKind is whether an object of another kind came where one was due.
+// otherKind reports whether an object of an unexpected kind arrived.
 func otherKind[T any](item *source.Item[T]) bool {
 	if item.Err == nil {
 		return false

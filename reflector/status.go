@@ -34,74 +34,73 @@ type Status struct {
 
 	// Synced is whether the sink was given a list.
 	Synced bool
-	// ResourceVersion is what the sink's state equals; empty before the first list.
+	// ResourceVersion is the version of the sink's state; empty before the first list.
 	ResourceVersion string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
 
-	// LastError is an *Error; nil once healthy again. While Degraded and
-	// otherwise healthy it says what was lost.
+	// LastError is an *Error; nil once healthy again. While the reflector is Degraded
+	// but otherwise healthy, it is the error that made it so.
 	LastError     error
 	LastErrorTime time.Time
-	// FailingSince is when the first of the failures was that nothing good has
-	// followed; zero while healthy.
+	// FailingSince is the time of the first failure since the last success; zero while
+	// healthy.
 	FailingSince time.Time
-	// Recent is what failed lately, also once healthy again.
+	// Recent is what failed lately. It is kept after the reflector is healthy again.
 	Recent RecentErrors
-	// Degraded: the sink may differ from ResourceVersion until a relist, since
-	// something came whose identity could not be read, since Relist was called,
-	// or since the server numbers anew and may have lost objects.
+	// Degraded: until a relist the sink may differ from ResourceVersion, because the
+	// identity of an object could not be read, Relist was called, or the server
+	// restarted its numbering and may have lost objects.
 	Degraded bool
 
-	// Received and Remaining are about the list under way: objects so far,
-	// and the server's estimate of how many are to come, 0 if unknown.
+	// Received and Remaining describe the list under way: objects so far, and the
+	// server's estimate of how many follow, 0 if unknown.
 	Received, Remaining int64
 
-	// Bytes read since the start, where the source can know.
+	// Bytes read since the start, if the source knows.
 	Bytes uint64
-	// Lists are list requests, one a page; Streams are watches with initial
-	// events; Watches are the other ones.
+	// Lists counts list requests, one per page; Streams counts watches with initial
+	// events; Watches counts all other watches.
 	Lists, Streams, Watches uint64
-	// Probes are requests for one object, sent for the server's version before
-	// a watch is resumed.
+	// Probes counts requests for one object, sent to learn the server's version before a
+	// watch is resumed.
 	Probes uint64
-	// Published lists and streams; all but the first are relists.
+	// Published counts published lists and streams; all but the first are relists.
 	Published uint64
-	// ListsByCause counts attempts at a list, in pages or streamed, by why one was
-	// due: together they are Streams and those of Lists that ask for a first page.
+	// ListsByCause counts attempts at a list, paged or streamed, by cause. Its sum is
+	// Streams plus those of Lists that ask for a first page.
 	ListsByCause ListCounts
-	// WatchEnds counts how watches ended, with those that streams have become: each
-	// Watch that is over, and each of Streams that ended after its initial events.
+	// WatchEnds counts how watches ended: every finished one of Watches, and every one
+	// of Streams that ended after its initial events.
 	WatchEnds WatchEndCounts
-	// ErrorsBy counts Errors by what was asked for and what failed.
+	// ErrorsBy counts Errors by verb and by kind of failure.
 	ErrorsBy ErrorCounts
-	// Events received, those of streams included, and Bookmarks. EventsByType are
-	// those of watches. Duplicates are such of them as changed nothing, where the sink
-	// can tell: see Comparing.
+	// Events counts received events, including those of streams; Bookmarks counts
+	// bookmarks. EventsByType counts events of watches. Duplicates counts those of them
+	// that changed nothing, if the sink can tell: see Comparing.
 	Events, Bookmarks uint64
 	EventsByType      EventCounts
 	Duplicates        uint64
-	// LastEvent is when the last event came that was no bookmark; zero before the
+	// LastEvent is when the last event other than a bookmark arrived; zero before the
 	// first.
 	LastEvent time.Time
-	// SilentWatches were given up before their timeout, because nothing came
-	// on them for three times as long as BookmarkInterval; a watch from the
-	// same version followed each at once.
+	// SilentWatches counts watches that were given up before their timeout because
+	// nothing arrived for three times BookmarkInterval. Each was followed at once by a
+	// watch from the same version.
 	SilentWatches uint64
-	// BookmarkInterval is the pace at which the server sends bookmarks: the
-	// longest of the last 16 to 31 intervals. 0 until three were seen; a
-	// silent watch means nothing as long.
+	// BookmarkInterval is how often the server sends bookmarks: the longest of the last
+	// 16 to 31 intervals. It is 0 until three intervals were seen; until then a silent
+	// watch is not suspected.
 	BookmarkInterval time.Duration
-	// LastContact is when the server was last heard of: a page, an event or a
-	// bookmark came. Zero before the first.
+	// LastContact is when the server last sent a page, an event or a bookmark. Zero
+	// before the first.
 	LastContact time.Time
-	// Unreadable is how often something came whose identity could not be
-	// read.
+	// Unreadable counts objects whose identity could not be read.
 	Unreadable uint64
-	// Errors reported.
+	// Errors counts reported errors.
 	Errors uint64
-	// ReadPath is how the source reads objects, and why not faster. Its Path is
-	// source.PathUnknown before the first answer.
+	// ReadPath is how the source reads objects, and why it uses no faster path. Its Path
+	// is source.PathUnknown before the first answer.
 	ReadPath source.ReadPath
 }
 
@@ -110,16 +109,16 @@ type RecentErrors struct {
 	// Last is an *Error, the last that was reported; nil if there was none.
 	Last     error
 	LastTime time.Time
-	// Count is how many times something began to fail within the last ten minutes, at
-	// most 16, and FirstTime when the first of them was. A request that is tried several
-	// times before it succeeds counts once.
+	// Count is how many outages began within the last ten minutes, at most 16, and
+	// FirstTime when the first of them began. A request that is retried several times
+	// before it succeeds counts once.
 	Count     int
 	FirstTime time.Time
 }
 
-// Status returns what the reflector is doing. It never waits for a request or
-// for the sink, and may be called from any goroutine, also before and after
-// Run. While a batch is being applied it tells the state before the batch.
+// Status returns what the reflector is doing. It never waits for a request or for the
+// sink, and may be called from any goroutine, also before and after Run. While a batch
+// is being applied it returns the state before the batch.
 func (r *Reflector[T]) Status() Status {
 	r.mu.Lock()
 	s := r.state
@@ -188,7 +187,7 @@ func (r *Reflector[T]) describe(s *machine.State) Status {
 	return status
 }
 
-// wrap names the request that failed.
+// wrap returns f as an *Error that names the failed request.
 func (r *Reflector[T]) wrap(f *machine.Failure) error {
 	return &Error{
 		Name:            r.options.Name,
@@ -208,13 +207,13 @@ func (r *Reflector[T]) transition(t *machine.Transition) Transition {
 	return public
 }
 
-// time turns the machine's time into the world's.
+// time converts the machine's time to wall-clock time.
 func (r *Reflector[T]) time(at machine.Nanos) time.Time {
 	return r.origin.Add(time.Duration(at))
 }
 
-// share makes the machine's state the one that Status reads, and tells
-// OnStatus if it is worth it.
+// share copies the machine's state to where Status reads it, and calls OnStatus if one
+// of the notes changed.
 func (d *driver[T]) share() {
 	r := d.reflector
 	now := noteworthy(&d.machine.State)
@@ -237,7 +236,7 @@ func (d *driver[T]) share() {
 	}
 }
 
-// notes are what OnStatus tells the changes of.
+// notes are the fields whose changes OnStatus reports.
 type notes struct {
 	phase    Phase
 	since    machine.Nanos

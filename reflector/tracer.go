@@ -6,19 +6,19 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 )
 
-// Tracer observes lists, watches and changes of phase, to make spans of them for example.
+// Tracer observes lists, watches and changes of phase, for example to make spans of them.
 // Its methods are called from Run's goroutine, under no lock, and should not block.
 // Requests are made with the context that a Begins method returns, so that spans of HTTP
-// requests become children of those of lists; it must be derived from the context that
+// requests become children of those of lists. It must be derived from the context that
 // the method was given. The Ends method gets the same context. Every Begins is followed
 // by its Ends before Run returns.
 type Tracer interface {
-	// ListBegins is called before the first page of a list, or the initial events of
-	// a watch-list, is asked for.
+	// ListBegins is called before the first page of a list, or the initial events of a
+	// watch-list, are requested.
 	ListBegins(ctx context.Context, l ListInfo) context.Context
 	ListEnds(ctx context.Context, l ListInfo, r ListResult)
-	// WatchBegins is called before a watch is asked for, and when the initial events
-	// of a watch-list are over; the context that is returned has no effect then.
+	// WatchBegins is called before a watch is requested, and when the initial events of a
+	// watch-list are over; the returned context has no effect then.
 	WatchBegins(ctx context.Context, w WatchInfo) context.Context
 	WatchEnds(ctx context.Context, w WatchInfo, r WatchResult)
 	// PhaseChanges is called after a change of phase of the reflector of that name.
@@ -30,23 +30,23 @@ type ListInfo struct {
 	// Name is Options.Name.
 	Name  string
 	Cause ListCause
-	// First is whether the sink has had no list.
+	// First is whether the sink has received no list yet.
 	First bool
 	// Streamed is whether it is a watch-list.
 	Streamed bool
-	// ResourceVersion is what is asked for.
+	// ResourceVersion is the requested version.
 	ResourceVersion string
 }
 
 // ListResult is how a list ended.
 type ListResult struct {
-	// Pages came, none of a watch-list. Objects is how many were kept when it ended,
-	// and Bytes how many came, as far as the source knows.
+	// Pages counts pages, none for a watch-list. Objects is how many objects were kept
+	// when the list ended, and Bytes how many bytes arrived, as far as the source knows.
 	Pages          int
 	Objects, Bytes int64
-	// ResourceVersion is that of the list. It is empty if the list was not published.
+	// ResourceVersion is the list's. It is empty if the list was not published.
 	ResourceVersion string
-	// Err is why it was not; nil if it was, or if Run ended.
+	// Err is why the list was not published; nil if it was, or if Run ended.
 	Err error
 }
 
@@ -60,13 +60,14 @@ type WatchInfo struct {
 // WatchResult is how a watch ended.
 type WatchResult struct {
 	End WatchEnd
-	// Events came, bookmarks not among them, and Bytes as far as the source knows.
+	// Events counts events, bookmarks not among them, and Bytes counts bytes as far as
+	// the source knows.
 	Events, Bytes uint64
 	// Err is what failed, if anything did.
 	Err error
 }
 
-// tracing is what a driver with a Tracer knows of the list and the watch under way.
+// tracing is a driver's record of the list and the watch under way, for its Tracer.
 type tracing struct {
 	tracer Tracer
 	name   string
@@ -75,7 +76,7 @@ type tracing struct {
 	// list and watch are nil if there is none under way.
 	list  *traced[ListInfo]
 	watch *traced[WatchInfo]
-	// failures is how many there were before the request under way.
+	// failures is the count of failures before the request under way.
 	failures uint64
 }
 

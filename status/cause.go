@@ -2,7 +2,7 @@ package status
 
 import "github.com/kinglet-go/kinglet/internal/trouble"
 
-// Cause names what is wrong. There are as many as constants.
+// Cause names what is wrong. The constants below are all causes.
 type Cause string
 
 // Causes that CauseOf finds in errors.
@@ -20,31 +20,31 @@ const (
 	CauseUnreachable Cause = "unreachable"
 	// CauseCertificate: the server's certificate is not trusted.
 	CauseCertificate Cause = "certificate"
-	// CauseCredentials: the credentials could not be had on this side.
+	// CauseCredentials: the client could not obtain its credentials.
 	CauseCredentials Cause = "credentials"
-	// CauseThrottled: the server says that it is asked for too much (429).
+	// CauseThrottled: the server limits the rate of requests (429).
 	CauseThrottled Cause = "throttled"
 	// CauseServerError: the server fails (5xx).
 	CauseServerError Cause = "server_error"
-	// CauseExpired: the server no longer has the version to go on from (410).
+	// CauseExpired: the server no longer has the version to resume from (410).
 	CauseExpired Cause = "expired"
-	// CauseRestored: the server was restored from a backup, or numbers anew.
+	// CauseRestored: the server was restored from a backup, or has new numbering.
 	CauseRestored Cause = "restored"
 	// CauseLimit: there is more than an option allows.
 	CauseLimit Cause = "limit"
 	// CauseMalformed: an answer could not be read.
 	CauseMalformed Cause = "malformed"
-	// CauseStalled: nothing comes on a connection on which something should.
+	// CauseStalled: nothing arrives on a connection on which something should.
 	CauseStalled Cause = "stalled"
 	// CauseShortWatch: watches end as soon as they begin.
 	CauseShortWatch Cause = "short_watch"
-	// CauseProtocol: the server answers as no server should.
+	// CauseProtocol: the server breaks the protocol.
 	CauseProtocol Cause = "protocol"
 	// CauseError: any other error.
 	CauseError Cause = "error"
 )
 
-// Causes that no error has.
+// Causes without an error.
 const (
 	// CauseNotSynced: the store does not hold a first list yet.
 	CauseNotSynced Cause = "not_synced"
@@ -52,10 +52,9 @@ const (
 	CauseRelisting Cause = "relisting"
 	// CauseStopped: the informer has ended.
 	CauseStopped Cause = "stopped"
-	// CauseSilent: a watch is silent for longer than the server's bookmarks are
-	// apart.
+	// CauseSilent: a watch is silent for longer than the server's bookmark interval.
 	CauseSilent Cause = "silent"
-	// CauseLag: the server is proven to have what the store has not.
+	// CauseLag: the server is proven to have changes that the store has not.
 	CauseLag Cause = "lag"
 	// CauseDegraded: the store may differ from the version that it names.
 	CauseDegraded Cause = "degraded"
@@ -69,8 +68,8 @@ const (
 	CauseMutated Cause = "mutated"
 	// CauseUnconfirmedWrites: the watch has not shown the program's own writes.
 	CauseUnconfirmedWrites Cause = "unconfirmed_writes"
-	// CauseReadPath: objects are not read by the fast decoder, against the
-	// program's wish.
+	// CauseReadPath: objects are not read by the fast decoder, although the program
+	// wants that.
 	CauseReadPath Cause = "read_path"
 	// CauseHandlerStalled: a handler does not return from a call.
 	CauseHandlerStalled Cause = "handler_stalled"
@@ -94,7 +93,7 @@ const (
 	CauseRunPanics Cause = "run_panics"
 )
 
-// Causes returns all causes: those of errors first.
+// Causes returns all causes, those of errors first.
 func Causes() []Cause {
 	all := make([]Cause, 0, 64)
 	for k := range trouble.Kinds {
@@ -107,5 +106,5 @@ func Causes() []Cause {
 }
 
 // CauseOf returns the cause of an error that an informer reports or shows; CauseError
-// for one that it does not know. err must not be nil.
+// for an unknown one. err must not be nil.
 func CauseOf(err error) Cause { return Cause(trouble.Classify(err).String()) }

@@ -6,36 +6,36 @@ import (
 	"github.com/kinglet-go/kinglet/internal/histogram"
 )
 
-// Controller is what is known of a controller at one moment. Keys are text, so that
+// Controller is the state of a controller at one moment. Keys are text, so that
 // controllers of all types of keys are alike.
 type Controller struct {
 	Name string
 	// Workers is 0 if it is not known.
 	Workers int
-	// Gate is whether runs may begin, GateReason why not, GateSince since when.
+	// GateOpen is whether runs may begin, GateReason why not, GateSince since when.
 	GateOpen   bool
 	GateReason string
 	GateSince  time.Time
-	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
-	// ones wait for a delay or for their next try, Paced ones for Options.Retries.
-	// Failing keys failed when they last ran.
+	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
+	// wait for a delay or for their next try, Paced ones for Options.Retries. Failing
+	// keys failed in their last run.
 	Queued, Running, Waiting, Paced, Failing int
-	// OldestQueued is since when the key that waits longest for a worker has been
-	// queued; zero if none is.
+	// OldestQueued is when the key that has waited longest for a worker was queued;
+	// zero if none is.
 	OldestQueued time.Time
-	// Succeeded and Failed count runs. Of those that failed, Terminal, Panicked and
-	// TimedOut count why.
+	// Succeeded and Failed count runs. Terminal, Panicked and TimedOut count failed
+	// runs by reason.
 	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
 	// LastPanic is when a run panicked last; zero if none has.
 	LastPanic time.Time
 	// Unmapped counts changes that could not be mapped to keys.
 	Unmapped uint64
-	// Adds counts keys that were asked for, Retries those of them that failed before.
+	// Adds counts requested keys, Retries those of them that had failed before.
 	Adds, Retries uint64
 	// Runs is how long runs took, Waits how long keys were queued.
 	Runs, Waits Histogram
-	// Classes are those with keys, at most 32, the one with the most first. Without
-	// Options.Class there are none.
+	// Classes are those with keys, at most 32, the one with the most first. There are
+	// none without Options.Class.
 	Classes []Class
 	// Hot are keys that run too often, the hottest first.
 	Hot []HotKey
@@ -51,18 +51,18 @@ type Class struct {
 type HotKey struct {
 	Key  string
 	Runs int
-	// Causes say what for, and how often.
+	// Causes counts the runs by what caused them.
 	Causes map[string]int
 }
 
-// ControllerDetails are what takes longer to find out about a controller.
+// ControllerDetails is what takes longer to find out about a controller.
 type ControllerDetails struct {
-	// Running are the keys that run, longest first; Failing those that failed most
-	// often in a row. At most 32 of each.
+	// Running are the keys that run, longest first; Failing are those with the most
+	// failures in a row. At most 32 of each.
 	Running, Failing []KeyStatus
 }
 
-// KeyStatus is what is known of a key.
+// KeyStatus is the state of a key.
 type KeyStatus struct {
 	Key      string
 	State    string

@@ -7,8 +7,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Details are what takes longer to find out about an informer. They are read from
-// one snapshot, so no writer waits for them.
+// Details is what takes longer to find out about an informer. It is read from one
+// snapshot, so no writer waits for it.
 type Details struct {
 	// Transitions are the last 32 changes of the reflector's phase, oldest first.
 	Transitions []reflector.Transition
@@ -22,38 +22,38 @@ type Details struct {
 	Quarantined []Quarantined
 }
 
-// Index says what an index of the store holds.
+// Index is the size of an index of the store.
 type Index struct {
 	Name string
-	// Values is how many values it has, Entries how many objects are below them,
-	// each as often as it has values.
+	// Values is how many values it has, Entries how many objects are under them, each
+	// counted once per value.
 	Values, Entries int
-	// Bytes is an estimate of what it takes beside the objects.
+	// Bytes estimates the memory that it takes beside the objects.
 	Bytes int64
-	// Largest is a value with the most objects, LargestObjects how many. It is empty
-	// where the objects are Secrets.
+	// Largest is a value with the most objects, LargestObjects how many it has. Largest
+	// is empty if the objects are Secrets.
 	Largest        string
 	LargestObjects int
 }
 
-// Memory is an estimate from Sampled objects. Parts that objects share are divided
-// among those that share them.
+// Memory is an estimate from Sampled objects. The size of parts that objects share is
+// divided among them.
 type Memory struct {
 	Sampled int
 	// At is when it was estimated: it is kept for a minute, or for a thousand times as
 	// long as it took.
 	At time.Time
-	// Objects are the bytes of all objects; Keys are what the store has beside them, but
-	// for indexes: what finds them, and what decoders remember of them.
+	// Objects is the bytes of all objects. Keys is what the store takes beside them,
+	// without indexes: what finds them, and what decoders remember of them.
 	Objects, Keys int64
 	// LargestObjects are of the sample, at most ten, the largest first, each with all
 	// that it shares with others. LargestNamespaces are at most ten, the largest first,
-	// with their part of all objects as the sample has it.
+	// with their part of all objects according to the sample.
 	LargestObjects    []Sized
 	LargestNamespaces []Sized
 }
 
-// Sized is what an object, or the objects of a namespace, take.
+// Sized is the size of an object, or of the objects of a namespace.
 type Sized struct {
 	Key   store.Key
 	Bytes int64
@@ -63,8 +63,8 @@ type Sized struct {
 type Quarantined struct {
 	Key   store.Key
 	Stage Stage
-	// Err is what is wrong with it, in words that hold none of its values where
-	// the object is a Secret.
+	// Err is what is wrong with it. If the object is a Secret, the text holds none of
+	// its values.
 	Err   string
 	Since time.Time
 	// Stale is whether the store holds an earlier, good version.

@@ -7,11 +7,12 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// StaleSince returns since when reads may be older than what the server has, and
-// whether they may: while requests fail or the store may differ, and while a watch is
-// silent for longer than the server's bookmarks are apart. A quiet watch of a server
-// that sends no bookmarks proves nothing, and counts as fresh. So do lists that are
-// under way, up to the time that Problems gives them.
+// StaleSince reports since when reads may be older than what the server has, and
+// whether they may: while requests fail or the store may differ, while a measured lag
+// is more than 3 s, and while a watch is silent for longer than the server's bookmark
+// interval. A quiet watch of a server that sends no bookmarks proves nothing, and
+// counts as fresh. So does a list that is under way, for a minute. After a stop,
+// reads are stale.
 func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 	switch {
 	case !i.Synced:
@@ -32,8 +33,8 @@ func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 	return time.Time{}, false
 }
 
-// Names returns a name for each informer that no other has: where several have one
-// name, the second is pods#2, the third pods#3. Metrics have the same names.
+// Names returns a unique name for each informer: if several are named pods, the
+// second is pods#2, the third pods#3. Metrics have the same names.
 func Names(informers []Informer) []string {
 	var given uniquename.Names
 	names := make([]string, len(informers))

@@ -11,33 +11,33 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// Informer is what is known of an informer at one moment.
+// Informer is the state of an informer at one moment.
 type Informer struct {
 	// Name is unique among the informers that one program names well.
 	Name string
-	// Resource is what is listed and watched; empty where the source does not say,
-	// as closures do not.
+	// Resource is what is listed and watched; empty if the source does not report
+	// it, as with closures.
 	Resource schema.GroupVersionResource
-	// Status is that of the reflector: Phase and Since, LastError, counts of
-	// lists, watches and events, LastContact, Degraded, ReadPath and more. In an
-	// informer's, Synced is true once the store holds the first list, and
-	// ResourceVersion is the source's that the store has come to, which writes to
-	// WritableStore do not move.
+	// Status is that of the reflector: Phase and Since, LastError, counts of lists,
+	// watches and events, LastContact, Degraded, ReadPath and more. For an informer,
+	// Synced is true once the store holds the first list, and ResourceVersion is the
+	// version of the source that the store has reached. Writes to WritableStore do
+	// not move it.
 	reflector.Status
 	// Objects is the size of the store.
 	Objects int
-	// Quarantined counts keys whose latest version is not in the store, Failures
-	// the versions that could not be stored, ever: see Informer.Quarantined.
-	// FailuresByStage counts by where an object was refused; at StageIndex are those
-	// that are stored and missing in an index, at StageKey also those that the store
-	// found under another key than they came with.
+	// Quarantined counts keys whose latest version is not in the store. Failures
+	// counts the versions that could not be stored, ever: see Informer.Quarantined.
+	// FailuresByStage counts them by the stage that refused the object. StageIndex
+	// counts objects that are stored but missing in an index. StageKey also counts
+	// objects that the store found under another key than they came with.
 	Quarantined     int
 	Failures        uint64
 	FailuresByStage StageCounts
 	// QuarantinedSince is since when there has been at least one such key; zero
 	// while there is none.
 	QuarantinedSince time.Time
-	// OwnWrites counts what became of the writes that were recorded with
+	// OwnWrites counts the outcomes of the writes that were recorded with
 	// Informer.Wrote and WroteDelete.
 	OwnWrites ownwrites.Status
 	// Consistency counts what consistency checks did.
@@ -46,27 +46,27 @@ type Informer struct {
 	Mutations uint64
 	// Handlers are those that are registered now, in the order they were added.
 	Handlers []Handler
-	// Sharing is what the decoder shares; zero if it shares nothing. Most
-	// informers of a program share one, so it is not to be added up: SharingID tells
-	// them apart.
+	// Sharing is what the decoder shares; zero if it shares nothing. Most informers
+	// of a program share one table, so it must not be added up: SharingID identifies
+	// the table.
 	Sharing   Sharing
 	SharingID uint64
-	// Lag is how far the store is behind the server, where that is measured: see
+	// Lag is how far the store is behind the server, if that is measured: see
 	// Options.LagProbe.
 	Lag Lag
 }
 
-// Handler is what is known of a handler at one moment.
+// Handler is the state of a handler at one moment.
 type Handler = deliver.Status
 
-// Sharing says how much a decoder's table of shared values keeps, and how often it
-// was of use.
+// Sharing is the size of a decoder's table of shared values, and its hits and
+// misses.
 type Sharing struct {
 	// Values is how many values are shared. Bytes is what they and the shared
 	// strings take, at most MaxBytes.
 	Values          int
 	Bytes, MaxBytes int64
-	// Hits and Misses are lookups that found a value and that did not.
+	// Hits counts lookups that found a value, Misses those that did not.
 	Hits, Misses uint64
 }
 
@@ -75,8 +75,8 @@ type Sharing struct {
 type Lag struct {
 	// Enabled is whether it is measured.
 	Enabled bool
-	// Behind is the last one that was measured, or, if Waiting, how long the
-	// informer has not reached a version that the server is known to have.
+	// Behind is the last measured lag or, if Waiting, how long the informer has not
+	// reached a version that the server is known to have.
 	Behind   time.Duration
 	Waiting  bool
 	Measured time.Time
@@ -84,7 +84,7 @@ type Lag struct {
 	Err error
 }
 
-// Stage is where an object that cannot be stored was refused.
+// Stage is the step at which an object that cannot be stored was refused.
 type Stage uint8
 
 // The stages.
@@ -97,7 +97,7 @@ const (
 	stages
 )
 
-// String returns the stage's name, as it stands in metrics.
+// String returns the stage's name, as used in metrics.
 func (s Stage) String() string {
 	return [...]string{"decode", "transform", "key", "index", "other"}[s]
 }

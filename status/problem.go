@@ -9,16 +9,16 @@ type Severity uint8
 const (
 	// OK is no problem: the informer follows the server.
 	OK Severity = iota
-	// Note is what somebody who looks should know: it loses nothing.
+	// Note is worth knowing, but loses nothing.
 	Note
-	// Warning is what costs something, or will: objects in quarantine, a handler
-	// that lags.
+	// Warning costs something, or will: objects in quarantine, a handler that
+	// lags.
 	Warning
 	// Broken: reads are older than they should be, or there are none.
 	Broken
 )
 
-// String returns the severity's name, as it stands in metrics.
+// String returns the severity's name, as used in metrics.
 func (s Severity) String() string {
 	return [...]string{"ok", "note", "warning", "broken"}[s]
 }
@@ -31,11 +31,12 @@ type Problem struct {
 	// Since is when it began; zero where that is not known.
 	Since time.Time
 	// What says in one line what is wrong. It has names of resources and handlers,
-	// and the error's own text; never a key or an object's content, except what a
-	// server itself put into an error. Of Secrets it has no text of a decoder's.
+	// and the error's own text, but never a key or an object's content, except
+	// what a server itself put into an error. For Secrets it has no text from a
+	// decoder.
 	What string
 	// Do says what to do about it, in one line.
 	Do string
-	// Over is whether it has passed. Since is then when it was seen last.
+	// Over is whether the problem has passed. Since is then when it was last seen.
 	Over bool
 }

@@ -13,31 +13,31 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// The bounds between what is usual and what is a problem. With a page that is
-// refreshed every 2 s, what lasts for slow is seen within 5 s.
+// The bounds between normal and problematic. On a page that is refreshed every 2 s,
+// what lasts for slow is seen within 5 s.
 const (
 	// slow is how long a handler's call, or a change's wait for a handler, may
 	// take.
 	slow = 3 * time.Second
-	// passing is how long a failure that often passes is a Warning, where
-	// there is something to read meanwhile.
+	// passing is how long a failure that often passes is only a Warning, if the store
+	// can be read meanwhile.
 	passing = 30 * time.Second
-	// recently is how long a failure that is over is told of, flapping how many
+	// recently is how long a past failure is reported. flapping is how many failures
 	// within ten minutes are a Warning.
 	recently = 5 * time.Minute
 	flapping = 5
 	// lateBookmark is by how much a bookmark may be late.
 	lateBookmark = 5 * time.Second
-	// longList is how long a first list may take, longWait how long keys may wait
-	// for a worker, and writes for the watch.
+	// longList is how long a first list may take, longWait how long keys may wait for
+	// a worker, and own writes for the watch.
 	longList = time.Minute
 	longWait = 30 * time.Second
-	// veryLong is when a lag is no longer a Warning.
+	// veryLong is when a lag becomes Broken instead of a Warning.
 	veryLong = time.Minute
 )
 
 // Problems returns what is wrong with the informer, the worst first; nothing if all
-// is well. It is a pure function of i and now, and costs a microsecond where all is
+// is well. It is a pure function of i and now, and costs a microsecond if all is
 // well.
 func (i *Informer) Problems(now time.Time) []Problem {
 	p := finder{now: now}
@@ -48,7 +48,7 @@ func (i *Informer) Problems(now time.Time) []Problem {
 		handler(&p, &i.Handlers[h])
 	}
 	i.readPath(&p)
-	i.recent(&p) // after all that is so now
+	i.recent(&p) // after the present problems
 	return p.sorted()
 }
 
@@ -62,14 +62,14 @@ func (p *finder) add(s Severity, c Cause, since time.Time, what, do string) {
 	p.found = append(p.found, Problem{Severity: s, Cause: c, Since: since, What: what, Do: do})
 }
 
-// sorted returns the worst first, and among equals the one that was found first.
+// sorted returns the worst first; equals stay in the order in which they were found.
 func (p *finder) sorted() []Problem {
 	slices.SortStableFunc(p.found, func(a, b Problem) int { return cmp.Compare(b.Severity, a.Severity) })
 	return p.found
 }
 
-// of returns what is watched as people name it: deployments.apps; the informer's name
-// where the source does not say.
+// of returns the usual name of the watched resource, such as deployments.apps; the
+// informer's name if the source does not report the resource.
 func (i *Informer) of() string {
 	if i.Resource.Resource == "" {
 		return i.Name
@@ -77,7 +77,7 @@ func (i *Informer) of() string {
 	return i.Resource.GroupResource().String()
 }
 
-// source is about requests that fail, and first lists.
+// source finds problems of requests, and of first lists.
 func (i *Informer) source(p *finder) {
 	switch {
 	case i.Phase == reflector.Stopped:
@@ -92,13 +92,13 @@ func (i *Informer) source(p *finder) {
 	}
 }
 
-// failing reports whether the last request failed. Otherwise LastError says what was
-// lost, or nothing.
+// failing reports whether the last request failed. If it did not, LastError says what
+// was lost, if anything.
 func (i *Informer) failing() bool {
 	return i.LastError != nil && (!i.Degraded || !i.FailingSince.IsZero())
 }
 
-// FailingSince is zero in statuses of other makes.
+// failedSince returns FailingSince or, in a status without it, LastErrorTime.
 func (i *Informer) failedSince() time.Time {
 	if i.FailingSince.IsZero() {
 		return i.LastErrorTime
@@ -109,7 +109,7 @@ func (i *Informer) failedSince() time.Time {
 func (i *Informer) failure(p *finder) {
 	err := i.LastError
 	if r := &i.Recent; r.Last != nil && r.LastTime.After(i.LastErrorTime) {
-		err = r.Last // what was followed by another attempt at once
+		err = r.Last // a failure that was retried at once
 	}
 	kind := trouble.Classify(err)
 	since, severity := i.failedSince(), Broken
@@ -117,8 +117,8 @@ func (i *Informer) failure(p *finder) {
 		severity = Warning
 	}
 	what, do := i.describe(kind, err), trouble.Remedy(kind, err, i.of())
-	// The request that follows a failure is answered with the first event or
-	// bookmark, which may take a minute; a refusal comes at once.
+	// The answer to the request after a failure is its first event or bookmark, which
+	// may take a minute; a refusal comes at once.
 	asked := p.now.Sub(i.Since)
 	if i.LastErrorTime.After(i.Since) {
 		asked = p.now.Sub(i.LastErrorTime) // a watch was followed by one at once
@@ -155,7 +155,7 @@ func (i *Informer) progress() string {
 	return fmt.Sprintf("%d objects so far", i.Received)
 }
 
-// recent is about failures that are over.
+// recent finds failures that are over.
 func (i *Informer) recent(p *finder) {
 	r := &i.Recent
 	if i.failing() || r.Last == nil || p.now.Sub(r.LastTime) > recently || i.Degraded {
@@ -168,17 +168,17 @@ func (i *Informer) recent(p *finder) {
 			fmt.Sprintf("it fails again and again, %d times within ten minutes; the last one, %s ago, is over: %s", r.Count, quantity.Duration(p.now.Sub(r.LastTime)), what), do)
 		return
 	}
-	if kind != trouble.Restored { // after which the program is to be looked at
+	if kind != trouble.Restored { // after a restore the program must be checked
 		do = "nothing; if it comes again: " + do
 	}
 	p.found = append(p.found, Problem{Severity: Note, Cause: Cause(kind.String()), Since: r.LastTime,
 		What: "this is over: " + what, Do: do, Over: true})
 }
 
-// watch is about watches that do not fail, and are behind all the same.
+// watch finds watches that do not fail but are behind.
 func (i *Informer) watch(p *finder) {
 	if i.Phase == reflector.Watching && i.BookmarkInterval > 0 && !i.failing() {
-		// The interval is the longest of many, so what is missing is missing.
+		// The interval is the longest of many, so this bookmark is missing.
 		if silent := p.now.Sub(i.LastContact); silent > i.BookmarkInterval+lateBookmark {
 			p.add(Warning, CauseSilent, i.LastContact,
 				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", quantity.Duration(silent), quantity.Duration(i.BookmarkInterval)),
@@ -200,7 +200,7 @@ func (i *Informer) watch(p *finder) {
 	}
 }
 
-// content is about what the store holds.
+// content finds problems of what the store holds.
 func (i *Informer) content(p *finder) {
 	if i.Degraded {
 		i.degraded(p)
@@ -248,7 +248,7 @@ func (i *Informer) degraded(p *finder) {
 	p.add(Warning, cause, i.LastErrorTime, "the store may differ from the server until the next list: "+i.describe(kind, i.LastError), "nothing: kinglet lists again")
 }
 
-// mendQuarantined says what to do about objects that could not be stored.
+// mendQuarantined returns what to do about objects that could not be stored.
 func (i *Informer) mendQuarantined() string {
 	do := "unfold the informer: under Quarantine are the keys, and each has the reason"
 	by := i.FailuresByStage
@@ -261,7 +261,7 @@ func (i *Informer) mendQuarantined() string {
 	return do
 }
 
-// stages says at which stages objects were refused, as far as it is counted.
+// stages returns the stages at which objects were refused, as far as it is counted.
 func (i *Informer) stages() string {
 	var parts []string
 	for s, n := range i.FailuresByStage {
@@ -283,7 +283,7 @@ func (i *Informer) readPath(p *finder) {
 		"it costs CPU and memory only; the reason says what stands in the way")
 }
 
-// handler is about one handler.
+// handler finds the problems of one handler.
 func handler(p *finder, h *Handler) {
 	inCall, waits := p.now.Sub(h.CallSince), p.now.Sub(h.OldestPending)
 	switch {
@@ -303,7 +303,7 @@ func handler(p *finder, h *Handler) {
 	}
 }
 
-// panicked is about panics, of which the last may be long ago.
+// panicked adds a problem of panics, the last of which may be long ago.
 func (p *finder) panicked(c Cause, last time.Time, what, do string) {
 	severity := Warning
 	if !last.IsZero() && p.now.Sub(last) > recently {

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// An object stands in a slot, a number that it keeps until it is deleted, so
-// that trees, sets and hints can name it in 4 bytes and need not change when
-// it is updated. Slots stand in blocks of 32, blocks in directories of 64.
+// Each object has a slot, a number that it keeps until it is deleted. Trees,
+// sets and hints name the object in 4 bytes and need not change when it is
+// updated. Slots are grouped in blocks of 32, blocks in directories of 64.
 //
-// 32 keeps the copy of a block at half a kilobyte, which is what an update
-// costs when somebody holds a snapshot.
+// 32 keeps the copy of a block at half a kilobyte, which is the cost of an
+// update while a snapshot is held.
 const (
 	blockBits = 5
 	blockLen  = 1 << blockBits
@@ -20,16 +20,16 @@ const (
 
 // entry is a slot's content.
 type entry[T any] struct {
-	// print is the fingerprint of the object's key, never 0; 0 in a slot that
-	// is not in use. With it a look-up can tell that this is the object, and
-	// does not have to read the key from it, which is two to four cold cache
-	// lines. See hints for how sure that is.
+	// print is the fingerprint of the object's key, never 0; 0 in a slot that is
+	// not in use. It lets a lookup recognise the object without reading the key
+	// from it, which is two to four cold cache lines. See fingerprint for how
+	// sure that is.
 	print uint64
 	obj   T
 }
 
-// block holds 32 slots. A version may change it in place only if owner is its
-// epoch; otherwise an older version still shows it.
+// block holds 32 slots. A version may change it in place only if owner is the
+// version's epoch; otherwise an older version still shows it.
 type block[T any] struct {
 	owner uint64
 	used  int // slots in use
@@ -72,10 +72,10 @@ func (t *blockTable[T]) find(slot uint32) *block[T] {
 	return t.dirs[d].blocks[slot>>blockBits%dirLen]
 }
 
-// own returns the slot's block for changing it in place in the given epoch,
-// after copying or making what has to be.
+// own returns the slot's block for changing it in place in the given epoch. It
+// copies or makes the block if it has to.
 func (t *blockTable[T]) own(slot uint32, epoch uint64) *block[T] {
-	// An owned block stands under an owned directory in an owned table.
+	// An owned block is always in an owned directory of an owned table.
 	p := t.find(slot)
 	if p != nil && p.owner == epoch {
 		return p
@@ -161,7 +161,7 @@ func (p *block[T]) setKey(slot uint32, key Key) {
 	p.keys.slots[slot%blockLen] = key
 }
 
-// clear empties a slot of the version's blocks, and lets go of a block that has
+// clear empties a slot of the version's blocks, and drops a block that has
 // become empty.
 func (t *blockTable[T]) clear(slot uint32, epoch uint64) {
 	p := t.own(slot, epoch)
@@ -178,8 +178,8 @@ func (t *blockTable[T]) clear(slot uint32, epoch uint64) {
 	}
 }
 
-// clearAll empties slots of the version's blocks. A block of which nothing is
-// left is not copied first.
+// clearAll empties slots of the version's blocks. A block that becomes empty is
+// not copied first.
 func (t *blockTable[T]) clearAll(gone slotBits, epoch uint64) {
 	gone.eachBlock(func(first, mask uint32) {
 		if t.find(first).used == bits.OnesCount32(mask) {

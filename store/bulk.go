@@ -1,18 +1,18 @@
 package store
 
-// A Replace whose keys are mostly new, or mostly gone, builds the tree and the
-// sets of slots anew from their parts, in order, which costs a fraction of so
+// A Replace whose keys are mostly new, or mostly gone, rebuilds the tree and
+// the sets of slots from their parts, in order. That costs a fraction of as
 // many insertions and removals.
 
-// bulk is what a Replace has put aside until its end.
+// bulk is what a Replace has deferred until its end.
 type bulk[T any] struct {
-	// added has the new keys. They are not in the version's tree yet.
+	// added holds the new keys. They are not in the version's tree yet.
 	added treeBuilder[T]
-	// deferring is whether the indexers put new slots aside.
+	// deferring is whether the indexers defer new slots.
 	deferring bool
 }
 
-// beginBulk has the operations until endBulk put things aside.
+// beginBulk makes the operations until endBulk defer their work.
 func (s *Store[T]) beginBulk() {
 	s.bulk = &bulk[T]{added: treeBuilder[T]{v: s.draft}, deferring: true}
 	for _, x := range s.indexers {
@@ -20,8 +20,8 @@ func (s *Store[T]) beginBulk() {
 	}
 }
 
-// stopDeferring enters the slots that the indexers have put aside, since one
-// that is in an index is about to move.
+// stopDeferring enters the slots that the indexers have deferred, since a slot
+// that is already in an index is about to move.
 func (s *Store[T]) stopDeferring() {
 	if s.bulk == nil || !s.bulk.deferring {
 		return
@@ -30,8 +30,8 @@ func (s *Store[T]) stopDeferring() {
 	s.updateIndexes(nil)
 }
 
-// updateIndexes enters in every index the slots that were put aside, and takes
-// out those in gone.
+// updateIndexes enters the deferred slots in every index, and removes those in
+// gone.
 func (s *Store[T]) updateIndexes(gone slotBits) {
 	w := s.draft
 	for i, x := range s.indexers {
@@ -46,8 +46,9 @@ func (s *Store[T]) updateIndexes(gone slotBits) {
 	}
 }
 
-// endBulk erases slots, and enters in the tree and the indexes what was put
-// aside. unlock calls it if a user's function has ended the goroutine before.
+// endBulk erases the missing slots, and enters what was deferred in the tree
+// and the indexes. unlock calls it if a user function has ended the goroutine
+// before.
 func (s *Store[T]) endBulk(missing []uint32) {
 	if s.bulk == nil {
 		return
@@ -74,7 +75,7 @@ func (s *Store[T]) endBulk(missing []uint32) {
 	s.goneSlots = gone
 }
 
-// merged returns the tree of what was added and of the version's slots that are
+// merged returns the tree of the added keys and of the version's slots that are
 // not in gone.
 func (b *treeBuilder[T]) merged(gone slotBits) *node {
 	b.v.eachSlot(b.v.root, func(slot uint32) bool {

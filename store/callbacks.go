@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Every call of a user's function by the writer goes through here: a panic is
-// an error like any other, and finds no version half changed, since all calls
+// The writer calls every user function through this file. A panic becomes an
+// error like any other. It leaves no version half changed, since all calls
 // are made before the first change of an operation.
 
 func catch(err *error) {
@@ -34,8 +34,8 @@ func (s *Store[T]) callKey(obj T) (key Key, err error) {
 	return s.opts.KeyFunc(obj)
 }
 
-// describe names an object that has no key: its type, and its name if it can
-// say one.
+// describe names an object that has no key: its type, and its name if it has
+// one.
 func describe(obj any) (s string) {
 	s = fmt.Sprintf("a %T", obj)
 	defer func() { _ = recover() }()
@@ -49,7 +49,7 @@ func describe(obj any) (s string) {
 }
 
 // valuesOf returns an object's values in an index, sorted and without
-// duplicates; none if the function fails, which is noted.
+// duplicates; none if the function fails, which is recorded in errs.
 func (s *Store[T]) valuesOf(x *indexer[T], key Key, obj T) []string {
 	values, err := callIndex(x.fn, obj)
 	if err != nil {
@@ -64,8 +64,8 @@ func callIndex[T any](fn IndexFunc[T], obj T) (values []string, err error) {
 	return fn(obj)
 }
 
-// normal sorts values and drops duplicates. The function's slice stays as it
-// is.
+// normal sorts values and drops duplicates. It does not change the function's
+// slice.
 func normal(values []string) []string {
 	if len(values) < 2 {
 		return values
@@ -75,8 +75,8 @@ func normal(values []string) []string {
 	return slices.Compact(values)
 }
 
-// inScope reports whether a key is in the scope; if the scope's function
-// panics it is not, and stays untouched.
+// inScope reports whether a key is in the scope. If the scope's function
+// panics, the key counts as outside, and is not touched.
 func (s *Store[T]) inScope(scope *Scope, key Key) bool {
 	if !scope.Span.Has(key) {
 		return false
@@ -96,7 +96,7 @@ func callContains(fn func(Key) bool, key Key) (in bool, err error) {
 	return fn(key), nil
 }
 
-// equal asks Options.Equal; if that panics the objects differ.
+// equal calls Options.Equal; if that panics, the objects count as different.
 func (s *Store[T]) equal(key Key, old, obj T) bool {
 	same, err := callEqual(s.opts.Equal, old, obj)
 	if err != nil {
@@ -110,16 +110,16 @@ func callEqual[T any](fn func(a, b T) bool, a, b T) (same bool, err error) {
 	return fn(a, b), nil
 }
 
-// identity returns how to tell that two Ts are one and the same pointer, or
-// nil if T has no such notion.
+// identity returns a function that reports whether two Ts are the same
+// pointer, or nil if T is neither a pointer nor an interface.
 func identity[T any]() func(a, b T) bool {
 	switch reflect.TypeFor[T]().Kind() {
 	case reflect.Pointer:
 		return func(a, b T) bool { return any(a) == any(b) }
 	case reflect.Interface:
 		return func(a, b T) bool {
-			// Comparing interfaces panics if what is inside is no pointer and
-			// not comparable.
+			// Comparing interfaces panics if their dynamic type is not
+			// comparable.
 			t := reflect.TypeOf(any(a))
 			return t != nil && t.Kind() == reflect.Pointer && any(a) == any(b)
 		}

@@ -71,15 +71,15 @@ type Change[T any] struct {
 	// FinalStateUnknown is true for a Deleted change of which the object's
 	// last state was missed; Old is then the last state that was seen.
 	FinalStateUnknown bool
-	// OwnEcho is true for a change that is made of nothing but what the program
-	// has told its informer that it wrote (kinglet's Informer.Wrote and
-	// WroteDelete): all versions of which it consists were. One of which the
-	// watch told before the program did is not known to be one.
+	// OwnEcho is true for a change that consists only of versions that the
+	// program has told its informer it wrote (kinglet's Informer.Wrote and
+	// WroteDelete). A version that the watch delivered before the program did so
+	// is not known to be one.
 	OwnEcho bool
 }
 
-// Memo is what a decoder left beside an object to recognise its next version
-// by. Only the decoder that made it looks inside.
+// Memo is what a decoder keeps beside an object to recognise its next version.
+// Only the decoder that made it looks inside.
 type Memo any
 
 // Op is one write of a Batch.
@@ -92,15 +92,14 @@ type Op[T any] struct {
 	Delete bool
 	// HasObject is set on a Delete whose Object is the final state.
 	HasObject bool
-	// IfChanged says, for a put of Apply, that it may be of what is held
-	// already: if Options.Equal says so, nothing is written and no change
-	// reported, as by Replace.
+	// IfChanged makes Apply skip a put of what is held already: if Options.Equal
+	// says so, nothing is written and no change reported, as by Replace.
 	IfChanged bool
 	Object    T
 	// Memo is kept beside the object until its next write. It may be nil.
 	Memo Memo
-	// ResourceVersion is the collection's version once this op is applied;
-	// empty keeps the version there is.
+	// ResourceVersion is the collection's version once this op is applied; empty
+	// keeps the present version.
 	ResourceVersion string
 }
 
@@ -109,19 +108,19 @@ type Batch[T any] struct {
 	Scope  Scope
 	Ops    []Op[T]
 	Reason Reason
-	// ResourceVersion is the scope's version once the whole batch is
-	// applied; empty keeps the version there is.
+	// ResourceVersion is the scope's version once the whole batch is applied;
+	// empty keeps the present version.
 	ResourceVersion string
-	// Reported says that somebody is told of the changes, of those of each such
-	// batch and of nothing else: an informer's handlers. What another write has
-	// removed counts as held in these changes, so that nobody misses a Deleted or
-	// gets a second Added.
+	// Reported says that there are receivers of the changes, such as an
+	// informer's handlers. They see the changes of every Reported batch and no
+	// others. An object that another write has removed counts as held in these
+	// changes, so that no receiver misses a Deleted or gets a second Added.
 	Reported bool
-	// AtOnce has readers see all of an applied batch or nothing, at the price
+	// AtOnce makes readers see all of an applied batch or nothing, at the price
 	// of a copy of every block and node that it changes.
 	AtOnce bool
-	// Rewrite has Replace write every object, also one that is the very object
-	// that is held: its index values may have changed, where somebody modified
-	// it against the rules.
+	// Rewrite makes Replace write every object, even the very object that is
+	// held: its index values may have changed if it was modified against the
+	// rules.
 	Rewrite bool
 }

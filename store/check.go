@@ -20,10 +20,10 @@ func (f *findings) add(format string, args ...any) {
 	}
 }
 
-// Check verifies that the version is consistent: every object stands in one
-// slot and under its own key, in order; every index holds exactly what its
-// function says now, and its counts are right. It returns what is wrong, at
-// most 20 findings, joined.
+// Check verifies that the version is consistent: every object is in one slot
+// and under its own key, in order; every index holds exactly what its
+// function returns now, and its counts are right. It returns what is wrong,
+// at most 20 findings, joined.
 //
 // It finds objects that were modified after they were stored, and key and
 // index functions that are not pure, as well as errors of the store. It calls
@@ -225,7 +225,7 @@ func (s *slotSet) each(visit func(uint32)) {
 }
 
 // Check verifies the latest version as Snapshot.Check does, and the writer's
-// books beside it. Writes wait meanwhile.
+// own records. Writes wait meanwhile.
 func (s *Store[T]) Check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +285,8 @@ func (s *Store[T]) checkHints(f *findings, want int) {
 	}
 }
 
-// checkFilings verifies that an index holds each slot under what the books
-// say, and nothing else.
+// checkFilings verifies that an index holds each slot under the values that
+// are recorded for it, and nothing else.
 func (s *Store[T]) checkFilings(f *findings, v *Snapshot[T], x *indexer[T], r *indexRoot[T]) {
 	if x.name != r.name {
 		f.add("index %q stands in the place of %q", x.name, r.name)

@@ -1,7 +1,7 @@
 package store
 
-// chunked is a list that grows and shrinks at its end, and is never moved as
-// a whole, so that a write which makes it grow takes no longer than others.
+// chunked is a list that grows and shrinks at its end. It is never moved as a
+// whole, so a write that makes it grow takes no longer than others.
 type chunked[E any] struct {
 	n      uint32
 	chunks [][]E
@@ -29,7 +29,7 @@ func (c *chunked[E]) push(x E) uint32 {
 	return i
 }
 
-// pop takes the last element off.
+// pop removes the last element and returns it.
 func (c *chunked[E]) pop() (E, bool) {
 	var none E
 	if c.n == 0 {

@@ -12,14 +12,14 @@ var ErrNoIndex = errors.New("no such index")
 var ErrIndexExists = errors.New("index exists already")
 
 // ErrNoKeyFunc is wrapped by the error of a write that names no key, to a store
-// that cannot read keys from objects.
+// without a KeyFunc.
 var ErrNoKeyFunc = errors.New("the store has no key function")
 
-// Errors returns the parts of an error that a write returned: a *KeyError for
-// each operation that was not made, and for each that was made although a user
-// function failed, what it failed with: an *IndexError, if the object is absent
-// from that index. They stand in the order of the operations. It is empty if err
-// is nil.
+// Errors returns the parts of an error that a write returned, in the order of
+// the operations. There is a *KeyError for each operation that was not made. For
+// each operation that was made although a user function failed, there is that
+// function's error: an *IndexError, if the object is absent from that index. It
+// is empty if err is nil.
 func Errors(err error) []error {
 	if err == nil {
 		return nil
@@ -30,7 +30,7 @@ func Errors(err error) []error {
 	return []error{err}
 }
 
-// joined returns errs as one error, of which Errors returns the parts.
+// joined returns errs as one error. Errors returns its parts.
 func joined(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
@@ -47,7 +47,7 @@ type KeyError struct {
 
 func (e *KeyError) Error() string { return fmt.Sprintf("no key for %s: %v", e.Object, e.Err) }
 
-// Unwrap returns what the key function said.
+// Unwrap returns the key function's error.
 func (e *KeyError) Unwrap() error { return e.Err }
 
 // IndexError reports that an index function failed for one object, which is
@@ -62,11 +62,11 @@ func (e *IndexError) Error() string {
 	return fmt.Sprintf("index %q of %s: %v (stored, but absent from this index)", e.Index, e.Key, e.Err)
 }
 
-// Unwrap returns what the index function said.
+// Unwrap returns the index function's error.
 func (e *IndexError) Unwrap() error { return e.Err }
 
-// PanicError is what a key or index function's panic becomes: the function
-// counts as failed, and the store goes on.
+// PanicError is the error of a user function that panicked: the function counts
+// as failed, and the store goes on.
 type PanicError struct {
 	// Value is what was passed to panic.
 	Value any

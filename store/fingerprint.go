@@ -11,12 +11,12 @@ import (
 // slot; the print, which is stored in the slot beside the object, confirms that
 // it is the right one.
 //
-// Keys are not compared beyond that. Two different keys agree by chance once
-// in 2^96: a store asked a billion times a second for a key that it does not
-// have, each time comparing two entries, is wrong once in 10^12 years. The
-// secrets are the store's own, so names cannot be chosen to collide. Comparing
-// the bytes instead reads cold cache lines of the object, and makes a look-up
-// three times as slow.
+// Keys are not compared beyond that. Two different keys agree by chance once in
+// 2^96: a store asked a billion times a second for a key that it does not have,
+// each time comparing two entries, is wrong once in 10^12 years. The secrets are
+// the store's own, so names cannot be chosen to collide. Comparing the bytes
+// instead reads cold cache lines of the object, and makes a lookup three times
+// as slow.
 type fingerprint struct {
 	tag   uint32
 	print uint64
@@ -25,21 +25,22 @@ type fingerprint struct {
 // hasher makes fingerprints of keys, and hashes of index values.
 //
 // A key is read as pairs of words: first its lengths, then 16 bytes at a time.
-// Pair number i, (x, y), adds (x+s[2i])·(y+s[2i+1]) to a sum of 128 bits, s
-// being the secrets, and the same with the next two secrets to another. This is
-// NH, the universal hash of UMAC (RFC 4418), with its Toeplitz construction:
-// the probability that two different keys have both sums in common is at most
-// 2^-128, however the keys were chosen. The first sum is mixed down to the tag,
-// the second to the print. One pass over the key costs half of two calls of
-// maphash.
+// Pair number i, (x, y), adds (x+s[2i])·(y+s[2i+1]) to one sum of 128 bits,
+// where s are the secrets. The product with the next two secrets is added to a
+// second sum. This is NH, the universal hash of UMAC (RFC 4418), with its
+// Toeplitz construction: the probability that two different keys agree in both
+// sums is at most 2^-128, however the keys were chosen. The first sum is mixed
+// down to the tag, the second to the print. One pass over the key costs half of
+// two calls of maphash.
 //
 // A store that remembers keys hashes the text that Key.String returns, so that
-// GetString hashes a string as it is. Several keys have the same text; those
-// that ParseKey does not return for it also hash where its parts end. Other
+// GetString hashes a string as it is. Several keys can have the same text.
+// ParseKey returns one of them; the others also hash where the parts end. Other
 // stores hash the parts, which takes less time than joining them.
 type hasher struct {
 	secrets [2*maxPairs + 2]uint64
-	// seeds are of index values, and both of keys that have more pairs.
+	// seeds[0] is for index values; both are for keys with more than maxPairs
+	// pairs.
 	seeds  [2]maphash.Seed
 	byText bool
 }
@@ -51,7 +52,7 @@ const (
 	// maxText is how many bytes fit: one pair has the lengths, and the last
 	// pair of each part need not be full.
 	maxText = (maxPairs - 3) * 16
-	// shortText is how long a text is joined on the stack at little cost:
+	// shortText is the longest text that is joined on the stack at little cost:
 	// namespaces have at most 63 bytes, names seldom as many.
 	shortText = 128
 )
@@ -95,9 +96,9 @@ func (h *hasher) ofLong(k Key) fingerprint {
 // ofText returns the fingerprint of ParseKey(text) in a store that hashes texts.
 func (h *hasher) ofText(text string) fingerprint { return hash(h, uint64(len(text)), 0, text, "") }
 
-// ends returns 0 for a key that ParseKey returns for its text, and otherwise
-// where in the text the parts end, which is more than the length of any name if
-// there is a cluster.
+// ends returns 0 for a key that ParseKey returns for its text. For any other key
+// it returns where in the text the parts end. With a cluster that is more than
+// the length of any name.
 func (k *Key) ends() uint64 {
 	if k.Cluster == "" && strings.IndexByte(k.Namespace, '/') < 0 && (k.Namespace != "" || strings.IndexByte(k.Name, '/') <= 0) {
 		return 0
@@ -105,8 +106,8 @@ func (k *Key) ends() uint64 {
 	return uint64(len(k.Namespace)+1) | uint64(len(k.Cluster))<<32
 }
 
-// hash returns the fingerprint of the pair (x, y) and two texts, whose lengths
-// it must determine.
+// hash returns the fingerprint of the pair (x, y) and two texts. The pair must
+// determine the lengths of the texts.
 func hash[S string | []byte](h *hasher, x, y uint64, text, next S) fingerprint {
 	if len(text)+len(next) > maxText {
 		return h.ofMaphash(x, y, string(text)+string(next))
@@ -170,7 +171,7 @@ func half[S string | []byte](s S) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24
 }
 
-// mix spreads a sum over 64 bits, of which any are as good as others.
+// mix reduces a sum to 64 bits that are equally good.
 func mix(high, low uint64) uint64 {
 	high, low = bits.Mul64(high^odd64, low^odd64>>1)
 	return high ^ low

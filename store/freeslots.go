@@ -2,9 +2,9 @@ package store
 
 import "math/bits"
 
-// freeSlots are the slots that were used and are not now. They are given out
-// a block at a time: many inserts find the block, and what the indexes keep
-// for it, in the cache, wherever the deleted objects were.
+// freeSlots holds the slots that were used before and are free now. They are
+// handed out a block at a time, so that many inserts find the block, and what
+// the indexes keep for it, in the cache, wherever the deleted objects were.
 //
 // Invariant: blocks holds the number of each block that has a free slot, once.
 type freeSlots struct {
@@ -13,15 +13,15 @@ type freeSlots struct {
 	blocks chunked[uint32]
 }
 
-// reach makes room for a slot that is used for the first time, so that push
-// has nothing left to do that grows with the store.
+// reach makes room for a slot that is used for the first time, so that the
+// cost of push does not grow with the store.
 func (f *freeSlots) reach(slot uint32) {
 	if slot>>blockBits == f.masks.n {
 		f.masks.push(0)
 	}
 }
 
-// push enters a slot that is not in it.
+// push adds a slot that is not in it.
 func (f *freeSlots) push(slot uint32) {
 	p := slot >> blockBits
 	mask := f.masks.ptr(p)
@@ -32,7 +32,7 @@ func (f *freeSlots) push(slot uint32) {
 	f.n++
 }
 
-// pop takes one out.
+// pop removes a slot and returns it.
 func (f *freeSlots) pop() (uint32, bool) {
 	if f.n == 0 {
 		return 0, false
@@ -51,8 +51,8 @@ func (f *freeSlots) has(slot uint32) bool {
 	return f.masks.at(slot>>blockBits)>>(slot%blockLen)&1 != 0
 }
 
-// check returns what is wrong: how many slots there really are, and how many
-// blocks that are listed wrongly.
+// check returns how many slots are really free, and how many blocks are listed
+// wrongly.
 func (f *freeSlots) check() (slots, wrong int) {
 	listed := map[uint32]int{}
 	for i := range f.blocks.n {

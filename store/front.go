@@ -2,23 +2,22 @@ package store
 
 import "bytes"
 
-// front keeps what a search needs of the keys of a node, in their order and
-// front-coded: of each key only how many bytes it has in common with the one
-// before it, and those that follow, its text. A node names its keys by slot,
-// and reading one of them means to go to the object, which is two cold cache
-// lines or more; with the text a search does not have to. Pods of one
-// ReplicaSet differ in their last five characters: then that is 4 to 5 bytes
-// of text an object.
+// front holds what a search needs of the keys of a node, in key order and
+// front-coded: for each key, how many bytes it shares with the key before it,
+// and the bytes that follow, its text. A node names its keys by slot, and
+// reading a key from its object costs two cold cache lines or more. With the
+// text a search mostly need not do so. Pods of one ReplicaSet differ in their
+// last five characters, so each needs 4 to 5 bytes of text.
 //
-// Only the first textMax bytes of a longer text are kept; it is cut then, and
-// where all of these are equal the object has to be read.
+// Only the first textMax bytes of a longer text are kept; the text is cut
+// then, and if all of these are equal the object must be read.
 //
-// Invariant: every key between the node's fences, which are the separators
-// around it in its ancestors, has its first base bytes in common with all
-// others between them. lcps[i] is what entry i has in common with entry i-1,
-// lcps[0] is base. The text of entry i begins at byte lcps[i] of its key, and
-// at the sum of the lens before i in text. Of a tree with keys that cannot be
-// compared by bytes only the last holds, so that text is never overrun.
+// Invariant: all keys between the node's fences, which are the separators
+// around it in its ancestors, share their first base bytes. lcps[i] is how
+// many bytes entry i shares with entry i-1; lcps[0] is base. The text of entry
+// i begins at byte lcps[i] of its key, and at the sum of the lens before i in
+// text. In a tree with keys that cannot be compared by bytes only the last
+// holds, so that text is never overrun.
 type front struct {
 	n, base uint16
 	text    []byte
@@ -27,36 +26,35 @@ type front struct {
 }
 
 const (
-	// textMax serves the first pod of a namespace, too: behind what it has in
-	// common with the pod before come the rest of the namespace's name and its
-	// own. Only few texts are that long.
+	// textMax also suits the first pod of a namespace, whose text is the rest
+	// of the namespace's name and the pod's own name. Few texts are that long.
 	textMax = 64
-	// textMin is how much of a cut text has to be left when its beginning has
-	// become common with a new entry before it. If it is less, the key is
-	// read again.
+	// textMin is how much of a cut text must be left when a new entry before
+	// it shares its beginning. If less is left, the key is read again.
 	textMin = 8
 	// cut marks a text that is not the whole rest of its key.
 	cut = 1 << 7
 )
 
-// spot is where a key stands, or belongs, in a node.
+// spot is where a key is, or belongs, in a node.
 type spot struct {
 	i   int // how many entries are smaller
 	off int // where the text of entry i begins
-	// prev and next are what it has in common with the entries before and at
-	// i; prev is base if i is 0, next means nothing if i is the node's end.
+	// prev and next are how many bytes it shares with entries i-1 and i; prev
+	// is base if i is 0, next means nothing if i is the node's end.
 	prev, next int
 	found      bool // entry i is the key
 }
 
-// locate finds a key, given its bytes. It goes over the entries with m being
-// what the key has in common with the entry before, which is smaller than it:
+// locate finds a key, given its bytes. It walks the entries, where m is how
+// many bytes the key shares with the entry before, which is smaller than the
+// key:
 //
-//   - an entry that has more than m in common with the one before it differs
+//   - an entry that shares more than m bytes with the one before it differs
 //     from the key where that one does, and is smaller too;
-//   - one that has less in common differs from the key where it differs from
-//     the one before, and is larger;
-//   - where it is the same, the texts are compared.
+//   - one that shares fewer differs from the key where it differs from the one
+//     before, and is larger;
+//   - if it shares exactly m, the texts are compared.
 func (f *front) locate(k []byte, keyAt func(i int) Key) spot {
 	m, off := int(f.base), 0
 	next := byteAt(k, m)
@@ -90,7 +88,7 @@ func (f *front) locate(k []byte, keyAt func(i int) Key) spot {
 	return spot{i: n, off: off, prev: m}
 }
 
-// byteAt returns a byte, or what is smaller than any behind the end.
+// byteAt returns a byte; behind the end -1, which is smaller than any byte.
 func byteAt(k []byte, i int) int {
 	if i < len(k) {
 		return int(k[i])
@@ -110,7 +108,7 @@ func compareText(text, rest []byte) (c, same int) {
 func compareRest(other Key, k []byte, m int) (c, same int) {
 	var buf keyBuf
 	a := other.appendTo(buf[:0])
-	a = a[min(m, len(a)):] // it may be shorter if somebody modified its object
+	a = a[min(m, len(a)):] // it may be shorter if its object was modified
 	return bytes.Compare(a, k[m:]), commonBytes(a, k[m:])
 }
 
@@ -138,13 +136,13 @@ func (f *front) offset(i int) int {
 	return off
 }
 
-// enter makes a new entry of a key where there is room for one. What it
-// stands for has to be in its place already: keyAt may be asked.
+// enter adds an entry for a key; there must be room for one. The key's slot or
+// separator must be in place already, since keyAt may be called.
 func (f *front) enter(at spot, k []byte, keyAt func(i int) Key) {
 	i, n := at.i, int(f.n)
-	// The entry behind has this one before it now. If it had less in common
-	// with the one before than the key has, nothing changes for it; otherwise
-	// its text begins later.
+	// The next entry follows this one now. If the key shares no more with it
+	// than with the entry before, nothing changes for the next entry;
+	// otherwise its text begins later.
 	d := 0
 	if i < n {
 		d = max(at.next-at.prev, 0)
@@ -165,7 +163,7 @@ func (f *front) enter(at spot, k []byte, keyAt func(i int) Key) {
 	f.refill(i+1, at.off+len(text), keyAt)
 }
 
-// refill reads an entry's key again if too little of it is left.
+// refill reads an entry's key again if too little of its text is left.
 func (f *front) refill(i, off int, keyAt func(i int) Key) {
 	if f.lens[i]&cut != 0 && f.size(i) < textMin {
 		f.setText(i, off, keyAt(i))
@@ -179,8 +177,9 @@ func (f *front) setText(i, off int, key Key) {
 	f.lens[i] = size
 }
 
-// leave takes an entry out. The one behind then differs where the removed one
-// did: its text is the removed one's up to where its own begins, then its own.
+// leave removes an entry. The next entry then differs from its new predecessor
+// where the removed one did: its text is the removed one's up to where its own
+// begins, then its own.
 func (f *front) leave(i int) {
 	n, j := int(f.n), i+1
 	off, had := f.offset(i), f.size(i)
@@ -206,7 +205,7 @@ func (f *front) leave(i int) {
 	f.n--
 }
 
-// push adds an entry at the end, which has so much in common with the last.
+// push adds an entry at the end. Its key shares lcp bytes with the last one.
 func (f *front) push(lcp int, k []byte) {
 	text, size := clip(k, lcp)
 	f.lcps[f.n], f.lens[f.n] = uint16(lcp), size
@@ -215,7 +214,8 @@ func (f *front) push(lcp int, k []byte) {
 }
 
 // pushFrom adds some entries of another front at the end. The first of them
-// must have there, in the other one, what it has in common with the last here.
+// must share as many bytes with the last entry here as with its predecessor
+// there.
 func (f *front) pushFrom(r *front, from, to int) {
 	copy(f.lcps[f.n:], r.lcps[from:to])
 	copy(f.lens[f.n:], r.lens[from:to])
@@ -223,21 +223,21 @@ func (f *front) pushFrom(r *front, from, to int) {
 	f.splice(len(f.text), 0, r.text[r.offset(from):r.offset(to)])
 }
 
-// pushBoth adds entries from number from to number to of two fronts as if they
-// were one, the first having n.
+// pushBoth adds the entries from number from to number to of two fronts, as if
+// b followed a in one.
 func (f *front) pushBoth(a, b *front, from, to int) {
 	n := int(a.n)
 	f.pushFrom(a, min(from, n), min(to, n))
 	f.pushFrom(b, max(from-n, 0), max(to-n, 0))
 }
 
-// keep drops all entries but the first n, and what memory is not needed.
+// keep drops all entries but the first n, and memory that is not needed.
 func (f *front) keep(n int) {
 	f.text = cloneText(f.text[:f.offset(n)])
 	f.n = uint16(n)
 }
 
-// rebase sets what all keys have in common. Only the first entry depends on
+// rebase sets how many bytes all keys share. Only the first entry depends on
 // it.
 func (f *front) rebase(base int, keyAt func(i int) Key) {
 	f.base = uint16(base)
@@ -246,7 +246,8 @@ func (f *front) rebase(base int, keyAt func(i int) Key) {
 	}
 }
 
-// setFirst sets what the first entry has in common with what comes before it.
+// setFirst sets how many bytes the first entry shares with what comes before
+// it.
 func (f *front) setFirst(lcp int, keyAt func(i int) Key) {
 	d := lcp - int(f.lcps[0])
 	f.lcps[0] = uint16(lcp)
@@ -282,7 +283,7 @@ func cloneText(text []byte) []byte {
 	return append(make([]byte, 0, textCap(len(text))), text...)
 }
 
-// textCap rounds up to a size that the allocator has, in steps that are worth
+// textCap rounds up to a size class of the allocator, in steps that are worth
 // an allocation.
 func textCap(n int) int {
 	switch {

@@ -4,14 +4,14 @@ import "slices"
 
 // How versions pass from the writer to readers
 //
-// Store.latest points to the version that reads see. Its state decides who may
-// touch it. What it is in is its phase:
+// Store.latest points to the version that readers see. The version's state decides
+// who may access it. The phase of a state is one of:
 //
 //	open    the writer may make it busy and change it in place, a reader may
 //	        take or borrow it
 //	busy    the writer is changing it in place, for the time of one operation
 //	wanted  busy, and readers wait for it
-//	taken   somebody holds it: it never changes again
+//	taken   a reader holds it: it never changes again
 //
 //	open ──reader──▶ taken
 //	open, lent n times ──reader──▶ open, lent n+1 times ──reader──▶ open, lent n times
@@ -19,25 +19,24 @@ import "slices"
 //	open, lent ──writer──▶ taken
 //	busy ──reader──▶ wanted ──writer──▶ taken, and readers are woken
 //
-// A writer that finds the version taken or lent derives a new one, changes
-// that with copies of what both share, and publishes it by one store to
-// latest; meanwhile readers have the old one. So the writer never waits, and
-// a reader waits only for the one operation that is being done in place.
-// User functions are called before the version becomes busy.
+// A writer that finds the version taken or lent derives a new one, copies what it
+// changes, and publishes the new version by one store to latest; until then readers
+// have the old one. So the writer never waits, and a reader waits at most for one
+// operation in place. User functions are called before the version becomes busy.
 //
-// What orders memory: the writer's changes happen before its store to state
-// (open, taken) or to latest, which happens before the reader's load of it.
-// A read of a version that is lent happens before the compare-and-swap that gives
-// the version back, which happens before the writer's from open to busy.
+// Memory order: the writer's changes happen before its store to state (open, taken)
+// or to latest, which happens before the reader's load of it. A read of a lent
+// version happens before the compare-and-swap that gives the version back, which
+// happens before the writer's compare-and-swap from open to busy.
 const (
 	open uint32 = iota
 	busy
 	wanted
 	taken
 
-	// phase is the bits of a state that say which of these it is. Of an open
-	// version the next 14 count how often it is lent, and the rest how many
-	// leases there were since it was last written.
+	// phase is the mask of the bits that hold the phase. Of an open version the next
+	// 14 bits count how often it is lent now, and the rest how many leases there were
+	// since it was last written.
 	phase     = 1<<2 - 1
 	oneLent   = 1 << 2
 	lent      = 1<<16 - oneLent
@@ -46,14 +45,13 @@ const (
 )
 
 const (
-	// A reader looks this often whether a busy version has been released
-	// before it asks to be woken: an operation in place mostly takes less
-	// than a microsecond.
+	// A reader checks this often whether a busy version has been released before it
+	// asks to be woken: an operation in place mostly takes less than a microsecond.
 	spins = 64
 
-	// After so many leased reads without a write between, the version is
-	// taken for good: then reads change nothing and do not contend, at the
-	// price of a copy of each block that is written after it.
+	// After this many leased reads without a write between, the version is taken for
+	// good: then reads change nothing and do not contend, at the price of a copy of
+	// each block that is written after it.
 	maxLeases = 8
 )
 
@@ -91,8 +89,8 @@ func (v *Snapshot[T]) take() {
 	}
 }
 
-// lease returns the latest version for one short read, and whether it has to
-// be given back. Unlike taking it, that does not make the next write copy.
+// lease returns the latest version for one short read, and whether it must be
+// released. Unlike take, it does not make the next write copy.
 func (s *Store[T]) lease() (*Snapshot[T], bool) {
 	v := s.latest.Load()
 	st := v.state.Load()
@@ -107,10 +105,9 @@ func (s *Store[T]) lease() (*Snapshot[T], bool) {
 	return v, false
 }
 
-// borrow is lease for reads that are followed by a write of what was read, as
-// a decoder's are: however many there are, and from several goroutines, the
-// version is not taken. To take it would have each of these writes copy a
-// block.
+// borrow is lease for reads that are followed by a write of what was read, as a
+// decoder's are. The version is not taken, however many such reads there are, even
+// from several goroutines: otherwise each of these writes would copy a block.
 func (s *Store[T]) borrow() (*Snapshot[T], bool) {
 	v := s.latest.Load()
 	for {
@@ -125,8 +122,8 @@ func (s *Store[T]) borrow() (*Snapshot[T], bool) {
 	}
 }
 
-// release gives back what was lent. If somebody has taken the version
-// meanwhile, there is nothing to give back.
+// release gives back a lent version. If it was taken meanwhile, there is nothing to
+// give back.
 func (v *Snapshot[T]) release() {
 	for {
 		st := v.state.Load()
@@ -144,8 +141,8 @@ func (s *Store[T]) view() *Snapshot[T] {
 	return s.latest.Load()
 }
 
-// begin returns the version to make a change in: the latest, busy, or a draft.
-// No user code may run until end.
+// begin returns the version to change: the latest, made busy, or a draft. No user
+// code may run until end.
 func (s *Store[T]) begin() *Snapshot[T] {
 	if s.draft != nil {
 		return s.draft
@@ -158,10 +155,10 @@ func (s *Store[T]) begin() *Snapshot[T] {
 	return s.beginDraft()
 }
 
-// beginDraft derives a version that nobody sees before publish.
+// beginDraft derives a version that no reader sees before publish.
 func (s *Store[T]) beginDraft() *Snapshot[T] {
 	v := s.latest.Load()
-	v.state.Store(taken) // only the writer makes it busy, so it is not
+	v.state.Store(taken) // only the writer makes it busy, so it is not busy now
 	s.draft = &Snapshot[T]{
 		store:        s,
 		epoch:        v.epoch + 1,
@@ -177,7 +174,7 @@ func (s *Store[T]) beginDraft() *Snapshot[T] {
 	return s.draft
 }
 
-// end gives a busy version back. A draft goes on until publish.
+// end releases a busy version. A draft stays until publish.
 func (s *Store[T]) end() {
 	v := s.inPlace
 	if v == nil {
@@ -191,7 +188,7 @@ func (s *Store[T]) end() {
 	s.forget()
 }
 
-// publish shows the draft, if there is one, to readers.
+// publish makes the draft, if there is one, visible to readers.
 func (s *Store[T]) publish() {
 	if s.draft != nil {
 		s.latest.Store(s.draft)
@@ -200,9 +197,9 @@ func (s *Store[T]) publish() {
 	s.forget()
 }
 
-// forget takes back what deleted objects had besides the version: their
-// hints, only now that a version without them is published, and their slots,
-// which therefore are never used twice within one version.
+// forget frees what deleted objects had besides the version: their hints, because a
+// version without them is published by now, and their slots. So no slot is used twice
+// within one version.
 func (s *Store[T]) forget() {
 	for _, g := range s.gone {
 		s.hints.remove(g.tag, g.slot)

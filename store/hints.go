@@ -5,59 +5,57 @@ import (
 	"sync/atomic"
 )
 
-// hints is one hash table from key to slot for all versions of a store. It
-// follows the latest one. It holds no keys and no pointers: an entry is 32
-// bits of hash and a slot, and a reader that finds one compares the fingerprint with
-// that which the slot has in his version. So an entry may be wrong for a
-// version, and nothing of the table is ever copied for a snapshot.
+// hints is one hash table from key to slot for all versions of a store. It follows
+// the latest one. It holds no keys and no pointers: an entry is 32 bits of hash and a
+// slot. A reader that finds an entry compares the fingerprint with that of the slot
+// in its version. So an entry may be wrong for a version, and no part of the table is
+// ever copied for a snapshot.
 //
-// Invariant: every key of a published version has its entry from before the
-// version is published until after its successor is. Hence a reader that misses a key
-// here, and afterwards still finds his version to be the published one, knows
-// that the version has no such key.
+// Invariant: every key of a published version has its entry from before the version
+// is published until after its successor is. So if a reader misses a key here, and
+// its version is still the latest one afterwards, the version has no such key.
 //
-// The writer alone changes it, under the store's mutex; anybody may read.
-// The table is split in segments by the hash's high bits (extendible hashing),
-// so that growing it never moves more than one segment.
+// Only the writer changes the table, under the store's mutex; any goroutine may read
+// it. The table is split in segments by the hash's high bits (extendible hashing), so
+// that growing it never moves more than one segment.
 type hints struct {
 	hasher
 	dir atomic.Pointer[hintDir]
 }
 
-// hintDir maps a tag to the groups of its segment. Publication order: entries
-// are stored before what leads to their groups, and that before the directory,
-// so a reader finds everything that was in its predecessor.
+// hintDir maps a tag to the groups of its segment. Publication order: entries are
+// stored before the pointer to their groups, and that before the directory, so a
+// reader of a new directory finds everything that was in the old one.
 type hintDir struct {
 	// only has the groups while there is one segment.
 	only []hintGroup
-	// groups has those of each segment, by the tag's first bits: what is left
-	// of it after shift. A reader gets to a group by two loads that depend on
-	// the tag: this one, and the group's own.
+	// groups holds the groups of each segment, indexed by the tag's first bits: what
+	// is left of it after shift. A reader reaches a group by two loads that depend on
+	// the tag: this pointer, and the group itself.
 	groups []atomic.Pointer[[hintMax]hintGroup]
 	shift  uint
 	// segs are the segments, as in groups; guarded by the store's mutex.
 	segs []*hintSeg
 }
 
-// hintSeg is what the writer knows of a segment: a table of groups, probed one
-// after the other from the one that the tag's low bits say. All of it is
-// guarded by the store's mutex.
+// hintSeg is the writer's view of a segment: a table of groups, probed in order from
+// the one that the tag's low bits select. All of it is guarded by the store's mutex.
 type hintSeg struct {
 	depth uint // how many of the tag's first bits lead here
 	live  int
 	spent int // live entries and removed ones
-	// groups has a power of two of elements, with at least one empty place,
-	// and hintMax of them where there are several segments.
+	// groups has a power of two of elements and at least one empty place; it has
+	// hintMax elements if there are several segments.
 	groups []hintGroup
 }
 
-// hintGroup is a cache line: seven places, and a byte about each of them, all
-// of which are looked at in one go. So a look-up mostly finds its entry with
-// the first comparison, and does not lose the time of a mispredicted branch.
+// hintGroup is a cache line: seven places, and a byte for each of them, all of which
+// are compared at once. So a lookup mostly finds its entry with the first comparison,
+// and without a mispredicted branch.
 //
-// An entry never moves. Its byte is stored after it. A group that was full
-// once never has an empty place again: what leaves it leaves a tombstone.
-// Hence a search may stop at the first empty place.
+// An entry never moves. Its byte is stored after it. A group that was full once never
+// has an empty place again: a removed entry leaves a tombstone. So a search may stop
+// at the first empty place.
 type hintGroup struct {
 	bytes   atomic.Uint64 // the eighth is not used
 	entries [hintPlaces]atomic.Uint64
@@ -92,7 +90,7 @@ func singleSeg(s *hintSeg) *hintDir {
 	return &hintDir{only: s.groups, shift: 32, segs: []*hintSeg{s}}
 }
 
-// groupsOf returns the groups among which an entry with the tag stands.
+// groupsOf returns the groups that may hold an entry with the tag.
 func (h *hints) groupsOf(tag uint32) []hintGroup {
 	d := h.dir.Load()
 	if d.only != nil {
@@ -112,14 +110,14 @@ func (h *hints) seg(tag uint32) *hintSeg {
 // so 30 million entries, among those that choose the segment.
 func tagByte(tag uint32) uint64 { return uint64(tag>>8&0x7f | hintTaken) }
 
-// matching returns bytes with the high bit set where the group's byte is b.
-// Behind one that is there may be one that is not.
+// matching returns bytes with the high bit set where the group's byte is b. The bytes
+// above a true match may match falsely.
 func matching(bytes, b uint64) uint64 {
 	x := bytes ^ b*hintOnes
 	return (x - hintOnes) &^ x & hintHighs
 }
 
-// add enters a slot under a tag.
+// add adds a slot under a tag.
 func (h *hints) add(tag, slot uint32) {
 	s := h.seg(tag)
 	if (s.spent+1)*16 > len(s.groups)*hintPlaces*13 {
@@ -154,7 +152,7 @@ func (g *hintGroup) say(at int, b uint64) {
 	g.bytes.Store(g.bytes.Load()&^(0xff<<(8*at)) | b<<(8*at))
 }
 
-// remove takes an entry out.
+// remove removes an entry.
 func (h *hints) remove(tag, slot uint32) {
 	s := h.seg(tag)
 	entry := uint64(tag)<<32 | uint64(slot)
@@ -176,8 +174,8 @@ func (h *hints) remove(tag, slot uint32) {
 	}
 }
 
-// clear takes the entry out of a place of a group. hasEmpty is whether the
-// group has an empty place, and so was never full.
+// clear removes the entry at a place of a group. hasEmpty is whether the group has an
+// empty place, and so was never full.
 func (s *hintSeg) clear(g *hintGroup, at int, hasEmpty bool) {
 	s.live--
 	if hasEmpty {
@@ -188,8 +186,8 @@ func (s *hintSeg) clear(g *hintGroup, at int, hasEmpty bool) {
 	}
 }
 
-// grow makes room in the segment of tag: by leaving out tombstones, by
-// doubling it, or by splitting it in two.
+// grow makes room in the segment of tag: it drops tombstones, doubles the segment, or
+// splits it in two.
 func (h *hints) grow(tag uint32, s *hintSeg) {
 	d := h.dir.Load()
 	size := len(s.groups)
@@ -238,8 +236,8 @@ func (s *hintSeg) copyTo(to func(tag uint32) *hintSeg) {
 	}
 }
 
-// replace puts low and high in the place of the segment that covers tag with
-// depth bits: each in one half of its directory entries.
+// replace replaces the segment that covers tag with depth bits by low and high, each
+// in one half of its directory entries.
 func (d *hintDir) replace(tag uint32, depth uint, low, high *hintSeg) {
 	n := 1 << (32 - d.shift - depth)
 	first := int(tag>>d.shift) &^ (n - 1)
@@ -257,7 +255,7 @@ func (d *hintDir) set(i int, s *hintSeg) {
 	d.groups[i].Store((*[hintMax]hintGroup)(s.groups))
 }
 
-// removeAll takes out the entries of some slots.
+// removeAll removes the entries of some slots.
 func (h *hints) removeAll(gone slotBits) {
 	var last *hintSeg
 	for _, s := range h.dir.Load().segs {

@@ -3,8 +3,8 @@ package store
 import "iter"
 
 // KeyFunc reads an object's key. It must be pure, fast and safe to call from
-// many goroutines: the store calls it on every comparison, unless it remembers
-// keys.
+// many goroutines: the store calls it often, also during reads, unless it
+// remembers keys.
 type KeyFunc[T any] func(obj T) (Key, error)
 
 // IndexFunc returns the values under which an object is found in one index;

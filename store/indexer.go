@@ -13,11 +13,10 @@ type indexRoot[T any] struct {
 	root *valueNode // nil while no object has a value
 }
 
-// indexer is the writer's side of an index: what each slot is filed under. It
-// is remembered, not computed again from the old object, so that a function
-// that is not as pure as it should be, or an object that somebody modified,
-// cannot leave entries behind. All of it is guarded by the store's mutex, and
-// no snapshot needs it.
+// indexer is the writer's side of an index: the values that each slot is filed
+// under. They are recorded, not computed again from the old object, so that
+// neither an impure function nor a modified object can leave entries behind.
+// All of it is guarded by the store's mutex, and no snapshot needs it.
 type indexer[T any] struct {
 	name string
 	fn   IndexFunc[T]
@@ -27,26 +26,26 @@ type indexer[T any] struct {
 	free   chunked[uint32]
 	// multi holds the ids of slots that have more than one.
 	multi map[uint32][]uint32
-	// While a Replace defers it, new slots are not entered in the sets of
-	// values that have many, but noted in added.
+	// While a Replace defers them, new slots are not entered in the sets of
+	// values that have many, but recorded in added.
 	deferring bool
 	added     []filed
 }
 
-// When a value has so many slots, it becomes a string of its own. Until then
-// it is the one of its first object, which every look at the value would have
-// to visit: a cold cache line in a block that nothing else needs. Values of one
-// or two objects are not worth the memory.
+// From this many slots on, a value is a string of its own. Below, it shares the
+// string of its first object, and every lookup of the value visits that object:
+// a cold cache line in a block that nothing else needs. Values of one or two
+// objects are not worth the memory.
 const shareValue = 3
 
-// A filing is what a slot is filed under in one index: nothing, one value's
-// id plus one, or that multi has the ids.
+// A filing records what a slot is filed under in one index: nothing, one value
+// (its id plus one), or several, whose ids are in multi.
 const (
 	filedNowhere = 0
 	filedMulti   = 1<<32 - 1
 )
 
-// filings holds one number for each slot and index, a row for each slot.
+// filings holds one filing for each slot and index, in a row for each slot.
 type filings struct {
 	cols int
 	// blocks have a row for each slot of a block.
@@ -84,7 +83,7 @@ func (f *filings) widen(slots uint32) int {
 	return old.cols
 }
 
-// narrow takes a column out.
+// narrow removes a column.
 func (f *filings) narrow(col int) {
 	old := *f
 	f.cols--
@@ -162,8 +161,8 @@ func (x *indexer[T]) file(root *indexRoot[T], seed maphash.Seed, filing *uint32,
 	}
 }
 
-// enter files a slot under a value, unless that is among the ids it had
-// already, and returns the value's id.
+// enter files a slot under a value, unless the value is among the ids in had,
+// and returns the value's id.
 func (x *indexer[T]) enter(root *indexRoot[T], seed maphash.Seed, slot uint32, value string, had []uint32, epoch uint64) uint32 {
 	for _, id := range had {
 		if x.values.at(id) == value {
@@ -195,7 +194,7 @@ func (x *indexer[T]) enter(root *indexRoot[T], seed maphash.Seed, slot uint32, v
 	return e.id
 }
 
-// leave takes a slot out from under a value.
+// leave removes a slot from a value.
 func (x *indexer[T]) leave(root *indexRoot[T], seed maphash.Seed, slot, id uint32, value string, epoch uint64) {
 	hash := maphash.String(seed, value)
 	root.root = root.root.own(epoch)
@@ -208,7 +207,7 @@ func (x *indexer[T]) leave(root *indexRoot[T], seed maphash.Seed, slot, id uint3
 	}
 }
 
-// drop takes out a value that has no slot left.
+// drop removes a value that has no slot left.
 func (x *indexer[T]) drop(root *indexRoot[T], hash uint64, id uint32, value string, epoch uint64) {
 	root.root.drop(hash, 0, value, epoch)
 	if len(root.root.vals) == 0 && len(root.root.kids) == 0 {

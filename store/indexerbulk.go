@@ -9,8 +9,7 @@ import (
 // filed is a slot and the id of a value that it is filed under.
 type filed struct{ id, slot uint32 }
 
-// unfile notes that a slot is filed nowhere, and appends what it was filed
-// under.
+// unfile records that a slot is filed nowhere, and appends what it was filed under.
 func (x *indexer[T]) unfile(filing *uint32, slot uint32, removed []filed) []filed {
 	switch *filing {
 	case filedNowhere:
@@ -26,9 +25,9 @@ func (x *indexer[T]) unfile(filing *uint32, slot uint32, removed []filed) []file
 	return removed
 }
 
-// update enters some slots and takes out others, which are those of gone. A
-// set of which much changes is built anew. It looks at no value but theirs, unless
-// they are so many that counting costs less than sorting.
+// update enters some slots and removes others, which are those of gone. It rebuilds
+// a set if much of it changes. It visits only the values of these slots, unless
+// there are so many that counting costs less than sorting.
 func (x *indexer[T]) update(root *indexRoot[T], seed maphash.Seed, added, removed []filed, gone slotBits, epoch uint64) {
 	adds, removes := byID(added, x.values.n), byID(removed, x.values.n)
 	var slots []uint32
@@ -68,12 +67,12 @@ func (x *indexer[T]) update(root *indexRoot[T], seed maphash.Seed, added, remove
 	}
 }
 
-// manyFiled is the part of all values from which on pairs are counted by their ids
-// and not sorted: to sort one takes as long as to count some 16 ids.
+// From one pair for manyFiled ids on, byID counts pairs by their ids instead of
+// sorting them: sorting one pair takes as long as counting some 16 ids.
 const manyFiled = 16
 
-// byID returns pairs in the order of their ids, and those of one id in the order in
-// which they came. ids is how many ids there are. What was given may be changed.
+// byID returns pairs in the order of their ids, and in their own order within an
+// id. ids is the number of ids. It may change pairs.
 func byID(pairs []filed, ids uint32) []filed {
 	if len(pairs) < int(ids)/manyFiled {
 		slices.SortStableFunc(pairs, func(a, b filed) int { return cmp.Compare(a.id, b.id) })
@@ -94,7 +93,8 @@ func byID(pairs []filed, ids uint32) []filed {
 	return sorted
 }
 
-// firstID returns the lowest id of two sorted lists, of which one is not empty.
+// firstID returns the lowest id of two sorted lists. At least one must not be
+// empty.
 func firstID(a, b []filed) uint32 {
 	if len(a) == 0 || len(b) > 0 && b[0].id < a[0].id {
 		return b[0].id

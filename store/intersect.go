@@ -8,11 +8,11 @@ import (
 // IndexMatch names what an index holds under one value.
 type IndexMatch struct{ Index, Value string }
 
-// ByIndexes iterates over the objects that each of several indexes holds under its
-// value, with their keys, in the order of ByIndex. It costs a look at each object of
-// the shortest of them in each index, and reads no object that it does not yield.
-// Without matches it yields nothing. The error wraps ErrNoIndex if there is no such
-// index.
+// ByIndexes iterates over the objects that match all of several index values, with
+// their keys, in the order of ByIndex. It looks up each object of the shortest match
+// in each other index, and reads no object that it does not yield. Without matches
+// it yields nothing. The error wraps ErrNoIndex if one of the indexes does not
+// exist.
 func (v *Snapshot[T]) ByIndexes(matches ...IndexMatch) (iter.Seq2[Key, T], error) {
 	found := make([]*indexed, len(matches))
 	for i, m := range matches {
@@ -31,8 +31,8 @@ func (v *Snapshot[T]) ByIndexes(matches ...IndexMatch) (iter.Seq2[Key, T], error
 	}, nil
 }
 
-// intersection returns the slots, sorted, that are in each of several entries, of
-// which a nil one is empty.
+// intersection returns the slots, sorted, that are in all of the entries. A nil
+// entry is empty.
 func intersection(entries []*indexed) []uint32 {
 	if len(entries) == 0 || slices.Contains(entries, nil) {
 		return nil
@@ -59,11 +59,12 @@ func (e *indexed) walk(yield func([]uint32) bool) bool {
 	return e.set.walk(yield)
 }
 
-// mergeFrom is how many times as many slots as are looked for a set may have to be
-// walked through. A slot that is looked up costs some ten that are walked past.
+// mergeFrom is how many times larger than the slots a set may be to be walked
+// through. Looking one slot up costs as much as walking past some ten.
 const mergeFrom = 10
 
-// among returns those of the sorted slots that are in the entry, in their memory.
+// among returns those of the sorted slots that are in the entry. It reuses the
+// memory of slots.
 func (e *indexed) among(slots []uint32) []uint32 {
 	if e.set != nil && int(e.n) > mergeFrom*len(slots) {
 		return slices.DeleteFunc(slots, func(slot uint32) bool { return !e.set.has(slot) })

@@ -18,8 +18,8 @@ type Key struct {
 	Name      string
 }
 
-// String returns "name", "namespace/name" or "cluster/namespace/name", for
-// people to read. It allocates; it is not for look-ups.
+// String returns "name", "namespace/name" or "cluster/namespace/name", for people
+// to read. It allocates; it is not for lookups.
 func (k Key) String() string {
 	switch {
 	case k.Cluster != "":
@@ -42,7 +42,7 @@ func (k *Key) appendText(b []byte) []byte {
 	return append(b, k.Name...)
 }
 
-// ParseKey is the key without a cluster whose String is s. What stands before
+// ParseKey returns the key without a cluster whose String is s. The part before
 // the first slash is the namespace; a string that begins with a slash, or has
 // none, is a name as a whole. Different strings have different keys.
 func ParseKey(s string) Key {
@@ -54,8 +54,8 @@ func ParseKey(s string) Key {
 
 // Compare returns -1, 0 or +1 as k sorts before, with or after o.
 func (k Key) Compare(o Key) int {
-	// Name differs most often, yet order is by Cluster first: equal strings
-	// that share memory compare in O(1), which is the usual case for both.
+	// Clusters and namespaces are mostly equal strings that share memory, which
+	// compare in O(1), so comparing them before the names costs little.
 	if k.Cluster != o.Cluster {
 		return strings.Compare(k.Cluster, o.Cluster)
 	}
@@ -65,15 +65,15 @@ func (k Key) Compare(o Key) int {
 	return cmp.Compare(k.Name, o.Name)
 }
 
-// Scope is a part of the key space that one source speaks for: everything,
-// one namespace of several, a shard, a cluster. Replacing a scope sweeps only
-// keys inside it, and each scope has a resource version of its own.
-// The zero Scope is everything.
+// Scope is a part of the key space that one source covers: everything, one
+// namespace of several, a shard, a cluster. Replacing a scope deletes only keys
+// inside it, and each scope has a resource version of its own. The zero Scope is
+// everything.
 type Scope struct {
 	// ID identifies the scope within a store.
 	ID string
-	// Span is a stretch of the keys outside of which the scope has none. A list of
-	// the scope looks at no other objects of the store. The zero Span is all keys.
+	// Span is a range of keys that contains all keys of the scope. A list of the
+	// scope looks at no other objects of the store. The zero Span is all keys.
 	Span Span
 	// Contains reports whether a key of Span belongs to the scope; nil means every
 	// key does. It must be pure: the answer for a key never changes.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A key is compared by bytes as if it were one string: the cluster, a zero,
-// the namespace, a zero, the name. That sorts like Key.Compare as long as
-// there is no zero in a key, as there is in none of Kubernetes. maxBytes keeps
-// lengths within 16 bits.
+// Keys are compared by bytes as if each were one string: the cluster, a zero,
+// the namespace, a zero, the name. That sorts like Key.Compare as long as no
+// key contains a zero; no key of Kubernetes does. maxBytes keeps lengths
+// within 16 bits.
 const maxBytes = 1<<16 - 16
 
 // keyBuf is room for the bytes of any key that Kubernetes allows: 253 of a
@@ -17,8 +17,8 @@ const maxBytes = 1<<16 - 16
 // the stack, so that looking for a key does not allocate.
 type keyBuf [384]byte
 
-// target is a key that is looked for. Its bytes are nil if it, or the tree,
-// has to be compared by whole keys.
+// target is a key to search for. Its bytes are nil if it, or the tree, must be
+// compared by whole keys.
 type target struct {
 	*Key
 	bytes []byte
@@ -48,7 +48,7 @@ func common(a, b *Key) int {
 	return len(b.Cluster) + len(b.Namespace) + 2 + commonLen(a.Name, b.Name)
 }
 
-// shared returns how much the keys between two fences have in common.
+// shared returns how many bytes the keys between two fences share.
 func shared(lo, hi *Key) int {
 	if lo == nil || hi == nil {
 		return 0
@@ -56,9 +56,9 @@ func shared(lo, hi *Key) int {
 	return min(common(lo, hi), maxBytes)
 }
 
-// separate returns a key k of the shortest form with a < k <= b, where a has
-// its first n bytes in common with b. It is made of strings of its own where
-// those of near, an older separator, do not serve.
+// separate returns the shortest key k with a < k <= b, where a and b share
+// their first n bytes. It reuses strings of near, an older separator, and
+// copies others.
 func separate(b *Key, n int, near *Key) *Key {
 	if n < len(b.Cluster) {
 		return &Key{Cluster: strings.Clone(b.Cluster[:n+1])}
@@ -95,8 +95,7 @@ func commonLen[S string | []byte](a, b S) int {
 	return n
 }
 
-// commonBytes is commonLen for what mostly has more in common than a few
-// bytes.
+// commonBytes is commonLen for slices that mostly share more than a few bytes.
 func commonBytes(a, b []byte) int {
 	n := 0
 	for len(a) >= 8 && len(b) >= 8 {

@@ -18,7 +18,7 @@ type node struct {
 	slots [nodeMax]uint32 // of a leaf
 }
 
-// branch is what an inner node has more.
+// branch is what an inner node has and a leaf has not.
 // Invariant: keys in kids[i] are < seps[i], keys in kids[i+1] are >= seps[i].
 // Separators are strings of their own, so they keep no object alive and need
 // not be keys that exist.
@@ -53,13 +53,13 @@ func (n *node) own(epoch uint64) *node {
 	return &c
 }
 
-// removeSlot takes an entry out of a leaf.
+// removeSlot removes an entry of a leaf.
 func (n *node) removeSlot(i int) {
 	copy(n.slots[i:n.n-1], n.slots[i+1:n.n])
 	n.leave(i)
 }
 
-// removeKid takes out separator i and the child to its right.
+// removeKid removes separator i and the child to its right.
 func (n *node) removeKid(i int) {
 	copy(n.in.seps[i:n.n-1], n.in.seps[i+1:n.n])
 	copy(n.in.kids[i+1:n.n], n.in.kids[i+2:n.n+1])
@@ -67,7 +67,8 @@ func (n *node) removeKid(i int) {
 	n.leave(i)
 }
 
-// setKids makes the node hold these; its first separator is left to rebase.
+// setKids makes the node hold these; rebase must set its first separator
+// afterwards.
 func (n *node) setKids(seps []*Key, kids []*node) {
 	*n.in = branch{}
 	copy(n.in.kids[:], kids)

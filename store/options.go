@@ -8,26 +8,26 @@ import (
 
 // Options configures a store. KeyFunc or RememberKeys is required.
 type Options[T any] struct {
-	// KeyFunc reads an object's key. An object for which it fails or panics
-	// is not stored, and the write returns a *KeyError. Nil: objects are stored
-	// under whatever key Write, Apply and Replace are given, and RememberKeys
-	// must be set.
+	// KeyFunc reads an object's key. An object for which it fails or panics is
+	// not stored, and the write returns a *KeyError. If it is nil, objects are
+	// stored under whatever key Write, Apply and Replace are given, and
+	// RememberKeys must be set.
 	KeyFunc KeyFunc[T]
 
 	// RememberKeys keeps each key beside its object, 48 bytes an object, and
 	// does not read it from the object again. Then KeyFunc is called once a
-	// write, may be slow, and an object that somebody renames after storing
-	// it, against the rules, stays under the key that it was stored under.
+	// write and may be slow. An object that is renamed after it was stored,
+	// against the rules, stays under its old key.
 	RememberKeys bool
 
-	// Indexers are the indexes that the store begins with, by name. A function
-	// that fails or panics for an object leaves it out of that index alone,
-	// and the write returns an *IndexError.
+	// Indexers are the initial indexes, by name. A function that fails or
+	// panics for an object leaves it out of that index alone, and the write
+	// returns an *IndexError.
 	Indexers map[string]IndexFunc[T]
 
-	// Equal reports whether a listed object equals the one that is held. If so,
-	// Replace keeps the old one with its memo and reports no Updated change.
-	// Nil: Replace reports one for every object that was held already. Apply
+	// Equal reports whether a listed object equals the held one. If so, Replace
+	// keeps the held one with its memo and reports no Updated change. If Equal
+	// is nil, Replace reports one for every object that was held already. Apply
 	// calls it for operations with IfChanged.
 	Equal func(old, obj T) bool
 }

@@ -40,11 +40,10 @@ func (s *Store[T]) GetString(key string) (obj T, ok bool) {
 	return obj, ok
 }
 
-// Held returns the object under key and the memo that was put beside it. It
-// is meant for decoders, which recognise by these what has not changed; what
-// they are told may be a version old by the time they use it. Safe for
-// concurrent use, cheap as Get, and costs the next write nothing however many
-// reads there are.
+// Held returns the object under key and the memo that was put beside it.
+// Decoders use them to recognise what has not changed; both may be out of date
+// by the time they are used. It is safe for concurrent use, as cheap as Get,
+// and costs the next write nothing however many reads there are.
 func (s *Store[T]) Held(key Key) (T, Memo, bool) {
 	v, lent := s.borrow()
 	var obj T
@@ -101,7 +100,7 @@ func (s *Store[T]) Prefix(p Key) iter.Seq[T] {
 }
 
 // ByIndex iterates as Snapshot.ByIndex does, over what is there when the loop
-// begins: nothing, if the index has been removed between.
+// begins; over nothing, if the index has been removed meanwhile.
 func (s *Store[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	if err := s.CheckIndex(index); err != nil {
 		return nil, err

@@ -5,31 +5,30 @@ import (
 	"slices"
 )
 
-// removals are the objects that somebody removed by another write than that of a
-// Reported batch. Receivers of the changes still know them, so the changes of
-// the next Reported batch are reported as if they were there: an add of the key
-// is an Updated, and its absence a Deleted. A key that is put again by hand is
-// no removal any more.
+// removals are the objects that were removed by a write other than a Reported
+// batch. Receivers of the changes still know them, so the next Reported batch
+// reports its changes as if they were there: an add of the key is an Updated,
+// and its absence a Deleted. A key that another write puts again is no longer a
+// removal.
 //
 // The map is nil until the first removal, and empty most of the time: the source
-// has an event for each key that was removed ahead of it.
+// sends an event for each key that was removed ahead of it.
 type removals[T any] struct {
-	// from is whether a Reported batch was applied: nobody knows what was
-	// removed before.
+	// from is whether a Reported batch was applied. Receivers know nothing that
+	// was removed before.
 	from bool
 	objs map[Key]T
 }
 
-// Removed returns the keys, in no order, of the objects that somebody removed by
-// a write that nobody was told of, and of which no Reported batch has said
-// anything since.
+// Removed returns the keys, in no order, of the objects that were removed by a
+// write that was not reported, and that no Reported batch has named since.
 func (s *Store[T]) Removed() []Key {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Collect(maps.Keys(s.removed.objs))
 }
 
-// removedLocked notes that a write removed old.
+// removedLocked records that a write removed old.
 func (s *Store[T]) removedLocked(reported bool, key Key, old T) {
 	switch r := &s.removed; {
 	case reported || !r.from:
@@ -42,8 +41,8 @@ func (s *Store[T]) removedLocked(reported bool, key Key, old T) {
 	}
 }
 
-// recallLocked forgets the removal of a key that is written now, and returns
-// what was removed.
+// recallLocked forgets the removal of a key that is written now, and returns the
+// removed object.
 func (s *Store[T]) recallLocked(key Key) (old T, was bool) {
 	if len(s.removed.objs) == 0 {
 		return old, false
@@ -65,7 +64,7 @@ func (s *Store[T]) knownLocked(at location[T], op *Op[T], reported bool) (old T,
 	return old, known
 }
 
-// tellRemovedLocked tells of the removals within the scope of a list that has
+// tellRemovedLocked reports the removals within the scope of a list, which names
 // none of them, and forgets them.
 func (s *Store[T]) tellRemovedLocked(b *Batch[T], changed func(Change[T])) {
 	if !b.Reported {

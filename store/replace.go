@@ -7,27 +7,27 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
-// Replace makes a scope equal to a list. Every operation of the batch is taken
-// as a put; what the store holds in the scope and no operation names is
-// deleted; keys outside the scope are not touched. Readers see all of it at
-// once, when it is done, with the scope's version; until then they see what
-// was before, and wait for nothing.
+// Replace makes a scope equal to a list. Every operation of the batch is treated as a
+// put. Objects in the scope that no operation names are deleted; keys outside the
+// scope are not touched. Readers see the whole result at once, with the scope's
+// version, when it is done; until then they see the previous state, and wait for
+// nothing.
 //
-// Changes are appended in the order of the operations, the deletes after them
-// in the order of keys, all with the batch's ResourceVersion. A Deleted change
-// has FinalStateUnknown set, for the delete itself was missed. An object that
-// is the very one that is held (the same pointer) is not written again, unless
-// b.Rewrite is set; nor is one that Options.Equal finds equal, which is not
-// reported as a change either.
+// Changes are appended in the order of the operations, the deletes after them in the
+// order of keys, all with the batch's ResourceVersion. A Deleted change has
+// FinalStateUnknown set, because the delete itself was missed. An object that is the
+// very one that is held (the same pointer) is not written again, unless b.Rewrite is
+// set. An object that Options.Equal finds equal is neither written nor reported as a
+// change.
 //
-// It costs a look at every object of the list, and at every object of the
-// store in the scope's Span that the list does not have. The error has what cannot be
-// stored, as Apply's has, and that counts as not in the list.
+// It costs a look at every object of the list, and at every object of the store in
+// the scope's Span that the list does not have. The error reports what cannot be
+// stored, as Apply's does; such an object counts as not in the list.
 func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error) {
 	err := s.ReplaceSeq(b, slices.Values(b.Ops), func(c Change[T]) {
 		if changes == nil {
-			// As many as there are, if there is any: most lists of a store
-			// that has something change little.
+			// Most lists change little in a store that is not empty: reserve only for
+			// the surplus of the list.
 			changes = make([]Change[T], 0, max(8, len(b.Ops)-s.draft.n))
 		}
 		changes = append(changes, c)
@@ -35,10 +35,10 @@ func (s *Store[T]) Replace(b Batch[T], changes []Change[T]) ([]Change[T], error)
 	return changes, err
 }
 
-// ReplaceSeq is Replace for operations that come one by one, instead of b.Ops,
-// so that a large list need not be in memory twice. changed is called with each
-// change, and may be nil. Both are called while the store is locked for writing:
-// they may read it, which shows what was before, and must not write to it.
+// ReplaceSeq is Replace for operations that come one by one, instead of b.Ops, so
+// that a large list need not be in memory twice. changed is called with each change,
+// and may be nil. ops and changed run while the store is locked for writing: they may
+// read it, which shows the previous state, and must not write to it.
 func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Change[T])) (err error) {
 	s.mu.Lock()
 	defer s.unlock(&err)
@@ -83,7 +83,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 	return nil
 }
 
-// sweep deletes what is in the scope and was not named.
+// sweep deletes the objects in the scope that were not named.
 func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	w := s.draft
 	var missing []uint32

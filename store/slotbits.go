@@ -12,7 +12,7 @@ func (b slotBits) has(slot uint32) bool {
 }
 
 // eachBlock calls visit for every block that has some of the slots, with the
-// block's first slot and which they are.
+// block's first slot and a mask of its slots.
 func (b slotBits) eachBlock(visit func(first, mask uint32)) {
 	for i, word := range b {
 		for half := range uint32(64 / blockLen) {

@@ -3,15 +3,16 @@ package store
 import "slices"
 
 // slotSet is a sorted set of slots: a leaf of up to 128 numbers, or an inner
-// node over up to 64 sets. Sorted, because then the objects of an index value
+// node over up to 64 sets. It is sorted so that the objects of an index value
 // are visited in the order in which their blocks lie in memory.
 //
 // 128 keeps the copy of a leaf at half a kilobyte and its search short.
 type slotSet struct {
 	owner uint64
 	n     int // slots in and below
-	// low holds the slots of a leaf; of an inner node, for each kid a number
-	// that is not above any in it and above all in the kid before.
+	// low holds the slots of a leaf. In an inner node it holds for each kid a
+	// number that is not above any slot in it, and above all slots in the kid
+	// before.
 	low  []uint32
 	kids []*slotSet
 }
@@ -53,7 +54,7 @@ func (s *slotSet) own(epoch uint64) *slotSet {
 	return c
 }
 
-// setCap rounds a capacity up to what the allocator would spend anyway, in
+// setCap rounds a capacity up to what the allocator would use anyway, in
 // steps fine enough that small sets stay small.
 func setCap(n int) int {
 	switch {
@@ -81,7 +82,7 @@ func (s *slotSet) kid(slot uint32) int {
 }
 
 // place returns how many of the sorted slots are smaller than the given one.
-// It looks at one in every cache line, and then at those of one line: the
+// It reads one slot in every cache line, and then those of one line. The
 // lines arrive together, while a binary search would wait for each before it
 // knew which to read next.
 func place(low []uint32, slot uint32) int {
@@ -96,10 +97,10 @@ func place(low []uint32, slot uint32) int {
 	return n
 }
 
-// less is 1 if a < b and 0 otherwise, without a branch that nothing predicts.
+// less returns 1 if a < b and 0 otherwise, without an unpredictable branch.
 func less(a, b uint32) int { return int((uint64(a) - uint64(b)) >> 63) }
 
-// add enters a slot into the owned set, and returns the root.
+// add adds a slot to the owned set, and returns the root.
 func (s *slotSet) add(slot uint32, epoch uint64) *slotSet {
 	right := s.insert(slot, epoch)
 	if right == nil {
@@ -180,7 +181,7 @@ func (s *slotSet) split(epoch uint64) *slotSet {
 	return r
 }
 
-// remove takes a slot out of the owned set and returns the root. It reports
+// remove removes a slot from the owned set and returns the root. It reports
 // whether the slot was there.
 func (s *slotSet) remove(slot uint32, epoch uint64) (*slotSet, bool) {
 	if s.kids == nil {
@@ -210,8 +211,8 @@ func (s *slotSet) remove(slot uint32, epoch uint64) (*slotSet, bool) {
 	return s, true
 }
 
-// join puts kid i, which has few entries, together with a neighbour of the
-// same height if both fit in one.
+// join merges kid i, which has few entries, with a neighbour of the same
+// height if both fit in one.
 func (s *slotSet) join(i int, epoch uint64) {
 	if i == len(s.kids)-1 {
 		i--
@@ -235,7 +236,8 @@ func (s *slotSet) join(i int, epoch uint64) {
 	s.low = slices.Delete(s.low, i+1, i+2)
 }
 
-// newSlotSet returns the set of slots that are sorted. Its leaves are full.
+// newSlotSet returns the set of the given slots, which are sorted. Its leaves
+// are full.
 func newSlotSet(slots []uint32, epoch uint64) *slotSet {
 	var sets []*slotSet
 	for part := range slices.Chunk(slots, setLeafMax) {

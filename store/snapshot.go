@@ -9,21 +9,21 @@ import (
 )
 
 // Snapshot is one version of a store: objects, every index and the resource
-// versions, all of the same moment. It never changes and may be kept for as
-// long as it is wanted; it keeps alive the objects that it shows, and costs
-// the store one copy of each block and node that is changed after it was
-// taken. All methods are safe for concurrent use and none waits for anything.
+// versions, all of the same moment. It never changes and may be kept for any
+// time. It keeps its objects alive, and costs the store one copy of each block
+// and node that is changed after it was taken. All methods are safe for
+// concurrent use and none waits for anything.
 type Snapshot[T any] struct {
 	store *Store[T]
 
-	// state and ready are how the version passes from writer to readers; see
-	// handover.go. Everything below is the writer's while state is busy, and
-	// fixed for ever once it is taken.
+	// state and ready pass the version from the writer to readers; see
+	// handover.go. The writer may change everything below while state is busy;
+	// nothing changes once it is taken.
 	state atomic.Uint32
 	ready atomic.Pointer[chan struct{}]
 
-	// epoch is what the owner mark of a block or node must equal for the
-	// version to change it in place.
+	// epoch is the version's mark: the version may change a block or node in
+	// place if its owner equals epoch.
 	epoch   uint64
 	blocks  blockTable[T]
 	root    *node // nil when empty
@@ -41,10 +41,10 @@ type scopeVersion struct{ id, version string }
 
 var _ Reader[any] = (*Snapshot[any])(nil)
 
-// Get returns the object under key. It does not allocate. For a key that is
-// there it costs one look at a hash table and one at the slot, and does not
-// touch the object; for one that is not, no more while this is the store's
-// latest version, and a tree search afterwards.
+// Get returns the object under key. It does not allocate. For a key that
+// exists it costs one look at a hash table and one at the slot, and does not
+// touch the object. For a missing key it costs no more while this is the
+// store's latest version, and a tree search afterwards.
 func (v *Snapshot[T]) Get(key Key) (T, bool) {
 	if e, _ := v.find(key); e != nil {
 		return e.obj, true
@@ -61,7 +61,7 @@ func (v *Snapshot[T]) find(key Key) (*entry[T], uint32) {
 	return v.findUnhinted(key)
 }
 
-// findUnhinted is find for a key that the hints do not lead to.
+// findUnhinted is find for a key without a matching hint.
 func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 	if v.store.latest.Load() == v {
 		return nil, 0 // see the invariant of hints
@@ -72,7 +72,7 @@ func (v *Snapshot[T]) findUnhinted(key Key) (*entry[T], uint32) {
 	return nil, 0
 }
 
-// findHinted looks everywhere where the hints point, and nowhere else.
+// findHinted checks every slot that the hints name for f, and nothing else.
 func (v *Snapshot[T]) findHinted(f fingerprint) (*entry[T], uint32) {
 	groups := v.store.hints.groupsOf(f.tag)
 	for i := f.tag; ; i++ {
@@ -161,7 +161,7 @@ func (v *Snapshot[T]) index(name string) (*valueNode, error) {
 
 // ByIndex iterates over the objects that the named index holds under value,
 // with no allocation per object. Their order is that of their places in
-// memory, which means nothing but is the same each time. The error wraps
+// memory. It means nothing, but is the same each time. The error wraps
 // ErrNoIndex if there is no such index.
 func (v *Snapshot[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	root, err := v.index(index)

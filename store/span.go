@@ -2,13 +2,13 @@ package store
 
 import "iter"
 
-// Span is a stretch of the keys in their order. The zero Span is all of them.
+// Span is a range of keys in key order. The zero Span is all keys.
 type Span struct {
-	// From is the first key of the span, or with After the last one before it.
-	// Nil begins with the first key that there is.
+	// From is the first key of the span, or with After the last one before it. Nil
+	// means from the first key on.
 	From  *Key
 	After bool
-	// To is the first key behind the span. Nil ends with the last key.
+	// To is the first key behind the span. Nil means to the last key.
 	To *Key
 }
 

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Stats says what a version of a store takes beside its objects and their memos. What
-// several versions share counts in each.
+// Stats is the memory that a version of a store takes beside its objects and their
+// memos. Memory that several versions share counts in each.
 type Stats struct {
-	// Bytes is an estimate of what finds objects by key: slots, the tree, and the
+	// Bytes estimates the memory for finding objects by key: slots, the tree, and the
 	// hash table, which all versions have in common.
 	Bytes int64
 	// Indexes are sorted by name.
 	Indexes []IndexStats
 }
 
-// IndexStats says what an index holds.
+// IndexStats is the size of an index.
 type IndexStats struct {
 	Name string
 	// Values is how many values it has, Entries how many objects are under them, each
-	// as often as it has values.
+	// counted once per value.
 	Values, Entries int
-	// Bytes is an estimate of what it takes.
+	// Bytes estimates the memory that it takes.
 	Bytes int64
 	// Largest is a value with the most objects, and LargestObjects how many it has.
 	Largest        string
@@ -81,8 +81,8 @@ func treeBytes(n *node) (bytes int64) {
 	return bytes
 }
 
-// bytes is what the groups take. It takes no lock: the directory is read once, and what
-// it leads to does not go away.
+// bytes returns the size of the groups. It takes no lock: the directory is read once,
+// and the groups that it points to do not go away.
 func (h *hints) bytes() int64 {
 	d := h.dir.Load()
 	if d.only != nil {
@@ -100,7 +100,7 @@ func (h *hints) bytes() int64 {
 	return bytes
 }
 
-// stats looks at each value of the index, of a version with so many objects.
+// stats returns the size of the index, in a version with so many objects.
 func (x *indexRoot[T]) stats(objects int) IndexStats {
 	s := IndexStats{Name: x.name}
 	x.root.each(func(e *indexed) bool {
@@ -117,7 +117,7 @@ func (x *indexRoot[T]) stats(objects int) IndexStats {
 	})
 	s.Largest = strings.Clone(s.Largest) // it may be an object's
 	s.Bytes += x.root.bytes()
-	// The writer's books: a number for each slot, a value for each id.
+	// The indexer's records: a number for each slot, a value for each id.
 	s.Bytes += int64(objects)*4 + int64(s.Values)*sizeOf[string]()
 	return s
 }

@@ -10,15 +10,14 @@ import (
 // Store keeps the latest state of objects by key, in key order and in any
 // number of indexes, and hands out snapshots of it.
 //
-// All methods are safe for concurrent use. Writes are made one at a time;
-// they wait for each other, and never for a reader. A read waits for at most
-// one operation of a write (one object put or deleted, without the time in
-// user functions), whatever the store's size, and for no part of a Replace.
-// An operation takes about 2 µs. A reader that must wait for one is woken in
-// 100 µs (p99, a writer without pause on two cores), and in tens of
-// milliseconds at worst, if the system takes the core from the writer in the
-// middle; `storebench -only snapshot-wait` measures it. What a write changed
-// is seen by every read that begins after the write has returned.
+// All methods are safe for concurrent use. Writes are made one at a time; they wait
+// for each other, and never for a reader. A read waits for at most one operation of a
+// write (one object put or deleted, without the time in user functions), whatever the
+// store's size, and for no part of a Replace. An operation takes about 2 µs. A reader
+// that must wait for one is woken in 100 µs (p99, with a writer that never pauses, on
+// two cores), and in tens of milliseconds at worst, if the system preempts the writer
+// in the middle; `storebench -only snapshot-wait` measures it. Every read that begins
+// after a write has returned sees what the write changed.
 type Store[T any] struct {
 	opts      Options[T]
 	identical func(a, b T) bool // nil if T has no identity
@@ -35,7 +34,8 @@ type Store[T any] struct {
 	slots   uint32
 	free    freeSlots
 	removed removals[T]
-	// gone and goneSlots are deleted since the last publication; see forget.
+	// gone and goneSlots are the slots deleted since the last publication; see
+	// forget.
 	gone      []gone
 	goneSlots slotBits
 	// At most one of draft and inPlace is set; see handover.go.
@@ -45,9 +45,9 @@ type Store[T any] struct {
 	bulk *bulk[T]
 	// drafted counts the operations in the draft.
 	drafted int
-	// planned is what put works with, one for each indexer.
+	// planned is scratch space of put, one plan for each indexer.
 	planned []plan
-	// errs are what the write under way returns.
+	// errs are the errors that the write under way will return.
 	errs []error
 }
 
@@ -84,10 +84,9 @@ func New[T any](opts Options[T]) (*Store[T], error) {
 	return s, nil
 }
 
-// unlock ends a write: it publishes what is not yet published, and sets err to
-// what went wrong; err is nil for a write that calls no user function. It is
-// deferred, so that a user function that ends the goroutine does not end the
-// store as well.
+// unlock ends a write: it publishes what is not yet published, and sets err to the
+// errors of the write; err is nil for a write that calls no user function. It is
+// deferred, so that the store survives a user function that ends the goroutine.
 func (s *Store[T]) unlock(err *error) {
 	s.endBulk(nil)
 	s.end()
@@ -99,11 +98,11 @@ func (s *Store[T]) unlock(err *error) {
 	s.mu.Unlock()
 }
 
-// AddIndex adds an index and fills it with what the store holds, which takes
-// time proportional to that; reads go on meanwhile, writes wait. The error
-// wraps ErrIndexExists if the name is in use. If fn fails for some of the
-// objects, the index is added without them, and the error joins an *IndexError
-// for each: see Errors.
+// AddIndex adds an index and fills it with what the store holds, which takes time
+// proportional to the store's size; reads go on meanwhile, writes wait. The error
+// wraps ErrIndexExists if the name is in use. If fn fails for some of the objects,
+// the index is added without them, and the error joins an *IndexError for each: see
+// Errors.
 func (s *Store[T]) AddIndex(name string, fn IndexFunc[T]) (err error) {
 	if fn == nil {
 		return fmt.Errorf("store: the function of index %q is nil", name)

@@ -1,8 +1,8 @@
 package store
 
 // The tree keeps the slots in key order: a B+tree whose leaves hold slot
-// numbers and read keys from the objects where that cannot be avoided. Its
-// methods are the snapshot's, since a slot means something only in a version.
+// numbers, and read keys from the objects only if they must. Its methods are
+// the snapshot's, since a slot means something only in a version.
 
 // keyOf returns the key of the object in a slot in use.
 func (v *Snapshot[T]) keyOf(slot uint32) Key {
@@ -22,13 +22,13 @@ func (v *Snapshot[T]) keyAt(n *node, i int) Key {
 	return v.keyOf(n.slots[i])
 }
 
-// keysOf returns what reads the keys of a node's entries.
+// keysOf returns a function that reads the keys of a node's entries.
 func (v *Snapshot[T]) keysOf(n *node) func(i int) Key {
 	return func(i int) Key { return v.keyAt(n, i) }
 }
 
-// aim makes a target of a key. If it is odd, or one in the tree is, bytes do
-// not tell.
+// aim makes a target of a key. The target has no bytes if the key, or one in
+// the tree, is odd.
 func (v *Snapshot[T]) aim(k *Key, odd bool, buf *keyBuf) target {
 	if odd || v.odd {
 		return target{Key: k}
@@ -62,7 +62,7 @@ func (v *Snapshot[T]) kid(n *node, k *target) int {
 	return at.i
 }
 
-// search finds a key's slot without any hint.
+// search finds a key's slot without hints.
 func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 	n := v.root
 	if n == nil {
@@ -79,8 +79,8 @@ func (v *Snapshot[T]) search(key Key) (uint32, bool) {
 	return 0, false
 }
 
-// insert enters a slot, whose object is in its block already, under k, which
-// is not in the tree.
+// insert enters a slot under k, which is not in the tree. The slot's object
+// must be in its block already.
 func (v *Snapshot[T]) insert(key Key, slot uint32) {
 	v.odd = v.odd || key.odd()
 	var buf keyBuf
@@ -100,8 +100,8 @@ func (v *Snapshot[T]) insert(key Key, slot uint32) {
 }
 
 // insertIn inserts below n, which is owned and has the fences lo and hi. If n
-// had to be split it returns the new node to its right, and what separates
-// them.
+// had to be split, it returns the new node to its right and the separator
+// between them.
 func (v *Snapshot[T]) insertIn(n *node, lo, hi *Key, k *target, slot uint32) (*node, *Key) {
 	if n.in == nil {
 		return v.insertLeaf(n, lo, hi, k, slot)
@@ -192,12 +192,13 @@ func (v *Snapshot[T]) insertSlot(n *node, at spot, k *target, slot uint32) {
 	n.enter(at, k.bytes, v.keysOf(n))
 }
 
-// rebase follows a change of a node's fences.
+// rebase adapts a node to new fences.
 func (v *Snapshot[T]) rebase(n *node, lo, hi *Key) {
 	n.rebase(shared(lo, hi), v.keysOf(n))
 }
 
-// remove takes out a slot, whose object is still in its block, from under k.
+// remove removes a slot from under k. The slot's object must still be in its
+// block.
 func (v *Snapshot[T]) remove(key Key, slot uint32) {
 	var buf keyBuf
 	k := v.aim(&key, false, &buf)
@@ -233,8 +234,8 @@ func (v *Snapshot[T]) removeIn(n *node, lo, hi *Key, k *target, slot uint32) {
 	}
 }
 
-// fill joins child i of n, which has few entries, with a neighbour, or takes
-// over entries from it if both do not fit in one node.
+// fill merges child i of n, which has few entries, with a neighbour, or takes
+// entries from it if both do not fit in one node.
 func (v *Snapshot[T]) fill(n *node, i int, lo, hi *Key) {
 	if i == int(n.n) {
 		i--
@@ -260,7 +261,7 @@ func (v *Snapshot[T]) fill(n *node, i int, lo, hi *Key) {
 }
 
 // levelLeaves moves everything to l and returns nil, or spreads it evenly and
-// returns what separates them now. First entries are left to rebase.
+// returns the new separator. rebase must set the first entries afterwards.
 func (v *Snapshot[T]) levelLeaves(l, r *node, lo *Key) *Key {
 	if l.n > 0 && r.n > 0 {
 		last, first := v.keyAt(l, int(l.n)-1), v.keyAt(r, 0)

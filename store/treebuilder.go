@@ -2,8 +2,8 @@ package store
 
 import "slices"
 
-// treeBuilder builds a tree from keys: its leaves first, and then what is above
-// them. That is quick for keys that come in about the order that they have.
+// treeBuilder builds a tree from keys: its leaves first, and then the levels
+// above. That is fast for keys that come almost in order.
 type treeBuilder[T any] struct {
 	v      *Snapshot[T]
 	n      int
@@ -47,7 +47,7 @@ func (b *treeBuilder[T]) root() *node {
 		return nil
 	}
 	for len(b.leaves) > 1 {
-		// The nodes are dealt out evenly, so that each above them gets several.
+		// Deal the nodes out evenly, so that each parent gets several.
 		n := len(b.leaves)
 		parents := (n + branchMax) / (branchMax + 1)
 		var up treeBuilder[T]

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// valueNode is a node of the hash trie that finds an index value: five bits of
-// the value's hash a level, absent branches left out, values with no
-// neighbour standing directly in the node.
+// valueNode is a node of the hash trie that finds an index value. Each level
+// uses five bits of the value's hash. Absent branches take no space, and a
+// value that is alone on its branch is kept in the node itself.
 type valueNode struct {
 	owner uint64
 	data  uint32 // which of the 32 branches are one value, in vals
@@ -23,7 +23,7 @@ type indexed struct {
 	value string
 	// set is nil while few suffices.
 	set *slotSet
-	// id stands for the value in the writer's books.
+	// id identifies the value in the indexer.
 	id uint32
 	n  uint32
 	// few holds the slots, sorted, while set is nil.
@@ -71,8 +71,8 @@ func (n *valueNode) find(hash uint64, value string) *indexed {
 	return nil
 }
 
-// entry returns the value's entry for changing it in place, after making it if
-// it is not there; a new one has n == 0. n is owned.
+// entry returns the value's entry for changing it in place. It makes a missing
+// one, with n == 0. n is owned.
 func (n *valueNode) entry(seed maphash.Seed, hash uint64, shift uint, value string, epoch uint64) *indexed {
 	if shift >= trieEnd {
 		i := slices.IndexFunc(n.vals, func(e indexed) bool { return e.value == value })
@@ -108,7 +108,7 @@ func (n *valueNode) entry(seed maphash.Seed, hash uint64, shift uint, value stri
 	return kid.entry(seed, hash, shift+trieBits, value, epoch)
 }
 
-// drop takes out an entry that exists. n is owned.
+// drop removes an entry that exists. n is owned.
 func (n *valueNode) drop(hash uint64, shift uint, value string, epoch uint64) {
 	if shift >= trieEnd {
 		n.vals = slices.DeleteFunc(n.vals, func(e indexed) bool { return e.value == value })
@@ -155,7 +155,7 @@ func (n *valueNode) each(yield func(*indexed) bool) bool {
 	return true
 }
 
-// add enters a slot, which is not there, into an entry of an owned node.
+// add adds a slot, which is not there, to an entry of an owned node.
 func (e *indexed) add(slot uint32, epoch uint64) {
 	e.n++
 	switch {
@@ -174,7 +174,7 @@ func (e *indexed) add(slot uint32, epoch uint64) {
 	}
 }
 
-// remove takes out a slot and reports whether it was there.
+// remove removes a slot and reports whether it was there.
 func (e *indexed) remove(slot uint32, epoch uint64) bool {
 	if e.set == nil {
 		switch {
@@ -192,8 +192,8 @@ func (e *indexed) remove(slot uint32, epoch uint64) bool {
 	if found {
 		e.n--
 	}
-	// Going back at one, not at two, spares a value that wavers between two
-	// and three the making of a set each time.
+	// Going back to few at one slot, not at two, spares a value that
+	// alternates between two and three from making a set each time.
 	if e.n == 1 {
 		for set.kids != nil {
 			set = set.kids[0]

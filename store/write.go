@@ -7,21 +7,21 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
-// maxDraft bounds how many operations of a batch readers cannot see yet. A
-// draft shares the copies that it has to make among its operations, so it is
-// not published after each.
+// maxDraft bounds how many operations of a batch readers cannot see yet. The
+// operations of a draft share the copies that it makes, so it is not published
+// after each of them.
 const maxDraft = 64
 
-// plan is what put found out about one index before it changes anything.
+// plan is what put computes for one index before it changes anything.
 type plan struct {
 	values  []string
 	changed bool
 }
 
-// Put adds an object or replaces the one under its key, whose memo is gone
-// then. Nothing changes if the error is a *KeyError; if it is an *IndexError,
+// Put adds an object, or replaces the one under its key and drops that one's
+// memo. Nothing changes if the error is a *KeyError; if it is an *IndexError,
 // the object is stored: see Errors. Put allocates nothing if the key was there,
-// no index value changed and nobody holds a snapshot.
+// no index value changed and no snapshot is held.
 func (s *Store[T]) Put(obj T) (err error) {
 	key, err := s.keyOf(obj)
 	if err != nil {
@@ -35,11 +35,10 @@ func (s *Store[T]) Put(obj T) (err error) {
 }
 
 // Write makes one operation, in the scope of everything: it puts op.Object
-// under op.Key, or deletes what is under it. Deleting a key that is absent
-// changes no more than the resource version. Nothing changes if the error is a
-// *KeyError: the object's key is not the one that op names. If it is an
-// *IndexError, the object is stored: see Errors. Write allocates as little as
-// Put.
+// under op.Key, or deletes what is under it. Deleting an absent key changes
+// only the resource version. Nothing changes if the error is a *KeyError: the
+// object's key is not the one that op names. If it is an *IndexError, the
+// object is stored: see Errors. Write allocates as little as Put.
 func (s *Store[T]) Write(op Op[T]) (err error) {
 	if err := s.checkKey(&op); err != nil {
 		return err
@@ -73,16 +72,16 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 	return old, at.found()
 }
 
-// Apply makes the operations of a batch, in their order, and appends to
-// changes what each changed; deleting a key that is absent changes nothing. If
-// the batch is Reported, changes are what is new to their receivers.
-// Readers may see the batch in parts, unless b.AtOnce is set: every operation
-// as a whole, and no later one without the earlier. All of it is seen once
-// Apply has returned.
+// Apply makes the operations of a batch, in their order, and appends to changes
+// what each changed; deleting an absent key changes nothing. If the batch is
+// Reported, the changes are relative to what their receivers know. Readers may
+// see the batch in parts, unless b.AtOnce is set: every operation as a whole,
+// and no later one without the earlier. They see all of it once Apply has
+// returned.
 //
-// A put whose object has no key, not the one that the operation names, or one
-// outside the batch's scope, and a delete outside it, change nothing. The error
-// joins a *KeyError for each, and what other functions of the user failed with;
+// Two kinds of operations change nothing: a put whose object has no key, or not
+// the key that the operation names; and an operation outside the batch's scope.
+// The error joins a *KeyError for each, and the errors of other user functions;
 // all other operations are made. A Deleted change has FinalStateUnknown set if
 // its operation did not bring the object.
 func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err error) {
@@ -142,7 +141,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 	return changes, nil
 }
 
-// admit reports whether an operation can be made; if not, that is noted.
+// admit reports whether an operation can be made; if not, it records the error.
 func (s *Store[T]) admit(scope *Scope, op *Op[T]) bool {
 	if err := s.checkKey(op); err != nil {
 		s.errs = append(s.errs, err)
@@ -262,7 +261,7 @@ func (s *Store[T]) newSlot() uint32 {
 	return slot
 }
 
-// erase deletes what is under a key that was found.
+// erase deletes the object under a key that was found.
 func (s *Store[T]) erase(at location[T], key Key, scope, version string) {
 	w := s.begin()
 	w.remove(key, at.slot)

@@ -9,8 +9,7 @@ const generated = "called by client-go's generated informers and listers, over k
 var allowed = map[string]string{
 	"init": "the package's own start: what reflectors' callers are named by, and a variable of the environment",
 
-	// Plain types that values of both packages are, so their methods are
-	// client-go's.
+	// Plain types that both packages share, so their methods are client-go's.
 	"KeyError.*":                          "an alias: an error",
 	"ObjectName.*":                        "an alias: two strings",
 	"Deltas.*":                            "an alias: a slice",
@@ -40,8 +39,8 @@ var allowed = map[string]string{
 	"TypedResourceEventHandlerDetailedFuncs.*": "an alias: a plain value or the program's functions",
 	"TypedFilteringResourceEventHandler.*":     "an alias: a plain value or the program's functions",
 
-	// client-go's generated informers and listers, which the suite has read
-	// kinglet's indexers, import client-go's package themselves.
+	// client-go's generated informers and listers import client-go's package
+	// themselves. The suite makes them read kinglet's indexers.
 	"ListAll":                    generated,
 	"ListAllByNamespace":         generated,
 	"MetaNamespaceIndexFunc":     generated,
@@ -50,7 +49,7 @@ var allowed = map[string]string{
 	"SyncResult.*":               generated,
 	"WaitFor":                    generated,
 
-	// What makes a context of a stop channel, and the other way round.
+	// Adapters between functions with a context and without.
 	"ToListerWithContext":  "a helper: calls the program's list or watch function",
 	"ToWatcherWithContext": "a helper: calls the program's list or watch function",
 	"listerWrapper.*":      "a helper: calls the program's list or watch function",
@@ -76,9 +75,10 @@ var allowed = map[string]string{
 }
 
 // shell is why a Reflector's functions run: the type is client-go's, since its
-// interfaces name it, and so are the methods that a program calls. Its list is
-// where kinglet's engine runs; what it lists, watches and stores is nothing.
-// No line that stores an object of a watch may run; see storing.
+// interfaces name it, and so are the methods that a program calls. Its watch
+// is where kinglet's engine runs; the Reflector itself lists, watches and
+// stores nothing. No line that stores an object of a watch may run; see
+// storing.
 const shell = "the Reflector shell around kinglet's engine"
 
 // reasonFor returns why a function may run.

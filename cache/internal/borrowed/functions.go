@@ -19,7 +19,7 @@ type source struct {
 	lines []string
 }
 
-// span is a function and the lines that it stands in.
+// span is a function and its lines.
 type span struct {
 	name        string // "Func" or "Type.Method"
 	first, last int
@@ -95,13 +95,13 @@ func receiver(e ast.Expr) string {
 	return "?"
 }
 
-// storing is what the lines look like with which client-go's reflector hands
-// an object of a watch to a store.
+// storing are the texts of lines in which client-go's reflector passes an
+// object of a watch to a store.
 var storing = []string{"store.Add(", "store.Update(", "store.Delete("}
 
-// executed returns the functions in which a statement ran, as a coverage
-// profile tells. What stands in no function, as a package's variables do, is
-// left out. A line that stores an object counts as a function of its own,
+// executed returns the functions in which a statement ran, according to a
+// coverage profile. Code outside of functions, such as a package's variables,
+// is left out. A line that stores an object counts as a function of its own,
 // named after it.
 func executed(profile string, funcs functions) (map[string]bool, error) {
 	ran := map[string]bool{}

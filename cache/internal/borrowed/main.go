@@ -53,8 +53,9 @@ func run(profile string, out io.Writer) error {
 	return judge(ran, funcs, out)
 }
 
-// judge prints what ran, with why it may, and returns an error that names what
-// may not, and what is on the list without being a function any more.
+// judge prints the functions that ran, with the reason why each may. It returns an
+// error that names those that may not, and the entries of the list that are no
+// longer functions.
 func judge(ran map[string]bool, funcs functions, out io.Writer) error {
 	var problems []string
 	for _, name := range slices.Sorted(maps.Keys(ran)) {

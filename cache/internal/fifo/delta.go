@@ -19,8 +19,8 @@ const (
 	Bookmark    = cache.Bookmark
 )
 
-// Knowledge is how good the object of a delta is, the best first. Only a
-// Deleted delta ever has another one than Exact.
+// Knowledge is how well the object of a delta is known, the best first. Only
+// a Deleted delta ever has another one than Exact.
 type Knowledge uint8
 
 const (
@@ -58,29 +58,29 @@ func (d Deltas[T]) Newest() (Delta[T], bool) {
 	return d[len(d)-1], true
 }
 
-// gone reports whether the last that happened is a delete.
+// gone reports whether the last delta is a delete.
 func (d Deltas[T]) gone() bool {
 	last, ok := d.Newest()
 	return ok && last.Type == Deleted
 }
 
-// with returns d and one more delta. Two adjacent deletes become one,
-// that which knows more: watches and lists both report the same deletion.
+// with returns d with one more delta. Two adjacent deletes become one, the
+// one that knows more: watches and lists both report the same deletion.
 // Nothing else is folded. It may write to d.
 func (d Deltas[T]) with(newer Delta[T]) Deltas[T] {
 	if newer.Type != Deleted || !d.gone() {
 		return append(d, newer)
 	}
 	last := &d[len(d)-1]
-	// The first report of the final state is it. Of two guesses the later
-	// one is nearer, if it has an object at all.
+	// The first report of the final state is kept. Of two guesses the later
+	// one is better, if it has an object at all.
 	if last.Knowledge != Exact && newer.Knowledge <= last.Knowledge {
 		*last = newer
 	}
 	return d
 }
 
-// mergeDeltas puts deltas that come back before those that came since.
+// mergeDeltas puts deltas that come back before those that were queued since.
 func mergeDeltas[T any](older Deltas[T], newer slot[Deltas[T]]) Deltas[T] {
 	// The caller of Pop keeps older, so it is copied.
 	merged := make(Deltas[T], len(older), len(older)+len(newer.value))

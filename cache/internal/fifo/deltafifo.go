@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// DeltaFIFO is a queue with one entry a key, the list of all that happened to
-// the object since its key was last popped. Keys come out in the order in
-// which they came to wait. Unlike a FIFO it hands out deletes, also those found
-// out later as well, and of every change.
+// DeltaFIFO is a queue with one entry a key, the deltas of the object since its
+// key was last popped. Keys are popped in the order in which they were queued.
+// Unlike a FIFO it delivers deletes, also those found out later, and every
+// change.
 //
 // It holds keys × deltas: only adjacent deletes of a key fold into one, and
-// nothing pushes back; see the package's Bounds. All methods are safe for
+// there is no back-pressure; see the package's Bounds. All methods are safe for
 // concurrent use, and only the Pop methods block. Make one with NewDeltaFIFO.
 type DeltaFIFO[K comparable, T any] struct {
 	queue[K, T, Deltas[T]]
 }
 
 // NewDeltaFIFO returns an empty DeltaFIFO that finds the key of an object with
-// key, which has to be pure and safe for concurrent use. It starts no
-// goroutine.
+// key, which must be pure and safe for concurrent use. It starts no goroutine.
 func NewDeltaFIFO[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *DeltaFIFO[K, T] {
 	return &DeltaFIFO[K, T]{newQueue(intake[K, T]{key: key, opts: opts}, mergeDeltas[T])}
 }
@@ -43,19 +42,19 @@ func (f *DeltaFIFO[K, T]) change(t DeltaType, obj T) error {
 	return nil
 }
 
-// append adds a delta to what waits under key. The caller holds the lock.
+// append adds a delta to those queued under key. The caller holds the lock.
 func (f *DeltaFIFO[K, T]) append(key K, d Delta[T]) *entry[K, Deltas[T]] {
 	e := f.line.hold(key)
 	f.line.put(e, e.waiting.value.with(d))
 	return e
 }
 
-// AddIfNotPresent queues an item that was popped, if nothing waits under its
-// key, and does nothing otherwise. Its objects are not transformed again; its
-// deltas, of which there is one at least, are copied.
+// AddIfNotPresent queues a popped item, if nothing is queued under its key, and
+// does nothing otherwise. Its objects are not transformed again. Its deltas, at
+// least one, are copied.
 //
-// To put an item back that a process function has failed on, return ErrRequeue
-// from it, which loses nothing if the key waits again already.
+// To put back an item that a process function failed on, return ErrRequeue from
+// it, which loses nothing if the key is queued again already.
 func (f *DeltaFIFO[K, T]) AddIfNotPresent(item Item[K, T]) {
 	f.putIfAbsent(item.Key, slices.Clone(item.Deltas))
 }
@@ -73,8 +72,8 @@ func (f *DeltaFIFO[K, T]) Items() []Item[K, T] {
 	})
 }
 
-// Latest returns the newest delta of what waits under key or, if nothing does,
-// is in flight.
+// Latest returns the newest delta that is queued under key or, if none is, the
+// newest in flight.
 func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,13 +88,13 @@ func (f *DeltaFIFO[K, T]) Latest(key K) (Delta[T], bool) {
 	}
 }
 
-// Pop waits until a key can be taken, takes it out of the queue, calls process
-// with its deltas and returns them and process's error; an ErrRequeue puts them
+// Pop waits until a key can be taken, removes it from the queue, calls process
+// with its deltas and returns them and process's error. An ErrRequeue puts them
 // back, see there. Any other error drops them, as does a panic, which is not
-// recovered. A nil process only takes.
+// recovered. If process is nil, Pop only removes them.
 //
 // The deltas are the caller's when Pop returns; until then they are read-only,
-// since writers look at them.
+// since writers read them.
 //
 // Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
 // of ctx, wrapped, once ctx has ended; the item is then zero and nothing was
@@ -107,9 +106,9 @@ func (f *DeltaFIFO[K, T]) Pop(ctx context.Context, process ProcessFunc[Item[K, T
 }
 
 // Delete queues a Deleted delta with obj as the final state. It is ignored if
-// the key is neither queued, nor in flight and not being deleted there, nor
-// known: that deletion was reported before, by a Replace for example. A
-// failed look-up in Known counts as known, and is reported.
+// the key has only a delete in flight, or is neither queued, nor in flight, nor
+// known: that deletion was reported before, by a Replace for example. A failed
+// lookup in Known counts as known, and is reported.
 //
 // An ignored object is not transformed. The error is a KeyError or the
 // transform's.
@@ -119,8 +118,8 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 		return err
 	}
 	if f.opts.Transform != nil {
-		// Transform runs without the lock, so what it is needed for is
-		// asked before, and again when the lock is there.
+		// Transform runs without the lock, so the key is checked before it, and
+		// again when the lock is held.
 		if !f.present(key) {
 			return nil
 		}
@@ -132,9 +131,9 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 	return nil
 }
 
-// DeleteUnknown is Delete for a deletion that was missed: it queues a Deleted
-// delta marked so, with the state that was seen last. That object is not
-// transformed: it comes from behind the queue.
+// DeleteUnknown is Delete for a missed deletion: it queues a Deleted delta that
+// is marked so, with the last seen state. That object is not transformed, since
+// it has been through the queue before.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, lastSeen T) {
 	f.remove(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
 }
@@ -161,8 +160,8 @@ func (f *DeltaFIFO[K, T]) removeAndPublish(key K, d Delta[T]) []error {
 	return errs
 }
 
-// present reports whether a delete of key would be queued. If it would not,
-// that was a write of nothing, but a write.
+// present reports whether a delete of key would be queued. A delete that would
+// not be still counts as a write.
 func (f *DeltaFIFO[K, T]) present(key K) bool {
 	f.mu.Lock()
 	defer f.publish()

@@ -1,11 +1,11 @@
 package fifo
 
-// Replace makes list all there is. It queues a Replaced delta
-// (or Sync, see Options.ReplaceAsSync) for each of list, in its order, and then
-// a Deleted delta of unknown final state for every key that is queued, in
-// flight or known and not in list: with the newest object that the queue has
-// of it, else with the one in Known, else with the key only. A failed look-up
-// counts as the latter, and is reported. The slice stays the caller's.
+// Replace makes list the state of all keys. It queues a Replaced delta (or
+// Sync, see Options.ReplaceAsSync) for each object of list, in its order, and
+// then a Deleted delta of unknown final state for every key that is queued, in
+// flight or known and not in list. That delta has the newest object in the
+// queue, else the one in Known, else the key only. A failed lookup counts as
+// the latter, and is reported. The slice stays the caller's.
 //
 // If no other write came before, what waits now is the first batch; see
 // HasSynced.
@@ -35,8 +35,8 @@ func (f *DeltaFIFO[K, T]) replaceAndPublish(keys []K, list []T) []error {
 	return errs
 }
 
-// deleteUnlistedHeld queues a delete for what waits or is in flight and does
-// not have the current mark.
+// deleteUnlistedHeld queues a delete for each entry, queued or in flight,
+// without the current mark.
 func (f *DeltaFIFO[K, T]) deleteUnlistedHeld() {
 	l := &f.line
 	for e := l.head; e != nil; e = e.next {
@@ -45,21 +45,21 @@ func (f *DeltaFIFO[K, T]) deleteUnlistedHeld() {
 		}
 	}
 	for _, e := range l.inFlight() {
-		// Where something waits too, the loop above has seen it.
+		// The loop above has handled entries that are queued too.
 		if !e.waiting.held && !e.flight.value.gone() {
 			l.put(e, Deltas[T]{vanished(e.flight.value)})
 		}
 	}
 }
 
-// vanished is the delete of an object that was last heard of in deltas.
+// vanished returns the delete of an object whose last deltas are these.
 func vanished[T any](deltas Deltas[T]) Delta[T] {
 	newest, _ := deltas.Newest()
 	return Delta[T]{Type: Deleted, Knowledge: max(newest.Knowledge, LastSeen), Object: newest.Object}
 }
 
-// deleteUnlistedKnown queues a delete for what is known and has no entry: what
-// was listed has one, and so has what is on its way to the consumers.
+// deleteUnlistedKnown queues a delete for each known key without an entry:
+// listed keys have one, and so have keys on their way to the consumers.
 func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() []error {
 	return f.opts.eachKnown(f.hasEntry, func(key K, obj T, found bool) {
 		f.append(key, missed(obj, found))
@@ -69,9 +69,8 @@ func (f *DeltaFIFO[K, T]) deleteUnlistedKnown() []error {
 func (f *DeltaFIFO[K, T]) hasEntry(key K) bool { return f.line.entries[key] != nil }
 
 // Resync queues a Sync delta for every known object whose key is neither queued
-// nor in flight: what is on its way is newer than what is known. A key that
-// cannot be looked up is left out; an error of Known is reported. The lock is
-// held for O(known).
+// nor in flight, since what is on its way is newer. A key that cannot be looked
+// up is left out; an error of Known is reported. The lock is held for O(known).
 func (f *DeltaFIFO[K, T]) Resync() {
 	errs := f.resyncAndPublish()
 	f.opts.report(errs)

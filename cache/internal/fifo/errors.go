@@ -15,14 +15,14 @@ var ErrClosed = cache.ErrFIFOClosed
 // made without a key function.
 var ErrNoKeyFunc = errors.New("queue has no key function")
 
-// ErrRequeue is what a process function returns to have its item put back. The
+// ErrRequeue makes Pop put an item back, if its process function returns it. The
 // Pop that called it returns Err, the inner error, which may be nil.
 //
-// The item goes to the end of the queue, unless its key came to wait again in
-// the meantime: then a FIFO keeps the newer object, and a DeltaFIFO puts the
+// The item goes to the end of the queue, unless its key was queued again in the
+// meantime: then a FIFO keeps the newer object, and a DeltaFIFO puts the
 // returned deltas before the newer ones. A FIFO's item that was deleted or
-// replaced in the meantime does not come back. An error that wraps an
-// ErrRequeue works as well; Pop returns the inner error all the same.
+// replaced in the meantime does not come back. An error that wraps an ErrRequeue
+// works as well; Pop returns the inner error then too.
 //
 // A closed queue takes items back too, and does not report ErrClosed before
 // they have been popped again.
@@ -42,7 +42,7 @@ func (e ErrRequeue) Error() string {
 func (e ErrRequeue) Unwrap() error { return e.Err }
 
 // LookupError reports that Known failed for Key. It goes to Options.OnError; the
-// write that asked went on as documented there.
+// write that needed the lookup goes on as documented there.
 type LookupError[K comparable] struct {
 	Key K
 	Err error
@@ -52,5 +52,5 @@ func (e *LookupError[K]) Error() string {
 	return fmt.Sprintf("fifo: look-up of %v in the known objects: %v", e.Key, e.Err)
 }
 
-// Unwrap returns what Known said.
+// Unwrap returns Known's error.
 func (e *LookupError[K]) Unwrap() error { return e.Err }

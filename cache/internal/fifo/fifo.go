@@ -10,22 +10,22 @@ type ProcessFunc[I any] func(item I, initial bool) error
 // their order; either all of them are of the first batch or none is.
 type BatchFunc[I any] func(items []I, initial bool) error
 
-// FIFO is a queue with one entry a key, the newest object given for it:
-// however often an object changes while it waits, it is popped once, as it is
-// then. Deleting an object takes it out of the queue; nobody hears of it.
-// Keys come out in the order in which they came to wait.
+// FIFO is a queue with one entry a key, its newest object: however often an
+// object changes while it is queued, it is popped once, in its latest state. A
+// deleted object leaves the queue without a report. Keys are popped in the
+// order in which they were queued.
 //
-// It holds at most one object a key that waits, and one a key in flight. All
-// methods are safe for concurrent use, and only the Pop methods block. Make
-// one with NewFIFO.
+// It holds at most one queued object a key, and one a key in flight. All
+// methods are safe for concurrent use, and only the Pop methods block. Make one
+// with NewFIFO.
 //
-// Use a DeltaFIFO to hear of deletes or of every change.
+// Use a DeltaFIFO to receive deletes or every change.
 type FIFO[K comparable, T any] struct {
 	queue[K, T, T]
 }
 
-// NewFIFO returns an empty FIFO that finds the key of an object with key,
-// which has to be pure and safe for concurrent use. It starts no goroutine.
+// NewFIFO returns an empty FIFO that finds the key of an object with key, which
+// must be pure and safe for concurrent use. It starts no goroutine.
 func NewFIFO[K comparable, T any](key func(obj T) (K, error)) *FIFO[K, T] {
 	return &FIFO[K, T]{newQueue(intake[K, T]{key: key}, keepNewer[T])}
 }
@@ -37,8 +37,8 @@ func keepNewer[T any](older T, newer slot[T]) T {
 	return older
 }
 
-// Add makes obj the object that waits under its key; a key that did not wait
-// goes to the end. The error is a KeyError.
+// Add queues obj, and replaces any object under its key; a key that was not
+// queued goes to the end. The error is a KeyError.
 func (f *FIFO[K, T]) Add(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -51,9 +51,9 @@ func (f *FIFO[K, T]) Add(obj T) error {
 	return nil
 }
 
-// AddIfNotPresent queues obj if nothing waits under its key, and does nothing
-// otherwise, so that a consumer can retry without pushing aside what is newer.
-// The error is a KeyError.
+// AddIfNotPresent queues obj if nothing is queued under its key, and does
+// nothing otherwise, so that a consumer can retry without replacing a newer
+// object. The error is a KeyError.
 func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -63,8 +63,8 @@ func (f *FIFO[K, T]) AddIfNotPresent(obj T) error {
 	return nil
 }
 
-// Delete takes the object under obj's key out of the queue. If it is in
-// flight, ErrRequeue does not bring it back. The error is a KeyError.
+// Delete removes the object under obj's key from the queue. If it is in flight,
+// ErrRequeue does not bring it back. The error is a KeyError.
 func (f *FIFO[K, T]) Delete(obj T) error {
 	key, err := f.Key(obj)
 	if err != nil {
@@ -87,10 +87,10 @@ func (f *FIFO[K, T]) DeleteKey(key K) {
 	}
 }
 
-// Replace makes the queue hold what list holds and nothing else, in the order
-// of list; of several objects with one key the last counts, in the place of the
-// first. What is in flight is not brought back by ErrRequeue. The slice stays
-// the caller's.
+// Replace makes the queue hold list and nothing else, in the order of list; of
+// several objects with one key the last counts, in the place of the first.
+// ErrRequeue does not bring back what is in flight. The slice stays the
+// caller's.
 //
 // The error is a KeyError, and then nothing was changed. The lock is held for
 // O(list + keys).
@@ -114,7 +114,7 @@ func (f *FIFO[K, T]) Replace(list []T) error {
 		e.mark = l.stamp
 		l.put(e, list[i])
 	}
-	// What was listed stands at the end, so the rest is in front.
+	// Listed keys are at the end now, so the others are in front.
 	for l.head != nil && l.head.mark != l.stamp {
 		l.drop(l.head)
 	}
@@ -143,10 +143,10 @@ func (f *FIFO[K, T]) GetByKey(key K) (item T, ok bool) {
 	return f.waitingUnder(key, func(item T) T { return item })
 }
 
-// Pop waits until a key can be taken, takes it out of the queue, calls process
-// with its object and returns that object and process's error; an ErrRequeue
+// Pop waits until a key can be taken, removes it from the queue, calls process
+// with its object and returns that object and process's error. An ErrRequeue
 // puts the object back, see there. Any other error drops it, as does a panic,
-// which is not recovered. A nil process only takes.
+// which is not recovered. If process is nil, Pop only removes it.
 //
 // Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
 // of ctx, wrapped, once ctx has ended; the object is then the zero T and

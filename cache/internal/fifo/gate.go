@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// gate is where producers and consumers meet: the lock, and who waits for what.
+// gate is where producers and consumers meet: the lock, and the wake-ups of
+// consumers.
 //
 // Wake-ups are a token in a channel of one. Invariant: if something can be
 // taken and no consumer is between receiving the token and taking, then the
@@ -26,10 +27,9 @@ func newGate() gate {
 	return gate{wake: make(chan struct{}, 1), closing: make(chan struct{}), synced: make(chan struct{})}
 }
 
-// Close closes the queue and wakes everybody who waits. What waits in the
-// queue, or is written to it later, can still be popped; when nothing does,
-// the Pop methods return ErrClosed. Closing again does nothing. It does not
-// block.
+// Close closes the queue and wakes all who wait. What is queued, or written later,
+// can still be popped; when there is nothing left, the Pop methods return
+// ErrClosed. Closing again does nothing. It does not block.
 func (g *gate) Close() {
 	g.mu.Lock()
 	if !g.closed {
@@ -55,7 +55,7 @@ func (g *gate) Synced() <-chan struct{} { return g.synced }
 // HasSynced reports whether the first batch has been popped and its process
 // functions have returned, whatever they returned. The first batch is what the
 // first Replace queued; it is empty if any other successful write came before.
-// Resync is no write in this sense.
+// Resync does not count as a write here.
 func (g *gate) HasSynced() bool {
 	select {
 	case <-g.synced:
@@ -65,8 +65,8 @@ func (g *gate) HasSynced() bool {
 	}
 }
 
-// release ends a change: it unlocks, and makes known what the change brought:
-// whether something can be taken now, and whether the first batch is done.
+// release ends a change: it unlocks, and signals whether something can be taken
+// now, and whether the first batch is done.
 func (g *gate) release(ready, synced bool) {
 	wake := ready || g.closed
 	if synced && !g.HasSynced() {
@@ -81,10 +81,10 @@ func (g *gate) release(ready, synced bool) {
 	}
 }
 
-// await locks the queue and returns nil once ready is true; the caller then has to
-// release. try is called with the lock held, as often as something may have
-// changed, and takes what there is to take; empty is whether nothing waits at all,
-// not even for what is in flight.
+// await locks the queue and returns nil once ready is true; the caller must then
+// release it. try is called with the lock held, whenever something may have
+// changed, and takes what it can. empty is whether nothing is queued, not even
+// behind what is in flight.
 //
 // The error is ErrClosed or that of ctx, and then the queue is not locked.
 func (g *gate) await(ctx context.Context, try func() (ready, empty bool)) error {
@@ -103,22 +103,22 @@ func (g *gate) await(ctx context.Context, try func() (ready, empty bool)) error 
 	}
 }
 
-// wait is for a consumer that holds the lock and can take nothing. It unlocks,
-// and returns nil when it is worth looking again. empty is whether
-// nothing waits at all; otherwise what waits has to wait for what is in flight.
+// wait is for a consumer that holds the lock and can take nothing. It unlocks, and
+// returns nil when something may have changed. empty is whether nothing is queued;
+// otherwise what is queued waits for what is in flight.
 func (g *gate) wait(ctx context.Context, empty bool) error {
 	closing := g.closing
 	if g.closed {
 		if empty {
-			g.release(true, false) // the next one who waits returns as well
+			g.release(true, false) // another waiting consumer wakes, and returns as well
 			return ErrClosed
 		}
-		// The end of that flight wakes; the closed channel has nothing more
-		// to say.
+		// The end of that flight wakes this consumer. The closed channel would only
+		// make it spin.
 		closing = nil
 	}
-	// Not release: waking others for what cannot be taken would make them wake
-	// this one in turn.
+	// Not release: it would wake another consumer, which cannot take anything
+	// either, and would wake this one in turn.
 	g.mu.Unlock()
 
 	select {
@@ -135,8 +135,8 @@ func waitError(ctx context.Context) error {
 }
 
 // run calls process, if it is not nil, with an item that was taken, and then settle
-// with whether the item is to come back: not if process panics or ends its
-// goroutine, nor after an error that does not ask for it.
+// with whether the item comes back. It does not if process panics or ends its
+// goroutine, or returns an error other than ErrRequeue.
 func run[I any](process ProcessFunc[I], item I, initial bool, settle func(back bool)) (err error) {
 	back := false
 	defer func() { settle(back) }()
@@ -149,7 +149,7 @@ func run[I any](process ProcessFunc[I], item I, initial bool, settle func(back b
 	return err
 }
 
-// requeued returns whether err asks to put the item back, and what Pop returns.
+// requeued returns whether err puts the item back, and what Pop returns.
 func requeued(err error) (bool, error) {
 	var again ErrRequeue
 	if errors.As(err, &again) {

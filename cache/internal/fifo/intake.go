@@ -35,8 +35,8 @@ func (in *intake[K, T]) keys(list []T) ([]K, error) {
 	return keys, nil
 }
 
-// prepare returns the key of obj, and what is to be queued for it. The error is
-// a KeyError or the transform's.
+// prepare returns the key of obj, and the object to queue. The error is a
+// KeyError or the transform's.
 func (in *intake[K, T]) prepare(obj T) (key K, queued T, err error) {
 	if key, err = in.Key(obj); err != nil {
 		return key, queued, err
@@ -45,7 +45,7 @@ func (in *intake[K, T]) prepare(obj T) (key K, queued T, err error) {
 	return key, queued, err
 }
 
-// prepareAll is prepare for a list, which it leaves as it is. Without a
+// prepareAll is prepare for a list, which it does not change. Without a
 // transform it returns list itself.
 func (in *intake[K, T]) prepareAll(list []T) (keys []K, queued []T, err error) {
 	if keys, err = in.keys(list); err != nil {

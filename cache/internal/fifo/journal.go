@@ -7,15 +7,16 @@ import "context"
 // is popped a hundred times, and a delete is queued whether or not there is
 // something to delete.
 //
-// It is popped by one consumer at a time: as long as what was popped is being
-// processed, every other Pop waits, since the order would be lost otherwise.
-// It holds every change that nobody has popped, and nothing pushes back; see
-// the package's Bounds. All methods are safe for concurrent use, and only the
-// Pop methods block. Make one with NewJournal.
+// Only one consumer can pop at a time: while popped changes are being processed,
+// every other Pop waits, since the order would be lost otherwise. It holds every
+// change that has not been popped, without back-pressure; see the package's
+// Bounds. All methods are safe for concurrent use, and only the Pop methods
+// block. Make one with NewJournal.
 //
 // A list can be written in two ways: Replace and Resync queue it key by key,
 // compared with Options.Known; ReplaceAll and SyncAll queue one record, and
-// leave it to the consumer to compare. A Journal is written in one of the two.
+// leave it to the consumer to compare. A Journal must be written in one of the
+// two ways only.
 type Journal[K comparable, T any] struct {
 	intake[K, T]
 	gate
@@ -23,21 +24,20 @@ type Journal[K comparable, T any] struct {
 }
 
 // NewJournal returns an empty Journal that finds the key of an object with key,
-// which has to be pure and safe for concurrent use. It starts no goroutine.
+// which must be pure and safe for concurrent use. It starts no goroutine.
 func NewJournal[K comparable, T any](key func(obj T) (K, error), opts Options[K, T]) *Journal[K, T] {
 	return &Journal[K, T]{intake: intake[K, T]{key: key, opts: opts}, gate: newGate()}
 }
 
-// Len returns the number of changes that wait. What is in flight does not
-// count.
+// Len returns the number of queued changes. Changes in flight do not count.
 func (j *Journal[K, T]) Len() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.ledger.waiting.len()
 }
 
-// Latest returns the newest change of key that waits or is in flight. It looks
-// at all that waits.
+// Latest returns the newest change of key that is queued or in flight. It scans
+// all queued changes.
 func (j *Journal[K, T]) Latest(key K) (Delta[T], bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -64,8 +64,8 @@ func (j *Journal[K, T]) change(t DeltaType, obj T) error {
 	return nil
 }
 
-// DeleteUnknown queues a Deleted record of a deletion that was missed, with the
-// state that was seen last, which is not transformed.
+// DeleteUnknown queues a Deleted record of a missed deletion, with the last seen
+// state, which is not transformed.
 func (j *Journal[K, T]) DeleteUnknown(key K, lastSeen T) {
 	j.write(key, Delta[T]{Type: Deleted, Knowledge: LastSeen, Object: lastSeen})
 }
@@ -83,7 +83,7 @@ func (j *Journal[K, T]) write(key K, d Delta[T]) {
 }
 
 // Bookmark queues a record that everything up to version was queued. It does not
-// count as a write as far as the first batch goes.
+// count as a write for the first batch.
 func (j *Journal[K, T]) Bookmark(version string) {
 	j.mu.Lock()
 	defer j.publish()
@@ -95,14 +95,14 @@ func (j *Journal[K, T]) pushWhole(t DeltaType, w *whole[T]) {
 	j.ledger.waiting.push(journaled[K, T]{delta: Delta[T]{Type: t}, whole: w})
 }
 
-// publish ends a change: it unlocks, and makes known what the change brought.
+// publish ends a change: it unlocks, and signals what the change brought.
 func (j *Journal[K, T]) publish() { j.release(j.ledger.ready(), j.ledger.synced()) }
 
-// Pop waits until a change can be taken, takes it out of the queue, calls
+// Pop waits until a change can be taken, removes it from the queue, calls
 // process with it and returns it and process's error. An ErrRequeue puts it
-// back: at the end, but before what waits of its key or of all keys. Any other
-// error drops it, as does a panic, which is not recovered. A nil process only
-// takes.
+// back: at the end, but before queued changes of its key or of all keys. Any
+// other error drops it, as does a panic, which is not recovered. If process is
+// nil, Pop only removes it.
 //
 // Pop returns ErrClosed if the queue is closed and nothing waits, and the cause
 // of ctx, wrapped, once ctx has ended; the record is then zero and nothing was
@@ -116,11 +116,11 @@ func (j *Journal[K, T]) Pop(ctx context.Context, process ProcessFunc[Record[K, T
 	return record, run(process, record, taken[0].initial, j.settle)
 }
 
-// PopBatch is Pop for up to limit changes at once, as many as there are if
-// limit is below 1. It does not wait for more than one. They are of different
-// keys, so a batch ends before the second change of a key; it ends where the
-// first batch of the queue does; and a record about all keys comes alone.
-// process answers for all of them.
+// PopBatch is Pop for up to limit changes at once, for all queued ones if limit
+// is below 1. It does not wait for more than one. A batch has changes of
+// different keys, so it ends before the second change of a key. It ends where
+// the first batch of the queue does, and a record about all keys is popped
+// alone. The error of process counts for all of them.
 func (j *Journal[K, T]) PopBatch(ctx context.Context, limit int, process BatchFunc[Record[K, T]]) ([]Record[K, T], error) {
 	taken, err := j.take(ctx, limit)
 	if err != nil {
@@ -133,8 +133,8 @@ func (j *Journal[K, T]) PopBatch(ctx context.Context, limit int, process BatchFu
 	return records, run(ProcessFunc[[]Record[K, T]](process), records, taken[0].initial, j.settle)
 }
 
-// take waits until something can be taken and takes it. It must be settled by
-// a call of run.
+// take waits until something can be taken and takes it. A call of run must
+// settle it.
 func (j *Journal[K, T]) take(ctx context.Context, limit int) ([]journaled[K, T], error) {
 	err := j.await(ctx, func() (ready, empty bool) {
 		return j.ledger.ready(), j.ledger.waiting.len() == 0

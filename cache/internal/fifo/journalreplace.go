@@ -2,12 +2,12 @@ package fifo
 
 import "slices"
 
-// Replace makes list all there is. It queues a Deleted record
-// of unknown final state for every key that is not in list and is queued or in
-// flight, and not as deleted, or is known and neither queued nor in flight;
-// then a Replaced record (or Sync, see Options.ReplaceAsSync) for each of list,
-// in its order. A failed look-up leaves the object out of its delete, and is
-// reported. The slice stays the caller's.
+// Replace makes list the state of all keys. First it queues a Deleted record of
+// unknown final state for every key that is not in list and is present: queued
+// or in flight, and not as deleted, or known and neither queued nor in flight.
+// Then it queues a Replaced record (or Sync, see Options.ReplaceAsSync) for
+// each object of list, in its order. A failed lookup leaves the object out of
+// its delete, and is reported. The slice stays the caller's.
 //
 // If no other write came before, what waits now is the first batch; see
 // HasSynced.
@@ -45,8 +45,8 @@ func (j *Journal[K, T]) replaceAndPublish(keys []K, list []T) []error {
 	return errs
 }
 
-// deleteUnlistedKnown queues a delete for what is known, and neither listed nor
-// on its way to the consumers.
+// deleteUnlistedKnown queues a delete for each known key that is neither listed
+// nor on its way to the consumers.
 func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]Delta[T]) []error {
 	there := func(key K) bool {
 		_, isListed := listed[key]
@@ -59,9 +59,9 @@ func (j *Journal[K, T]) deleteUnlistedKnown(listed map[K]struct{}, queued map[K]
 }
 
 // Resync queues a Sync record for every known object whose key is neither
-// queued nor in flight: what is on its way is newer than what is known. A key
-// that cannot be looked up is left out; an error of Known is reported. The lock
-// is held for O(queued + known).
+// queued nor in flight, since what is on its way is newer. A key that cannot be
+// looked up is left out; an error of Known is reported. The lock is held for
+// O(queued + known).
 func (j *Journal[K, T]) Resync() {
 	errs := j.resyncAndPublish()
 	j.opts.report(errs)
@@ -80,8 +80,8 @@ func (j *Journal[K, T]) resyncAndPublish() []error {
 }
 
 // ReplaceAll is Replace in one record, of type ReplacedAll, with list and
-// version. Known is not asked. The error is a
-// KeyError or the transform's, and then nothing was queued.
+// version. It does not query Known. The error is a KeyError or the transform's,
+// and then nothing was queued.
 func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
 	_, transformed, err := j.prepareAll(list)
 	if err != nil {
@@ -97,8 +97,7 @@ func (j *Journal[K, T]) ReplaceAll(list []T, version string) error {
 	return nil
 }
 
-// SyncAll is Resync in one record, which leaves it to the consumer what is
-// known.
+// SyncAll is Resync in one record. The consumer must find the known objects.
 func (j *Journal[K, T]) SyncAll() {
 	j.mu.Lock()
 	defer j.publish()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// roomy is the number of entries from which an emptied line gives its map
-// back: Go's maps never shrink, and after an initial list of 500,000 the room
+// roomy is the number of entries from which a line that becomes empty frees its
+// map: Go's maps never shrink, and after an initial list of 500,000 the memory
 // would stay for the life of the queue. Below it the map is some 100 KB.
 const roomy = 1024
 
@@ -21,7 +21,7 @@ type slot[V any] struct {
 	value   V
 }
 
-// entry is all that is held of one key.
+// entry is the state of one key.
 //
 // Invariant: an entry that is in line.entries has waiting.held or flight.held.
 // Invariant: it is linked between head and tail if and only if waiting.held.
@@ -30,19 +30,19 @@ type entry[K comparable, V any] struct {
 	prev, next *entry[K, V]
 
 	waiting slot[V]
-	// flight is what was handed out and not yet settled. Its value does not
-	// change while held.
+	// flight is what was taken and not yet settled. Its value does not change
+	// while held.
 	flight slot[V]
-	// forgotten is whether what is in flight is not to come back.
+	// forgotten is whether what is in flight must not come back.
 	forgotten bool
-	// turn counts launches, to put entries in flight into an order.
+	// turn is the number of the take, which orders the entries in flight.
 	turn uint64
 	// mark is the last line.stamp that touched the entry.
 	mark uint64
 }
 
 // line is the order of the keys, what is in flight, and the accounting of the
-// first batch. It is pure: no locks, no waiting, no callbacks but merge.
+// first batch. It is pure: no locks, no waiting, no callbacks except merge.
 type line[K comparable, V any] struct {
 	entries    map[K]*entry[K, V]
 	head, tail *entry[K, V]
@@ -52,7 +52,7 @@ type line[K comparable, V any] struct {
 	turns, stamp    uint64
 	peak            int // most entries since the map was made
 
-	// spare is a list, by next, of spared zero entries.
+	// spare is a list, linked by next, of zero entries for reuse.
 	spare  *entry[K, V]
 	spared int
 
@@ -65,8 +65,8 @@ type line[K comparable, V any] struct {
 // synced reports whether the first batch is known and has been dealt with.
 func (l *line[K, V]) synced() bool { return l.populated && l.initial == 0 }
 
-// hold returns the entry of key, and makes one if there is none, which the
-// caller then has to enqueue.
+// hold returns the entry of key. It makes one if there is none, which the
+// caller must then enqueue.
 func (l *line[K, V]) hold(key K) *entry[K, V] {
 	e := l.entries[key]
 	if e == nil {
@@ -91,7 +91,7 @@ func (l *line[K, V]) blank() *entry[K, V] {
 	return e
 }
 
-// put makes v the value that waits under e, at the end if none did.
+// put makes v the waiting value of e, which goes to the end if it had none.
 func (l *line[K, V]) put(e *entry[K, V], v V) {
 	e.waiting.value = v
 	if e.waiting.held {
@@ -132,7 +132,7 @@ func (l *line[K, V]) toEnd(e *entry[K, V]) {
 	l.link(e)
 }
 
-// drop forgets what waits under e.
+// drop removes the waiting value of e.
 func (l *line[K, V]) drop(e *entry[K, V]) {
 	l.unlink(e)
 	l.waiting--
@@ -143,8 +143,8 @@ func (l *line[K, V]) drop(e *entry[K, V]) {
 	l.release(e)
 }
 
-// release takes e out of the map if it holds nothing any more; e is then no
-// longer to be used.
+// release removes e from the map if it holds nothing any more; e must not be
+// used afterwards.
 func (l *line[K, V]) release(e *entry[K, V]) {
 	if e.waiting.held || e.flight.held {
 		return
@@ -192,8 +192,8 @@ func (l *line[K, V]) take() *entry[K, V] {
 	return e
 }
 
-// settle ends the flight of e. With back set its value waits again: merge makes
-// one of it and of what waits already, if anything does.
+// settle ends the flight of e. If back is set its value waits again, merged
+// with the newer one that waits already, if any.
 func (l *line[K, V]) settle(e *entry[K, V], back bool, merge func(older V, newer slot[V]) V) {
 	l.flying--
 	if e.flight.initial {

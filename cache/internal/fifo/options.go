@@ -7,21 +7,21 @@ type Options[K comparable, T any] struct {
 	// that are not in the queue (a Journal queues it), and Resync does nothing.
 	Known Known[K, T]
 
-	// Transform is given every object once, before it is queued; what it
-	// returns is queued in its place, under the key that the object had
-	// before. It may modify what it is given. It is called by the writer,
-	// without a lock, so concurrently if there are several.
+	// Transform is called with every object once, before it is queued. Its result is
+	// queued instead, under the key that the object had before. It may modify its
+	// argument. The writer calls it, without a lock, so concurrently if there are
+	// several writers.
 	//
 	// It is not called again with objects that it has returned: those that are
 	// synced, put back, or last seen before an unseen deletion.
 	Transform func(T) (T, error)
 
-	// ReplaceAsSync makes Replace queue Sync deltas instead of Replaced
-	// ones, as consumers from before there was Replaced expect.
+	// ReplaceAsSync makes Replace queue Sync deltas instead of Replaced ones, for
+	// consumers that do not know Replaced.
 	ReplaceAsSync bool
 
-	// OnError is called with failed look-ups in Known, as *LookupError, by the
-	// writer after its write, without a lock. Nil: they are dropped.
+	// OnError is called with failed lookups in Known, as *LookupError, by the writer
+	// after its write, without a lock. If nil, they are dropped.
 	OnError func(error)
 }
 
@@ -33,7 +33,7 @@ func (o *Options[K, T]) report(errs []error) {
 	}
 }
 
-// transform returns what is to be queued for obj.
+// transform returns the object to queue for obj.
 func (o *Options[K, T]) transform(obj T) (T, error) {
 	if o.Transform == nil {
 		return obj, nil
@@ -41,7 +41,7 @@ func (o *Options[K, T]) transform(obj T) (T, error) {
 	return o.Transform(obj)
 }
 
-// transformAll is transform for a list, which it leaves as it is.
+// transformAll is transform for a list, which it does not change.
 func (o *Options[K, T]) transformAll(list []T) ([]T, error) {
 	if o.Transform == nil {
 		return list, nil
@@ -56,7 +56,7 @@ func (o *Options[K, T]) transformAll(list []T) ([]T, error) {
 	return transformed, nil
 }
 
-// replaced is the type of a delta of a listed object.
+// replaced returns the type of a delta of a listed object.
 func (o *Options[K, T]) replaced() DeltaType {
 	if o.ReplaceAsSync {
 		return Sync
@@ -64,15 +64,15 @@ func (o *Options[K, T]) replaced() DeltaType {
 	return Replaced
 }
 
-// Known is what the consumers of a DeltaFIFO have: usually the store that
-// their process functions keep up to date. The queue asks it which deletions
-// were missed, and what to sync.
+// Known is what the consumers of a DeltaFIFO have: usually the store that their process
+// functions keep up to date. The queue queries it for missed deletions, and for objects
+// to sync.
 //
-// Both methods are called with the queue's lock held, so they must not call
-// the queue; they have to be safe for concurrent use with whoever writes.
+// Both methods are called with the queue's lock held, so they must not call the queue;
+// they must be safe for concurrent use with writers of the store.
 //
-// A process function has to have made its changes when it returns: from then
-// on the queue relies on Known for that key.
+// A process function must have made its changes when it returns: from then on the queue
+// relies on Known for that key.
 type Known[K comparable, T any] interface {
 	// ListKeys returns the keys of all objects, each once. Every key is
 	// the one that the queue's key function finds for its object.
@@ -81,9 +81,9 @@ type Known[K comparable, T any] interface {
 	GetByKey(key K) (obj T, ok bool, err error)
 }
 
-// eachKnown calls visit with each known object, except those under keys to
-// skip. found is false if the look-up failed, for which it returns an error, or
-// has lost the object. The caller holds the lock.
+// eachKnown calls visit with each known object, except those whose keys skip accepts.
+// found is false if the object is gone or its lookup failed; the errors of failed
+// lookups are returned. The caller holds the lock.
 func (o *Options[K, T]) eachKnown(skip func(K) bool, visit func(key K, obj T, found bool)) (errs []error) {
 	if o.Known == nil {
 		return nil
@@ -101,7 +101,7 @@ func (o *Options[K, T]) eachKnown(skip func(K) bool, visit func(key K, obj T, fo
 	return errs
 }
 
-// missed is the delete of a known object that a list does not have.
+// missed returns the delete of a known object that a list does not have.
 func missed[T any](obj T, found bool) Delta[T] {
 	if !found {
 		return Delta[T]{Type: Deleted, Knowledge: KeyOnly}

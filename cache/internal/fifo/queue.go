@@ -8,8 +8,8 @@ type queue[K comparable, T, V any] struct {
 	intake[K, T]
 	gate
 	line line[K, V] // guarded by mu
-	// merge makes the value that is to wait of one that comes back and a
-	// newer one, if there is one. It has to be pure: the lock is held.
+	// merge combines a value that comes back with a newer one, if there is one. It
+	// must be pure: the lock is held.
 	merge func(older V, newer slot[V]) V
 }
 
@@ -17,7 +17,7 @@ func newQueue[K comparable, T, V any](in intake[K, T], merge func(older V, newer
 	return queue[K, T, V]{intake: in, gate: newGate(), merge: merge}
 }
 
-// Len returns the number of keys that wait. What is in flight does not count.
+// Len returns the number of queued keys. Keys in flight do not count.
 func (q *queue[K, T, V]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -30,7 +30,7 @@ func (q *queue[K, T, V]) ListKeys() []K {
 	return waitingItems(q, func(e *entry[K, V]) K { return e.key })
 }
 
-// waitingItems returns what item makes of each entry that waits, the next to be
+// waitingItems returns the result of item for each queued entry, the next to be
 // popped first. item is called with the lock held.
 func waitingItems[K comparable, T, V, I any](q *queue[K, T, V], item func(*entry[K, V]) I) []I {
 	q.mu.Lock()
@@ -42,7 +42,7 @@ func waitingItems[K comparable, T, V, I any](q *queue[K, T, V], item func(*entry
 	return items
 }
 
-// waitingUnder returns what clone makes of the value that waits under key. clone is
+// waitingUnder returns a clone of the value that is queued under key. clone is
 // called with the lock held.
 func (q *queue[K, T, V]) waitingUnder(key K, clone func(V) V) (v V, ok bool) {
 	q.mu.Lock()
@@ -53,7 +53,7 @@ func (q *queue[K, T, V]) waitingUnder(key K, clone func(V) V) (v V, ok bool) {
 	return v, false
 }
 
-// putIfAbsent makes v the value that waits under key, if none does.
+// putIfAbsent queues v under key, if nothing is queued there.
 func (q *queue[K, T, V]) putIfAbsent(key K, v V) {
 	q.mu.Lock()
 	defer q.publish()
@@ -63,11 +63,11 @@ func (q *queue[K, T, V]) putIfAbsent(key K, v V) {
 	}
 }
 
-// publish ends a change: it unlocks, and makes known what the change brought.
+// publish ends a change: it unlocks, and signals what the change brought.
 func (q *queue[K, T, V]) publish() { q.release(q.line.waiting > 0, q.line.synced()) }
 
-// pop waits until an entry can be taken, takes it, and processes what item makes
-// of it.
+// pop waits until an entry can be taken, takes it, and processes the result of
+// item.
 func pop[K comparable, T, V, I any](ctx context.Context, q *queue[K, T, V], item func(*entry[K, V]) I, process ProcessFunc[I]) (I, error) {
 	var taken *entry[K, V]
 	err := q.await(ctx, func() (ready, empty bool) {

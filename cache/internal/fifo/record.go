@@ -6,14 +6,14 @@ type Record[K comparable, T any] struct {
 	// Bookmark.
 	Key K
 	Delta[T]
-	// List is that of a ReplacedAll. It is the reader's to keep, and shared
-	// with nobody but those who get the same record.
+	// List is that of a ReplacedAll. The reader may keep it; it is shared only
+	// with those who get the same record.
 	List []T
 	// ResourceVersion is that of a ReplacedAll or a Bookmark.
 	ResourceVersion string
 }
 
-// journaled is a Record as it waits: most are without what only few need.
+// journaled is a queued Record, without the fields that only few need.
 type journaled[K comparable, T any] struct {
 	key     K
 	delta   Delta[T]
@@ -21,7 +21,7 @@ type journaled[K comparable, T any] struct {
 	initial bool      // of the first batch
 }
 
-// whole is what a record about all keys has.
+// whole is the data of a record about all keys.
 type whole[T any] struct {
 	list    []T
 	version string
@@ -35,16 +35,16 @@ func (j *journaled[K, T]) record() Record[K, T] {
 	return r
 }
 
-// before reports whether j must not come after what is about other.
+// before reports whether j must stay before other.
 func (j *journaled[K, T]) before(other *journaled[K, T]) bool {
 	return j.whole != nil || other.whole != nil || j.key == other.key
 }
 
-// ledger is what waits and what is in flight, and the accounting of the first
-// batch. It is pure: no locks, no waiting, no callbacks.
+// ledger is what is queued and what is in flight, and the accounting of the
+// first batch. It is pure: no locks, no waiting, no callbacks.
 type ledger[K comparable, T any] struct {
 	waiting scroll[journaled[K, T]]
-	// flight is what was handed out and is not settled, in order.
+	// flight is what was taken and is not settled, in order.
 	flight []journaled[K, T]
 	// populated is set by the first write of any kind.
 	populated bool
@@ -52,8 +52,8 @@ type ledger[K comparable, T any] struct {
 	initial int
 }
 
-// ready reports whether something can be taken: the order of all changes holds
-// only if nothing is taken before what was taken first is done.
+// ready reports whether something can be taken. To keep the order of all
+// changes, nothing is taken before the last take is settled.
 func (l *ledger[K, T]) ready() bool { return len(l.flight) == 0 && l.waiting.len() > 0 }
 
 func (l *ledger[K, T]) synced() bool { return l.populated && l.initial == 0 }
@@ -97,8 +97,8 @@ func (l *ledger[K, T]) take(limit int) []journaled[K, T] {
 	return l.flight
 }
 
-// settle ends the flight. With back set it waits again: each record before the
-// first that it must not come after, or else at the end.
+// settle ends the flight. If back is set, each of its records is queued again,
+// before the first record that it must precede, or else at the end.
 func (l *ledger[K, T]) settle(back bool) {
 	for _, j := range l.flight {
 		if back {

@@ -1,6 +1,6 @@
 package fifo
 
-// scroll is a sequence that grows at its end and is taken from its beginning.
+// scroll is a sequence that grows at its end and shrinks at its beginning.
 // The zero scroll is empty.
 type scroll[V any] struct {
 	// items[:head] were taken and are zero.
@@ -10,12 +10,12 @@ type scroll[V any] struct {
 
 func (s *scroll[V]) len() int { return len(s.items) - s.head }
 
-// all returns what is there, to be looked at until the next change.
+// all returns the elements, valid until the next change.
 func (s *scroll[V]) all() []V { return s.items[s.head:] }
 
 func (s *scroll[V]) push(v V) {
-	// Growing would copy as much as closing the gap does; a gap of half the
-	// room makes that O(1) an item.
+	// Growing would copy as much as closing the gap does. Since the gap is
+	// half of the capacity, closing it costs O(1) an item.
 	if len(s.items) == cap(s.items) && s.head > 0 && s.head >= s.len() {
 		n := copy(s.items, s.all())
 		clear(s.items[n:])
@@ -24,7 +24,7 @@ func (s *scroll[V]) push(v V) {
 	s.items = append(s.items, v)
 }
 
-// insert puts v before what is at i, or at the end if i is len.
+// insert inserts v at i, or at the end if i is len.
 func (s *scroll[V]) insert(i int, v V) {
 	if i == 0 && s.head > 0 {
 		s.head--
@@ -37,7 +37,7 @@ func (s *scroll[V]) insert(i int, v V) {
 	all[i] = v
 }
 
-// drop forgets the first n.
+// drop removes the first n.
 func (s *scroll[V]) drop(n int) {
 	clear(s.items[s.head : s.head+n])
 	s.head += n

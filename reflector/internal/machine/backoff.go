@@ -1,10 +1,10 @@
 package machine
 
-// Backoff is where in the row of waits a machine is.
+// Backoff is how far the backoff of a machine has come.
 type Backoff struct {
-	// Attempts is how many waits there were in a row.
+	// Attempts counts the waits in a row.
 	Attempts int
-	// Hurried is whether the one relist without a wait was had.
+	// Hurried is whether the one relist without a wait has been used.
 	Hurried bool
 	// HealthySince is when the machine last began to watch.
 	HealthySince Nanos
@@ -23,16 +23,16 @@ func doubled(d Nanos, n int, limit Nanos) Nanos {
 	return min(d, limit)
 }
 
-// calm begins a new row of waits if the watch that failed just now had held
-// for long enough.
+// calm resets the backoff if the watch that just failed had held for long
+// enough.
 func (m *Machine) calm() {
 	if m.Phase == Watching && m.now-m.Backoff.HealthySince >= m.config.HealthAfter {
 		m.Backoff.Attempts, m.Backoff.Hurried = 0, false
 	}
 }
 
-// wait reports f, gives up what is under way, and goes on after a while: with
-// a list if relist is set, else with a watch.
+// wait reports f, gives up what is under way, and waits before the next
+// request: a list if relist is set, else a watch.
 func (m *Machine) wait(f Failure, relist bool) {
 	m.calm()
 	m.fail(f)
@@ -41,8 +41,8 @@ func (m *Machine) wait(f Failure, relist bool) {
 	m.Backoff.Attempts++
 	m.Relist = relist
 	m.enter(BackingOff)
-	// What the server asks for is the least; jitter comes on top of it, so
-	// that not everybody who was told the same comes back together.
+	// A Retry-After is a minimum. Jitter is added to it, so that clients that
+	// were told the same time do not come back together.
 	least := max(d, min(f.RetryAfter, maxRetryAfter))
 	m.emit(Effect{Kind: Wait, Min: least, Max: least + d})
 }
@@ -67,7 +67,7 @@ func (m *Machine) fail(f Failure) {
 	m.Failure = m.report(f)
 }
 
-// report tells the user of f, which it completes.
+// report completes f, reports it to the user and returns it.
 func (m *Machine) report(f Failure) Failure {
 	f = m.completed(f)
 	m.why = f
@@ -78,7 +78,7 @@ func (m *Machine) report(f Failure) Failure {
 	return f
 }
 
-// completed is f, with when it was and of which request.
+// completed returns f with its time and its request filled in.
 func (m *Machine) completed(f Failure) Failure {
 	if f.Class == NoFailure || f.Request.Verb != NoRequest {
 		return f

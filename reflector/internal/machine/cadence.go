@@ -1,21 +1,22 @@
 package machine
 
-// A server sends bookmarks on a watch on which nothing else happens. How often
-// is written nowhere: kube-apiserver sends them about every minute, and 2 s before
-// a watch's timeout; others send them at another pace, or never. So the interval
-// is learned, and a watch that is idle for three times as long is given up,
-// although its connection answers, as it does behind a proxy that has lost its
-// other side.
+// A server sends bookmarks on a watch on which nothing else happens. No
+// specification says how often: kube-apiserver sends them about every minute, and
+// 2 s before a watch's timeout; others send them at another pace, or never. So the
+// machine learns the interval, and gives up a watch that is idle for three times
+// as long, even if its connection still answers: a proxy may have lost its other
+// side.
 
 // Cadence is how often the server sends bookmarks. The zero value knows nothing.
 type Cadence struct {
 	// Intervals counts the bookmark intervals seen.
 	Intervals uint64
-	// Longest of the intervals seen since their number was last a multiple of
-	// cadenceMemory, and Before of the cadenceMemory ones before those.
+	// Longest is the longest of the intervals seen since their number was last a
+	// multiple of cadenceMemory, and Before of the cadenceMemory ones before
+	// those.
 	Longest, Before Nanos
-	// Suspected is for how long the last watch that was given up was idle, until
-	// it is known whether it was dead. Then it is 0, or counts as an interval.
+	// Suspected is how long the last watch that was given up was idle, until it is
+	// known whether that watch was dead. Then it is 0, or counts as an interval.
 	Suspected Nanos
 
 	// Bookmark is when the watch under way last sent one, or began; Heard is
@@ -28,17 +29,18 @@ const (
 	// timeout.
 	cadenceLearned = 3
 	// cadenceMemory: the longest of the last 16 to 31 intervals counts. The short
-	// one before a timeout is no longest, as every watch that gets as far has a
-	// full one before it, from its beginning.
+	// one before a timeout is never the longest, since every watch that runs that
+	// long has had a full one before it.
 	cadenceMemory = 16
 	// minInterval: bookmarks closer together are one.
 	minInterval = Second
-	// idleIntervals is how many intervals the idle timeout has.
+	// idleIntervals is the length of the idle timeout in intervals.
 	idleIntervals = 3
-	// minIdleTimeout is the shortest idle timeout: with five losses of one packet
-	// TCP sends it again after 0.2, 0.6, 1.4, 3, 6.2 s, with six after 12.6 s.
+	// minIdleTimeout is the shortest idle timeout. TCP sends a packet that is lost
+	// five times again after 0.2, 0.6, 1.4, 3 and 6.2 s, and one that is lost six
+	// times also after 12.6 s.
 	minIdleTimeout = 15 * Second
-	// proofWithin: what was missed comes as soon as the next watch is answered.
+	// proofWithin: missed events arrive as soon as the next watch is answered.
 	proofWithin = 5 * Second
 )
 
@@ -51,7 +53,7 @@ func (p *Cadence) Interval() Nanos {
 	return max(p.Longest, p.Before)
 }
 
-// idleTimeout returns how long a watch may be idle; 0 if for ever.
+// idleTimeout returns how long a watch may be idle; 0 means no limit.
 func (p *Cadence) idleTimeout() Nanos {
 	if p.Intervals < cadenceLearned {
 		return 0
@@ -59,13 +61,13 @@ func (p *Cadence) idleTimeout() Nanos {
 	return max(minIdleTimeout, idleIntervals*max(p.Interval(), p.Suspected))
 }
 
-// watchBegins resets what is known of the watch under way.
+// watchBegins resets the record of the watch under way.
 func (m *Machine) watchBegins() { m.Cadence.Bookmark, m.Cadence.Heard = m.now, m.now }
 
 // versionMoved handles a change that moved the version forward.
 //
-// If it is the first event on a watch that follows an idle one, and comes at
-// once, then it was missed, and the idle watch was dead.
+// If it is the first event on a watch that follows an idle one, and comes at once,
+// the idle watch missed it and was dead.
 func (m *Machine) versionMoved() {
 	if m.Cadence.Suspected > 0 && m.age() <= proofWithin {
 		m.Cadence.Suspected = 0
@@ -95,7 +97,7 @@ func (m *Machine) bookmarkCame() {
 	}
 }
 
-// adjustTimeouts gives the watch under way the present timeouts.
+// adjustTimeouts updates the timeouts of the watch under way.
 func (m *Machine) adjustTimeouts() {
 	m.emit(Effect{Kind: SetTimeouts, Timeout: watchGrace, PastTimeout: true, IdleTimeout: m.idle()})
 }
@@ -105,8 +107,8 @@ func (m *Machine) adjustTimeouts() {
 func (m *Machine) idleWatchEnded() {
 	p := &m.Cadence
 	if timeout := p.idleTimeout(); timeout > 0 && m.now-p.Heard >= timeout {
-		// Not how long it was in the end: if this program was stopped for an
-		// hour, that says nothing of the server.
+		// The timeout, not the actual idle time: if this process was suspended for
+		// an hour, that says nothing about the server.
 		p.Suspected = timeout
 		m.Counts.SilentWatches++
 	}

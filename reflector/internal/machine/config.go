@@ -15,15 +15,15 @@ const (
 // Config is what a driver may choose. Every field must be set, except for
 // Held and RefusalPatience.
 type Config struct {
-	// Held is the version of which the sink holds objects before the first list;
-	// empty if it holds none.
+	// Held is the version of the objects that the sink holds before the first
+	// list; empty if it holds none.
 	Held string
 	// WatchList is whether initial events are asked for at all.
 	WatchList bool
-	// PageSize is the limit of a list request where it is paged.
+	// PageSize is the limit of a list request that is paged.
 	PageSize int64
-	// AlwaysPage pages also where the server would answer from its cache if
-	// it were not asked for pages (a relist at a known version).
+	// AlwaysPage pages even where the server would answer an unpaged request
+	// from its cache (a relist at a known version).
 	AlwaysPage bool
 
 	// BackoffMin and BackoffMax bound the lower end of a wait; the upper end
@@ -31,7 +31,7 @@ type Config struct {
 	// Invariant: 0 < BackoffMin <= BackoffMax.
 	BackoffMin, BackoffMax Nanos
 	// HealthAfter is how long a watch must have held for the next failure to
-	// be the first of its row again.
+	// start the backoff again.
 	HealthAfter Nanos
 
 	// InitialEventsProgress is how long streamed initial events may make no
@@ -40,12 +40,13 @@ type Config struct {
 	// ListProgress is how long a list may send nothing before it is given up.
 	ListProgress Nanos
 
-	// RefusalPatience is for how long a watch that the server answers with its
-	// own trouble (5xx) is asked for again at one version, before that version
-	// is given up; 0 leaves it at refusalsBeforeRelist.
+	// RefusalPatience is how long a watch that the server answers with a 5xx is
+	// retried at one version, before that version is given up; 0 leaves it at
+	// refusalsBeforeRelist.
 	RefusalPatience Nanos
 
-	// WatchTimeoutMin and WatchTimeoutMax bound what is drawn for each watch.
+	// WatchTimeoutMin and WatchTimeoutMax bound the timeout drawn for each
+	// watch.
 	// Invariant: 0 < WatchTimeoutMin <= WatchTimeoutMax.
 	WatchTimeoutMin, WatchTimeoutMax Nanos
 }
@@ -54,26 +55,26 @@ const (
 	// shortWatch: a watch that ends sooner and brought nothing new counts as
 	// a failure, although the server ended it in good order.
 	shortWatch = Second
-	// watchGrace is how long past its timeout a silent watch is left to the
-	// server to end; then it is taken for dead.
+	// watchGrace is how long after its timeout the server may still end a silent
+	// watch; then the watch is considered dead.
 	watchGrace = 30 * Second
 	// consistentRetries is how many more consistent lists must also be older
-	// than the store before the server is taken to have been restored. From a
+	// than the store before the server is considered restored. For a
 	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
-	// refusalsBeforeRelist watches in a row that the server itself turned
-	// down or broke off at one version, without calling it expired, before
-	// that version is given up.
+	// refusalsBeforeRelist is how many watches in a row the server may refuse or
+	// break off at one version, without calling it expired, before that version
+	// is given up.
 	refusalsBeforeRelist = 3
 	// streamAttempts failed attempts at streamed initial events are followed
 	// by one attempt page by page, in case it is the streaming that fails.
 	streamAttempts = 3
-	// streamRetryAfter is when streaming is tried again after a server has
-	// left it without progress once. A refusal stands longer; see Refused.
+	// streamRetryAfter is when streaming is tried again after it made no
+	// progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour
 	// maxRetryAfter bounds what a server can ask for with Retry-After.
 	maxRetryAfter = 5 * Minute
-	// healMax bounds the distance of relists that could not heal.
+	// healMax bounds the wait between relists that do not heal.
 	healMax = 10 * Minute
 	// maxListStalls bounds the doublings of Config.ListProgress.
 	maxListStalls = 4

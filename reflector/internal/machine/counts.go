@@ -3,7 +3,7 @@ package machine
 // ListCause is why a list, or the initial events of a watch-list, was asked for.
 type ListCause uint8
 
-// The causes; package reflector says when each is the one.
+// The causes; package reflector documents them.
 const (
 	CauseStart ListCause = iota
 	CauseExpired
@@ -18,13 +18,13 @@ const (
 
 var causeNames = [causes]string{"start", "expired", "restored", "repair", "consistency", "not_found", "refused", "requested"}
 
-// String returns the cause's name, as it stands in metrics.
+// String returns the cause's name, as used in metrics.
 func (c ListCause) String() string { return causeNames[c] }
 
 // WatchEnd is how a watch ended.
 type WatchEnd uint8
 
-// How watches end; package reflector says more.
+// How watches end; package reflector documents them.
 const (
 	EndTimeout WatchEnd = iota
 	EndSilent
@@ -37,13 +37,13 @@ const (
 
 var watchEndNames = [watchEnds]string{"timeout", "silent", "error", "broken", "expired", "stopped"}
 
-// String returns the end's name, as it stands in metrics.
+// String returns the end's name, as used in metrics.
 func (e WatchEnd) String() string { return watchEndNames[e] }
 
-// Code is what kind of error there was.
+// Code is a kind of error.
 type Code uint8
 
-// The codes; package reflector says what each has.
+// The codes; package reflector documents them.
 const (
 	Code400 Code = iota
 	Code401
@@ -62,10 +62,10 @@ const (
 
 var codeNames = [codes]string{"400", "401", "403", "404", "410", "429", "5xx", "network", "decode", "limit", "protocol", "other"}
 
-// String returns the code's name, as it stands in metrics.
+// String returns the code's name, as used in metrics.
 func (c Code) String() string { return codeNames[c] }
 
-// verbs is how many there are, without NoRequest.
+// verbs is the number of verbs, without NoRequest.
 const verbs = 4
 
 type (
@@ -86,21 +86,22 @@ type Counts struct {
 	Probes uint64
 	// Published lists; all but the first are relists.
 	Published uint64
-	// ListsByCause are attempts at a list, by why one was due.
+	// ListsByCause counts attempts at a list by cause.
 	// Invariant: they add up to Streams and those of Lists that begin a list.
 	ListsByCause ListCounts
-	// WatchEnds are ends of requests that were of VerbWatch at the time.
+	// WatchEnds counts the ends of requests that were of VerbWatch at the time.
 	WatchEnds WatchEndCounts
-	// Events that came in, Bookmarks not among them.
+	// Events counts events, without bookmarks and errors; Bookmarks counts
+	// bookmarks.
 	Events, Bookmarks uint64
 	// Added, Modified and Deleted are the events of watches.
 	Added, Modified, Deleted uint64
-	// SilentWatches were given up before their timeout, since the server,
-	// whose pace was known, said nothing on them.
+	// SilentWatches counts watches that were given up before their timeout, since
+	// the server, whose bookmark interval was known, sent nothing on them.
 	SilentWatches uint64
-	// Unreadable is how often something came that could not be told apart.
+	// Unreadable counts objects whose identity could not be read.
 	Unreadable uint64
-	// Failures reported, and by what was asked for and what kind they are.
+	// Failures counts reported failures; Errors counts them by verb and code.
 	// Invariant: Errors add up to Failures.
 	Failures uint64
 	Errors   ErrorCounts
@@ -108,8 +109,8 @@ type Counts struct {
 	Bytes uint64
 }
 
-// because notes why the next list is due, unless one is already, whose first cause
-// then stands.
+// because records the cause of the next list. If a list is already due, its first
+// cause stands.
 func (m *Machine) because(cause ListCause) {
 	if m.Phase == Watching || m.Phase == Starting {
 		m.Cause = cause
@@ -123,7 +124,7 @@ func (m *Machine) watchOver(end WatchEnd) {
 	}
 }
 
-// end is how a watch ended that ended with f.
+// end returns how a watch ended that failed with f.
 func (f *Failure) end() WatchEnd {
 	switch {
 	case f.Class == NoFailure:
@@ -138,7 +139,7 @@ func (f *Failure) end() WatchEnd {
 	return EndError
 }
 
-// code is what kind of error f is.
+// code returns the code of f.
 func (f *Failure) code() Code {
 	switch {
 	case f.Limit:
@@ -179,7 +180,7 @@ type Transition struct {
 	Failure Failure
 }
 
-// Transitions returns the changes of phase since it was called last, in order. The
+// Transitions returns the changes of phase since the last call, in order. The
 // slice is valid until the next Step.
 func (m *Machine) Transitions() []Transition {
 	t := m.transitions
@@ -187,7 +188,7 @@ func (m *Machine) Transitions() []Transition {
 	return t
 }
 
-// eventCame counts an event that is no bookmark and no error.
+// eventCame counts an event that is neither a bookmark nor an error.
 func (m *Machine) eventCame() {
 	m.Counts.Events++
 	m.LastEvent = m.now

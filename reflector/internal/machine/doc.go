@@ -15,18 +15,18 @@
 //	}
 //
 // Exactly one request or one wait is under way at any time, until Stopped.
-// Pages and events belong to the driver: each effect speaks of the page or
-// event of the very input that it answers. An effect that follows Abandon
-// replaces the request under way: the driver ends it, ignores what is left of
-// it, and steps with no Ended for it.
+// Pages and events belong to the driver: each effect refers to the page or
+// event of the input that it answers. An effect that follows Abandon replaces
+// the request under way: the driver ends that request, ignores the rest of it,
+// and steps with no Ended for it.
 //
 // Time is the driver's as well: each input says when it came (At), and
-// durations leave as ranges from which the driver draws.
+// durations are returned as ranges from which the driver draws.
 //
-// What the states are called, what leads from one to another and what the
-// fields mean stands in state.go. One file a concern: list.go, initial.go
-// (streamed initial events), watch.go, heal.go, cadence.go (idle watches),
-// probe.go (restored servers), backoff.go.
+// state.go documents the states, the transitions between them and the fields.
+// There is one file per concern: list.go, initial.go (streamed initial
+// events), watch.go, heal.go, cadence.go (idle watches), probe.go (restored
+// servers), backoff.go.
 //
 // A Machine may be used by one goroutine at a time.
 package machine

@@ -16,13 +16,13 @@ const (
 	Abandon
 
 	// SetTimeouts: give up the request under way, with TimedOut, when nothing
-	// came for as long as Timeout; if PastTimeout is set, no sooner than that
-	// long after the request's own timeout. If IdleTimeout is not 0, also
-	// whenever nothing came for that long.
+	// has come for Timeout; if PastTimeout is set, no sooner than Timeout
+	// after the request's own timeout. If IdleTimeout is not 0, also whenever
+	// nothing has come for IdleTimeout.
 	SetTimeouts
-	// RelistAfter: end the watch that is under way, or asked for just now, and
-	// step with a RelistDue, after a span drawn from [Min, Max), unless it is
-	// over before.
+	// RelistAfter: after a span drawn from [Min, Max), end the watch that is
+	// under way or was just requested, and step with a RelistDue. If the watch
+	// ends before, do nothing.
 	RelistAfter
 
 	// Stage: add this input's page, or event's object, to what is staged.
@@ -43,7 +43,7 @@ const (
 	// Advance: tell the sink that its version is Version, with no change.
 	Advance
 
-	// Report: tell the user of Failure.
+	// Report: report Failure to the user.
 	Report
 	// End: there is nothing more to do.
 	End

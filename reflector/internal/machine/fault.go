@@ -1,6 +1,6 @@
 package machine
 
-// Fault is what the machine itself finds wrong with what a server does.
+// Fault is a server's mistake that the machine itself detects.
 type Fault uint8
 
 const (
@@ -8,8 +8,8 @@ const (
 	Truncated Fault = iota + 1
 	// Stalled: nothing came for too long.
 	Stalled
-	// NoInitialEventsEnd: the server streams, but not the end of the initial
-	// events.
+	// NoInitialEventsEnd: the server streams, but does not mark the end of the
+	// initial events.
 	NoInitialEventsEnd
 	// ShortWatch: the server ended a watch at once, with nothing in it.
 	ShortWatch
@@ -17,9 +17,9 @@ const (
 	MixedVersions
 	// OlderThanStore: a list is older than what the store has.
 	OlderThanStore
-	// Restored: consistent lists stay older than what the store has, or the
-	// server numbers anew since a watch was resumed: it is in another state than
-	// the one that the store followed, and the store follows it there.
+	// Restored: consistent lists stay older than the store, or the server has
+	// restarted its numbering since a watch was resumed. Its state is not the
+	// one that the store followed; the store follows it there.
 	Restored
 	// OutOfOrder: an event is older than the one before it, or than the version
 	// that its watch began at.

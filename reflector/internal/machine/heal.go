@@ -1,24 +1,24 @@
 package machine
 
-// Heal is about changes that could not be read, and that only a list can tell.
+// Heal tracks changes that could not be read, and that only a list can recover.
 type Heal struct {
 	// Cause is why the store may differ from its version; Class is NoFailure
 	// while it does not.
 	Cause Failure
 	// Since is when the wait for the next attempt began; 0 if none is needed.
 	Since Nanos
-	// Attempts is how many relists there were in a row for this.
+	// Attempts counts the relists in a row for this.
 	Attempts int
 	// At is when the store was last found to be whole.
 	At Nanos
-	// List is the cause that the relist for this is counted under.
+	// List is the cause under which the relist for this is counted.
 	List ListCause
 	// Scheduled is whether a relist ends the watch under way.
 	// Invariant: only while Watching.
 	Scheduled bool
 }
 
-// Degraded is whether the store may differ from the version that it names.
+// Degraded reports whether the store may differ from its version.
 func (s *State) Degraded() bool { return s.Heal.Cause.Class != NoFailure }
 
 // lost handles a watch event whose object has no readable identity. The watch
@@ -45,7 +45,7 @@ func (m *Machine) degrade(f Failure, n int64) {
 	m.expect(m.report(f), CauseRepair)
 }
 
-// expect makes the store Degraded, because of f. The relist for it is counted under
+// expect makes the store Degraded because of f. The relist for it is counted under
 // the first cause.
 func (m *Machine) expect(f Failure, cause ListCause) {
 	h := &m.Heal
@@ -58,10 +58,10 @@ func (m *Machine) expect(f Failure, cause ListCause) {
 	h.Cause = f
 }
 
-// differs handles a store that was found to differ from the server, which has
-// been reported. The first time in a row it is healed at once, later relists are
-// scheduled, so that a difference that no list mends does not cost a storm of
-// them.
+// differs handles a store that was found to differ from the server; the difference
+// has been reported already. The first relist in a row begins at once. Later ones
+// are scheduled, so that a difference that no list repairs does not cause a storm
+// of lists.
 func (m *Machine) differs(f Failure, cause ListCause) {
 	f.Class, f.At, f.Request = Protocol, m.now, m.last
 	m.expect(f, cause)
@@ -74,8 +74,8 @@ func (m *Machine) differs(f Failure, cause ListCause) {
 	m.hurry(f)
 }
 
-// scheduleRelist makes the next attempt end the watch under way. Where a list
-// follows that watch anyway, it ends only a watch that outlives its timeout.
+// scheduleRelist schedules the relist that ends the watch under way. If a list
+// follows that watch anyway, the relist ends it only if it outlives its timeout.
 func (m *Machine) scheduleRelist() {
 	h := &m.Heal
 	if !m.Degraded() || h.Scheduled || m.Phase != Watching {
@@ -109,8 +109,8 @@ func (m *Machine) relistDue() {
 	m.sync()
 }
 
-// healed handles a published list. still is whether some of it could not be
-// read either.
+// healed handles a published list. still is whether parts of it were unreadable
+// again.
 func (m *Machine) healed(still bool) {
 	h := &m.Heal
 	h.Since = 0

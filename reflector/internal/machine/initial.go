@@ -1,6 +1,6 @@
 package machine
 
-// mayStream is whether the next list is to be streamed (KEP-3157).
+// mayStream reports whether the next list is to be streamed (KEP-3157).
 func (m *Machine) mayStream() bool {
 	if !m.config.WatchList || m.SyncFailures%(streamAttempts+1) == streamAttempts {
 		return false
@@ -14,8 +14,8 @@ func (m *Machine) mayStream() bool {
 	return true
 }
 
-// stream asks for the state as initial events. With a version they are not
-// older than it; without one they are as of now.
+// stream requests the state as initial events. With a version they are not
+// older than it; without one they are the most recent.
 func (m *Machine) stream() {
 	r := Request{Verb: VerbStream, Version: m.Version}
 	if m.askConsistent() {
@@ -30,7 +30,7 @@ func (m *Machine) stream() {
 		Timeout: m.config.InitialEventsProgress})
 }
 
-// initial takes one event that comes before the end of the initial ones.
+// initial handles one event that comes before the end of the initial ones.
 func (m *Machine) initial(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	switch in.Event {
@@ -70,18 +70,18 @@ func (m *Machine) initial(in *Input) {
 	}
 }
 
-// noProgress handles an event that is no initial one, nor their end. A server
-// that knows nothing of initial events sends such events for ever.
+// noProgress handles an event that is neither an initial one nor their end. A
+// server without support for initial events sends such events for ever.
 func (m *Machine) noProgress() {
 	if m.now-m.List.At >= m.config.InitialEventsProgress {
 		m.withhold(NoInitialEventsEnd)
 	}
 }
 
-// stageEvent stages one event, or puts up with it having no identity.
+// stageEvent stages one event, even if it has no readable identity.
 func (m *Machine) stageEvent(in *Input, kind EffectKind) {
 	if in.Unreadable > 0 {
-		// It is no key's next state, only something that cannot be read.
+		// It is not the next state of a known key.
 		kind = Stage
 	}
 	m.List.Staged = true
@@ -91,7 +91,7 @@ func (m *Machine) stageEvent(in *Input, kind EffectKind) {
 	}
 }
 
-// follow goes on with the same stream once its initial events are published.
+// follow continues the same stream once its initial events are published.
 func (m *Machine) follow() {
 	m.Request = Request{Verb: VerbWatch, Version: m.Version}
 	m.Advanced = true
@@ -113,7 +113,7 @@ func (m *Machine) initialEnded() {
 	m.wait(Failure{Class: Protocol, Err: Truncated}, true)
 }
 
-// withhold fetches the list page by page, because streaming it got nowhere.
+// withhold fetches the list page by page, because streaming made no progress.
 func (m *Machine) withhold(fault Fault) {
 	m.fail(Failure{Class: Protocol, Err: fault})
 	m.Streamability, m.StreamFailedAt = Withheld, m.now
@@ -121,7 +121,7 @@ func (m *Machine) withhold(fault Fault) {
 	m.sync()
 }
 
-// initialFailed takes the failure of a stream of initial events.
+// initialFailed handles the failure of a stream of initial events.
 func (m *Machine) initialFailed(f Failure) {
 	asked := m.Request
 	if asked.Verb == NoRequest {
@@ -142,8 +142,8 @@ func (m *Machine) initialFailed(f Failure) {
 		}
 	case Foreign:
 		if !m.List.Staged {
-			// A source that is no client may know lists and watches only,
-			// and has its own words for that. A list tells, at once.
+			// A source that is not a client may know only lists and watches,
+			// and has its own errors for that. A list shows it at once.
 			m.Streamability, m.StreamFailedAt = Withheld, m.now
 			m.leave()
 			m.sync()

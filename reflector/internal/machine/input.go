@@ -4,8 +4,8 @@ package machine
 type InputKind uint8
 
 const (
-	// Start begins; the first input. After a Stop it goes on where that was,
-	// without what was left of a wait.
+	// Start is the first input. After a Stop the machine continues where it
+	// stopped, without the rest of a wait.
 	Start InputKind = iota + 1
 	// Page is a piece of the list under way.
 	Page
@@ -17,16 +17,15 @@ const (
 	// TimedOut: the driver ended the request, because nothing came for as long
 	// as the last SetTimeouts, or the request's own effect, allowed.
 	TimedOut
-	// RelistDue: the driver ended the request because the time of a RelistAfter
-	// was up.
+	// RelistDue: the driver ended the request because a RelistAfter was due.
 	RelistDue
 	// Timer says that a wait is over.
 	Timer
 	// Stop ends everything; only a Start may follow.
 	Stop
-	// Differs says that the driver ended the watch under way, because somebody
-	// found that the store differs from the server at the store's version.
-	// Failure.Err says what was found.
+	// Differs says that the driver ended the watch under way, because the store
+	// was found to differ from the server at the store's version. Failure.Err
+	// says what was found.
 	Differs
 )
 
@@ -34,13 +33,13 @@ const (
 // anything.
 type Input struct {
 	Kind InputKind
-	// At is when; never less than that of an earlier input.
+	// At is when it happened; never less than At of an earlier input.
 	At Nanos
 
 	// Items, of a Page: how many objects it holds.
 	Items int64
-	// Unreadable, of a Page: on how many of them the identity could not be
-	// read; of an Event: 1 if so. Failure.Err says what was wrong.
+	// Unreadable is, on a Page, the number of objects whose identity could not be
+	// read; on an Event, 1 if it could not. Failure.Err says what was wrong.
 	Unreadable int64
 	// Version is the list's on a Page, the object's or the bookmark's on an
 	// Event.
@@ -56,12 +55,12 @@ type Input struct {
 	Event EventType
 	// InitialEventsEnd, of a Bookmark event.
 	InitialEventsEnd bool
-	// OtherKind, of an Unknown event: what came is of another kind, and so tells
-	// nothing of this collection.
+	// OtherKind, of an Unknown event: the object is of another kind, and so says
+	// nothing about this collection.
 	OtherKind bool
 	// Failure is of an Ended, a Differs, an Error event and an Unknown event.
 	Failure Failure
-	// Cause, of a Differs, is that of the list which follows.
+	// Cause, of a Differs, is the cause of the list that follows.
 	Cause ListCause
 }
 
@@ -78,8 +77,7 @@ const (
 	Unknown
 )
 
-// Class says what kind of failure a failure is, as far as it matters for what
-// to do next.
+// Class is the kind of a failure, as far as it matters for what to do next.
 type Class uint8
 
 const (
@@ -94,11 +92,11 @@ const (
 	Throttled
 	// Expired: 410, Gone or Expired.
 	Expired
-	// StoreRead: the server could not read an object from its storage that it
-	// was to send, as where a corrupt object was deleted. What became of the
-	// object only a list can tell.
+	// StoreRead: the server could not read an object that it was to send from its
+	// storage, for example because a corrupt object was deleted. Only a list can
+	// tell what became of the object.
 	StoreRead
-	// TooLarge: the server has not come as far as the version asked for.
+	// TooLarge: the server has not reached the requested version.
 	TooLarge
 	// Unauthorized: 401.
 	Unauthorized
@@ -106,11 +104,11 @@ const (
 	Forbidden
 	// NotFound: 404, the resource does not exist, or no longer.
 	NotFound
-	// Invalid: the server does not understand the request or does not do
-	// such things: 400, 405, 406, 415, 422.
+	// Invalid: the server does not understand or support the request: 400, 405,
+	// 406, 415, 422.
 	Invalid
-	// Foreign: neither a server nor a network says such things, so it comes
-	// from a source that is no client, such as a fake.
+	// Foreign: neither a server nor a network returns such an error, so it comes
+	// from a source that is not a client, such as a fake.
 	Foreign
 	// Other: a refusal of any other kind.
 	Other
@@ -130,11 +128,11 @@ type Failure struct {
 	Err   error
 	// RetryAfter is what the server asked for; 0 if nothing.
 	RetryAfter Nanos
-	// Malformed: what came could not be understood. Limit: more came than a limit
-	// allows.
+	// Malformed: the response could not be understood. Limit: it exceeded a
+	// limit.
 	Malformed, Limit bool
 
-	// What follows is filled in by the machine.
+	// The machine fills in the fields below.
 
 	// Request is what was asked for.
 	Request Request

@@ -38,7 +38,7 @@ func (m *Machine) listRequest() Request {
 	return r
 }
 
-// askConsistent is whether a list must not name the store's version.
+// askConsistent reports whether a list must not name the store's version.
 func (m *Machine) askConsistent() bool {
 	return m.VersionGone || m.Older > 0
 }
@@ -51,7 +51,7 @@ func (m *Machine) list(r Request) {
 	m.emit(Effect{Kind: List, Request: r, Timeout: m.config.ListProgress << m.ListStalls})
 }
 
-// page takes in a piece of the list under way.
+// page handles a piece of the list under way.
 func (m *Machine) page(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	l := &m.List
@@ -89,12 +89,12 @@ func (m *Machine) mixed() {
 	m.sync()
 }
 
-// listEnded takes the good end of one response.
+// listEnded handles the normal end of one response.
 func (m *Machine) listEnded() {
 	l := &m.List
 	switch {
 	case !l.Complete, l.Continue != "" && l.Continue == m.last.Continue:
-		// Going on where this page began would go on for ever.
+		// A list that continues where this page began would never end.
 		m.listFailed(Failure{Class: Protocol, Err: Truncated})
 	case l.Continue != "":
 		if m.last.Version == "0" {
@@ -107,8 +107,8 @@ func (m *Machine) listEnded() {
 	}
 }
 
-// accept publishes the list that is complete, unless it is older than the
-// store. If it is, accept gives it up and returns false.
+// accept publishes the complete list, unless it is older than the store. If it is, accept
+// gives it up and returns false.
 func (m *Machine) accept() bool {
 	epoch := m.Renumbered
 	order, ok := m.compare(m.List.Version, m.Version)
@@ -116,8 +116,8 @@ func (m *Machine) accept() bool {
 		m.Older++
 		f := Failure{Class: Protocol, Err: OlderThanStore}
 		if !m.List.Consistent {
-			// To ask the same again, or later, is of no use: what answered ignores
-			// the version. A consistent list says whether it is late.
+			// Repeating the request is of no use, now or later: the server ignores the
+			// version. A consistent list shows whether the server is behind.
 			m.fail(f)
 			m.leave()
 			m.sync()
@@ -137,7 +137,7 @@ func (m *Machine) accept() bool {
 	return true
 }
 
-// publish makes what is staged the state of the sink.
+// publish makes the staged objects the state of the sink.
 func (m *Machine) publish(epoch bool) {
 	m.Version, m.Listed = m.List.Version, m.List.Version
 	m.Synced = true
@@ -147,21 +147,21 @@ func (m *Machine) publish(epoch bool) {
 	m.healthy()
 	m.List = Progress{}
 	m.Relist, m.VersionGone, m.Unpaged = false, false, false
-	// This version is one of the collection, and orders what follows until an
-	// event shows that it does not.
+	// This version is one of the collection. It orders later versions until an event
+	// shows that they have no order.
 	m.Unordered, m.Renumbered = false, false
 	m.Older, m.OlderConsistent = 0, 0
 	m.sign()
 	m.ListStalls, m.SyncFailures, m.Refusals = 0, 0, 0
 }
 
-// listFailed takes the failure of a list request.
+// listFailed handles the failure of a list request.
 func (m *Machine) listFailed(f Failure) {
 	asked := m.last
 	switch f.Class {
 	case Expired:
 		if asked.Continue != "" && !m.Unpaged {
-			// The pages outlived their version. One piece cannot.
+			// The version expired between pages. A list in one piece avoids that.
 			m.report(f)
 			m.Unpaged = true
 			m.leave()
@@ -180,7 +180,7 @@ func (m *Machine) listFailed(f Failure) {
 		}
 	case Transport, Protocol, Foreign:
 		if m.Streamability == Withheld {
-			// So it was the network, or all of the server, that was slow.
+			// So the network, or the whole server, was slow.
 			m.Streamability = Untried
 		}
 	case NotFound:
@@ -197,6 +197,6 @@ func (m *Machine) forgetVersion() {
 	m.sync()
 }
 
-// vanished notes that the resource is not there: what comes back under its
-// name may be served by somebody else.
+// vanished handles a resource that is gone. What returns under its name may be served by
+// another server.
 func (m *Machine) vanished() { m.Streamability, m.Cadence = Untried, Cadence{} }

@@ -1,20 +1,21 @@
 package machine
 
 // A kube-apiserver whose etcd was restored from a backup accepts a watch from a
-// version that it has not come to. It sends nothing, no bookmark either, until
-// its own version has passed that one, and goes on from there: what was written
-// in between is never told. A watch on which nothing happens looks the same.
+// version that it has not reached. It sends nothing, not even a bookmark, until its
+// own version has passed that one, and goes on from there: changes written in
+// between are never sent. A watch on which nothing happens looks the same.
 //
-// So where the server has shown no sign of the store's version for a while, it
-// is asked for its own before a watch is resumed: a consistent list of one
-// object, called a probe. An older answer leads to a list, and that decides
-// between a server that lags behind and one that was restored; see accept.
+// So if the server has shown no sign of the store's version for a while, the
+// machine asks for its version before it resumes a watch, with a consistent list of
+// one object, called a probe. An older answer leads to a list, which distinguishes
+// a server that lags behind from one that was restored; see accept.
 //
-// An answer of the very version of the last list may also be the fixed list of a
-// fake, which no list may take anything from. A second probe tells them apart: it
-// asks for a state not older than the store. A server that has none says so.
+// An answer at the very version of the last list may also be the fixed list of a
+// fake, and a relist must not remove anything then. A second probe tells them
+// apart: it asks for a state not older than the store. A server that has none says
+// so.
 
-// Probe is what is known about whether the server has come as far as the store.
+// Probe is what is known about whether the server has reached the store's version.
 type Probe struct {
 	// Sign is when the server last showed that it has the store's version: with
 	// a list, an event, a bookmark or the answer to a probe.
@@ -22,22 +23,22 @@ type Probe struct {
 	// Unsure is whether the watch under way was resumed, and the server has
 	// shown no sign since. Such a watch may be silent for signLasts.
 	Unsure bool
-	// Refused counts probes in a row that the server turned down, Stalled those
-	// that it left without an answer.
+	// Refused counts probes in a row that the server refused, Stalled those that it
+	// did not answer.
 	Refused, Stalled int
 	// Costly is whether the server answered the last probe with more than the
 	// one object that was asked for, or did not answer the last two, and Last
 	// when that was.
 	Costly bool
 	Last   Nanos
-	// Answered is whether something of the answer came, and Version its version.
+	// Answered is whether any of the answer came, and Version its version.
 	Answered bool
 	Version  string
 }
 
 const (
-	// signLasts is for how long a sign counts. It is twice the interval of a
-	// kube-apiserver's bookmarks, so that they spare a watch all probes.
+	// signLasts is how long a sign counts. It is twice the bookmark interval of a
+	// kube-apiserver, so that a watch with bookmarks needs no probes.
 	signLasts = 2 * Minute
 	// probePatience is how long the answer to a probe may take.
 	probePatience = 30 * Second
@@ -45,8 +46,8 @@ const (
 	// for the version and then answers 504. A ListerWatcher's client may retry that
 	// ten times, one second apart.
 	confirmPatience = Minute
-	// probeAttempts is how often in a row a server that answers may turn a probe
-	// down before a watch follows all the same.
+	// probeAttempts is how often in a row a server that answers may refuse a probe
+	// before a watch follows all the same.
 	probeAttempts = 3
 	// costlyEvery is how often a server is probed that answers with everything, or
 	// takes longer than probePatience.
@@ -59,7 +60,7 @@ func (m *Machine) sign() {
 	m.sure()
 }
 
-// sure notes that no probe is to follow the watch under way because it is silent.
+// sure records that the watch under way needs no probe for being silent.
 func (m *Machine) sure() {
 	if !m.Probe.Unsure {
 		return
@@ -71,8 +72,8 @@ func (m *Machine) sure() {
 	}
 }
 
-// mayProbe is whether a probe can say anything, and costs little. Where versions
-// have no order, an answer says nothing.
+// mayProbe reports whether a probe is useful and cheap. If versions have no order,
+// an answer says nothing.
 func (m *Machine) mayProbe() bool {
 	p := &m.Probe
 	if !m.Synced || p.Costly && m.now-p.Last < costlyEvery {
@@ -82,8 +83,8 @@ func (m *Machine) mayProbe() bool {
 	return ordered
 }
 
-// rewatch goes on from the version that the store has, with a probe first if the
-// last sign is too old. Nothing may be under way.
+// rewatch resumes from the store's version, with a probe first if the last sign is
+// too old. Nothing may be under way.
 func (m *Machine) rewatch() {
 	m.Probe.Unsure = m.mayProbe()
 	if m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
@@ -93,7 +94,7 @@ func (m *Machine) rewatch() {
 	m.watch(true)
 }
 
-// idle is for how long the watch under way may say nothing; 0 if for ever.
+// idle returns how long the watch under way may be silent; 0 means no limit.
 func (m *Machine) idle() Nanos {
 	timeout := m.Cadence.idleTimeout()
 	if m.Probe.Unsure && (timeout == 0 || timeout > signLasts) {
@@ -120,7 +121,7 @@ func (m *Machine) sendProbe(r Request, timeout Nanos) {
 	m.emit(Effect{Kind: List, Request: r, Timeout: timeout})
 }
 
-// probePage takes a piece of the answer to a probe.
+// probePage handles a piece of the answer to a probe.
 func (m *Machine) probePage(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	m.Probe.Answered, m.Probe.Version = true, in.Version
@@ -132,7 +133,7 @@ func (m *Machine) probePage(in *Input) {
 	}
 }
 
-// probeEnded takes the good end of a probe.
+// probeEnded handles the normal end of a probe.
 func (m *Machine) probeEnded() {
 	if !m.Probe.Answered {
 		m.probeFailed(Failure{Class: Transport, Err: Truncated})
@@ -153,10 +154,10 @@ func (m *Machine) probeEnded() {
 	m.watch(true)
 }
 
-// isOlder lists, since the server has shown itself to be older than the store.
+// isOlder lists, since the server's version is older than the store's.
 func (m *Machine) isOlder() {
-	// Only another consistent answer says more. The server is there: the row of
-	// waits between those answers begins anew.
+	// Only another consistent answer says more. The server answers, so the backoff
+	// between those answers starts again.
 	m.Older++
 	m.Backoff.Attempts = 0
 	m.because(CauseRestored)
@@ -164,11 +165,11 @@ func (m *Machine) isOlder() {
 	m.sync()
 }
 
-// probeFailed takes the failure of a probe.
+// probeFailed handles the failure of a probe.
 //
-// While the server cannot be reached, a watch would fail just the same. What the
-// server refuses, or is slow about, may be this kind of request only: a watch
-// follows, and the next probe is due when that has ended.
+// While the server cannot be reached, a watch would fail as well. A server that
+// refuses a probe, or is slow to answer, may do so for this kind of request only: a
+// watch follows, and the next probe is due when that watch has ended.
 func (m *Machine) probeFailed(f Failure) {
 	p := &m.Probe
 	switch {

@@ -1,23 +1,22 @@
 package machine
 
-// recentWithin is for how long an outage counts as recent, maxRecent how many of
-// them are remembered. What fails several times, with nothing good between, is one
-// outage.
+// recentWithin is how long an outage counts as recent, and maxRecent how many of them
+// are remembered. Several failures without a success between them are one outage.
 const (
 	recentWithin = 10 * Minute
 	maxRecent    = 16
 )
 
-// Recent is what failed lately, also once that is over.
+// Recent is what failed lately, even after it is over.
 type Recent struct {
 	// Last is the failure that was reported last, ever.
 	Last Failure
-	// times are when the last outages began, a ring that count goes around.
+	// times is a ring of when the last outages began; count is how many there were.
 	times [maxRecent]Nanos
 	count uint64
 }
 
-// add remembers a failure, with which an outage begins or goes on.
+// add records a failure; begins is whether an outage begins with it.
 func (r *Recent) add(f Failure, begins bool) {
 	r.Last = f
 	if begins {

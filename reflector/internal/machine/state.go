@@ -66,21 +66,20 @@ type Request struct {
 type Streamability uint8
 
 const (
-	// Untried, or done before: streaming is tried first.
+	// Untried: streaming is tried first. It was never tried, or worked before.
 	Untried Streamability = iota
-	// Refused: the server said that it does not. This stands until the
-	// resource has been gone in between, since then another server may be
-	// behind it.
+	// Refused: the server does not support it. This stands until the resource has
+	// been gone in between, since another server may serve it then.
 	Refused
-	// Withheld: the server did not get on with it. Tried again once
-	// streamRetryAfter has passed.
+	// Withheld: streaming made no progress. It is tried again after
+	// streamRetryAfter.
 	Withheld
 )
 
-// Progress is what has come of the list under way.
+// Progress is how far the list under way has come.
 type Progress struct {
-	// Consistent is whether it was asked for with resource version "", so
-	// that an older answer than before means more than a lagging server.
+	// Consistent is whether it was requested with resource version "". An older
+	// answer then means more than a server that lags.
 	Consistent bool
 	// Version is the list's, once known.
 	Version string
@@ -94,7 +93,7 @@ type Progress struct {
 	// Received is the number of objects so far, Remaining the server's
 	// estimate of what is to come.
 	Received, Remaining int64
-	// Unreadable is how many of them could not be told apart.
+	// Unreadable is how many of them have no readable identity.
 	Unreadable int64
 	// At is when the last of them came.
 	At Nanos
@@ -109,8 +108,8 @@ type State struct {
 
 	// Synced is whether a list was published.
 	Synced bool
-	// Version is what the sink's state equals: that of the list, then that of
-	// the event that arrived last. Before the first list it is Config.Held.
+	// Version is the version of the sink's state: the list's, then that of the
+	// event that arrived last. Before the first list it is Config.Held.
 	// Invariant: within an epoch it decreases only with the event that makes
 	// versions Renumbered, and while they are Unordered.
 	Version string
@@ -118,14 +117,14 @@ type State struct {
 	Listed string
 	// Epoch counts the times that the server was found to be restored.
 	Epoch uint64
-	// Unordered is whether versions have no order until the next list, since an
-	// event went back to an older one than the last. That list is not compared
-	// with Version.
+	// Unordered is whether versions have no order until the next list, because an
+	// event was older than the one before it. That list is not compared with
+	// Version.
 	Unordered bool
 	// Renumbered is whether the first event that moved the version on a resumed
-	// watch went back, so that the server may have lost objects as well as its
-	// versions. What follows the watch is then a list, which begins a new epoch.
-	// Versions after that event count as an order, unless Unordered.
+	// watch was older, so that the server may have lost objects as well as
+	// versions. A list follows that watch and begins a new epoch. Versions after
+	// that event count as an order, unless Unordered.
 	Renumbered bool
 
 	// Request is the one under way.
@@ -133,36 +132,35 @@ type State struct {
 	Request Request
 	// RequestAt is when it was sent.
 	RequestAt Nanos
-	// Advanced is whether it is past the version that it began at, so that another
-	// from where it is now would not be the same once more.
+	// Advanced is whether the request is past the version that it began at, so
+	// that a new one from the present version would not repeat it.
 	Advanced bool
-	// Resumed is whether the watch under way is not the one that followed the
-	// list, but a later one.
+	// Resumed is whether the watch under way does not directly follow the list.
 	Resumed bool
-	// Synthetic is whether the watch under way began at no version, and only
+	// Synthetic is whether the watch under way began at no version, and has only
 	// sent objects that may have existed before, in no particular order.
 	Synthetic bool
 
 	// List is about the list under way, and zero otherwise.
 	List Progress
-	// Cause is why the list under way, or due, was asked for; if there is none,
+	// Cause is why the list under way, or due, was requested; if there is none,
 	// why the last one was.
 	Cause ListCause
 	// Relist is whether the wait under way leads to a list, not a watch; when
-	// stopped, what a new start begins with.
+	// stopped, whether a new start begins with a list.
 	// Invariant: false while Watching.
 	Relist bool
 
 	// VersionGone is whether the next list must not ask for Version.
 	VersionGone bool
-	// Unpaged is whether the next list must come in one piece, because its
-	// pages could not be had at one version.
+	// Unpaged is whether the next list must come in one piece, because its pages
+	// were not available at one version.
 	Unpaged bool
-	// Paginated is whether the server pages although asked for any version,
-	// so that it has no cache to spare by not paging.
+	// Paginated is whether the server pages even a request for any version. It
+	// then has no cache that an unpaged request could use.
 	Paginated bool
-	// Older counts lists, and a probe, in a row that were older than the store,
-	// OlderConsistent those of them that were consistent.
+	// Older counts lists and probes in a row that were older than the store,
+	// OlderConsistent those of the lists that were consistent.
 	Older, OlderConsistent int
 	// ListStalls counts lists in a row that were given up.
 	ListStalls int
@@ -173,16 +171,16 @@ type State struct {
 	// SyncFailures counts failed attempts in a row at getting a list.
 	SyncFailures int
 
-	// Refusals counts watches in a row that the server refused or broke off
-	// at Version, RefusedSince is when the first of them was.
+	// Refusals counts watches in a row that the server refused or broke off at
+	// Version; RefusedSince is when the first of them was.
 	Refusals     int
 	RefusedSince Nanos
 
-	// Contact is when the server was last heard of: a page or an event came, which
-	// was no error.
+	// Contact is when the server last sent a page, or an event that was not an
+	// error.
 	Contact Nanos
-	// LastEvent is when an event came last that was no bookmark and no error; 0 if
-	// none did.
+	// LastEvent is when the last event came that was neither a bookmark nor an
+	// error; 0 if none did.
 	LastEvent Nanos
 
 	Backoff Backoff
@@ -190,8 +188,8 @@ type State struct {
 	Cadence Cadence
 	Probe   Probe
 
-	// Failure is the last one; zero once healthy again. FailingSince is when the
-	// first of those was that nothing good has followed.
+	// Failure is the last one; zero once healthy again. FailingSince is the time
+	// of the first failure since the last success.
 	Failure      Failure
 	FailingSince Nanos
 	Recent       Recent
@@ -207,7 +205,7 @@ type Machine struct {
 	last    Request
 	effects []Effect
 	// why is what failed in this step, and transitions are the changes of phase
-	// that the driver has not asked for.
+	// that the driver has not fetched.
 	why         Failure
 	transitions []Transition
 }
@@ -217,9 +215,9 @@ func New(config Config) *Machine {
 	return &Machine{config: config, State: State{Version: config.Held}}
 }
 
-// Step takes one input in and returns what is to be done about it, in order.
-// The slice is valid until the next Step. An input that does not fit the state
-// has no effect.
+// Step handles one input and returns the effects to carry out, in order. The slice
+// is valid until the next Step. An input that does not fit the state has no
+// effect.
 func (m *Machine) Step(in Input) []Effect {
 	m.effects = m.effects[:0]
 	if m.Phase == Stopped && in.Kind != Start {
@@ -293,13 +291,13 @@ func (m *Machine) enter(p Phase) {
 	}
 }
 
-// request notes what is under way from now on.
+// request records what is under way from now on.
 func (m *Machine) request(r Request) {
 	m.Request, m.RequestAt, m.Advanced = r, m.now, false
 	m.Heal.Scheduled = false
 }
 
-// over notes that nothing is under way any more.
+// over records that nothing is under way any more.
 func (m *Machine) over() {
 	m.last, m.Request = m.Request, Request{}
 	m.Heal.Scheduled = false
@@ -317,7 +315,7 @@ func (m *Machine) leave() {
 	m.List = Progress{}
 }
 
-// age is for how long the request under way has been.
+// age returns how long the request under way has lasted.
 func (m *Machine) age() Nanos { return m.now - m.RequestAt }
 
 // compare orders two versions, if there is an order.
@@ -381,14 +379,14 @@ func (m *Machine) timedOut() {
 			m.probeFailed(Failure{Class: Transport, Err: Stalled})
 			return
 		}
-		// The server was to send a bookmark, or to end this watch, and did
-		// not, and nobody knows since when the line is dead.
+		// The server should have sent a bookmark, or ended this watch. How long
+		// the connection has been dead is unknown.
 		m.idleWatchEnded()
 		m.resume()
 	}
 }
 
-// stop ends everything, and keeps where a new start goes on.
+// stop ends everything, and records where a new start continues.
 func (m *Machine) stop() {
 	if m.Phase != BackingOff {
 		m.Relist = m.Phase != Watching

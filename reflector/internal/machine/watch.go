@@ -2,15 +2,15 @@ package machine
 
 import "github.com/kinglet-go/kinglet/reflector/resourceversion"
 
-// watch goes on from the version that the store has; resumed is whether a watch
-// from the list's own version came before. Nothing may be under way.
+// watch starts a watch from the store's version; resumed is whether a watch from
+// the list's own version came before. Nothing may be under way.
 func (m *Machine) watch(resumed bool) {
 	r := Request{Verb: VerbWatch, Version: m.Version}
 	m.enter(Watching)
 	m.request(r)
 	m.Counts.Watches++
-	// From no version a server sends what exists as Added, in no order, so
-	// that their versions say nothing about how far it has come.
+	// A watch from no version begins with the existing objects as Added, in no
+	// order. Their versions do not show how far the server has come.
 	m.Synthetic = r.Version == "" || r.Version == "0"
 	m.Resumed = resumed
 	m.watchBegins()
@@ -20,7 +20,7 @@ func (m *Machine) watch(resumed bool) {
 	m.scheduleRelist()
 }
 
-// live takes one event of a watch.
+// live handles one event of a watch.
 func (m *Machine) live(in *Input) {
 	m.Counts.Bytes += uint64(in.Bytes)
 	m.Cadence.Heard = m.now
@@ -52,7 +52,7 @@ func (m *Machine) live(in *Input) {
 	}
 }
 
-// object takes one live change.
+// object handles one live change.
 //
 // Within a watch the order of arrival is the server's order: every event is
 // applied, whatever its version, and the store's version is the one that
@@ -69,8 +69,8 @@ func (m *Machine) object(in *Input) {
 	}
 }
 
-// reach makes v, the version of a live event, the store's, and reports whether
-// it was another before.
+// reach sets the store's version to v, the version of a live event, and reports
+// whether it changed.
 func (m *Machine) reach(v string) bool {
 	if v == "" || v == m.Version {
 		return false
@@ -94,12 +94,12 @@ func (m *Machine) reach(v string) bool {
 // outOfOrder handles an event that is older than the one before it, or than the
 // version that the watch began at. No kube-apiserver sends such events.
 //
-// The watch goes on, since what it says is true. But a server that has forgotten
-// the version which a resumed watch began at has forgotten objects as well, and
-// only a list can tell which: one follows when this watch ends. Its new versions
-// are an order again, until one of them goes back in turn: then the source is a
-// fake, or numbers each object separately, and its versions order nothing until
-// the next list.
+// The watch goes on, since its events are true. But a server that has forgotten
+// the version at which a resumed watch began has forgotten objects as well, and
+// only a list can tell which: a list follows when this watch ends. The server's
+// new versions are an order again, until one of them goes back in turn. Then the
+// source is a fake, or numbers each object separately, and its versions order
+// nothing until the next list.
 func (m *Machine) outOfOrder() {
 	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
 	if m.Resumed && !m.Advanced && !m.Renumbered {
@@ -111,7 +111,7 @@ func (m *Machine) outOfOrder() {
 	m.Unordered = true
 }
 
-// watchEnded takes the good end of a watch.
+// watchEnded handles the normal end of a watch.
 func (m *Machine) watchEnded() {
 	if m.Advanced || m.age() >= shortWatch {
 		m.healthy()
@@ -121,15 +121,15 @@ func (m *Machine) watchEnded() {
 	m.wait(Failure{Class: Protocol, Err: ShortWatch}, false)
 }
 
-// watchFailed takes the failure of a watch; streamed is whether the server
+// watchFailed handles the failure of a watch; streamed is whether the server
 // sent it as an event.
 //
-// The version is given up only when the server says that it is gone, when it
-// cannot read what follows it, or when the resource itself was gone; when an
-// error event has no status, since nothing is known then of what the watch has
-// missed; or when the server, able to answer, turned the watch down or broke it
-// off refusalsBeforeRelist times in a row at that very version. Anything else
-// leads to another watch from where the last one was.
+// The version is given up only if the server says that it is gone, or cannot
+// read what follows it; if the resource itself was gone; if an error event has
+// no status, since it is then unknown what the watch has missed; or if the
+// server, able to answer, refused the watch or broke it off refusalsBeforeRelist
+// times in a row at that very version. Any other failure leads to another watch
+// from where the last one was.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	unexplained := streamed && f.Class == Foreign
 	switch {
@@ -158,9 +158,9 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 			m.refused(f)
 			return
 		}
-		// A watch that was of use, or that took longer to break than there
-		// would be to wait, is followed at once: a proxy that cuts every
-		// quiet watch after a minute must not cost the next half.
+		// A watch that made progress, or that held longer than the wait would
+		// last, is followed at once: a proxy that cuts every quiet watch after a
+		// minute must not cost another half minute.
 		if m.Advanced || m.age() >= 2*m.delay() {
 			if !m.Advanced {
 				m.fail(f)
@@ -173,7 +173,7 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 	m.wait(f, false)
 }
 
-// refused counts watches that the server turns down at the store's version.
+// refused counts watches that the server refuses at the store's version.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
