@@ -18,7 +18,7 @@ type itemSource struct {
 	source.Source[any]
 	fixes []itemFix
 	// unchunked lists in one piece, whatever limit is requested. A sample keeps
-	// its limit.
+	// its limit, and so does a probe, which requests one object for its version.
 	unchunked bool
 }
 
@@ -32,7 +32,7 @@ func (s *itemSource) fix(it *source.Item[any], deleted bool) {
 
 // List implements source.Source.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
-	if s.unchunked {
+	if probe := req.Once && req.Limit == 1; s.unchunked && !probe {
 		req.Limit = 0
 	}
 	return s.Source.List(ctx, req, s.fixed(yield))

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,6 +150,27 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 	older.DisableChunking = true
 	if !synced(t, older).unchunked {
 		t.Error("lists come in chunks in spite of DisableChunking")
+	}
+}
+
+func TestWithoutChunksAProbeStillRequestsOneObject(t *testing.T) {
+	var limits []int64
+	lw := &ListWatch{DisableChunking: true, ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
+		limits = append(limits, o.Limit)
+		return &corev1.PodList{}, nil
+	}}
+	src, err := source.FromListerWatcher[any](lw, source.Options{Example: &corev1.Pod{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unchunked := &itemSource{Source: src, unchunked: true}
+	for _, req := range []source.ListRequest[any]{{Limit: 500, Once: true}, {Limit: 500}, {Limit: 1, Once: true}} {
+		if err := unchunked.List(t.Context(), req, func(source.Page[any]) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(limits, []int64{0, 0, 1}) {
+		t.Errorf("limits %d, want none for lists and 1 for the probe", limits)
 	}
 }
 

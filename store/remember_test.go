@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"reflect"
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -157,7 +158,15 @@ func TestNoDirtyReadOfABatchThatIsAppliedAtOnce(t *testing.T) {
 }
 
 func TestReplaceRewritesTheVeryObjectWhenToldTo(t *testing.T) {
-	s := newStore(t)
+	equal := func(o *store.Options[*item]) {
+		o.Equal = func(a, b *item) bool { return reflect.DeepEqual(a, b) }
+	}
+	for name, opts := range map[string][]func(*store.Options[*item]){"": nil, "with Equal": {equal}} {
+		t.Run(name, func(t *testing.T) { rewrites(t, newStore(t, opts...)) })
+	}
+}
+
+func rewrites(t *testing.T, s *store.Store[*item]) {
 	it := pod(1, 1)
 	put(t, s, it)
 	it.node = "moved"

@@ -57,7 +57,7 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 			named.set(at.slot)
 			c.Type, c.Old = Updated, at.object()
 			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
-			if s.opts.Equal != nil && (!write || s.equal(op.Key, c.Old, op.Object)) {
+			if s.opts.Equal != nil && !b.Rewrite && (!write || s.equal(op.Key, c.Old, op.Object)) {
 				continue
 			}
 		}
