@@ -35,8 +35,8 @@
 // object separately, or send a delete with the version of an earlier state; in-memory
 // servers that restart with new numbering. The first event that goes back is
 // reported, as [ErrOutOfOrder]. From then on until the next list, versions have no
-// order: events are applied as before, nothing more is reported, and that list is
-// published whatever its version. It orders later versions, so that an older list is
+// order: events are applied as before, nothing more is reported except in the case
+// below, and that list is published whatever its version. It orders later versions, so that an older list is
 // noticed again.
 //
 // A live watch is not cut short because of this, and no list overrides its events:

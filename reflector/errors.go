@@ -39,7 +39,8 @@ const (
 	// new numbering, and the sink followed it into a new epoch.
 	ErrRestored = machine.Restored
 	// ErrOutOfOrder: an event is older than the one before it, or than the
-	// version that its watch began at. It was applied. Reported once a list.
+	// version that its watch began at. It was applied. Reported once between
+	// two lists, or twice if the server of a resumed watch had numbered anew.
 	ErrOutOfOrder = machine.OutOfOrder
 	// ErrUnreadable: the identity of an object could not be read.
 	ErrUnreadable = machine.Unreadable

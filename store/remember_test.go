@@ -3,8 +3,8 @@ package store_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/kinglet-go/kinglet/store"
