@@ -18,13 +18,13 @@ import (
 var (
 	// ErrNoAnswers: the source cannot make an item of the answer to a write.
 	ErrNoAnswers = errors.New("the source cannot read the answers to writes")
-	// ErrNotCovered: an object that was written is not of the source's
-	// collection, or nobody can say whether it is.
+	// ErrNotCovered: an object that was written is not in the source's
+	// collection, or it is unknown whether it is.
 	ErrNotCovered = errors.New("not covered by the collection")
 )
 
-// Answer is what a server answered a create, an update, a patch or an apply
-// with: an object that a client has decoded, or the body as it came.
+// Answer is a server's answer to a create, an update, a patch or an apply: the
+// object as a client has decoded it, or the body as it came.
 type Answer struct {
 	// Object is of the type that the source decodes into. It is copied.
 	Object any
@@ -34,7 +34,7 @@ type Answer struct {
 	GroupVersion schema.GroupVersion
 }
 
-// Coverage says whether an object is of a collection.
+// Coverage says whether an object is in a collection.
 type Coverage uint8
 
 const (
@@ -43,17 +43,17 @@ const (
 	CoverageUnknown Coverage = iota
 	// Covered: it is.
 	Covered
-	// NotCovered: it is not, for one of its labels or its name.
+	// NotCovered: it is not, because of its labels, name or namespace.
 	NotCovered
 )
 
 // Written is what a source makes of an Answer.
 type Written[T any] struct {
-	// Item is what List or Watch would send of the object, without a memo.
+	// Item is the object as List or Watch would send it, without a memo.
 	Item[T]
 	Coverage Coverage
-	// Gone: the object exists no more. Of a deleted object that had finalizers,
-	// the last of them was removed with the write.
+	// Gone: the object exists no more. It was deleted, and the write removed the
+	// last of its finalizers.
 	Gone bool
 }
 
@@ -65,8 +65,7 @@ func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, Covered)
 }
 
-// readAnswer covers no object for certain: what the closures narrow themselves is
-// not known.
+// readAnswer never returns Covered: the closures may narrow the collection.
 func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	var item Item[T]
 	var err error
@@ -139,7 +138,7 @@ func copied[T any](obj any, want *expected) (T, error) {
 	return ro.DeepCopyObject().(T), nil
 }
 
-// answer makes the item of an answer, and leaves out what is dropped.
+// answer returns the item of an answer, without dropped fields.
 func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 	r := c.reader(nil)
 	switch {
@@ -175,14 +174,14 @@ func (c *codec[T]) answer(a Answer, drops bool) (it Item[T], err error) {
 		}
 	}
 	if err == nil && it.Err == nil && a.Object == nil && c.kind.form == metadataOnly && c.kind.marks() && c.kind.named.Empty() {
-		// The whole object came, and its metadata says of which kind that is.
+		// The whole object came, with its own kind. Metadata has another.
 		setKind(it.Object, partialKind)
 	}
 	it.Memo = nil
 	return it, err
 }
 
-// dropped returns an object as it is decoded: without what is dropped.
+// dropped returns obj without dropped fields, by encoding and decoding it.
 func (r *reader[T]) dropped(obj T) (T, error) {
 	gvk := objectKind(obj)
 	b, err := json.Marshal(obj)
@@ -196,8 +195,8 @@ func (r *reader[T]) dropped(obj T) (T, error) {
 	return o.Value, err
 }
 
-// written says of an item what else there is to say, for a collection that most
-// says how certain it is of what it covers.
+// written adds the coverage of an item, and whether it is gone. most is the
+// coverage of an object that the options select.
 func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], error) {
 	w := Written[T]{Item: item}
 	if item.Err != nil {

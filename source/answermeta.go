@@ -10,8 +10,8 @@ import (
 )
 
 // AnswerMetadata returns the metadata of the object that a server answered a write with,
-// or of each object of a list. Of a Status, and of an answer that nobody can read, it
-// returns nothing.
+// or of each object of a list. It returns nil for a Status, and for an answer that it
+// cannot read.
 func AnswerMetadata(body []byte) []metav1.ObjectMeta {
 	gvk, _, m := readDeleted(body)
 	switch {
@@ -33,8 +33,8 @@ func AnswerMetadata(body []byte) []metav1.ObjectMeta {
 	return all
 }
 
-// AnswerKey returns the key of the object that a server answered a write with, the zero
-// Key if there is none.
+// AnswerKey returns the key of the object that a server answered a write with, or the
+// zero Key if there is none.
 func AnswerKey(body []byte) store.Key {
 	if _, _, m := readDeleted(body); m != nil {
 		return store.Key{Namespace: m.Namespace, Name: m.Name}

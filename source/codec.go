@@ -16,12 +16,12 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// codec makes items of the bytes of single objects.
+// codec decodes the bytes of single objects into items.
 type codec[T any] struct {
 	kind *kind[T]
-	// wire is nil where apimachinery's own decoders are used: sharing is off,
-	// T is decoded by code of its own, or the fast path is not part of this
-	// build. slow is the reason.
+	// wire is nil if apimachinery's own decoders are used: sharing is off, T has
+	// its own decoder, or the fast path is not part of this build. slow is the
+	// reason.
 	wire *fastpath.Decoder[T]
 	slow error
 	// sharing is nil if objects are to share nothing.
@@ -48,7 +48,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		if len(opts.Drop) > 0 {
 			return nil, err
 		}
-		// T has a decoder of its own; nothing is lost but the speed.
+		// T has a decoder of its own; only speed is lost.
 		c.wire, c.slow = nil, fmt.Errorf("decoded by apimachinery: %w", err)
 		return c, nil
 	}
@@ -58,14 +58,14 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	return c, nil
 }
 
-// reader is a codec in the hands of one goroutine.
+// reader is a codec for use by one goroutine.
 type reader[T any] struct {
 	*codec[T]
 	session *fastpath.Session
 	held    Held[T]
 }
 
-// reader returns one for an answer. Without held, objects must share nothing.
+// reader returns a reader for one answer. Without held, objects must share nothing.
 func (c *codec[T]) reader(held Held[T]) *reader[T] {
 	r := &reader[T]{codec: c}
 	r.begin(held)
@@ -84,7 +84,7 @@ func (r *reader[T]) begin(held Held[T]) {
 	r.held = held
 }
 
-// last returns what is held under a key that was found in an object's bytes.
+// last returns what is held under key, if ok: a key was found in an object's bytes.
 func (r *reader[T]) last(key store.Key, ok bool) fastpath.Last[T] {
 	if !ok {
 		return fastpath.Last[T]{}
@@ -104,8 +104,8 @@ type decoded[T any] struct {
 	fastpath.Object[T]
 	// gvk is the kind in its envelope, or else in its own members.
 	gvk schema.GroupVersionKind
-	// inside reports that Value has its kind, if its type keeps it. Otherwise a
-	// typed Value has none.
+	// inside reports that Value holds its kind, if its type has a field for it.
+	// Otherwise a typed Value has none.
 	inside bool
 }
 
@@ -119,8 +119,8 @@ func (r *reader[T]) decode(enc encoding.Encoding, o encoding.Object, likely sche
 		if err != nil && err != io.ErrUnexpectedEOF {
 			return d, err
 		}
-		// It ends before Raw does, or goes on behind it: apimachinery's decoder
-		// has the error for that.
+		// It ends before Raw does, or after it: apimachinery's decoder has the
+		// error for that.
 	}
 	d.inside = true
 	if d.Value, err = r.kind.decode(enc.Format(), o.Raw); err != nil {
@@ -148,8 +148,8 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o fastpath.Object
 }
 
 // withKind adds the kind of obj, which was decoded from o. An unstructured
-// object that is still the last version may have a kind that o does not have: if
-// that is the likely one, it is taken for it.
+// object that is still the previous version may have a kind that o lacks. It is
+// used if it is the likely one.
 func (r *reader[T]) withKind(enc encoding.Encoding, obj fastpath.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
 	switch {
 	case o.Enveloped:
@@ -168,7 +168,7 @@ func (r *reader[T]) withKind(enc encoding.Encoding, obj fastpath.Object[T], o en
 	return decoded[T]{Object: obj, gvk: gvk, inside: true}
 }
 
-// watched makes the item of a watch's object, which has to have a kind.
+// watched returns the item of a watch's object, which must have a kind.
 func (r *reader[T]) watched(enc encoding.Encoding, o encoding.Object) Item[T] {
 	if o.Enveloped {
 		if err := r.kind.check(o.Kind); err != nil {
@@ -184,9 +184,9 @@ func (r *reader[T]) watched(enc encoding.Encoding, o encoding.Object) Item[T] {
 	return r.ofWatch(enc, d, err, o.Raw)
 }
 
-// ofWatch makes an item of a watch of what was decoded. Typed objects are left
-// without their kind, as client-go's typed clients do; one that is still the
-// last version is held, and stays as it is.
+// ofWatch returns a watch's item of a decoded object. Typed objects lose their
+// kind, as in client-go's typed clients. One that is still the previous version
+// is held, and stays as it is.
 func (r *reader[T]) ofWatch(enc encoding.Encoding, d decoded[T], err error, raw []byte) Item[T] {
 	if bad := r.kind.check(d.gvk); bad != nil {
 		err = bad
@@ -201,10 +201,10 @@ func (r *reader[T]) ofWatch(enc encoding.Encoding, d decoded[T], err error, raw 
 	return decodedItem(enc, d.Object, err, raw)
 }
 
-// listed makes one item of a list, which is of kind list as far as that is
-// known. Of self-described items only those of custom resources have their kind,
-// and keep it, as client-go's clients leave it. An unstructured item without one
-// is of the list's; unsure reports that it is missing and list is not known yet.
+// listed decodes one item of a list, whose kind is list as far as that is known.
+// Among self-described items only those of custom resources have their kind, and
+// keep it, as in client-go's clients. An unstructured item without one gets the
+// list's; unsure reports that neither is known yet.
 func (r *reader[T]) listed(enc encoding.Encoding, raw []byte, list schema.GroupVersionKind) (it Item[T], unsure bool) {
 	o, err := enc.Item(raw)
 	if err != nil {
@@ -218,8 +218,8 @@ func (r *reader[T]) listed(enc encoding.Encoding, raw []byte, list schema.GroupV
 	switch {
 	case err != nil:
 	case r.kind.form != untyped && !r.kind.marks():
-		// One that is held stays as it is: it came from a list, or else from a
-		// watch without its kind, which is no reason to call it another.
+		// A held object stays as it is: it came from a list, or from a watch
+		// without its kind, which is no reason to make it a new object.
 		if !d.Same && !d.inside && !d.gvk.Empty() {
 			setKind(d.Value, d.gvk)
 		}
@@ -244,7 +244,7 @@ func setKind[T any](obj T, gvk schema.GroupVersionKind) {
 	any(obj).(runtime.Object).GetObjectKind().SetGroupVersionKind(gvk)
 }
 
-// decodedItem makes the item of an object, or of the reason why there is none.
+// decodedItem returns the item of o, or a broken one if err is set.
 func decodedItem[T any](enc encoding.Encoding, o fastpath.Object[T], err error, raw []byte) Item[T] {
 	if err != nil {
 		return brokenItem[T](StageDecode, enc.Identity(raw), err)

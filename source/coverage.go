@@ -10,8 +10,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 )
 
-// covers returns whether an object is selected, as far as its metadata tells;
-// most is the answer if that says nothing against it.
+// covers returns whether the selectors select an object, as far as its metadata
+// tells. It returns most if they do.
 func (o *Options) covers(m metav1.Object, most Coverage) (Coverage, error) {
 	lo := metav1.ListOptions{LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector}
 	if o.Modify != nil {

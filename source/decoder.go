@@ -20,19 +20,19 @@ type Decoder[T any] interface {
 	// pages, the last one without More. Its first byte shows the encoding. A
 	// *metav1.Status in its place is returned as an apierrors.APIStatus.
 	//
-	// held may be nil, and is a hint: a decoder may answer with what is held
-	// for an object that did not change, and may share parts of it with one
-	// that did. yield's error ends it and is returned unchanged.
+	// held may be nil, and is a hint: a decoder may return the held object if
+	// it did not change, and share parts of it with one that did. yield's error
+	// ends the call and is returned unchanged.
 	DecodeList(body io.Reader, held Held[T], yield func(Page[T]) error) error
 
 	// DecodeWatch reads the 200 answer to a WATCH until its end, which is nil
-	// if it comes between two events. What can be decoded without reading
-	// again is one batch; the batch is reused after yield returns.
+	// if it comes between two events. All events that can be decoded without
+	// another read are one batch; the batch is reused after yield returns.
 	DecodeWatch(body io.Reader, held Held[T], yield func([]Event[T]) error) error
 }
 
-// NewDecoder returns the decoder that FromREST uses for objects of gv. It is
-// for those who have a body from elsewhere.
+// NewDecoder returns the decoder that FromREST uses for objects of gv, for a body
+// from elsewhere.
 func NewDecoder[T any](gv schema.GroupVersion, opts Options) (Decoder[T], error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -55,9 +55,8 @@ func newDecoder[T any](gv schema.GroupVersion, opts *Options) (*decoder[T], erro
 // decoder cuts the stream into objects and has its codec decode them.
 type decoder[T any] struct {
 	decoding[T]
-	// spare is the scratch of the last time something was busy. It is weak: a
-	// busy stream finds it again, an idle one leaves it to the next
-	// collection.
+	// spare is the last scratch that was used. It is weak: a busy stream finds it
+	// again, an idle one leaves it to the next garbage collection.
 	spare weak.Pointer[scratch[T]]
 }
 
@@ -71,7 +70,7 @@ type decoding[T any] struct {
 // while d is in use.
 func (d *decoder[T]) another() *decoder[T] { return &decoder[T]{decoding: d.decoding} }
 
-// scratch is what only a busy stream needs.
+// scratch is memory that only a busy stream needs.
 type scratch[T any] struct {
 	workers workers[T]
 	bufs    [len(readSizes)][]byte
@@ -83,7 +82,8 @@ type scratch[T any] struct {
 // readSizes are the sizes of reads that need a buffer of their own.
 var readSizes = [...]int{encoding.SmallRead, encoding.BusyRead}
 
-// buffer returns the one of the given size, one of readSizes.
+// buffer returns a buffer of at least size bytes, of one of readSizes if that
+// suffices.
 func (s *scratch[T]) buffer(size int) []byte {
 	for i, n := range readSizes {
 		if n >= size {

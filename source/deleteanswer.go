@@ -11,9 +11,9 @@ import (
 
 var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
 
-// DeleteAnswer reads what a server answered to the delete of one object: a
-// Status, or the object. gone says that it exists no more; uid is its UID, as far
-// as the answer has it. An object that was only marked is answered as it is now.
+// DeleteAnswer reads a server's answer to the delete of one object: a Status, or
+// the object. gone reports that the object exists no more. uid is its UID, if the
+// answer has it. An object that was only marked for deletion comes as it is now.
 func DeleteAnswer(body []byte) (status bool, uid types.UID, gone bool) {
 	gvk, st, m := readDeleted(body)
 	if gvk == encoding.StatusKind {
@@ -25,7 +25,7 @@ func DeleteAnswer(body []byte) (status bool, uid types.UID, gone bool) {
 	if m == nil {
 		return false, "", false
 	}
-	// It has finalizers in its spec, so it is never gone at once.
+	// A namespace has finalizers in its spec, so it is never gone at once.
 	if len(m.Finalizers) > 0 || gvk == namespaceKind {
 		return false, m.UID, false
 	}
@@ -54,7 +54,7 @@ func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m 
 	}
 	var p metav1.PartialObjectMetadata
 	if gvk.Kind == "" || enc.Unmarshal(o.Raw, &p) != nil {
-		// Nobody knows what it is.
+		// It cannot be read as an object.
 		return schema.GroupVersionKind{}, st, nil
 	}
 	return gvk, st, &p.ObjectMeta

@@ -10,13 +10,13 @@
 //     cache.ListWatch, the closures of generated informers, dynamic and
 //     metadata clients, fakes. With an Interceptor it reads the bytes that these
 //     ask for.
-//   - Prefer asks one source until that meets what it cannot read, and another
-//     one of the same collection from then on.
+//   - Prefer asks one source until that cannot read an answer, and from then on
+//     another one of the same collection.
 //   - Map turns objects into others; WithKeyFunc gives them other keys.
 //   - ItemOf and ReadObject help to write a Source of your own.
-//   - Sharing is what objects share their parts through; Options.Drop names
-//     fields that never become anything; Options.OwnConnection gives a busy
-//     collection a connection to itself.
+//   - Sharing stores the parts that objects share; Options.Drop names fields to
+//     leave out; Options.OwnConnection gives a busy collection a connection to
+//     itself.
 //
 // # What T is
 //
@@ -28,43 +28,42 @@
 //
 // # The seam where bytes become objects
 //
-// There is one: Decoder. Everything before it is HTTP (rest.go: which request,
-// which headers, whose context; intercept*.go: the same by somebody else's
-// client), everything behind it is objects. A Decoder gets the response body, the
-// Held of the request and the caller's yield. It reads as it likes, and yields
-// what it has as soon as it has it. Its parts:
+// There is one: Decoder. Everything before it is HTTP (rest.go: the request, its
+// headers and context; intercept*.go: the same with a client of yours),
+// everything behind it is objects. A Decoder gets the response body, the Held of
+// the request and the caller's yield. It reads as it likes, and yields objects as
+// soon as it has them. Its parts:
 //
 //   - internal/encoding knows JSON, protobuf and CBOR: it finds items and events
 //     in the body, on the caller's goroutine, and reads their kinds and
 //     identities. Its window grows with what arrives, never with what a length
 //     announces.
-//   - listing and watching collect what was found into pages and batches.
-//   - workers decode it together, in order, on as many goroutines as there are
-//     cores and work for.
-//   - codec, and its reader in each goroutine's hands: the bytes of one object
-//     become an Item, through internal/wire (by internal/fastpath) with what is held, or through
-//     apimachinery's own decoder (kind.go).
+//   - listing and watching collect the found objects into pages and batches.
+//   - workers decode these in order, on as many goroutines as there are cores
+//     and enough work for.
+//   - codec, with one reader for each goroutine, decodes the bytes of one object
+//     into an Item, through internal/wire (by internal/fastpath) with the held
+//     object, or through apimachinery's own decoder (kind.go).
 //
 // Three more packages below this one: internal/intercept is the Interceptor's side
-// in the client's transport, internal/connection has connections of a source's
-// own and what notices dead peers, and sourcetest has a source in memory, for
-// tests.
+// in the client's transport, internal/connection has a source's own connections
+// and detects dead peers, and sourcetest has a source in memory, for tests.
 //
 // Nothing holds a whole response body: at most one page or batch, what was read
 // ahead of it, and one object. An idle watch keeps a buffer of 1 KiB and no
-// goroutine; what a busy one needs beside that is left to the collector.
+// goroutine; the other memory of a busy one is left to the garbage collector.
 //
 // # What is shared, and what that rests on
 //
-// A decoder asks what is held under an object's key. If its bytes have not
-// changed, the answer is the object that is held; otherwise the parts that have
-// not changed are that object's, and others that somebody else had are theirs,
-// through the Sharing. All of this is decided by hashes of the bytes: 96 bits,
-// keyed with secrets of this process (internal/wire/share has the arithmetic).
-// Nothing else is taken on trust: not the resource version, not the UID, and
-// the answer of Held may be a version old.
+// A decoder looks up the held object under an object's key. If the bytes have not
+// changed, it returns the held object. Otherwise it takes the unchanged parts from
+// the held object, and parts that other objects have from the Sharing. Hashes of
+// the bytes decide all of this: 96 bits, keyed with secrets of this process
+// (internal/wire/share has the arithmetic). Nothing else is trusted: not the
+// resource version, not the UID, and the answer of Held may be a version old.
 //
-// What a transform returns has no bytes, and is shared by structure: see Map.
+// An object that a transform returns has no bytes, and is shared by structure: see
+// Map.
 //
 // A request without Held is a promise: its objects share no memory with any
 // other, so a transform may write to them. Map and WithKeyFunc ask in that way.
@@ -73,47 +72,44 @@
 //
 // internal/wire decodes what it is certain of, and leaves the whole object to
 // apimachinery's decoder for anything else, errors included; so errors have
-// apimachinery's words. A T with a decoder of its own, a T for which no protobuf or JSON
-// plan can be compiled, DisableSharing without Drop, and a build with the tag
+// apimachinery's words. A T with a decoder of its own, a T for which no protobuf or
+// JSON plan can be compiled, DisableSharing without Drop, and a build with the tag
 // kinglet_safe always use apimachinery's decoder. An Interceptor that cannot be used
-// leaves the call to the closures. Prefer leaves the wire altogether if what comes is
-// not a T, or cannot be read.
+// leaves the call to the closures. Prefer changes to its second source for good if
+// the first sends something that is not a T, or that it cannot read.
 //
-// None of this is silent: a request's OnPath is called with how its answer is read, and
-// why not faster. The decoder calls it with what it recognised, a ListerWatcher's source
-// with why it took what the closures returned, and Prefer with why it asks its second
-// source; a source that wraps another passes OnPath on with the request.
+// None of this is silent: a request's OnPath is called with how its answer is read,
+// and why not faster. The decoder reports the encoding, a ListerWatcher's source why
+// it returns the closures' objects, and Prefer why it asks its second source. A
+// source that wraps another passes OnPath on with the request.
 //
 // # Who may call what
 //
 // List and Watch run on the caller's goroutine and call yield from it; a
 // Source serves one caller at a time.
-// Held is called from several goroutines at once; nothing else is, but for
-// Unmarshal methods of T and what it is made of. Goroutines are started here in
-// two places. Workers live while one batch is decoded, and have ended when it
-// is yielded. FromListerWatcher has one around a List or Watch call that has
-// yet to return, since not every one of them honours a context, and two behind
-// an Interceptor.
+// Only Held, and Unmarshal methods of T and of its parts, are called from several
+// goroutines at once. Goroutines are started here in two places. Workers live
+// while one batch is decoded, and have ended when it is yielded. FromListerWatcher
+// has one for each List or Watch call that has yet to return, since not every one
+// of them honours a context, and two with an Interceptor.
 //
 // A Sharing may be used by any number of sources at once. An Interceptor and a
-// source's side of it have a lock each, and call nobody of yours while holding
+// source's side of it have a lock each, and call no code of yours while holding
 // it.
 //
 // # Dead peers
 //
-// A peer that is gone says nothing, not even that. Over HTTP/2, client-go's
-// transports send a ping after 30 s without a byte, and give the connection up
-// 15 s later, unless the environment says otherwise
-// (HTTP2_READ_IDLE_TIMEOUT_SECONDS, HTTP2_PING_TIMEOUT_SECONDS). FromConfig has
-// this hold also for https with nothing to set about TLS, where client-go takes
-// a transport without pings. A connection of a source's own has TCP keep-alive,
-// which takes 45 s as well.
+// A dead peer does not close its connection. Over HTTP/2, client-go's transports
+// send a ping after 30 s without a byte, and give the connection up 15 s later,
+// unless the environment says otherwise (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
+// HTTP2_PING_TIMEOUT_SECONDS). FromConfig enables this also for https without TLS
+// settings, where client-go uses a transport without pings. A source's own
+// connection has TCP keep-alive, which takes 45 s as well.
 //
 // Over HTTP/1.1 without OwnConnection (plain http, or a proxy that speaks
 // nothing newer) the client's dialer decides. client-go's leaves Go's settings,
 // which take 30 + 9*15 = 165 s; set KeepAliveConfig in a Dial function of your
-// own for less. A stream that is silent though its connection lives is package
-// reflector's to notice.
+// own for less. Package reflector detects a silent stream on a live connection.
 //
 // # What happens to what is broken
 //
@@ -121,6 +117,6 @@
 // an Item whose Err is an *ItemError with its identity, as far as that can be
 // read; the stream goes on. So does one that nests too deep. A stream whose
 // framing is broken (*MalformedError, *TooLargeError, io.ErrUnexpectedEOF) ends
-// with that error: going on from the last version loses nothing, guessing where
-// the next object begins might.
+// with that error: continuing from the last version loses nothing, while guessing
+// where the next object begins might.
 package source

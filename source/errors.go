@@ -23,8 +23,7 @@ const (
 	StageTransform Stage = "transform"
 )
 
-// ItemError says that one object could not be taken in, which one, and why.
-// The stream goes on.
+// ItemError reports which object could not be read, and why. The stream goes on.
 type ItemError struct {
 	Stage Stage
 	// Key is zero if the identity could not be read.
@@ -48,12 +47,12 @@ func (e *ItemError) Unwrap() error { return e.Err }
 // not read.
 var ErrEncoding = encoding.ErrEncoding
 
-// ErrNoStatus: an Error event has no Status, so that nothing is known of what
-// went wrong, or of what the watch has missed.
+// ErrNoStatus: an Error event has no Status, so it is unknown what went wrong and
+// what the watch has missed.
 var ErrNoStatus = errors.New("an Error event without a status")
 
-// KindError says that an object of one kind came where another was due, or an
-// object of another Go type.
+// KindError reports an object of another kind, or of another Go type, than
+// expected.
 type KindError struct {
 	Want, Got schema.GroupVersionKind
 	// WantType and GotType are set where Go types were compared. Then Want and
@@ -80,22 +79,22 @@ func described(typ reflect.Type, gvk schema.GroupVersionKind) string {
 	return fmt.Sprintf("%v (%s)", typ, gvk)
 }
 
-// MalformedError reports bytes that are not what the format asks for, so that
-// nobody can tell where the next object begins. It ends the list or watch. It
-// has What was being read, a string; the Offset of the first byte that did not
-// fit, an int64, in the decompressed body; and Err.
+// MalformedError reports bytes that violate the format, so that it is unknown
+// where the next object begins. It ends the list or watch. It has What was being
+// read, a string; the Offset of the first byte that did not fit, an int64, in the
+// decompressed body; and Err.
 type MalformedError = encoding.MalformedError
 
 // TooLargeError reports one object that announced, or had, more bytes than
-// Options.MaxObjectBytes. It ends the list or watch, before those bytes are
-// given memory: etcd holds no object of such a size, so a length that large
-// means a stream that went wrong, and skipping it might skip all that follows.
-// It has the Bytes that were announced, or for JSON, which announces nothing,
-// how many had arrived; and the Limit. Both are int64.
+// Options.MaxObjectBytes. It ends the list or watch, before memory is allocated
+// for them: etcd holds no object of such a size, so a length that large means a
+// corrupt stream, and skipping it might skip all that follows. It has the Bytes
+// that were announced, or for JSON, which announces nothing, that had arrived;
+// and the Limit. Both are int64.
 type TooLargeError = encoding.TooLargeError
 
-// PanicError is what a panic in a decoder's, transform's or key function's
-// code becomes. Error leaves the stack out.
+// PanicError reports a panic in the code of a decoder, a transform or a key
+// function. Error leaves the stack out.
 type PanicError struct {
 	// Value is what was passed to panic.
 	Value any

@@ -61,8 +61,8 @@ func (r *reader[T]) event(enc encoding.Encoding, frame []byte, e *Event[T]) erro
 	return nil
 }
 
-// usualEvent decodes a frame in the form that servers write without looking for
-// the end of the object first. It returns false if that does not work out.
+// usualEvent decodes a frame of the form that servers write, without first
+// looking for the end of the object. It returns false if it cannot.
 func (r *reader[T]) usualEvent(enc encoding.Encoding, frame []byte, e *Event[T]) bool {
 	p, ok := enc.Prefix(frame)
 	if !ok || r.wire == nil {
@@ -82,8 +82,7 @@ func (r *reader[T]) usualEvent(enc encoding.Encoding, frame []byte, e *Event[T])
 	return true
 }
 
-// bookmark decodes the object of a bookmark, of which only the metadata is of
-// interest.
+// bookmark decodes the metadata of a bookmark's object.
 func (r *reader[T]) bookmark(enc encoding.Encoding, o encoding.Object, e *Event[T]) {
 	var at metav1.PartialObjectMetadata
 	var err error
@@ -131,7 +130,7 @@ func isStatus(err error) bool {
 	return ok && k.Got == encoding.StatusKind
 }
 
-// identified is an item of which only the identity is of interest.
+// identified returns an item that has only an identity.
 func identified[T any](id encoding.Identity) Item[T] {
 	return Item[T]{Key: id.Key, UID: id.UID, ResourceVersion: id.Version}
 }
@@ -148,9 +147,9 @@ func (e *Event[T]) noObject(got []byte) {
 	e.Err = err
 }
 
-// bookmark turns e into a bookmark at m, or into an unknown event if err reports
-// that m is none. Those of hand-made watches may have no version: what ends the
-// initial events is the annotation alone.
+// bookmark turns e into a bookmark at m, or into an Unknown event if err is set.
+// Bookmarks of hand-made watches may have no version: only the annotation decides
+// whether one ends the initial events.
 func (e *Event[T]) bookmark(m metav1.Object, err error) {
 	if err != nil {
 		*e = Event[T]{Type: Unknown}
@@ -162,12 +161,12 @@ func (e *Event[T]) bookmark(m metav1.Object, err error) {
 	e.InitialEventsEnd = m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
-// keptEvents is how many events a batch that outlives its delivery may have
-// room for: little enough for a thousand idle watches.
+// keptEvents is the largest capacity of a batch that is kept for reuse: small
+// enough for a thousand idle watches.
 const keptEvents = 8
 
-// reuse empties a batch that was delivered, so that it keeps no object alive,
-// and drops one that only a burst needs.
+// reuse empties a delivered batch, so that it keeps no object alive, and drops
+// one that grew in a burst.
 func reuse[T any](batch []Event[T]) []Event[T] {
 	if cap(batch) > keptEvents {
 		return nil

@@ -13,15 +13,15 @@ import (
 // ErrNoExample: T is an interface, and no Example says what to decode into.
 var ErrNoExample = errors.New("an interface needs Options.Example to say which type to decode into")
 
-// expected is what an object has to be to be a T.
+// expected is the type, and perhaps the kind, that an object must have.
 type expected struct {
-	// typ is its Go type; nil if T is an interface and nothing was said.
+	// typ is the Go type; nil if T is an interface and there is no Example.
 	typ reflect.Type
-	// gvk is the kind that an unstructured one has to be of, if not empty.
+	// gvk is the kind that an unstructured object must have, if not empty.
 	gvk schema.GroupVersionKind
 }
 
-// expect returns what T and an example, which may be nil, ask for.
+// expect returns what T and example ask for. example may be nil.
 func expect[T any](example runtime.Object) (expected, error) {
 	static := reflect.TypeFor[T]()
 	open := static.Kind() == reflect.Interface
@@ -55,8 +55,8 @@ func (w *expected) String() string {
 // metadata reports whether only objects' metadata is wanted.
 func (w *expected) metadata() bool { return w.typ == partialType }
 
-// check returns a *KindError if obj is not what is expected. It does not
-// allocate where it is.
+// check returns a *KindError if obj is not what is expected. It allocates only
+// then.
 func (w *expected) check(obj runtime.Object) error {
 	if w.typ != nil && reflect.TypeOf(obj) != w.typ {
 		e := &KindError{Want: w.gvk, WantType: w.typ, GotType: reflect.TypeOf(obj)}

@@ -2,8 +2,8 @@ package source
 
 import "runtime/debug"
 
-// guard calls fn, which is somebody else's code, and turns its panic into a
-// *PanicError: one object must not take down the stream.
+// guard calls fn, which runs user code, and turns its panic into a *PanicError:
+// one object must not take down the stream.
 func guard[R any](fn func() (R, error)) (res R, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -23,17 +23,17 @@ type interception[T any] struct {
 	mu sync.Mutex
 	// requested is what the last request was for; empty before the first.
 	requested schema.GroupVersionResource // guarded by mu
-	// kind and dec are for objects of gv: the group and version that the last
-	// request was for. A client that does not change its mind has one.
+	// kind and dec are for objects of gv, the group and version of the last
+	// request. A client usually asks for one only.
 	gv   schema.GroupVersion // guarded by mu
 	kind *kind[T]            // guarded by mu
 	dec  *decoder[T]         // guarded by mu
-	// shut is why the interceptor is, or nil. guarded by mu
+	// shut is why the interceptor is off, or nil. guarded by mu
 	shut error
 }
 
-// open reports whether to try, for a ListerWatcher that takes a context or
-// not. It counts where not.
+// open reports whether to try the interceptor. honours reports that the
+// ListerWatcher takes a context.
 func (g *interception[T]) open(honours bool) bool {
 	if g.interceptor == nil {
 		return false
@@ -43,7 +43,7 @@ func (g *interception[T]) open(honours bool) bool {
 	return g.shut == nil && honours
 }
 
-// call begins a call.
+// call returns a new Call.
 func (g *interception[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
 	return intercept.NewCall(watch, g.want.metadata(), asked, func(resource schema.GroupVersionResource) (string, error) {
 		return g.accept(resource, watch)
@@ -90,8 +90,7 @@ func (g *interception[T]) resource() schema.GroupVersionResource {
 	return g.requested
 }
 
-// shared returns what is shared through; before the first call, what the options
-// name.
+// shared returns the Sharing in use; before the first call, that of the options.
 func (g *interception[T]) shared() *Sharing {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,8 +103,7 @@ func (g *interception[T]) shared() *Sharing {
 	return g.opts.Sharing
 }
 
-// left counts a call that succeeded, and not through the interceptor, and tells onPath
-// why.
+// left counts a call that succeeded without the interceptor, and tells onPath why.
 func (g *interception[T]) left(reason error, onPath func(ReadPath)) {
 	if g.interceptor == nil {
 		tell(onPath, PathClient, ErrNoInterceptor)
@@ -121,8 +119,8 @@ func (g *interception[T]) left(reason error, onPath func(ReadPath)) {
 	tell(onPath, PathClient, err)
 }
 
-// missed is why a call did not even try the interceptor, for a ListerWatcher that takes
-// a context or not.
+// missed returns why a call did not try the interceptor. honours reports that the
+// ListerWatcher takes a context.
 func missed(honours bool) error {
 	if honours {
 		return ErrNotIntercepted
@@ -138,9 +136,9 @@ func (g *interception[T]) close(reason error) error {
 	return &InterceptError{Source: g.name, Err: reason}
 }
 
-// listKind is the kind of an empty list that a client would take for one of
-// ours. first is the kind of the first object that came, if any came. An
-// unstructured client takes any kind.
+// listKind returns the kind of an empty list that the client accepts as a list of
+// these objects. first is the kind of the first object that came, if any came. An
+// unstructured client accepts any kind.
 func (k *kind[T]) listKind(gv schema.GroupVersion, first schema.GroupVersionKind) schema.GroupVersionKind {
 	switch {
 	case k.form == metadataOnly:
@@ -162,8 +160,9 @@ func kindOf[T any](obj T) schema.GroupVersionKind {
 	return schema.GroupVersionKind{}
 }
 
-// otherKind returns the *KindError in err, unless that is about a Status: the
-// closure asks for something that is no T, and makes Ts of it.
+// otherKind returns the *KindError in err, unless that is about a Status or an
+// object without a kind. It means that the closure asks for another type, and
+// converts it to T.
 func otherKind(err error) *KindError {
 	k, ok := errtype.As[*KindError](err)
 	if !ok || k.Got == encoding.StatusKind || k.Got.Kind == "" {

@@ -12,10 +12,10 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
-// listIntercepted is List for a source with an interceptor. The list is decoded here, on the
-// caller's goroutine, while the closure waits in its client for the body to
-// end. Its last page waits until the closure has returned, which adds what it
-// has from elsewhere and may still fail.
+// listIntercepted is List for a source with an interceptor. The list is decoded
+// here, on the caller's goroutine, while the closure waits in its client for the
+// body to end. The last page waits for the closure to return, since the closure
+// may add objects from elsewhere, or fail.
 func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
 	call := s.interception.call(false, lo)
 	defer call.End()
@@ -114,7 +114,8 @@ func (s *lwSource[T]) readList(ctx context.Context, a *intercept.Response, req *
 	return last, nil
 }
 
-// complete adds to the last page what the closure returned for an empty list.
+// complete adds the objects that the closure returned for an empty list to the
+// last page.
 func (s *lwSource[T]) complete(last *Page[T], list runtime.Object, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

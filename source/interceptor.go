@@ -51,7 +51,7 @@ import (
 // list, and fail. They must not look at the objects: a closure that filters or
 // changes what its client returns sees none, so its filter is not applied. That
 // cannot be detected, so give such a source no Interceptor. (Filter by selectors,
-// or in Map.) A known one: the closures of controller-runtime's metadata-only
+// or in Map.) One known case: the closures of controller-runtime's metadata-only
 // informers set the kind of each object. With an interceptor the kind stays empty,
 // as client-go's metadata client leaves it.
 //
@@ -62,13 +62,13 @@ import (
 //
 // # What is different
 //
-// The server is asked for what the Decoder reads best, protobuf for types that
-// can be read from it, also where the client would have asked for JSON. JSON
-// tells an empty list or map from none, protobuf does not.
+// The server is asked for what the Decoder reads best: protobuf for types that
+// support it, even if the client would have asked for JSON. JSON distinguishes
+// an empty list or map from a missing one, protobuf does not.
 //
 // # Costs
 //
-// An open watch takes two goroutines more than one of FromREST: the client's own
+// An open watch takes two more goroutines than one of FromREST: the client's own
 // reader and one that waits for it. client-go's metrics of response sizes count
 // the empty responses.
 type Interceptor struct {
@@ -80,9 +80,9 @@ type Interceptor struct {
 type InterceptorStats struct {
 	// Read counts the lists and watches whose answer the decoder read.
 	Read int64
-	// Left counts those that succeeded without it.
+	// Left counts those that succeeded without the decoder.
 	Left int64
-	// Reason is an *InterceptError with the reason of the last of these, or nil.
+	// Reason is an *InterceptError with the reason of the last one Left, or nil.
 	Reason error
 }
 
@@ -122,38 +122,38 @@ func (e *InterceptError) Error() string {
 // Unwrap returns the reason.
 func (e *InterceptError) Unwrap() error { return e.Err }
 
-// Reasons of a InterceptError. Others are texts.
+// Reasons of an InterceptError. Other reasons are plain texts.
 var (
 	// ErrNotIntercepted: no request of the call passed WrapTransport with the
-	// call's context. The client was made without cfg.Wrap(WrapTransport), is
-	// a fake, or the closure, or the ListerWatcher, takes no context.
+	// call's context. The client was made without cfg.Wrap(WrapTransport) or is
+	// a fake, or the closure or the ListerWatcher takes no context.
 	ErrNotIntercepted = intercept.ErrMissed
-	// ErrPostProcessed: the closure does something with what its client
-	// returns. The error that wraps it says how that showed.
+	// ErrPostProcessed: the closure processes what its client returns. The
+	// error that wraps it says how that was detected.
 	ErrPostProcessed = errors.New("the closure does more than to pass on its client's answer")
 )
 
-// WrapTransport is one end of an Interceptor, made for rest.Config.Wrap. A request made
-// for a source with an Interceptor is recognised by its context; any other request costs
-// a look into that.
+// WrapTransport is the client's end of an Interceptor, for rest.Config.Wrap. It
+// recognises a request made for a source with an Interceptor by its context; any
+// other request costs one context lookup.
 //
 // client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins,
 // tokens and their renewal, basic authentication, impersonation and logging are
-// all above, see each response that is no 200 unchanged, and work as they do
-// without it. Wrappers of your own that read the body of a 200 belong below it.
-// Those above it see an empty one. The HTTP transport, which is below, undoes
-// compression.
+// all above. They see each response other than a 200 unchanged, and work as they
+// do without WrapTransport. Wrappers of your own that read the body of a 200
+// belong below it; above it they see an empty body. The HTTP transport, which is
+// below, undoes compression.
 func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Transport(rt) }
 
-// ObjectOf reads from the path of a request which object it is about, which may
-// stand behind a proxy's prefix:
+// ObjectOf returns the object that the path of a request names. The path may have
+// a proxy's prefix:
 //
 //	…/api/v1/namespaces/ns/pods          a collection, where objects are created
 //	…/api/v1/namespaces/ns/pods/web      one object
 //	…/api/v1/namespaces/ns/pods/web/log  a subresource of it
 //	…/apis/apps/v1/…                     the same of other groups
 //
-// The key has no name if it is about a collection.
+// The key has no name if the path is a collection's.
 func ObjectOf(path string) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
 	return intercept.ObjectOf(path)
 }

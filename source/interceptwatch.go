@@ -14,7 +14,7 @@ import (
 )
 
 // watchIntercepted is Watch for a source with an interceptor. The events are decoded here,
-// on the caller's goroutine; the closure's watch stays open beside it, silent.
+// on the caller's goroutine; the closure's watch stays open meanwhile, silent.
 func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, lo metav1.ListOptions, req *WatchRequest[T], yield func([]Event[T]) error) error {
 	call := s.interception.call(true, lo)
 	defer call.End()
@@ -45,8 +45,8 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	return s.readWatch(ctx, a, w, req, yield)
 }
 
-// silentWatch waits for the closure to return a watch, once its request was
-// answered. One that waits for something to come out of that first would wait
+// silentWatch waits, at most for grace, until the closure returns its watch after
+// its request was answered: a closure that first waits for an event would wait
 // for ever. If there is no watch it calls giveUp.
 func (s *lwSource[T]) silentWatch(ctx context.Context, p *pending[watch.Interface], giveUp func()) (watch.Interface, error) {
 	timer := time.NewTimer(grace)
@@ -115,15 +115,15 @@ func (s *lwSource[T]) readWatch(ctx context.Context, a *intercept.Response, w wa
 	}
 }
 
-// monitored is a watch of which nothing is expected but that it ends.
+// monitored is a watch that is expected to end without sending anything.
 type monitored struct {
 	w watch.Interface
-	// events: there was one. ended: the watch ended, and was not stopped.
+	// events: it sent one. ended: its channel was closed.
 	events, ended atomic.Bool
 	quit, gone    chan struct{}
 }
 
-// monitor calls otherwise, once, when w sends something or ends, from a
+// monitor calls otherwise whenever w sends something, and when it ends, from a
 // goroutine of its own that ends with stop.
 func monitor(w watch.Interface, otherwise func()) *monitored {
 	m := &monitored{w: w, quit: make(chan struct{}), gone: make(chan struct{})}

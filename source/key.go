@@ -11,8 +11,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// NamelessError says that an object has no name, and so no key here. It carries
-// the object, for stores that know it by another one.
+// NamelessError reports an object without a name, and so without a key here. It
+// carries the object, for stores with other keys.
 type NamelessError struct {
 	object any
 }
@@ -22,9 +22,9 @@ func (e *NamelessError) Error() string { return "the object has no name" }
 // Object returns the object.
 func (e *NamelessError) Object() any { return e.object }
 
-// ObjectKey is the key of every source here: namespace and name. It shares
-// the object's strings and does not allocate. It fails for an object without
-// a name, and for a T that is no metav1.Object.
+// ObjectKey returns the key that every source here uses: namespace and name. It
+// shares the object's strings and does not allocate. It fails for an object
+// without a name, and for a T that is no metav1.Object.
 func ObjectKey[T any](obj T) (store.Key, error) {
 	m, err := accessor(obj)
 	if err != nil {
@@ -75,7 +75,7 @@ func ItemOf[T any](obj T) (it Item[T]) {
 	return Item[T]{Key: id.Key, UID: id.UID, ResourceVersion: id.Version, Object: obj}
 }
 
-// brokenItem makes the item of an object that could not be had.
+// brokenItem returns the item of an object that was lost in stage.
 func brokenItem[T any](stage Stage, id encoding.Identity, err error) Item[T] {
 	return Item[T]{
 		Key:             id.Key,
@@ -86,13 +86,13 @@ func brokenItem[T any](stage Stage, id encoding.Identity, err error) Item[T] {
 }
 
 // WithKeyFunc returns src with every item's key read by key, for stores that
-// are keyed by something else than namespace and name. A key function that
+// are keyed by something other than namespace and name. A key function that
 // fails or panics makes the item an *ItemError of StageKey, which still names
-// the object. An item that was broken already has no key that such a store
-// would know, so its Key is emptied.
+// the object. An item with an Err has no key that such a store would know, so
+// its Key is emptied.
 //
-// The source is asked without Held: a decoder knows an object by namespace and
-// name, under which this store keeps something else.
+// src is asked without Held: a decoder looks objects up by namespace and name,
+// under which this store keeps something else.
 func WithKeyFunc[T any](src Source[T], key store.KeyFunc[T]) Source[T] {
 	return &rekeyed[T]{src: src, key: key}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
-// form is how objects relate to the kind that they are of.
+// form says how the Go type of objects relates to their kind.
 type form uint8
 
 const (
@@ -35,29 +35,29 @@ const (
 	metadataOnly
 )
 
-// kind knows which objects are wanted, and how bytes become one. T is a
-// pointer to their type, or an interface that holds such.
+// kind knows which objects are wanted, and decodes them. T is a pointer to their
+// type, or an interface that holds such a pointer.
 type kind[T any] struct {
 	form form
 	// elem is the objects' type.
 	elem reflect.Type
-	// want is the kind that typed objects are of; of the others only the
-	// group and version, by which a CRD's objects still can be told from
-	// another's, unless an example said more. What is empty is not compared.
+	// want is the kind of typed objects. For others it is only the group and
+	// version, which still distinguish one CRD's objects from another's, unless
+	// an example says more. Empty parts are not compared.
 	want schema.GroupVersionKind
 	// proto says that they can be read from protobuf.
 	proto bool
-	// tells: what an object's JSON says of its kind is what its ObjectKind says
-	// of it. It is found out when it is first asked: for that, apimachinery's
-	// decoder takes the whole type apart, and most kinds never need it.
+	// tells reports that an object's ObjectKind returns the kind in its JSON. It
+	// is computed on the first call: apimachinery's decoder inspects the whole
+	// type for that, and most kinds never need it.
 	tells func() bool
-	// bare: metadata has no kind in it that its bytes do not say, as
-	// client-go's metadata client leaves it.
+	// bare: metadata gets no kind other than the one in its bytes, as in
+	// client-go's metadata client.
 	bare bool
 	// named is the kind that metadata is given, if not empty: the Example's.
 	named  schema.GroupVersionKind
 	scheme *runtime.Scheme
-	// drops are cleared by decode, where nothing else leaves them out.
+	// drops are cleared by decode, in a build without the fast path.
 	drops *fields.Drops
 }
 
@@ -120,7 +120,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 	return nil, fmt.Errorf("%s is registered as %s, and the resource is of %s", typ, registered[0], gv)
 }
 
-// narrow wants only objects of the kind gvk, unless that is empty.
+// narrow limits k to objects of the kind gvk, unless that is empty.
 func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
 	if gvk.Empty() {
 		return nil
@@ -134,7 +134,7 @@ func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
 
 func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
 
-// accept is the Accept header to ask with.
+// accept returns the Accept header to ask with.
 func (k *kind[T]) accept(watch bool) string {
 	switch {
 	case k.form == metadataOnly && watch:
@@ -167,9 +167,9 @@ const (
 		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 )
 
-// listed is the kind of a list's items that do not say it, if it is known of a
-// list that has said so much of its own. Members of JSON have no order: what is
-// missing may come behind the items, unless all of the list was read.
+// listed returns the kind of items that do not name theirs, if the list's kind, as
+// far as it was read, determines it. Members of JSON have no order: what is missing
+// may come after the items, unless all of the list was read.
 func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.GroupVersionKind, known bool) {
 	if k.form == metadataOnly {
 		return partialKind, true
@@ -179,12 +179,12 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 	return list, known && list.Kind != ""
 }
 
-// marks reports whether an object is given the kind that its bytes, or its
-// list, said. (Unstructured ones always are.)
+// marks reports whether metadata is given the kind that its bytes, or its list,
+// name. (Unstructured objects always are.)
 func (k *kind[T]) marks() bool { return k.form == metadataOnly && (!k.bare || !k.named.Empty()) }
 
-// tellsKind finds out by example what k.tells says: a type may have fields of
-// its own for its kind, or leave it out.
+// tellsKind computes k.tells by decoding an example: a type may have fields of its
+// own for its kind, or leave it out.
 func (k *kind[T]) tellsKind() bool {
 	const version, name = "example.com/v1", "Example"
 	gvk, err := guard(func() (schema.GroupVersionKind, error) {
@@ -195,9 +195,9 @@ func (k *kind[T]) tellsKind() bool {
 	return err == nil && gvk == schema.FromAPIVersionAndKind(version, name)
 }
 
-// kindIn returns the kind in raw, of which apimachinery's decoder made obj.
+// kindIn returns the kind in raw, from which apimachinery's decoder made obj.
 func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
-	// What was dropped may be the kind.
+	// The kind may have been dropped.
 	if k.form == typed && !k.tells() || k.form != untyped && k.drops != nil {
 		return enc.Kind(raw), nil
 	}
@@ -218,8 +218,8 @@ func (k *kind[T]) mark(o *fastpath.Object[T], gvk schema.GroupVersionKind) {
 	setKind(o.Value, gvk)
 }
 
-// own has the object's kind in memory that nobody else has, if T has a kind.
-// The rest of it may still be that of the last version, which is held.
+// own copies the part of the object that has its kind, if T has one, so that it
+// can be set. The rest may still be the previous version's, which is held.
 func (k *kind[T]) own(o *fastpath.Object[T]) {
 	if !o.Same || mutant.On(mutant.WriteHeldKind) {
 		return
@@ -237,7 +237,7 @@ func (k *kind[T]) own(o *fastpath.Object[T]) {
 	o.Copied(c.(T))
 }
 
-// decode decodes by apimachinery's own decoder, or the type's.
+// decode decodes with apimachinery's own decoder, or the type's.
 func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 	return guard(func() (obj T, err error) {
 		obj = k.new()
@@ -295,7 +295,7 @@ func (k *kind[T]) sameVersion(got schema.GroupVersionKind) bool {
 }
 
 // checkList returns a *KindError if got is no list of what is wanted. A
-// list that does not say its kind is taken for what was asked for.
+// list that does not name its kind is accepted.
 func (k *kind[T]) checkList(got schema.GroupVersionKind) error {
 	if got.Empty() {
 		return nil

@@ -10,11 +10,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// errSeen ends an answer of which the rest is of no use.
+// errSeen stops reading an answer whose rest is not needed.
 var errSeen = errors.New("source: the rest is of no use")
 
-// latest lists one object. Selectors could make the server look through everything for
-// it, so there are none, unless only the selection may be read.
+// latest lists one object. It sends no selectors, since they could make the server
+// search everything for it, unless only the selection may be read.
 func (s *restSource[T]) latest(ctx context.Context) (version string, err error) {
 	lo := metav1.ListOptions{Limit: 1}
 	version, err = s.versionOf(ctx, lo)
@@ -38,8 +38,8 @@ func (s *restSource[T]) versionOf(ctx context.Context, lo metav1.ListOptions) (v
 	return version, failed(ctx, err)
 }
 
-// next watches for a moment. It is not subject to the client's rate limit, as watches
-// are not.
+// next watches until the first event. Like all watches, it is not subject to the
+// client's rate limit.
 func (s *restSource[T]) next(ctx context.Context, from string, timeout time.Duration) (change bool, version string, err error) {
 	lo := watchOptions(&s.opts, WatchRequest[T]{ResourceVersion: from, Timeout: timeout})
 	body, err := s.request(&lo, true).Throttle(nil).MaxRetries(0).Stream(ctx)

@@ -15,15 +15,15 @@ import (
 
 var errNothing = errors.New("got nil and no error")
 
-// ListerWatcher is what client-go calls by the same name: its ListWatch, what
-// generated, dynamic and metadata informers make, and fakes all fit.
+// ListerWatcher is client-go's interface of that name. Its ListWatch, those of
+// generated, dynamic and metadata informers, and fakes implement it.
 type ListerWatcher interface {
 	List(options metav1.ListOptions) (runtime.Object, error)
 	Watch(options metav1.ListOptions) (watch.Interface, error)
 }
 
-// contextLister and contextWatcher are how a ListerWatcher takes a context,
-// if it does.
+// contextLister and contextWatcher are implemented by a ListerWatcher that takes
+// a context.
 type contextLister interface {
 	ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error)
 }
@@ -32,16 +32,16 @@ type contextWatcher interface {
 	WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error)
 }
 
-// noWatchList is client-go's name for NoWatchList; its fakes have it.
+// noWatchList is client-go's form of Traits.NoWatchList; its fakes implement it.
 type noWatchList interface {
 	IsWatchListSemanticsUnSupported() bool
 }
 
 const (
-	// drainEvents is how many events that wait already join a batch.
+	// drainEvents is the most events in a batch of those that wait already.
 	drainEvents = 128
-	// grace is how long something that was told to end is waited for. It only
-	// runs out on what does not honour its context or its Stop.
+	// grace is how long to wait for a call or watch that was told to end. It only
+	// runs out if that ignores its context or its Stop.
 	grace = time.Second
 )
 
@@ -56,10 +56,10 @@ const (
 // has metadata. The number of bytes received is unknown. With Options.Interceptor the
 // source reads the answers itself where it can; Interceptor says when.
 //
-// When ctx ends, List and Watch return at once, or if lw took that context,
-// when it has, but no later than a second after; a call that honours no
-// context is left behind, and what it returns later is stopped. A watch is
-// always stopped, and read until it is closed.
+// When ctx ends, List and Watch return at once; if lw took the context, they wait
+// for lw to return, but no longer than a second. A call that ignores its context
+// is left behind, and a watch that it returns later is stopped. A watch is always
+// stopped, and read until it is closed, for a second at most.
 func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error) {
 	var errs []error
 	if lw == nil {
@@ -113,8 +113,8 @@ func (s *lwSource[T]) Traits() Traits[T] {
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	lo := listOptions(&s.opts, req)
 	if lo.Limit == 0 && lo.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan {
-		// It is what no match means where there is no limit, and what closures
-		// that look at their options know.
+		// Without a limit, no match means the same, and closures that look at
+		// their options know it.
 		lo.ResourceVersionMatch = ""
 	}
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
@@ -160,8 +160,8 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 		page.Remaining = *n
 	}
 	page.Items = make([]Item[T], 0, meta.LenList(list))
-	// With an allocation each, so that one object that is kept does not keep
-	// the whole list.
+	// Each item has its own allocation, so that one object that is kept does not
+	// keep the whole list alive.
 	err = meta.EachListItemWithAlloc(list, func(obj runtime.Object) error {
 		page.Items = append(page.Items, objectOf[T](obj, &s.want))
 		return nil
@@ -224,7 +224,7 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 			}
 			break
 		}
-		// What was received is delivered, also if ctx has ended meanwhile.
+		// Received events are delivered even if ctx has ended meanwhile.
 		if err := yield(batch); err != nil {
 			return err
 		}
@@ -235,8 +235,8 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 	}
 }
 
-// stopWatch stops w and reads it until it is closed: whoever sends to it may
-// be waiting for a reader.
+// stopWatch stops w and reads it until it is closed, at most for grace: its sender
+// may be waiting for a reader.
 func stopWatch(w watch.Interface) {
 	if w == nil {
 		return

@@ -38,8 +38,8 @@ type listing[T any] struct {
 	// They alias its buffer, which is pinned while there are any.
 	cut   [][]byte
 	items []Item[T]
-	// unsure are positions in items whose objects do not say their kind while
-	// the list has not said its own. They hold the page back.
+	// unsure are the indices of items of unknown kind: neither they nor the list
+	// so far have named it. They hold the page back.
 	unsure []int
 	// sent is where in the stream the last page ended.
 	sent int64
@@ -79,12 +79,12 @@ func (l *listing[T]) add(n int) error {
 	return l.send(true)
 }
 
-// decode makes items of what was cut, on all cores and in order. The window's
-// buffer is free afterwards.
+// decode decodes the cut items, on all cores and in order. The window's buffer is
+// free afterwards.
 func (l *listing[T]) decode() {
 	n := len(l.cut)
 	if l.items == nil && (l.pages > 0 || n > pageItems/2) {
-		// This will be a full one, as the page before was.
+		// This page will be full, as the one before was.
 		l.items = make([]Item[T], 0, pageItems)
 	}
 	first := len(l.items)
@@ -124,7 +124,7 @@ func (l *listing[T]) send(more bool) error {
 	return l.yield(page)
 }
 
-// finish settles what had to wait for the list's end, and sends the rest.
+// finish resolves the unsure items by the list's kind, and sends the last page.
 func (l *listing[T]) finish() error {
 	if err := l.codec.kind.checkList(l.list.Kind); err != nil {
 		return err
@@ -149,15 +149,15 @@ func (l *listing[T]) finish() error {
 	return l.send(false)
 }
 
-// statusError is the error that the server meant by status, sent instead of what
-// was asked for.
+// statusError returns the error for a Status that the server sent instead of an
+// answer.
 func statusError(status *metav1.Status) error {
 	return apierrors.FromObject(status)
 }
 
-// otherError is for something else than a *Status where only an error was due.
-// It may be one in an unstructured object; if not, its kind is all that is said,
-// since errors go to logs and the object may be a Secret.
+// otherError returns the error for an object that came where a *Status was due.
+// It may be a Status in an unstructured object. If not, the error names only its
+// kind, since errors go to logs and the object may be a Secret.
 func otherError(what runtime.Object) error {
 	err := apierrors.FromObject(what)
 	var status apierrors.APIStatus

@@ -15,7 +15,7 @@ import (
 
 var errNilItem = errors.New("got nil where an object was due")
 
-// objectOf makes the item of what lw returned.
+// objectOf returns the item of an object that lw returned.
 func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 	t, ok := obj.(T)
 	err := want.check(obj)
@@ -36,7 +36,7 @@ func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
 	return brokenItem[T](StageDecode, id, err)
 }
 
-// eventOf makes the event of what lw's watch sent.
+// eventOf converts an event that lw's watch sent.
 func eventOf[T any](in watch.Event, want *expected) Event[T] {
 	e := Event[T]{Type: eventType(string(in.Type))}
 	status, _ := in.Object.(*metav1.Status)

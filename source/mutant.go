@@ -1,7 +1,7 @@
 package source
 
-// What mutations of this package do; see internal/mutant. Nothing calls it but
-// in a build with the tag mutants, and the linker leaves it out.
+// Code for mutations of this package; see internal/mutant. Only a build with the
+// tag mutants calls it, and the linker drops it from others.
 
 // inherited reports whether typed objects have their kind from anything but a
 // TypeMeta that is a field of their own.

@@ -22,8 +22,8 @@ const (
 	maxMaxObjectBytes = 128 << 20
 )
 
-// Options fix which part of a collection a source speaks for. The zero value
-// is all of it.
+// Options fix which part of a collection a source covers. The zero value is all
+// of it.
 type Options struct {
 	// Namespace limits the collection to one namespace. A ListerWatcher has
 	// its namespace already, so FromListerWatcher refuses it.
@@ -39,16 +39,15 @@ type Options struct {
 	Modify func(*metav1.ListOptions)
 	// Example is an object of the type that objects are decoded into, for a T
 	// that is an interface (any, runtime.Object, metav1.Object): &corev1.Pod{},
-	// for example. Only its type is looked at, and of an
-	// *unstructured.Unstructured that has an apiVersion or a kind also these:
-	// objects of any other kind are then items with a *KindError, which
-	// client-go's informers skip as well. A *metav1.PartialObjectMetadata that has
-	// an apiVersion and a kind names those that each object is given, in place of
-	// PartialObjectMetadata.
+	// for example. Only its type matters, with two exceptions. If an
+	// *unstructured.Unstructured has an apiVersion or a kind, objects of any
+	// other kind become items with a *KindError; client-go's informers skip them
+	// too. If a *metav1.PartialObjectMetadata has an apiVersion and a kind, each
+	// object gets these instead of PartialObjectMetadata's.
 	//
-	// A T that is no interface needs none, and one of another type is an
+	// A T that is no interface needs no Example; one of another type is an
 	// error. An interface T without an Example is ErrNoExample, except for
-	// FromListerWatcher, which takes what comes, and not through an Interceptor.
+	// FromListerWatcher, which then takes any object, without its Interceptor.
 	Example runtime.Object
 	// Scheme is asked for the kind of T, or of the Example. Without it, or if
 	// the type is not in it, the kind is the name of the Go type, as it is for
@@ -60,32 +59,32 @@ type Options struct {
 	MaxObjectBytes int64
 	// Drop names fields that are left out of every object, by path:
 	// "metadata.managedFields", "spec.containers.env"; a path goes through
-	// lists. Their bytes are skipped and never become anything. A path that a
-	// typed T does not have is an error. A source that is given objects, not
-	// bytes, refuses it: a transform can do the same there.
+	// lists. Their bytes are skipped, not decoded. A path that a typed T does not
+	// have is an error. A source that is given objects, not bytes, refuses it: a
+	// transform can do the same there.
 	Drop []string
-	// Sharing is what this source's objects share their parts through; if nil,
-	// DefaultSharing. It has no effect in a build with the tag kinglet_safe.
+	// Sharing is the Sharing of this source's objects; nil means DefaultSharing.
+	// It has no effect in a build with the tag kinglet_safe.
 	Sharing *Sharing
-	// DisableSharing has every object decoded afresh, by apimachinery's
-	// decoders where nothing is dropped: four to five times the memory, for
-	// programs that write to what they are given.
+	// DisableSharing decodes every object afresh, by apimachinery's decoders if
+	// nothing is dropped: four to five times the memory, for programs that write
+	// to the objects they are given.
 	DisableSharing bool
 	// OwnConnection gives the source connections to itself, over HTTP/1.1 with
-	// large reads: a busy watch then costs several microseconds of CPU an
-	// event less than as one of many streams of an HTTP/2 connection. The
-	// price is a connection on the server, 128 KiB and two goroutines, so it
-	// is for the few collections that never rest. TCP keep-alive finds out
-	// about a dead peer within 45 s, unless the configuration brings a Dial
-	// function, whose connections stay as it makes them. FromConfig only.
+	// large reads: a busy watch then costs several microseconds of CPU per event
+	// less than as one of many streams of an HTTP/2 connection. The price is a
+	// connection on the server, 128 KiB and two goroutines, so it is for the few
+	// collections that never rest. TCP keep-alive detects a dead peer within
+	// 45 s, unless the configuration has a Dial function, whose connections are
+	// left as they are. FromConfig only.
 	OwnConnection bool
 	// Interceptor lets FromListerWatcher read the wire itself where its closures use
 	// a client with WrapTransport. Other sources do not look at it.
 	Interceptor *Interceptor
 }
 
-// DropManagedFields is a Drop that most programs can do with: who set which
-// field takes a third of a typical object's bytes.
+// DropManagedFields is a path for Drop that suits most programs: managed fields
+// take a third of a typical object's bytes.
 const DropManagedFields = "metadata.managedFields"
 
 // validate returns every problem at once.
@@ -137,8 +136,8 @@ func (o *Options) describe(what string) string {
 	return b.String()
 }
 
-// listOptions are a LIST request's parameters. A continue token carries its
-// version itself; a server refuses a second one beside it.
+// listOptions are a LIST request's parameters. A continue token contains its
+// version; a server refuses a request with both.
 func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 	lo := metav1.ListOptions{
 		LabelSelector: o.LabelSelector,

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// await calls call on a goroutine of its own and waits for it, or for the end
-// of ctx and, if call honours ctx, for grace. What call returns after that is
-// given to late.
+// await calls call on a goroutine of its own and waits for it until ctx ends,
+// and then for grace if call honours ctx. A later result is given to late.
 func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
 	var zero R
 	if err := ctx.Err(); err != nil {
@@ -38,8 +37,8 @@ type result[R any] struct {
 	err   error
 }
 
-// begin calls call on a goroutine of its own. What it returns once nobody
-// waits for it is given to late.
+// begin calls call on a goroutine of its own. A result that comes after leave is
+// given to late.
 func begin[R any](call func() (R, error), late func(R)) *pending[R] {
 	p := &pending[R]{results: make(chan result[R]), left: make(chan struct{}), late: late}
 	go func() {
@@ -54,10 +53,10 @@ func begin[R any](call func() (R, error), late func(R)) *pending[R] {
 	return p
 }
 
-// leave waits no longer.
+// leave ends the wait for results.
 func (p *pending[R]) leave() { close(p.left) }
 
-// settle waits for a call that was told to end, for as long as grace.
+// settle waits, at most for grace, until a call that was told to end returns.
 func (p *pending[R]) settle() {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

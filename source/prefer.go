@@ -11,8 +11,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
-// Preferred asks one source as long as what comes can be read there, and from
-// then on another one of the same collection. Make one with Prefer.
+// Preferred asks one source as long as that can read the answers, and from then
+// on another one of the same collection. Make one with Prefer.
 type Preferred[T any] struct {
 	first, second Source[T]
 
@@ -23,9 +23,9 @@ type Preferred[T any] struct {
 // PreferOptions are the options of Prefer. The zero value is for two sources
 // that both work.
 type PreferOptions struct {
-	// Missing says why there is no first source, which is nil then: what its
-	// constructor returned, for example. The second is asked from the
-	// beginning, and Stats names this reason.
+	// Missing is the reason why first is nil: the error of its constructor, for
+	// example. The second source is then asked from the beginning, and Stats has
+	// this reason.
 	Missing error
 }
 
@@ -34,12 +34,12 @@ type PreferStats struct {
 	// First and Second count the lists and watches that each was asked for. A
 	// request that the first began and the second answered counts for both.
 	First, Second int64
-	// Reason is a *FallbackError that says why the first is asked no more, or
+	// Reason is a *FallbackError that says why the first is no longer asked, or
 	// nil.
 	Reason error
 }
 
-// FallbackError says why a Preferred asks its first source no more. List or
+// FallbackError says why a Preferred no longer asks its first source. List or
 // Watch return it if the first had already yielded something of that request;
 // the next request goes to the second.
 type FallbackError struct {
@@ -66,21 +66,19 @@ func (e *FallbackError) Unwrap() error { return e.Err }
 // What makes it fall back:
 //
 //   - an object, a list or a bookmark of another kind (*KindError): the
-//     client's decoder may convert it, or know the Go type by another name. It
-//     may know no better, and report the same item again; then only speed is
-//     lost.
+//     client's decoder may convert it, or know the Go type by another name. If
+//     not, it reports the same item again, and only speed is lost.
 //   - an answer in an encoding that first does not read (ErrEncoding), or an
-//     object in one that its type has not.
+//     object in one that its type does not support.
 //   - 406 Not Acceptable and 415 Unsupported Media Type: the server does not
 //     speak what first asks for.
 //
-// All other errors are those of first: to ask again some other way would not
-// help.
+// All other errors are returned: asking another source would not help.
 //
-// Nothing is yielded twice. Where first had yielded nothing of the request,
-// second is asked for the same, within the call; otherwise the call fails with
-// a *FallbackError, and a reflector asks again. An idle Preferred costs nothing
-// beyond its sources, a busy one a look at each item's Err.
+// Nothing is yielded twice. If first had yielded nothing of the request, the same
+// call asks second; otherwise the call fails with a *FallbackError, and a
+// reflector asks again. An idle Preferred costs nothing beyond its sources, a busy
+// one a check of each item's Err.
 func Prefer[T any](first, second Source[T], opts PreferOptions) (*Preferred[T], error) {
 	var errs []error
 	if second == nil {
@@ -113,9 +111,8 @@ func (p *Preferred[T]) Stats() PreferStats {
 // String implements Source.
 func (p *Preferred[T]) String() string { return p.first.String() }
 
-// Traits implements Source. Both ask the same server, so it is enough that one of
-// them knows of it that it has no watch-list. What was decided of sharing is the
-// first source's.
+// Traits implements Source. Both sources ask the same server, so NoWatchList of
+// either is enough. The sharing is the first source's.
 func (p *Preferred[T]) Traits() Traits[T] {
 	first, second := p.first.Traits(), p.second.Traits()
 	t := first
@@ -166,7 +163,7 @@ func (p *Preferred[T]) watchFirst(ctx context.Context, req *WatchRequest[T], yie
 	return p.settle(ctx, a.outcome(p.first.Watch(ctx, *req, a.take)))
 }
 
-// asksFirst counts a request, if it is the first source's.
+// asksFirst reports whether to ask the first source, and counts that request.
 func (p *Preferred[T]) asksFirst() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,9 +174,8 @@ func (p *Preferred[T]) asksFirst() bool {
 	return true
 }
 
-// asksSecond counts a request of the second source, and returns what that is to
-// tell its path to in place of onPath: a client's decoder is not why the first
-// was left.
+// asksSecond counts a request to the second source, and returns the OnPath for
+// it. That adds the reason why the first source was left to a PathClient.
 func (p *Preferred[T]) asksSecond(onPath func(ReadPath)) func(ReadPath) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,8 +196,8 @@ func (p *Preferred[T]) asksSecond(onPath func(ReadPath)) func(ReadPath) {
 	}
 }
 
-// settle says what follows from an attempt: to ask the second source for the
-// same, or to return err.
+// settle evaluates an attempt: if again, the second source is asked for the same,
+// otherwise err is returned.
 func (p *Preferred[T]) settle(ctx context.Context, o outcome) (again bool, err error) {
 	if o.unreadable == nil {
 		return false, o.err
@@ -229,17 +225,17 @@ type attempt[V any] struct {
 	yielded, refused bool
 }
 
-// outcome is what came of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
 	err error
-	// unreadable is why the first source is asked no more, or nil.
+	// unreadable is why the first source is no longer asked, or nil.
 	unreadable error
 	// yielded: something of the request was passed on.
 	yielded bool
 }
 
-// take passes v on, unless something in it cannot be read. Then all of it is
-// left: the second source gets it from the server again.
+// take passes v on, unless something in it cannot be read. Then it drops all of
+// v: the second source requests it again.
 func (a *attempt[V]) take(v V) error {
 	if a.reason = a.unreadable(v); a.reason != nil {
 		return a.reason
@@ -250,7 +246,7 @@ func (a *attempt[V]) take(v V) error {
 	return err
 }
 
-// outcome is that of an attempt that returned err.
+// outcome returns the outcome of an attempt whose call returned err.
 func (a *attempt[V]) outcome(err error) outcome {
 	o := outcome{err: err, unreadable: a.reason, yielded: a.yielded}
 	if o.unreadable == nil && err != nil && !a.refused && unreadable(err) {
@@ -259,7 +255,7 @@ func (a *attempt[V]) outcome(err error) outcome {
 	return o
 }
 
-// unreadable reports that err is one that another client may do without.
+// unreadable reports whether another client may succeed where err occurred.
 func unreadable(err error) bool {
 	return otherKind(err) != nil ||
 		errors.Is(err, ErrEncoding) || errors.Is(err, formats.ErrNone) ||
@@ -277,7 +273,7 @@ func unreadablePage[T any](page Page[T]) error {
 
 func unreadableBatch[T any](events []Event[T]) error {
 	for i := range events {
-		// What the server sends as an error is for the reflector.
+		// An Error event is for the reflector.
 		if e := &events[i]; e.Err != nil && e.Type != Error && unreadable(e.Err) {
 			return e.Err
 		}

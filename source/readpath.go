@@ -12,7 +12,7 @@ import (
 type Path uint8
 
 const (
-	// PathUnknown: nothing was read yet, or by a source that does not say how.
+	// PathUnknown: nothing was read yet, or the source does not say how.
 	PathUnknown Path = iota
 	// PathProtobuf, PathJSON and PathCBOR: the source reads the server's bytes.
 	PathProtobuf
@@ -49,8 +49,8 @@ type ReadPath struct {
 	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled,
 	// ErrSafeBuild, or a type that decodes itself.
 	Why error
-	// Since is when it became so. A source leaves it to its reader, who knows
-	// what was before.
+	// Since is when this path began. A source leaves it zero; its caller, which
+	// knows the previous path, sets it.
 	Since time.Time
 }
 
@@ -67,14 +67,14 @@ var (
 	ErrSafeBuild = errors.New("built with the tag kinglet_safe")
 )
 
-// Lost reports that the source was made to read the wire by kinglet's own
+// Lost reports that the source was made to read the wire with kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
 	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled) &&
 		!errors.Is(p.Why, ErrSafeBuild)
 }
 
-// Same reports that both say the same, whenever it began.
+// Same reports whether both have the same Path and reason. It ignores Since.
 func (p ReadPath) Same(as ReadPath) bool {
 	if p.Path != as.Path || (p.Why == nil) != (as.Why == nil) {
 		return false

@@ -19,14 +19,14 @@ import (
 // cfg names. T is a typed object (*corev1.Pod), *unstructured.Unstructured or
 // *metav1.PartialObjectMetadata, which also decides the encoding: protobuf
 // with JSON as second choice for types that can be read from it and for
-// metadata, JSON for all others. If cfg names AcceptContentTypes, only those of
-// them are asked for, and none of them is an error. cfg's ContentType does not
-// matter, nor does its Timeout to a watch; a list has to end within it.
+// metadata, JSON for all others. If cfg names AcceptContentTypes, only these are
+// asked for; it is an error if T can be read from none of them. cfg's ContentType
+// is ignored. Its Timeout limits lists, not watches.
 //
 // cfg is copied. Sources made from equal configurations share connections, as
 // client-go's clients do, unless cfg has a Dial function or a transport of its
-// own; each source has cfg's rate limit to itself, if cfg brings no
-// RateLimiter. To share more, make one client and use FromREST.
+// own. Each source has a rate limiter to itself, unless cfg has a RateLimiter.
+// To share more, make one client and use FromREST.
 func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (Source[T], error) {
 	var errs []error
 	if cfg == nil {
@@ -46,8 +46,8 @@ func FromConfig[T any](cfg *rest.Config, gvr schema.GroupVersionResource, opts O
 	if gv.Group == "" {
 		cfg.APIPath = "/api"
 	}
-	// What client-go decodes here are the server's errors only. This codec is
-	// the smallest that knows a Status, and there is one a process.
+	// client-go decodes only the server's errors here. This codec is the
+	// smallest that knows a Status, and the process has one anyway.
 	cfg.NegotiatedSerializer = metainternalscheme.Codecs.WithoutConversion()
 	if cfg.UserAgent == "" {
 		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
@@ -120,8 +120,8 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	}, nil
 }
 
-// restSource speaks HTTP through client-go's requests. Everything behind a
-// 200 is its decoder's.
+// restSource makes its requests through client-go. Its decoder reads the body of
+// every 200.
 type restSource[T any] struct {
 	client   rest.Interface
 	resource string
@@ -149,9 +149,9 @@ func (s *restSource[T]) Traits() Traits[T] {
 // String implements Source.
 func (s *restSource[T]) String() string { return s.name }
 
-// List implements Source. It waits its turn under the client's rate limit and
-// is retried by client-go while the server answers with Retry-After, ten times
-// at most, unless it is to be sent once. What the server refuses comes as an apierrors.APIStatus.
+// List implements Source. It is subject to the client's rate limit, and client-go
+// retries it while the server answers with Retry-After, ten times at most, unless
+// req.Once is set. A refusal is returned as an apierrors.APIStatus.
 func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
 	within := ctx
 	if s.timeout > 0 {
@@ -177,8 +177,8 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 	return failed(ctx, err)
 }
 
-// Watch implements Source. It is not subject to the client's rate limit, as
-// client-go's watches are not. A refusal comes back at once, whatever Retry-After says.
+// Watch implements Source. Like client-go's watches, it is not subject to the
+// client's rate limit. A refusal is returned at once, whatever Retry-After says.
 func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
 	body, err := s.openWatch(ctx, &req)
 	if err != nil {
@@ -193,8 +193,8 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 	return failed(ctx, err)
 }
 
-// openWatch is a function of its own so that what it puts on the stack is gone
-// from there while the watch lasts.
+// openWatch is a function of its own so that its stack frame is gone while the
+// watch lasts.
 //
 //go:noinline
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
@@ -215,7 +215,7 @@ func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Reques
 		SetHeader("Accept", s.accepts.header(watch))
 }
 
-// failed says what failed, unless ctx has ended, which explains everything.
+// failed returns ctx's error if ctx has ended, since that explains err; else err.
 func failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -223,8 +223,8 @@ func failed(ctx context.Context, err error) error {
 	return err
 }
 
-// yielding passes on to yield while ctx lasts, and remembers that it was not
-// the stream that ended.
+// yielding calls yield while ctx lasts. stopped reports that ctx or yield ended
+// the stream.
 type yielding[V any] struct {
 	ctx     context.Context
 	yield   func(V) error

@@ -23,9 +23,9 @@ func (a *accepts) header(watch bool) string {
 	return a.list
 }
 
-// acceptsOf returns what to ask client for: whatever k reads, or if the
+// acceptsOf returns the types to ask client for: all that k reads, or if the
 // client's configuration names types (rest.Config.AcceptContentTypes), those of
-// them that k reads, in the client's order. None is an error.
+// them that k reads, in the client's order. It is an error if there are none.
 func acceptsOf[T any](k *kind[T], client rest.Interface) (accepts, error) {
 	a := accepts{list: k.accept(false), watch: k.accept(true)}
 	named := acceptHeader(client.Get())
@@ -56,9 +56,9 @@ func acceptsOf[T any](k *kind[T], client rest.Interface) (accepts, error) {
 	return accepts{list: strings.Join(list, ","), watch: strings.Join(watch, ",")}, nil
 }
 
-// acceptHeader is the one that a client's request has from its configuration.
-// client-go has no way to ask for it; a version of client-go that keeps it
-// elsewhere is asked for whatever the source reads, as if nothing were named.
+// acceptHeader returns the Accept header that a request has from its client's
+// configuration. client-go has no accessor for it. If a version of client-go keeps
+// it elsewhere, the result is empty, as if the configuration named no types.
 func acceptHeader(req *rest.Request) string {
 	headers := reflect.Indirect(reflect.ValueOf(req)).FieldByName("headers")
 	if !headers.IsValid() || headers.Type() != reflect.TypeFor[http.Header]() {
@@ -93,8 +93,8 @@ func readTypes(header string) (types []acceptedType, any bool) {
 	return types, strings.TrimSpace(header) == ""
 }
 
-// as is the type for an answer that the server converts to form, which is empty
-// for one of whole objects.
+// as returns the type for an answer that the server converts to form. An empty
+// form means whole objects.
 func (t acceptedType) as(form string) string {
 	s := t.media
 	if form != "" {

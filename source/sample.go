@@ -17,14 +17,13 @@ type SampleRequest struct {
 	// (resourceVersionMatch=Exact). A server that no longer has it answers
 	// with 410.
 	ResourceVersion string
-	// Continue goes on where a sample ended, at the version which that was of;
+	// Continue is the token of the previous page, whose version it keeps;
 	// ResourceVersion is then empty.
 	Continue string
 	// Limit is the most objects to ask for; 0 asks for all.
 	Limit int64
-	// FieldSelector narrows the source's own further. A closure that sets a
-	// selector of its own may overwrite it, so that more comes than was asked
-	// for.
+	// FieldSelector is added to the source's own. A closure that sets a selector
+	// may overwrite it, and then more objects come than were asked for.
 	FieldSelector string
 }
 
@@ -53,9 +52,8 @@ func sampleOptions(o *Options, req SampleRequest) metav1.ListOptions {
 	return lo
 }
 
-// sample waits its turn under the client's rate limit,
-// and costs the server a read of one page from its storage, or from its cache
-// where that keeps states of the past.
+// sample is subject to the client's rate limit. It costs the server a read of one
+// page from its storage, or from its cache if that keeps past states.
 func (s *restSource[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
 	body, err := s.request(&lo, false).Stream(ctx)
@@ -63,7 +61,7 @@ func (s *restSource[T]) sample(ctx context.Context, req SampleRequest, yield fun
 		return failed(ctx, err)
 	}
 	defer body.Close()
-	// A decoder of its own, since the other one serves one caller at a time.
+	// It needs another decoder, since each serves one caller at a time.
 	y := yielding[Page[T]]{ctx: ctx, yield: yield}
 	err = s.dec.another().DecodeList(body, nil, y.send)
 	if err == nil || y.stopped {
@@ -72,7 +70,7 @@ func (s *restSource[T]) sample(ctx context.Context, req SampleRequest, yield fun
 	return failed(ctx, err)
 }
 
-// sample calls the closures beside a watch. No Interceptor is used.
+// sample calls the closures while a watch may be open. It uses no Interceptor.
 func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {
 	lo := sampleOptions(&s.opts, req)
 	call := func() (runtime.Object, error) { return s.lw.List(lo) }
@@ -89,7 +87,7 @@ func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(
 		return failed(ctx, err)
 	}
 	if len(s.opts.Drop) > 0 {
-		// Only an Interceptor leaves fields out.
+		// Fields are dropped only when reading through an Interceptor.
 		page = identities[T](page)
 	}
 	return yield(page)
@@ -112,7 +110,7 @@ func (m *mapped[W, T]) sample(ctx context.Context, req SampleRequest, yield func
 	return Sample(ctx, m.src, req, func(page Page[W]) error { return yield(identities[T](page)) })
 }
 
-// identities is a page without its objects.
+// identities returns page without its objects.
 func identities[T, W any](page Page[W]) Page[T] {
 	out := Page[T]{
 		ResourceVersion: page.ResourceVersion, Continue: page.Continue, Remaining: page.Remaining,

@@ -8,27 +8,26 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
-// Sharing is what decoders remember of the objects that they have decoded:
-// values that objects have in common, of which each is kept once. Sources that
-// have the same Sharing share with each other. Those without one in their Options
-// have DefaultSharing.
+// Sharing stores values that decoded objects have in common, each once. Sources
+// with the same Sharing share with each other. Sources without one in their
+// Options use DefaultSharing.
 //
-// It is bounded in bytes. A value that no decoder has asked for during some minutes
-// is kept no longer than objects have it, and strings are forgotten once an hour;
-// forgetting one affects no object. It takes next to no memory until objects
-// repeat themselves. Beyond the bound it remembers, in 2 MiB at
-// most, hashes of what it has seen once. Safe for concurrent use. In a build with
-// the tag kinglet_safe nothing is shared, and a Sharing stays empty.
+// It is bounded in bytes. A value that no decoder has looked up for some minutes
+// is kept only as long as an object has it. Strings are forgotten once an hour.
+// Forgetting a value affects no object. A Sharing takes almost no memory until
+// objects repeat. Beyond the bound it keeps hashes of what it has seen once, in
+// 2 MiB at most. It is safe for concurrent use. In a build with the tag
+// kinglet_safe nothing is shared, and a Sharing stays empty.
 type Sharing struct {
 	table *fastpath.Table
 	id    uint64
 }
 
-// sharings counts those that were made.
+// sharings counts the Sharings that were made.
 var sharings atomic.Uint64
 
 // NewSharing returns a Sharing that keeps at most maxBytes of values and
-// strings, what it takes to find them included; 64 MiB if 0.
+// strings, their index included; 64 MiB if 0.
 func NewSharing(maxBytes int64) *Sharing {
 	return &Sharing{table: fastpath.NewTable(int(max(maxBytes, 0))), id: sharings.Add(1)}
 }
@@ -42,11 +41,11 @@ var byDefault struct {
 	made   weak.Pointer[Sharing] // guarded by mu
 }
 
-// DefaultSharing returns what all sources of the program share through whose Options
-// name no Sharing: SetDefaultSharing's, or one of 64 MiB. Of the latter nothing is left
-// once the last source that has it is garbage, and the next source begins another.
+// DefaultSharing returns the Sharing of all sources whose Options name none:
+// SetDefaultSharing's, or one of 64 MiB. The latter is freed with the last source that
+// uses it, and the next source begins another.
 //
-// Informers of package cache and caches of ctrlruntime have OwnSharing instead.
+// Informers of package cache and caches of ctrlruntime use OwnSharing instead.
 func DefaultSharing() *Sharing {
 	d := &byDefault
 	d.mu.Lock()
@@ -62,8 +61,8 @@ func DefaultSharing() *Sharing {
 	return s
 }
 
-// OwnSharing returns what those share through that promise to keep what programs write
-// to the objects of one informer away from others, as client-go's do:
+// OwnSharing returns a Sharing for informers that promise, as client-go's do, that a
+// program's writes to the objects of one informer do not reach another's:
 // SetDefaultSharing's, or a new one of 64 MiB.
 func OwnSharing() *Sharing {
 	byDefault.mu.Lock()
@@ -74,9 +73,9 @@ func OwnSharing() *Sharing {
 	return NewSharing(0)
 }
 
-// SetDefaultSharing makes s what DefaultSharing and OwnSharing return, for programs that
-// hold so much that 64 MiB are too few, or that have informers of package cache share.
-// Sources that exist stay as they are, so it is called first of all. nil undoes it.
+// SetDefaultSharing makes DefaultSharing and OwnSharing return s, for programs for which
+// 64 MiB are too few, or whose informers of package cache are to share. Existing sources
+// do not change, so call it first of all. nil undoes it.
 func SetDefaultSharing(s *Sharing) {
 	byDefault.mu.Lock()
 	defer byDefault.mu.Unlock()
@@ -100,8 +99,8 @@ type SharingStats struct {
 	// strings take, at most MaxBytes.
 	Values          int
 	Bytes, MaxBytes int64
-	// Hits and Misses are lookups of values that found one and that did not. They
-	// are counted once a batch, or every 64 lookups of what a Map returned.
+	// Hits and Misses count lookups that found a value and that did not. They are
+	// updated once a batch, or every 64 lookups for the objects that a Map returned.
 	Hits, Misses uint64
 }
 

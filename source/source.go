@@ -23,8 +23,8 @@ type Source[T any] interface {
 	// whole; all but the last of them have More set.
 	List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error
 
-	// Watch sends batches of events: what arrived together, at least one
-	// each. It returns nil when the server ended the stream in good order.
+	// Watch sends batches of at least one event: those that arrived together.
+	// It returns nil when the server ended the stream cleanly.
 	// An error that the server sent as an event is an Event of type Error,
 	// not an error of Watch. The batch may be reused after yield returns.
 	Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error
@@ -33,14 +33,14 @@ type Source[T any] interface {
 	// selector a=b". It is fixed.
 	String() string
 
-	// Traits are what the source can do beside. A source of your own may return
-	// the zero value.
+	// Traits returns what else the source can do. A source of your own may
+	// return the zero value.
 	Traits() Traits[T]
 }
 
-// Held answers what a sink holds under a key, and the memo that the decoder
-// left beside it, so that a decoder can keep what did not change. The answer
-// is a hint: it may be one version old. It is safe for concurrent use.
+// Held returns the object that a sink holds under a key, and the memo that the
+// decoder stored with it, so that a decoder can keep what did not change. The
+// answer is a hint: it may be one version old. It is safe for concurrent use.
 //
 // A request without a Held promises more than one whose Held knows nothing:
 // its objects share no memory with any other, so that the caller may modify
@@ -53,19 +53,19 @@ type ListRequest[T any] struct {
 	ResourceVersion string
 	// NotOlderThan sets resourceVersionMatch=NotOlderThan.
 	NotOlderThan bool
-	// Continue goes on where a page ended; ResourceVersion is then empty.
+	// Continue is the token of the previous page; ResourceVersion is then empty.
 	Continue string
 	// Limit is the page size asked for; 0 asks for everything.
 	Limit int64
-	// Once asks for one try: a refusal comes back at once, whatever Retry-After
-	// says. Sources that have no say in that ignore it.
+	// Once asks for a single attempt: a refusal is returned at once, whatever
+	// Retry-After says. Sources that do not control retries ignore it.
 	Once bool
 	// Held may be nil.
 	Held Held[T]
-	// OnPath, which may be nil, is told how the answer is read, before any of
-	// it is yielded and on the same goroutine; again if that changes. A source
-	// that is made of another one passes it on. It is told nothing of a request
-	// that fails before that.
+	// OnPath, which may be nil, is called with how the answer is read, before
+	// any of it is yielded and on the same goroutine, and again if that changes.
+	// A source that wraps another passes it on. It is not called for a request
+	// that fails earlier.
 	OnPath func(ReadPath)
 }
 
@@ -85,8 +85,8 @@ type WatchRequest[T any] struct {
 	OnPath func(ReadPath)
 }
 
-// Item is one object as it came from the server, or the reason why it could
-// not be had.
+// Item is one object as it came from the server, or the reason why there is
+// none.
 type Item[T any] struct {
 	// Key is zero if the object's identity could not be read.
 	Key             store.Key
@@ -94,7 +94,7 @@ type Item[T any] struct {
 	ResourceVersion string
 	// Object is the zero T if Err is set.
 	Object T
-	// Memo is what the decoder wants kept beside the object; may be nil.
+	// Memo is what the decoder wants stored with the object; may be nil.
 	Memo store.Memo
 	// Err says why there is no object: an *ItemError.
 	Err error
@@ -103,8 +103,8 @@ type Item[T any] struct {
 // Page is a piece of a list. Its Items are the receiver's to keep.
 type Page[T any] struct {
 	Items []Item[T]
-	// ResourceVersion is the list's, the same on all of its pages; it is set
-	// at the latest on the page that has More unset.
+	// ResourceVersion is the list's, the same on all of its pages. The page
+	// without More always has it; earlier ones may not.
 	ResourceVersion string
 	// Continue is where the next request goes on; empty at the end.
 	Continue string
@@ -126,14 +126,14 @@ const (
 	Added EventType = iota + 1
 	Modified
 	Deleted
-	// Bookmark carries only a ResourceVersion, up to which all was sent; it may
-	// be empty, and then says nothing about that.
+	// Bookmark carries only a ResourceVersion, up to which everything was sent.
+	// An empty one says nothing.
 	Bookmark
 	// Error carries what the server sent instead of an object, as Err: an
 	// apierrors.APIStatus where it was a Status. The stream is over.
 	Error
-	// Unknown is a type that this version does not know, or a known one with
-	// something in it that is no object; Err says what came.
+	// Unknown is a type that this version does not know, or a known one whose
+	// content is not an object; Err says what came.
 	Unknown
 )
 
@@ -158,10 +158,10 @@ func (t EventType) String() string {
 // Modified and Deleted.
 func (t EventType) HasObject() bool { return t >= Added && t <= Deleted }
 
-// Event is one watch event. For Added, Modified and Deleted an Err that is
-// set means that the event's object could not be had. A Deleted with an Err and
-// a Key still says that the key is gone, unless the Err is a *KindError: then
-// the event, whatever its type, is about another object.
+// Event is one watch event. An Added, Modified or Deleted with an Err has no
+// object. A Deleted with an Err and a Key still says that the key is gone,
+// unless the Err is a *KindError: then the event, whatever its type, is about
+// another object.
 type Event[T any] struct {
 	Type EventType
 	Item[T]

@@ -7,53 +7,53 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Traits are what a source can do beside List and Watch, and what was decided
-// when it was made. The zero value is that of a source that can do nothing else.
+// Traits describe what a source can do besides List and Watch, and how it was
+// configured. The zero value is for a source that can do nothing else.
 //
-// A source that is made of another one embeds it, or starts from its Traits and
-// changes what is different: so whatever is added here reaches the outermost
-// source.
+// A source that wraps another embeds it, or starts from its Traits and changes
+// what is different, so that a field added here reaches the outermost source.
 type Traits[T any] struct {
 	// NoWatchList reports that a watch-list (WatchRequest.SendInitialEvents)
 	// would never be answered, as client-go's fakes report of themselves. A
 	// source without it supports them, or finds out from the server's answer.
 	NoWatchList bool
-	// Sharing is what objects are to share their parts through: DefaultSharing if
-	// nil, unless DisableSharing.
+	// Sharing is the Sharing that objects are to use; nil means DefaultSharing,
+	// unless DisableSharing is set.
 	Sharing        *Sharing
 	DisableSharing bool
-	// Shared, if it is not nil, returns what objects share their parts through now;
-	// nil if they share nothing. It may be called at any time, from any goroutine.
+	// Shared, if it is not nil, returns the Sharing in use now, or nil if objects
+	// share nothing. It may be called at any time, from any goroutine.
 	Shared func() *Sharing
-	// Resource is what is listed and watched; empty where that is not known, as of
+	// Resource is what is listed and watched; empty if that is not known, as for
 	// closures.
 	Resource schema.GroupVersionResource
-	// Requested, if it is not nil, returns what the last request was for, where
-	// Resource is empty: an Interceptor reads it from the request of a closure. It is
-	// empty before the first, may be called at any time, and does not allocate.
+	// Requested, if it is not nil, returns the resource of the last request, where
+	// Resource is empty: an Interceptor reads it from the request of a closure. It
+	// returns an empty one before the first request, may be called at any time, and
+	// does not allocate.
 	Requested func() schema.GroupVersionResource
 	// Sample, if it is not nil, sends the page that req asks for, as List does,
-	// decoded afresh: its objects share memory with no others. Where they are not
-	// what List would send (after a Map, whose function is called from one
-	// goroutine only), items have Key, UID and ResourceVersion, and the zero T
-	// for Object. Unlike List and Watch, Sample may be called at any time, from
-	// any goroutine, but one at a time.
+	// decoded afresh: its objects share memory with no others. If it cannot send
+	// the objects that List would (after a Map, whose function it does not call),
+	// items have Key, UID and ResourceVersion, and the zero T for Object. Unlike
+	// List and Watch, Sample may be called at any time, from any goroutine, but
+	// one at a time.
 	Sample func(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
-	// Latest, if it is not nil, returns the server's version now, no older than the
-	// call: that of a list of one object. It may be called at any time, from any
+	// Latest, if it is not nil, returns the server's current version, no older than
+	// the call: that of a list of one object. It may be called at any time, from any
 	// goroutine, and so may Next.
 	Latest func(ctx context.Context) (version string, err error)
 	// Next, if it is not nil, watches the collection from a version for at most
-	// timeout, and returns what comes first: a change and its version, or the version
-	// until which nothing changed, as a bookmark says. If neither came, version is
-	// empty; the watch may then have broken off before timeout.
+	// timeout, and returns what comes first: a change and its version, or a bookmark's
+	// version, up to which nothing changed. If neither came, version is empty; the
+	// watch may then have ended before timeout.
 	Next func(ctx context.Context, from string, timeout time.Duration) (change bool, version string, err error)
-	// ReadAnswer, if it is not nil, returns what List or Watch would have sent of
-	// the object in the answer to a write: without the fields that are dropped,
-	// transformed, and in memory that it shares with nobody. It may be called at
-	// any time and from any goroutine. The error is an *ItemError or a *KindError
-	// that names what is wrong with the object, or wraps ErrNotCovered if the
-	// object is of a namespace that the collection does not have.
+	// ReadAnswer, if it is not nil, returns the object in the answer to a write as
+	// List or Watch would have sent it: without dropped fields, transformed, and in
+	// memory of its own. It may be called at any time and from any goroutine. The
+	// error is an *ItemError or a *KindError that names what is wrong with the
+	// object, or wraps ErrNotCovered if the object is in another namespace than the
+	// collection.
 	ReadAnswer func(a Answer) (Written[T], error)
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
-// Map returns a source of T made from a source of W by transform, which is
-// called once for each object, on the goroutine that lists or watches, before
-// anybody else sees it, and by ReadAnswer, for the answers to writes, on its
-// caller's goroutine; never for two objects at once. It may modify and return
-// what it is given, which
-// shares no memory with any other object: src is asked without Held.
+// Map returns a source of T that passes each object of src through transform.
+// List and Watch call transform once for each object, before they yield it, and
+// ReadAnswer calls it for the answers to writes, all on the caller's goroutine.
+// transform is never called for two objects at once. It may modify and return
+// its argument, which shares no memory with any other object: src is asked
+// without Held.
 //
 // A transform that fails, panics or returns nil makes the item an *ItemError
 // of StageTransform with the object's identity; for a Deleted event the key
@@ -24,24 +24,23 @@ import (
 //
 // # Sharing
 //
-// What transform returns is shared by structure if T is a pointer to a struct
-// (to an unstructured.Unstructured as well): its slices, maps, pointers and
-// strings are exchanged for equal ones of the object's last version or of
-// other objects, in a copy of what contains them, and an object that equals
-// the one that is held is that one. So nothing that was returned may be
-// written to afterwards, by transform neither; the same slice or object may be
-// returned many times. Functions, channels and interfaces with methods are
-// taken as they are, with all that contains them. So are fields that are not
-// exported, and a struct that has any is not copied: a mutex stays where
-// transform put it.
+// If T is a pointer to a struct (unstructured.Unstructured included), the
+// objects that transform returns share structure: their slices, maps, pointers
+// and strings are replaced by equal ones of the object's previous version or of
+// other objects, in a copy of the value that contains them. An object that
+// equals the held one is replaced by it. So a returned object must not be
+// written to afterwards, not even by transform; the same slice or object may be
+// returned many times. Functions, channels and interfaces with methods are left
+// as they are, with all that contains them. So are unexported fields, and a
+// struct that has any is not copied: a mutex stays where transform put it.
 //
-// It costs about what it costs to compare the object with its last version,
-// and twice what it costs to encode and hash what is new, on the goroutine
-// that calls transform.
+// Sharing costs about one comparison of the object with its previous version,
+// and twice the encoding and hashing of what is new, on the goroutine that
+// calls transform.
 //
-// Sharing follows src's Options: through Options.Sharing, or DefaultSharing if
-// that is nil, and not at all with DisableSharing. A source of your own has the
-// same in its Traits. A request without Held shares nothing.
+// src's Options decide on sharing: it uses Options.Sharing, or DefaultSharing if
+// that is nil, and DisableSharing turns it off. A source of your own has the
+// same fields in its Traits. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
 	m := &mapped[W, T]{src: src, transform: transform}
 	if t := src.Traits(); !t.DisableSharing {
@@ -60,8 +59,8 @@ type mapped[W, T any] struct {
 	transform func(W) (T, error)
 	// sharing is nil if nothing is to be shared.
 	sharing *Sharing
-	// spare is what shared the last batch. It is weak, so that a watch that
-	// waits has no buffers.
+	// spare is the Structure of the last batch. It is weak, so that a waiting
+	// watch keeps no buffers.
 	spare weak.Pointer[fastpath.Structure[T]]
 }
 
@@ -86,7 +85,7 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 	return t
 }
 
-// structure returns what shares a batch, or nil if nothing is to be shared.
+// structure returns the Structure for a batch, or nil if nothing is to be shared.
 func (m *mapped[W, T]) structure(held Held[T]) *fastpath.Structure[T] {
 	if held == nil || m.sharing == nil {
 		return nil
@@ -155,8 +154,8 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 	})
 }
 
-// item transforms what it holds, and shares the result by the last argument,
-// unless that is nil.
+// item transforms the object in it, and shares the result through by, unless
+// that is nil.
 func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *fastpath.Structure[T]) Item[T] {
 	out := withoutObject[T](it)
 	if it.Err != nil {
@@ -178,7 +177,7 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *fastpath.Structure[T]
 	return out
 }
 
-// withoutObject leaves behind the object, and the memo that belongs to it.
+// withoutObject returns it without its object and memo.
 func withoutObject[T, W any](it *Item[W]) Item[T] {
 	return Item[T]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: it.Err}
 }

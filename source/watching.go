@@ -18,7 +18,7 @@ const (
 var errNotWhole = errors.New("an event that does not end where it was taken to")
 
 // watching is one WATCH answer being decoded. Frames are found on the caller's
-// goroutine; those that are there together are decoded together.
+// goroutine; those that arrived together are decoded together.
 type watching[T any] struct {
 	dec    *decoder[T]
 	enc    encoding.Encoding
@@ -26,12 +26,12 @@ type watching[T any] struct {
 	w      *encoding.Window
 	held   Held[T]
 	yield  func([]Event[T]) error
-	// counted is where in the stream the last event ended. What separates two
-	// events is counted with the second.
+	// counted is where in the stream the last event ended. Bytes between two
+	// events count for the second.
 	counted int64
 
-	// idle is the buffer to wait with, one the event that then comes, and alone
-	// what decodes it.
+	// idle is the buffer of an idle watch. one holds the next event, which alone
+	// decodes.
 	idle  []byte
 	one   []Event[T]
 	alone *reader[T]
@@ -84,7 +84,7 @@ func (s *watching[T]) run() error {
 		if err := s.w.More(); err != nil {
 			switch {
 			case len(s.w.Unread()) > 0 && s.frames.Reconsider():
-				// There may be events among it that end otherwise than expected.
+				// It may hold events that end otherwise than expected.
 			case err != io.EOF:
 				return err
 			case len(s.w.Unread()) > 0:
@@ -96,11 +96,11 @@ func (s *watching[T]) run() error {
 	}
 }
 
-// batch sends what can be decoded without reading. Frames before a broken one
-// are sent as if it were not there; it is found again when it comes first.
+// batch sends the events that can be decoded without another read. Frames before a
+// broken one are sent first; the next call then finds the broken one.
 func (s *watching[T]) batch() (sent bool, err error) {
-	// Within its capacity: an array that append left behind would keep its
-	// objects.
+	// events stays within its capacity: an array that append replaced would keep
+	// its objects alive.
 	events, most := s.one[:0], cap(s.one)
 	if s.busy != nil {
 		events, most = s.busy.events[:0], batchEvents
@@ -129,12 +129,12 @@ func (s *watching[T]) batch() (sent bool, err error) {
 	}
 	s.w.Consume(frames[n-1].End)
 	err = s.yield(events[:n])
-	// Nothing decoded may be kept alive by a watch that is waiting.
+	// A waiting watch must keep no object alive.
 	clear(events)
 	return true, err
 }
 
-// next finds up to most frames in what is unread.
+// next finds up to most frames in the unread bytes.
 func (s *watching[T]) next(most int) ([]encoding.Frame, error) {
 	var room [1]encoding.Frame
 	frames := room[:0]
@@ -163,8 +163,8 @@ func (s *watching[T]) keep(frames []encoding.Frame) []encoding.Frame {
 	return frames
 }
 
-// decode makes events of frames, and returns how many it made before the first
-// that it could not.
+// decode decodes frames into events, and returns how many precede the first that
+// failed.
 func (s *watching[T]) decode(frames []encoding.Frame, events []Event[T]) (int, error) {
 	if s.busy == nil {
 		if s.alone == nil {
@@ -197,7 +197,7 @@ func (s *watching[T]) wake(size int) []byte {
 	return s.busy.buffer(size)
 }
 
-// rest gives the larger buffers back. The window must be empty, or done with.
+// rest gives the larger buffers back. The window must be empty, or no longer used.
 func (s *watching[T]) rest() {
 	s.w.Reset(s.idle)
 	if s.busy != nil {

@@ -14,14 +14,14 @@ const (
 	// backlog: a read of 128 KiB brings 20 events of pods.
 	minPerWorker = 8
 	// workerChunk is how many objects a worker takes at a time, so that workers
-	// do not meet at the counter.
+	// rarely contend for the counter.
 	workerChunk = 4
 )
 
-// workers decode what was cut out of a stream, on all cores.
+// workers decode the objects cut out of a stream, on all cores.
 type workers[T any] struct {
 	readers []*reader[T]
-	// recent is what they have in common beside the table.
+	// recent is what the readers share besides the table.
 	recent *fastpath.Recent
 }
 
@@ -73,7 +73,7 @@ func (w *workers[T]) each(codec *codec[T], n int, held Held[T], do func(r *reade
 	others.Wait()
 }
 
-// release drops what the readers refer to.
+// release drops the readers' references to Held.
 func (w *workers[T]) release() {
 	for _, r := range w.readers {
 		r.held = nil

@@ -20,15 +20,15 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
 
-// cborPlan decodes objects of one Go type from CBOR by apimachinery's decoder, and
-// shares what is equal by structure: an API server shuffles the members of every
-// map and struct that it writes, so equal objects hardly ever have equal bytes. It
-// is safe for concurrent use.
+// cborPlan decodes objects of one Go type from CBOR with apimachinery's decoder, and
+// shares equal parts by structure: an API server shuffles the members of every map
+// and struct that it writes, so equal objects hardly ever have equal bytes. It is
+// safe for concurrent use.
 type cborPlan struct {
 	typ   reflect.Type
 	drops *fields.Drops
-	// json decodes what CBOR is not given to its decoder for. It is nil for
-	// unstructured objects.
+	// json checks objects that may keep CBOR's decoder busy for ever. It is nil
+	// for unstructured objects.
 	json      *json.Plan
 	structure *structure.Plan
 	sharers   sync.Pool // of *structure.Sharer
@@ -45,8 +45,8 @@ func compileCBOR(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*cborPl
 	return &cborPlan{typ: typ, drops: drop, json: json, structure: s}, nil
 }
 
-// Decode decodes one object, which raw is the whole of. last may be a version of
-// it by any plan: the two are compared in full, so no memo is needed.
+// Decode decodes one object, which is all of raw. last may be a version of it by any
+// plan: the two are compared in full, so no memo is needed.
 func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r share.Result, n int, err error) {
 	if p.json != nil && endless(raw) {
 		if err := p.refused(raw); err != nil {
@@ -79,8 +79,8 @@ func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r s
 	return r, len(raw), nil
 }
 
-// endless reports that raw may have a text which a Quantity would take as good as
-// for ever to parse.
+// endless reports that raw may have a text that would take practically for ever to
+// parse as a Quantity.
 func endless(raw []byte) bool {
 	found := false
 	cbor.Texts(raw, func(text []byte, whole bool) bool {
@@ -106,7 +106,7 @@ func (p *cborPlan) refused(raw []byte) error {
 	return err
 }
 
-// share returns what is to be kept of a decoded object.
+// share returns the object to keep instead of a decoded one.
 func (p *cborPlan) share(s *share.Session, object, last unsafe.Pointer) unsafe.Pointer {
 	x, ok := p.sharers.Get().(*structure.Sharer)
 	if !ok {
@@ -128,7 +128,7 @@ func (p *cborPlan) share(s *share.Session, object, last unsafe.Pointer) unsafe.P
 	if kept == last {
 		return last
 	}
-	// The outermost map is the object's own: its kind may be set yet.
+	// The outermost map is the object's own, since its kind may still be set.
 	own := &unstructured.Unstructured{Object: maps.Clone((*unstructured.Unstructured)(kept).Object)}
 	for _, name := range borrowed {
 		delete(own.Object, name)
@@ -136,7 +136,7 @@ func (p *cborPlan) share(s *share.Session, object, last unsafe.Pointer) unsafe.P
 	return unsafe.Pointer(own)
 }
 
-// borrowKind gives an object without kind and apiVersion those of its last
+// borrowKind gives an object without kind and apiVersion those of its previous
 // version: items of lists do not have them. It returns the names.
 func borrowKind(object, last map[string]any) (names []string) {
 	for _, name := range [...]string{"apiVersion", "kind"} {

@@ -7,8 +7,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// cell knows how a T keeps the pointer to an object: it is that pointer, or an
-// interface with that pointer in it. Neither way allocates.
+// cell converts between a T and the pointer to an object: T is that pointer, or an
+// interface that holds it. Neither conversion allocates.
 type cell[T any] struct {
 	// boxed is the type to point to if T is an interface, or nil.
 	boxed reflect.Type
@@ -24,7 +24,7 @@ func cellOf[T any](typ reflect.Type) cell[T] {
 	return cell[T]{boxed: typ, pointer: reflect.PointerTo(typ)}
 }
 
-// object makes the T of an object at p.
+// object returns the T for the object at p.
 func (c *cell[T]) object(p unsafe.Pointer) T {
 	if c.boxed != nil {
 		return reflect.NewAt(c.boxed, p).Interface().(T)
@@ -32,8 +32,8 @@ func (c *cell[T]) object(p unsafe.Pointer) T {
 	return *(*T)(unsafe.Pointer(&p))
 }
 
-// at is where obj is, or nil: an interface may hold an object of another type,
-// that somebody else put into the store.
+// at returns the address of the object in obj, or nil: an interface may hold an
+// object of another type, which the program put into the store.
 func (c *cell[T]) at(obj T) unsafe.Pointer {
 	if c.boxed == nil {
 		return *(*unsafe.Pointer)(unsafe.Pointer(&obj))
@@ -44,7 +44,7 @@ func (c *cell[T]) at(obj T) unsafe.Pointer {
 	return nil
 }
 
-// held is the last version.
+// held returns last as a share.Version.
 func (c *cell[T]) held(last Last[T]) share.Version {
 	if !last.Held {
 		return share.Version{}

@@ -17,9 +17,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/untyped"
 )
 
-// Decoder makes Ts of bytes; T is a pointer to a struct of an API type, or an
-// interface that such a pointer is kept in. It is immutable and safe for
-// concurrent use: what changes is in the Session.
+// Decoder decodes bytes into Ts. T is a pointer to a struct of an API type, or an
+// interface that holds such a pointer. It is immutable and safe for concurrent use:
+// the Session has the state.
 type Decoder[T any] struct {
 	cell[T]
 	// plans are by format, nil for one that T cannot be read from.
@@ -34,9 +34,9 @@ type plan interface {
 	Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error)
 }
 
-// Last is the version of an object that its decoder's caller holds, with the
-// memo that stood beside it. Its zero value is none. Decoders use it only if the
-// memo is of the same plan and of this very object: see share.Version.
+// Last is the version of an object that the decoder's caller holds, with the memo
+// that was stored with it. Its zero value is none. Decoders use it only if the memo
+// is of the same plan and of this very object: see share.Version.
 type Last[T any] struct {
 	Object T
 	Memo   *share.Memo
@@ -47,17 +47,17 @@ type Last[T any] struct {
 type Object[T any] struct {
 	Value T
 	Memo  *share.Memo
-	// Same says that nothing has changed: Value and Memo are the last
+	// Same says that nothing has changed: Value and Memo are the previous
 	// version's.
 	Same bool
-	// APIVersion and Kind are what JSON said if the decoder's KindApart, and are
-	// then not in a typed Value: whether they belong there depends on where the
-	// object stood.
+	// APIVersion and Kind are those in JSON if the decoder's KindApart, and are then
+	// not in a typed Value: whether they belong there depends on whether the object
+	// came in a list or a watch.
 	APIVersion, Kind string
 }
 
-// Copied makes value, a copy of o.Value that is written to, the object. The memo
-// then is of the copy.
+// Copied replaces o.Value by value, a copy of it that may be written to. The memo is
+// then of the copy.
 func (o *Object[T]) Copied(value T) {
 	o.Value, o.Same = value, false
 	if u, ok := any(value).(*unstructured.Unstructured); ok {
@@ -107,9 +107,9 @@ func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey)
 	return err
 }
 
-// plans are those compiled so far, as encoding/json keeps its own: a plan of a
-// Pod takes a millisecond and some hundred kilobytes, and depends on nothing
-// but the type and what is dropped. There are as many as a program has types.
+// plans are those compiled so far, as encoding/json keeps its own: a plan of a Pod
+// takes a millisecond and some hundred kilobytes, and depends only on the type and
+// the dropped fields. There are as many as a program has types.
 var plans sync.Map // of planKey
 
 type planKey struct {
@@ -140,7 +140,7 @@ func cached[P any](key planKey, compile func() (P, error)) (P, error) {
 func (d *Decoder[T]) KindApart() bool { return d.apart }
 
 // Decode decodes the object at the start of raw, and returns how many bytes it
-// took; of a format without an end of its own, as protobuf, that is all of raw.
+// took. In a format without an end of its own, such as protobuf, that is all of raw.
 // It returns io.ErrUnexpectedEOF if a JSON object does not end in raw, and
 // formats.ErrNone for a format that T cannot be read from.
 func (d *Decoder[T]) Decode(format formats.Format, s *share.Session, raw []byte, last Last[T]) (Object[T], int, error) {
@@ -158,7 +158,7 @@ func (d *Decoder[T]) Decode(format formats.Format, s *share.Session, raw []byte,
 	return Object[T]{Value: d.object(r.Object), Memo: r.Memo, APIVersion: r.APIVersion, Kind: r.Kind}, n, nil
 }
 
-// untypedPlan makes unstructured objects of maps.
+// untypedPlan wraps the maps of an untyped.Plan in unstructured objects.
 type untypedPlan struct{ *untyped.Plan }
 
 func (p untypedPlan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Key reads an object's namespace and name out of its bytes, without decoding
-// them. The strings alias raw: they are good for a lookup and nothing else. It
-// is not ok if the key can't be read cheaply.
+// Key reads an object's namespace and name from its bytes, without decoding it. The
+// strings alias raw, so use them for a lookup only. It is not ok if the key can't be
+// read cheaply.
 func Key(format formats.Format, raw []byte) (store.Key, bool) {
 	switch format {
 	case formats.Protobuf:

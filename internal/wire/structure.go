@@ -9,14 +9,14 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
 
-// Structure shares the parts of Ts that were not decoded here, but made by
-// somebody's code. It belongs to one goroutine.
+// Structure shares the parts of Ts that were not decoded here, but made by a
+// program's code. It belongs to one goroutine.
 type Structure[T any] struct {
 	table *share.Table
-	// only shares all there is, if T is no interface.
+	// only is the shape of all objects, if T is no interface.
 	only *shape[T]
-	// shapes are those of the types that came in an interface, nil for one
-	// that is shared by none.
+	// shapes are those of the types that came in an interface; nil for a type that
+	// is not shared.
 	shapes map[reflect.Type]*shape[T]
 }
 
@@ -26,9 +26,9 @@ type shape[T any] struct {
 	sharer *structure.Sharer
 }
 
-// NewStructure returns one that shares through table. It returns nil if T is
-// neither a pointer to a struct nor an interface; of what comes in an interface
-// pointers to structs are shared.
+// NewStructure returns a Structure that shares through table. It returns nil if T is
+// neither a pointer to a struct nor an interface. In an interface, pointers to
+// structs are shared.
 func NewStructure[T any](table *share.Table) *Structure[T] {
 	s := &Structure[T]{table: table}
 	typ := reflect.TypeFor[T]()
@@ -42,7 +42,7 @@ func NewStructure[T any](table *share.Table) *Structure[T] {
 	return s
 }
 
-// shape returns the shape of a type of pointers, or nil if it is no such type.
+// shape returns the shape of a type of pointers to structs, or nil for other types.
 func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil
@@ -50,14 +50,14 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	typ = typ.Elem()
 	plan, err := cached(planKey{typ: typ, format: formats.Structure}, func() (*structure.Plan, error) { return structure.Compile(typ) })
 	if err != nil {
-		return nil // no struct, which was asked
+		return nil // Compile fails only if typ is no struct
 	}
 	return &shape[T]{cell: cellOf[T](typ), sharer: plan.Sharer(share.NewSession(s.table))}
 }
 
-// Share returns what is to be kept instead of obj, which equals it: last's
-// object, obj, or a copy that has parts of others. obj must not be nil, and
-// nothing that it leads to may be written afterwards. See structure.Sharer.
+// Share returns an equal object to keep instead of obj: last's object, obj, or a
+// copy that has parts of others. obj must not be nil, and nothing that it leads to
+// may be written afterwards. See structure.Sharer.
 func (s *Structure[T]) Share(obj T, last Last[T]) T {
 	by := s.only
 	if by == nil {

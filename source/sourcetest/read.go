@@ -74,8 +74,8 @@ func (s *Static[T]) page(req source.ListRequest[T]) (source.Page[T], error) {
 	return page, nil
 }
 
-// sample sends a page of the latest version, or of one that a sample or list still
-// continues at: there are no others.
+// sample sends a page of the latest version, or of one that a continue token
+// refers to. Static keeps no others.
 func (s *Static[T]) sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (s *Static[T]) samplePage(req source.SampleRequest) (source.Page[T], error)
 	return page, err
 }
 
-// notFutureLocked refuses a version that is still to come, as a server does
-// that has waited for it in vain.
+// notFutureLocked returns an error for a version after the current one, as a
+// server does once it has waited for it.
 func (s *Static[T]) notFutureLocked(version string) error {
 	if version == "" {
 		return nil
@@ -143,13 +143,13 @@ func parseContinue(token string) (version int64, from int, err error) {
 	return version, from, nil
 }
 
-// batchEvents is how many events a batch has at most.
+// batchEvents is the most events in a batch.
 const batchEvents = 256
 
 // staticWatch is one open watch.
 type staticWatch[T any] struct {
-	// pending is what is still to be sent. Unbounded: it is what the test
-	// wrote. guarded by Static.mu, as are closed and err
+	// pending are the events still to be sent. It is unbounded, since the test
+	// wrote them. guarded by Static.mu, as are closed and err
 	pending []source.Event[T]
 	// closed: end with err once pending is sent.
 	closed bool
@@ -247,7 +247,7 @@ func (s *Static[T]) open(req source.WatchRequest[T]) (*staticWatch[T], error) {
 	return w, nil
 }
 
-// initialLocked is the state as Added events, and the bookmark behind them.
+// initialLocked returns the state as Added events, followed by the bookmark.
 func (s *Static[T]) initialLocked(bookmark bool) []source.Event[T] {
 	var events []source.Event[T]
 	for _, obj := range s.sortedLocked() {
@@ -267,8 +267,8 @@ func (s *Static[T]) close(w *staticWatch[T]) {
 	delete(s.watches, w)
 }
 
-// next takes the next batch. What the test wrote is copied here, so that each
-// watch has objects of its own.
+// next takes the next batch. It copies the objects, so that each watch has its
+// own.
 func (s *Static[T]) next(w *staticWatch[T]) (batch []source.Event[T], ended bool, err error) {
 	s.mu.Lock()
 	batch = w.pending[:min(len(w.pending), batchEvents)]

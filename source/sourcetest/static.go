@@ -25,8 +25,8 @@ type StaticObject interface {
 	runtime.Object
 }
 
-// Static is a source in memory, for tests: the collection, its history and the
-// faults are what the test says. It behaves like one resource of an API
+// Static is a source in memory, for tests: the test determines the collection,
+// its history and its faults. It behaves like one resource of an API
 // server: versions rise with each write, an object that is created gets a UID
 // of its own, pages of one list are of one version, a watch starts at a
 // version or with the state and its bookmark, and a version whose history was
@@ -62,7 +62,7 @@ type Static[T StaticObject] struct {
 	uids             int64
 }
 
-// fault is what calls get instead of an answer, left more times.
+// fault is the error of the next left calls; of all if left is negative.
 type fault struct {
 	err  error
 	left int
@@ -124,7 +124,7 @@ func (s *Static[T]) Objects() []T {
 	return state
 }
 
-// Add creates an object. It fails if there is one of that key already.
+// Add creates an object. It fails if one with that key exists.
 func (s *Static[T]) Add(obj T) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *Static[T]) Add(obj T) error {
 }
 
 // Update replaces an object and keeps its UID unless obj has one. It fails if
-// there is none of that key. The version that obj carries does not matter.
+// there is none with that key. It ignores obj's version.
 func (s *Static[T]) Update(obj T) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +159,8 @@ func (s *Static[T]) Delete(key store.Key) error {
 	return nil
 }
 
-// put makes one write, of a type that is right for the state. The caller holds
-// mu, or is the constructor.
+// put applies one write, whose type must fit the state. The caller holds mu, or
+// is the constructor.
 func (s *Static[T]) put(t source.EventType, obj T) {
 	key := staticKey(obj)
 	held, exists := s.objects[key]
@@ -203,8 +203,8 @@ func (s *Static[T]) Send(events ...source.Event[T]) {
 	}
 }
 
-// Disconnect ends every open watch once it has sent what it has to: with err,
-// or in good order for nil.
+// Disconnect ends every open watch with err, after its pending events. A nil err
+// is a clean end.
 func (s *Static[T]) Disconnect(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,9 +215,9 @@ func (s *Static[T]) Disconnect(err error) {
 	clear(s.watches)
 }
 
-// Expire drops the history: to watch from a version before the current one, or
-// to go on with a list, is answered with 410 from now on. Open watches are up
-// to date and stay.
+// Expire drops the history. From now on, a watch from an earlier version and a
+// list with an earlier continue token are answered with 410. Open watches are up
+// to date and stay open.
 func (s *Static[T]) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,8 +250,8 @@ func (s *Static[T]) RefuseWatchList(err error) {
 	s.watchListFault = err
 }
 
-// WithholdBookmarks leaves out the bookmark that ends initial events, as
-// servers do that know nothing of it.
+// WithholdBookmarks leaves out the bookmark that ends initial events, as servers
+// without watch-lists do.
 func (s *Static[T]) WithholdBookmarks(withhold bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,3 +1,3 @@
 // Package cbor reads the syntax of CBOR (RFC 8949): heads, members of maps, texts.
-// It makes no values.
+// It does not decode values.
 package cbor

@@ -45,8 +45,8 @@ var (
 	ErrNotMap = errors.New("not a CBOR map")
 )
 
-// Head is the first bytes of an item: its major type and its argument, which
-// is a number, a length, or a tag.
+// Head is the head of an item: its major type and its argument, which is a number, a
+// length, or a tag.
 type Head struct {
 	Major byte
 	Arg   uint64
@@ -86,17 +86,17 @@ func ReadHead(b []byte) (h Head, err error) {
 	return h, nil
 }
 
-// Extent finds the end of an item over bytes that arrive piece by piece, and
-// reads each head once. The zero value is at the start of an item.
+// Extent finds the end of an item in bytes that arrive piece by piece, and reads
+// each head once. The zero value is at the start of an item.
 type Extent struct {
 	// at is how far it has come, in bytes.
 	at int
-	// open is how many items are due in each container around at, or Indefinite.
+	// open has how many items are left in each container around at, or Indefinite.
 	open []uint64
 }
 
-// End returns the size of the item at the start of b, or 0 if it goes on behind
-// b. Later calls must pass the same bytes, and more of them.
+// End returns the size of the item at the start of b, or 0 if it ends beyond b. Later
+// calls must pass the same bytes, and more of them.
 func (e *Extent) End(b []byte) (int, error) {
 	for {
 		if e.at >= len(b) {
@@ -170,7 +170,7 @@ func (e *Extent) itemEnds() bool {
 	return true
 }
 
-// End returns the size of the item at the start of b, which has to be all there.
+// End returns the size of the item at the start of b, which must have all of it.
 func End(b []byte) (int, error) {
 	var e Extent
 	n, err := e.End(b)
@@ -180,8 +180,8 @@ func End(b []byte) (int, error) {
 	return n, err
 }
 
-// String returns a string's content, and what follows the string in b. An
-// item of any other kind is not ok.
+// String returns the content of the string at the start of b, and the rest of b. It is
+// not ok for an item of any other kind.
 func String(b []byte) (content, rest []byte, ok bool) {
 	b = Untagged(b)
 	h, err := ReadHead(b)
@@ -195,7 +195,7 @@ func String(b []byte) (content, rest []byte, ok bool) {
 		}
 		return b[:h.Arg], b[h.Arg:], true
 	}
-	// Its chunks are strings of the same kind and of definite length.
+	// The chunks are strings of the same kind and of definite length.
 	for len(b) > 0 && b[0] != Break {
 		chunk, err := ReadHead(b)
 		if err != nil || chunk.Size == 0 || chunk.Major != h.Major || chunk.Arg > uint64(len(b)-chunk.Size) {
@@ -224,8 +224,8 @@ func Untagged(b []byte) []byte {
 
 // Members calls visit with each member of the map raw, in order, until visit
 // returns false. Both arguments alias raw, except that a name of indefinite length
-// is a copy. Keys that are no strings are skipped. It goes as far as raw can be
-// followed.
+// is a copy. Members whose keys are no strings are skipped. It visits the members
+// before a syntax error.
 func Members(raw []byte, visit func(name, value []byte) bool) error {
 	raw = Untagged(raw)
 	h, err := ReadHead(raw)
@@ -247,7 +247,7 @@ func Members(raw []byte, visit func(name, value []byte) bool) error {
 		}
 		name, rest, ok := String(raw)
 		if !ok {
-			// No name of a field.
+			// It is no name of a field.
 			size, err := End(raw)
 			if err != nil {
 				return err
@@ -266,8 +266,7 @@ func Members(raw []byte, visit func(name, value []byte) bool) error {
 	return nil
 }
 
-// IdentityOf reads namespace and name out of an object's metadata. They alias
-// raw.
+// IdentityOf reads the namespace and name in an object's metadata. They alias raw.
 func IdentityOf(raw []byte) (namespace, name []byte, ok bool) {
 	_ = Members(raw, func(member, value []byte) bool {
 		if string(member) != "metadata" {

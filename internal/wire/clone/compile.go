@@ -12,7 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
-// shapeKey names a type and the fields of it that are copied; none for all.
+// shapeKey identifies a type and its fields that are copied; none means all.
 type shapeKey struct {
 	typ  reflect.Type
 	only string
@@ -21,8 +21,8 @@ type shapeKey struct {
 // compiler makes one plan.
 type compiler struct {
 	plan *Plan
-	// shapes are those that are made or under way: types may contain themselves. made has
-	// them in the order in which they were begun.
+	// shapes has the finished ones and those under way: types may contain themselves. made
+	// has their keys in the order in which they were begun.
 	shapes map[shapeKey]*shape
 	made   []shapeKey
 	// outer are the plans under way: elements of a map have a plan of their own, and may
@@ -77,7 +77,7 @@ func (c *compiler) shape(t reflect.Type, only *fields.Drops) (*shape, error) {
 	}
 	var err error
 	if s.links, err = c.links(nil, t, 0, only); err != nil {
-		// Those that were begun since may lead here.
+		// Shapes that were begun since may lead here.
 		for _, k := range c.made[before:] {
 			delete(c.shapes, k)
 		}
@@ -131,8 +131,8 @@ func (c *compiler) links(to []link, t reflect.Type, offset uintptr, only *fields
 	return to, nil
 }
 
-// structLinks appends the links of a struct's fields. What no plan is known for the
-// struct's own method copies.
+// structLinks appends the links of a struct's fields. If there is no plan for a field, the
+// struct's own method copies the struct.
 func (c *compiler) structLinks(to []link, t reflect.Type, offset uintptr, only *fields.Drops) ([]link, error) {
 	had := len(to)
 	for i := range t.NumField() {
@@ -155,7 +155,7 @@ func (c *compiler) structLinks(to []link, t reflect.Type, offset uintptr, only *
 		to = next
 	}
 	if len(to) > had {
-		// Generated code copies what has a method, and assigns what has none.
+		// Generated code calls a field's method, and assigns a field without one.
 		if into, _ := methods(reflect.PointerTo(t)); into == nil {
 			return nil, fmt.Errorf("%v has no DeepCopyInto", t)
 		}
@@ -163,7 +163,7 @@ func (c *compiler) structLinks(to []link, t reflect.Type, offset uintptr, only *
 	return to, nil
 }
 
-// own appends a type's own method, or returns why it would be needed.
+// own appends a link that calls a type's own method, or returns why if it has none.
 func (c *compiler) own(to []link, t reflect.Type, offset uintptr, why error) ([]link, error) {
 	f := ownCopy(t)
 	if f == nil {

@@ -14,11 +14,11 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
-// need is how many elements of one array a copy has.
+// need is how many elements of one array a copy needs.
 type need struct{ array, n int }
 
-// layout is a struct type with the arrays of one copy after one another, so that one
-// allocation makes all of them.
+// layout is a struct type that has the arrays of one copy, so that one allocation makes
+// all of them.
 type layout struct {
 	needs   []need
 	typ     reflect.Type
@@ -26,27 +26,27 @@ type layout struct {
 }
 
 const (
-	// maxLayouts is how many a plan has. reflect keeps a type for ever; copies that need
-	// something else have an allocation for each array.
+	// maxLayouts is the most layouts of a plan, since reflect keeps a type for ever. Copies
+	// with other needs have an allocation for each array.
 	maxLayouts = 64
-	// maxLayoutSize leaves large objects to an allocation for each array, so that not all
-	// of their memory is kept for a part of it.
+	// maxLayoutSize is the largest layout. Larger copies have an allocation for each array,
+	// so that a reference to a part does not keep all of their memory.
 	maxLayoutSize = 32 << 10
 )
 
-// layouts are those of a plan. A layout is made for needs that come twice within the last
-// hundred or so that had none.
+// layouts are those of a plan. A layout is made for needs that occur twice among the last
+// hundred or so without a layout.
 type layouts struct {
 	seed maphash.Seed
-	// known is replaced as a whole; by hash of the needs.
+	// known has the layouts by hash of the needs. It is replaced as a whole.
 	known atomic.Pointer[map[uint64]*layout]
 
 	mu sync.Mutex
-	// once has hashes of needs that came once; guarded by mu.
+	// once has hashes of needs that occurred once; guarded by mu.
 	once [128]uint64
 }
 
-// rounded returns n, or a little more so that needs repeat: at most a quarter.
+// rounded returns n, or up to a quarter more, so that needs repeat.
 func rounded(n int) int {
 	if n <= 4 {
 		return n
@@ -69,7 +69,7 @@ func (l *layouts) find(needs []need, types []reflect.Type) *layout {
 	return l.learn(hash, needs, types)
 }
 
-// learn makes a layout for needs that came before.
+// learn makes a layout for needs that occurred before.
 func (l *layouts) learn(hash uint64, needs []need, types []reflect.Type) *layout {
 	l.mu.Lock()
 	defer l.mu.Unlock()

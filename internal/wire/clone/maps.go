@@ -12,7 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
-// mapCopy returns what copies maps of a type. Keys stay what they are.
+// mapCopy returns a function that copies maps of a type. Keys are not copied deeply.
 func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error) {
 	elem := t.Elem()
 	if t.Key().Kind() == reflect.String && !copiesItself(elem) {
@@ -35,8 +35,8 @@ func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error)
 	return func(from, to unsafe.Pointer) { copyMap(t, plan, from, to) }, nil
 }
 
-// A map's memory depends on the kinds of its types, so these are for any type like
-// the one that they name.
+// A map's layout depends on the kinds of its key and element, so these functions are for
+// any type with the kinds of the one that they name.
 
 func copyStringMap(from, to unsafe.Pointer) {
 	if mutant.Ninth(mutant.CloneSharesMap) {

@@ -20,17 +20,17 @@ type Plan struct {
 	// spaces are *space.
 	spaces  sync.Pool
 	layouts layouts
-	// own is the type's DeepCopyInto if the plan is no more than that.
+	// own is the type's DeepCopyInto if the plan only calls that.
 	own copyFunc
 }
 
-// shape is what has to be copied of a value besides its own memory.
+// shape describes what has to be copied of a value besides its own memory.
 type shape struct {
 	typ  reflect.Type
 	size uintptr
 	// links are in the order of their offsets.
 	links []link
-	// array is which of Plan.arrays has copies of the value.
+	// array is the index in Plan.arrays of the array for copies of the value.
 	array int
 	// counted: a link leads to memory of Plan.arrays.
 	counted bool
@@ -40,9 +40,9 @@ type shape struct {
 type link struct {
 	kind   linkKind
 	offset uintptr
-	// to is what a pointer or slice leads to.
+	// to is the shape that a pointer or slice leads to.
 	to *shape
-	// call copies what is not a pointer or slice.
+	// call copies a value that is not a pointer or slice.
 	call copyFunc
 	// own is the type whose DeepCopyInto call is, if it is one.
 	own reflect.Type
@@ -56,15 +56,15 @@ const (
 	call
 )
 
-// copyFunc makes the value at to a deep copy of that at from, of which it is a shallow
-// copy before.
+// copyFunc makes the value at to a deep copy of the one at from. Before the call it is a
+// shallow copy.
 type copyFunc func(from, to unsafe.Pointer)
 
 var plans sync.Map // of *Plan by type; nil for a type without a plan
 
-// Of returns the plan for the values that pointers of a type point to, or nil if no
-// plan is known: then there is no DeepCopyInto either. It is compiled once, and kept
-// as long as the process lives.
+// Of returns the plan for values that pointers of a type point to, or nil if there is no
+// plan: then there is no DeepCopyInto either. It is compiled once, and kept for the life
+// of the process.
 func Of(pointer reflect.Type) *Plan {
 	t := pointer.Elem()
 	p, ok := plans.Load(t)
@@ -74,10 +74,10 @@ func Of(pointer reflect.Type) *Plan {
 	return p.(*Plan)
 }
 
-// OfFields returns a plan for copies that share all fields but those of only, which are
-// copied whole, and what leads there. Where a part is copied by its own method, all of it
-// is copied. Nil stands for all fields. The plan is compiled, which takes some
-// microseconds a field, and not kept.
+// OfFields returns a plan for copies that share all fields except those of only, which
+// are copied whole, and the values on the way there. A part that its own method copies is
+// copied whole. A nil only stands for all fields. Each call compiles the plan, which
+// takes some microseconds for each field, and does not keep it.
 func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
 	p, err := compile(pointer.Elem(), only, map[shapeKey]*Plan{})
 	if err != nil {
@@ -86,8 +86,8 @@ func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
 	return p
 }
 
-// Copy makes what to points to a copy of what from points to. Both are pointers of the
-// plan's type. What was there before is gone.
+// Copy overwrites the value that to points to by a copy of the one that from points to.
+// Both are pointers to the plan's type.
 func (p *Plan) Copy(to, from any) {
 	if t := reflect.TypeOf(from); t != reflect.TypeOf(to) || t.Elem() != p.typ {
 		panic(fmt.Sprintf("BUG: clone: a plan of %v copies %v to %T", p.typ, t, to))

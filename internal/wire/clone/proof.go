@@ -13,20 +13,20 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
-// immutable are struct types that lead to nothing that their users can write to. Their
-// own methods copy the value alone.
+// immutable are struct types that lead to no memory that their users can write to. Their
+// own methods copy only the value.
 var immutable = map[reflect.Type]bool{
 	reflect.TypeFor[time.Time]():        true,
 	reflect.TypeFor[metav1.Time]():      true,
 	reflect.TypeFor[metav1.MicroTime](): true,
 }
 
-// byFields are types that are copied field by field although their methods are
-// written by hand: these do nothing else.
+// byFields are types that are copied field by field although their methods are written
+// by hand: the methods do the same.
 var byFields = map[reflect.Type]bool{reflect.TypeFor[metav1.FieldsV1](): true}
 
-// copiesItself reports that a type has a method of deepcopy-gen's names that is not
-// known to be generated, and so may do anything.
+// copiesItself reports that a type has a DeepCopyInto or DeepCopy that is not known to be
+// generated, and so may do anything.
 func copiesItself(t reflect.Type) bool {
 	if t.Name() == "" || byFields[t] {
 		return false
@@ -41,7 +41,7 @@ func copiesItself(t reflect.Type) bool {
 }
 
 // methods returns a type's own DeepCopyInto and DeepCopy; nil for one that it does not
-// have, or has from a struct that is embedded in it.
+// have, or that an embedded struct promotes.
 func methods(t reflect.Type) (into, copies *reflect.Method) {
 	pointer := t
 	if t.Kind() != reflect.Pointer {
@@ -57,13 +57,13 @@ func methods(t reflect.Type) (into, copies *reflect.Method) {
 	return into, copies
 }
 
-// generated reports that a method is declared in a file of deepcopy-gen's or
-// controller-gen's, or is not there.
+// generated reports that a method is declared in a file of deepcopy-gen or
+// controller-gen, or that m is nil.
 func generated(m *reflect.Method) bool {
 	if m == nil {
 		return true
 	}
-	// Of the functions at a method's first instruction the last is the method: others are
+	// The last of the functions at a method's first instruction is the method: others are
 	// inlined in it.
 	var file string
 	frames := runtime.CallersFrames([]uintptr{m.Func.Pointer() + 1})
@@ -81,7 +81,7 @@ func ownCopy(t reflect.Type) copyFunc {
 	if into == nil {
 		return nil
 	}
-	// A function of two pointers is called alike whatever they point to.
+	// The calling convention of two pointers does not depend on what they point to.
 	f := memory.DataOf(into.Func.Interface())
 	return *(*func(from, to unsafe.Pointer))(unsafe.Pointer(&f))
 }

@@ -13,12 +13,12 @@ type space struct {
 	plan *Plan
 	// arrays are those of Plan.arrays.
 	arrays []array
-	// needs are the arrays that the copy has elements of, in the order in which they were
-	// met.
+	// needs are the arrays of which the copy has elements, in the order in which they were
+	// found.
 	needs []need
 }
 
-// array is the memory for all elements of one type. That of the first is for those
+// array is the memory for all elements of one type. The first array is for all types
 // without pointers, and its elements are words.
 type array struct {
 	size uintptr
@@ -38,7 +38,7 @@ func newSpace(p *Plan) *space {
 	return s
 }
 
-// slot returns what allocates and copies elements of an array.
+// slot returns the Slot that allocates and copies elements of an array.
 func (s *space) slot(i int) *memory.Slot {
 	a := &s.arrays[i]
 	if a.slot == nil {
@@ -47,10 +47,10 @@ func (s *space) slot(i int) *memory.Slot {
 	return a.slot
 }
 
-// empty is where slices without elements and pointers to nothing point.
+// empty is the address for slices without elements and pointers to values of size 0.
 var empty = unsafe.Pointer(new(struct{}))
 
-// words returns how many elements of its array n values of a shape take.
+// words returns how many elements of the shape's array n values take.
 func (s *shape) words(n int) int {
 	if s.array == 0 {
 		return (n*int(s.size) + 7) / 8
@@ -58,7 +58,7 @@ func (s *shape) words(n int) int {
 	return n
 }
 
-// count adds what the links of a value need.
+// count adds the memory that the links of a value need.
 func (s *space) count(links []link, at unsafe.Pointer) {
 	for i := range links {
 		l := &links[i]
@@ -143,7 +143,7 @@ func (s *space) take(of *shape, n int) unsafe.Pointer {
 	return p
 }
 
-// copy copies n values without what they lead to.
+// copy copies n values, shallowly.
 func (s *space) copy(of *shape, to, from unsafe.Pointer, n int) {
 	if of.array == 0 {
 		copy(memory.Bytes(to, uintptr(n)*of.size), memory.Bytes(from, uintptr(n)*of.size))
@@ -152,8 +152,8 @@ func (s *space) copy(of *shape, to, from unsafe.Pointer, n int) {
 	s.slot(of.array).Copy(memory.SliceOf(to, n), memory.SliceOf(from, n))
 }
 
-// fill copies what the links of a value lead to. The value at to is a shallow copy of
-// that at from.
+// fill copies the values that the links of a value lead to. The value at to is a shallow
+// copy of the one at from.
 func (s *space) fill(links []link, from, to unsafe.Pointer) {
 	for i := range links {
 		l := &links[i]

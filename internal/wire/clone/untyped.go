@@ -15,7 +15,7 @@ func copyUnstructured(from, to unsafe.Pointer) {
 	(*unstructured.Unstructured)(to).Object = Untyped((*unstructured.Unstructured)(from).Object)
 }
 
-// Untyped returns a deep copy of a JSON object. As runtime.DeepCopyJSON it panics on
+// Untyped returns a deep copy of a JSON object. Like runtime.DeepCopyJSON, it panics on
 // values that JSON does not have.
 func Untyped(object map[string]any) map[string]any {
 	if mutant.Ninth(mutant.CloneSharesUntyped) {
@@ -51,8 +51,8 @@ func untypedValue(v any) any {
 	return runtime.DeepCopyJSONValue(v)
 }
 
-// UntypedFields is Untyped for a copy that shares all but the fields of only, and what
-// leads there. It always copies the outermost map.
+// UntypedFields is Untyped for a copy that shares everything except the fields of only,
+// and the maps and slices on the way there. It always copies the outermost map.
 func UntypedFields(object map[string]any, only *fields.Drops) map[string]any {
 	made := maps.Clone(object)
 	for name, inside := range only.Names() {

@@ -15,7 +15,7 @@ type Drops struct {
 	kids []drop
 }
 
-// drop is what is dropped of one field.
+// drop is one field, dropped whole or in part.
 type drop struct {
 	name string
 	// inside is nil if the whole field is dropped.
@@ -70,8 +70,8 @@ func (d *Drops) Of(name string) (inside *Drops, whole bool) {
 	return nil, false
 }
 
-// In is Of for a field of a struct, which may be embedded: then its own fields
-// have their names in the struct's place.
+// In is Of for a field of a struct. The field may be an embedded struct, whose fields
+// are then named as the outer struct's.
 func (d *Drops) In(f reflect.StructField) (inside *Drops, whole bool) {
 	name, _, direct, ok := nameOf(f)
 	if d == nil || !ok {
@@ -93,7 +93,7 @@ func (d *Drops) In(f reflect.StructField) (inside *Drops, whole bool) {
 	return inside, false
 }
 
-// All calls visit with this set and all that are inside it.
+// All calls visit with this set and all sets inside it.
 func (d *Drops) All(visit func(*Drops)) {
 	if d == nil {
 		return
@@ -119,7 +119,7 @@ func (d *Drops) Names() iter.Seq2[string, *Drops] {
 	}
 }
 
-// String is the same for equal sets.
+// String returns the same text for equal sets.
 func (d *Drops) String() string {
 	if d == nil {
 		return ""

@@ -22,8 +22,8 @@ type Member struct {
 }
 
 // Members returns the fields of a struct type that encoding/json decodes, in the
-// order of their offsets. Fields of embedded structs are among them, unless Go's
-// rules hide them: a shallower field of the name wins, then one with a tag.
+// order of their offsets. They include fields of embedded structs, unless Go's rules
+// hide these: a shallower field of the same name wins, then one with a tag.
 func Members(t reflect.Type) []Member {
 	byName := map[string][]Member{}
 	level := []Member{{Type: t}}
@@ -85,9 +85,9 @@ func fieldOf(m Member, i int) (f Member, ok bool) {
 	return f, ok
 }
 
-// nameOf returns a field's name, and whether its tag gives it. An embedded
-// struct whose fields stand in its own place has no name. direct is the field's
-// type, or what it points to.
+// nameOf returns a field's name, and whether its tag gives it. An embedded struct
+// whose fields are promoted has no name. direct is the field's type, or the type that
+// it points to.
 func nameOf(sf reflect.StructField) (name string, tagged bool, direct reflect.Type, ok bool) {
 	direct = sf.Type
 	if direct.Name() == "" && direct.Kind() == reflect.Pointer {

@@ -13,15 +13,16 @@ import (
 	"github.com/kinglet-go/kinglet/internal/editdistance"
 )
 
-// PathError reports a path that no field answers to.
+// PathError reports a path without a field.
 type PathError struct {
 	// Type is nil for unstructured objects, which have any field.
 	Type reflect.Type
 	Path string
-	// At is how far the path leads, and Missing the name that is not there.
+	// At is the part of the path that exists, and Missing the next name, which does
+	// not.
 	At, Missing string
-	// Nearest is the path of the field whose name is most like it. It is empty
-	// if there is no field at all.
+	// Nearest is the path of the field whose name is most similar to Missing. It is
+	// empty if there is no field at all.
 	Nearest string
 }
 
@@ -32,8 +33,7 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("cannot drop %q from %v: %s", e.Path, e.Type, e.Reason())
 }
 
-// Reason returns what is wrong with the path, for those who do something else than to drop
-// its field.
+// Reason returns what is wrong with the path, for uses other than dropping its field.
 func (e *PathError) Reason() string {
 	if e.Type == nil {
 		return "it has an empty name in it"
@@ -56,8 +56,8 @@ func DecodesItself(t reflect.Type) bool {
 }
 
 // DropsOf returns the set of the fields with these paths in a struct type. It
-// returns a *PathError for a path that leads nowhere, as none does in
-// unstructured objects.
+// returns a *PathError for a path without a field. In unstructured objects every
+// path has one.
 func DropsOf(root reflect.Type, paths []string) (*Drops, error) {
 	drops, err := NewDrops(paths)
 	if err != nil || root == reflect.TypeFor[unstructured.Unstructured]() {
@@ -71,8 +71,8 @@ func DropsOf(root reflect.Type, paths []string) (*Drops, error) {
 	return drops, nil
 }
 
-// Check returns a *PathError if a struct type has no field with this path. What
-// is inside a type that decodes itself cannot be named.
+// Check returns a *PathError if a struct type has no field with this path. A path
+// cannot lead into a type that decodes itself.
 func Check(root reflect.Type, path string) error {
 	at, t := "", root
 	for name := range strings.SplitSeq(path, ".") {
@@ -116,8 +116,7 @@ func element(t reflect.Type) reflect.Type {
 	}
 }
 
-// nearest returns the name that takes the fewest edits to become the one that
-// was asked for. Case does not count.
+// nearest returns the name in list with the fewest edits to name, ignoring case.
 func nearest(list []Member, name string) string {
 	best, least := "", 0
 	for _, m := range list {

@@ -22,21 +22,21 @@ type Filler struct {
 	*Script
 	// Budget is how much may still be filled, so that objects stay small.
 	Budget int
-	// NaN: the encoding has floating-point numbers that are none.
+	// NaN: the encoding supports NaN.
 	NaN bool
-	// Memory adds what a copy may meet and no decoder makes: slices with room behind their
-	// end, large maps, nil lists and maps in untyped objects, objects behind interfaces.
+	// Memory adds values that a copy may meet and no decoder makes: slices with spare
+	// capacity, large maps, nil lists and maps in untyped objects, objects in interfaces.
 	Memory bool
 }
 
-// Numbers are floating-point numbers; from the sixth on they are none.
+// Numbers are floating-point numbers, NaNs from the sixth on.
 var Numbers = []float64{0, math.Copysign(0, -1), 1.5, -1, 1e-7, math.NaN(), math.Float64frombits(math.Float64bits(math.NaN()) ^ 1)}
 
 var (
 	texts = []string{"", "a", "b", "some text of some length, that is looked up", "another text of some length, looked up", "ü\"\\\n"}
 	// For the keys of large maps.
 	moreTexts = append([]string{"c", "d", "e", "f", "g", "h", "i", "metadata"}, texts...)
-	// Canonical ones, that keep their text, and others.
+	// Canonical quantities, which keep their text, and others.
 	quantities = []string{"0", "100m", "1Gi", "512Mi", "1500Mi", "5", "5", "5", "3e6", "12345678901234567890123"}
 )
 
@@ -54,10 +54,10 @@ func (f *Filler) float() float64 {
 	return Pick(f.Script, Numbers[:5])
 }
 
-// maxDepth is how far down pointers, slices and maps lead to something.
+// maxDepth is the depth from which on pointers, slices and maps are nil or empty.
 const maxDepth = 7
 
-// Fill sets v, which is deep down in an object: to nil, to what is empty, or to something.
+// Fill sets v, at depth deep in an object: to nil, to an empty value, or to something.
 func (f *Filler) Fill(v reflect.Value, deep int) {
 	if f.Budget--; !v.CanSet() || f.Budget < 0 || f.known(v, deep) {
 		return
@@ -90,7 +90,7 @@ func (f *Filler) Fill(v reflect.Value, deep int) {
 	}
 }
 
-// lead has v, a pointer, a slice or a map, lead to something.
+// lead makes v, a pointer, a slice or a map, lead to something.
 func (f *Filler) lead(v reflect.Value, deep int) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -117,7 +117,7 @@ func (f *Filler) lead(v reflect.Value, deep int) {
 	}
 }
 
-// size returns how many elements a slice or map has, and how much room is behind them.
+// size returns how many elements a slice or map has, and its spare capacity.
 func (f *Filler) size() (n, room int) {
 	if f.Memory {
 		return f.Intn(4), f.Intn(2)
@@ -125,7 +125,7 @@ func (f *Filler) size() (n, room int) {
 	return f.Intn(3), 0
 }
 
-// known sets a v of a type that is not filled field by field, and reports whether it is.
+// known sets v if its type is not filled field by field, and reports whether it did.
 func (f *Filler) known(v reflect.Value, deep int) bool {
 	switch p := v.Addr().Interface().(type) {
 	case *metav1.Time:
@@ -163,7 +163,7 @@ func (f *Filler) known(v reflect.Value, deep int) bool {
 	return true
 }
 
-// Untyped returns a value of JSON, deep down in an object.
+// Untyped returns a JSON value for depth deep in an object.
 func (f *Filler) Untyped(deep int) any {
 	n := func() int {
 		n, _ := f.size()

@@ -2,8 +2,8 @@ package filler
 
 import "math/rand/v2"
 
-// Script decides: by its bytes first, which a fuzzer changes, and then by a generator
-// that is seeded with them. It belongs to one goroutine.
+// Script makes a Filler's decisions: from its bytes first, which a fuzzer changes, and
+// then from a generator that is seeded with them. It belongs to one goroutine.
 type Script struct {
 	bytes []byte
 	rnd   *rand.Rand
@@ -18,10 +18,10 @@ func NewScript(b []byte) *Script {
 	return &Script{b, rand.New(rand.NewChaCha8(seed))}
 }
 
-// Random returns a Script that rnd decides.
+// Random returns a Script whose decisions come from rnd.
 func Random(rnd *rand.Rand) *Script { return &Script{rnd: rnd} }
 
-// Intn returns a number from 0 up to n, without n.
+// Intn returns a number from 0 up to n-1.
 func (s *Script) Intn(n int) int {
 	if len(s.bytes) > 0 {
 		c := s.bytes[0]
@@ -31,7 +31,7 @@ func (s *Script) Intn(n int) int {
 	return s.rnd.IntN(n)
 }
 
-// OneIn returns true in one of n cases.
+// OneIn returns true once in n calls, on average.
 func (s *Script) OneIn(n int) bool { return s.Intn(n) == 0 }
 
 // Pick returns one of from.

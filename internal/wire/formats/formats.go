@@ -12,9 +12,9 @@ const (
 	JSON
 	Untyped
 	CBOR
-	// Structure is no encoding: it makes no memos, but units of its own.
+	// Structure is no encoding: it has units of its own, but no memos.
 	Structure
-	// Count is how many there are, with one that is none.
+	// Count is the number of formats, including the zero one.
 	Count
 )
 

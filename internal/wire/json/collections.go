@@ -12,8 +12,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// slice decodes an array. Its memory is taken once: as much as the tape
-// counted, or as the last version has, which is right most of the time.
+// slice decodes an array. It allocates once, for as many elements as the tape
+// counted, or as the previous version has, which is right most of the time.
 func (d *decoder) slice(n *node, p, last *memory.Slice, records *share.Cursor, at int) int {
 	raw := d.raw
 	if raw[at] != '[' || d.depth == maxDepth {
@@ -84,7 +84,7 @@ func (d *decoder) slice(n *node, p, last *memory.Slice, records *share.Cursor, a
 	}
 }
 
-// array returns zeroed memory for a slice of so many elements, at least one.
+// array returns zeroed memory for a slice of count elements, at least one.
 func (d *decoder) array(n *node, count int) unsafe.Pointer {
 	if p := d.spares.take(n, count); p != nil {
 		return p
@@ -92,13 +92,12 @@ func (d *decoder) array(n *node, count int) unsafe.Pointer {
 	return d.maker.Array(n.typ, count)
 }
 
-// resize returns memory for another number of elements, with the first few of
-// the old.
+// resize returns memory for count elements that begins with the first few of old.
 func (d *decoder) resize(n *node, old unsafe.Pointer, few, count int) unsafe.Pointer {
 	return d.maker.Copied(n.typ, count, memory.SliceOf(old, few))
 }
 
-// counted returns how many members the object at raw[at] has if that is known.
+// counted returns how many members the object at raw[at] has, if that is known.
 func (d *decoder) counted(at int) int {
 	if e := d.tape.find(at); e != nil {
 		return int(e.n)
@@ -106,8 +105,8 @@ func (d *decoder) counted(at int) int {
 	return 0
 }
 
-// stringMap decodes into a map whose keys and elements are strings. If all of
-// it is in the last version's map, it is that.
+// stringMap decodes into a map whose keys and elements are strings. It takes the
+// previous version's map if that is equal.
 func (d *decoder) stringMap(n *node, p, last *map[string]string, at int) int {
 	if d.raw[at] != '{' || d.depth == maxDepth {
 		return -1

@@ -13,15 +13,15 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// decoder is what one call of Decode knows.
+// decoder is the state of one call of Decode.
 type decoder struct {
 	session *share.Session
 	// table is the session's, or nil if the object must share nothing.
 	table *share.Table
 	raw   []byte
-	// noting: the units that are met now are to be remembered.
+	// noting: the units that are decoded now are to be remembered.
 	noting bool
-	// inMap: what is decoded now is a map's value, which has no address to be
+	// inMap: the value that is decoded now is a map's, and so has no address to be
 	// written at.
 	inMap bool
 	depth int
@@ -30,7 +30,7 @@ type decoder struct {
 	scratch []byte
 	spares  *spares
 	maker   *memory.Maker
-	// times are the last two that were made for the object.
+	// times are the last two times that were made for the object.
 	times [2]*metav1.Time
 	// refused is why the object is not to be given to the official decoder
 	// either.
@@ -38,15 +38,15 @@ type decoder struct {
 }
 
 // Decode decodes the object at the start of raw, which may have space before
-// it, and returns how many bytes it took; raw may go on behind it. If the
+// it, and returns how many bytes it took; raw may go on after it. If the
 // object does not end within raw, n is 0 and the error io.ErrUnexpectedEOF.
 // Any other error is ErrNotObject, an *official.PanicError, a
-// *scan.ExponentError, or what apimachinery's decoder says of the n bytes.
+// *scan.ExponentError, or the error of apimachinery's decoder for the n bytes.
 //
-// last is the object's last version, of the plan's type, which counts if this
-// plan made it. It is not written; the result may share memory with it, and with
-// all that the session's table knows. Without a table the result shares memory
-// with nothing, last is ignored, and the receiver may modify it.
+// last is the object's previous version, of the plan's type. It is used only if this
+// plan made it, and is not written to. The result may share memory with it, and
+// with all values in the session's table. Without a table the result shares memory
+// with nothing, last is ignored, and the caller may modify the result.
 //
 // raw is neither kept nor aliased.
 func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r share.Result, n int, err error) {
@@ -106,7 +106,7 @@ func (d *decoder) reset(s *share.Session, raw []byte) {
 	*d = decoder{session: s, raw: raw, tape: tape{entries: d.tape.entries[:0]}, scratch: d.scratch[:0], spares: d.spares, maker: d.maker}
 }
 
-// official is the other road.
+// official decodes with apimachinery's decoder.
 func (p *Plan) official(raw []byte, start int) (r share.Result, n int, err error) {
 	end, ok := scan.Value(raw, start)
 	if !ok {

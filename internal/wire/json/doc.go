@@ -1,8 +1,8 @@
-// Package json decodes Kubernetes objects from JSON into Go structs, and takes
-// from the object's last version, or from a table of shared values, what it
-// has seen before (package share). What it returns is what apimachinery's
-// decoder (k8s.io/apimachinery/pkg/util/json) would: names are case-sensitive,
-// unknown fields are ignored, null leaves the zero value.
+// Package json decodes Kubernetes objects from JSON into Go structs. It takes
+// values that it has seen before from the object's previous version, or from a table
+// of shared values (package share). Its results are those of apimachinery's
+// decoder (k8s.io/apimachinery/pkg/util/json): names are case-sensitive, unknown
+// fields are ignored, null leaves the zero value.
 //
 // # Plans
 //
@@ -12,48 +12,47 @@
 // own is decoded by that, for its value alone. Time, MicroTime, Quantity,
 // IntOrString, RawExtension and FieldsV1 are known here.
 //
-// # Two roads
+// # The fast path
 //
-// The fast road gives up at anything unusual: a name with an escape, a field
-// that stands twice, a number out of range, nesting beyond 100. Then the whole
-// object is decoded by apimachinery's decoder, and its result or its error is
-// the answer. So the fast road has no errors of its own, and where it succeeds
-// it must be right; the tests compare the two over every kind of client-go's
-// scheme.
+// The fast path gives up at anything unusual: a name with an escape, a field
+// that occurs twice, a number out of range, nesting beyond 100. Then apimachinery's
+// decoder decodes the whole object, and its result or its error is returned. So
+// the fast path has no errors of its own, and its results must be right; the
+// tests compare the two decoders over every kind of client-go's scheme.
 //
 // # Units
 //
 // A unit is one value of 32 bytes or more, or one that is large when decoded:
 // a struct, a pointer, a slice or a map. Package share says what a Record of
 // it is. A closed record's size is tried first: brackets and quotes delimit
-// themselves, so where that many bytes have the hash, the same value ends
-// there, and nothing is scanned. Otherwise the value's extent is found, hashed
-// and looked up in the table; only what is not there is decoded, with the last
-// version's value beside it, so that equal parts of it are taken over.
+// themselves, so if that many bytes have the hash, the same value ends there, and
+// nothing is scanned. Otherwise the value's extent is found, hashed and looked up
+// in the table. A value that is not there is decoded, next to the previous version's
+// value, from which it takes equal parts.
 //
-// Whether a value turned out the same is told by comparing memory: all that
-// was equal has been taken from the last version, pointers included, so equal
-// values are equal bytes. Bytes that differ may still be equal values, which
-// costs memory and nothing else.
+// A comparison of memory decides whether a decoded value is the previous version's:
+// all equal parts have been taken from that, pointers included, so equal values
+// are equal bytes. Bytes that differ may still be equal values, which costs
+// only memory.
 //
 // # Hidden state
 //
-// What a type hides may be written to by whoever reads the object: a mutex, a
-// field that a method sets, the state of a protobuf message. Package state tells
-// from the type whether a value is proven free of it. One that is not, whether
-// it decodes itself or has fields that no decoder sets, is decoded anew for each
-// version. It and what it is a part of are in no other object, and are neither
-// compared with the last version nor copied from it.
+// Readers of an object may write to state that a type hides: a mutex, a field that
+// a method sets, the state of a protobuf message. Package state determines whether
+// a type proves its values free of such state. A value that is not, whether it
+// decodes itself or has fields that no decoder sets, is decoded anew for each
+// version. It and the values that contain it are in no other object, and are
+// neither compared with the previous version nor copied from it.
 //
-// # What a Quantity remembers
+// # The text that a Quantity caches
 //
 // resource.Quantity caches its string when String is called, which writes. One
 // that came in canonical form has the string from the beginning and is never
 // written. One that did not ("512Mi" is one: a number that 8 divides) is not
-// shared, nor is what it is a part of: pointer, slice or struct are decoded
-// anew for each version, which is then never the Same; what stands beside it
-// is shared as ever. This concerns quantities that have an address, the size
-// limit of a volume for example; those in a map, as resources are, have none.
+// shared, nor is the pointer, slice or struct that contains it: these are decoded
+// anew for each version, which is then never the Same; their neighbours are shared
+// as usual. This concerns quantities that have an address, the size limit of a
+// volume for example; those in a map, as resources are, have none.
 //
 // Plans are immutable and safe for concurrent use.
 package json

@@ -6,7 +6,7 @@ import (
 	"reflect"
 )
 
-// ErrNotObject is what Decode returns where no JSON object begins.
+// ErrNotObject means that no JSON object begins where Decode was to read one.
 var ErrNotObject = errors.New("json: not an object")
 
 // TypeError is returned by Compile for a type that encoding/json would not

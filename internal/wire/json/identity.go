@@ -2,15 +2,15 @@ package json
 
 import "github.com/kinglet-go/kinglet/internal/wire/scan"
 
-// Identity says which object some bytes are. Its fields alias the bytes; one
+// Identity is the identity in an object's bytes. Its fields alias the bytes; one
 // that the object does not have is nil.
 type Identity struct{ Namespace, Name, UID, ResourceVersion []byte }
 
 // IdentityOf reads an object's identity out of its "metadata", and stops when
-// it is complete. It allocates nothing. Of a name that stands twice the first
-// counts. ok is false if there is no metadata to read, if one of the values or
-// a name before them has an escape, or if raw ends before. It is a hint: what
-// is passed over may be anything.
+// it is complete. It allocates nothing. If a name occurs twice, the first counts.
+// ok is false if there is no metadata to read, if one of the values or a name
+// before them has an escape, or if raw ends before. The result is a hint: the
+// values that are skipped may be invalid.
 func IdentityOf(raw []byte) (id Identity, ok bool) {
 	m := walker{raw: raw}
 	for name := m.open(scan.Space(raw, 0)); name != nil; name = m.next() {
@@ -50,12 +50,12 @@ func identityIn(raw []byte, at int) (id Identity, ok bool) {
 	return id, m.ended
 }
 
-// walker goes through the members of one object. Once something is wrong, it
-// has no more members, and has not ended.
+// walker iterates over the members of one object. After a syntax error it has no
+// more members, and ended stays false.
 type walker struct {
 	raw []byte
-	// at is where the value begins whose name was returned, then where it
-	// ends; -1 if something is wrong.
+	// at is where the value of the returned name begins, and later where it
+	// ends; -1 after a syntax error.
 	at    int
 	ended bool
 }
@@ -69,7 +69,7 @@ func (w *walker) open(at int) []byte {
 	return w.member(true)
 }
 
-// next returns the next name, nil if there is none.
+// next returns the next name, or nil if there is none.
 func (w *walker) next() []byte {
 	if w.at < 0 {
 		return nil
@@ -93,7 +93,7 @@ func (w *walker) member(first bool) []byte {
 	return name
 }
 
-// string returns the string at w.at, nil if it is none or has an escape.
+// string returns the string at w.at, or nil if it is none or has an escape.
 func (w *walker) string() []byte {
 	content, end, plain, ok := scan.String(w.raw, w.at)
 	if !ok || !plain {
@@ -104,7 +104,7 @@ func (w *walker) string() []byte {
 	return content
 }
 
-// pass goes to the end of the value at w.at.
+// pass skips the value at w.at.
 func (w *walker) pass() {
 	end, ok := scan.Value(w.raw, w.at)
 	if !ok {

@@ -24,7 +24,7 @@ func (d *decoder) time(n *node, p unsafe.Pointer, at int) int {
 	if n.op == opMicroTime {
 		layout = metav1.RFC3339Micro
 	}
-	// Parse keeps nothing of the text but in its error, which is not looked at.
+	// Only Parse's error keeps parts of the text, and it is dropped.
 	t, err := time.Parse(layout, unsafe.String(unsafe.SliceData(content), len(content)))
 	if err != nil {
 		return -1
@@ -74,8 +74,8 @@ func quantityText() uintptr {
 	return f.Offset
 }
 
-// countLazy counts the Quantity at p if it keeps no text: then it will be
-// written when somebody asks for its string. n is its node or its struct's.
+// countLazy counts the Quantity at p if it has no text: then String will write to
+// it. n is its node or its struct's.
 func (d *decoder) countLazy(n *node, p unsafe.Pointer) {
 	if !d.inMap && *(*string)(unsafe.Add(p, n.text)) == "" {
 		d.session.Private++
@@ -122,7 +122,7 @@ func (d *decoder) keepRaw(p, last *[]byte, at int) int {
 	return end
 }
 
-// other has a value decoded by the official decoder.
+// other decodes a value with the official decoder.
 func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
 	end := d.skip(at)
 	if end < 0 {

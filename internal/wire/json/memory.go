@@ -9,7 +9,7 @@ import (
 // allocate returns zeroed memory for one value of the node's type.
 func (n *node) allocate() unsafe.Pointer { return memory.New(n.typ) }
 
-// move copies a value. What is one word, or a slice, needs no reflection.
+// move copies a value. A word or a slice needs no reflection.
 func (n *node) move(dst, src unsafe.Pointer) {
 	switch n.op {
 	case opPointer, opMap:
@@ -25,5 +25,5 @@ func (n *node) move(dst, src unsafe.Pointer) {
 }
 
 // same reports that two values of the node's type are the same bytes. Equal
-// values may be unlike in bytes.
+// values may differ in bytes.
 func (n *node) same(a, b unsafe.Pointer) bool { return memory.Equal(a, b, n.size) }

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// names finds a field by its name: a hash table without collisions, as far as
-// the names are known; the name that was found is compared.
+// names finds a field by its name, in a hash table in which the known names do not
+// collide. A name that is found is compared.
 type names struct {
 	list  []string
 	seed  uint64
@@ -64,9 +64,9 @@ func ends(name string) (first, last uint64, length int) {
 	return first, first, len(name)
 }
 
-// find reads the name behind the quote before raw[at]. It returns the number
-// of the field and where the closing quote stands; -1 if there is no such
-// field, or if raw ends: the name may then be anything.
+// find reads the name at raw[at], after its opening quote. It returns the number
+// of the field and where the closing quote is. field is -1 if there is no such
+// field, or if raw ends; the name was then not checked.
 func (n *names) find(raw []byte, at int) (field, quote int) {
 	if len(raw)-at < 8 {
 		return -1, at
@@ -96,7 +96,7 @@ func (n *names) find(raw []byte, at int) (field, quote int) {
 	return i, at + q
 }
 
-// closing returns which byte of x is the first quote, 8 if none is.
+// closing returns which byte of x is the first quote, or 8 if none is.
 func closing(x uint64) int {
 	x ^= '"' * ones
 	return bits.TrailingZeros64((x-ones)&^x&flags) >> 3

@@ -17,12 +17,12 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
-// op is how a value is decoded.
+// op says how a value is decoded.
 type op uint8
 
 const (
-	// opOther is by the official decoder: types with an UnmarshalJSON or
-	// UnmarshalText of their own, interfaces, arrays, and whatever is rare.
+	// opOther is for the official decoder: types with an UnmarshalJSON or
+	// UnmarshalText of their own, interfaces, arrays, and rare types.
 	opOther op = iota
 	opStruct
 	opPointer
@@ -40,24 +40,24 @@ const (
 	opIntOrString
 	// opRaw is a struct that keeps the JSON itself in its field Raw.
 	opRaw
-	// opDrop is passed over.
+	// opDrop is skipped.
 	opDrop
 )
 
-// node is how one type is decoded. It is immutable once compiled.
+// node describes how one type is decoded. It is immutable once compiled.
 type node struct {
 	op op
-	// shared: the table of shared values is asked for it.
+	// shared: its values are looked up in the table of shared values.
 	shared bool
-	// large: it takes 64 bytes and more where its encoding may take two, or has
-	// something inside that without a record would be built again.
+	// large: a value takes 64 bytes or more although its encoding may take two, or
+	// has something inside that would be built again without a record.
 	large bool
-	// holds: a Quantity is part of its memory, or a value that may have other
-	// hidden state (package state). Whoever reads the object may be writing to
-	// it, so it is neither compared nor copied.
+	// holds: its memory contains a Quantity, or a value that may have other hidden
+	// state (package state). A reader of the object may be writing to it, so it is
+	// neither compared nor copied.
 	holds bool
-	// alone: some of that state is not a Quantity decoded here, which tells
-	// whether it will be written to. Then no value may be shared.
+	// alone: some of that state is not a Quantity decoded here, for which it is
+	// known whether it will be written to. Then no value may be shared.
 	alone bool
 	// plain: it is one word or string, and has no unit inside.
 	plain bool
@@ -68,16 +68,16 @@ type node struct {
 	size  uintptr
 	unit  share.Unit
 	place share.Place
-	// key and elem are of a map; elem also of pointers and slices.
+	// key and elem are set for a map; elem also for pointers and slices.
 	key, elem *node
-	// fields and names are of a struct, in the same order.
+	// fields and names are a struct's, in the same order.
 	fields []field
 	names  names
 	// quantities are the offsets of the struct's own Quantity values.
 	quantities []uintptr
 	// raw is the offset of the field Raw, text that of a Quantity's text.
 	raw, text uintptr
-	// drops is for the official decoder, which builds what is to be dropped.
+	// drops is for the official decoder, which also builds the dropped fields.
 	drops *fields.Drops
 	// constants are pointers to values that many objects have: false and true,
 	// or the numbers from 0 to 127.
@@ -100,13 +100,13 @@ const (
 	isAPIVersion
 )
 
-// maxFields is how many fields a struct may have on the fast road.
+// maxFields is how many fields a struct may have on the fast path.
 const maxFields = 64 * seenWords
 
 const seenWords = 4
 
-// wellKnown returns how the types are decoded whose own decoders stand here
-// again, faster.
+// wellKnown returns the op of a type whose own decoder is reimplemented here,
+// faster.
 func wellKnown(t reflect.Type) (op, bool) {
 	switch t {
 	case reflect.TypeFor[metav1.Time]():
@@ -118,7 +118,7 @@ func wellKnown(t reflect.Type) (op, bool) {
 	case reflect.TypeFor[intstr.IntOrString]():
 		return opIntOrString, true
 	case reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.FieldsV1]():
-		// Of FieldsV1 there is a build with another field.
+		// FieldsV1 has another field in some builds.
 		if f, ok := t.FieldByName("Raw"); ok && f.Type == reflect.TypeFor[[]byte]() {
 			return opRaw, true
 		}
@@ -167,11 +167,11 @@ func kindOf(t reflect.Type) op {
 	return opOther
 }
 
-// compiler makes nodes, one for each type and what is dropped inside it, so
-// that recursive types come to an end.
+// compiler makes nodes, one for each type and the set of fields dropped inside it,
+// so that recursive types come to an end.
 type compiler struct {
 	nodes map[nodeKey]*node
-	// unsure: encoding/json treats a type differently by where it stands.
+	// unsure: encoding/json treats a type differently depending on its place.
 	unsure bool
 }
 
@@ -255,8 +255,8 @@ func (c *compiler) structure(n *node, d *fields.Drops) {
 	}
 }
 
-// undecoded reports that a struct, which stands at an offset in the node's, has
-// hidden state in a field that is not decoded.
+// undecoded reports that a struct, at an offset in the node's, has hidden state in
+// a field that is not decoded.
 func (n *node) undecoded(t reflect.Type, at uintptr) bool {
 	for i := range t.NumField() {
 		sf := t.Field(i)
@@ -286,8 +286,8 @@ func (c *compiler) dictionary(n *node, d *fields.Drops) {
 	n.shared = true
 }
 
-// pointer prepares a pointer's node. What it points to may not be compiled
-// yet, if the type is recursive, so only its type counts.
+// pointer prepares a pointer's node. It looks only at the type pointed to, whose
+// node may not be compiled yet if it is recursive.
 func (n *node) pointer() {
 	t := n.typ.Elem()
 	switch o := kindOf(t); o {
@@ -313,9 +313,8 @@ func (n *node) pointer() {
 }
 
 // rebuilt reports that a value of a type may have something inside that is not
-// compared with the last version's: a map, of which an empty one takes 48
-// bytes and one with an entry 300 and more, or a Quantity, which somebody may
-// be writing.
+// compared with the previous version's: a map, which takes 48 bytes if empty and 300
+// and more with an entry, or a Quantity, to which a reader may be writing.
 func rebuilt(t reflect.Type, above []reflect.Type) bool {
 	switch kindOf(t) {
 	case opMap, opQuantity:

@@ -19,13 +19,13 @@ type Plan struct {
 	id    share.PlanID
 	root  *node
 	drops *fields.Drops
-	// typeMeta is where the type's TypeMeta stands, which Same does not
-	// depend on; empty if kind and apiVersion are not decoded into one.
+	// typeMeta is where the type's TypeMeta is, which Same does not depend on;
+	// empty if kind and apiVersion are not decoded into one.
 	typeMeta span
 	// spare are decoders that are not in use.
 	spare sync.Pool
-	// roots are objects that were made for what turned out to be the last
-	// version: of *root's type, zeroed.
+	// roots are zeroed objects of *root's type: they were made for objects that
+	// turned out to be the previous version.
 	roots sync.Pool
 }
 
@@ -49,15 +49,15 @@ func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
 // span is a part of a struct, from one offset up to another.
 type span struct{ from, to uintptr }
 
-// KindApart reports that a Result has the object's kind and apiVersion, and
-// the object does not. Otherwise the type has no TypeMeta into which both are
-// decoded: the object has what its fields of these names got, if it has any,
-// and the Result has neither.
+// KindApart reports that a Result has the object's kind and apiVersion, and the
+// object does not. Otherwise the type has no TypeMeta into which both are decoded:
+// the object has them in its fields of these names, if any, and the Result has
+// neither.
 func (p *Plan) KindApart() bool { return p.typeMeta.to > 0 }
 
-// identify marks the fields of the object's TypeMeta, its own or that of a
-// struct that it embeds. The root's node is the plan's own, since the type
-// could stand inside itself.
+// identify marks the fields of the object's TypeMeta, its own or that of a struct
+// that it embeds. The root's node is the plan's own, since the type could contain
+// itself.
 func (p *Plan) identify() {
 	was := p.root
 	root := &node{
@@ -77,7 +77,7 @@ func (p *Plan) identify() {
 	}
 }
 
-// fieldIn returns the root's string of that name, if it stands in at.
+// fieldIn returns the root's string field of that name, if it is within at.
 func (p *Plan) fieldIn(at span, name string) *field {
 	for i := range p.root.fields {
 		f := &p.root.fields[i]
@@ -88,8 +88,8 @@ func (p *Plan) fieldIn(at span, name string) *field {
 	return nil
 }
 
-// typeMetas returns where the TypeMetas stand whose fields JSON has among those
-// of typ, which stands at offset: typ's own, and those of what it embeds.
+// typeMetas returns the places of the TypeMetas whose fields are among typ's in
+// JSON: typ's own, and those of structs that it embeds. typ is at offset.
 func typeMetas(typ reflect.Type, offset uintptr) []span {
 	var all []span
 	for i := range typ.NumField() {

@@ -7,9 +7,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// object is the root while it is being decoded. Memory for it is not taken
-// until something differs from the last version: a relist brings mostly what
-// is known.
+// object is the root while it is being decoded. Memory for it is not allocated
+// until something differs from the previous version: most objects of a relist have
+// not changed.
 type object struct {
 	plan *Plan
 	root *node
@@ -20,7 +20,7 @@ type object struct {
 	equal [seenWords]uint64
 }
 
-// make takes memory and fills in what was found equal.
+// make allocates the object and fills in the fields that were found equal.
 func (o *object) make(d *decoder) {
 	if o.made != nil {
 		return
@@ -84,7 +84,7 @@ func (p *Plan) fast(d *decoder, at int, version share.Version) (r share.Result, 
 	return r, at
 }
 
-// same reports that the object is the last version, except for its TypeMeta.
+// same reports that the object is the previous version, except for its TypeMeta.
 func (p *Plan) same(o *object) bool {
 	if p.root.holds {
 		return false
@@ -93,7 +93,7 @@ func (p *Plan) same(o *object) bool {
 		return memory.Equal(o.made, o.last, p.typeMeta.from) &&
 			memory.Equal(unsafe.Add(o.made, p.typeMeta.to), unsafe.Add(o.last, p.typeMeta.to), p.root.size-p.typeMeta.to)
 	}
-	// What was not met must be zero.
+	// Fields that the bytes do not have must be zero.
 	for i := range p.root.fields {
 		f := &p.root.fields[i]
 		if f.identity == notIdentity && f.node.op != opDrop && o.equal[i/64]&(1<<(i%64)) == 0 && !memory.Zero(unsafe.Add(o.last, f.offset), f.node.size) {
@@ -103,8 +103,8 @@ func (p *Plan) same(o *object) bool {
 	return true
 }
 
-// stillEqual reports that a field of the root is what it was, if that can be
-// told without decoding it; at then moves behind it.
+// stillEqual reports that a field of the root has not changed, if that can be
+// determined without decoding it; at then moves past it.
 func (d *decoder) stillEqual(f *field, last unsafe.Pointer, records *share.Cursor, number int, at *int) bool {
 	if f.node.op == opString {
 		text, end := d.text(*at)

@@ -10,13 +10,13 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-// text returns what the string at raw[at] says, and where it ends, or -1. It
-// is good until the next call.
+// text returns the text of the string at raw[at], and where it ends, or -1. The
+// text is valid until the next call.
 func (d *decoder) text(at int) ([]byte, int) {
 	return scan.Text(d.raw, at, &d.scratch)
 }
 
-// intern returns a string, the same one for equal text where that repeats.
+// intern returns text as a string, the same one for equal text that repeats.
 func (d *decoder) intern(text []byte) string {
 	if d.table == nil {
 		return string(text)
@@ -48,7 +48,7 @@ func (d *decoder) bool(p *bool, at int) int {
 	return -1
 }
 
-// number returns the number at raw[at] and where it ends, or -1.
+// integer returns the integer at raw[at] and where it ends, or -1.
 func (d *decoder) integer(at int) ([]byte, int) {
 	end, integer, ok := scan.Number(d.raw, at)
 	if !ok || !integer {
@@ -69,7 +69,7 @@ func (d *decoder) int(n *node, p unsafe.Pointer, at int) int {
 	return end
 }
 
-// setInt reports false if v is out of the type's range.
+// setInt returns false if v is out of the type's range.
 func (n *node) setInt(p unsafe.Pointer, v int64) bool {
 	switch n.size {
 	case 1:
@@ -131,9 +131,9 @@ func (d *decoder) float(n *node, p unsafe.Pointer, at int) int {
 	return end
 }
 
-// plainPointer decodes into memory of its own what is one word or string. What
-// the last version points to is taken if it is equal, and a number or bool
-// that many objects have is one for all of them.
+// plainPointer decodes a word or string into memory of its own. It takes the previous
+// version's if that is equal, and all objects share the memory of common numbers
+// and bools.
 func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
 	elem := n.elem
 	var old unsafe.Pointer
@@ -181,8 +181,7 @@ func (d *decoder) plainPointer(n *node, p, last *unsafe.Pointer, at int) int {
 	return end
 }
 
-// timePointer is plainPointer for a time. What began in one second says so
-// several times.
+// timePointer is plainPointer for a time. An object often has one time twice.
 func (d *decoder) timePointer(n *node, p *unsafe.Pointer, old unsafe.Pointer, at int) int {
 	var t metav1.Time
 	end := d.time(n, unsafe.Pointer(&t), at)

@@ -7,10 +7,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
-// spares are slices that were decoded only to find them equal to the last
-// version's, which is what a relist brings after a change: zeroed, and nobody's
-// but the decoder's. They are few, since an object has few slices that change.
-// Its nil value keeps nothing.
+// spares keeps the memory of slices that were decoded and then found equal to the
+// previous version's, as in a relist after a change. It is zeroed, and only the decoder
+// refers to it. It is little, since an object has few slices that change. The nil
+// value keeps nothing.
 type spares struct {
 	list [8]spare
 	next int
@@ -22,10 +22,10 @@ type spare struct {
 	ptr   unsafe.Pointer
 }
 
-// maxSpare is the largest that is kept, in bytes.
+// maxSpare is the largest slice that is kept, in bytes.
 const maxSpare = 4 << 10
 
-// give takes memory of so many elements that nothing refers to.
+// give keeps memory of count elements, which nothing may refer to.
 func (s *spares) give(n *node, ptr unsafe.Pointer, count int) {
 	if s == nil || count == 0 || uintptr(count)*n.elem.size > maxSpare {
 		return
@@ -37,7 +37,7 @@ func (s *spares) give(n *node, ptr unsafe.Pointer, count int) {
 	s.next++
 }
 
-// take returns zeroed memory for so many elements, or nil if there is none.
+// take returns zeroed memory for count elements, or nil if there is none.
 func (s *spares) take(n *node, count int) unsafe.Pointer {
 	if s == nil {
 		return nil
@@ -60,7 +60,7 @@ func (p *Plan) takeRoot() unsafe.Pointer {
 	return p.root.allocate()
 }
 
-// giveRoot keeps an object that nothing refers to for the next one.
+// giveRoot keeps the memory of an object for the next one. Nothing may refer to it.
 func (p *Plan) giveRoot(root unsafe.Pointer) {
 	v := reflect.NewAt(p.root.typ, root)
 	v.Elem().SetZero()

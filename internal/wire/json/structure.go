@@ -8,8 +8,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// memberReader reads the members of a JSON object that a struct has fields
-// for, and passes over the others.
+// memberReader reads the members of a JSON object that a struct has fields for,
+// and skips the others.
 type memberReader struct {
 	d     *decoder
 	names *names
@@ -20,7 +20,7 @@ type memberReader struct {
 // noMember is what next returns at an object's end.
 const noMember = -1
 
-// open begins the object at raw[at], and returns where its members are, or -1.
+// open begins the object at raw[at], and returns where its members begin, or -1.
 func (m *memberReader) open(at int) int {
 	if m.d.raw[at] != '{' || m.d.depth == maxDepth {
 		return -1
@@ -29,9 +29,9 @@ func (m *memberReader) open(at int) int {
 	return at + 1
 }
 
-// next returns the next field and where its value begins, which is within raw;
-// at is where the value before ended. At the object's end it returns noMember
-// and where that is, or -1 if it gives up.
+// next returns the next field and where its value begins, which is within raw; at
+// is where the value before ended. At the object's end it returns noMember and
+// where the object ends. If it gives up it returns noMember and -1.
 func (m *memberReader) next(at int) (field, value int) {
 	d := m.d
 	raw := d.raw
@@ -60,7 +60,7 @@ func (m *memberReader) next(at int) (field, value int) {
 				return noMember, -1
 			}
 		}
-		// This is scan.Colon, without a call.
+		// This is scan.Colon, inlined.
 		at = scan.Space(raw, quote+1)
 		if at >= len(raw) || raw[at] != ':' {
 			return noMember, -1
@@ -84,8 +84,8 @@ func (m *memberReader) next(at int) (field, value int) {
 	}
 }
 
-// search is find for names near the end of raw, and for those that are not
-// known. quote is -1 if the name is not a plain one.
+// search is find for names near the end of raw, and for unknown ones. quote is -1
+// if the name is not plain.
 func (n *names) search(raw []byte, at int) (field, quote int) {
 	content, end, plain, ok := scan.String(raw, at)
 	if !ok || !plain {
@@ -120,8 +120,8 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 	return at
 }
 
-// skip passes over a value that nobody wants, or that is wanted as it is: it
-// proves it valid. It returns -1 if it is not, or nests too deep.
+// skip returns where a value ends that is dropped, or kept as JSON. It proves the
+// value valid, and returns -1 if it is not, or nests too deep.
 func (d *decoder) skip(at int) int {
 	raw := d.raw
 	var ok bool
@@ -147,7 +147,7 @@ func (d *decoder) skip(at int) int {
 	return at
 }
 
-// null passes over null.
+// null skips null.
 func (d *decoder) null(at int) int {
 	if end, ok := scan.Literal(d.raw, at); ok {
 		return end

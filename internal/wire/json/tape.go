@@ -6,17 +6,17 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-// maxDepth is how deep values may nest on the fast road. Real objects stay
+// maxDepth is how deep values may nest on the fast path. Real objects stay
 // below 30, a CustomResourceDefinition's schema included.
 const maxDepth = 100
 
-// tape is where the objects and arrays inside one value begin and end, found
-// in one pass that also proves the value to be valid JSON. With it no byte is
-// scanned again for each of the levels that it stands in.
+// tape has where the objects and arrays inside one value begin and end. One pass
+// finds them, and also proves the value to be valid JSON. Without it a byte would
+// be scanned once for each level that it is in.
 type tape struct {
 	start, end int
-	// next is the entry that the decoder has come to: it asks in the order in
-	// which the values begin.
+	// next is the entry at which a search begins: the decoder asks in the order
+	// in which the values begin.
 	next    int
 	entries []extent
 }
@@ -25,8 +25,8 @@ type tape struct {
 // start, and how many elements or members it has.
 type extent struct{ at, end, n int32 }
 
-// find returns the entry of what begins at raw[at], or nil if the tape does
-// not know.
+// find returns the entry of the value that begins at raw[at], or nil if there is
+// none.
 func (t *tape) find(at int) *extent {
 	if at < t.start || at >= t.end {
 		return nil
@@ -46,8 +46,8 @@ func (t *tape) find(at int) *extent {
 	return nil
 }
 
-// read fills the tape with what begins at raw[at]. It reports false if that is
-// not valid JSON, ends beyond raw, or nests too deep.
+// read fills the tape with the value that begins at raw[at]. It reports false if
+// that is not valid JSON, ends beyond raw, or nests too deep.
 func (t *tape) read(raw []byte, at int) bool {
 	t.start, t.end, t.next = at, at, 0
 	t.entries = t.entries[:0]
@@ -60,7 +60,7 @@ func (t *tape) read(raw []byte, at int) bool {
 	return true
 }
 
-// value is a loop over the tokens with a stack of what is open.
+// value loops over the tokens, with a stack of the open objects and arrays.
 func (t *tape) value(raw []byte, at int) (int, bool) {
 	var open [maxDepth]int32
 	depth, i := 0, at

@@ -11,8 +11,8 @@ import (
 )
 
 // value decodes the value at raw[at] into the zeroed memory at p, and returns
-// where it ends, or -1. last is where the last version has its value, or nil;
-// records are of the units around, and number is this one's.
+// where it ends, or -1. last is where the previous version has its value, or nil.
+// records has the records of this unit and its siblings; number is this one's.
 func (d *decoder) value(n *node, p, last unsafe.Pointer, records *share.Cursor, number, at int) int {
 	if d.raw[at] == 'n' && n.op != opOther {
 		return d.null(at)
@@ -44,7 +44,7 @@ func (d *decoder) value(n *node, p, last unsafe.Pointer, records *share.Cursor, 
 	return d.unit(n, p, last, records, number, at)
 }
 
-// unit takes a value from the last version or from the table, or decodes it.
+// unit takes a value from the previous version or from the table, or decodes it.
 // See doc.go.
 func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, number, at int) int {
 	s := d.session
@@ -86,7 +86,7 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	if end < 0 || !u.Ends(end-at) {
 		return -1
 	}
-	// The last version's state is not even looked at: somebody may be writing it.
+	// The previous version's state is not even read: a reader may be writing to it.
 	same := !s.Own(&u) && n.equal(p, last)
 	if same {
 		if n.op == opSlice {
@@ -105,8 +105,8 @@ func (d *decoder) unit(n *node, p, last unsafe.Pointer, records *share.Cursor, n
 	return end
 }
 
-// worth reports that a value of so many bytes is worth a lookup. An empty slice
-// is not.
+// worth reports that a value of size bytes is worth a lookup. An empty slice is
+// not.
 func (n *node) worth(size int) bool {
 	return size >= share.MinEncoded || n.large && (n.op != opSlice || size > 2)
 }
@@ -116,7 +116,7 @@ func (n *node) isSlice() bool { return n.op == opSlice || n.op == opBytes }
 // delimited reports that a value's first byte tells where it ends.
 func delimited(c byte) bool { return c == '{' || c == '[' || c == '"' }
 
-// build decodes a value, whatever may be known of it.
+// build decodes a value without a lookup.
 func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, at int) int {
 	switch n.op {
 	case opStruct:
@@ -151,7 +151,7 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 	case opQuantity:
 		return d.quantity(n, p, at)
 	}
-	// The rest is plain, and stands behind two pointers.
+	// The rest is plain, and is behind two pointers.
 	var none share.Cursor
 	return d.value(n, p, last, &none, 0, at)
 }
@@ -168,8 +168,8 @@ func (d *decoder) extent(at int) int {
 	return -1
 }
 
-// indexed makes the tape know what begins at raw[at], unless that is neither
-// an object nor an array.
+// indexed fills the tape with the value that begins at raw[at], unless that is
+// neither an object nor an array.
 func (d *decoder) indexed(at int) bool {
 	if c := d.raw[at]; c != '{' && c != '[' || d.tape.find(at) != nil {
 		return true
@@ -177,8 +177,8 @@ func (d *decoder) indexed(at int) bool {
 	return d.tape.read(d.raw, at)
 }
 
-// remembers reports that the last version has a value with parts, so that what
-// is inside may change and is worth a record.
+// remembers reports that the previous version has a value with parts, which may change
+// and are worth records.
 func (n *node) remembers(last unsafe.Pointer) bool {
 	if last == nil || n.untold() {
 		return false
@@ -194,13 +194,13 @@ func (n *node) remembers(last unsafe.Pointer) bool {
 	return false
 }
 
-// untold: it cannot be told whether two values are equal, since the memory has
-// state in it that somebody may be writing.
+// untold reports that values cannot be compared, since their memory has state to
+// which a reader may be writing.
 func (n *node) untold() bool {
 	return n.holds || (n.op == opPointer || n.op == opSlice) && n.elem.holds
 }
 
-// equal reports that a value that was built is the last version's.
+// equal reports that a value that was built equals the previous version's.
 func (n *node) equal(p, last unsafe.Pointer) bool {
 	if last == nil || n.untold() {
 		return false

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// Maker allocates the arrays of slices. It belongs to one goroutine. Its zero
-// value is ready; it must not be copied once it was used.
+// Maker allocates the arrays of slices. It belongs to one goroutine. Its zero value
+// is ready to use; it must not be copied after its first use.
 type Maker struct{ slots [32]*Slot }
 
 func (m *Maker) slot(slice reflect.Type) *Slot {
@@ -21,8 +21,8 @@ func (m *Maker) slot(slice reflect.Type) *Slot {
 // Array returns zeroed memory for n elements of a slice type.
 func (m *Maker) Array(slice reflect.Type, n int) unsafe.Pointer { return m.slot(slice).Array(n) }
 
-// Copied returns memory for n elements that begins with those of from, as many
-// as it has room for.
+// Copied returns memory for n elements that begins with the elements of from, as many
+// as fit.
 func (m *Maker) Copied(slice reflect.Type, n int, from Slice) unsafe.Pointer {
 	p := m.Array(slice, n)
 	m.slot(slice).Copy(Slice{p, n, n}, from)
@@ -30,8 +30,8 @@ func (m *Maker) Copied(slice reflect.Type, n int, from Slice) unsafe.Pointer {
 }
 
 // Slot allocates and copies the elements of slices of one type. It belongs to one
-// goroutine. reflect.NewAt looks the type's pointer type up, in a map where the
-// program has none, so it is called once.
+// goroutine. It calls reflect.NewAt only once, since that looks up the type's pointer
+// type, in a map if the program has no such type.
 type Slot struct {
 	typ      reflect.Type
 	to, from Slice
@@ -47,7 +47,7 @@ func NewSlot(slice reflect.Type) *Slot {
 	return s
 }
 
-// Array returns zeroed memory for n elements. An empty slice grows:
+// Array returns zeroed memory for n elements. It grows an empty slice, since
 // reflect.MakeSlice would allocate the slice's header as well.
 func (s *Slot) Array(n int) unsafe.Pointer {
 	s.into.Grow(n)

@@ -12,15 +12,15 @@ type Slice struct {
 	Len, Cap int
 }
 
-// SliceOf returns a slice of n elements, without room for more.
+// SliceOf returns a slice of n elements, without spare capacity.
 func SliceOf(data unsafe.Pointer, n int) Slice { return Slice{data, n, n} }
 
-// Interface is an interface without methods. Data points to what it holds, or is
-// that if it is a pointer or a map.
+// Interface is an interface without methods. Data points to the value, or is the
+// value if that is a pointer or a map.
 type Interface struct{ Type, Data unsafe.Pointer }
 
-// DataOf returns what v points to. Of two maps or slices it tells whether they
-// are one.
+// DataOf returns the Data of v. It is equal for two interfaces with the same map or
+// the same slice's box.
 func DataOf(v any) unsafe.Pointer { return (*Interface)(unsafe.Pointer(&v)).Data }
 
 // WithData returns an interface of v's type with other data.
@@ -29,8 +29,8 @@ func WithData(v any, data unsafe.Pointer) any {
 	return v
 }
 
-// Map returns the map at this address. A map's memory depends on the kinds of its
-// types and not on their names, so V may be any type like the map's.
+// Map returns the map at this address. A map's layout depends on the kinds of its
+// types and not on their names, so V may be any type with the layout of the map's.
 func Map[V any](address unsafe.Pointer) map[string]V {
 	return *(*map[string]V)(unsafe.Pointer(&address))
 }
@@ -53,7 +53,7 @@ func CopyOf(typ reflect.Type, src unsafe.Pointer) unsafe.Pointer {
 // Clear sets a value to zero.
 func Clear(typ reflect.Type, p unsafe.Pointer) { reflect.NewAt(typ, p).Elem().SetZero() }
 
-// Bytes returns memory as it is.
+// Bytes returns memory as a slice of bytes, which aliases it.
 func Bytes(p unsafe.Pointer, size uintptr) []byte { return unsafe.Slice((*byte)(p), size) }
 
 // Equal reports that two values are the same bytes. Values that differ in bytes

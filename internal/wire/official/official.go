@@ -48,7 +48,7 @@ func CBOR(raw []byte, obj runtime.Object) (err error) {
 	s := only{obj}
 	_, _, err = cbor.NewSerializer(s, s).Decode(raw, nil, obj)
 	if runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
-		// Its text has the whole object in it, which may be a Secret.
+		// The error's text has the whole object in it, which may be a Secret.
 		return errUnnamed
 	}
 	return err
@@ -69,8 +69,8 @@ func recovered(err *error) {
 	}
 }
 
-// only is a scheme in which every kind is that of one object: which kind is
-// expected is checked elsewhere.
+// only is a scheme in which every kind is that of one object: the kind is checked
+// elsewhere.
 type only struct{ obj runtime.Object }
 
 // unnamed is the kind of an object that does not have one in its bytes.

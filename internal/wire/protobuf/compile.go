@@ -109,8 +109,8 @@ func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
 	return m
 }
 
-// maxFields is how many fields a planned message may have: one bit each of
-// what was seen.
+// maxFields is how many fields a planned message may have: a word has one bit for
+// each field that was seen.
 const maxFields = 64
 
 // fields fills in a message's ops, or says why it cannot have any.
@@ -143,7 +143,7 @@ func (c *compiler) fields(m *message, drop *fields.Drops) string {
 	return m.arrange()
 }
 
-// arrange puts ops in the order of their numbers, which is that of the bytes.
+// arrange sorts ops by their numbers, which is the order of the bytes.
 func (m *message) arrange() string {
 	if len(m.ops) > maxFields {
 		return "it has more than 64 fields"
@@ -186,8 +186,8 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 		return op{}, false
 	}
 	number, err := strconv.Atoi(parts[1])
-	// The first word is not to be relied on: it is "bytes" for numbers, too.
-	// It never stands for a number of another encoding.
+	// The first word is unreliable: it is "bytes" for some numbers too, but never
+	// for one of another encoding.
 	if err != nil || number < 1 || number > maxNumber ||
 		strings.HasPrefix(parts[0], "zigzag") || parts[0] == "fixed32" || parts[0] == "group" {
 		return op{}, false

@@ -12,19 +12,19 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// decoder is what one call of Decode works with.
+// decoder is the state of one call of Decode.
 type decoder struct {
 	session *share.Session
 	table   *share.Table // nil if nothing is shared
 	depth   int
-	// quantityText is where a Quantity keeps what String returned, or -1.
+	// quantityText is the offset of the string that a Quantity caches, or -1.
 	quantityText int
-	// frames are what is being compared with the last version, deepest is how
-	// many there were at once.
+	// frames are the values being compared with the previous version; deepest is the
+	// most that there were at once.
 	frames  []frame
 	deepest int
-	// slot and word are where values are decoded to that may turn out to be
-	// the last version's: one for what the collector follows.
+	// slot and word are for values that may turn out to be the previous version's:
+	// slot for those with pointers, word for others.
 	slot memory.Slice
 	word uint64
 	// refused is why the object is not to be given to the official decoder
@@ -33,34 +33,34 @@ type decoder struct {
 	maker   memory.Maker
 }
 
-// maxPlanned is how deep the plan follows. What nests deeper is left to
-// Unmarshal: no type of Kubernetes that is not recursive comes near.
+// maxPlanned is how deep the plan follows messages. Objects that nest deeper are
+// left to Unmarshal: no type of Kubernetes that is not recursive comes near.
 const maxPlanned = 100
 
-// status is how decoding something went.
+// status is the result of decoding a value.
 type status uint8
 
 const (
-	// failed: it is not for the plan.
+	// failed: the plan cannot decode it.
 	failed status = iota
 	// changed: it was decoded.
 	changed
-	// same: it is equal to the last version's value, which stands in its place.
+	// same: it equals the previous version's value, which is in its place.
 	same
 )
 
-// noting is what of a message that has no last version is noted.
+// noting says what is noted of a message without a previous version.
 type noting uint8
 
 const (
 	noteNothing noting = iota
 	// noteFields notes each field, and those inside metadata.
 	noteFields
-	// noteRuns notes runs, in which no field is that is known to change.
+	// noteRuns notes runs of fields that are not known to change.
 	noteRuns
 )
 
-// fresh decodes raw into dst, which is zero, without a last version.
+// fresh decodes raw into dst, which is zero, without a previous version.
 func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting) status {
 	if m.foreign {
 		return d.foreign(m, dst, raw)
@@ -94,7 +94,7 @@ func (d *decoder) fresh(m *message, dst unsafe.Pointer, raw []byte, note noting)
 		}
 		seen |= bit
 		if note != noteNothing && place < ended {
-			// Records are only for what stands in order.
+			// Only fields in order have records.
 			d.session.Drop(mark)
 			note, run = noteNothing, pending{}
 		}
@@ -142,7 +142,7 @@ func (d *decoder) freshField(o *op, field unsafe.Pointer, raw []byte, start, i i
 	if o.kind.repeated() {
 		var count int
 		if i-start != int(o.tagLen) {
-			return -1 // an overlong tag: a run is read by the length of its tags
+			return -1 // an overlong tag: runs need tags of the usual length
 		}
 		if end, count = run(o, raw, i); end < 0 || d.unit(o, field, raw[start:end], count) == failed {
 			return -1
@@ -196,8 +196,8 @@ func (d *decoder) freshField(o *op, field unsafe.Pointer, raw []byte, start, i i
 	return end
 }
 
-// run finds where the occurrences of a repeated field end that begin with the
-// value at raw[i:], and how many they are.
+// run returns where a run of a repeated field ends, whose first value is at raw[i:],
+// and how many occurrences it has.
 func run(o *op, raw []byte, i int) (end, count int) {
 	for {
 		if o.wire == wireVarint {
@@ -216,7 +216,7 @@ func run(o *op, raw []byte, i int) (end, count int) {
 	}
 }
 
-// at reports that the field's tag stands at raw[i:].
+// at reports that the field's tag is at raw[i:].
 func (o *op) at(raw []byte, i int) bool {
 	if len(raw)-i < int(o.tagLen) || raw[i] != o.tag[0] {
 		return false

@@ -17,7 +17,7 @@ type depthScan struct {
 	deep  bool
 }
 
-// message reports whether Unmarshal would go on behind raw.
+// message reports whether Unmarshal would continue after raw.
 func (s *depthScan) message(m *message, raw []byte) bool {
 	if s.depth++; s.depth > MaxDepth {
 		s.deep = true
@@ -59,8 +59,8 @@ func (s *depthScan) message(m *message, raw []byte) bool {
 	return true
 }
 
-// entry follows a map's entry, whose value may, as gogo reads it, reach beyond
-// the entry's end.
+// entry follows a map's entry. As gogo reads it, the value may reach beyond the
+// entry's end.
 func (s *depthScan) entry(m *message, raw []byte, i, entryEnd int) bool {
 	for i < entryEnd {
 		tag, next := uvarint(raw, i)

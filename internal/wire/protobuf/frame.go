@@ -7,26 +7,25 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
-// frame is a message or a list that is being compared with the last version's.
-// It gets memory of its own, which begins as a copy of the last version's, when
-// the first change in it is found, and not before: so what did not change costs
-// neither an allocation nor a write. Frames stand in decoder.frames, and are
-// named by their place.
+// frame is a message or a list that is being compared with the previous version's. It
+// gets memory of its own, a copy of the previous version's, only when the first change
+// in it is found. So an unchanged value costs neither an allocation nor a write.
+// Frames are in decoder.frames, and named by their index.
 type frame struct {
-	// last is the last version's value, dst what is made of it, or nil.
+	// last is the previous version's value, dst the new value, or nil.
 	last, dst unsafe.Pointer
 	// m is the plan of the message, or of the list's elements.
 	m *message
-	// parent is the frame that refers to this one from an offset.
+	// parent is the frame that refers to this one, at an offset.
 	parent int
 	offset uintptr
 	role   role
-	// Of a list: its type, how many elements it has and had.
+	// For a list: its type, how many elements it has, and had.
 	typ        reflect.Type
 	count, had int
 }
 
-// role is what a frame is to its parent.
+// role is how a frame's value is stored in its parent.
 type role uint8
 
 const (
@@ -38,7 +37,7 @@ const (
 	roleList
 )
 
-// enter adds a frame and returns its name; leave takes the last one off.
+// enter adds a frame and returns its name; leave removes the last one.
 func (d *decoder) enter(f frame) int {
 	d.frames = append(d.frames, f)
 	d.deepest = max(d.deepest, len(d.frames))
@@ -58,7 +57,7 @@ func (d *decoder) own(name int) unsafe.Pointer {
 		f.dst = memory.CopyOf(f.m.typ, f.last)
 		d.session.Allocated += int(f.m.size)
 		if f.m.typeMeta >= 0 {
-			// Whoever wants it there sets it.
+			// It is left to the caller to set it.
 			memory.Clear(typeMetaType, unsafe.Add(f.dst, f.m.typeMeta))
 		}
 	case roleInside:
@@ -68,7 +67,7 @@ func (d *decoder) own(name int) unsafe.Pointer {
 		d.session.Allocated += int(f.m.size)
 		*(*unsafe.Pointer)(unsafe.Add(d.own(f.parent), f.offset)) = f.dst
 	case roleList:
-		// As many of the last version's elements as there is room for.
+		// It begins with as many of the previous version's elements as there is room for.
 		f.dst = d.maker.Copied(f.typ, f.count, memory.SliceOf(f.last, f.had))
 		d.session.Allocated += f.count * int(f.m.size)
 		*(*memory.Slice)(unsafe.Add(d.own(f.parent), f.offset)) = memory.SliceOf(f.dst, f.count)

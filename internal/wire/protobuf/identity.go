@@ -1,12 +1,12 @@
 package protobuf
 
-// Identity is what an object's metadata says of who it is. The slices alias
-// the object's bytes, and are nil for what is not there.
+// Identity is the identity in an object's metadata. The slices alias the object's
+// bytes, and are nil for absent fields.
 type Identity struct {
 	Namespace, Name, UID, ResourceVersion []byte
 }
 
-// Numbers of metadata in an object, and of what is asked for in metadata. They
+// Field numbers of metadata in an object, and of Identity's fields in metadata. They
 // are the same for every type that has an ObjectMeta.
 const (
 	numberMetadata        = 1
@@ -17,9 +17,9 @@ const (
 	numberManagedFields   = 17
 )
 
-// IdentityOf finds, without allocating, what metadata says in an object's
-// bytes. It is not ok if there is no metadata, it stands there twice, or the
-// bytes are broken at its level or above.
+// IdentityOf reads the identity from an object's bytes, without allocating. It is
+// not ok if there is no metadata, or it occurs twice, or the bytes are malformed at
+// its level or above.
 func IdentityOf(raw []byte) (id Identity, ok bool) {
 	var meta []byte
 	for i := 0; i < len(raw); {
@@ -71,7 +71,7 @@ func (id *Identity) read(meta []byte) bool {
 		if wire != wireBytes || end < 0 {
 			return false
 		}
-		// Of repeated strings the last one counts.
+		// If a string occurs twice, the last one counts.
 		*field, i = meta[begin:end], end
 	}
 	return true

@@ -11,10 +11,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
-// The maps of one shape are one type here, whatever their keys and values are
-// called: a map in memory refers to no type.
+// All maps with keys and values of the same kinds are one type here: a map in memory
+// does not refer to its type.
 
-// entries reads the entries of a run of a map's field, which run has measured.
+// entries reads the entries of a map's field, in a run found by the function run.
 type entries struct {
 	run    []byte
 	tagLen int
@@ -36,7 +36,7 @@ func (e *entries) next() (key, value []byte, ok bool) {
 	}
 	key = b[begin:end]
 	if end == len(b) {
-		// A slice of bytes that is nil; it becomes an empty one.
+		// The value was a nil slice of bytes; it becomes an empty one.
 		return key, nil, true
 	}
 	if b[end] != 2<<3|wireBytes {
@@ -49,8 +49,8 @@ func (e *entries) next() (key, value []byte, ok bool) {
 	return key, b[begin:end], true
 }
 
-// hint is how many entries to make room for: not what is only claimed, as a key
-// may repeat.
+// hint returns how many entries to make room for. It does not trust count, since a
+// key may repeat.
 func hint(count int, run []byte) int { return min(count, len(run)/8) }
 
 func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
@@ -77,8 +77,8 @@ func (d *decoder) stringMap(o *op, field unsafe.Pointer, b []byte, count int, la
 	return changed
 }
 
-// equal reports that the entries are those of m, which has as many, in
-// ascending order, so that none is there twice.
+// equal reports that the entries are those of m, which has count entries. They must
+// be in ascending order, which shows that none occurs twice.
 func (e *entries) equal(m map[string]string, count int) bool {
 	var before []byte
 	for i := range count {
@@ -95,8 +95,8 @@ func (e *entries) equal(m map[string]string, count int) bool {
 	return true
 }
 
-// bytesMap decodes the data of a Secret. A value that the last version has, too,
-// is taken from there.
+// bytesMap decodes the data of a Secret. It takes values that the previous version has
+// too from there.
 func (d *decoder) bytesMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
 	return valueMap(d, o, field, b, count, last, func(_ *decoder, b, old []byte, had bool) ([]byte, status) {
 		if had && string(old) == string(b) {
@@ -122,8 +122,8 @@ func (d *decoder) quantityMap(o *op, field unsafe.Pointer, b []byte, count int, 
 	})
 }
 
-// valueMap decodes a map of values that decode makes of their bytes, and of what
-// the last version has under the key.
+// valueMap decodes a map. decode returns each value from its bytes, and the previous
+// version's value under its key.
 func valueMap[V any](d *decoder, o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer, decode func(d *decoder, b []byte, old V, had bool) (V, status)) status {
 	old := memory.Map[V](last)
 	st := same
@@ -156,7 +156,7 @@ func valueMap[V any](d *decoder, o *op, field unsafe.Pointer, b []byte, count in
 	return st
 }
 
-// messageMap decodes the maps that are rare, by reflection.
+// messageMap decodes other maps, which are rare, by reflection.
 func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, last unsafe.Pointer) status {
 	private := d.session.Private
 	e := entries{run: b, tagLen: int(o.tagLen)}

@@ -10,12 +10,12 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// next decodes raw as the next version of a frame's message. recs are the
-// records of it; if note is set, those of this version are noted. Where the
-// outcome is same, nothing was written.
+// next decodes raw as the next version of a frame's message. recs are the records
+// of the previous version; if note is set, those of this version are noted. If the
+// result is same, nothing was written.
 //
-// Fields must stand in the order of their numbers, as every encoder of
-// Kubernetes writes them: otherwise it fails.
+// It fails unless the fields are in the order of their numbers, as every encoder of
+// Kubernetes writes them.
 func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) status {
 	if d.depth++; d.depth > maxPlanned {
 		return failed
@@ -23,7 +23,7 @@ func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) statu
 	m, last := d.frames[name].m, d.frames[name].last
 	st := same
 	var run pending
-	ended := 0 // fields before this one were met, or found absent
+	ended := 0 // fields before this one were decoded, or found absent
 	rec, inside := recs.Next()
 	due := dueAt(rec)
 	for i := 0; i < len(raw); {
@@ -94,7 +94,7 @@ func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) statu
 		}
 		mark, begun := d.session.Mark(), false
 		if note && run.large() {
-			// What the field notes stands behind the run's record.
+			// The run's record comes before those that the field notes.
 			d.session.Reserve()
 			begun = true
 		}
@@ -128,7 +128,7 @@ func (d *decoder) next(name int, raw []byte, recs share.Cursor, note bool) statu
 	return st
 }
 
-// dueAt is the field that a record begins with; none, if it is nil.
+// dueAt returns the field that a record begins with, or maxFields for nil.
 func dueAt(rec *share.Record) int {
 	if rec == nil {
 		return maxFields
@@ -136,7 +136,7 @@ func dueAt(rec *share.Record) int {
 	return runFirst(rec)
 }
 
-// place returns where in ops the field of a number is.
+// place returns the index in ops of the field with a number.
 func (m *message) place(number uint64) (int, bool) {
 	if number < uint64(len(m.index)) {
 		x := m.index[number]
@@ -153,15 +153,15 @@ func skipUnknown(raw []byte, i int, tag uint64) int {
 	return skip(raw, i, uint8(tag&7))
 }
 
-// goesOn reports that a run is not over where it was: more elements of its last
-// field follow.
+// goesOn reports that a run does not end where its record says: more elements of its
+// last field follow.
 func (m *message) goesOn(place int, raw []byte, i int) bool {
 	o := &m.ops[place]
 	return o.kind.repeated() && o.at(raw, i)
 }
 
-// gone empties those of some fields that are absent now and were not, and
-// reports whether there were any.
+// gone clears the fields in a range that the previous version has, since they are
+// absent now, and reports whether there were any.
 func (d *decoder) gone(name, from, to int) bool {
 	f := &d.frames[name]
 	found := false
@@ -175,7 +175,7 @@ func (d *decoder) gone(name, from, to int) bool {
 	return found
 }
 
-// leaf decodes a number, a string or a time, which is compared with the last
+// leaf decodes a number, a string or a time, which is compared with the previous
 // version's, and returns where it ends.
 func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (status, int) {
 	switch o.wire {
@@ -225,13 +225,13 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 	panic("BUG: a message with hidden state is compared with the last version")
 }
 
-// field decodes one field that may have something inside. Its tag stands at
-// start and its value at i; it returns where it ends. old is the last
-// version's. known says that it has an open record, which inside is of.
+// field decodes one field that may have something inside. Its tag is at start and
+// its value at i; field returns where it ends. old is the previous version's. known says
+// that it has an open record; inside has the records in that.
 func (d *decoder) field(name int, o *op, place int, raw []byte, start, i int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) (status, int) {
 	if o.kind.repeated() {
 		if i-start != int(o.tagLen) {
-			return failed, 0 // an overlong tag: a run is read by the length of its tags
+			return failed, 0 // an overlong tag: runs need tags of the usual length
 		}
 		end, count := run(o, raw, i)
 		if end < 0 {
@@ -264,8 +264,8 @@ func (d *decoder) field(name int, o *op, place int, raw []byte, start, i int, ol
 	return d.nextUnit(name, o, place, b, 1, old, known, inside, note), end
 }
 
-// nextInside decodes a message that is part of a frame's memory, at an offset
-// from it, and has a number in its records.
+// nextInside decodes a message that is part of a frame's memory, at an offset in it,
+// and has a number in its records.
 func (d *decoder) nextInside(parent int, m *message, number int, offset uintptr, b []byte, old unsafe.Pointer, inside share.Cursor, note bool) status {
 	if m.foreign {
 		return d.nextForeign(parent, m, offset, b, old)

@@ -17,13 +17,13 @@ import (
 func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old unsafe.Pointer, known bool, inside share.Cursor, note bool) status {
 	last := share.Load(old, o.kind.slice())
 	if last.Ptr == nil || o.kind == kindMessages && last.Len == 0 {
-		// There is nothing to compare with. What stands behind the pointer of an
-		// empty slice is not the slice's.
+		// There is nothing to compare with. The memory that an empty slice points
+		// to is not the slice's.
 		s := d.unit(o, unsafe.Pointer(&d.slot), b, count)
 		return d.adopt(name, o, s)
 	}
 	var u share.Decision
-	// What changed before is not asked for: it will most likely be new.
+	// A unit that changed before is not looked up: it is most likely new.
 	if o.large(len(b), count) && !known && d.session.Asks(o.units, &share.UnitWorth) {
 		if v, ok := d.session.Lookup(&u, o.unit, o.units, &share.UnitWorth, b); ok {
 			if v == last {
@@ -43,7 +43,7 @@ func (d *decoder) nextUnit(name int, o *op, place int, b []byte, count int, old 
 	return st
 }
 
-// nextBuild decodes what nextUnit could not find.
+// nextBuild decodes a unit that nextUnit could not find.
 func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Value, inside share.Cursor, note bool) status {
 	plain := o.elem != nil && !o.elem.foreign && !o.elem.holds
 	switch {
@@ -74,8 +74,8 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 	return d.adopt(name, o, st)
 }
 
-// adopt moves what was decoded into the slot to a field of a frame's message,
-// if it is not the last version's.
+// adopt moves the value in the slot to a field of a frame's message, if it is not
+// the previous version's.
 func (d *decoder) adopt(name int, o *op, st status) status {
 	v := share.Load(unsafe.Pointer(&d.slot), o.kind.slice())
 	d.slot = memory.Slice{}
@@ -85,7 +85,7 @@ func (d *decoder) adopt(name int, o *op, st status) status {
 	return st
 }
 
-// nextList decodes a run of messages, each compared with the last version's at
+// nextList decodes a run of messages, each compared with the previous version's at
 // the same place.
 func (d *decoder) nextList(name int, o *op, b []byte, recs share.Cursor, note bool) status {
 	f := d.frames[name]
@@ -157,7 +157,7 @@ func (d *decoder) nextList(name int, o *op, b []byte, recs share.Cursor, note bo
 	return st
 }
 
-// nextForeign decodes a part of a frame's message by its type's own Unmarshal.
+// nextForeign decodes a part of a frame's message with its type's own Unmarshal.
 func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, old unsafe.Pointer) status {
 	if m.typ == fieldsV1 && sameFields((*metav1.FieldsV1)(old), b) {
 		return same

@@ -2,22 +2,21 @@ package protobuf
 
 import "github.com/kinglet-go/kinglet/internal/wire/share"
 
-// What a memo of this package says of a message, in the order of its bytes:
+// The records of a message in this package's memos, in the order of its bytes:
 //
-//   - A closed record is a run: some fields that follow each other. Its number
-//     is the places of the first and the last of them, its hash and size are
-//     those of their bytes, tags and all. Where a message has the same bytes,
-//     these fields are the last version's, those between them that are absent
-//     too: a message with fields in another order than that of their numbers
-//     has no records.
+//   - A closed record is a run: some fields that follow each other. Its number is
+//     the places of the first and the last of them, its hash and size are those of
+//     their bytes, tags included. If a message has the same bytes, these fields
+//     are the previous version's, and so are the absent fields between them: a message
+//     whose fields are not in the order of their numbers has no records.
 //   - An open record is a field that changed when it was last seen. Inside are
-//     the records of what it holds.
-//   - What has no record either is small or has changed.
+//     the records of its content.
+//   - A field without a record is small, or has changed.
 //
-// Of a list the numbers are places of elements: of the first one of a run.
+// For a list, a number is the index of an element: of the first one of a run.
 
-// minRun is the smallest run that is remembered. Strings of fewer bytes are
-// mostly known to the table, and so warm.
+// minRun is the smallest run that is remembered. Shorter strings are mostly known to
+// the table, and so in the CPU's caches.
 const minRun = 16
 
 func runNumber(first, last int) int { return first | last<<8 }
@@ -26,14 +25,14 @@ func runFirst(r *share.Record) int { return r.Field() & 0xff }
 
 func runLast(r *share.Record) int { return r.Field() >> 8 }
 
-// pending is a run that may become longer: bytes begin to end of the message,
-// nothing if these are equal.
+// pending is a run that may become longer: the bytes from begin to end of the
+// message. It is empty if these are equal.
 type pending struct {
 	begin, end  int
 	first, last int
 }
 
-// extend adds a field that stands at start to end.
+// extend adds a field, whose bytes are those from start to end.
 func (p *pending) extend(place, start, end int) {
 	if p.begin == p.end {
 		p.begin, p.first = start, place

@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// official decodes a whole object by its own Unmarshal.
+// official decodes a whole object with its own Unmarshal.
 func (p *Plan) official(raw []byte) (share.Result, error) {
 	if p.whole != nil && !p.whole.fits(raw) {
 		return share.Result{}, &DepthError{p.root.typ}
@@ -24,7 +24,7 @@ func (p *Plan) official(raw []byte) (share.Result, error) {
 	return share.Result{Object: v.UnsafePointer()}, nil
 }
 
-// foreign decodes a part of an object by its type's own Unmarshal.
+// foreign decodes a part of an object with its type's own Unmarshal.
 func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 	v := reflect.NewAt(m.typ, dst)
 	// gogo's code begins with a composite literal.
@@ -34,7 +34,7 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 	case reflect.Map:
 		v.Elem().Set(reflect.MakeMap(m.typ))
 	}
-	// If it does not decode, Unmarshal of the whole object returns why.
+	// If this fails, Unmarshal of the whole object returns the error.
 	if official.Unmarshal(b, v.Interface().(official.Protobuf)) != nil {
 		return failed
 	}
@@ -48,10 +48,10 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 
 var fieldsV1 = reflect.TypeFor[metav1.FieldsV1]()
 
-// sameFields reports that b, a FieldsV1's message as its own encoder writes it,
-// says what f has; an empty one may be nil or not. The entries of managedFields
-// change in their time far more often than in their fields, which are a tenth of
-// an object's bytes.
+// sameFields reports that b, a FieldsV1's message as its own encoder writes it, has
+// the bytes of f; empty ones may be nil or not. The entries of managedFields change
+// in their time far more often than in their fields, which are a tenth of an
+// object's bytes.
 func sameFields(f *metav1.FieldsV1, b []byte) bool {
 	if len(b) == 0 || b[0] != 1<<3|wireBytes {
 		return false
@@ -61,8 +61,8 @@ func sameFields(f *metav1.FieldsV1, b []byte) bool {
 }
 
 // rawFields returns the bytes of a FieldsV1. Its field Raw is a string in some
-// builds of Kubernetes 0.36 and later, which have a method, and always bytes
-// before, when there was none.
+// builds of Kubernetes 0.36 and later, which have a method for its bytes. Before,
+// it is always bytes, and there is no method.
 func rawFields(f *metav1.FieldsV1) []byte {
 	if g, ok := any(f).(interface{ GetRawBytes() []byte }); ok {
 		return g.GetRawBytes()

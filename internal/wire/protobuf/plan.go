@@ -15,11 +15,11 @@ import (
 type Plan struct {
 	id   share.PlanID
 	root *message
-	// whole is root without anything dropped, if messages of the type can
-	// nest: it tells how deep.
+	// whole is root without anything dropped, if messages of the type can contain
+	// themselves: it checks how deep they nest.
 	whole *message
 	drops *fields.Drops
-	// quantityText is where a Quantity keeps what String returned, or -1.
+	// quantityText is the offset of the string that a Quantity caches, or -1.
 	quantityText int
 
 	decoders sync.Pool // of *decoder
@@ -40,25 +40,25 @@ type message struct {
 	ops     []op
 	// index finds the op of a field number: its place in ops and 1, or 0.
 	index []uint8
-	// states has the bits of the ops that have hidden state in place: where one
+	// states has the bits of the ops that have hidden state in place: if the field
 	// is absent, the object has its zero value, which methods may write to.
 	states uint64
-	// holds says that hidden state is part of the message's own memory: then it
-	// is never compared with the last version, nor begun as a copy of it, since
-	// a reader may be writing to it.
+	// holds says that hidden state is part of the message's own memory. Then it is
+	// never compared with the previous version, nor begun as a copy of it, since a
+	// reader may be writing to it.
 	holds bool
-	// alone says that there is such state beside the ops, in a field that is
+	// alone says that there is such state outside of the ops, in a field that is
 	// dropped, so that no value of the message may be shared.
 	alone bool
 	// changing has the bits of the fields that change with every version, begins
-	// those of the fields that then often do.
+	// those of the fields that often change then.
 	changing, begins uint64
 	// typeMeta is where an embedded TypeMeta is, which has no op, or -1.
 	typeMeta int
 }
 
-// op decodes one field. It takes half a cache line: ops are what a decoder
-// reads most, besides the bytes.
+// op decodes one field. It takes half a cache line: besides the bytes, a decoder
+// reads ops most.
 type op struct {
 	kind         kind
 	wire         uint8
@@ -67,12 +67,12 @@ type op struct {
 	// tag is how the field's tag is encoded, for repeated fields.
 	tag    [3]byte
 	tagLen uint8
-	// elem is the message that a struct, pointer, slice or map is of.
+	// elem is the message in a struct, pointer, slice or map.
 	elem *message
 	*source
 }
 
-// source is what an op needs to look a value up, or to make it.
+// source has what an op needs to look a value up, or to allocate it.
 type source struct {
 	// unit is set for pointers, slices and maps.
 	unit share.Unit
@@ -95,8 +95,8 @@ const (
 	kindMicroTime
 	kindQuantity
 	kindMessage
-	// From here on: what can be shared. First pointers, in the order of what they
-	// point to.
+	// From here on, kinds can be shared. First pointers, in the order of the kinds
+	// that they point to.
 	kindStringPointer
 	kindBoolPointer
 	kindInt32Pointer
@@ -107,7 +107,7 @@ const (
 	kindQuantityPointer
 	kindMessagePointer
 	kindBytes
-	// From here on: repeated.
+	// From here on, kinds are repeated.
 	kindStrings
 	kindBools
 	kindInt32s
@@ -135,12 +135,12 @@ const (
 func (m *message) make() unsafe.Pointer { return memory.New(m.typ) }
 
 // Decode decodes one object from raw, which is its whole message. last is the object's
-// last version, of the plan's type; it counts if this plan made it.
+// previous version, of the plan's type; it is used only if this plan made it.
 //
 // If s has a table, the object shares memory with last and with other objects:
-// it must not be modified, and neither must they. Otherwise last is
-// disregarded, and the object is the caller's own. Nothing refers to raw
-// afterwards. A message of n bytes costs O(n) time and memory.
+// none of them may be modified. Otherwise last is ignored, and the object is the
+// caller's own. Nothing refers to raw afterwards. A message of n bytes costs O(n)
+// time and memory.
 func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (share.Result, int, error) {
 	if s.Table == nil {
 		last = share.Version{}
@@ -152,8 +152,8 @@ func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (share.R
 	return res, len(raw), err
 }
 
-// planned decodes by the plan. It is not ok if raw is not for it; an error says
-// that it is for nobody.
+// planned decodes with the plan. It is not ok if the plan cannot decode raw. After an
+// error, raw must not be given to the official decoder either.
 func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res share.Result, ok bool, err error) {
 	if p.root.foreign {
 		return share.Result{}, false, nil
@@ -193,14 +193,14 @@ func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res
 		return share.Result{Object: last, Memo: version.Memo(), Same: true}, true, nil
 	}
 	if s.Table != nil {
-		// Without a record, too: it proves where the object came from.
+		// Also without a record: the memo proves where the object came from.
 		res.Memo = s.Memo(p.id, res.Object)
 	}
 	s.Allocated += res.Memo.Bytes()
 	return res, true, nil
 }
 
-// release lets go of all that a call has decoded.
+// release drops all references to what a call has decoded.
 func (d *decoder) release() {
 	clear(d.frames[:d.deepest])
 	d.frames, d.deepest = d.frames[:0], 0

@@ -1,7 +1,7 @@
 package protobuf
 
-// uvarint reads a varint at raw[i:] and returns where it ends, or -1 if it does
-// not within 10 bytes. As in gogo's code, bits beyond the 64th are lost.
+// uvarint reads a varint at raw[i:] and returns where it ends, or -1 if it does not
+// end within 10 bytes. As in gogo's code, bits beyond the 64th are lost.
 func uvarint(raw []byte, i int) (uint64, int) {
 	if uint(i) < uint(len(raw)) && raw[i] < 0x80 {
 		return uint64(raw[i]), i + 1
@@ -22,8 +22,8 @@ func uvarintSlow(raw []byte, i int) (uint64, int) {
 	return 0, -1
 }
 
-// extent reads the length at raw[i:] and returns where what it is the length of
-// begins and ends, or -1 as its end.
+// extent reads the length at raw[i:] and returns where the value of that length
+// begins and ends. end is -1 if it ends beyond raw.
 func extent(raw []byte, i int) (begin, end int) {
 	n, i := uvarint(raw, i)
 	if i < 0 || n > uint64(len(raw)-i) {
@@ -32,8 +32,8 @@ func extent(raw []byte, i int) (begin, end int) {
 	return i, i + int(n)
 }
 
-// skip returns where the value of a wire type at raw[i:] ends, or -1 if it does
-// not, or is a group.
+// skip returns where the value of a wire type at raw[i:] ends, or -1 if it does not
+// end in raw, or is a group.
 func skip(raw []byte, i int, wire uint8) int {
 	switch wire {
 	case wireVarint:
@@ -55,8 +55,8 @@ func skip(raw []byte, i int, wire uint8) int {
 	return i
 }
 
-// tagAt reads a tag and returns field number and wire type, and what follows,
-// or -1. Numbers beyond what gogo's int32 holds are refused.
+// tagAt reads a tag and returns the field number, the wire type, and where the tag
+// ends, or -1. Numbers that do not fit gogo's int32 are refused.
 func tagAt(raw []byte, i int) (number uint, wire uint8, next int) {
 	tag, i := uvarint(raw, i)
 	if i < 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {

@@ -6,7 +6,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// unit decodes a pointer, slice or map without a last version into field. b is
+// unit decodes a pointer, slice or map without a previous version into field. b is
 // the content of the message pointed to, or the run of a repeated field, tags
 // included; count is how many elements there are.
 func (d *decoder) unit(o *op, field unsafe.Pointer, b []byte, count int) status {
@@ -33,7 +33,7 @@ func (o *op) large(encoded, count int) bool {
 	}
 	switch o.kind {
 	case kindQuantityPointer:
-		// It is only by what the table has that it can be told to be the same.
+		// Only the table can show that it is the same.
 		return true
 	case kindMessagePointer, kindMessages:
 		return int(o.elem.size)*count >= share.MinDecoded
@@ -43,8 +43,8 @@ func (o *op) large(encoded, count int) bool {
 	return o.kind >= kindStringMap
 }
 
-// opaque reports that a value cannot be compared with the last version's, so
-// that to find it changed says nothing.
+// opaque reports that a value cannot be compared with the previous version's, so that
+// "changed" does not mean that it differs.
 func (o *op) opaque() bool {
 	switch o.kind {
 	case kindMessagePointer, kindMessages:
@@ -55,9 +55,9 @@ func (o *op) opaque() bool {
 	return false
 }
 
-// build decodes what could not be found. last is the last version's value, if
-// there is one; if that is the outcome, nothing needs to have been written.
-// Messages are not compared with it.
+// build decodes a unit that could not be found. last is the previous version's value, if
+// there is one; if the result is same, nothing may have been written. Messages are
+// not compared with it.
 func (d *decoder) build(o *op, field unsafe.Pointer, b []byte, count int, last share.Value) status {
 	st := changed
 	switch o.kind {

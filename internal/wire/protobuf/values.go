@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
-// number converts a varint as gogo does: what is too large is cut off.
+// number converts a varint as gogo does: excess bits are cut off.
 func number[T bool | int32 | int64](v uint64) T {
 	var res T
 	switch p := any(&res).(type) {
@@ -94,7 +94,7 @@ func timestamp(b []byte, micro bool) (time.Time, bool) {
 	if len(b) == 0 {
 		return time.Time{}, true
 	}
-	// Seconds, then nanoseconds, as their own encoder writes them.
+	// Seconds come before nanoseconds, as the type's own encoder writes them.
 	if b[0] != 1<<3|wireVarint {
 		return time.Time{}, false
 	}
@@ -128,7 +128,7 @@ func (d *decoder) timePointer(o *op, field unsafe.Pointer, b []byte, last unsafe
 	return changed
 }
 
-// unmarshal decodes a quantity, if it is one that can be computed.
+// unmarshal decodes a quantity, unless its exponent is too large to compute.
 func (d *decoder) unmarshal(q *resource.Quantity, b []byte) bool {
 	// b is the text with its tag and length before it.
 	if d.refused = scan.Exponent(b); d.refused != nil {
@@ -137,8 +137,8 @@ func (d *decoder) unmarshal(q *resource.Quantity, b []byte) bool {
 	return official.Unmarshal(b, q) == nil
 }
 
-// parse decodes a quantity in place. What stands in last is not looked at: its String
-// may be writing to it.
+// parse decodes a quantity in place. It does not read the previous version's, to which
+// String may be writing.
 func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
 	if !d.unmarshal(q, b) {
 		return false

@@ -11,9 +11,8 @@ import (
 // minutes after which it was stopped.
 const maxExponent = 200_000
 
-// ExponentError says that a Quantity was not parsed, because that could
-// keep the decoder busy for as good as ever: apimachinery computes the power of
-// ten.
+// ExponentError reports that a Quantity was not parsed, because parsing could keep
+// the decoder busy practically for ever: apimachinery computes the power of ten.
 type ExponentError struct {
 	// Text is the quantity, or the end of it.
 	Text string
@@ -24,11 +23,11 @@ func (e *ExponentError) Error() string {
 	return fmt.Sprintf("quantity %q has an exponent beyond ±%d, which would take too long to compute", e.Text, maxExponent)
 }
 
-// Exponent returns an *ExponentError if text, which is a Quantity's or ends
-// with one, has an exponent that is too large to be computed. A short text is
-// not looked at.
+// Exponent returns an *ExponentError if text, which is a Quantity or ends with one,
+// has an exponent that is too large to compute. A text too short for one is not
+// parsed.
 func Exponent(text []byte) error {
-	// As the parser does it.
+	// The parser trims it, too.
 	text = bytes.TrimSpace(text)
 	if len(text) < len("1e200001") {
 		return nil
@@ -38,7 +37,7 @@ func Exponent(text []byte) error {
 		return nil
 	}
 	n, err := strconv.ParseInt(string(text[at+1:]), 10, 64)
-	// The parser keeps 32 bits of it. What is no number is an error there, too.
+	// The parser keeps 32 bits of it, and returns an error if it is no number.
 	if exponent := int32(n); err != nil || exponent <= maxExponent && exponent >= -maxExponent {
 		return nil
 	}

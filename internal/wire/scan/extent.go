@@ -2,9 +2,9 @@ package scan
 
 import "encoding/binary"
 
-// Value returns where the value that begins at b[at] ends, and false if it
-// ends beyond b or if no value begins there. A number or a literal has no end
-// of its own, so one that reaches the end of b is not known to end.
+// Value returns where the value that begins at b[at] ends, and false if it ends
+// beyond b or if no value begins there. A number or a literal has no delimiter, so
+// one that reaches the end of b is not known to end.
 func Value(b []byte, at int) (end int, ok bool) {
 	var e Extent
 	n := e.End(b[at:])
@@ -21,7 +21,7 @@ type Extent struct {
 	depth int
 	// in is ones inside a string, else 0.
 	in uint64
-	// escaped has the first byte's flag if a backslash before it takes it.
+	// escaped has the first byte's flag if a backslash before it escapes it.
 	escaped uint64
 }
 
@@ -43,14 +43,14 @@ func (e *Extent) End(b []byte) int {
 	return e.scalar(b)
 }
 
-// Reset makes e stand at the beginning of the next value.
+// Reset makes e ready for the next value.
 func (e *Extent) Reset() { *e = Extent{} }
 
 func (e *Extent) brackets(b []byte) int {
 	if n := e.bracketWords(b); n > 0 || e.at == len(b) {
 		return n
 	}
-	// The rest is looked at again when there is more of it.
+	// The rest is scanned again when there is more of it.
 	rest, from := *e, e.at
 	var word [8]byte
 	copy(word[:], b[from:])
@@ -61,7 +61,7 @@ func (e *Extent) brackets(b []byte) int {
 	return 0
 }
 
-// bracketWords is brackets as far as there are whole words.
+// bracketWords is brackets for the whole words of b.
 func (e *Extent) bracketWords(b []byte) int {
 	i, depth, in, escaped := e.at, e.depth, e.in, e.escaped
 	for ; len(b)-i >= 16; i += 16 {
@@ -79,7 +79,7 @@ func (e *Extent) bracketWords(b []byte) int {
 		}
 		escaped = slash >> 56
 		o1, c1, in = outside(x1, quotes(x1, behind), in)
-		// Up to two in each byte, so up to 16 in the highest of the product.
+		// Each byte has up to two, so the highest of the product has up to 16.
 		if n := int((c0 + c1) * ones >> 56); n < depth {
 			depth += int((o0+o1)*ones>>56) - n
 			continue
@@ -113,10 +113,10 @@ func (e *Extent) bracketWords(b []byte) int {
 	return 0
 }
 
-// outside has a one for each byte of x that opens, and for each that closes a
-// bracket outside of strings.
+// outside returns a one for each byte of x that opens, and one for each that closes,
+// a bracket outside of strings.
 func outside(x, quote, in uint64) (opened, closed, in2 uint64) {
-	// Byte by byte the number of quotes up to here: odd inside a string.
+	// Each byte has the number of quotes up to there: odd inside a string.
 	count := (quote >> 7) * ones
 	out := ^(x>>7 | (in ^ count)) & ones
 	// '[' and '{' differ in one bit, as ']' and '}' do.
@@ -124,8 +124,8 @@ func outside(x, quote, in uint64) (opened, closed, in2 uint64) {
 	return out &^ (differ(fold, '{') >> 7), out &^ (differ(fold, '}') >> 7), in ^ (count>>56&1)*ones
 }
 
-// closes follows the brackets of one word, and returns behind which byte depth
-// is 0, or 0.
+// closes follows the brackets of one word. It returns how many bytes bring depth to
+// 0, or 0 if they do not.
 func closes(opened, closed uint64, depth int) (int, int) {
 	for both := opened | closed; both != 0; both &= both - 1 {
 		if lowest := both & -both; opened&lowest != 0 {
@@ -170,8 +170,8 @@ func (e *Extent) quoteWords(b []byte) int {
 	return 0
 }
 
-// scalar finds the end of a number or a literal, which is where something
-// else begins.
+// scalar finds the end of a number or a literal, which is where anything else
+// begins.
 func (e *Extent) scalar(b []byte) int {
 	for i := e.at; i < len(b); i++ {
 		switch b[i] {

@@ -1,8 +1,8 @@
 package scan
 
-// Text returns what the string at b[at] says and where it ends, or -1 for what
-// encoding/json refuses. What has an escape in it is written to scratch: it is
-// good until the next call.
+// Text returns the text of the string at b[at] and where it ends, or -1 for a string
+// that encoding/json refuses. A text with an escape is written to scratch, and valid
+// until the next call.
 func Text(b []byte, at int, scratch *[]byte) (text []byte, end int) {
 	text, end, plain, ok := String(b, at)
 	if ok && !plain {
@@ -15,11 +15,10 @@ func Text(b []byte, at int, scratch *[]byte) (text []byte, end int) {
 	return text, end
 }
 
-// Item returns where the next element of an array begins, or the name of an
-// object's next member, if at is where the one before ended, or for the first
-// behind the bracket. At the end of the array or object, which is a closing
-// bracket, there are no more, and it returns what is behind that. It returns -1
-// if something else stands there.
+// Item returns where the next element of an array begins, or the name of an object's
+// next member. at is where the one before ended, or for the first one the place
+// after the opening bracket. At the closing bracket, more is false and Item returns
+// the place after it. It returns -1 if there is anything else.
 func Item(b []byte, at int, first bool, closing byte) (next int, more bool) {
 	at = Space(b, at)
 	switch {
@@ -35,8 +34,8 @@ func Item(b []byte, at int, first bool, closing byte) (next int, more bool) {
 	return -1, false
 }
 
-// Colon returns where the value behind a name that ended at at begins, which is
-// within b, or -1.
+// Colon returns where the value begins after a name that ended at at, which is within
+// b, or -1.
 func Colon(b []byte, at int) int {
 	if at = Space(b, at); at >= len(b) || b[at] != ':' {
 		return -1

@@ -5,7 +5,7 @@ import "math"
 // Number returns where the number that begins at b[at] ends, by JSON's
 // grammar, and whether it is an integer: it has no fraction and no exponent.
 // ok is false if no number begins there, or if b ends in the middle of one.
-// The bytes after a number are not looked at: 01 is the number 0, and a 1.
+// The bytes after a number are not checked: 01 is the number 0, and a 1.
 func Number(b []byte, at int) (end int, integer, ok bool) {
 	i := at
 	if i < len(b) && b[i] == '-' {
@@ -41,7 +41,7 @@ func Number(b []byte, at int) (end int, integer, ok bool) {
 	return i, integer, true
 }
 
-// digits returns where the digits that begin at b[at], if any, end.
+// digits returns where the digits that begin at b[at] end, or at if there are none.
 func digits(b []byte, at int) int {
 	for at < len(b) && b[at]-'0' <= 9 {
 		at++
@@ -77,8 +77,8 @@ func Int(number []byte) (int64, bool) {
 	return int64(v), true
 }
 
-// Literal returns where null, true or false, which b[at] begins, ends. ok is
-// false if none begins there. What stands behind it is not looked at.
+// Literal returns where the null, true or false that begins at b[at] ends. ok is
+// false if none begins there. The bytes after it are not checked.
 func Literal(b []byte, at int) (end int, ok bool) {
 	if at >= len(b) {
 		return at, false

@@ -1,6 +1,7 @@
 package scan
 
-// Space returns where the white space that begins at b[at], if any, ends.
+// Space returns where the white space that begins at b[at] ends, or at if there is
+// none.
 func Space(b []byte, at int) int {
 	if at < len(b) && b[at] > ' ' {
 		return at

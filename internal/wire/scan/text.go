@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// String reads the string whose opening quote stands at b[at]. content is what
-// is between the quotes; it aliases b. plain: content is what the string says,
-// without an escape, a control character or invalid UTF-8; otherwise Unescape
-// tells. ok is false if no string begins at b[at] or if it ends beyond b.
+// String reads the string whose opening quote is at b[at]. content is the bytes
+// between the quotes; it aliases b. plain: content is the string's text, without an
+// escape, a control character or invalid UTF-8; otherwise Unescape returns the text.
+// ok is false if no string begins at b[at] or if it ends beyond b.
 func String(b []byte, at int) (content []byte, end int, plain, ok bool) {
 	if at >= len(b) || b[at] != '"' {
 		return nil, at, false, false
@@ -22,8 +22,8 @@ func String(b []byte, at int) (content []byte, end int, plain, ok bool) {
 		if len(b)-i >= 8 {
 			x = binary.LittleEndian.Uint64(b[i:])
 		} else {
-			// The zeros behind the end count as control characters, and so
-			// end the search.
+			// The zeros after the end count as control characters, and so end
+			// the search.
 			x = tail(b, len(b)-i)
 		}
 		x7 := x & low7
@@ -57,10 +57,10 @@ func unusual(b []byte, at, from int) (content []byte, end int, plain, ok bool) {
 	return b[at+1 : at+n-1 : at+n-1], at + n, false, true
 }
 
-// Unescape appends to dst what a string says whose quotes have content between
-// them, as encoding/json has it: what is not UTF-8, and half of a surrogate
-// pair, becomes U+FFFD. It reports false, and an undefined result, for what
-// encoding/json refuses: control characters, unknown escapes, a quote.
+// Unescape appends to dst the text of a string with content between its quotes, as
+// encoding/json decodes it: invalid UTF-8, and half of a surrogate pair, become
+// U+FFFD. It returns false, and an undefined result, for content that encoding/json
+// refuses: control characters, unknown escapes, a quote.
 func Unescape(dst, content []byte) ([]byte, bool) {
 	for i := 0; i < len(content); {
 		c := content[i]
@@ -110,8 +110,8 @@ func Unescape(dst, content []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// pair joins the surrogate r with the escape at content[i], if that is its
-// other half, and returns where the next character stands.
+// pair joins the surrogate r with the escape at content[i], if that is its other
+// half, and returns where the next character is.
 func pair(r rune, content []byte, i int) (rune, int) {
 	if len(content)-i >= 6 && content[i] == '\\' && content[i+1] == 'u' {
 		if r2, ok := hex4(content[i+2:]); ok {

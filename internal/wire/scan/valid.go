@@ -8,9 +8,9 @@ import (
 // maxDepth is how deep values may nest for Valid. Real objects stay below 40.
 const maxDepth = 128
 
-// Valid returns where the value that begins at b[at] ends if encoding/json
-// would accept the value, and false if not. It refuses what nests deeper than
-// maxDepth as well.
+// Valid returns where the value that begins at b[at] ends if encoding/json would
+// accept the value, and false if not. It also refuses values that nest deeper than
+// maxDepth.
 func Valid(b []byte, at int) (end int, ok bool) {
 	var open [maxDepth]byte
 	depth, i := 0, at
@@ -75,7 +75,7 @@ func Valid(b []byte, at int) (end int, ok bool) {
 	}
 }
 
-// MemberName passes over a member's name and the colon behind it.
+// MemberName skips a member's name and the colon after it.
 func MemberName(b []byte, at int) (int, bool) {
 	i, ok := StringEnd(b, at)
 	if !ok {
@@ -98,7 +98,7 @@ func StringEnd(b []byte, at int) (end int, ok bool) {
 		for ; len(b)-i >= 8; i += 8 {
 			x := binary.LittleEndian.Uint64(b[i:])
 			q, s := x^'"'*ones, x^'\\'*ones
-			// Only the lowest flag of each is exact, which is all that counts.
+			// Only the lowest flag of each is exact, and only that is used.
 			stop := ((q-ones)&^q | (s-ones)&^s | (x-0x20*ones)&^x) & flags
 			if stop != 0 {
 				i += bits.TrailingZeros64(stop) >> 3
@@ -125,8 +125,7 @@ func StringEnd(b []byte, at int) (end int, ok bool) {
 	}
 }
 
-// escape returns the length of the escape that begins at b[at], 0 if it is
-// none.
+// escape returns the length of the escape that begins at b[at], or 0 if it is none.
 func escape(b []byte, at int) int {
 	if at+1 >= len(b) {
 		return 0

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// Eight bytes in one word, the first one lowest. A flag is the highest bit of
-// its byte.
+// A word is eight bytes, the first one lowest. A flag is the highest bit of its
+// byte.
 const (
 	ones  = 0x0101010101010101
 	low7  = 0x7f * ones
@@ -18,10 +18,10 @@ const (
 // 0x7f+0x7f = 0xfe.
 func differ(x7 uint64, c byte) uint64 { return (x7 ^ uint64(c)*ones) + low7 }
 
-// first is the index of the byte that the lowest flag stands in.
+// first returns the index of the byte with the lowest flag.
 func first(f uint64) int { return bits.TrailingZeros64(f) >> 3 }
 
-// tail returns the last n < 8 bytes of b as a word, with zeros behind them.
+// tail returns the last n < 8 bytes of b as a word, with zeros after them.
 func tail(b []byte, n int) uint64 {
 	if len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b[len(b)-8:]) >> (8 * uint(8-n))
@@ -33,18 +33,17 @@ func tail(b []byte, n int) uint64 {
 	return x
 }
 
-// slashes returns the flags of the backslashes in x, and those of the bytes
-// that one takes the meaning of, if no two of them stand behind each other,
-// which they do if the two share a flag: then runs tells. escaped is slash>>56
-// of the word before: the flag of the first byte if that word's last is such a
-// backslash.
+// slashes returns the flags of the backslashes in x, and those of the bytes that
+// they escape, if no two backslashes are adjacent. If the two results share a flag,
+// some are adjacent; use runs then. escaped is slash>>56 of the word before: the
+// flag of the first byte if that word ends with an escaping backslash.
 func slashes(x, escaped uint64) (slash, behind uint64) {
 	slash = ^(differ(x&low7, '\\') | x) & flags
 	return slash, slash<<8 | escaped
 }
 
-// runs returns the flags of the backslashes that no backslash takes the
-// meaning of, and those of the bytes behind them.
+// runs returns the flags of the backslashes that are not escaped themselves, and
+// those of the bytes after them.
 func runs(slash, escaped uint64) (meant, behind uint64) {
 	behind = escaped
 	for rest := slash; rest != 0; rest &= rest - 1 {
@@ -56,7 +55,7 @@ func runs(slash, escaped uint64) (meant, behind uint64) {
 	return meant, behind
 }
 
-// quotes returns the flags of the quotes in x that are not behind a backslash.
+// quotes returns the flags of the quotes in x that are not escaped.
 func quotes(x, behind uint64) uint64 {
 	return ^(differ(x&low7, '"') | x | behind) & flags
 }

@@ -2,24 +2,24 @@ package share
 
 import "unsafe"
 
-// boxed is a string with its bytes behind it: one piece of memory, whose first
-// cache line has all of a short string.
+// boxed is a string followed by its bytes: one allocation, whose first cache line
+// has all of a short string.
 type boxed[D any] struct {
 	text string
 	data D
 }
 
 const (
-	// maxInterned is the longest string that is looked for: images and label
+	// maxInterned is the longest string that is looked up: images and label
 	// values are shorter, messages may be longer.
 	maxInterned = 256
-	// maxBoxBytes is what the longest takes: 16 bytes of header, 256 of text,
-	// in the allocator's class.
+	// maxBoxBytes is the size of the longest: 16 bytes of header, 256 of text,
+	// rounded up to the allocator's class.
 	maxBoxBytes = 288
 )
 
-// newBox copies v, of at most maxInterned bytes. The sizes are classes of the
-// allocator less the 16 bytes of the header.
+// newBox copies v, of at most maxInterned bytes, into a box. The sizes are classes
+// of the allocator less the 16 bytes of the header.
 func newBox(v string) *string {
 	switch n := len(v); {
 	case n <= 16:
@@ -48,7 +48,7 @@ func box[D any](v string) *string {
 	return &b.text
 }
 
-// boxBytes is what the box of v takes.
+// boxBytes returns the size of v's box.
 func boxBytes(v string) int {
 	switch n := len(v); {
 	case n <= 64:

@@ -2,16 +2,16 @@ package share
 
 import "github.com/kinglet-go/kinglet/internal/mutant"
 
-// Decision is how one unit gets its value: from the last version, from what
-// other objects had, or from the reader, which then builds it. Its zero value is
-// a unit that nothing is known of.
+// Decision determines how one unit gets its value: from the previous version, from
+// another object, or from the reader, which then builds it. Its zero value is for a
+// unit of which nothing is known.
 //
 // A reader only cuts and builds. It calls, in this order:
 //
 //   - Recall, which compares the unit with its record.
-//   - Asks, and if that says so Lookup with the unit's bytes.
+//   - Asks, and if that returns true Lookup with the unit's bytes.
 //   - Build, before it builds the value.
-//   - Ends and Offer, with what it has built.
+//   - Ends and Offer, with the value that it has built.
 //   - NoteFound or NoteBuilt, if the unit is to be remembered.
 type Decision struct {
 	unit Unit
@@ -23,7 +23,7 @@ type Decision struct {
 	// noted: there is a record to be filled, at mark.
 	noted bool
 	mark  Mark
-	// allocated and private are the session's from before the value was built.
+	// allocated and private are the session's before the value was built.
 	allocated, private int
 }
 
@@ -35,25 +35,25 @@ const (
 	MinDecoded = 64
 )
 
-// Large reports that a unit of so many bytes, which takes so much memory, is
-// worth a lookup.
+// Large reports that a unit of encoded bytes, which takes decoded bytes of memory,
+// is worth a lookup.
 func Large(encoded, decoded int) bool { return encoded >= MinEncoded || decoded >= MinDecoded }
 
-// Matches reports that rest begins with the bytes that a closed record is of.
-// name is what the record's hash was combined with.
+// Matches reports that rest begins with the bytes of a closed record's unit. name is
+// the hash that the record's hash was combined with.
 func (s *Session) Matches(r *Record, name Hash, rest []byte) bool {
 	size := int(r.size)
 	return size <= len(rest) && s.Table.Sum(rest[:size]).Xor(name) == r.Hash()
 }
 
 // Recall looks for the record of a unit whose bytes rest begins with. If they are
-// those of the last version, it notes the unit again and returns their number,
+// those of the previous version, it notes the unit again and returns their number,
 // which is not 0. Otherwise inside are the records of what is inside the unit,
-// and open reports that it changed when it was last seen: then it will most
-// likely be new, and is not worth a lookup.
+// and open reports that it changed when it was last seen: then it is most likely
+// new, and not worth a lookup.
 //
-// name tells apart units that have one field, by what is to be combined with
-// their hash; it is zero where fields do.
+// name is combined with the hashes of units to distinguish those that have the same
+// field number. It is zero if field numbers are unique.
 func (s *Session) Recall(records *Cursor, field int, name Hash, rest []byte) (size int, open bool, inside Cursor) {
 	r, inside := records.Find(field)
 	switch {
@@ -70,8 +70,8 @@ func (s *Session) Recall(records *Cursor, field int, name Hash, rest []byte) (si
 	return 0, false, inside
 }
 
-// Lookup returns the value that raw, all of the unit, became before. The session
-// must have a table, and Asks must have said that it is worth it.
+// Lookup returns the value that was decoded from raw, all of the unit, before. The
+// session must have a table, and Asks must have returned true.
 func (s *Session) Lookup(u *Decision, unit Unit, p Place, w *Worth, raw []byte) (Value, bool) {
 	u.unit, u.hash, u.size, u.asked = unit, s.Table.Sum(raw), len(raw), true
 	v, ok := s.get(unit, u.hash)
@@ -80,7 +80,7 @@ func (s *Session) Lookup(u *Decision, unit Unit, p Place, w *Worth, raw []byte) 
 }
 
 // Build begins to build the unit's value. note reserves the unit's record; it
-// must be followed by NoteBuilt or Drop.
+// must be followed by NoteBuilt or DropBuilt.
 func (s *Session) Build(u *Decision, note bool) {
 	if note {
 		u.noted, u.mark = true, s.Reserve()
@@ -88,23 +88,23 @@ func (s *Session) Build(u *Decision, note bool) {
 	u.allocated, u.private = s.Allocated, s.Private
 }
 
-// Own reports that what was built has state in it that somebody may write: it
-// must be this object's alone.
+// Own reports that the value that was built has state to which a reader may write:
+// only this object may have it.
 func (s *Session) Own(u *Decision) bool { return s.Private != u.private }
 
-// Ends reports that a value built from so many bytes is that of the bytes that
-// were looked up, if any were. What was cut out before it was understood may have
-// more than the value, as 5x has.
+// Ends reports that a value built from size bytes used all the bytes that were
+// looked up, if any were. The bytes cut out for the lookup may have more than the
+// value, as in 5x.
 func (u *Decision) Ends(size int) bool {
 	return !u.asked || u.size == size || mutant.On(mutant.OfferWrongExtent)
 }
 
-// Offer offers what was built, and all that was allocated meanwhile. It does
-// nothing for what was not looked up, or is the object's alone.
+// Offer offers the value that was built, with the bytes allocated meanwhile as its
+// size. It does nothing if the unit was not looked up, or is this object's Own.
 func (s *Session) Offer(u *Decision, v Value) { s.OfferSized(u, v, s.Allocated-u.allocated) }
 
-// OfferSized is Offer for a value of which the reader knows how many bytes are
-// alive with it.
+// OfferSized is Offer for a value of which the reader knows how many bytes it keeps
+// alive.
 func (s *Session) OfferSized(u *Decision, v Value, bytes int) {
 	if u.asked && !s.Own(u) {
 		s.offer(u.unit, u.hash, v, bytes)
@@ -116,10 +116,10 @@ func (s *Session) NoteFound(u *Decision, field int, name Hash) {
 	s.Note(s.Reserve(), field, u.size, u.hash.Xor(name))
 }
 
-// NoteBuilt fills the record that Build reserved, if it did, of a unit with these
-// bytes. compared reports that the value was built beside the last version's, and
-// that what is inside was noted: it has an open record unless the two are the
-// same. What was not compared and is the object's alone has none, since it must
+// NoteBuilt fills the record that Build reserved, if it did, of a unit with the bytes
+// raw. compared reports that the value was compared with the previous version's, and that
+// the units inside were noted: the record is then open unless the two are the same. A
+// value that was not compared and is the object's Own gets no record, since it must
 // be built again.
 func (s *Session) NoteBuilt(u *Decision, field int, name Hash, raw []byte, compared, same bool) {
 	switch {
@@ -135,7 +135,7 @@ func (s *Session) NoteBuilt(u *Decision, field int, name Hash, raw []byte, compa
 	}
 }
 
-// DropBuilt takes back the record that Build reserved, and all inside.
+// DropBuilt removes the record that Build reserved, and all inside.
 func (s *Session) DropBuilt(u *Decision) {
 	if u.noted {
 		s.Drop(u.mark)

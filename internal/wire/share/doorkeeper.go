@@ -5,25 +5,24 @@ import (
 	"sync/atomic"
 )
 
-// doorkeeper remembers what was seen lately, in a bounded number of bytes, so
-// that only what comes a second time is let in. It forgets by generations: a
-// new one begins when the current one has as many sightings as sets, larger as
-// long as there is much to see.
+// doorkeeper remembers recent sightings of values, in a bounded number of bytes, so
+// that a value is admitted only at its second sighting. It forgets by generations: a
+// new one begins when the current one has as many sightings as sets, and is larger
+// up to maxSets.
 //
 // Its answers are hints. Goroutines that race lose a sighting at worst, and 1
-// value in 4,096 is let in at its first sighting, since its mark is that of
-// another: 8 marks of 15 bits are compared with, where both generations are
-// full.
+// value in 4,096 is admitted at its first sighting, since its mark is that of
+// another: it is compared with 8 marks of 15 bits if both generations are full.
 type doorkeeper struct {
 	now  atomic.Pointer[generation]
 	past atomic.Pointer[generation]
-	mu   sync.Mutex // taken by who begins a generation
+	mu   sync.Mutex // held while a generation begins
 }
 
-// generation holds sets of four marks in a word. With one place a value, two
-// values on the same place would push each other out at every sighting, and
-// both be unknown until a generation ends. A set holds 1 mark on average at a
-// generation's end, so 1 value in 230 does not fit into its.
+// generation holds sets of four marks in a word. With one place for each value, two
+// values on the same place would evict each other at every sighting, and both stay
+// unknown until the generation ends. A set holds 1 mark on average at a generation's
+// end, so 1 value in 230 does not fit into its set.
 type generation struct {
 	n    atomic.Uint32
 	sets []atomic.Uint64
@@ -39,14 +38,14 @@ const (
 	topBits   = everyMark << (markBits - 1)
 
 	minSets = 1 << 6
-	// maxSets is 512 KiB a generation. It remembers 65,536 to 131,072
-	// sightings, which are those of some thousand unlike pods.
+	// maxSets is 512 KiB for each generation. It remembers 65,536 to 131,072
+	// sightings, which are those of some thousand different pods.
 	maxSets = 1 << 16
-	// maxDoorBytes is what two generations of it take.
+	// maxDoorBytes is the size of two generations of maxSets.
 	maxDoorBytes = 2 * maxSets * setBytes
 )
 
-// seen reports whether x was seen lately, and from now on it was.
+// seen reports whether x was seen recently, and records a sighting of it.
 func (d *doorkeeper) seen(x uint64) bool {
 	g := d.now.Load()
 	if g == nil {
@@ -66,8 +65,8 @@ func (d *doorkeeper) seen(x uint64) bool {
 	if marks>>(64-markBits) == 0 {
 		marks = marks<<markBits | mark
 	} else {
-		// Whose place it takes is as good as random: by turns, five values in
-		// one set would push each other out for ever.
+		// It takes a pseudo-random place: with places by turns, five values in one
+		// set would evict each other for ever.
 		y := (uint64(n) ^ x) * 0x9e3779b97f4a7c15
 		at := (y ^ y>>32) * 0xd6e8feb86659fd93 >> 62 * markBits
 		marks = marks&^(onePlace<<at) | mark<<at
@@ -81,8 +80,8 @@ func (d *doorkeeper) seen(x uint64) bool {
 
 func (g *generation) set(x uint64) *atomic.Uint64 { return &g.sets[x&uint64(len(g.sets)-1)] }
 
-// has reports that a mark is among those of a set: whether one of the places
-// is 0 after the mark was taken off each.
+// has reports whether a mark is in a set: whether one of the places is 0 after an
+// exclusive or with the mark.
 func has(marks, mark uint64) bool {
 	m := marks ^ mark*everyMark
 	return (m-everyMark)&^m&topBits != 0
@@ -118,7 +117,7 @@ func (g *generation) clear() {
 	g.n.Store(0)
 }
 
-// bytes is the memory that it takes, at most maxDoorBytes.
+// bytes returns the memory of the generations, at most maxDoorBytes.
 func (d *doorkeeper) bytes() int {
 	n := 0
 	for _, p := range []*atomic.Pointer[generation]{&d.past, &d.now} {

@@ -7,27 +7,27 @@ import (
 	"weak"
 )
 
-// A value that objects no longer ask for is not worth keeping alive, and may be one
-// that should be gone, such as the data of a deleted Secret. So an entry that was not
-// found for a while fades: it knows its value weakly from then on, finds it as long as
-// objects have it, and goes once they do not.
+// A value that is no longer looked up is not worth keeping alive, and may be one that
+// should be gone, such as the data of a deleted Secret. So an entry that was not found
+// for a while fades: it then has only a weak pointer to its value. It is found as long
+// as an object has the value, and removed afterwards.
 
 const (
-	// fadeEvery is how much time is between two passes over the entries, at least:
-	// they follow collections, of which a Go program has one every two minutes even
-	// if it does nothing. An entry fades in the second pass after it was last found.
+	// fadeEvery is the least time between two passes over the entries. Passes follow
+	// garbage collections, of which a Go program has one every two minutes even if it
+	// does nothing. An entry fades in the second pass after it was last found.
 	fadeEvery = time.Minute
-	// forgetEvery is how long strings are remembered at most. A weak pointer takes
-	// as much memory as most of them, so they are forgotten all at once, and known
-	// again from their second sighting on.
+	// forgetEvery is the longest that strings are remembered. A weak pointer takes as
+	// much memory as most of them, so they are forgotten all at once, and known again
+	// from their second sighting on.
 	forgetEvery = time.Hour
-	// fadeBatch is how many slots a pass looks at before it lets others change the
-	// table.
+	// fadeBatch is how many slots a pass looks at before it releases the table's
+	// mutex.
 	fadeBatch = 1 << 10
 
 	// faded is a bit of entry.bytes, above those of any size.
 	faded = 1 << 31
-	// handleBytes is what a weak pointer takes: the pointer, what it points to, and
+	// handleBytes is the size of a weak pointer: the pointer, what it points to, and
 	// the runtime's record of it.
 	handleBytes = 64
 )
@@ -44,7 +44,7 @@ func (e *entry) get() (Value, bool) {
 	return Value{Ptr: unsafe.Pointer(p), Len: e.value.Len}, true
 }
 
-// size is what the entry keeps alive, itself included.
+// size returns how many bytes the entry keeps alive, itself included.
 func (e *entry) size() int {
 	if e.bytes&faded != 0 {
 		return entryBytes + handleBytes
@@ -52,13 +52,13 @@ func (e *entry) size() int {
 	return entryBytes + int(e.bytes)
 }
 
-// fade returns an entry that knows the same value weakly.
+// fade returns an entry with a weak pointer to the same value.
 func (e *entry) fade() *entry {
 	w := weak.Make((*byte)(e.value.Ptr))
 	return &entry{unit: e.unit, hash: e.hash, bytes: faded, value: Value{Ptr: unsafe.Pointer(&w), Len: e.value.Len}}
 }
 
-// agesLocked has what the table keeps age from now on.
+// agesLocked starts the passes of age, if they have not started.
 func (t *Table) agesLocked() {
 	if t.faded.IsZero() {
 		t.faded = time.Now()
@@ -67,7 +67,7 @@ func (t *Table) agesLocked() {
 	}
 }
 
-// sentinel has a pointer, so that it shares its memory with nothing that lives on.
+// sentinel has a pointer, so that Go does not allocate it together with other objects.
 type sentinel struct{ _ *byte }
 
 // afterCollection calls age after the next collection, again and again, as long as
@@ -81,7 +81,7 @@ func afterCollection(t *Table) {
 	}, weak.Make(t))
 }
 
-// age makes a pass if one is due, and forgets the strings if it is time.
+// age makes a pass if one is due, and forgets the strings if that is due.
 func (t *Table) age(now time.Time) {
 	t.mu.Lock()
 	due := now.Sub(t.faded) >= fadeEvery
@@ -111,7 +111,7 @@ func (t *Table) fade() {
 	}
 }
 
-// fadeSome makes a batch of a pass, from slot i on, and returns where the next begins.
+// fadeSome makes one batch of a pass, from slot i on, and returns where the next begins.
 func (t *Table) fadeSome(s *slots, i int) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -2,8 +2,8 @@ package share
 
 import "sync/atomic"
 
-// Place is where a value stands in the objects of a kind: a field, or the way to
-// a member. Two places that are taken for one cost time, and nothing else.
+// Place is where a value is in the objects of a kind: a field, or the path to a
+// member. A collision of two places costs only time.
 type Place uint16
 
 // PlaceOf returns the place of the values of a unit, or of the n-th part of them.
@@ -16,40 +16,39 @@ func PlaceOfPath(hash uint64) Place { return Place(hash >> (64 - placeBits)) }
 
 const (
 	placeBits = 10
-	// sampled is how often a value is looked up at a place where values are
-	// hardly ever known: one in so many. If they begin to repeat, some of those
-	// are found.
+	// sampled says that one value in so many is looked up at a place where values
+	// are hardly ever known. If they begin to repeat, some of these are found.
 	sampled = 16
-	// unfiltered is how many values a table does not know before it counts by
-	// place, so that a small one has no counters.
+	// unfiltered is how many lookups a table misses before it counts by place, so
+	// that a small table has no counters.
 	unfiltered = 2048
 )
 
-// Worth is what knowing a value is worth: how many lookups that fail it makes up
-// for, and after how many of them values are looked up no more.
+// Worth is the value of a hit: how many misses it makes up for, and after how many
+// misses values are no longer looked up.
 type Worth struct{ hit, patience uint32 }
 
-// A unit is found from its third sighting on, a string from its second. Objects
-// that come in no order have shown one of n values three times after some
-// 2·n^(2/3) of them, twice after some √n; in turn, as a test may send them, after
-// 2·n and n. So 4,000 templates are noticed in any order, and many more in that
-// of a list, where they stand together.
+// A unit is found from its third sighting on, a string from its second. If objects
+// come in random order, one of n values is seen three times after some 2·n^(2/3)
+// objects, and twice after some √n; if they come in turn, as a test may send them,
+// after 2·n and n. So 4,000 templates are noticed in any order, and many more in
+// that of a list, where the objects of one are adjacent.
 var (
-	// UnitWorth is for units whose place is a field of a type. Knowing one is
-	// worth any number of failures.
+	// UnitWorth is for units whose place is a field of a type. A hit is worth any
+	// number of misses.
 	UnitWorth = Worth{hit: 8192, patience: 8192}
-	// PathWorth is for units whose place is a path. Names that are an object's
-	// own, as in managedFields, are places of their own, and must not keep up
-	// lookups at the place that they share a counter with.
+	// PathWorth is for units whose place is a path. Names that only one object
+	// has, as in managedFields, make places of their own, and must not keep up
+	// lookups at the place with which they share a counter.
 	PathWorth = Worth{hit: 16, patience: 8192}
-	// TextWorth is for strings. What is saved is an allocation of some 32 bytes.
+	// TextWorth is for strings. A hit saves an allocation of some 32 bytes.
 	TextWorth = Worth{hit: 8, patience: 4096}
 )
 
-// filter is a table's hit-rate filter. It counts by place how much more often
-// than not values were not known. Where hardly any ever are, as of metadata's
-// UID, a lookup costs more than it can give. It decides about speed alone, so
-// counts that are lost to another goroutine do no harm.
+// filter is a table's hit-rate filter. It counts by place how much misses outweigh
+// hits. At a place without hits, such as metadata's UID, a lookup costs more than
+// it can save. The filter affects only speed, so counts that are lost in a race do
+// no harm.
 type filter struct {
 	misses atomic.Uint32
 	counts atomic.Pointer[[1 << placeBits]atomic.Uint32]

@@ -2,7 +2,7 @@ package share
 
 import "hash/maphash"
 
-// Hash is what a unit's bytes are known by; doc.go says why it is enough.
+// Hash identifies a unit's bytes; doc.go says why it is enough.
 type Hash struct {
 	A uint64
 	B uint32

@@ -2,11 +2,11 @@ package share
 
 import "hash/maphash"
 
-// Known returns the string equal to v that others have, in its box, or nil if none
-// is known: it is, from the second sighting of v on, as long as it is remembered.
-// This counts as a sighting of v, of which it keeps nothing but a copy. Strings of
-// more than 256 bytes are not looked for. It costs a hash of v and a cache line,
-// and one more if v is found.
+// Known returns the known string that equals v, in its box, or nil if there is none.
+// A string is known from its second sighting on, as long as it is remembered. The
+// call counts as a sighting of v, and keeps at most a copy of v. Strings of more
+// than 256 bytes are not looked up. It costs a hash of v and a cache line, and one
+// more if v is found.
 func (t *Table) Known(v string) *string {
 	if v == "" || len(v) > maxInterned {
 		return nil
@@ -18,8 +18,8 @@ func (t *Table) Known(v string) *string {
 	return t.sight(x, v)
 }
 
-// sight counts a sighting of what was not found, and takes it in if it is not
-// the first.
+// sight counts a sighting of a string that was not found, and keeps it if that is
+// not the first.
 func (t *Table) sight(x uint64, v string) *string {
 	if !t.strings.door.seen(x) {
 		return nil
@@ -27,7 +27,7 @@ func (t *Table) sight(x uint64, v string) *string {
 	return t.keep(x, v)
 }
 
-// keep takes a string in.
+// keep adds a copy of v, and returns it in its box, or nil.
 func (t *Table) keep(x uint64, v string) *string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

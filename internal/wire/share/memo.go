@@ -2,16 +2,16 @@ package share
 
 import "unsafe"
 
-// Record is what is remembered of one unit of an object's last version.
-// It is 20 bytes without pointers, so the collector never looks inside a Memo.
+// Record describes one unit of an object's previous version. It is 20 bytes without
+// pointers, so the garbage collector never looks inside a Memo.
 type Record struct {
 	a0, a1, b uint32
 	// size is the length of the unit's bytes.
 	size uint32
-	// field is which unit of its parent this is: a number of the decoder's.
+	// field is which unit of its parent this is: the decoder's number for it.
 	field uint16
-	// kids is how many of the records that follow are inside this one, its
-	// top bit whether the record is open.
+	// kids is how many of the following records are inside this one. Its top bit
+	// says whether the record is open.
 	kids uint16
 }
 
@@ -23,28 +23,28 @@ const (
 	MaxField = 1<<16 - 1
 )
 
-// Open reports that the unit changed when it was last seen, and will most
-// likely change again: it has no hash, and what is inside is looked at at
-// once. Mask is then what NoteOpen was given.
+// Open reports that the unit changed when it was last seen, and will most likely
+// change again: it has no hash, and the decoder looks at once at what is inside.
+// Mask is then the argument of NoteOpen.
 func (r *Record) Open() bool { return r.kids&openBit != 0 }
 
 // Field is the number that the unit was noted under.
 func (r *Record) Field() int { return int(r.field) }
 
-// Size is the length of the unit's bytes; of a closed record only.
+// Size is the length of the unit's bytes, for a closed record only.
 func (r *Record) Size() int { return int(r.size) }
 
-// Hash is the hash of the unit's bytes; of a closed record only.
+// Hash is the hash of the unit's bytes, for a closed record only.
 func (r *Record) Hash() Hash { return Hash{uint64(r.a1)<<32 | uint64(r.a0), r.b} }
 
-// Mask is what NoteOpen was given: which fields an open unit had.
+// Mask is the argument of NoteOpen: which fields an open unit had.
 func (r *Record) Mask() uint64 { return uint64(r.a1)<<32 | uint64(r.a0) }
 
 func (r *Record) len() int { return int(r.kids &^ openBit) }
 
-// Memo is what a plan remembers of the object that it stands beside: the
-// records of its units, each followed by those of the units inside it. It is
-// immutable. The zero *Memo, nil, remembers nothing. Version.By reads it.
+// Memo is what a plan remembers of the object that it is stored with: the records
+// of its units, each followed by those of the units inside it. It is immutable. A
+// nil *Memo remembers nothing. Version.By reads it.
 type Memo struct {
 	// n is how many records follow it in memory.
 	n uint32
@@ -61,8 +61,8 @@ const (
 // newMemo copies records into memory of their own: the header and the records
 // in one piece.
 func newMemo(plan PlanID, object unsafe.Pointer, records []Record) *Memo {
-	// In words of 4 bytes without pointers. The allocator aligns what takes 16
-	// bytes, as the header does, or more to 8.
+	// They are words of 4 bytes without pointers. The allocator aligns memory of 16
+	// bytes, which the header takes, or more to 8.
 	words := make([]uint32, (headerLen+len(records)*recordLen)/4)
 	m := (*Memo)(unsafe.Pointer(unsafe.SliceData(words)))
 	m.n, m.plan, m.object = uint32(len(records)), plan, uintptr(object)
@@ -72,7 +72,7 @@ func newMemo(plan PlanID, object unsafe.Pointer, records []Record) *Memo {
 
 func (m *Memo) records() []Record {
 	if m.n == 0 {
-		// Behind the header begins somebody else's memory.
+		// The memory after the header is not the memo's.
 		return nil
 	}
 	return unsafe.Slice((*Record)(unsafe.Add(unsafe.Pointer(m), headerLen)), m.n)
@@ -94,22 +94,21 @@ func (m *Memo) Of(object unsafe.Pointer) *Memo {
 	return newMemo(m.plan, object, m.records())
 }
 
-// Cursor reads the records of one unit's, or the object's, own units. They are
-// looked for in the order in which they were noted, which makes it cheap.
+// Cursor reads the records of the units directly inside one unit or the object. It
+// is cheap if they are looked for in the order in which they were noted.
 type Cursor struct {
 	records []Record
 	at      int
 	rising  bool
 }
 
-// Rising says that units will be looked for by rising numbers, as they were
-// noted, elements of a list for example: then one that has no record costs no
-// search, however many have.
+// Rising says that units will be looked for by rising numbers, as they were noted,
+// elements of a list for example. Then a unit without a record costs no search.
 func (c *Cursor) Rising() { c.rising = true }
 
-// Find returns the record of a unit, and a cursor over what is inside it, or
-// nil. Looking for units in another order than they were noted is allowed, and
-// takes a search.
+// Find returns the record of a unit, or nil, and a cursor over what is inside it.
+// Looking for units in another order than they were noted is allowed, and takes a
+// search.
 func (c *Cursor) Find(field int) (*Record, Cursor) {
 	from, to := c.at, len(c.records)
 	for {
@@ -133,14 +132,14 @@ func (c *Cursor) Find(field int) (*Record, Cursor) {
 		if from == 0 {
 			return nil, Cursor{}
 		}
-		// What comes before; a unit that has no record does not move the
+		// Search the records before. A unit without a record does not move the
 		// cursor, so that the next one is found at once.
 		from, to = 0, from
 	}
 }
 
-// Next returns the record that stands next, and a cursor over what is inside
-// it, or nil. Pass moves beyond it.
+// Next returns the next record, or nil, and a cursor over what is inside it. Pass
+// moves beyond it.
 func (c *Cursor) Next() (*Record, Cursor) {
 	if c.at >= len(c.records) {
 		return nil, Cursor{}
@@ -149,7 +148,7 @@ func (c *Cursor) Next() (*Record, Cursor) {
 	return r, Cursor{records: c.records[c.at+1 : c.at+1+r.len()]}
 }
 
-// Pass moves beyond the record that stands next. There must be one.
+// Pass moves beyond the next record. There must be one.
 func (c *Cursor) Pass() { c.at += 1 + c.records[c.at].len() }
 
 // Empty reports that there is nothing to find.

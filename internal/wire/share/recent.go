@@ -5,17 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Recent is the values that were offered lately, and that the table did not
-// take in, since nobody had seen them before. A list comes in the order of its
-// keys, so the pods of one template follow each other: with it the second has
-// what the first had, and there is no copy that only the first has. What two
-// parts of one object have in common is found here too, and the table does not
-// learn of it.
+// Recent holds values that were offered recently, and that the table did not admit,
+// since it was their first sighting. A list comes in the order of its keys, so the
+// pods of one template follow each other: with Recent the second pod gets the
+// values of the first, which then has no copies of its own. Values that two parts
+// of one object have in common are found here too, without an entry in the table.
 //
-// It holds at most 512 values, of 2 MiB together, and takes 24 KiB once it is
-// used; so it belongs to those who decode one busy stream, for as long as that
-// is busy. Safe for concurrent use: nobody waits, who meets another one does
-// without.
+// It holds at most 512 values, of 2 MiB together, and takes 24 KiB once it is used.
+// So it belongs to the sessions that decode one busy stream, for as long as that is
+// busy. It is safe for concurrent use and never waits: a session that finds a shard
+// locked does without.
 type Recent struct {
 	shards [recentShards]atomic.Pointer[recentShard]
 	// objects counts those that were begun.
@@ -25,14 +24,14 @@ type Recent struct {
 const (
 	recentShards = 8
 	recentSlots  = 64
-	// recentBytes bounds the values of a shard. A unit's bytes are counted
-	// again with those around it.
+	// recentBytes bounds the values of a shard. A unit's bytes are also counted
+	// with those of the unit that contains it.
 	recentBytes = 256 << 10
 )
 
 type recentShard struct {
 	mu sync.Mutex
-	// bytes is what is alive with the values; guarded by mu.
+	// bytes is how much memory the values keep alive; guarded by mu.
 	bytes int
 	// slots has each value in the only place where it can be; guarded by mu.
 	slots [recentSlots]candidate
@@ -48,15 +47,15 @@ type candidate struct {
 	object uint32
 }
 
-// place says where a unit's value is, if it is there. The shard's slots are
-// chosen by other bits than a table's.
+// place returns where a unit's value is, if it is there. Other bits choose the
+// slots than in a table.
 func (r *Recent) place(unit Unit, h Hash) (shard *atomic.Pointer[recentShard], slot uint64) {
 	x := (h.A ^ uint64(unit)) * 0x9e3779b97f4a7c15 >> 20
 	return &r.shards[x%recentShards], x / recentShards % recentSlots
 }
 
-// get returns a value that was offered lately. One of another object's is
-// taken out, since the table is to have it.
+// get returns a value that was offered recently. It removes the value of another
+// object, since the table is to have it.
 func (r *Recent) get(unit Unit, h Hash, object uint32) (c candidate, ok bool) {
 	p, i := r.place(unit, h)
 	s := p.Load()
@@ -76,7 +75,7 @@ func (r *Recent) get(unit Unit, h Hash, object uint32) (c candidate, ok bool) {
 	return c, true
 }
 
-// put replaces another value by this one.
+// put replaces the value in c's slot by c.
 func (r *Recent) put(c candidate) {
 	if c.bytes > recentBytes {
 		return

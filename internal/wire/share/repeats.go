@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// repeats are the last strings that a session made. An object says its own
-// things twice: an address alone and in a list, the second at which all began.
-// Such a string is one, and the table does not learn of it.
+// repeats are the last strings that a session made. An object often has a string of
+// its own twice: an address alone and in a list, or the time when all began. Both
+// get one string, without an entry in the table.
 type repeats struct {
 	list [8]repeated
 	next uint8
@@ -33,16 +33,16 @@ func (r *repeats) add(x uint64, text string, box *string) {
 	r.next++
 }
 
-// String returns b as a string, the same one for equal bytes from their second
-// sighting on, or if the session made it lately. There must be a table. It never
-// aliases b.
+// String returns b as a string: the same one for equal bytes from their second
+// sighting on, or if the session made it recently. There must be a table. The string
+// never aliases b.
 func (s *Session) String(b []byte) string {
 	text, _ := s.text(b)
 	return text
 }
 
-// Text is String for the strings of a place. They are not looked for where hardly
-// any is known.
+// Text is String for the strings of a place. It skips the lookup at a place where
+// hardly any is known.
 func (s *Session) Text(p Place, b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -82,8 +82,8 @@ func (s *Session) text(b []byte) (text string, known bool) {
 	return text, false
 }
 
-// Boxed is String for interfaces: what it points to, which is never written to, is
-// the same for equal bytes too.
+// Boxed is String for interfaces: the box that it returns, which is never written
+// to, is the same for equal bytes too.
 func (s *Session) Boxed(b []byte) *string {
 	v := unsafe.String(unsafe.SliceData(b), len(b))
 	if len(b) == 0 || len(b) > maxInterned {

@@ -2,25 +2,25 @@ package share
 
 import "unsafe"
 
-// Session is what one goroutine decodes with. It holds the memo that is being
+// Session is the decoding state of one goroutine. It holds the memo that is being
 // written. Its zero value shares and remembers nothing.
 type Session struct {
 	// Table is nil if nothing is to be shared: then nothing is noted either.
 	Table *Table
-	// Allocated is what the decoder has allocated so far, in bytes; the
-	// decoder adds to it, so that a unit's cost can be told by the difference.
+	// Allocated is how many bytes the decoder has allocated so far. The decoder
+	// adds to it; the difference over a unit is the unit's cost.
 	Allocated int
-	// Private is how many values have been decoded that have state in them which
-	// somebody may write; the decoder counts them. What such a value is part of
-	// is never offered.
+	// Private is how many values have been decoded that have state to which a
+	// reader may write; the decoder counts them. A value that contains one is never
+	// offered.
 	Private int
-	// Recent, which may be nil, is what was offered lately, by this session
-	// and by others that decode the same stream.
+	// Recent, which may be nil, has the values that were offered recently, by this
+	// session and by others that decode the same stream.
 	Recent *Recent
 
 	records []Record
 	repeats repeats
-	// object is which of those that Recent counts is being decoded.
+	// object is the number, by Recent's count, of the object being decoded.
 	object uint32
 	// skipped counts the values that were not looked up.
 	skipped uint32
@@ -42,8 +42,8 @@ func (s *Session) Begin() {
 	}
 }
 
-// get returns the value that a unit's bytes became before, as the table has it
-// or as it was offered lately. There must be a table.
+// get returns the value that was decoded from a unit's bytes before, from the table
+// or from Recent. There must be a table.
 func (s *Session) get(unit Unit, h Hash) (Value, bool) {
 	v, ok := s.find(unit, h)
 	if ok {
@@ -66,12 +66,12 @@ func (s *Session) find(unit Unit, h Hash) (Value, bool) {
 	return c.value, ok
 }
 
-// countEvery is after how many lookups the next object has the table count them: two
-// atomic additions, to a cache line that all sessions write, a few objects.
+// countEvery is after how many lookups the next object adds them to the table's counts:
+// two atomic additions, every few objects, to a cache line that all sessions write.
 const countEvery = 64
 
-// Count has the table count the session's lookups. A session that is not to be used
-// for a while calls it.
+// Count adds the session's lookups to the table's counts. Call it when the session is
+// not to be used for a while.
 func (s *Session) Count() {
 	if s.Table == nil {
 		return
@@ -81,8 +81,8 @@ func (s *Session) Count() {
 	s.hits, s.misses = 0, 0
 }
 
-// offer is the table's, which there must be; what that has never seen is
-// remembered as recent.
+// offer offers a value to the table, which there must be. Recent keeps a value that
+// the table has never seen.
 func (s *Session) offer(unit Unit, h Hash, v Value, bytes int) {
 	t := s.Table
 	switch {
@@ -97,8 +97,8 @@ func (s *Session) offer(unit Unit, h Hash, v Value, bytes int) {
 // Mark is a place in the memo that is being written.
 type Mark int
 
-// Mark returns the place that was reached. A unit's mark is taken before what
-// is inside it is noted.
+// Mark returns the current place. A unit's mark is taken before what is inside it
+// is noted.
 func (s *Session) Mark() Mark { return Mark(len(s.records)) }
 
 // Reserve makes room for a unit's record, in front of those of what is inside
@@ -116,8 +116,8 @@ func (s *Session) Note(m Mark, field, size int, h Hash) {
 	s.fill(m, field, Record{a0: uint32(h.A), a1: uint32(h.A >> 32), b: h.B, size: uint32(size)})
 }
 
-// NoteFlat is Note for a unit of whose inside nothing is noted: what was noted
-// since stands behind it. field must be at most MaxField.
+// NoteFlat is Note for a unit without records inside: the records noted since then
+// follow it. field must be at most MaxField.
 func (s *Session) NoteFlat(m Mark, field, size int, h Hash) {
 	s.records[m] = Record{a0: uint32(h.A), a1: uint32(h.A >> 32), b: h.B, size: uint32(size), field: uint16(field)}
 }
@@ -131,7 +131,7 @@ func (s *Session) fill(m Mark, field int, r Record) {
 	kids := len(s.records) - int(m) - 1
 	switch {
 	case field > MaxField || kids > maxKids && r.kids&openBit != 0:
-		// It cannot be said; without a record it is decoded next time.
+		// A Record cannot hold it. Without one it is decoded next time.
 		s.Drop(m)
 		return
 	case kids > maxKids:
@@ -143,16 +143,16 @@ func (s *Session) fill(m Mark, field int, r Record) {
 	s.records[m] = r
 }
 
-// Keep notes again what an old record says, with what is inside it: the unit
-// has not changed.
+// Keep copies an old record to the memo, with those inside it: the unit has not
+// changed.
 func (s *Session) Keep(r *Record, inside Cursor) {
 	c := *r
 	s.records = append(s.records, c)
 	s.records = append(s.records, inside.records...)
 }
 
-// Memo returns what was noted since Begin, in memory of its own, as the memo of
-// the object that plan decoded.
+// Memo returns the records noted since Begin, in memory of their own, as the memo
+// of the object that plan decoded.
 func (s *Session) Memo(plan PlanID, object unsafe.Pointer) *Memo {
 	return newMemo(plan, object, s.records)
 }

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// strings makes one string of equal ones. It is a cache, and comparing bytes
-// decides, so a hash of 64 bits is plenty. To read it takes no lock; what
-// changes it is guarded by the table's mu.
+// strings deduplicates equal strings. It is a cache, and compares the bytes, so a
+// hash of 64 bits suffices. Reads take no lock; changes are guarded by the table's
+// mu.
 type strings struct {
 	cache atomic.Pointer[stringCache]
 	door  doorkeeper
@@ -21,15 +21,14 @@ type stringCache struct {
 	buckets []bucket
 }
 
-// bucket is a cache line, which is all that a miss reads: of the strings that
-// are not there 1 in 37 has a tag that is (7 of 256), and is compared.
+// bucket is a cache line, which is all that a miss reads: 1 in 37 of the strings
+// that are not there has a tag that is (7 of 256), and is compared.
 type bucket struct {
-	// tags has in byte i eight bits of the hash of what boxes[i] points to, and
-	// in its last byte which of them is the oldest. It is written after the
-	// box: a reader who comes between misses a string, and never takes one for
-	// another.
+	// tags has in byte i eight bits of the hash of the string that boxes[i] points
+	// to, and in its last byte which of them is the oldest. It is written after the
+	// box: a reader in between misses a string, and never takes one for another.
 	tags atomic.Uint64
-	// Invariant: those that are there follow the oldest in a ring, by age.
+	// Invariant: the boxes that are set follow the oldest in a ring, by age.
 	boxes [bucketBoxes]atomic.Pointer[string]
 }
 
@@ -55,7 +54,7 @@ func (s *strings) find(x uint64, v string) *string {
 	}
 	b := c.bucket(x)
 	m := b.tags.Load() ^ x>>56*everyByte
-	// A byte above one that is 0 may be taken for 0, which costs a comparison.
+	// A byte above a zero byte may be taken for zero, which costs a comparison.
 	for zero := (m - everyByte) &^ m & boxTops; zero != 0; zero &= zero - 1 {
 		if p := b.boxes[bits.TrailingZeros64(zero)/8].Load(); p != nil && *p == v {
 			return p
@@ -66,11 +65,11 @@ func (s *strings) find(x uint64, v string) *string {
 
 func (c *stringCache) bucket(x uint64) *bucket { return &c.buckets[x&uint64(len(c.buckets)-1)] }
 
-// keepLocked puts a copy of v into the cache and returns where it is, nil if
-// it cannot be had within limit bytes. Others go for it: the oldest of the
-// fuller of two buckets, its own and one by turns. Its own alone would leave
-// buckets as uneven as they were when the bytes ran out, and those with few
-// places would forget at once.
+// keepLocked puts a copy of v into the cache and returns it, or nil if it does not
+// fit into limit bytes. It evicts others for v: the oldest of the fuller of two
+// buckets, its own and one by turns. Evicting only from its own would leave buckets
+// as uneven as they were when the bytes ran out, and those with few strings would
+// forget at once.
 func (s *strings) keepLocked(seed maphash.Seed, x uint64, v string, limit int) *string {
 	if p := s.find(x, v); p != nil {
 		return p
@@ -120,7 +119,7 @@ func (s *strings) dropLocked(b *bucket) {
 	s.bytes -= boxBytes(*p)
 }
 
-// count returns how many places are taken.
+// count returns how many boxes are set.
 func (b *bucket) count() int {
 	n := 0
 	for i := range b.boxes {
@@ -131,7 +130,7 @@ func (b *bucket) count() int {
 	return n
 }
 
-// put takes a string in. There must be an empty place.
+// put adds a string. There must be an empty place.
 func (b *bucket) put(x uint64, p *string) {
 	tags := b.tags.Load()
 	at := (int(tags>>handShift) + b.count()) % bucketBoxes
@@ -145,9 +144,8 @@ func (s *strings) forgetLocked() {
 	s.n, s.bytes = 0, 0
 }
 
-// growLocked moves the strings to a cache of twice the size, and returns it;
-// the old one if there is no room for more. Readers go on with the old one
-// meanwhile.
+// growLocked moves the strings to a cache of twice the size, and returns it, or the
+// old one if there is no room for more. Readers use the old one meanwhile.
 func (s *strings) growLocked(seed maphash.Seed, old *stringCache, limit int) *stringCache {
 	n, more := minBuckets, minBuckets
 	if old != nil {

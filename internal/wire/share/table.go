@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Unit tells apart values that equal bytes could become: the Go type, and what
-// else decides how it is decoded. UnitOf makes one.
+// Unit distinguishes values that could be decoded from equal bytes: by the Go type,
+// and whatever else affects decoding. UnitOf makes one.
 type Unit uint64
 
 // Table holds the values that were seen more than once, by the hash of their
-// bytes, up to a number of bytes. It is safe for concurrent use: a look-up
-// takes no lock.
+// bytes, up to a number of bytes. It is safe for concurrent use: a lookup takes no
+// lock.
 type Table struct {
 	hasher
 	strings strings
@@ -25,20 +25,20 @@ type Table struct {
 	slots atomic.Pointer[slots]
 	// hits and misses count the lookups of sessions.
 	hits, misses atomic.Uint64
-	// mu is taken by who changes what is kept, values or strings. Neither
-	// happens once what a cluster has in common is known.
+	// mu is held to add or remove values and strings. That hardly happens once the
+	// values that a cluster's objects have in common are known.
 	mu    sync.Mutex
 	bytes int // of entries, their values and slots; guarded by mu
 	n     int // entries; guarded by mu
-	hand  int // where the clock stands; guarded by mu
-	// faded and forgot are when age last did what there is to do; zero until anything is
-	// kept. Guarded by mu.
+	hand  int // the clock's hand; guarded by mu
+	// faded and forgot are when age last made a pass and forgot the strings; zero until
+	// anything is kept. Guarded by mu.
 	faded, forgot time.Time
 }
 
-// slots is an open-addressed table, probed linearly. Its entries are replaced
-// and removed in place, under the table's mutex; a reader who is overtaken by
-// that may miss an entry, which costs him a decoding.
+// slots is an open-addressed table, probed linearly. Its entries are replaced and
+// removed in place, under the table's mutex. A concurrent reader may then miss an
+// entry, and decodes the value once more.
 type slots struct {
 	entries []atomic.Pointer[entry]
 	shift   uint
@@ -48,10 +48,10 @@ type slots struct {
 type entry struct {
 	unit Unit
 	hash Hash
-	// bytes is what is alive with the value. With the bit faded, value.Ptr points to a
-	// weak.Pointer[byte] to the value.
+	// bytes is how much memory the value keeps alive. With the bit faded, value.Ptr
+	// points to a weak.Pointer[byte] to the value.
 	bytes uint32
-	// used is set by whoever finds it and taken back by the clock's hand.
+	// used is set by readers that find the entry and cleared by the clock's hand.
 	used  atomic.Bool
 	value Value
 }
@@ -62,11 +62,11 @@ const (
 	entryBytes = 48
 	slotBytes  = 8
 	minSlots   = 1 << 4
-	// maxValue is the largest share of a table that one value may take, so
-	// that a few large ones do not push out all others.
+	// maxValue bounds one value to this fraction, an eighth, of a table, so that a
+	// few large ones do not evict all others.
 	maxValue = 8
-	// maxSlots and stringsShare are the largest shares of the slots, and of
-	// strings with their places.
+	// maxSlots and stringsShare bound the slots, and the strings with their
+	// buckets, to a quarter each.
 	maxSlots     = 4
 	stringsShare = 4
 )
@@ -75,11 +75,10 @@ const (
 // about 6 MB.
 const DefaultBytes = 64 << 20
 
-// NewTable returns a table that keeps at most maxBytes of values and strings
-// alive, what it takes to find them included; DefaultBytes if it is 0, nothing
-// if it is negative. Beyond are two doorkeepers, which grow with what is
-// sighted to 1 MiB each, and, while it grows, the slots that it grows out of.
-// It takes next to no memory until it is used.
+// NewTable returns a table that keeps at most maxBytes of values and strings alive,
+// its index included; DefaultBytes if maxBytes is 0, nothing if it is negative. In
+// addition there are two doorkeepers, which grow with the sightings to 1 MiB each,
+// and, while the table grows, its old slots. An unused table takes almost no memory.
 func NewTable(maxBytes int) *Table {
 	if maxBytes == 0 {
 		maxBytes = DefaultBytes
@@ -87,7 +86,7 @@ func NewTable(maxBytes int) *Table {
 	return &Table{hasher: newHasher(), max: max(maxBytes, 0)}
 }
 
-// Get returns the value that a unit's bytes became before.
+// Get returns the value that was decoded from a unit's bytes before.
 func (t *Table) Get(unit Unit, h Hash) (Value, bool) {
 	s := t.slots.Load()
 	if s == nil {
@@ -103,7 +102,7 @@ func (t *Table) Get(unit Unit, h Hash) (Value, bool) {
 	return e.get()
 }
 
-// find returns an entry and its slot, nil if there is none.
+// find returns an entry and its slot, or nil if there is none.
 func (s *slots) find(unit Unit, h Hash) (int, *entry) {
 	for i, end := s.home(unit, h), len(s.entries); end > 0; end-- {
 		e := s.entries[i].Load()
@@ -122,17 +121,17 @@ func (s *slots) home(unit Unit, h Hash) int {
 	return int((h.A ^ uint64(unit)) * 0x9e3779b97f4a7c15 >> s.shift)
 }
 
-// fits reports that a value of so many bytes may be taken in: what takes more than
-// an eighth of the table may not.
+// fits reports that a value of so many bytes may be admitted: one that takes more
+// than an eighth of the table may not.
 func (t *Table) fits(bytes int) bool {
 	return bytes >= 0 && bytes <= math.MaxInt32 && bytes <= t.max/maxValue-entryBytes
 }
 
-// sighted reports that a unit was offered before, and from now on it was.
+// sighted reports that a unit was offered before, and records a sighting of it.
 func (t *Table) sighted(unit Unit, h Hash) bool { return t.door.seen(h.A ^ uint64(unit)) }
 
-// admit takes in a value that fits. bytes is what is alive with it; others may be
-// given a share of it from now on.
+// admit adds a value that fits. bytes is how much memory it keeps alive. Other
+// objects may share it from now on.
 func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,9 +173,9 @@ func (s *slots) put(e *entry) {
 	s.entries[i].Store(e)
 }
 
-// growLocked moves the entries to a table of twice the size, and returns it.
-// Readers go on with the old one meanwhile. A table that is too small for more
-// slots keeps those it has, and loses an entry instead; nil if it has none.
+// growLocked moves the entries to slots of twice the number, and returns these.
+// Readers use the old ones meanwhile. A table that is too small for more slots keeps
+// the old ones, and evicts an entry instead; nil if it has none.
 func (t *Table) growLocked(old *slots) *slots {
 	n, more := minSlots, minSlots
 	if old != nil {
@@ -202,9 +201,9 @@ func (t *Table) growLocked(old *slots) *slots {
 	return s
 }
 
-// evictLocked removes the next entry that nobody has found since the hand last
-// came by. There must be one. It looks at each slot twice at most: entries that
-// readers mark faster than the hand takes the marks back must not hold it up.
+// evictLocked removes the next entry that was not found since the hand last passed
+// it. There must be an entry. It looks at each slot twice at most, since readers may
+// mark entries faster than the hand clears the marks.
 func (t *Table) evictLocked() {
 	s := t.slots.Load()
 	for left := 2 * len(s.entries); ; left-- {
@@ -226,7 +225,7 @@ func (t *Table) dropLocked(s *slots, i int) {
 	s.remove(i)
 }
 
-// remove empties a slot and moves up what was pushed behind it.
+// remove empties a slot and moves up the entries that collisions put after it.
 func (s *slots) remove(i int) {
 	mask := len(s.entries) - 1
 	for j := (i + 1) & mask; ; j = (j + 1) & mask {
@@ -245,7 +244,7 @@ func (s *slots) remove(i int) {
 // Stats says how full a table is.
 type Stats struct {
 	// Entries is how many values are shared, Strings how many strings. Bytes
-	// is of both, and is bounded by MaxBytes.
+	// counts both, and is bounded by MaxBytes.
 	Entries, Strings, Bytes, MaxBytes int
 	// Hits and Misses are lookups of values, those in a Recent included, that sessions
 	// have counted.

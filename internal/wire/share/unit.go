@@ -8,9 +8,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
-// UnitOf returns the unit of a Go type as one decoder makes it. variant tells
-// apart what else decides the outcome, fields that are dropped for example; it
-// comes from the program, so it needs no secret.
+// UnitOf returns the unit of a Go type and the format it is decoded from. variant
+// has whatever else decides the outcome, dropped fields for example; it comes from
+// the program, so it needs no secret.
 func UnitOf(typ reflect.Type, format formats.Format, variant string) Unit {
 	// A type's descriptor has one address for as long as the process lives.
 	p := uint64(uintptr((*[2]unsafe.Pointer)(unsafe.Pointer(&typ))[1]))

@@ -24,8 +24,7 @@ func Load(field unsafe.Pointer, slice bool) Value {
 	return v
 }
 
-// Store sets a field to the value. Whoever appends to a slice that is shared gets
-// memory of his own.
+// Store sets a field to the value. An append to a shared slice allocates new memory.
 func (v Value) Store(field unsafe.Pointer, slice bool) {
 	if slice {
 		*(*memory.Slice)(field) = memory.SliceOf(v.Ptr, v.Len)

@@ -13,11 +13,11 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
-// immutable are types whose fields do not prove it, but whose decoders and
-// methods do: no method writes to what was decoded.
+// immutable are types without hidden state whose fields do not prove that, but whose
+// decoders and methods do: no method writes to a decoded value.
 var immutable = []reflect.Type{
 	reflect.TypeFor[time.Time](),
-	// One build of it has bytes, another a string that is not exported.
+	// In one build it has bytes, in another an unexported string.
 	reflect.TypeFor[metav1.FieldsV1](),
 	// Its decoders set the bytes, and leave the object nil.
 	reflect.TypeFor[runtime.RawExtension](),
@@ -29,7 +29,7 @@ var quantity = reflect.TypeFor[resource.Quantity]()
 
 // Hides reports whether a decoded value of typ may have hidden state in it or in
 // anything that it leads to. own reports that a type decodes itself, and so may
-// put anything into its fields; nil stands for a function that is always true.
+// put anything into its fields; nil means that all types do.
 //
 // encoding/json decodes an object field by field: it puts JSON's own values into an
 // interface without methods, and nothing into functions, channels and other
@@ -41,8 +41,8 @@ func Hides(typ reflect.Type, own func(reflect.Type) bool) bool {
 
 type walk struct {
 	own func(reflect.Type) bool
-	// seen are the types above and those that are done: a type that contains
-	// itself adds nothing by that.
+	// seen are the types above and those that are done: visiting a type again adds
+	// nothing.
 	seen []visit
 }
 
@@ -82,8 +82,8 @@ func (w *walk) hides(typ reflect.Type, own bool) bool {
 	return false
 }
 
-// unexported reports that a field is out of reach for decoders. Fields of an
-// embedded struct are not, if they are exported themselves.
+// unexported reports that decoders cannot set a field. They can set the exported
+// fields of an embedded struct.
 func unexported(f reflect.StructField) bool {
 	if f.IsExported() {
 		return false
@@ -101,7 +101,7 @@ func InField(f reflect.StructField) bool {
 }
 
 // Inline reports whether the memory of a zero value of typ may have hidden
-// state: a field that is not exported, or a Quantity.
+// state: an unexported field, or a Quantity.
 func Inline(typ reflect.Type) bool {
 	if mutant.On(mutant.ShareHiddenState) || slices.Contains(immutable, typ) {
 		return false

@@ -7,8 +7,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
-// maxSteps bounds what Identical compares. A value that leads back to itself
-// has no end.
+// maxSteps bounds how many parts Identical compares. A value that leads back to
+// itself has no end.
 const maxSteps = 1 << 20
 
 // Identical reports whether two values are equal by reflect.DeepEqual and have
@@ -88,7 +88,7 @@ func (c *comparison) maps(a, b reflect.Value) bool {
 		return true
 	}
 	for it := a.MapRange(); it.Next(); {
-		// A key that is not found is no value, which equals none.
+		// For a missing key MapIndex returns the invalid Value, which equals none.
 		if !c.identical(it.Value(), b.MapIndex(it.Key())) {
 			return false
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The nodes of what interfaces hold in an unstructured object.
+// The nodes of the values that interfaces hold in an unstructured object.
 var (
 	anyNode = newNode(reflect.TypeFor[any](), opAny, "")
 	mapNode = newNode(reflect.TypeFor[map[string]any](), opMapAny, "").of(anyNode)
@@ -20,7 +20,7 @@ func (n *node) of(elem *node) *node {
 	return n
 }
 
-// What an interface holds is told by a byte in front of it.
+// Tags precede the encoding of the value in an interface.
 const (
 	tagNil = iota
 	tagString
@@ -33,7 +33,7 @@ const (
 	tagOther
 )
 
-// any encodes what an interface holds: the types that JSON is decoded to.
+// any encodes the value in an interface: one of the types that JSON is decoded to.
 func (e *encoder) any(v any) {
 	switch v := v.(type) {
 	case nil:
@@ -108,7 +108,7 @@ func (e *encoder) list(l []any) {
 	e.end(at, bytes, alone)
 }
 
-// equalAny is equal for what interfaces hold.
+// equalAny is equal for values in interfaces.
 func equalAny(a, b any) bool {
 	switch a := a.(type) {
 	case nil:
@@ -135,7 +135,7 @@ func equalAny(a, b any) bool {
 	return false
 }
 
-// equalMaps compares maps, and tells nil from empty.
+// equalMaps compares maps, and distinguishes nil from empty.
 func equalMaps[V any](a, b map[string]V, equal func(a, b V) bool) bool {
 	if len(a) != len(b) || (a == nil) != (b == nil) {
 		return false

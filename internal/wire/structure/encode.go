@@ -16,12 +16,12 @@ import (
 )
 
 // segment is the encoding of one unit: a pointer, slice, map or interface with
-// something behind it. The units inside it follow it.
+// content. The segments of the units inside it follow it.
 type segment struct {
 	start, end int
 	// next is the number of the first segment that is not inside this one.
 	next int
-	// bytes is what is alive with the value.
+	// bytes is how much memory the value keeps alive.
 	bytes int
 	// alone: something in it cannot be shared.
 	alone bool
@@ -29,35 +29,34 @@ type segment struct {
 	keys int
 }
 
-// encoder writes values down so that those which differ, by reflect.DeepEqual,
-// have different encodings.
+// encoder encodes values. Values that differ by reflect.DeepEqual have different
+// encodings.
 type encoder struct {
 	buf  []byte
 	segs []segment
 	// keys are those of all maps of interfaces, each map's in order.
 	keys []string
-	// alone counts what cannot be shared, bytes what is alive, so that the
-	// difference tells what is inside a unit.
+	// alone counts values that cannot be shared, bytes the memory kept alive. The
+	// difference over a unit is what is inside it.
 	alone, bytes int
-	// inMap: what is encoded is a map's value, which has no address. What is
-	// inside it is no unit.
+	// inMap, if not 0: a map's value is being encoded, which has no address.
+	// Nothing inside it is a unit.
 	inMap int
 	depth int
-	// deep: something was left out, so that the encoding is of no use.
+	// deep: something was left out, so the encoding must not be used.
 	deep bool
 
 	entries []entry
 	sorted  []byte
 }
 
-// entry is where the encoding of a map's entry stands.
+// entry is where the encoding of a map's entry is.
 type entry struct {
 	key        string
 	start, end int
 }
 
-// maxDepth is how deep values are followed. What contains something deeper is
-// not shared.
+// maxDepth is how deep values are followed. A value that nests deeper is not shared.
 const maxDepth = 500
 
 func (e *encoder) reset() {
@@ -66,7 +65,7 @@ func (e *encoder) reset() {
 	e.alone, e.bytes, e.inMap, e.depth, e.deep = 0, 0, 0, 0, false
 }
 
-// Lengths are shifted by one: 0 is nil.
+// length appends a length, plus one: 0 is nil.
 func (e *encoder) length(n int) { e.buf = binary.AppendUvarint(e.buf, uint64(n)+1) }
 
 func (e *encoder) string(s string) {
@@ -114,7 +113,7 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 			e.value(f.node, unsafe.Add(p, f.at))
 		}
 	case opTime:
-		// With the location's address: the value keeps that alive.
+		// The bytes include the location's address; the value keeps that alive.
 		e.buf = append(e.buf, memory.Bytes(p, unsafe.Sizeof(time.Time{}))...)
 	case opQuantity:
 		text := stringAt(unsafe.Add(p, n.text))
@@ -148,9 +147,9 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 	}
 }
 
-// nothing notes nil, or what is too deep, and reports that it did. Behind
-// something too deep it follows nothing any more: the encoding is of no use,
-// and a value that leads back to itself on two ways would double at each step.
+// nothing encodes nil, or a value that is too deep, as nothing, and reports that it
+// did. After a value that is too deep it does so for all: the encoding is not used,
+// and a value that leads back to itself in two ways would double at each step.
 func (e *encoder) nothing(null bool) bool {
 	if e.deep || !null && e.depth > maxDepth {
 		e.deep, null = true, true
@@ -168,12 +167,12 @@ func (e *encoder) float(x float64) {
 	e.word(math.Float64bits(x))
 }
 
-// quantity encodes what a Quantity holds, and what it remembers of it.
+// quantity encodes a Quantity and its cached text.
 func (e *encoder) quantity(q *resource.Quantity, text string) {
 	e.string(text)
 	e.string(string(q.Format))
-	// Read without AsDec, which writes: one that is held as a big number is
-	// not shared.
+	// It is read without AsDec, which writes. A Quantity that is held as a big
+	// number is not shared.
 	head := (*quantityHead)(unsafe.Pointer(q))
 	if head.dec != nil {
 		e.alone++
@@ -229,7 +228,7 @@ func (e *encoder) mapping(n *node, p unsafe.Pointer) {
 		for k, v := range mapAt[resource.Quantity](p) {
 			start := len(e.buf)
 			e.string(k)
-			// It has no address by which its text could be written.
+			// It has no address, so nobody can write its text.
 			e.quantity(&v, stringAt(unsafe.Add(unsafe.Pointer(&v), n.elem.text)))
 			note(k, start)
 		}
@@ -266,7 +265,7 @@ func (e *encoder) sort(first, from int) {
 	e.entries = e.entries[:first]
 }
 
-// mapBytes is about what a map of the node's type takes.
+// mapBytes returns about how much memory a map of the node's type takes.
 func (n *node) mapBytes(entries int) int {
 	return footprint.MapBytes(entries, n.typ.Key().Size()+n.typ.Elem().Size())
 }

@@ -17,12 +17,12 @@ type quantityHead struct {
 	dec   unsafe.Pointer
 }
 
-// equal reports whether two values are equal by reflect.DeepEqual and the
-// second may be taken for the first. It may say no where they are.
+// equal reports whether two values are equal by reflect.DeepEqual and the second
+// may replace the first. It may return false for equal values.
 func (n *node) equal(a, b unsafe.Pointer) bool { return n.equalAbove(maxDepth, a, b) }
 
-// equalAbove is equal for values that are not followed deeper than depth: one
-// that leads back to itself has no end.
+// equalAbove is equal, but follows values only to depth: one that leads back to
+// itself has no end.
 func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	if depth < 0 {
 		return false
@@ -54,7 +54,7 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	case opMapStrings:
 		return equalMaps(mapAt[string](a), mapAt[string](b), func(v, w string) bool { return v == w })
 	case opMapQuantities:
-		// By what they hold and remember, with the big number's address.
+		// Compares number and cached text, and the big number's address.
 		return equalMaps(mapAt[resource.Quantity](a), mapAt[resource.Quantity](b), func(v, w resource.Quantity) bool { return v == w })
 	case opMapAny:
 		return equalMaps(mapAt[any](a), mapAt[any](b), equalAny)
@@ -65,8 +65,8 @@ func (n *node) equalAbove(depth int, a, b unsafe.Pointer) bool {
 	case opMap:
 		return mapAt[struct{}](a) == nil && mapAt[struct{}](b) == nil
 	}
-	// Hidden state is not even looked at, since a reader of the last version may
-	// be writing to it. So is a Quantity that has an address, for its text.
+	// Hidden state is not even read, since a reader of the previous version may be
+	// writing to it. The same holds for the text of a Quantity with an address.
 	return false
 }
 
@@ -93,8 +93,8 @@ func sameMap[V any](a, b map[string]V) bool {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
 }
 
-// knowsQuantity reports whether a Quantity has the memory that quantityHead
-// says: where it has not, quantities are not shared.
+// knowsQuantity reports whether a Quantity has the layout of quantityHead. If not,
+// quantities are not shared.
 func knowsQuantity() bool {
 	want := []struct {
 		at   uintptr

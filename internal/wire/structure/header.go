@@ -9,7 +9,7 @@ import (
 
 func stringAt(p unsafe.Pointer) string { return *(*string)(p) }
 
-// mapAt returns the map that the field at p refers to.
+// mapAt returns the map in the field at p.
 func mapAt[V any](p unsafe.Pointer) map[string]V { return memory.Map[V](*(*unsafe.Pointer)(p)) }
 
 // data is the second word of an interface.

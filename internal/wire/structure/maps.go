@@ -6,8 +6,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
-// mapStrings returns m, or a map with the same entries of which some strings
-// are those that others have.
+// mapStrings returns m, or an equal map in which some strings are those that other
+// objects have.
 func (x *Sharer) mapStrings(m map[string]string) unsafe.Pointer {
 	var out map[string]string
 	for k, v := range m {
@@ -16,7 +16,7 @@ func (x *Sharer) mapStrings(m map[string]string) unsafe.Pointer {
 			if unsafe.StringData(key) == unsafe.StringData(k) && unsafe.StringData(value) == unsafe.StringData(v) {
 				continue
 			}
-			// What came before is known not to change.
+			// The entries before this one do not change.
 			out = make(map[string]string, len(m))
 			for k, v := range m {
 				out[x.known(k)] = x.known(v)
@@ -30,7 +30,7 @@ func (x *Sharer) mapStrings(m map[string]string) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&out))
 }
 
-// known returns the string equal to s that others have, or s.
+// known returns the string equal to s that other objects have, or s.
 func (x *Sharer) known(s string) string {
 	if k := x.session.Table.Known(s); k != nil {
 		return *k
@@ -38,8 +38,8 @@ func (x *Sharer) known(s string) string {
 	return s
 }
 
-// mapAny exchanges what is inside a map of interfaces, whose keys stand in
-// order from first on.
+// mapAny exchanges the values in a map of interfaces. Its keys, in order, begin at
+// first.
 func (x *Sharer) mapAny(p, lastp unsafe.Pointer, first int) unsafe.Pointer {
 	m := mapAt[any](p)
 	var last map[string]any
@@ -49,7 +49,7 @@ func (x *Sharer) mapAny(p, lastp unsafe.Pointer, first int) unsafe.Pointer {
 	keys := x.enc.keys[first : first+len(m)]
 	mine, slots := len(x.found), len(x.slots)
 	for i, k := range keys {
-		// The two are looked at where they cannot move; the slots may.
+		// Values in a map have no address. pair stays valid if x.any grows slots.
 		x.slots = append(x.slots, m[k], nil)
 		pair := x.slots[len(x.slots)-2:]
 		var q *any
@@ -82,7 +82,7 @@ func (x *Sharer) mapAny(p, lastp unsafe.Pointer, first int) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&out))
 }
 
-// any exchanges what an interface holds.
+// any exchanges the value in an interface.
 func (x *Sharer) any(p, last *any, at uintptr) {
 	var n *node
 	var from, was unsafe.Pointer

@@ -35,25 +35,25 @@ const (
 	opState  // never shared: it may have hidden state, zero or not
 )
 
-// node is what is to be known of a type.
+// node describes how values of one type are encoded, compared and exchanged.
 type node struct {
 	op   op
 	typ  reflect.Type
 	size uintptr
-	// unit is what the type's values are known by in the table, place where its
-	// filter counts them.
+	// unit identifies the type's values in the table; place is where its filter
+	// counts them.
 	unit  share.Unit
 	place share.Place
-	// elem is what a pointer, a slice or a map leads to.
+	// elem is the node that a pointer, a slice or a map leads to.
 	elem *node
-	// fields are all leaves of a struct, in order, with plain neighbours made
-	// one; refs are those of them that can be exchanged.
+	// fields are all leaves of a struct, in order, with adjacent plain ones
+	// merged; refs are those of them that can be exchanged.
 	fields, refs []field
 	// state says that hidden state is part of the memory, which is then not
-	// copied: a copy of a locked mutex is locked, and whoever writes atomically
-	// races with it. So what is beside the state cannot be exchanged.
+	// copied: a copy of a locked mutex is locked, and copying races with atomic
+	// writes. So neighbours of the state cannot be exchanged.
 	state bool
-	// text is where a Quantity keeps its text.
+	// text is the offset of a Quantity's text.
 	text uintptr
 }
 
@@ -68,11 +68,11 @@ type field struct {
 	node *node
 }
 
-// Plan is how objects of one Go type are shared. It is immutable.
+// Plan describes how objects of one Go type are shared. It is immutable.
 type Plan struct{ root *node }
 
-// Compile makes the plan for a struct type, that which an object's pointer
-// points to. It is an error if typ is no struct.
+// Compile returns the plan for a struct type, to which objects are pointers. It is
+// an error if typ is no struct.
 func Compile(typ reflect.Type) (*Plan, error) {
 	if typ.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("structure: %v is no struct", typ)
@@ -192,7 +192,8 @@ func (c compiler) structure(n *node) {
 	}
 }
 
-// add appends a leaf, to the one before it if both are plain and touch.
+// add appends a leaf. It merges it with the one before if both are plain and
+// adjacent.
 func (n *node) add(at uintptr, leaf *node) {
 	if last := len(n.fields) - 1; leaf.op == opPlain && last >= 0 {
 		if f := &n.fields[last]; f.node.op == opPlain && f.at+f.node.size == at {

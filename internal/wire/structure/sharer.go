@@ -16,16 +16,16 @@ type Sharer struct {
 	root    *node
 	session *share.Session
 	enc     encoder
-	// next is the segment of the unit that comes next.
+	// next is the segment of the next unit.
 	next int
-	// found are the replacements for the values of the containers under way.
+	// found are the replacements in the containers under way.
 	found []replacement
-	// slots hold the values of maps of interfaces while they are looked at.
+	// slots hold the values of maps of interfaces while they are processed.
 	slots []any
 }
 
-// replacement is an equal value for the one at a distance from the beginning
-// of its container, or the one with that number.
+// replacement is an equal value for the one at an offset in its container, or the
+// one with that number.
 type replacement struct {
 	at    uintptr
 	op    op
@@ -34,19 +34,19 @@ type replacement struct {
 	any   any
 }
 
-// Sharer returns a sharer by the session. Without a table it shares nothing.
+// Sharer returns a sharer that uses s. Without a table it shares nothing.
 func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, session: s} }
 
-// Use makes the sharer share by another session, or by none until the next call.
+// Use makes the sharer use another session, or none until the next call.
 func (x *Sharer) Use(s *share.Session) { x.session = s }
 
-// Share returns what is to be kept instead of the object at obj: an object
-// that equals it by reflect.DeepEqual and shares what it can with others. It
-// is last, the object's last version, if the two are equal; obj itself if there
-// is nothing to exchange; otherwise a copy. last may be nil.
+// Share returns an object to keep instead of the one at obj. It equals obj by
+// reflect.DeepEqual and shares with others what it can. It is last, the object's
+// previous version, if the two are equal; obj itself if there is nothing to exchange;
+// otherwise a copy. last may be nil.
 //
-// Nothing is written that obj or last lead to. obj must not be written to
-// afterwards, nor what it leads to: others may be given parts of it.
+// Share writes to nothing that obj or last lead to. Afterwards obj must not be
+// written to, nor anything that it leads to: others may have parts of it.
 //
 // It costs about as much as to compare the two, and twice as much as to encode
 // and hash what last does not have.
@@ -82,7 +82,7 @@ func (x *Sharer) Share(obj, last unsafe.Pointer) unsafe.Pointer {
 	return obj
 }
 
-// forget lets go of the object.
+// forget drops the references to the object.
 func (x *Sharer) forget() {
 	clear(x.found[:cap(x.found)])
 	clear(x.slots[:cap(x.slots)])
@@ -92,7 +92,7 @@ func (x *Sharer) forget() {
 	}
 }
 
-// refs looks at all that can be exchanged in a value.
+// refs calls ref for each part of a value that can be exchanged.
 func (x *Sharer) refs(n *node, p, last unsafe.Pointer, at uintptr) {
 	if n.op != opStruct {
 		x.ref(n, p, last, at)
@@ -104,8 +104,8 @@ func (x *Sharer) refs(n *node, p, last unsafe.Pointer, at uintptr) {
 	}
 }
 
-// ref looks at one value that can be exchanged, of which last is what the last
-// version has in its place, or nil.
+// ref finds a replacement for one value that can be exchanged. last is the previous
+// version's value in its place, or nil.
 func (x *Sharer) ref(n *node, p, last unsafe.Pointer, at uintptr) {
 	switch n.op {
 	case opString:
@@ -114,7 +114,7 @@ func (x *Sharer) ref(n *node, p, last unsafe.Pointer, at uintptr) {
 		x.any((*any)(p), (*any)(last), at)
 	case opPointer, opSlice, opBytes, opMapStrings, opMapQuantities, opMapAny, opMap:
 		if load(n, p).Len == 0 {
-			return // nothing behind it, and no segment
+			return // it has no content, and no segment
 		}
 		if x.kept(n, p, last, at) {
 			x.next = x.enc.segs[x.next].next
@@ -124,7 +124,7 @@ func (x *Sharer) ref(n *node, p, last unsafe.Pointer, at uintptr) {
 	}
 }
 
-// differing is ref for a value that is not the last version's.
+// differing is ref for a value that differs from the previous version's.
 func (x *Sharer) differing(n *node, p, last unsafe.Pointer, at uintptr) {
 	if n.op == opAny {
 		x.any((*any)(p), (*any)(last), at)
@@ -135,14 +135,14 @@ func (x *Sharer) differing(n *node, p, last unsafe.Pointer, at uintptr) {
 		return
 	}
 	v := x.unit(n, p, last)
-	// Capacity beyond the length would let two who append meet.
+	// With capacity beyond the length, two appends would write to the same memory.
 	long := (n.op == opSlice || n.op == opBytes) && (*memory.Slice)(p).Cap > own.Len
 	if v != own || long {
 		x.found = append(x.found, replacement{at: at, op: n.op, value: v})
 	}
 }
 
-// kept takes what the last version has, if that is equal.
+// kept takes the previous version's value if that is equal, and reports whether it did.
 func (x *Sharer) kept(n *node, p, last unsafe.Pointer, at uintptr) bool {
 	if last == nil || !n.equal(p, last) {
 		return false
@@ -157,8 +157,8 @@ func (x *Sharer) kept(n *node, p, last unsafe.Pointer, at uintptr) bool {
 	return true
 }
 
-// load reads what a field holds as the table would. Len is 0 if there is
-// nothing behind it.
+// load reads the value of a field in the table's form. Len is 0 if it is nil or
+// empty.
 func load(n *node, p unsafe.Pointer) share.Value {
 	switch n.op {
 	case opSlice, opBytes:
@@ -172,7 +172,7 @@ func load(n *node, p unsafe.Pointer) share.Value {
 	return share.Value{Ptr: *(*unsafe.Pointer)(p), Len: len(mapAt[struct{}](p))}
 }
 
-// unit returns the replacement for the unit at p, whose segment is the next: the
+// unit returns the replacement for the unit at p, whose segment is the next one: the
 // table's value, or else the unit itself with its parts exchanged. For a list in
 // an interface, the replacement is the interface's box instead of the elements.
 func (x *Sharer) unit(n *node, p, last unsafe.Pointer) share.Value {
@@ -195,8 +195,8 @@ func (x *Sharer) unit(n *node, p, last unsafe.Pointer) share.Value {
 	return v
 }
 
-// boxed returns the box of a list with these elements: that at p, if it is that
-// list without room for more.
+// boxed returns the box of a list with these elements: p, if that is this list
+// without room for more.
 func boxed(p unsafe.Pointer, v share.Value) share.Value {
 	if *(*memory.Slice)(p) == memory.SliceOf(v.Ptr, v.Len) {
 		return share.Value{Ptr: p}
@@ -204,7 +204,7 @@ func boxed(p unsafe.Pointer, v share.Value) share.Value {
 	return share.Value{Ptr: unsafe.Pointer(&memory.Slice{Data: v.Ptr, Len: v.Len, Cap: v.Len})}
 }
 
-// inside exchanges what is inside a unit, in a copy of it.
+// inside exchanges the parts of a unit, in a copy of it.
 func (x *Sharer) inside(n *node, p, last unsafe.Pointer, keys int) share.Value {
 	v := load(n, p)
 	mine := len(x.found)
@@ -239,8 +239,8 @@ func (x *Sharer) inside(n *node, p, last unsafe.Pointer, keys int) share.Value {
 	return v
 }
 
-// apply writes the replacements from first on into a container that is still
-// nobody else's.
+// apply writes the replacements from first on into a container that only the
+// sharer refers to.
 func (x *Sharer) apply(p unsafe.Pointer, first int) {
 	for i := range x.found[first:] {
 		r := &x.found[first+i]

@@ -5,8 +5,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// array decodes the array that begins at raw[at], and returns it boxed. It is
-// the last version's if same.
+// array decodes the array that begins at raw[at], and returns it boxed. If same, v
+// is the previous version's.
 func (d *decoder) array(at int, boxed any, f *frame) (v any, end int, same, ok bool) {
 	base := len(d.values)
 	same = f.list != nil

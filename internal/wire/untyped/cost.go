@@ -1,12 +1,12 @@
 package untyped
 
-// What Go allocates on a 64-bit machine, so that the table knows what it keeps
-// alive. Nothing depends on its being exact.
+// Sizes of Go's allocations on a 64-bit machine, for the table's count of what it
+// keeps alive. They need not be exact.
 const (
 	sliceBytes = 24 // a slice's box
 	anyBytes   = 16
 	wordBytes  = 8 // a number's box
 )
 
-// memberBytes is what a member of a map takes, its name and its value.
+// memberBytes is the size of a map's member, its name and its value.
 const memberBytes = 16 + 16

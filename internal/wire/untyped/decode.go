@@ -14,16 +14,15 @@ import (
 // schemas of definitions. Deeper ones are decoded as if there were no plan.
 const maxDepth = 100
 
-// Decode decodes the object that raw begins with, and returns how many bytes
-// it took; raw may go on behind it, and does not stay in use. last is the
-// object's last version, a VersionOf, which counts if this plan made it.
+// Decode decodes the object that raw begins with, and returns how many bytes it
+// took; raw may go on after it. Nothing refers to raw afterwards. last is the
+// object's previous version, a VersionOf. It is used only if this plan made it.
 //
 // If the object does not end within raw, n is 0 and the error is
-// io.ErrUnexpectedEOF. With any other error n is where the faulty object ends,
-// if that can be told, else 0.
+// io.ErrUnexpectedEOF. With any other error n is where the faulty object ends, or
+// 0 if that is unknown.
 //
-// Without a table in s nothing is shared: the object may be modified by whoever
-// gets it.
+// Without a table in s nothing is shared, and the caller may modify the object.
 func (p *Plan) Decode(s *share.Session, raw []byte, last share.Version) (r Result, n int, err error) {
 	at := scan.Space(raw, 0)
 	if at == len(raw) {
@@ -66,7 +65,7 @@ func (p *Plan) slow(raw []byte, at int) (Result, int, error) {
 	case raw[at] == '{' || raw[at] == '[' || raw[at] == '"':
 		return Result{}, 0, io.ErrUnexpectedEOF
 	default:
-		// A number has no end of its own; the rest is no value at all.
+		// A number has no delimiter at its end; anything else is no value.
 		end = len(raw)
 	}
 	var m map[string]any

@@ -2,8 +2,8 @@ package untyped
 
 import "github.com/kinglet-go/kinglet/internal/wire/share"
 
-// decoder is what decoding one object needs. The stacks hold what the objects
-// and arrays that are open have so far.
+// decoder is the state of decoding one object. The stacks hold the members and
+// elements so far of the objects and arrays that are open.
 type decoder struct {
 	plan    *Plan
 	raw     []byte
@@ -20,15 +20,15 @@ type member struct {
 	name  string
 	value any
 	hash  uint64 // of the name, as names has it
-	// had: the last version has this name; old: with this value.
+	// had: the previous version has this name; old: with this value.
 	had, old bool
 }
 
 // maxKept is how many places a stack keeps for the next object: 200 KB.
 const maxKept = 1 << 12
 
-// release puts a decoder back, with nothing of what it decoded. done: all that
-// was on its stacks has been taken off, and cleared.
+// release puts a decoder back, without references to what it decoded. done: its
+// stacks are empty, and cleared.
 func (p *Plan) release(d *decoder, done bool) {
 	d.raw, d.session, d.table = nil, nil, nil
 	if !done {

@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// names are the names of members that were met lately, by a hash that costs
-// less than the table's. Objects of a kind have few.
+// names are the names of members that were decoded recently, by a hash that is
+// cheaper than the table's. Objects of a kind have few.
 type names [1 << nameBits]string
 
 const (
 	nameBits = 9
-	// maxName is the longest that is kept, so that no decoder keeps more than
+	// maxName is the longest name that is kept, so that no decoder keeps more than
 	// 32 KiB alive.
 	maxName = 64
 )
@@ -33,7 +33,7 @@ func (d *decoder) name(content []byte) (string, uint64) {
 	return s, h
 }
 
-// nameHash is of the length, the first eight bytes and the last eight.
+// nameHash hashes the length, the first eight bytes and the last eight.
 func nameHash(b []byte) uint64 {
 	var first, last uint64
 	switch n := len(b); {
@@ -48,11 +48,11 @@ func nameHash(b []byte) uint64 {
 	return (hi ^ lo) * 0x94d049bb133111eb
 }
 
-// maxDistinct is how many members are compared with each other; a map of more
-// tells by its length.
+// maxDistinct is how many members are compared with each other. For more, the
+// length of the map shows duplicates.
 const maxDistinct = 64
 
-// distinct reports that no name comes twice among up to maxDistinct members.
+// distinct reports that no name occurs twice among up to maxDistinct members.
 func distinct(all []member) bool {
 	if len(all) > maxDistinct {
 		return true

@@ -10,9 +10,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// frame is what is known of an object or an array before it is decoded.
+// frame has what is known of an object or an array before it is decoded.
 type frame struct {
-	// last is the last version's, if that is of the same kind.
+	// last is the previous version's, if that is of the same kind.
 	last map[string]any
 	list []any
 	// memo has the records of the units inside.
@@ -27,8 +27,8 @@ type frame struct {
 	depth int
 }
 
-// object decodes the object that begins at raw[at]. It is the last version's if
-// same.
+// object decodes the object that begins at raw[at]. If same, m is the previous
+// version's.
 func (d *decoder) object(at int, f *frame) (m map[string]any, end int, same, ok bool) {
 	base := len(d.members)
 	i, more := scan.Item(d.raw, at+1, true, '}')
@@ -91,7 +91,7 @@ func (d *decoder) member(at int, f *frame) (int, bool) {
 	return i, true
 }
 
-// build makes a map of members, unless they are just the last version's.
+// build makes a map of members, or returns the previous version's if it has the same.
 func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool) {
 	if !distinct(all) {
 		return nil, false, false
@@ -113,7 +113,7 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 	case n == 0 && d.table != nil && !f.root:
 		return d.plan.emptyMap.(map[string]any), false, true
 	case covered && 2*old >= n && n == len(f.last):
-		// To copy it and to change the rest is cheaper than to start afresh.
+		// Cloning it and changing the rest is cheaper than building a new map.
 		m = maps.Clone(f.last)
 		for i := range all {
 			if !all[i].old {
@@ -130,8 +130,8 @@ func (d *decoder) build(all []member, f *frame) (m map[string]any, same, ok bool
 	return m, false, len(m) == n
 }
 
-// lacks is how many members the last version has which items of lists are
-// without.
+// lacks returns how many of kind and apiVersion the previous version has and all does
+// not: items of lists have neither.
 func (f *frame) lacks(all []member) int {
 	if !f.root {
 		return 0

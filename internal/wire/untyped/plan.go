@@ -9,16 +9,16 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-// Plan is how objects are decoded. A memo is of use only to the plan, and with
-// the table, that it was made with.
+// Plan decodes objects. A memo is of use only to the plan, and with the table, that
+// it was made with.
 type Plan struct {
 	id    share.PlanID
 	drops *fields.Drops
-	// plain is the unit of values that nothing is dropped from, units those of
-	// values in which something is.
+	// plain is the unit of values from which nothing is dropped; units has those of
+	// the others.
 	plain share.Unit
 	units map[*fields.Drops]share.Unit
-	// emptyMap and emptySlice stand for all that are empty.
+	// emptyMap and emptySlice are used for all empty values.
 	emptyMap, emptySlice any
 
 	decoders sync.Pool // of *decoder
@@ -26,22 +26,21 @@ type Plan struct {
 
 // Result is a decoded object.
 type Result struct {
-	// Object is the object: a fresh map of possibly shared values, or the last
+	// Object is the object: a fresh map of possibly shared values, or the previous
 	// version's map if Same.
 	Object map[string]any
-	// Memo is what to remember beside it; nil if nothing, or if Same, when the
-	// old one stays.
+	// Memo is to be stored with Object. It is nil if there is nothing to remember,
+	// or if Same, when the old one stays.
 	Memo *share.Memo
-	// Same reports that nothing differs from the last version. kind and
-	// apiVersion of the last version may be missing, as they are from items of
-	// lists. The bytes that the last version was decoded from are Same, with its
-	// memo. Other bytes of equal meaning need not be, where the table has a value
-	// for them that is not the last version's.
+	// Same reports that nothing differs from the previous version. The bytes may lack
+	// the previous version's kind and apiVersion, as items of lists do. The bytes that
+	// the previous version was decoded from are Same, with its memo. Other bytes of
+	// equal meaning need not be, if the table has another value for them.
 	Same bool
 }
 
-// Compile makes the plan that leaves out the fields in drop. They have to be
-// valid JSON and are not built: a number in one may be larger than a float64.
+// Compile returns a plan that leaves out the fields in drop. Their values must be
+// valid JSON but are not built: a number may be larger than a float64.
 func Compile(drop *fields.Drops) *Plan {
 	p := &Plan{
 		id: share.NewPlanID(), drops: drop, plain: unitOf(nil), units: map[*fields.Drops]share.Unit{},

@@ -7,7 +7,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-// scalar decodes what is neither an object nor an array. It is last if old.
+// scalar decodes a value that is neither an object nor an array. If old, v is last.
 func (d *decoder) scalar(at int, last any, had bool) (v any, end int, old, ok bool) {
 	if at >= len(d.raw) {
 		return nil, at, false, false
@@ -27,7 +27,8 @@ func (d *decoder) scalar(at int, last any, had bool) (v any, end int, old, ok bo
 	return d.number(at, last)
 }
 
-// number is an int64 if it looks like one and fits, else a float64.
+// number decodes a number: into an int64 if it is an integer and fits, else into a
+// float64.
 func (d *decoder) number(at int, last any) (v any, end int, old, ok bool) {
 	end, integer, ok := scan.Number(d.raw, at)
 	if !ok {

@@ -8,13 +8,13 @@ import (
 
 // unit is an object or an array inside of another, before it is decoded.
 type unit struct {
-	// last is the last version's value at this place, if it had one.
+	// last is the previous version's value at this place, if it had one.
 	last any
 	had  bool
 	// note: it is to be noted.
 	note bool
-	// field is its number: of an element its index, of a member 16 bits of
-	// its name's hash. name is of all names on the way to it.
+	// field is its number: an element's index, or 16 bits of the hash of a
+	// member's name. name is the hash of all names on the way to it.
 	field int
 	name  share.Hash
 	drops *fields.Drops
@@ -22,8 +22,8 @@ type unit struct {
 	depth int
 }
 
-// unit decodes the unit that begins at raw[at], which memo may have a record
-// of. It is the last version's if old.
+// unit decodes the unit that begins at raw[at], of which memo may have a record. If
+// old, v is the previous version's.
 func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old, ok bool) {
 	object := d.raw[at] == '{'
 	f := frame{drops: u.drops, name: u.name, path: u.path, depth: u.depth}
@@ -76,7 +76,7 @@ func (d *decoder) unit(at int, u *unit, memo *share.Cursor) (v any, end int, old
 	return v, end, old, true
 }
 
-// inside decodes what is in the unit, whose last version is last.
+// inside decodes the unit itself. last is the previous version's.
 func (d *decoder) inside(at int, object bool, last any, f *frame) (any, int, bool, bool) {
 	if !object {
 		return d.array(at, last, f)
@@ -85,10 +85,10 @@ func (d *decoder) inside(at int, object bool, last any, f *frame) (any, int, boo
 	return m, end, same, ok
 }
 
-// empty returns the value of a unit without anything in it; it is no unit
-// then, and not noted.
+// empty returns the value of an empty object or array, which is no unit and not
+// noted.
 func (d *decoder) empty(at int, object bool, u *unit, f *frame) (v any, end int, old, ok bool) {
-	// '}' is two behind '{', as ']' is behind '['.
+	// '}' is '{'+2, as ']' is '['+2.
 	if at+1 >= len(d.raw) || d.raw[at+1] != d.raw[at]+2 {
 		return nil, at, false, false
 	}
@@ -105,9 +105,9 @@ func (d *decoder) empty(at int, object bool, u *unit, f *frame) (v any, end int,
 	return []any{}, at + 2, false, true
 }
 
-// within is the name of a unit that is called own in one of this name. Two
-// members with one number have two names, and so has all that is inside them:
-// what one had is never looked for among the records of the other.
+// within returns the name of a unit that is called own in a unit called name. Two
+// members with the same number have different names, and so have all units inside
+// them: the records of one are never used for the other.
 func within(name, own share.Hash) share.Hash {
 	return share.Hash{A: name.A*0x9e3779b97f4a7c15 ^ own.A, B: name.B*0x9e3779b9 ^ own.B}
 }

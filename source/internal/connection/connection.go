@@ -15,14 +15,13 @@ import (
 // ownRead is how much a connection of a source's own reads at a time.
 const ownRead = 128 << 10
 
-// Own returns a client whose requests have connections to
-// themselves, over HTTP/1.1. What cfg says of authentication, proxies and
-// dialing holds; only client certificates from files are read once, and not
-// again when the files change.
+// Own returns a client with connections of its own, over HTTP/1.1. It uses cfg's
+// authentication, proxies and dialing, except that it reads client certificates
+// from files once, and not again when the files change.
 //
-// What one 6.3 KB event costs to read, on one core: over HTTP/1.1 as client-go
-// sets it up 4 µs in pieces of 4 KB, with large reads 2; with TLS 5; with TLS
-// and HTTP/2, whose every read also sends a window update, 9.
+// Reading one 6.3 KB event costs, on one core: over HTTP/1.1 as client-go sets it
+// up 4 µs in pieces of 4 KB, with large reads 2; with TLS 5; with TLS and HTTP/2,
+// whose every read also sends a window update, 9.
 func Own(cfg *rest.Config) (*http.Client, error) {
 	tc, err := cfg.TransportConfig()
 	if err != nil {
@@ -42,7 +41,7 @@ func Own(cfg *rest.Config) (*http.Client, error) {
 		TLSHandshakeTimeout: 10 * time.Second,
 		DisableCompression:  tc.DisableCompression,
 		ReadBufferSize:      ownRead,
-		// An idle one would keep its buffers and two goroutines.
+		// An idle connection would keep its buffers and two goroutines.
 		IdleConnTimeout: 10 * time.Second,
 		// Not nil: no HTTP/2.
 		TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
@@ -60,26 +59,26 @@ func Own(cfg *rest.Config) (*http.Client, error) {
 	return &http.Client{Transport: wrapped}, nil
 }
 
-// ownKeepAlive has a dead peer noticed after 30 + 3*5 = 45 s, which is what the
-// pings of client-go's HTTP/2 take too, 30 + 15 s. Go's own settings, which
-// client-go leaves in place, take 30 + 9*15 = 165 s.
+// ownKeepAlive returns settings that detect a dead peer after 30 + 3*5 = 45 s, like
+// the pings of client-go's HTTP/2 with 30 + 15 s. Go's own settings, which client-go
+// leaves in place, take 30 + 9*15 = 165 s.
 //
-// TCP_USER_TIMEOUT is not needed for that: it bounds how long something sent may
-// stay unacknowledged, and who only reads has sent nothing. A request that is
-// lost with its peer, which keep-alive does not see, is the reflector's to give
-// up; for reuse there are 10 s at most (IdleConnTimeout).
+// TCP_USER_TIMEOUT is not needed: it bounds how long sent bytes may stay
+// unacknowledged, and a reader has sent none. Keep-alive does not notice a request
+// that is lost with its peer; the reflector gives that up. A connection can be
+// reused for 10 s at most (IdleConnTimeout).
 func ownKeepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 5 * time.Second, Count: 3}
 }
 
-// EnablePings makes client-go make a transport for cfg that pings over HTTP/2. Where
-// nothing is set about TLS, as with a certificate that the system trusts, it
-// would take http.DefaultTransport, which does not.
+// EnablePings makes client-go create a transport for cfg that pings over HTTP/2. If cfg
+// sets nothing about TLS, as with a certificate that the system trusts, client-go would
+// use http.DefaultTransport, which does not ping.
 func EnablePings(cfg *rest.Config) {
 	if !strings.HasPrefix(cfg.Host, "https://") || cfg.Transport != nil {
 		return
 	}
-	// A problem of cfg is reported where the client is made.
+	// An error in cfg is reported when the client is made.
 	tc, err := cfg.TransportConfig()
 	if err != nil || tc.DialHolder != nil || tc.Proxy != nil {
 		return

@@ -13,26 +13,26 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// maxChunkHeader is how far a chunk's header is looked for. Servers write the
-// end of the last chunk and the length in hexadecimal: 12 bytes for anything
-// that a watch sends.
+// maxChunkHeader is how many bytes are searched for a chunk's header. Servers
+// write the end of the last chunk and the length in hexadecimal: 12 bytes for
+// anything that a watch sends.
 const maxChunkHeader = 32
 
-// Gathered is the body of an answer over HTTP/1.1 that is read on for as long
-// as that cannot wait for something that the server has not begun to send.
+// Gathered is the body of an answer over HTTP/1.1. A Read goes on to the next
+// chunk if the server has begun to send that.
 //
 // net/http reads a connection 4 KiB at a time, the client's own setting, but
-// the rest of a chunk at once. With nothing left in its buffer it cannot know
-// whether there is more, and returns: of a backlog of events of 6.3 KB, each a
-// chunk, every second read ends there, and the batch is two events. What the
-// kernel holds tells.
+// the rest of a chunk at once. With an empty buffer it cannot know whether there
+// is more, and returns: in a backlog of events of 6.3 KB, each a chunk, every
+// second read ends there, and the batch is two events. The kernel's buffer shows
+// whether there is more.
 type Gathered struct {
 	io.ReadCloser
 	conn atomic.Pointer[backlog]
 }
 
-// Gather returns a context for a request, and what its answer's body is
-// then to be read through: see Over.
+// Gather returns a context for a request, and the Gathered to read its answer's
+// body through: see Over.
 func Gather(ctx context.Context) (context.Context, *Gathered) {
 	g := &Gathered{}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -41,14 +41,14 @@ func Gather(ctx context.Context) (context.Context, *Gathered) {
 	}), g
 }
 
-// chunkedBody is the type of a body that is what the server's chunks have in
-// them. One of any other type is made of them by somebody: what was received
-// says nothing of what an inflater, for one, can make of it, so that another read
-// could wait while there is something to deliver.
+// chunkedBody is the type of a body that returns the content of the server's
+// chunks as it is. A body of another type transforms them: the received bytes do
+// not show whether an inflater, for example, can return something, so another
+// read could wait while there is something to deliver.
 const chunkedBody = "*http.bodyEOFSignal"
 
-// Over makes g read body. Where the connection does not tell what is there,
-// body is all that is needed.
+// Over makes g read body, and returns g. It returns body if the connection does
+// not show what it has received.
 func (g *Gathered) Over(body io.ReadCloser) io.ReadCloser {
 	if g.conn.Load() == nil || fmt.Sprintf("%T", body) != chunkedBody {
 		return body
@@ -57,8 +57,7 @@ func (g *Gathered) Over(body io.ReadCloser) io.ReadCloser {
 	return g
 }
 
-// Read implements io.Reader. One that asks for little, as a watch at rest does,
-// is the body's.
+// Read implements io.Reader. A small read, as of an idle watch, reads body once.
 func (g *Gathered) Read(p []byte) (n int, err error) {
 	n, err = g.ReadCloser.Read(p)
 	if len(p) <= encoding.IdleRead {
@@ -74,8 +73,8 @@ func (g *Gathered) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// backlog is what a connection has received and nobody has read. It is only
-// looked at.
+// backlog peeks at the bytes that a connection has received and that were not
+// read. It does not consume them.
 type backlog struct {
 	conn syscall.RawConn
 	look func(fd uintptr)
@@ -84,7 +83,8 @@ type backlog struct {
 	room [maxChunkHeader]byte
 }
 
-// backlogOf is that of a connection without TLS; nil where it cannot be known.
+// backlogOf returns the backlog of a connection without TLS, or nil if it cannot be
+// known.
 func backlogOf(conn net.Conn) *backlog {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok || !canPeek {
@@ -99,18 +99,17 @@ func backlogOf(conn net.Conn) *backlog {
 	return b
 }
 
-// begun reports whether a chunk follows whose first byte is there, so that only
-// its rest has to be waited for, as net/http waits for the rest of every chunk.
+// begun reports whether the first byte of another chunk was received. Then a read
+// waits at most for the rest of that chunk, as net/http does for every chunk.
 func (b *backlog) begun() bool {
 	b.seen = nil
-	// The error says that the connection is closed, which the next read says
-	// as well.
+	// The error means that the connection is closed; the next read returns it.
 	_ = b.conn.Control(b.look)
 	return chunkBegins(b.seen)
 }
 
-// chunkBegins reports whether p has the end of a chunk, perhaps, then the
-// header of one, and something of that.
+// chunkBegins reports whether p has, perhaps after the end of a chunk, the header
+// of a chunk and at least one byte of its content.
 func chunkBegins(p []byte) bool {
 	p = bytes.TrimPrefix(p, []byte("\r\n"))
 	line := bytes.IndexByte(p, '\n')

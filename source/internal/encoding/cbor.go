@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 )
 
-// cborSyntax is CBOR's, as Kubernetes writes it (KEP-4222).
+// cborSyntax is the syntax of CBOR, as Kubernetes writes it (KEP-4222).
 type cborSyntax struct{}
 
 func (cborSyntax) format() formats.Format { return formats.CBOR }
@@ -77,7 +77,7 @@ func (cborSyntax) reader(w *Window) valueReader { return &cborReader{w: w} }
 // cborReader reads the members of a list.
 type cborReader struct {
 	w *Window
-	// open is how many members, and inside them elements, are to come.
+	// open has, for each open container, how many members or elements are left.
 	open []uint64
 }
 

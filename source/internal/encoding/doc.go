@@ -1,7 +1,7 @@
-// Package encoding knows how API servers write what they send: JSON, protobuf
-// and CBOR. It finds lists, events and objects in a response, and reads from
-// their bytes what they say of themselves. It makes no objects of T: that is the
-// codec of package source, through internal/wire.
+// Package encoding reads the encodings of API servers: JSON, protobuf and CBOR. It
+// finds lists, events and objects in a response, and reads their kinds and
+// identities from the bytes. It does not decode objects of T: the codec of package
+// source does, through internal/wire.
 //
 // # What lives here
 //
@@ -10,14 +10,14 @@
 //   - Window: the part of a response that was read and not yet consumed. It
 //     grows with what arrives, never with what a length announces.
 //   - List: what an Encoding reports of a list while it reads it.
-//   - selfDescribed: the part that JSON and CBOR have in common. An object says
-//     its kind in its own members, which may stand in any order. What differs is
-//     a syntax.
-//   - protobuf: the kind stands beside the object, in an envelope.
+//   - selfDescribed: the part that JSON and CBOR have in common. An object has
+//     its kind in its own members, which may come in any order. A syntax has the
+//     differences.
+//   - protobuf: the kind is next to the object, in an envelope.
 //
 // # A new encoding
 //
-// It is an implementation of Encoding, or of syntax if it is self-described, an
+// It needs an implementation of Encoding, or of syntax if it is self-described, an
 // entry in All, and in internal/wire a plan for its formats.Format.
 //
 // Nothing here starts a goroutine or keeps state between responses. Encodings

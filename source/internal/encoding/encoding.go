@@ -15,7 +15,7 @@ import (
 type Encoding interface {
 	// Format is the encoding of single objects, as internal/wire names it.
 	Format() formats.Format
-	// MediaType is the type to ask for, and that of lists and objects.
+	// MediaType is the type in Accept headers, and that of lists and objects.
 	MediaType() string
 	// StreamType is the type of a watch's response.
 	StreamType() string
@@ -25,7 +25,7 @@ type Encoding interface {
 
 	// List reads a list from w until its end.
 	List(w *Window, l *List) error
-	// Frames returns what finds the events of one watch.
+	// Frames returns a Frames for the events of one watch.
 	Frames() Frames
 	// Event reads an event from its frame. An error means that the frame is no
 	// event; an error of its object is in Event.Err.
@@ -41,11 +41,11 @@ type Encoding interface {
 	// Kind reads an object's own kind. It is empty if its bytes do not have it,
 	// as in protobuf.
 	Kind(raw []byte) schema.GroupVersionKind
-	// FirstKind is Kind for an object that has no name twice. It stops when it
+	// FirstKind is Kind for an object without duplicate names. It stops when it
 	// has both apiVersion and kind.
 	FirstKind(raw []byte) schema.GroupVersionKind
-	// Identity reads as much as there is to find in an object that could not be
-	// decoded.
+	// Identity reads as much as it finds of the identity of an object that could
+	// not be decoded.
 	Identity(raw []byte) Identity
 	// Unmarshal decodes an object into one of apimachinery's own types.
 	Unmarshal(raw []byte, into Meta) error
@@ -86,8 +86,8 @@ type Event struct {
 	// Type is the type as on the wire.
 	Type   string
 	Object Object
-	// Bare reports that the frame is a Status in place of an event: it is the
-	// Object.
+	// Bare reports that the frame is a Status instead of an event: the Status is
+	// the Object.
 	Bare bool
 	// Err reports that Object.Raw is no object.
 	Err error
@@ -103,8 +103,8 @@ type Prefix struct {
 	Ends func(tail []byte) bool
 }
 
-// Frame is where an event stands. Raw is its own bytes; End is the offset of its
-// end in what is unread.
+// Frame is the place of an event. Raw is the event's bytes; End is the offset of
+// its end in the unread bytes.
 type Frame struct {
 	Raw []byte
 	End int
@@ -112,7 +112,7 @@ type Frame struct {
 
 // Frames finds the events of one watch in a Window.
 type Frames interface {
-	// Next returns the frame that starts at offset from of what is unread. It is
+	// Next returns the frame that starts at offset from in the unread bytes. It is
 	// not ok if more has to be read first.
 	Next(w *Window, from int) (f Frame, ok bool, err error)
 	// Whole reports whether a frame that Next returned is one event, and all of
@@ -133,14 +133,14 @@ type List struct {
 	// Item is called for each item, which is the next n unread bytes, and
 	// consumes them.
 	Item func(n int) error
-	// Flush is called behind the last item.
+	// Flush is called after the last item.
 	Flush func()
-	// Status is called with a Status in place of a list. It returns the error
-	// that List is to return.
+	// Status is called with a Status that came instead of a list. It returns the
+	// error that List is to return.
 	Status func(*metav1.Status) error
 }
 
-// All returns the encodings, those that are asked for first in front.
+// All returns the encodings, in the order in which they are asked for.
 func All() []Encoding { return []Encoding{Protobuf, JSON, CBOR} }
 
 // The encodings of Kubernetes.
@@ -175,11 +175,11 @@ func OfMediaType(contentType string) Encoding {
 	return nil
 }
 
-// StatusKind is the kind of what a server sends in place of an object.
+// StatusKind is the kind that a server sends instead of an object.
 var StatusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
 
-// Glimpse describes bytes that may be an object's. It quotes none but the first:
-// a reader of logs may not be allowed to read Secrets.
+// Glimpse describes bytes that may be an object's. It quotes only the first: a
+// reader of logs may not be allowed to read Secrets.
 func Glimpse(b []byte) string {
 	if len(b) == 0 {
 		return "nothing"

@@ -9,8 +9,8 @@ import (
 // among All.
 var ErrEncoding = errors.New("neither JSON nor protobuf nor CBOR")
 
-// MalformedError reports bytes that are not what the format asks for, so that
-// nobody can tell where the next object begins. It ends the list or watch.
+// MalformedError reports bytes that violate the format, so that it is unknown
+// where the next object begins. It ends the list or watch.
 type MalformedError struct {
 	// What was being read.
 	What string
@@ -29,8 +29,8 @@ func (e *MalformedError) Unwrap() error { return e.Err }
 // TooLargeError reports an object of more bytes than the limit. It ends the list
 // or watch.
 type TooLargeError struct {
-	// Bytes is the announced size. JSON announces none: there it is how many
-	// had arrived.
+	// Bytes is the announced size. JSON announces none: there it is the number of
+	// bytes that had arrived.
 	Bytes int64
 	Limit int64
 }

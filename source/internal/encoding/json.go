@@ -21,7 +21,7 @@ var (
 	errCutShort      = errors.New("JSON that ends too early")
 )
 
-// jsonSyntax is JSON's.
+// jsonSyntax is the syntax of JSON.
 type jsonSyntax struct{}
 
 func (jsonSyntax) format() formats.Format { return formats.JSON }
@@ -289,8 +289,8 @@ func wholeValue(w *Window, end func(b []byte) (int, error)) ([]byte, error) {
 	}
 }
 
-// end consumes the white space behind the list, which also leaves the connection
-// fit for another request.
+// end consumes the white space after the list, so that the connection can be
+// reused for another request.
 func (r *jsonReader) end() error {
 	for {
 		b := r.w.Unread()

@@ -12,10 +12,11 @@ func (jsonSyntax) frames() Frames { return &jsonFrames{lines: true} }
 // line break, which is cheap to find; one that does not is followed bracket by
 // bracket.
 type jsonFrames struct {
-	// lines reports that an event is taken to end with its line.
+	// lines reports that an event is assumed to end with its line.
 	lines bool
-	// extent is how far an unfinished frame was followed, and searched how far
-	// for the end of its line; start is the position of the frame in the stream.
+	// extent is how far the brackets of an unfinished frame were followed.
+	// searched is how far the end of its line was searched for. start is the
+	// position of the frame in the stream.
 	extent   scan.Extent
 	searched int
 	start    int64
@@ -83,8 +84,8 @@ func (f *jsonFrames) Reconsider() bool {
 	return was
 }
 
-// Events begin like this in the text of Go's encoder. The object follows, and a
-// bracket.
+// jsonPrefixes are the beginnings of events as Go's encoder writes them. The
+// object follows, and a bracket.
 var jsonPrefixes = [...]struct{ text, typ string }{
 	{`{"type":"ADDED","object":`, "ADDED"},
 	{`{"type":"MODIFIED","object":`, "MODIFIED"},

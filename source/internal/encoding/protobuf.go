@@ -14,8 +14,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 )
 
-// protoMagic is the start of every protobuf object of Kubernetes. Behind it
-// stands a runtime.Unknown, the envelope: the kind as field 1, the object's own
+// protoMagic is the start of every protobuf object of Kubernetes. It is followed
+// by a runtime.Unknown, the envelope: the kind as field 1, the object's own
 // message as field 2.
 var protoMagic = []byte("k8s\x00")
 
@@ -71,7 +71,7 @@ func (protoFrames) Reconsider() bool { return false }
 func (p protobuf) Event(frame []byte) (Event, error) {
 	var e Event
 	if bytes.HasPrefix(frame, protoMagic) {
-		// A whole object in place of an event: only a Status means something.
+		// The frame is an object, not an event: only a Status is valid here.
 		o, err := p.Object(frame)
 		if err != nil || o.Kind != StatusKind {
 			return e, errNotProto
@@ -107,7 +107,7 @@ func (p protobuf) Event(frame []byte) (Event, error) {
 	return e, nil
 }
 
-// Object implements Encoding: it takes the object out of its envelope.
+// Object implements Encoding. It takes the object out of its envelope.
 func (protobuf) Object(raw []byte) (Object, error) {
 	var o Object
 	if !bytes.HasPrefix(raw, protoMagic) {
@@ -131,8 +131,7 @@ func (protobuf) Object(raw []byte) (Object, error) {
 	return o, err
 }
 
-// Other implements Encoding: its metadata, if that can be read, is all there is
-// to say about it.
+// Other implements Encoding. It decodes only the metadata, if it can.
 func (protobuf) Other(o Object) (runtime.Object, error) {
 	other := &metav1.PartialObjectMetadata{}
 	_ = other.Unmarshal(o.Raw)

@@ -64,9 +64,9 @@ func (r *protoList) read() error {
 		}
 	}
 	if !seen {
-		// Every list has metadata, so every server sends this field. Where the end
-		// of the connection is that of the body, nothing else distinguishes an
-		// empty list from one that was cut off behind its kind.
+		// Every list has metadata, so every server sends this field. If the end of
+		// the connection ends the body, nothing else distinguishes an empty list
+		// from one that was cut off after its kind.
 		return w.Malformed("list", "no message of the list's own: %w", io.ErrUnexpectedEOF)
 	}
 	return nil

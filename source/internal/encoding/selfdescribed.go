@@ -21,10 +21,10 @@ type syntax interface {
 	starts(first byte) bool
 
 	// members calls visit with each member of the object raw, in order, until
-	// visit returns false. Both arguments alias raw. It goes as far as raw can be
-	// followed, so that what stands before a fault is still seen.
+	// visit returns false. Both arguments alias raw. It visits the members before
+	// a syntax error.
 	members(raw []byte, visit func(name, value []byte) bool) error
-	// unique reports that a name may not stand twice. Otherwise the last counts.
+	// unique reports that a name must not occur twice. Otherwise the last counts.
 	unique() bool
 	// object reports whether value is an object.
 	object(value []byte) bool
@@ -45,11 +45,11 @@ type syntax interface {
 type valueReader interface {
 	// openObject consumes the beginning of the object.
 	openObject() error
-	// name consumes the name of the next member, and what separates it from its
+	// name consumes the name of the next member, and the separator before its
 	// value. It is not ok at the end of the object, which it consumes.
 	name() (name string, ok bool, err error)
-	// openArray consumes the beginning of an array. It is not ok if null stands
-	// in its place, which it consumes.
+	// openArray consumes the beginning of an array. It is not ok if there is a
+	// null instead, which it consumes.
 	openArray() (ok bool, err error)
 	// element reports whether the array has another element, which is then next.
 	// Otherwise it consumes the end of the array.
@@ -129,8 +129,8 @@ func (s selfDescribed) Item(raw []byte) (Object, error) {
 	return Object{Raw: raw}, nil
 }
 
-// Kind implements Encoding. As for every decoder, the last apiVersion and the
-// last kind that are text count.
+// Kind implements Encoding. As in every decoder, the last apiVersion and the last
+// kind that are text count.
 func (s selfDescribed) Kind(raw []byte) schema.GroupVersionKind {
 	var apiVersion, kind string
 	_ = s.members(raw, func(name, value []byte) bool {
@@ -173,7 +173,7 @@ func (s selfDescribed) Other(o Object) (runtime.Object, error) {
 // Identity implements Encoding.
 func (s selfDescribed) Identity(raw []byte) Identity {
 	var id Identity
-	// The fault is known already; what stands before it counts.
+	// The error is known already; the members before it count.
 	_ = s.members(raw, func(name, value []byte) bool {
 		if string(name) != "metadata" {
 			return true
@@ -201,12 +201,12 @@ func (s selfDescribed) Identity(raw []byte) Identity {
 	return id.named()
 }
 
-// maxOtherBytes bounds what is kept of a list's members other than its items.
+// maxOtherBytes bounds the copies of a list's members other than its items.
 // They are needed only if the "list" turns out to be a Status.
 const maxOtherBytes = 64 << 10
 
 // List implements Encoding. The members may come in any order: lists of custom
-// resources have kind and metadata behind the items.
+// resources have kind and metadata after the items.
 func (s selfDescribed) List(w *Window, l *List) error {
 	r := s.reader(w)
 	if err := r.openObject(); err != nil {
@@ -253,7 +253,7 @@ func (s selfDescribed) List(w *Window, l *List) error {
 			kind, _ = s.text(raw)
 		case "metadata":
 			if err := s.listMeta(raw, &l.Meta); err != nil {
-				// A Status has one too.
+				// A Status has metadata too.
 				return w.Malformed("list metadata", "%w", err)
 			}
 		}
@@ -279,7 +279,7 @@ func (s selfDescribed) List(w *Window, l *List) error {
 	return nil
 }
 
-// listMeta decodes a list's metadata, as that of a list without items.
+// listMeta decodes a list's metadata into lm, as part of a list without items.
 func (s selfDescribed) listMeta(raw []byte, lm *metav1.ListMeta) error {
 	var list metav1.PartialObjectMetadataList
 	list.ListMeta = *lm

@@ -11,8 +11,7 @@ const (
 	IdleRead = 1 << 10
 	// SmallRead is the size of a read when more is expected, BusyRead when that
 	// was not enough. Below about 100 KB the window update of each read costs
-	// more than its bytes; a read is decoded by several cores, so it is twice as
-	// much.
+	// more than its bytes. Several cores decode a read, so it is twice as large.
 	SmallRead = 16 << 10
 	BusyRead  = 256 << 10
 	// maxEmptyReads in a row mean that the reader is broken.
@@ -95,7 +94,7 @@ func (w *Window) More() error {
 	return w.err
 }
 
-// makeRoom makes room behind hi.
+// makeRoom makes room after hi.
 func (w *Window) makeRoom() {
 	if w.pinned && len(w.buf)-w.hi < len(w.buf)/4 {
 		w.pinned = false

@@ -11,7 +11,7 @@ import (
 
 // accepted is what a client asks for in its Accept header.
 type accepted struct {
-	// encoding is one that it reads, JSON before all others; or nil.
+	// encoding is one that the client reads, preferably JSON; or nil.
 	encoding encoding.Encoding
 	// reads has all formats that it reads.
 	reads [formats.Count]bool

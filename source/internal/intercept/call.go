@@ -138,8 +138,8 @@ type admission struct {
 	encoding encoding.Encoding
 }
 
-// examine returns an error unless req is what the call asked for: that request
-// for a collection, of a client that wants such objects.
+// examine returns an error unless req is the request for a collection that the
+// call asked for, from a client that wants such objects.
 func (c *Call) examine(req *http.Request) (*admission, error) {
 	resource, ok := CollectionOf(req.URL.Path)
 	if !ok || req.Method != http.MethodGet {
@@ -162,8 +162,8 @@ func (c *Call) examine(req *http.Request) (*admission, error) {
 	return &admission{gv: resource.GroupVersion(), accept: accept, encoding: client.encoding}, nil
 }
 
-// differs returns the name of a parameter that decides about what comes back
-// and is not what the call asked for. Selectors are the closure's.
+// differs returns the name of a parameter that affects the response and is not
+// what the call asked for. Selectors are the closure's choice.
 func (c *Call) differs(got url.Values) string {
 	boolean := func(b bool) string {
 		if b {

@@ -10,8 +10,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// CollectionOf reads the resource from the path of a request for a collection,
-// which may stand behind a proxy's prefix:
+// CollectionOf returns the resource in the path of a request for a collection. The
+// path may have a proxy's prefix:
 //
 //	…/api/v1/pods
 //	…/api/v1/namespaces/ns/pods
@@ -27,8 +27,8 @@ func CollectionOf(path string) (found schema.GroupVersionResource, ok bool) {
 	return found, ok
 }
 
-// versioned calls fits with each group and version that a path may have, and what
-// follows them, until that fits; a proxy's prefix may look like one.
+// versioned calls fits with each group and version that a path may have, and the
+// segments after them, until it returns true: a proxy's prefix may look like one.
 func versioned(path string, fits func(gv schema.GroupVersion, rest []string) bool) bool {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for i, s := range segments {
@@ -49,15 +49,15 @@ func versioned(path string, fits func(gv schema.GroupVersion, rest []string) boo
 	return false
 }
 
-// ObjectOf reads from the path of a request which object it is about, which may
-// stand behind a proxy's prefix:
+// ObjectOf returns the object that the path of a request names. The path may have
+// a proxy's prefix:
 //
 //	…/api/v1/namespaces/ns/pods          a collection, where objects are created
 //	…/api/v1/namespaces/ns/pods/web      one object
 //	…/api/v1/namespaces/ns/pods/web/log  a subresource of it
 //	…/apis/apps/v1/…                     the same of other groups
 //
-// The key has no name if it is about a collection.
+// The key has no name if the path is a collection's.
 func ObjectOf(path string) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
 	ok = versioned(path, func(gv schema.GroupVersion, rest []string) bool {
 		key, subresource = store.Key{}, ""

@@ -16,10 +16,10 @@ import (
 // ErrOver reports that the call for which a request was made has returned.
 var ErrOver = errors.New("the call that the request was made for is over")
 
-// Response is a 200 for the source to read. The client reads its clientBody
-// meanwhile, which keeps it waiting until the source is done: so the client's
-// timeouts, its cancelling and its metrics last as long as they would without an
-// interceptor, and its closing of the one ends the other.
+// Response is a 200 for the source to read. Meanwhile the client reads its
+// clientBody, which blocks until the source is done. So the client's timeouts,
+// cancellation and metrics last as long as they would without an interceptor, and
+// closing the clientBody closes Body.
 type Response struct {
 	// GV is the group and version of the request.
 	GV schema.GroupVersion

@@ -13,13 +13,13 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// Transport returns a round tripper that intercepts the requests of Calls. For
-// any other request it costs a look into its context.
+// Transport returns a round tripper that intercepts the requests of Calls. Any
+// other request costs one context lookup.
 func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
 
 type transport struct{ next http.RoundTripper }
 
-// WrappedRoundTripper is how apimachinery finds the transport below.
+// WrappedRoundTripper returns the transport below, for apimachinery.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
@@ -76,12 +76,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &empty, nil
 }
 
-// maxStatusBytes is much more than any Status takes: its message repeats a
-// request at most.
+// maxStatusBytes is much more than any Status takes: at most, its message repeats
+// a request.
 const maxStatusBytes = 1 << 20
 
-// statusAsJSON rewrites a refusal in an encoding that the client does not read.
-// What cannot be rewritten stays as it is.
+// statusAsJSON rewrites a refusal in JSON if the client does not read its encoding.
+// A refusal that it cannot rewrite stays as it is.
 func statusAsJSON(resp *http.Response, client *accepted) {
 	enc := encoding.OfMediaType(resp.Header.Get("Content-Type"))
 	if enc == nil || enc == encoding.JSON || client.reads[enc.Format()] {
@@ -110,7 +110,7 @@ func statusAsJSON(resp *http.Response, client *accepted) {
 	resp.ContentLength = int64(len(text))
 }
 
-// statusText is a Status in JSON.
+// statusText returns the Status raw in JSON.
 func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
 	o, err := enc.Object(raw)
 	if err != nil {

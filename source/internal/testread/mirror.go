@@ -12,8 +12,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Mirror is a naive twin: a map that follows what a source of pods says, and
-// fails the test where that makes no sense.
+// Mirror is a map that follows a source of pods, and fails the test if the
+// source contradicts itself.
 type Mirror struct {
 	Version int64
 	Pods    map[store.Key]*corev1.Pod
@@ -22,7 +22,7 @@ type Mirror struct {
 // NewMirror returns an empty mirror.
 func NewMirror() *Mirror { return &Mirror{Pods: map[store.Key]*corev1.Pod{}} }
 
-// ListMirror returns a mirror of what a list says, in pages of limit pods.
+// ListMirror returns a mirror of a list, read in pages of limit pods.
 func ListMirror(t testing.TB, src source.Source[*corev1.Pod], limit int64) *Mirror {
 	t.Helper()
 	m := NewMirror()

@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ErrEnough ends a list or watch of which enough was seen.
+// ErrEnough ends a list or watch once enough was seen.
 var ErrEnough = errors.New("enough")
 
 // Listed is everything that one List call yielded.
