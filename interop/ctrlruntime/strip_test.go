@@ -28,7 +28,7 @@ func TestManagedFieldsAreStrippedAsControllerRuntimeStripsThem(t *testing.T) {
 				managed := func(labels map[string]string) *corev1.Pod {
 					p := pod("ns", "p", "n1", labels)
 					p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationApply,
-						APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{}}`)}}}
+						APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{}}`)}}
 					return p
 				}
 				w.create(managed(nil))
