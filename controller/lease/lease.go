@@ -142,7 +142,7 @@ type term struct {
 	cancel context.CancelFunc
 	// members are the controllers that lead, or wait to; guarded by e.mu.
 	members int
-	// leads is closed when this replica leads, lost when somebody else may.
+	// leads is closed when this replica leads, lost when another may.
 	leads, lost chan struct{}
 	// over is closed when there are no goroutines of the term left.
 	over chan struct{}

@@ -40,7 +40,7 @@ type Informer[T any] interface {
 // View is an informer's store at one moment; it may hold objects of other scopes.
 type View[T any] struct {
 	Snapshot *store.Snapshot[T]
-	// Version is the source's that the store has come to.
+	// Version is the version of the source that the store has reached.
 	Version string
 	// Quarantined are keys of which the snapshot does not have the state at
 	// Version; Unlisted is how many there are besides.

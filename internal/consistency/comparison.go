@@ -133,7 +133,7 @@ func (c *comparison[T]) compare(key store.Key, it *source.Item[T]) {
 	case !has && it == nil:
 		return
 	case quarantined, has && newer(f.StoreVersion, c.base.Version):
-		// The last good version, or one that somebody wrote by hand.
+		// The last good version, or one that was written by hand.
 		c.skipped++
 		return
 	case !has:

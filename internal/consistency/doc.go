@@ -1,6 +1,6 @@
 // Package consistency compares the store of an informer with the server, a page of
-// the collection at a time. What is compared, what is found and what it costs is in
-// the documentation of kinglet.ConsistencyCheck.
+// the collection at a time. The documentation of kinglet.ConsistencyCheck says what it
+// compares, what it finds and what it costs.
 //
 // # What lives here
 //

@@ -36,9 +36,9 @@ func (h *Hub[T]) Start(ctx context.Context) error {
 }
 
 // Wait blocks until Start's context has ended, and then until every goroutine
-// that the hub started has, with the handler on it. What is still queued by
-// then is not delivered. A handler that does not return within Options.Grace
-// is reported as *StuckHandlerError, again after twice that time, and so on. Wait keeps
+// that the hub started has ended, with the handler on it. Changes that are still queued
+// then are not delivered. A handler that does not return within Options.Grace is
+// reported as *StuckHandlerError, again after twice that time, and so on. Wait keeps
 // waiting, since a goroutine cannot be ended from outside and must not be left behind
 // unseen.
 //

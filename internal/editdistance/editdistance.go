@@ -1,4 +1,4 @@
-// Package editdistance finds the name that somebody meant who mistyped it.
+// Package editdistance finds the name that a mistyped one was meant to be.
 package editdistance
 
 // Between returns Levenshtein's distance of two texts, in bytes: how many insertions,

@@ -56,7 +56,7 @@ func (a *ages) widen() {
 	}
 }
 
-// remove counts a key less, of the tick that add returned.
+// remove uncounts a key of the tick that add returned.
 func (a *ages) remove(tick uint32) {
 	*a.bucket(tick >> a.shift)--
 	a.n--

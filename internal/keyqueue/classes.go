@@ -92,7 +92,7 @@ func (s *classes[K]) name(i uint32) string {
 	return s.names.at(i).key
 }
 
-// left counts one record less of a class. A class without records is remembered
+// left uncounts one record of a class. A class without records is remembered
 // until the others have come as far as it: a key that is added again whenever its
 // run has ended would run for nothing otherwise.
 func (s *classes[K]) left(i uint32) {
@@ -123,7 +123,7 @@ func (s *classes[K]) forget(i uint32) {
 	s.list[i] = class{}
 }
 
-// reach moves virtual time on, and forgets the classes that it has come up with.
+// reach moves virtual time on, and forgets the classes that it has reached.
 func (s *classes[K]) reach(at int64) {
 	s.virtual = max(s.virtual, at)
 	for len(s.indebted.slots) > 0 && s.names.at(s.indebted.slots[0]).at <= s.virtual {

@@ -8,8 +8,8 @@ type Clock interface {
 	Now() int64
 	// Time returns what the clock on the wall shows at such a moment.
 	Time(ns int64) time.Time
-	// AfterFunc calls f after d, in a goroutine of its own or in that of somebody
-	// who does not hold the queue's lock.
+	// AfterFunc calls f after d, in a goroutine of its own or in one
+	// that does not hold the queue's lock.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 

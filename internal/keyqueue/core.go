@@ -333,7 +333,7 @@ func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, priority i
 	return slot, waited, priority, true
 }
 
-// unqueued counts a key less that is queued.
+// unqueued uncounts a queued key.
 func (c *core[K]) unqueued(r *record[K]) {
 	c.queued--
 	c.ages.remove(r.since.ticks())

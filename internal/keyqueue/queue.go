@@ -298,8 +298,8 @@ func (q *Queue[K]) CloseAndDrain() {
 	}
 }
 
-// Stop is Close, and no key is taken any more. What is queued or waits stays, to
-// be looked at.
+// Stop is Close, except that no key can be taken any more. Queued and waiting keys
+// stay, so that they can be looked at.
 func (q *Queue[K]) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

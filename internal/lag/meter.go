@@ -107,7 +107,7 @@ func (m *Meter) Lag(now time.Time) Reading {
 	case m.asked.IsZero():
 		return Reading{Why: "the server has not answered"}
 	}
-	// What the server has come to since it last answered, nobody knows; but
+	// The server's version since its last answer is unknown; but
 	// what is known to be missing stays missing.
 	if m.missing == "" && now.Sub(m.asked) > 2*patience {
 		return Reading{Why: "the server does not answer"}

@@ -30,7 +30,7 @@ func copyObject(o runtime.Object) (c runtime.Object) {
 	return o.DeepCopyObject()
 }
 
-// copier copies by reflection. What is reached twice is copied once.
+// copier copies by reflection. A value that is reached twice is copied once.
 type copier struct{ done map[done]reflect.Value }
 
 type done struct {

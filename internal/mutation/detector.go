@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// maxErrors is how many errors end a check. What is left is found by the
-	// next.
+	// maxErrors is how many errors end a check. The next check finds the rest.
 	maxErrors = 64
 	// maxPlaces is how many places are remembered, so that none is reported
 	// twice. Each keeps alive what stands there.
@@ -31,7 +30,7 @@ const (
 type Detector[T any] struct {
 	opts Options[T]
 
-	// checking is held by whoever compares.
+	// checking is held during a comparison.
 	checking sync.Mutex
 	rand     *rand.Rand         // guarded by checking
 	differ   differ             // guarded by checking

@@ -1,4 +1,4 @@
-// Package mutation finds out who writes into objects of a store. They are
+// Package mutation finds writes into objects of a store. They are
 // read-only, and share memory with each other: a write through one reaches
 // every object that has the same slice, map or pointer somewhere inside.
 //
@@ -12,7 +12,7 @@
 //
 //   - In full mode every object is watched from before it is stored until it
 //     has been out of the store for one whole interval, so that a write by
-//     whoever still holds an old version is found too. It costs a second copy
+//     a write into an old version is found too. It costs a second copy
 //     of everything, and a comparison of everything every interval.
 //   - In sampling mode at most Sample objects are watched at a time, half of
 //     them drawn from what arrives in an interval, the others from what is
@@ -38,7 +38,7 @@
 // In a build with the tag kinglet_safe, a copy by reflection has the same in fields
 // that are not exported as the object: a write behind one is not found.
 //
-// To compare an object that somebody writes to is a data race, as is every
+// To compare an object that is being written to is a data race, as is every
 // other read of it, and the Go runtime ends a process in which a map is read
 // and written at the same time. The detector adds one more reader to those
 // that the program has.

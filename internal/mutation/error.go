@@ -7,7 +7,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Error says that somebody wrote into an object after it had been stored.
+// Error reports a write into an object after it had been stored.
 type Error struct {
 	// Type is the object's Go type; for an unstructured one with its kind.
 	Type string

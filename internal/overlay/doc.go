@@ -23,9 +23,9 @@
 //
 // # When an entry ends
 //
-//   - The version of the scope has come to that of the entry, or the held object
+//   - The version of the scope has reached that of the entry, or the held object
 //     is as new. A removal has ended when the object is no longer held and the
-//     version has come to one at which it existed, or when a change was its
+//     version has reached one at which it existed, or when a change was its
 //     delete.
 //   - Where versions cannot be compared (KEP-5504), an entry ends with the next
 //     change of its key.

@@ -27,7 +27,7 @@ type entry[T any] struct {
 	written *written[T]
 	// removals are of objects that are not older than written, as far as is known.
 	removals []removal
-	// versions are those of the program's writes that the watch has not come to
+	// versions are those of the program's writes that the watch has not reached
 	// yet, in the order in which they were recorded; at most maxVersions.
 	versions []string
 }
@@ -57,19 +57,19 @@ type removal struct {
 	// bound is a version at which the object still existed, or empty.
 	bound string
 	// seen: at bound the object was in the collection, which therefore will have
-	// had it once it has come there.
+	// had it once it has reached bound.
 	seen  bool
 	since time.Time
 }
 
-// reached reports whether a collection at version at has come to another version.
+// reached reports whether a collection at version at has reached another version.
 func reached(at, version string) bool {
 	order, ok := resourceversion.Compare(at, version)
 	return ok && order >= 0
 }
 
-// before reports whether a collection at version at is known not to have come to
-// another version. One without a version has come to none.
+// before reports whether a collection at version at is known not to have reached
+// another version. One without a version has reached none.
 func before(at, version string) bool {
 	if at == "" {
 		return resourceversion.Ordered(version)

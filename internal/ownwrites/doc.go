@@ -5,7 +5,7 @@
 //
 // A [Writes] belongs to one informer. It has an overlay (package overlay has the
 // rules and no state), the scopes of the informer's sources, each with the version that
-// the store has come to, and the waits for a version. An informer of one source has one
+// the store has reached, and the waits for a version. An informer of one source has one
 // scope. Overlay and versions change together. The informer's sink calls
 // it in each step; the informer calls it to record a write and to read.
 //

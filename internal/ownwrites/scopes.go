@@ -10,10 +10,10 @@ import (
 // ErrNoScope: the informer has no source with a scope ID.
 var ErrNoScope = errors.New("no source with this scope ID")
 
-// scopeState is a scope with the version that it has come to.
+// scopeState is a scope with the version that it has reached.
 type scopeState struct {
 	store.Scope
-	// at is the version of the scope's source that the store has come to. The store's
+	// at is the version of the scope's source that the store has reached. The store's
 	// own may be another after a write by hand.
 	at string
 	// listed: the store has had a list of the scope.
@@ -69,7 +69,7 @@ func (w *Writes[T]) scopeOfLocked(key store.Key) (id string, ok bool) {
 	return "", false
 }
 
-// Version returns the version of a scope's source that the store has come to, empty
+// Version returns the version of a scope's source that the store has reached, empty
 // before the first list.
 func (w *Writes[T]) Version(scope string) string {
 	w.mu.Lock()

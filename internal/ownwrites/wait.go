@@ -22,10 +22,10 @@ type versionWait struct {
 // includes reports whether the wait is for a scope.
 func (v *versionWait) includes(s *scopeState) bool { return v.all || v.scope == s.ID }
 
-// Wait blocks until every scope has come to a version or a later one. A scope that
+// Wait blocks until every scope has reached a version or a later one. A scope that
 // enters while it blocks counts, one that leaves does not. It takes no goroutine. The
 // error is the cause of ctx, Options.Stopped, ErrEpoch or ErrNotComparable; behind is a
-// scope that had not come to the version.
+// scope that had not reached the version.
 func (w *Writes[T]) Wait(ctx context.Context, version string) (behind string, err error) {
 	return w.wait(ctx, &versionWait{version: version, all: true})
 }

@@ -112,7 +112,7 @@ type Status struct {
 	Expired, Dropped uint64
 }
 
-// Reached notes the version that a scope has come to in a step of its sink, and the
+// Reached notes the version that a scope has reached in a step of its sink, and the
 // changes of the step. Those that are the program's own are marked as OwnEcho. It is
 // called after the write to the store and before the changes are queued, so that a
 // handler, or a caller that waits for the version, reads no older one.

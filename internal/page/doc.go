@@ -8,7 +8,7 @@
 //
 // # Cost
 //
-// Nothing is kept until somebody looks: the template is parsed at the first request.
+// Nothing is kept until the page is looked at: the template is parsed at the first request.
 // A program that never calls [New] does not link the code that executes templates;
 // importing html/template costs it 140 KB, and 0.05 ms at startup. From the first look
 // until ten minutes after the last one, a timer reads every status once in 5 s, for the

@@ -255,7 +255,7 @@ func fold(q query, e *entry) int {
 	return 0
 }
 
-// matches reports whether a line has what somebody filters by.
+// matches reports whether a line matches the filter.
 func (e *entry) matches(filter string) bool {
 	filter = strings.ToLower(filter)
 	if strings.Contains(strings.ToLower(e.name+" "+resource(e.status)+" "+phase(e.status.Phase)+" "+e.worst.String()), filter) {

@@ -15,12 +15,12 @@ const (
 	lookedFor = sampleEvery * samples
 )
 
-// history has the last ten minutes of each informer, as far as somebody has looked.
+// history has the last ten minutes of each informer, as far as the page was looked at.
 type history struct {
 	read func() []status.Informer
 
 	mu sync.Mutex
-	// looked is when somebody looked last; guarded by mu, as all below.
+	// looked is when the page was looked at last; guarded by mu, as all below.
 	looked time.Time
 	timer  *time.Timer // nil while no samples are taken
 	at     time.Time   // of the last sample
@@ -35,7 +35,7 @@ type ring struct {
 	last               time.Time
 }
 
-// look notes that somebody looks. The first look is the first sample.
+// look notes that the page is looked at. The first look is the first sample.
 func (h *history) look(now time.Time, informers []status.Informer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +47,7 @@ func (h *history) look(now time.Time, informers []status.Informer) {
 	}
 }
 
-// tick takes a sample, if somebody has looked lately. Otherwise it forgets all.
+// tick takes a sample, if the page was looked at lately. Otherwise it forgets all.
 func (h *history) tick() {
 	informers := h.read()
 	now := time.Now()

@@ -6,7 +6,7 @@
 // A [Sink] belongs to one informer and implements reflector.Sink. One step (a
 // batch of events, a list, a bookmark) is one deliver.Hub.Commit: the store, the
 // source's version and the quarantine change together under the hub's lock, and
-// whoever reads the three in deliver.Hub.View reads one moment.
+// a reader of the three in deliver.Hub.View reads one moment.
 //
 //	sink.go         the steps
 //	refusal.go      events and items that change nothing, and why

@@ -322,7 +322,7 @@ func (s *Sink[T]) common(version string) string {
 	return version
 }
 
-// Leave removes the objects of the scope, which nobody follows any longer, and what
+// Leave removes the objects of the scope, which no source follows any longer, and what
 // is known of it. Handlers are told of each as a Deleted with FinalStateUnknown: the
 // server still has it. Nothing else may be called after it.
 func (s *Sink[T]) Leave(scope store.Scope) {

@@ -18,7 +18,7 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// Peer is who was asked and who asked, as far as it is known: each may be empty.
+// Peer is the server and the user of a request, as far as they are known: each may be empty.
 type Peer struct{ Server, User string }
 
 const (

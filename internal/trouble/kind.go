@@ -75,7 +75,7 @@ func (k Kind) String() string { return names[k].name }
 // Short names the kind in a status line.
 func (k Kind) Short() string { return names[k].short }
 
-// Lasting reports whether asking again is not going to help until somebody does
+// Lasting reports whether another request will not help until someone does
 // something.
 func (k Kind) Lasting() bool {
 	switch k {

@@ -138,7 +138,7 @@ func (s *Server) waitFor(ctx context.Context, rv int64) (int64, error) {
 }
 
 // waitForExactly waits until a list at rv itself can be answered. A watch cache
-// with snapshots waits for rv a little; etcd refuses what it has not come to.
+// with snapshots waits for rv a little; etcd refuses a revision that it has not reached.
 func (s *Server) waitForExactly(ctx context.Context, rv int64) error {
 	if s.opts.Version.snapshots() {
 		_, err := s.waitFor(ctx, rv)

@@ -80,7 +80,7 @@ func (c *call) path(path string) (gv schema.GroupVersion, err error) {
 	return gv, nil
 }
 
-// unknownPath is what is answered for a resource that nobody serves.
+// unknownPath is the answer for a resource that is not served.
 func unknownPath() error {
 	err := apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "404 page not found", 0, true)
 	err.ErrStatus.Message = "the server could not find the requested resource"

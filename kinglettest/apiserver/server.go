@@ -33,7 +33,7 @@ type Options struct {
 	// have it lag behind the others. They are not closed with this one.
 	Replicas []*Server
 	// GzipAbove is the size of an answer, in bytes, from which on it is
-	// compressed for who accepts that; 128 KiB if 0, as a real server does.
+	// compressed for clients that accept that; 128 KiB if 0, as a real server does.
 	GzipAbove int
 }
 

@@ -115,7 +115,7 @@ func (s *Storage) Compact(revision int64) {
 }
 
 // Skip lets the revision grow by n without a write to any resource, as writes
-// to resources that nobody here watches do.
+// to resources that no client here watches do.
 func (s *Storage) Skip(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Storage) Restore(revision int64) error {
 
 // Restart loses everything, and numbers anew from the first revision, as a server
 // does that keeps its objects in memory and is started again. A watch from a
-// revision that it has not come to begins at the present one: such a server
+// revision that it has not reached begins at the present one: such a server
 // knows nothing of its former life. Connections are the caller's to break.
 func (s *Storage) Restart() {
 	s.mu.Lock()

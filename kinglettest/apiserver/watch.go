@@ -77,7 +77,7 @@ func (c *call) endsInitialEvents() bool {
 	return c.sendInitialEvents != nil && *c.sendInitialEvents && c.Options.AllowWatchBookmarks
 }
 
-// run sends events until the watch ends; the error says why, for nobody.
+// run sends events until the watch ends; the error says why, and is not used.
 func (t *watching) run(ctx context.Context) error {
 	if t.fault.EndAfter < 0 {
 		return t.end()
@@ -107,7 +107,7 @@ func (t *watching) run(ctx context.Context) error {
 		case <-bookmark:
 			// As with a real server, nothing at or below the version that the
 			// watch began at is sent, and that goes for bookmarks, too; nor is
-			// anything before a restored storage has come to the watch's version.
+			// anything before a restored storage has reached the watch's version.
 			if t.at <= t.begun || t.at > t.server.storage.Revision() {
 				continue
 			}
@@ -260,7 +260,7 @@ func (t *watching) event(typ watch.EventType, obj runtime.Object) error {
 	return nil
 }
 
-// bookmark says how far the watch has come, and whether that ends the initial
+// bookmark says how far the watch is, and whether that ends the initial
 // events.
 func (t *watching) bookmark(initial bool) error {
 	if t.fault.NoBookmarks {

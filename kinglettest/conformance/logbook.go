@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// logbook is what was told, in words. Those who write and who read it need not
+// logbook is what was told, in words. Its writers and readers need not
 // know of each other: that time has passed in a bubble orders nothing.
 type logbook struct {
 	mu  sync.Mutex

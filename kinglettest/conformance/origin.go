@@ -254,7 +254,7 @@ func (o *origin) verbs() []string {
 	return list
 }
 
-// open counts the watches that nobody has stopped.
+// open counts the watches that have not been stopped.
 func (o *origin) open() int {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -148,7 +148,7 @@ func (w *world) checkLegal(t *truth, h *Recorder, e *event, a *account) {
 }
 
 // endFor is the version at which the object of a delete ended, in the line of
-// history that the handler has come to.
+// history that the handler has reached.
 func (t *truth) endFor(p *progress, e *event) int64 {
 	ends := t.ends[e.key][e.now.uid]
 	if p.present || ends.past == 0 {

@@ -57,7 +57,7 @@ func (c *connection) completeFlags(cmd *cobra.Command) {
 }
 
 // namespaces returns what the server has, as far as it says within the time
-// that somebody who pressed a key waits.
+// that the user who pressed a key waits.
 func (c *connection) namespaces(cmd *cobra.Command) []string {
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {

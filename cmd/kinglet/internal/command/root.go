@@ -76,7 +76,7 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 	return root
 }
 
-// unknownCommand helps who typed something else: a resource, or get.
+// unknownCommand helps a user who typed something else: a resource, or get.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	hint := "see: kinglet --help"
 	switch {

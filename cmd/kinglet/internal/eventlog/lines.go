@@ -64,7 +64,7 @@ func (l *Lines) Widen(key store.Key) {
 	l.name = max(l.name, min(maxNameColumn, len(key.String())))
 }
 
-// Append appends the event as one line, as trouble.Printable has it: whoever may create
+// Append appends the event as one line, as trouble.Printable has it: any user who may create
 // an object chooses what the keys of its fields are.
 func (l *Lines) Append(buf []byte, e Event) []byte {
 	key := trouble.Printable(e.Key.String())

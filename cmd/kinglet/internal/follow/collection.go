@@ -93,7 +93,7 @@ func newCollection(opts *Options, resource resolve.Resource, name string, client
 }
 
 // handle writes what changed. It is called on the handler's goroutine; while
-// whoever reads stdout is slow it waits, and changes pile up as far as
+// the reader of stdout is slow, it waits, and changes pile up as far as
 // maxPending.
 func (c *collection) handle(_ context.Context, changes []store.Change[*unstructured.Unstructured]) {
 	buf := c.buf[:0]

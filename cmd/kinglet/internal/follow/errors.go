@@ -10,7 +10,7 @@ import (
 // Why has been shown.
 var ErrGaveUp = errors.New("gave up")
 
-// ErrOutputClosed is returned when whoever read stdout has gone.
+// ErrOutputClosed is returned when the reader of stdout has gone.
 var ErrOutputClosed = errors.New("output closed")
 
 // NeverSyncedError names the collections that never were complete, each with

@@ -36,7 +36,7 @@ func (l *live) Event(lines []byte) error {
 }
 
 // home goes to the beginning of the line and clears it. mpb only goes up, so
-// that what somebody typed, ^C at least, would leave a part of a row behind.
+// that typed text, ^C at least, would leave a part of a row behind.
 const home = "\r\x1b[K"
 
 func (l *live) Note(line string) {

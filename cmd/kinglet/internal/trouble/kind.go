@@ -10,7 +10,7 @@ import (
 // library's kinds, or Config.
 type Kind uint8
 
-// The kinds of which this package, or who uses it, knows more than the library.
+// The kinds of which this package, or its callers, know more than the library.
 const (
 	Other        = Kind(trouble.Other)
 	Forbidden    = Kind(trouble.Forbidden)
@@ -34,7 +34,7 @@ func Classify(err error) Kind {
 	return Kind(trouble.Classify(err))
 }
 
-// Lasting reports whether asking again is not going to help until somebody does
+// Lasting reports whether another request will not help until someone does
 // something.
 func (k Kind) Lasting() bool { return k == Config || trouble.Kind(k).Lasting() }
 
