@@ -22,16 +22,16 @@ import (
 // Informer is what a Checker needs of an informer, or of one source of an informer that
 // has several. All methods are safe for concurrent use, and values can be compared.
 type Informer[T any] interface {
-	// Scope returns what the source speaks for.
+	// Scope returns the scope of the source.
 	Scope() store.Scope
-	// Status returns what the informer's reflector is doing.
+	// Status returns the status of the informer's reflector.
 	Status() reflector.Status
 	// View returns the store at one moment.
 	View() View[T]
-	// Sample asks the source for one page: see source.Sample.
+	// Sample requests one page from the source; see source.Sample.
 	Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error
-	// Relist has everything listed again, and the objects under keys decoded
-	// afresh. It does not block.
+	// Relist triggers a relist in which the objects under keys are decoded from
+	// scratch. It does not block.
 	Relist(cause error, keys map[store.Key]struct{})
 	// Report is called with each *InconsistentError.
 	Report(err error)
@@ -42,13 +42,13 @@ type View[T any] struct {
 	Snapshot *store.Snapshot[T]
 	// Version is the version of the source that the store has reached.
 	Version string
-	// Quarantined are keys of which the snapshot does not have the state at
-	// Version; Unlisted is how many there are besides.
+	// Quarantined are keys whose state at Version the snapshot does not have;
+	// Unlisted is how many more there are.
 	Quarantined map[store.Key]struct{}
 	Unlisted    int
 }
 
-// Config is what a Checker is made of.
+// Config configures a Checker.
 type Config[T any] struct {
 	// Name is the informer's.
 	Name    string
@@ -56,8 +56,8 @@ type Config[T any] struct {
 	// UID and Version read metadata.uid and metadata.resourceVersion.
 	UID     func(T) types.UID
 	Version func(T) string
-	// Equal compares content. If nil it is equality as the API has it, for which
-	// empty and absent are the same, and a Quantity is its value.
+	// Equal compares content. If nil, it is semantic equality of the API: empty equals
+	// absent, and quantities are equal by value.
 	Equal func(a, b T) bool
 	// Synced is closed when the store holds the first list.
 	Synced <-chan struct{}
@@ -68,14 +68,15 @@ type Config[T any] struct {
 type Checker[T any] struct {
 	sources func() []Informer[T]
 	config  Config[T]
-	// running holds a token while a check runs. What follows belongs to it.
+	// running holds a token while a check runs. The fields up to the next blank line
+	// belong to that check.
 	running chan struct{}
-	// turn is the source that the next check is of, and skipped whether one before it
-	// could not be checked. sweeps are where the next check of a source goes on.
+	// turn is the source of the next check, and skipped whether a source before it
+	// could not be checked. sweeps has where the next check of each source continues.
 	turn    Informer[T]
 	skipped bool
 	sweeps  map[Informer[T]]sweep
-	// relisted are the differences of the last relist.
+	// relisted are the differences that caused the last relist.
 	relisted map[Inconsistency]struct{}
 
 	mu     sync.Mutex
@@ -83,8 +84,8 @@ type Checker[T any] struct {
 	status Status          // guarded by mu
 }
 
-// New returns a Checker that has checked nothing. It starts nothing. sources is called
-// with each check, for the sources that the informer has then.
+// New returns a Checker. It starts nothing. Each check calls sources for the informer's
+// present sources.
 func New[T any](sources func() []Informer[T], config Config[T]) *Checker[T] {
 	if config.Options.Limit == 0 {
 		config.Options.Limit = defaultLimit
@@ -95,8 +96,8 @@ func New[T any](sources func() []Informer[T], config Config[T]) *Checker[T] {
 	return &Checker[T]{sources: sources, config: config, running: make(chan struct{}, 1), sweeps: make(map[Informer[T]]sweep)}
 }
 
-// Start allows checks until ctx ends. If Options.Every is set, it starts a
-// goroutine in group that checks from time to time.
+// Start allows checks until ctx ends. If Options.Every is set, it starts a goroutine
+// in group that runs checks periodically.
 func (c *Checker[T]) Start(ctx context.Context, group *sync.WaitGroup) {
 	c.mu.Lock()
 	c.run = ctx
@@ -122,22 +123,22 @@ func (c *Checker[T]) loop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// The error is in the status; nobody asked for this check.
+		// The status has the error; no caller waits for it.
 		_, _ = c.Check(ctx)
 		timer.Reset(pause())
 	}
 }
 
-// Status returns what checks have done so far.
+// Status returns the counts of the checks so far.
 func (c *Checker[T]) Status() Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.status
 }
 
-// Check runs one check, counts it, and reports what it found. It waits for a check
-// that is under way, and blocks for as long as its requests take, each at most a
-// minute. The error is a *NotCheckedError.
+// Check runs one check, counts it, and reports its findings. It waits for a check
+// under way, and blocks for as long as its requests take, each at most a minute. The
+// error is a *NotCheckedError.
 func (c *Checker[T]) Check(ctx context.Context) (Report, error) {
 	report, of, err := c.checkAlone(ctx)
 	if err == nil && report.Differences > 0 {
@@ -146,8 +147,8 @@ func (c *Checker[T]) Check(ctx context.Context) (Report, error) {
 	return report, err
 }
 
-// checkAlone runs one check while no other is under way, and returns the source that it
-// was of.
+// checkAlone runs one check while no other is under way, and returns the source that
+// it checked.
 func (c *Checker[T]) checkAlone(ctx context.Context) (report Report, of Informer[T], err error) {
 	c.mu.Lock()
 	run := c.run
@@ -183,8 +184,8 @@ func (c *Checker[T]) checkAlone(ctx context.Context) (report Report, of Informer
 	return report, of, err
 }
 
-// checkNext checks the next page of the source whose turn it is. The next source has its
-// turn after the last page, or once this one cannot be checked.
+// checkNext checks the next page of the source whose turn it is. The next source has
+// its turn after the last page, or if this one cannot be checked.
 func (c *Checker[T]) checkNext(ctx context.Context) (report Report, of Informer[T], err error) {
 	sources := c.sources()
 	maps.DeleteFunc(c.sweeps, func(one Informer[T], _ sweep) bool { return !slices.Contains(sources, one) })
@@ -229,8 +230,8 @@ func (c *Checker[T]) checkPage(ctx context.Context, of Informer[T]) (report Repo
 	}
 	page, next, err := c.comparePage(ctx, base, at, &report)
 	if at.token != "" && apierrors.IsResourceExpired(err) {
-		// The server no longer has the version of the pages before, and gives a
-		// token to continue at its latest.
+		// The server no longer has the version of the previous pages, and returns a
+		// token to continue at its latest version.
 		token := latestToken(err)
 		c.sweeps[of] = sweep{}
 		if token == "" {
@@ -266,7 +267,7 @@ func newBaseline[T any](of Informer[T]) (*baseline[T], error) {
 	return base, nil
 }
 
-// comparePage asks for the page of a sweep and compares it.
+// comparePage requests the page of a sweep and compares it.
 func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at sweep, report *Report) (page *comparison[T], next string, err error) {
 	req := source.SampleRequest{Continue: at.token, Limit: c.config.Options.Limit}
 	if at.token == "" {
@@ -292,7 +293,7 @@ func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after curso
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	cmp := newComparison(base, &c.config, after)
-	// Items that come before the version of the page wait for it.
+	// Items that arrive before the page's version wait for it.
 	var waiting []source.Item[T]
 	next, items := "", int64(0)
 	err := base.of.Sample(ctx, req, func(page source.Page[T]) error {
@@ -328,7 +329,7 @@ func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after curso
 	return cmp, next, err
 }
 
-// maxRechecks is how many objects a check asks for by name.
+// maxRechecks is how many objects a check requests by name.
 const maxRechecks = 4
 
 // confirm rechecks the candidates that are not certain, and adds to the report those
@@ -353,8 +354,8 @@ func (c *Checker[T]) confirm(ctx context.Context, base *baseline[T], page *compa
 	}
 }
 
-// recheck asks for one object by name, at the version of the baseline, and returns
-// in what it differs.
+// recheck requests one object by name, at the version of the baseline, and returns its
+// difference.
 func (c *Checker[T]) recheck(ctx context.Context, base *baseline[T], candidate candidate, report *Report) (found Inconsistency, differs bool) {
 	selector := "metadata.name=" + candidate.name.name
 	if candidate.name.namespace != "" {
@@ -377,7 +378,7 @@ func (c *Checker[T]) recheck(ctx context.Context, base *baseline[T], candidate c
 	return cmp.candidates[0].Inconsistency, true
 }
 
-// anyNew reports whether a difference is found that the last relist was not for.
+// anyNew reports whether found has a difference that did not cause the last relist.
 func (c *Checker[T]) anyNew(found []Inconsistency) bool {
 	anyNew := false
 	for _, f := range found {
@@ -393,7 +394,8 @@ func (c *Checker[T]) anyNew(found []Inconsistency) bool {
 	return anyNew
 }
 
-// report reports what was found of a source, and has everything of it listed again.
+// report reports the differences of a source, and triggers its relist if
+// report.Relisting is set.
 func (c *Checker[T]) report(of Informer[T], report *Report) {
 	err := &InconsistentError{
 		Name: c.config.Name, ResourceVersion: report.ResourceVersion,
@@ -410,8 +412,8 @@ func (c *Checker[T]) report(of Informer[T], report *Report) {
 	of.Relist(err, keys)
 }
 
-// latestToken returns the token that a server gives with a 410 to continue at its
-// latest version; empty if it gave none.
+// latestToken returns the token in a server's 410 to continue at its latest version;
+// empty if there is none.
 func latestToken(err error) string {
 	var api apierrors.APIStatus
 	if !errors.As(err, &api) {

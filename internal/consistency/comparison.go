@@ -13,11 +13,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// baseline is the store at one version, which pages are compared with.
+// baseline is the store at one version, with which pages are compared.
 type baseline[T any] struct {
 	View[T]
-	// of is the source that the pages are of, and scope what it speaks for: nothing else
-	// in the store is compared.
+	// of is the source of the pages, and scope its scope; objects of the store outside
+	// the scope are not compared.
 	of    Informer[T]
 	scope store.Scope
 	// epoch is the reflector's, since versions of two epochs do not compare.
@@ -29,13 +29,13 @@ type baseline[T any] struct {
 type candidate struct {
 	Inconsistency
 	certain bool
-	// name is the name in the object's metadata, to ask for it; its key may be
-	// another.
+	// name is the name in the object's metadata, for requests by name; the key may
+	// differ from it.
 	name cursor
 }
 
-// maxSurplus bounds how many candidates the keys of the store make, since a store
-// may hold any number of them that a page lacks.
+// maxSurplus bounds the candidates from keys that the store holds and the page lacks,
+// since there may be any number of them.
 const maxSurplus = 1000
 
 // comparison compares one page with a baseline.
@@ -43,14 +43,14 @@ type comparison[T any] struct {
 	base   *baseline[T]
 	config *Config[T]
 
-	// version is the page's, and order how it compares with the baseline's. Both
-	// are set before the first item.
+	// version is the page's; order is the result of comparing it with the baseline's.
+	// Both are set before the first item.
 	version string
 	order   int
 
 	// seen are the keys of the page and last is the last one. ordered: they are in
-	// the server's order, the page before included. unidentified: an object came
-	// whose key is unknown.
+	// the server's order, including the previous page. unidentified: the page has an
+	// object whose key is unknown.
 	seen                  map[store.Key]struct{}
 	last                  cursor
 	ordered, unidentified bool
@@ -95,9 +95,9 @@ func (c *comparison[T]) item(it *source.Item[T]) {
 	c.compare(it.Key, it)
 }
 
-// surplus compares the keys that the store holds in the range of the page and the
-// page lacks. They are certain differences only if certain is set and the page has
-// the version of the baseline.
+// surplus adds candidates for the keys that the store holds in the range of the page
+// and the page lacks. They are certain differences only if certain is set and the page
+// has the version of the baseline.
 func (c *comparison[T]) surplus(held iter.Seq[store.Key], certain bool) {
 	for key := range held {
 		if _, ok := c.seen[key]; ok || !c.base.scope.Has(key) {
@@ -114,8 +114,8 @@ func (c *comparison[T]) surplus(held iter.Seq[store.Key], certain bool) {
 	}
 }
 
-// compare compares what the store has under key with what the server has; it is nil
-// for nothing.
+// compare compares the store's object under key with the server's; it is nil if the
+// server has none.
 func (c *comparison[T]) compare(key store.Key, it *source.Item[T]) {
 	held, has := c.base.Snapshot.Get(key)
 	f := Inconsistency{Key: key}
@@ -208,7 +208,7 @@ func notNewer(a, b string) bool {
 	return ok && order <= 0
 }
 
-// isZero reports whether obj is the zero T, as that of an item without an object.
+// isZero reports whether obj is the zero T, like that of an item without an object.
 func isZero[T any](obj T) bool { return reflect.ValueOf(&obj).Elem().IsZero() }
 
 // metadataName returns the name in the object's metadata, or known if it has none.

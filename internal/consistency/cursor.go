@@ -9,9 +9,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// cursor is a position in the order of API servers, which is that of
-// "namespace/name" as bytes: "a-b/x" comes before "a/x", as '-' does before
-// '/'. The zero cursor is before all keys.
+// cursor is a position in the order of API servers, the byte order of
+// "namespace/name": "a-b/x" comes before "a/x", since '-' is less than '/'. The zero
+// cursor is before all keys.
 type cursor struct{ namespace, name string }
 
 func cursorOf(k store.Key) cursor { return cursor{k.Namespace, k.Name} }
@@ -42,9 +42,8 @@ type keyRange struct {
 	open        bool
 }
 
-// keysIn iterates over the keys that a snapshot has in a range, in the server's
-// order. It begins with one search for each namespace of the snapshot, some
-// microseconds each.
+// keysIn iterates over a snapshot's keys in a range, in the server's order. It begins
+// with one search for each namespace of the snapshot, which takes some microseconds.
 func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
 	return func(yield func(store.Key) bool) {
 		for _, ns := range namespaces(s) {
@@ -71,7 +70,7 @@ func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
 	}
 }
 
-// namespaces returns those that a snapshot has keys in, in the server's order.
+// namespaces returns the namespaces of a snapshot's keys, in the server's order.
 func namespaces[T any](s *store.Snapshot[T]) []string {
 	var all []string
 	next := store.Key{}

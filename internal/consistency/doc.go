@@ -8,14 +8,15 @@
 // its store at one moment, pages of the server, and two ways to act on a finding.
 //
 //	options.go      Options, and what a check reports
-//	errors.go       what it finds, and why it could not look
-//	checker.go      when a check runs, what it asks for, and what it does then
-//	sweep.go        where the next check goes on
-//	comparison.go   one page against the store, pure
+//	errors.go       the differences that it finds, and why it could not check
+//	checker.go      when a check runs, what it requests, and how it acts on findings
+//	sweep.go        where the next check continues
+//	comparison.go   one page against the store, without I/O
 //	cursor.go       the server's order of keys
 //
 // # Locks
 //
-// One check runs at a time, which a channel ensures: sweep and memory of the last
-// relist belong to it. Checker.mu guards the counts, and no call is made under it.
+// One check runs at a time, which a channel ensures: the sweeps and the differences of
+// the last relist belong to it. Checker.mu guards the counts, and no call is made
+// under it.
 package consistency

@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	// ErrNotWatching: the store does not follow the server now, or is known to
-	// differ from it already.
+	// ErrNotWatching: the store does not follow the server now, or is already known
+	// to differ from it.
 	ErrNotWatching = errors.New("the informer is not watching, or degraded")
-	// ErrNotExact: the server answered with another version than it was asked
-	// for, or with more objects, or without a version.
+	// ErrNotExact: the server answered at a version other than the requested one,
+	// or with more objects, or without a version.
 	ErrNotExact = errors.New("the server does not answer at exactly one version")
 )
 
@@ -71,7 +71,7 @@ type InconsistentError struct {
 	Name string
 	// ResourceVersion is the one at which they differ.
 	ResourceVersion string
-	// Found are the first 16 differences, Differences is how many there are.
+	// Found are the first 16 differences; Differences is how many there are.
 	Found       []Inconsistency
 	Differences int
 }
@@ -96,8 +96,8 @@ func (e *InconsistentError) Unwrap() error { return reflector.ErrInconsistent }
 type NotCheckedError struct {
 	// Name is the informer's.
 	Name string
-	// Err is ErrNotWatching, ErrNotExact, source.ErrNoSample, or what the
-	// server answered: 410 where it has compacted the version away.
+	// Err is ErrNotWatching, ErrNotExact, source.ErrNoSample, or the server's error:
+	// 410 if it has compacted the version away.
 	Err error
 }
 

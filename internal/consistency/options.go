@@ -6,19 +6,17 @@ import (
 	"time"
 )
 
-// Options is kinglet.ConsistencyCheck. The zero value never checks without being
-// asked to.
+// Options is kinglet.ConsistencyCheck. With the zero value, checks run only on demand.
 type Options struct {
-	// Every is the time between two checks; each waits for between once and
-	// one and a half times that, so that those of many clients do not come
-	// together. 0 is never. With a page of 500 every ten minutes, 50,000
-	// objects have been seen after some 20 hours.
+	// Every is the time between two checks. Each waits for between 1 and 1.5 times
+	// that, so that the checks of many clients do not coincide. 0 is never. With a
+	// page of 500 every ten minutes, 50,000 objects are checked in about 20 hours.
 	Every time.Duration
 	// Limit is how many objects a check asks for; 500 if 0.
 	Limit int64
 	// IdentityOnly compares keys, UIDs and resource versions, and no content.
 	IdentityOnly bool
-	// ReportOnly lists nothing again when something is found.
+	// ReportOnly prevents a relist when differences are found.
 	ReportOnly bool
 }
 
@@ -45,41 +43,42 @@ func (o Options) Validate() error {
 
 // Report is what a check compared and found.
 type Report struct {
-	// Scope is the ID of the scope of the source that the page is of, if the informer
-	// has several.
+	// Scope is the ID of the scope of the page's source, if the informer has several
+	// sources.
 	Scope string
 	// ResourceVersion is that of the store's snapshot.
 	ResourceVersion string
-	// Compared counts objects of the server, Skipped those that could not be
+	// Compared counts objects of the server; Skipped counts those that could not be
 	// compared: they changed meanwhile, are quarantined, or do not decode.
 	Compared, Skipped int
-	// Complete is true if the page was the last of the collection: the next
-	// check begins from its start. Of several sources it is the last page of the last
-	// one, if all others could be checked before it.
+	// Complete is true if the page was the last of the collection; the next check
+	// begins from its start. With several sources, it is true for the last page of the
+	// last source if all others could be checked before it.
 	Complete bool
-	// Found are the first 16 differences, Differences is how many there are.
+	// Found are the first 16 differences; Differences is how many there are.
 	Found       []Inconsistency
 	Differences int
 	// Relisting is true if everything is listed again because of them.
 	Relisting bool
-	// Bytes is what was read, 0 where the source cannot know, Took the time.
+	// Bytes is how many bytes were read, 0 if the source cannot know; Took is how
+	// long the check took.
 	Bytes int64
 	Took  time.Duration
 }
 
-// Status counts what checks did.
+// Status has counts over all checks.
 type Status struct {
-	// Checks were begun, of which NotChecked could compare nothing, and Sweeps
-	// came to the end of the collection.
+	// Checks counts checks; NotChecked counts those that could compare nothing, and
+	// Sweeps those that reached the end of the collection.
 	Checks, NotChecked, Sweeps uint64
-	// Compared and Skipped count objects: see Report.
+	// Compared and Skipped count objects; see Report.
 	Compared, Skipped uint64
-	// Differences were found, the last of them at LastDifference, and Relists made
-	// because of them.
+	// Differences counts differences, and Relists the relists because of them.
+	// LastDifference is when the last difference was found.
 	Differences, Relists uint64
 	LastDifference       time.Time
-	// Last is when the last check ended, LastNotChecked why the last one that
-	// could compare nothing could not.
+	// Last is when the last check ended. LastNotChecked is the error of the last check
+	// that could compare nothing.
 	Last           time.Time
 	LastNotChecked error
 }

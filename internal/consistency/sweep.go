@@ -1,13 +1,13 @@
 package consistency
 
-// sweep is where the next check goes on; zero for the start of the collection.
+// sweep is where the next check continues; zero for the start of the collection.
 type sweep struct {
 	// token is the server's continue token.
 	token string
-	// after is the last key of the page before.
+	// after is the last key of the previous page.
 	after cursor
 	epoch uint64
-	// retries counts how often the page was too old to tell what is missing.
+	// retries counts how often the page was too old to determine missing objects.
 	retries int
 }
 
@@ -15,9 +15,9 @@ type sweep struct {
 // servers have long forgotten old versions.
 const maxRetries = 20
 
-// next returns the sweep after a page that was compared; token is the server's for
-// the page that follows, empty after the last. A page with pending differences is
-// asked for again.
+// next returns the sweep after a page that was compared; token is the server's token
+// for the next page, empty after the last. A page with pending differences is
+// requested again.
 func (s sweep) next(pending bool, last cursor, token string) sweep {
 	switch {
 	case pending && s.retries < maxRetries:

@@ -48,8 +48,8 @@ func (r *Registration[T]) call(ctx context.Context) bool {
 	return true
 }
 
-// nextCall ends a call that another one follows, about the key of its first change:
-// together they are about r.batch.
+// nextCall ends one call and begins the next one for the same r.batch. key is that of
+// the next call's first change.
 func (r *Registration[T]) nextCall(delivered *ReasonCounts, key store.Key) {
 	now := r.hub.now()
 	r.mu.Lock()
@@ -58,7 +58,7 @@ func (r *Registration[T]) nextCall(delivered *ReasonCounts, key store.Key) {
 	r.flight.key, r.flight.since = key, now
 }
 
-// returnedLocked counts the call under way, which has returned, and what was delivered.
+// returnedLocked counts the call that has just returned and the changes it delivered.
 func (r *Registration[T]) returnedLocked(delivered *ReasonCounts, now time.Duration) {
 	r.counts.calls.Add(now - r.flight.since)
 	for reason, n := range delivered {

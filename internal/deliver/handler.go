@@ -9,18 +9,18 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Handler receives changes, in order, one call at a time. The slice is the hub's
-// again when the call returns; the objects are shared and read-only. ctx ends when
-// the hub stops or the handler is removed.
+// Handler receives changes, in order, one call at a time. The hub reuses the slice
+// after the call returns; the objects are shared and read-only. ctx ends when the hub
+// stops or the handler is removed.
 type Handler[T any] func(ctx context.Context, changes []store.Change[T])
 
 // DefaultMaxBatch is the largest number of changes in one call if MaxBatch is 0. 256
 // changes of a pointer type are 24 KiB, held while the handler is busy; larger batches
-// save next to nothing a change (BenchmarkMaxBatch).
+// save almost nothing per change (BenchmarkMaxBatch).
 const DefaultMaxBatch = 256
 
-// Overflow decides what happens when a handler that asks for every version has
-// as many changes pending as its bound.
+// Overflow decides what happens when a handler with EveryVersion has as many changes
+// pending as its bound.
 type Overflow uint8
 
 const (
@@ -57,10 +57,10 @@ type HandlerOptions struct {
 	Overflow Overflow
 
 	// MaxBatch is the largest number of changes in one call. If 0, a handler of
-	// package kinglet that is a BatchLimiter decides, as HandlerFuncs is, which asks
-	// for 1; otherwise it is DefaultMaxBatch, 256. With 1, only one record is ever in
-	// flight, a panic names its key, and no change follows a Remove: build callbacks
-	// for single objects on it.
+	// package kinglet that is a BatchLimiter decides (HandlerFuncs asks for 1);
+	// otherwise it is DefaultMaxBatch, 256. With 1, only one record is ever in flight,
+	// a panic names its key, and no change follows a Remove. Callbacks for single
+	// objects need 1.
 	MaxBatch int
 
 	// RecoverPanics reports a panic of the handler as *HandlerPanicError and

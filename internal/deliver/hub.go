@@ -76,11 +76,11 @@ type Hub[T any] struct {
 	//
 	// Invariant: for every registration that has begun its replay, and every key,
 	// the changes that the handler has received (once the call under way returns),
-	// then those in its queue (and the rest of its replay) lead to the store's
-	// present state.
+	// followed by those in its queue (and the rest of its replay), lead to the
+	// store's present state.
 	mu sync.Mutex
 
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
 	// regs are the handlers that have not ended.
 	regs []*Registration[T]
@@ -122,7 +122,7 @@ func (h *Hub[T]) Commit(apply func() (changes []store.Change[T], version string)
 	}
 }
 
-// commit returns what is to be reported once the lock is released.
+// commit returns the errors to report once the lock is released.
 func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -24,9 +24,9 @@ type cell struct {
 // index is an open-addressed table with linear probing.
 type index struct {
 	seed maphash.Seed
-	// cells are none or a power of two, at most three quarters of it in use.
+	// The length of cells is 0 or a power of two; at most three quarters are in use.
 	cells []cell
-	// used is how many are.
+	// used is how many cells are in use.
 	used int
 }
 
@@ -34,7 +34,7 @@ func newIndex() index { return index{seed: maphash.MakeSeed()} }
 
 func (x *index) hash(key *store.Key) uint32 { return uint32(maphash.Comparable(x.seed, *key)) }
 
-// enter adds a slot whose key is not there yet. There are cells.
+// enter adds a slot whose key is not in the index yet. cells must not be empty.
 func (x *index) enter(hash uint32, slot int32) {
 	if 4*(x.used+1) > 3*len(x.cells) {
 		x.resize(2 * len(x.cells))
@@ -119,8 +119,8 @@ func (q *queue[T]) find(key *store.Key) (slot int32, hash uint32) {
 	return none, hash
 }
 
-// enter makes lookups of its key find the record in slot i, the last of the queue,
-// instead of the one in slot older, if any.
+// enter makes lookups find the record in slot i, the last of the queue, instead of the
+// record of the same key in slot older, if any.
 func (q *queue[T]) enter(i, older int32, hash uint32) {
 	if !q.hashed {
 		if q.n <= fewRecords {
@@ -154,7 +154,7 @@ func (q *queue[T]) startHashing() {
 func (q *queue[T]) leave(i int32) {
 	if q.hashed {
 		q.index.leave(q.slots[i].hash, i)
-		// With the last record the index is empty, and few come next.
+		// Without its last record the index is empty, and few records follow.
 		q.hashed = q.n > 1
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What mutations of this package do; see internal/mutant. Nothing calls them
-// but in a build with the tag mutants, and the linker leaves them out.
+// The mutations of this package; see internal/mutant. Only a build with the tag
+// mutants calls them; from other builds the linker drops them.
 
 // stallAllLocked waits for up to a minute until no handler has changes pending. It
 // releases the lock meanwhile: in a synctest bubble no time passes while a goroutine

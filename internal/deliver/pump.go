@@ -58,7 +58,7 @@ func (r *Registration[T]) run(ctx context.Context) {
 }
 
 // wait blocks until there is something to do, or the context has ended. It
-// returns true if that is a resync.
+// returns true if a resync is due.
 func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due bool) {
 	r.last = 0
 	parked, large := r.park()
@@ -86,7 +86,7 @@ func (r *Registration[T]) wait(ctx context.Context, ticks <-chan time.Time) (due
 	return false
 }
 
-// drain delivers what is pending now; changes that arrive meanwhile wait for the next
+// drain delivers the changes that are pending now; later ones wait for the next
 // drain. It returns false if the handler's context has ended.
 func (r *Registration[T]) drain(ctx context.Context) bool {
 	r.mu.Lock()

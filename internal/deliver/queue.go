@@ -8,20 +8,20 @@ import (
 )
 
 // keepRecords is the capacity that an empty queue may keep: 8 records of 136 B
-// and 8 changes of 96 B to deliver are under 2 KiB. What a larger burst needed is
-// given back when the handler has been idle for keepMemoryFor.
+// and 8 changes of 96 B to deliver are under 2 KiB. The memory of a larger burst is
+// freed when the handler has been idle for keepMemoryFor.
 const keepRecords = 8
 
-// none is the slot number that is no slot.
+// none is a slot number that refers to no slot.
 const none = -1
 
-// queue is what is pending for one handler: records in the order of their
-// first change, found by key. It is plain data, guarded by its owner.
+// queue holds the pending records of one handler in the order of their first change,
+// found by key. It is plain data, guarded by its owner.
 //
 // Records are in slots, linked in order, so that one in the middle is removed in
 // O(1) and its slot is reused.
 type queue[T any] struct {
-	// every: one record a change, not one a key, as long as there are fewer
+	// every: each change has its own record, not each key, as long as there are fewer
 	// than bound.
 	every bool
 	bound int
@@ -37,9 +37,9 @@ type queue[T any] struct {
 	index  index
 	hashed bool
 
-	// version is the collection's after all that was pushed.
+	// version is the collection's after all pushed changes.
 	version string
-	// folded counts the changes that were pushed and do not come out by themselves.
+	// folded counts pushed changes that are not delivered as changes of their own.
 	folded uint64
 }
 
@@ -68,9 +68,9 @@ func (q *queue[T]) has(key store.Key) bool {
 	return i != none
 }
 
-// through returns the version through which nothing is pending. That is the
-// one before the oldest pending change, and this is the first record's, since
-// records keep the place of their first change.
+// through returns the version through which nothing is pending: the version before
+// the oldest pending change. That change is in the first record, since records keep
+// the place of their first change.
 func (q *queue[T]) through() string {
 	if q.n == 0 {
 		return q.version
@@ -78,7 +78,7 @@ func (q *queue[T]) through() string {
 	return q.slots[q.head].before
 }
 
-// grow makes room for n more records, where that saves growing step by step.
+// grow makes room for n more records if that saves growing step by step.
 func (q *queue[T]) grow(n int) {
 	if q.n > 0 || n <= cap(q.slots) {
 		return
@@ -90,8 +90,9 @@ func (q *queue[T]) grow(n int) {
 	}
 }
 
-// push adds the next change, which came at a time; before is the collection's version
-// before it. It returns false if there is no room, which happens only with stop.
+// push adds the next change, which arrived at the given time; before is the
+// collection's version before it. It returns false if there is no room, which happens
+// only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
 	older, hash := q.find(&c.Key)
 	if older != none && !mutant.On(mutant.NeverFold) {
@@ -177,11 +178,11 @@ func (q *queue[T]) take(dst []store.Change[T], limit int) []store.Change[T] {
 	return dst
 }
 
-// foldInto returns c, the Added of an object that the handler's snapshot had, with
-// everything that has happened to the object since; ok is false if it is gone. The
-// key has nothing pending any more.
+// foldInto returns c, the Added of an object in the handler's snapshot, with all
+// pending changes of the object folded in; ok is false if the object is gone. The key
+// then has nothing pending.
 //
-// If every version is asked for, later changes stay pending.
+// With EveryVersion, foldInto returns c unchanged, and later changes stay pending.
 func (q *queue[T]) foldInto(c store.Change[T]) (_ store.Change[T], ok bool) {
 	if q.every {
 		return c, true

@@ -18,10 +18,10 @@ const (
 	replaced
 )
 
-// record is what is pending for one key (or one change of it, if every version is
-// asked for).
+// record holds the pending changes of one key (with EveryVersion, a single change of
+// it).
 //
-// A Deleted is never followed by an Updated, so that old can serve both.
+// A Deleted is never followed by an Updated, so old serves both.
 type record[T any] struct {
 	key store.Key
 	// old is the first state not yet overtaken: the Old of an Updated, the
@@ -29,9 +29,9 @@ type record[T any] struct {
 	old T
 	// cur is the newest state. Zero for deleted.
 	cur T
-	// before is the collection's version before the first change in here.
+	// before is the collection's version before the first change folded in.
 	before string
-	// version is that of the newest Added or Updated in here.
+	// version is that of the newest Added or Updated folded in.
 	version string
 	// gone is that of the Deleted.
 	gone string
@@ -43,8 +43,8 @@ type record[T any] struct {
 	goneReason store.Reason
 	// unknown is FinalStateUnknown of the Deleted.
 	unknown bool
-	// own is OwnEcho of the Added or Updated, goneOwn that of the Deleted: of
-	// everything that was folded into it.
+	// own is OwnEcho of the Added or Updated, goneOwn that of the Deleted. Each is
+	// set only if OwnEcho is set for every change that was folded in.
 	own, goneOwn bool
 }
 
@@ -115,8 +115,8 @@ func (r *record[T]) setDeleted(c *store.Change[T]) {
 	r.gone, r.goneReason = c.ResourceVersion, c.Reason
 }
 
-// foldsUpdate reports whether c is an Updated that can fold into r with every Added
-// and Deleted still delivered.
+// foldsUpdate reports whether c is an Updated that can fold into r without losing an
+// Added or a Deleted.
 func (r *record[T]) foldsUpdate(c *store.Change[T]) bool {
 	return c.Type == store.Updated && (r.form == added || r.form == updated)
 }

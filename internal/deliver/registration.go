@@ -25,14 +25,14 @@ type Registration[T any] struct {
 	// wake holds at most one token: there is something to look at.
 	wake chan struct{}
 
-	// batch is what a call is about; it belongs to the handler's goroutine
+	// batch holds the changes of a call. It belongs to the handler's goroutine
 	// and keeps its memory from call to call.
 	batch []store.Change[T]
 	// keep, once made, fires when the goroutine is to free memory.
 	keep *time.Timer
-	// last is when the last call returned, 0 if the goroutine has done anything since
-	// but take the next changes. It belongs to the handler's goroutine, and saves a
-	// busy one half of its looks at the clock.
+	// last is when the last call returned, 0 if the goroutine has since done anything
+	// other than dequeue the next changes. It belongs to the handler's goroutine, and
+	// halves the clock readings of a busy one.
 	last time.Duration
 
 	// period is that of resyncs in nanoseconds, 0 for none. An idle goroutine is
@@ -41,11 +41,11 @@ type Registration[T any] struct {
 
 	mu sync.Mutex
 
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
 	queue queue[T]
 	// replay is the rest of the initial replay. Invariant: once it has begun, the
-	// queue holds what has happened since.
+	// queue holds the changes since.
 	replay replay[T]
 	flight flight
 	counts counts
@@ -69,7 +69,7 @@ type flight struct {
 	records int
 	// key is that of the first change.
 	key store.Key
-	// before is what DeliveredThrough is until the call returns, if holds.
+	// before is the value of DeliveredThrough until the call returns, if holds is set.
 	before string
 	holds  bool
 	// since is when it began, on the hub's clock; 0 if none is under way.
@@ -90,8 +90,8 @@ func newRegistration[T any](h *Hub[T], handler Handler[T], opts HandlerOptions) 
 func (r *Registration[T]) Name() string { return r.opts.Name }
 
 // Synced returns a channel that is closed once the handler has returned from
-// every object of the state that it began with. It is never closed if the
-// registration ends before that.
+// every object of its initial state. It is never closed if the registration ends
+// before that.
 func (r *Registration[T]) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced reports whether Synced is closed.
@@ -116,8 +116,8 @@ func (r *Registration[T]) Err() error {
 	return r.err
 }
 
-// Pending returns how many records wait for the handler, and objects of its initial
-// replay. Those of the call under way are not counted.
+// Pending returns how many records, and objects of the initial replay, wait for the
+// handler. Those of the call under way are not counted.
 func (r *Registration[T]) Pending() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *Registration[T]) Pending() int {
 }
 
 // InFlight returns how many records, or objects of the replay or of a resync, the
-// call under way is about.
+// call under way delivers.
 func (r *Registration[T]) InFlight() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,11 +153,11 @@ func (r *Registration[T]) throughLocked() string {
 	return r.queue.through()
 }
 
-// Remove ends the registration: no further call begins, what is pending is
+// Remove ends the registration: no further call begins, pending changes are
 // dropped, and the handler's context ends with ErrRemoved as its cause. It does not
 // wait for a call that has begun, since it may be called inside the handler; Done is
-// closed when that has returned. A call has begun once its changes are off the queue.
-// Remove may be called at any time and any number of times.
+// closed when that call has returned. A call has begun once its changes are off the
+// queue. Remove may be called at any time and any number of times.
 func (r *Registration[T]) Remove() {
 	r.mu.Lock()
 	r.removed = true
@@ -167,8 +167,8 @@ func (r *Registration[T]) Remove() {
 	}
 }
 
-// end marks the registration as ended, for the reason given. It returns true if there
-// is no goroutine that will remove it from the hub's list.
+// end marks the registration as ended for the given reason. It returns true if no
+// goroutine will remove it from the hub's list.
 func (r *Registration[T]) end(reason error) (orphan bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 // replay is the state with which a handler begins: a snapshot, taken in one
 // step with the decision to queue everything that is committed after it.
 //
-// Why the history is legal: No change leaves the queue while the replay runs, so that
-// everything pending has happened after the snapshot, and the handler has received
-// none of it. For an object of the snapshot, the first pending change can only be an
-// Updated or a Deleted. When the replay comes to the object:
+// Why the history is legal: No change leaves the queue while the replay runs. So every
+// pending change happened after the snapshot, and the handler has received none of
+// them. For an object of the snapshot, the first pending change can only be an
+// Updated or a Deleted. When the replay reaches the object:
 //
 //	pending          the handler receives
 //	nothing          Added, as in the snapshot
@@ -23,11 +23,11 @@ import (
 //	Deleted,Added    Added, newest
 //	Deleted          nothing: it never received the object
 //
-// and the record is removed. If every version is asked for, the handler receives Added
-// as in the snapshot, and the records stay. Changes that are pending for an object
-// after that build on what the handler has received. An object that the snapshot does
-// not have begins with an Added, in the queue. So at the end of the replay the queue
-// is exactly what has happened to the objects that the handler has received.
+// and the record is removed. With EveryVersion, the handler receives Added as in the
+// snapshot, and the records stay. Later pending changes of an object build on the
+// state that the handler has received. An object that the snapshot does not have
+// begins with an Added, in the queue. So at the end of the replay the queue holds
+// exactly the changes since the states that the handler has received.
 type replay[T any] struct {
 	// snapshot is nil until the replay begins, and again once the goroutine has it.
 	snapshot store.Reader[T]

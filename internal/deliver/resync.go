@@ -8,7 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// resyncChunk is how many objects a resync looks at in one step. A Commit may have to
+// resyncChunk is how many objects a resync examines in one step. A Commit may have to
 // wait for 128 lookups in the queue.
 const resyncChunk = 128
 
@@ -18,8 +18,8 @@ type resyncClock struct {
 	ticker *time.Ticker // nil while period is 0
 }
 
-// every returns the channel of a clock with the given period, which begins when it
-// differs from the one before.
+// every returns the channel of a clock with the given period. The clock restarts if
+// the period differs from that of the last call.
 func (c *resyncClock) every(period time.Duration) <-chan time.Time {
 	if period != c.period {
 		c.stop()
@@ -55,15 +55,15 @@ func (r *Registration[T]) SetResync(period time.Duration) {
 // has ended.
 //
 // The pass follows the keys of a snapshot taken at its start, but not the states,
-// which may be outdated when the pass comes to them. Chunk by chunk it takes, in one
-// step under Hub.mu, a fresh snapshot and the decision which keys have nothing
-// pending, and delivers the objects that the snapshot has under those.
+// which may be outdated when the pass reaches them. For each chunk, in one step under
+// Hub.mu, it takes a fresh snapshot and determines which keys have nothing pending. It
+// delivers the objects that the snapshot has under those keys.
 //
 // Why the history is legal: By the invariant of Hub.mu, the changes that the handler
 // has received, then those that are pending, lead to the state of the store. No call
 // is under way, since this is the handler's own goroutine. So for a key with nothing
 // pending, the handler has last received exactly what the snapshot has. If that is an
-// object, receiving it again takes nothing backwards. If it is none, the handler has
+// object, receiving it again takes nothing backwards. If there is none, the handler has
 // received its delete, or never received it, and the key is skipped. Later commits are
 // queued, and the queue is not touched until the chunk has been handled; so they come
 // after, and their Old is what the handler has received. The queue is drained before

@@ -13,23 +13,23 @@ type Status struct {
 	Name string
 	// Synced is whether it has handled its initial list.
 	Synced bool
-	// Pending records, and objects of the initial list, wait for it; the oldest of
-	// them since OldestPending, which is zero if none waits.
+	// Pending is how many records, and objects of the initial list, wait for it.
+	// OldestPending is when the oldest of them began to wait; zero if none waits.
 	Pending       int
 	OldestPending time.Time
-	// InFlight records are what the call under way is about, CallKey the first of
-	// their keys, and CallSince when the call began, zero if there is none.
+	// InFlight is how many records the call under way delivers, CallKey the first of
+	// their keys, and CallSince when the call began; zero if there is none.
 	InFlight  int
 	CallKey   store.Key
 	CallSince time.Time
 	// Calls is how long calls took.
 	Calls histogram.Snapshot
-	// Changes counts what was delivered, by reason. Folded counts changes that are not
-	// delivered by themselves, but in a later one, or not at all: those of an object
-	// that was added and deleted before the handler came to it.
+	// Changes counts delivered changes, by reason. Folded counts changes that are
+	// delivered as part of another one, or not at all, such as those of an object
+	// that was added and deleted before the handler received it.
 	Changes ReasonCounts
 	Folded  uint64
-	// Panics that were recovered, the last of them at LastPanic.
+	// Panics counts recovered panics; LastPanic is when the last one happened.
 	Panics    uint64
 	LastPanic time.Time
 	// DeliveredThrough is as in Registration.
@@ -70,8 +70,8 @@ func (s stamp) age(now time.Duration) time.Duration {
 	return time.Duration(stampOf(now)-s) * time.Millisecond
 }
 
-// stamper reads the clock once, if at all: it takes 50 ns, and to hand on a change
-// 200 ns.
+// stamper reads the clock at most once: a reading takes 50 ns, and handing on a
+// change 200 ns.
 type stamper struct {
 	origin time.Time
 	at     stamp
@@ -87,15 +87,15 @@ func (s *stamper) read() stamp {
 // now is the time since origin: never 0, which stands for none.
 func (h *Hub[T]) now() time.Duration { return time.Since(h.origin) }
 
-// showLocked has Statuses see the handlers that there are now.
+// showLocked publishes the present handlers to Statuses.
 func (h *Hub[T]) showLocked() {
 	shown := slices.Clone(h.regs)
 	h.shown.Store(&shown)
 }
 
 // Statuses returns the status of each handler that may still be called or is being
-// called, in the order in which they were added. It waits for no Commit, allocates the
-// slice alone, and costs some 100 ns a handler.
+// called, in the order in which they were added. It waits for no Commit, allocates only
+// the slice, and costs about 100 ns a handler.
 func (h *Hub[T]) Statuses() []Status {
 	shown := h.shown.Load()
 	if shown == nil || len(*shown) == 0 {
@@ -138,8 +138,9 @@ func (r *Registration[T]) report(s *Status) {
 	case r.replay.left > 0:
 		s.OldestPending = r.hub.origin.Add(r.replay.since)
 	case r.queue.n > 0:
-		// What was pushed while the goroutine waited has no time: it is woken by it.
-		// If it is long in coming, because the process gets no CPU, this is the time.
+		// A record pushed while the goroutine waits has no time, since the push wakes
+		// the goroutine. If the goroutine is late for want of CPU, the record's time
+		// is that of the first report.
 		now, oldest := r.hub.now(), &r.queue.slots[r.queue.head].at
 		if *oldest == 0 {
 			*oldest = stampOf(now)

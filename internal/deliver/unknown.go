@@ -7,8 +7,8 @@ import "github.com/kinglet-go/kinglet/store"
 // store before the handler began.
 type unknownKeys map[store.Key]struct{}
 
-// unknownTo returns those of the removed keys that are unknown to a handler which
-// begins with the snapshot.
+// unknownTo returns the removed keys that are unknown to a handler that begins with
+// the snapshot.
 func unknownTo[T any](snapshot store.Reader[T], removed []store.Key) unknownKeys {
 	var s unknownKeys
 	for _, key := range removed {
@@ -23,8 +23,8 @@ func unknownTo[T any](snapshot store.Reader[T], removed []store.Key) unknownKeys
 	return s
 }
 
-// asReceived returns what a handler receives for a change: for the delete of an unknown
-// key nothing, which is nil, and for its next state an Added.
+// asReceived returns the change that a handler receives for c. The delete of an
+// unknown key becomes nil, its next state an Added.
 func asReceived[T any](s unknownKeys, c *store.Change[T]) *store.Change[T] {
 	if _, is := s[c.Key]; !is {
 		return c

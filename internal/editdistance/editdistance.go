@@ -1,8 +1,10 @@
-// Package editdistance finds the name that a mistyped one was meant to be.
+// Package editdistance measures how similar two names are, to find the one that a
+// mistyped name was meant to be.
 package editdistance
 
-// Between returns Levenshtein's distance of two texts, in bytes: how many insertions,
-// deletions and substitutions make one of the other. It costs their product.
+// Between returns the Levenshtein distance of two texts, in bytes: how many insertions,
+// deletions and substitutions turn one into the other. Its cost is the product of their
+// lengths.
 func Between(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -7,27 +7,28 @@ import (
 	"slices"
 )
 
-// MaxSampled is how many objects are looked at. It takes some 10 ms for pods.
+// MaxSampled is how many objects are examined. For pods this takes about 10 ms.
 const MaxSampled = 256
 
-// Sized is an object and what it takes, with all that it refers to.
+// Sized is an object and its memory, with everything that it refers to.
 type Sized[T any] struct {
 	Object T
 	Bytes  int64
 }
 
-// Estimate is what objects take.
+// Estimate is the memory of objects.
 type Estimate[T any] struct {
 	// Bytes are those of all objects; a part that several have counts once.
 	Bytes int64
-	// Sampled are the objects that were looked at, the largest first. What they share
-	// with others counts in each.
+	// Sampled are the examined objects, the largest first. Parts that they share with
+	// others count in each.
 	Sampled []Sized[T]
 }
 
-// Of estimates what n objects take, which all yields in the order of their keys. Up to
-// MaxSampled it looks at every one, and is exact except for what the allocator rounds up.
-// Otherwise it visits them all, without looking into them, for some nanoseconds each.
+// Of estimates the memory of the n objects that all yields in key order. Up to MaxSampled
+// objects it examines every one, and is exact except for the allocator's rounding.
+// Otherwise it iterates over all objects, at some nanoseconds each, and examines only a
+// sample.
 func Of[T any](n int, all iter.Seq[T], r *rand.Rand) Estimate[T] {
 	if n <= MaxSampled {
 		return exact(n, all)
@@ -63,16 +64,16 @@ func (e *Estimate[T]) sort() {
 	slices.SortStableFunc(e.Sampled, func(a, b Sized[T]) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
-// pick is an object that is to be looked at.
+// pick is an object to examine.
 type pick struct {
 	rank int
-	// anchor is which anchor it belongs to. It is one itself if members is 0; otherwise
-	// it stands for so many objects.
+	// anchor is the index of its anchor. The object is an anchor itself if members is 0;
+	// otherwise members is how many objects it represents.
 	anchor  int
 	members int
 }
 
-// picks chooses which of n objects to look at, and how many of them are anchors.
+// picks chooses which of n objects to examine, and how many of them are anchors.
 func picks(n int, r *rand.Rand) (all []pick, anchors int) {
 	var distances []int // the upper ends
 	for d := 1; d < (n+1)/2; d *= 2 {
@@ -149,8 +150,8 @@ func sampled[T any](n int, all iter.Seq[T], r *rand.Rand) (e Estimate[T]) {
 		}
 	}
 	if anchored > 0 {
-		// What objects are large is told by all that were looked at, how much of them is
-		// their own by the anchors.
+		// All examined objects show how large objects are; the anchors show how much
+		// of them is not shared.
 		mean := float64(walked) / float64(count)
 		e.Bytes = int64(float64(n) * mean * divided / float64(anchored))
 	}
@@ -158,7 +159,7 @@ func sampled[T any](n int, all iter.Seq[T], r *rand.Rand) (e Estimate[T]) {
 	return e
 }
 
-// find returns the objects of the ranks that were picked.
+// find returns the picked objects by rank.
 func find[T any](picked []pick, all iter.Seq[T]) map[int]T {
 	ranks := make([]int, len(picked))
 	for i := range picked {

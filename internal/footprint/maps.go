@@ -2,7 +2,7 @@ package footprint
 
 const (
 	mapHeader = 48
-	// mapDirectory is of a map of more than eight entries: a table in a directory.
+	// mapDirectory is that of a map of more than eight entries: a table in a directory.
 	mapDirectory = 40
 )
 

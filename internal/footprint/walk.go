@@ -4,10 +4,10 @@ import "reflect"
 
 // walker finds the blocks of memory that an object refers to.
 type walker struct {
-	// seen are the blocks of the object under way.
+	// seen are the blocks of the object being walked.
 	seen map[uintptr]struct{}
-	// block is called with each block once, by its address; that is 0 where it is not
-	// known, so that nobody can tell who shares it.
+	// block is called once with each block. address is 0 if it is not known; sharing of
+	// the block is then not detected.
 	block func(address uintptr, bytes int64)
 	// flat remembers which types refer to nothing.
 	flat map[reflect.Type]bool
@@ -24,7 +24,7 @@ func (w *walker) walk(obj any, block func(address uintptr, bytes int64)) {
 	w.visit(reflect.ValueOf(obj))
 }
 
-// new reports whether a block is one that this object has not had yet, and is not empty.
+// new reports whether a block is not empty and new for this object.
 func (w *walker) new(address uintptr, bytes uintptr) bool {
 	if address == 0 || bytes == 0 {
 		return false
@@ -80,7 +80,7 @@ func (w *walker) visit(v reflect.Value) {
 	}
 }
 
-// inside visits a value that is part of a block which has been counted.
+// inside visits a value in a block that has been counted.
 func (w *walker) inside(v reflect.Value) {
 	if !w.isFlat(v.Type()) {
 		w.visit(v)
@@ -95,7 +95,7 @@ func (w *walker) isFlat(t reflect.Type) bool {
 	}
 	switch t.Kind() {
 	case reflect.Pointer, reflect.String, reflect.Interface, reflect.Slice, reflect.Map:
-		// Channels and functions are not gone into.
+		// The insides of channels and functions are not counted.
 	case reflect.Array:
 		flat = w.isFlat(t.Elem())
 	case reflect.Struct:
@@ -110,8 +110,8 @@ func (w *walker) isFlat(t reflect.Type) bool {
 	return flat
 }
 
-// rounded is about what the allocator takes for so many bytes: its size classes are 8,
-// 16, 24 and 32, then some 12 to 25 % apart.
+// rounded approximates the allocator's size class for a number of bytes: the classes
+// are 8, 16, 24 and 32, then about 12 to 25 % apart.
 func rounded(bytes int64) int64 {
 	switch {
 	case bytes <= 32:

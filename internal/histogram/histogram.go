@@ -1,5 +1,5 @@
-// Package histogram counts durations in fixed buckets: a fixed array of atomics, so
-// that to observe one costs a few nanoseconds and a histogram never grows.
+// Package histogram counts durations in a fixed array of atomic buckets. An observation
+// costs a few nanoseconds, and a histogram never grows.
 package histogram
 
 import (
@@ -44,7 +44,7 @@ func Bound(i int) (bound time.Duration, ok bool) {
 
 // Snapshot is a histogram at one moment.
 type Snapshot struct {
-	// Counts are those of the buckets, each without the ones before it.
+	// Counts are those of the buckets; they are not cumulative.
 	Counts [Buckets]uint64
 	Sum    time.Duration
 }

@@ -1,10 +1,10 @@
 package keyqueue
 
-// ages counts queued keys by the tick in which they came into the queue, so that the
+// ages counts queued keys by the tick in which they entered the queue, so that the
 // oldest is known whatever order they are served in. It is a ring of buckets of
-// 1<<shift ticks each, from first to last. A bucket gets wider when there would be
-// more than mostAges: so a time is right to a tick, or to a 512th of the age of the
-// oldest key that there was since the queue was empty.
+// 1<<shift ticks each, from first to last. Buckets get wider when there would be more
+// than mostAges of them. So a time is accurate to a tick, or to a 512th of the age of
+// the oldest key since the queue was last empty.
 //
 // Invariant: the buckets outside of first to last have no keys.
 type ages struct {
@@ -18,8 +18,8 @@ const mostAges = 1024
 
 func (a *ages) bucket(b uint32) *uint32 { return &a.counts[b&uint32(len(a.counts)-1)] }
 
-// add counts a key, and returns its tick: a later one if it is before all others, as
-// the clock is read before the lock is taken.
+// add counts a key, and returns its tick. It replaces a tick before all others by a
+// later one; such ticks occur since the clock is read before the lock is taken.
 func (a *ages) add(tick uint32) uint32 {
 	if a.n == 0 {
 		a.shift, a.first, a.last = 0, tick, tick
@@ -41,7 +41,7 @@ func (a *ages) add(tick uint32) uint32 {
 	return tick
 }
 
-// widen makes room for later buckets: twice as many, or twice as wide ones.
+// widen makes room for later buckets: it doubles their number or their width.
 func (a *ages) widen() {
 	old := *a
 	if len(a.counts) < mostAges {

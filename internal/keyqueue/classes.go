@@ -7,17 +7,17 @@ import (
 )
 
 // classes share the workers among classes of keys by start-time fair queueing
-// (Goyal, Vin, Cheng: "Start-time Fair Queueing", 1996): each run moves its class
-// on in virtual time by what it costs, and the class that is least far on is
-// served next. A run under way counts with what the class's runs cost lately.
+// (Goyal, Vin, Cheng: "Start-time Fair Queueing", 1996): each run advances its class
+// in virtual time by its cost, and the class that is least advanced is served next.
+// A run under way counts with the recent cost of the class's runs.
 //
-// With one class, which is the rule, none of that is computed.
+// With one class, the usual case, none of this is computed.
 type classes[K comparable] struct {
 	workers int // 0: there is one class
 
 	list []class // by slot
-	// names has the classes' records: the key is the name, and at is how far
-	// the class is in virtual time, runs under way included.
+	// names has the classes' records: the key is the name, and at is the class's
+	// virtual time, runs under way included.
 	names slab[string]
 	table table[string]
 	// contending are the classes with queued keys.
@@ -26,12 +26,12 @@ type classes[K comparable] struct {
 	indebted heap
 	// active counts the classes with queued or running keys.
 	active int
-	// virtual is where the class was that was served last, and farthest how far
-	// the class is that is farthest on.
+	// virtual is the virtual time of the class served last, at that moment; farthest
+	// is that of the most advanced class.
 	virtual, farthest int64
-	// mean is what the runs of all classes cost.
+	// mean is the mean cost of the runs of all classes.
 	mean int64
-	// full is scratch of next.
+	// full is scratch space of next.
 	full []uint32
 }
 
@@ -39,20 +39,20 @@ type class struct {
 	ready   ready
 	running int
 	records int
-	// tag is how far the class is in virtual time without the runs under way,
-	// and mean what a run costs, both in nanoseconds.
+	// tag is the class's virtual time without the runs under way, and mean the mean
+	// cost of a run, both in nanoseconds.
 	tag, mean int64
 }
 
-// mostIndebted bounds the classes that are remembered without records. The least
-// indebted go first.
+// mostIndebted bounds the classes that are remembered without records. Beyond it the
+// least indebted are forgotten first.
 const mostIndebted = 1024
 
-// leastCost is what a run costs at the least, so that runs which take no time
-// are shared as well.
+// leastCost is the least cost of a run, so that runs that take no time are shared as
+// well.
 const leastCost = int64(time.Microsecond)
 
-// newClasses shares among workers, or knows one class if that is 0.
+// newClasses returns classes that share the workers, or a single class if workers is 0.
 func newClasses[K comparable](workers int) classes[K] {
 	s := classes[K]{workers: workers, list: []class{{}}, mean: leastCost}
 	if workers > 0 {
@@ -92,9 +92,9 @@ func (s *classes[K]) name(i uint32) string {
 	return s.names.at(i).key
 }
 
-// left uncounts one record of a class. A class without records is remembered
-// until the others have come as far as it: a key that is added again whenever its
-// run has ended would run for nothing otherwise.
+// left uncounts one record of a class. A class without records is remembered until
+// the others have reached its virtual time: otherwise a key that is added again after
+// each of its runs would run without cost.
 func (s *classes[K]) left(i uint32) {
 	if s.workers == 0 {
 		return
@@ -123,7 +123,7 @@ func (s *classes[K]) forget(i uint32) {
 	s.list[i] = class{}
 }
 
-// reach moves virtual time on, and forgets the classes that it has reached.
+// reach advances virtual time, and forgets the classes that it has reached.
 func (s *classes[K]) reach(at int64) {
 	s.virtual = max(s.virtual, at)
 	for len(s.indebted.slots) > 0 && s.names.at(s.indebted.slots[0]).at <= s.virtual {
@@ -131,8 +131,8 @@ func (s *classes[K]) reach(at int64) {
 	}
 }
 
-// deactivate counts one active class less. When there is none, nobody waits for
-// what the others had, and all classes begin anew at the same place.
+// deactivate counts one active class less. When none is left, no class is owed
+// anything, and all begin again at the same virtual time.
 func (s *classes[K]) deactivate() {
 	if s.active--; s.active == 0 {
 		s.reach(s.farthest)
@@ -149,7 +149,7 @@ func (s *classes[K]) push(records *slab[K], slot uint32, i uint32) {
 	if k.running == 0 {
 		s.active++
 	}
-	// A class that comes back has no claim on the time that it was away.
+	// A class that returns has no claim on the time when it had no keys.
 	k.tag = max(k.tag, s.virtual-int64(k.running)*k.mean)
 	s.names.at(i).at = k.place()
 	s.names.push(&s.contending, i)
@@ -170,7 +170,7 @@ func (s *classes[K]) remove(records *slab[K], slot uint32, i uint32) {
 	}
 }
 
-// pop begins a run of the first key of the class whose turn it is.
+// pop begins a run of the first key of the class to serve next.
 func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
 	if s.workers == 0 {
 		if s.list[0].ready.n == 0 {
@@ -195,9 +195,9 @@ func (s *classes[K]) pop(records *slab[K]) (slot uint32, ok bool) {
 	return slot, true
 }
 
-// next returns the class that is least far on, among those that run on less than
-// their share of the workers. If none does, the least far on of all: a worker is
-// not kept idle.
+// next returns the least advanced of the classes that use less than their share of
+// the workers. If there is none, it returns the least advanced of all, so that no
+// worker is kept idle.
 func (s *classes[K]) next() (uint32, bool) {
 	if len(s.contending.slots) == 0 {
 		return 0, false
@@ -220,7 +220,7 @@ func (s *classes[K]) next() (uint32, bool) {
 	return chosen, true
 }
 
-// finished counts what a run of a class cost.
+// finished counts the cost of a run of a class.
 func (s *classes[K]) finished(i uint32, took time.Duration) {
 	if s.workers == 0 {
 		return

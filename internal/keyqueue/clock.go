@@ -2,18 +2,18 @@ package keyqueue
 
 import "time"
 
-// Clock is where the queue has the time from.
+// Clock is the queue's source of time.
 type Clock interface {
-	// Now returns nanoseconds since some moment. They never go back.
+	// Now returns nanoseconds since a fixed moment. It never goes back.
 	Now() int64
-	// Time returns what the clock on the wall shows at such a moment.
+	// Time returns the wall-clock time of a value that Now returned.
 	Time(ns int64) time.Time
-	// AfterFunc calls f after d, in a goroutine of its own or in one
-	// that does not hold the queue's lock.
+	// AfterFunc calls f after d, in a new goroutine or in one that does not hold
+	// the queue's lock.
 	AfterFunc(d time.Duration, f func()) Timer
 }
 
-// Timer is a call that is to come.
+// Timer is a pending call of AfterFunc.
 type Timer interface {
 	Stop() bool
 	Reset(time.Duration) bool

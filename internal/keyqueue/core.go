@@ -25,8 +25,8 @@ type core[K comparable] struct {
 
 	// heads are the head starts of delayed runs that have one.
 	heads map[uint32]time.Duration
-	// headOf is Options.HeadStart. With it, priorities has those of the runs before
-	// keys, without those that are 0, and heads is not used.
+	// headOf is Options.HeadStart. With it, priorities has the priorities of keys'
+	// next runs that are not 0, and heads is not used.
 	headOf     func(priority int) time.Duration
 	priorities map[uint32]int
 	observer   Observer[K]
@@ -38,25 +38,25 @@ type core[K comparable] struct {
 	stamp   int64
 	queued  int
 	running int
-	// again counts those that run and will run once more.
+	// again counts the running keys that will run once more.
 	again int
-	// ages has the queued keys by when they came into the queue.
+	// ages counts the queued keys by when they entered the queue.
 	ages ages
-	// adds counts runs that were asked for, retries those of them of keys that had
+	// adds counts runs that were asked for; retries counts those of keys that had
 	// failed.
 	adds, retries uint64
 
-	// mostFailures, mostHeads and mostPriorities are the most entries that those maps
+	// mostFailures, mostHeads and mostPriorities are the most entries that the maps
 	// have had.
 	mostFailures, mostHeads, mostPriorities int
 
-	// forgotten counts the keys since the memory was adjusted to most, the most
-	// records since then.
+	// forgotten counts the keys forgotten since the memory was last adjusted; most is
+	// the most records since then.
 	forgotten, most int
 }
 
-// add enqueues a key of that hash, or moves it forward if it waits or is queued already. It
-// reports whether it came into the queue.
+// add enqueues a key with the given hash, or moves it forward if it waits or is queued
+// already. It reports whether the key entered the queue.
 func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (ready bool) {
 	slot, _, ok := c.table.find(hash, key, &c.records)
 	if !ok {
@@ -105,7 +105,7 @@ func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (ready bool) 
 	return false
 }
 
-// delay has the key run at a later time, unless it runs sooner anyway.
+// delay schedules a later run of the key, unless it runs sooner anyway.
 func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
 	at := later(now, o.After)
 	switch r.state {
@@ -129,7 +129,7 @@ func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
 	c.setHead(slot, o.Head)
 }
 
-// later returns the time a positive d after now, or the last that there is.
+// later returns the time a positive d after now, or the latest time on overflow.
 func later(now int64, d time.Duration) int64 {
 	at := now + int64(d)
 	if at < now { // overflow
@@ -191,11 +191,11 @@ func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
 	}
 }
 
-// shrinkAfter is after how many forgotten keys the memory is adjusted to what was
-// needed meanwhile, so that a queue which fills and empties does not allocate.
+// shrinkAfter is how many keys are forgotten before the memory is adjusted to the need
+// since the last adjustment, so that a queue that fills and empties does not allocate.
 const shrinkAfter = 4096
 
-// drop forgets what a delayed run would have had.
+// drop forgets the head start of a delayed run.
 func (c *core[K]) drop(slot uint32) {
 	if len(c.heads) > 0 && !mutant.On(mutant.StaleHead) {
 		delete(c.heads, slot)
@@ -253,7 +253,7 @@ func (c *core[K]) wait(now int64, slot uint32, r *record[K], at int64) {
 	c.records.push(&c.waiting, slot)
 }
 
-// unwait takes a key out of the heap of those that wait.
+// unwait removes a key from the heap of waiting keys.
 func (c *core[K]) unwait(slot uint32, r *record[K]) {
 	switch r.state {
 	case Waiting:
@@ -263,7 +263,7 @@ func (c *core[K]) unwait(slot uint32, r *record[K]) {
 	}
 }
 
-// advance enqueues what is due, and returns how many keys came into the queue.
+// advance enqueues the keys that are due, and returns how many entered the queue.
 func (c *core[K]) advance(now int64) (ready int) {
 	for len(c.waiting.slots) > 0 {
 		slot := c.waiting.slots[0]
@@ -293,7 +293,7 @@ func (c *core[K]) advance(now int64) (ready int) {
 	}
 }
 
-// lenQueued returns how many keys may run at once.
+// lenQueued returns how many keys are queued.
 func (c *core[K]) lenQueued() int {
 	if c.order != nil {
 		return c.order.Len()
@@ -301,7 +301,7 @@ func (c *core[K]) lenQueued() int {
 	return c.queued
 }
 
-// next returns when advance is to be called next, or never.
+// next returns when advance must be called next, or never.
 func (c *core[K]) next() int64 {
 	at := c.pace.next()
 	if len(c.waiting.slots) > 0 {
@@ -310,8 +310,8 @@ func (c *core[K]) next() int64 {
 	return at
 }
 
-// take begins the run of the key whose turn it is, and returns how long the key
-// waited for it, and its priority.
+// take begins the run of the next key, and returns how long the key waited for it, and
+// its priority.
 func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, priority int, ok bool) {
 	if c.order != nil {
 		slot, ok = c.takeOrdered()
@@ -339,8 +339,8 @@ func (c *core[K]) unqueued(r *record[K]) {
 	c.ages.remove(r.since.ticks())
 }
 
-// takeOrdered asks the foreign order. An order that returns a key which it was not
-// given is in the wrong, and its key is passed over.
+// takeOrdered asks the caller's Order. It ignores a key that the order was not given,
+// since to return one is a fault of the order.
 func (c *core[K]) takeOrdered() (uint32, bool) {
 	for c.order.Len() > 0 {
 		key := c.order.Pop()
@@ -352,7 +352,8 @@ func (c *core[K]) takeOrdered() (uint32, bool) {
 	return 0, false
 }
 
-// finish ends the run of a key of that hash, and returns how many keys came into the queue.
+// finish ends the run of a key with the given hash, and returns how many keys entered
+// the queue.
 func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration, res Result) (ready int) {
 	r := c.records.at(slot)
 	if c.observer != nil {

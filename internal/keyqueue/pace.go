@@ -7,11 +7,11 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
-// pace is the limit of all retries together. Keys that may be tried again stand
-// in line by the time when they were due. Every second token goes to the key
-// that failed for the first time last, if there is one: it does not wait for the
-// many that fail all the time. The others go to the first in line, so that none
-// waits for ever.
+// pace is the limit on all retries together. Keys whose retry is due wait in line,
+// ordered by the time when they were due. Every second token goes to the key with the
+// most recent first failure, if there is one, so that it does not wait for the many
+// keys that fail all the time. The other tokens go to the first in line, so that no
+// key waits forever.
 type pace struct {
 	rate  float64 // tokens a second; 0: no limit
 	burst float64
@@ -21,7 +21,7 @@ type pace struct {
 	filled int64
 
 	line heap
-	// newest are the keys that failed for the first time last, the latest at the
+	// newest are the keys with the most recent first failures, the latest at the
 	// end; some of them may have left the line.
 	newest  []firstFailure
 	inOrder bool // the next token goes to the first in line
@@ -32,12 +32,11 @@ type firstFailure struct {
 	due  int64
 }
 
-// mostNewest bounds newest. A first failure that is not among them any more
-// waits in line.
+// mostNewest bounds newest. A first failure that is no longer in it waits in line.
 const mostNewest = 64
 
-// newPace returns a limit of rate retries a second. As many as are due within a
-// tenth of a second may come at once.
+// newPace returns a limit of rate retries a second, with bursts of up to a tenth of a
+// second's retries.
 func newPace(rate float64) pace {
 	burst := max(1, rate/10)
 	return pace{rate: rate, burst: burst, tokens: burst}
@@ -59,7 +58,7 @@ func (c *core[K]) hold(now int64, slot uint32, r *record[K], failures int) {
 	p.newest = append(p.newest, firstFailure{slot, r.at})
 }
 
-// deal takes a key out of the line, if there is a token for it.
+// deal removes a key from the line and returns it, if there is a token for it.
 func (c *core[K]) deal(now int64) (slot uint32, ok bool) {
 	p := &c.pace
 	if len(p.line.slots) == 0 {

@@ -2,10 +2,10 @@ package keyqueue
 
 import "time"
 
-// raise gives the run before a key a priority, if it is higher than the one that it
-// has, and returns the head start of the higher.
+// raise sets the priority of a key's next run if it is higher than the present one,
+// and returns the head start of the higher of the two.
 func (c *core[K]) raise(slot uint32, r *record[K], priority int) time.Duration {
-	// A key that is absent, or that runs and was not added since, has no run before it.
+	// A key that is absent, or runs and was not added since, has no next run.
 	if fresh := r.state == 0 || r.state == Running && r.at == never; fresh {
 		c.setPriority(slot, priority)
 		return c.headOf(priority)
@@ -33,7 +33,7 @@ func (c *core[K]) setPriority(slot uint32, priority int) {
 	c.mostPriorities = max(c.mostPriorities, len(c.priorities))
 }
 
-// takePriority returns the priority of the run before a key, and forgets it.
+// takePriority returns the priority of a key's next run, and forgets it.
 func (c *core[K]) takePriority(slot uint32) int {
 	if len(c.priorities) == 0 {
 		return 0
@@ -43,7 +43,7 @@ func (c *core[K]) takePriority(slot uint32) int {
 	return priority
 }
 
-// headStart returns that of a key whose delay is over.
+// headStart returns the head start of a key whose delay is over.
 func (c *core[K]) headStart(slot uint32) time.Duration {
 	if c.headOf != nil {
 		return c.headOf(c.priorities[slot])

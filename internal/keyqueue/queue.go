@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Queue is a work queue of keys: see the documentation of the package. All
-// methods are safe for concurrent use, and none but Take and the two waits at the
-// end blocks. It has no goroutine: a timer's function runs when a delay is over.
+// Queue is a work queue of keys; see the documentation of the package. All methods
+// are safe for concurrent use; only Take and CloseAndDrain wait for keys or runs. It
+// has no goroutine: a timer's function runs when a delay is over.
 type Queue[K comparable] struct {
 	clock Clock
 
 	mu sync.Mutex
-	// runnable is signalled for each key that came into the queue, and broadcast
-	// when takers are to look at the flags below again.
+	// runnable is signalled for each key that enters the queue, and broadcast when
+	// Take must check the flags below again.
 	runnable sync.Cond
 	// ended is broadcast when the last run under way has ended.
 	ended sync.Cond
@@ -22,11 +22,11 @@ type Queue[K comparable] struct {
 	core core[K] // guarded by mu, except for the table's hash, which never changes
 	// held keeps keys from being taken.
 	held bool // guarded by mu
-	// closed refuses keys; Take returns what is queued, and then false.
+	// closed: no key is accepted; Take returns the queued keys, and then false.
 	closed bool // guarded by mu
-	// stopped has Take return false at once.
+	// stopped: Take returns false at once.
 	stopped bool // guarded by mu
-	// draining is set while a drain waits, until it is told not to.
+	// draining is set while CloseAndDrain waits; Close and Stop clear it.
 	draining bool // guarded by mu
 
 	// alarm is the timer that calls wake at alarmAt; alarmAt is never while there
@@ -39,30 +39,30 @@ type Queue[K comparable] struct {
 type Options[K comparable] struct {
 	// Clock is the system's if it is nil.
 	Clock Clock
-	// Workers is how many the classes share. If it is 0 the names of classes
-	// mean nothing.
+	// Workers is how many workers the classes share. If it is 0, the names of classes
+	// are ignored.
 	Workers int
-	// Retries is how many failed keys may be tried again in a second, of all keys
-	// together; 0 is no limit.
+	// Retries is how many retries a second are allowed for all keys together; 0 is no
+	// limit.
 	Retries float64
-	// Order replaces the order in which keys are served: by the time of
-	// enqueueing less the head start, in fair turns of classes. It is called
-	// under the queue's lock. With it there are no classes, head starts mean
-	// nothing and a queued key cannot be cancelled.
+	// Order replaces the order in which keys are served, which is by the time of
+	// enqueueing minus the head start, with classes in fair turns. It is called under
+	// the queue's lock. With it there are no classes, head starts are ignored and a
+	// queued key cannot be cancelled.
 	Order Order[K]
-	// AgainAtTheEnd has a key that was added during its run enqueued when the run
-	// ends, without a head start, and not when it was added.
+	// AgainAtTheEnd enqueues a key that was added during its run when the run ends,
+	// without a head start, instead of when it was added.
 	AgainAtTheEnd bool
 	// Observer, if not nil, is called when keys are added, taken and finished.
 	Observer Observer[K]
-	// HeadStart, if not nil, makes head starts of priorities; a higher one must not
-	// have a shorter head start. Then AddOptions.Priority counts and Head does not,
-	// and the highest of the priorities with which a key was added since its last run
-	// began is that of its run. It is called under the queue's lock.
+	// HeadStart, if not nil, returns the head start of a priority; a higher priority
+	// must not have a shorter head start. AddOptions.Priority is then used instead of
+	// Head, and a run has the highest priority with which its key was added since its
+	// last run began. It is called under the queue's lock.
 	HeadStart func(priority int) time.Duration
 }
 
-// Order is a queue as package workqueue of client-go's has them.
+// Order is a queue like the Queue interface of client-go's package workqueue.
 type Order[K comparable] interface {
 	// Touch is called when a key in the queue is added again.
 	Touch(K)
@@ -74,10 +74,10 @@ type Order[K comparable] interface {
 // Observer is called under the queue's lock, so it needs no lock of its own.
 // Priorities are 0 in a queue without Options.HeadStart.
 type Observer[K comparable] interface {
-	// Added: the key has a run before it that it did not have: it was added without
-	// a delay, or its delay is over.
+	// Added: the key now has a next run and had none: it was added without a delay,
+	// or its delay is over.
 	Added(key K, priority int)
-	// Raised: the run that was added has another priority.
+	// Raised: the priority of the next run has changed.
 	Raised(key K, from, to int)
 	// Taken: the run begins.
 	Taken(key K, priority int)
@@ -109,10 +109,10 @@ func New[K comparable](o Options[K]) *Queue[K] {
 	return q
 }
 
-// Add has a key run once, now or after a delay. A key runs once however often it
-// is added before its run begins, and once more if it is added during the run.
-// It reports whether the queue takes the key: not after Close or Stop, and not one
-// that does not equal itself.
+// Add enqueues a key to run once, now or after a delay. A key runs once however often
+// it is added before its run begins, and once more if it is added during the run.
+// Add reports whether the queue accepts the key: it does not after Close or Stop, nor
+// if the key does not equal itself.
 func (q *Queue[K]) Add(key K, o AddOptions) bool {
 	hash := q.core.table.hash(key) // panics for what is no key of a map
 	if key != key {                // not a number: it would never be found again
@@ -133,26 +133,26 @@ func (q *Queue[K]) Add(key K, o AddOptions) bool {
 	return true
 }
 
-// Run is a key that a worker has.
+// Run is a run of a key by a worker.
 type Run[K comparable] struct {
 	Key K
 	// Failures is how often the key failed since it last succeeded.
 	Failures int
 	// Priority is 0 in a queue without [Options.HeadStart].
 	Priority int
-	// Cause is what was said of it in [AddOptions] or [Result].
+	// Cause is that of the [AddOptions] or [Result] that asked for the run.
 	Cause uint8
 
-	// Waited is how long the key was queued, and before that running, since the run
-	// was asked for.
+	// Waited is the time since the run was asked for: the key was queued and, before
+	// that, perhaps running.
 	Waited time.Duration
 
 	slot  uint32
 	began int64
 }
 
-// Take waits for a key whose turn it is, and begins its run. It returns false
-// when the queue is stopped, or closed and without keys that may run.
+// Take waits for the next key and begins its run. It returns false when the queue is
+// stopped, or is closed and has no keys that may run.
 func (q *Queue[K]) Take() (Run[K], bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -189,8 +189,8 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 	return run, true
 }
 
-// Finish ends a run that Take began, and returns how long it took. It is called
-// once for each.
+// Finish ends a run that Take began, and returns how long it took. It must be called
+// once for each run.
 func (q *Queue[K]) Finish(run Run[K], res Result) (took time.Duration) {
 	hash := q.core.table.hash(run.Key)
 	now := q.clock.Now()
@@ -236,7 +236,7 @@ func (q *Queue[K]) Cancel(key K) bool {
 }
 
 // setAlarmLocked sets the timer to the next time at which a key is due. A timer
-// that is early is left alone: it sets itself again.
+// that fires too early is left alone, since wake sets it again.
 func (q *Queue[K]) setAlarmLocked(now int64) {
 	at := q.core.next()
 	if at >= q.alarmAt || q.closed {
@@ -251,7 +251,7 @@ func (q *Queue[K]) setAlarmLocked(now int64) {
 	}
 }
 
-// wake enqueues what is due.
+// wake enqueues the keys that are due.
 func (q *Queue[K]) wake() {
 	now := q.clock.Now()
 	q.mu.Lock()
@@ -266,7 +266,7 @@ func (q *Queue[K]) wake() {
 	q.setAlarmLocked(now)
 }
 
-// Hold keeps keys from being taken, or lets them. Those that run go on.
+// Hold stops keys from being taken while held is true. Runs under way continue.
 func (q *Queue[K]) Hold(held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -286,7 +286,8 @@ func (q *Queue[K]) Close() {
 	q.ended.Broadcast()
 }
 
-// CloseAndDrain is Close, and waits until nothing runs. A Close ends the wait.
+// CloseAndDrain is Close, and then waits until nothing runs. Close and Stop end the
+// wait.
 func (q *Queue[K]) CloseAndDrain() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -298,8 +299,8 @@ func (q *Queue[K]) CloseAndDrain() {
 	}
 }
 
-// Stop is Close, except that no key can be taken any more. Queued and waiting keys
-// stay, so that they can be looked at.
+// Stop is Close, and no key can be taken any more. Queued and waiting keys stay for
+// inspection.
 func (q *Queue[K]) Stop() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -323,12 +324,11 @@ func (q *Queue[K]) Closed() bool {
 	return q.closed
 }
 
-// Counts is the number of keys in each state. Of those that run, Again will run once
-// more.
+// Counts is the number of keys in each state. Again counts the running keys that will
+// run once more; Running includes them.
 type Counts struct{ Waiting, Paced, Queued, Running, Again, Failing int }
 
-// Counts returns how many keys are in which state. It costs nothing that grows
-// with them.
+// Counts returns how many keys are in each state, in constant time.
 func (q *Queue[K]) Counts() Counts {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -347,10 +347,10 @@ func (q *Queue[K]) countsLocked() Counts {
 	}
 }
 
-// KeyStatus is what there is to say of a key.
+// KeyStatus is the status of a key that is not absent.
 type KeyStatus struct {
 	State State
-	// Since is when it came into that state, to a sixteenth of a second.
+	// Since is when the key entered that state, to a sixteenth of a second.
 	Since time.Time
 	// Next is when a waiting key is due, and zero for the others.
 	Next time.Time
@@ -363,9 +363,9 @@ type KeyStatus struct {
 	Cause   uint8
 }
 
-// All returns all keys that are not absent, in no order. The queue is locked for
-// some hundreds of keys at a time, so that those which change meanwhile may be
-// missing or come twice.
+// All returns all keys that are not absent, in no order. The queue is locked for a few
+// hundred keys at a time, so keys that change meanwhile may be missing or appear
+// twice.
 func (q *Queue[K]) All() iter.Seq2[K, KeyStatus] {
 	return func(yield func(K, KeyStatus) bool) {
 		keys := make([]K, 0, chunkSize)
@@ -395,7 +395,7 @@ func (q *Queue[K]) All() iter.Seq2[K, KeyStatus] {
 	}
 }
 
-// Get returns what there is to say of a key that is not absent.
+// Get returns the status of a key, or false if the key is absent.
 func (q *Queue[K]) Get(key K) (KeyStatus, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

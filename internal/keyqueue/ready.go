@@ -2,9 +2,9 @@ package keyqueue
 
 import "github.com/kinglet-go/kinglet/internal/mutant"
 
-// ready has the queued keys of a class in their order. Most keys come in that
-// order, since most have the same head start: those stand in line. Keys that
-// belong before the end of the line are in a heap.
+// ready holds the queued keys of a class in order. Most keys arrive in that order,
+// since most have the same head start; they are in the line. Keys that belong before
+// the end of the line are in the heap.
 type ready struct {
 	line line
 	heap heap
@@ -13,8 +13,8 @@ type ready struct {
 	last int64
 }
 
-// line is a ring of slots. A place in it is a number that rises with each slot
-// which is appended; inLine marks it in a record.
+// line is a ring of slots. A place in it is a number that rises with each appended
+// slot; in a record's pos, inLine marks a place in the line.
 type line struct {
 	ring        []uint32 // its length is a power of two
 	first, next uint32
@@ -22,7 +22,7 @@ type line struct {
 
 const (
 	inLine = 1 << 31
-	// gone stands where a slot was removed from the midst of the line.
+	// gone replaces a slot that was removed from the middle of the line.
 	gone = ^uint32(0)
 )
 
@@ -81,8 +81,8 @@ func (s *slab[K]) hurry(q *ready, slot uint32, at int64) {
 
 func (l *line) index(place uint32) uint32 { return place & uint32(len(l.ring)-1) }
 
-// makeRoom gives the line a ring with room for as many slots as it has, and leaves
-// those out that are gone.
+// makeRoom gives the line a ring with room for as many slots again as it has, without
+// the places of removed slots.
 func (s *slab[K]) makeRoom(q *ready) {
 	old := q.line
 	size := 16
@@ -104,7 +104,7 @@ func (l *line) append(slot uint32) uint32 {
 	return place &^ inLine
 }
 
-// remove takes a place out of the line, and from its front those that are gone.
+// remove removes a place from the line, and then any removed places at its front.
 //
 // Invariant: the first place of a line that is not empty has a slot.
 func (l *line) remove(place uint32) {

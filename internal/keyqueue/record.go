@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// record is all that is known of a key that is not absent. Its size matters: a
-// controller of a million objects that look at something every hour has a
-// million of them.
+// record is the state of a key that is not absent. Its size matters: a controller
+// that requeues each of a million objects every hour has a million records.
 type record[K comparable] struct {
 	key K
 	// at orders the heap that holds the record:
@@ -16,30 +15,29 @@ type record[K comparable] struct {
 	//   waiting        when it is due
 	//   paced          when it was due
 	//   queued, again  when it was enqueued, less its head start
-	//   running        when it is due after the run; never if nobody asked
+	//   running        when it is due after the run; never if it was not added
 	at int64
 	// pos is the place in that heap.
 	pos uint32
 	// class is the index of the key's class.
 	class uint32
-	// since is when it came into its state.
+	// since is when the key entered its state.
 	since moment
 	// took is how long the last run was.
 	took  span
 	state State
-	// cause is what asked for the next run, or for the one under way.
+	// cause is the cause of the next run, or of the one under way.
 	cause uint8
 }
 
-// State is what a key is doing. A key that has no state is absent: nothing is
-// kept of it.
+// State is the state of a key. A key without a state is absent and has no record.
 type State uint8
 
 const (
 	// Waiting until a time: for a delayed Add, or to be tried again.
 	Waiting State = iota + 1
-	// Paced: it may be tried again, but the limit of all retries together does
-	// not allow it yet.
+	// Paced: its delay is over, but the limit on all retries together does not allow
+	// the retry yet.
 	Paced
 	// Queued until a worker is free.
 	Queued
@@ -68,25 +66,25 @@ func (s State) String() string {
 // running reports whether a worker has the key.
 func (s State) running() bool { return s == Running || s == Again }
 
-// Failure is what is known of a key that failed since it last succeeded.
+// Failure describes a key that has failed since it last succeeded.
 type Failure struct {
 	Count int
 	Err   error
-	// exact is set if the key waits for a time that its error asked for, which
+	// exact is set if the key waits for a time that its error asked for; such a retry
 	// is not paced.
 	exact bool
 }
 
 const never = math.MaxInt64
 
-// A tick is the unit of times that are only shown: 31 bits of them last for four
+// A tick is the unit of times that are only displayed: 31 bits of ticks last for four
 // years.
 const tick = int64(time.Second / 16)
 
 func ticks(ns int64) uint32 { return uint32(min(max(ns, 0)/tick, math.MaxInt32)) }
 
-// moment is a time in ticks. Its upper bit is set if there is a head start in the
-// at of the record, so that at is not the time when the run was asked for.
+// moment is a time in ticks. Its upper bit is set if the record's at includes a head
+// start, so that at is not the time when the run was asked for.
 type moment uint32
 
 const headed moment = 1 << 31
@@ -106,7 +104,7 @@ func (m *moment) tick(ticks uint32) { *m = *m&headed | moment(ticks) }
 func (m *moment) headed()           { *m |= headed }
 
 // asked returns when the run of a queued key was asked for. With a head start that is
-// no multiple of a tick it is right to a tick.
+// not a multiple of a tick, the result is accurate to one tick.
 func (r *record[K]) asked() int64 {
 	if r.since&headed == 0 {
 		return r.at

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Report is what there is to say of a queue as a whole.
+// Report describes a queue as a whole.
 type Report struct {
 	Counts
-	// Oldest is when the key that has been queued longest came into the queue, to a
+	// Oldest is when the key that has been queued longest entered the queue, to a
 	// tick, or a 512th of its age. It is zero if none is queued.
 	Oldest time.Time
 	// Adds counts runs that were asked for, Retries those of keys that had failed.
 	Adds, Retries uint64
-	// Classes are those that have most keys queued or running, these first.
+	// Classes are those with the most keys queued or running, in descending order.
 	Classes []ClassCounts
 }
 
@@ -25,8 +25,8 @@ type ClassCounts struct {
 	Queued, Running int
 }
 
-// Report returns the counts of the queue and of at most so many classes. Its cost
-// grows with the number of classes that have keys, and not with the keys.
+// Report returns the counts of the queue and of at most the given number of classes.
+// Its cost grows with the number of classes that have keys, not with the keys.
 func (q *Queue[K]) Report(classes int) Report {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -38,14 +38,14 @@ func (q *Queue[K]) Report(classes int) Report {
 	return r
 }
 
-// most returns at most so many of the classes that have records.
+// most returns at most limit of the classes that have records, the busiest first.
 func (s *classes[K]) most(limit int) []ClassCounts {
 	if s.workers == 0 || limit <= 0 {
 		return nil
 	}
 	busy := func(slot uint32) int { return s.list[slot].ready.n + s.list[slot].running }
-	// The slots of the busiest, sorted. Most classes are not among them, and cost
-	// one comparison.
+	// The slots of the busiest classes, sorted. Most classes are not among them, and
+	// cost one comparison.
 	var found []uint32
 	for i := range s.list {
 		slot := uint32(i)
@@ -65,9 +65,9 @@ func (s *classes[K]) most(limit int) []ClassCounts {
 	return out
 }
 
-// MostFailures returns at most so many keys that failed, those that failed most
-// often in a row first. It looks at no more than 1024 of those that failed, whichever
-// they are, so that it holds the lock for some tens of microseconds at most.
+// MostFailures returns at most limit failed keys, in descending order of failures in a
+// row. It examines at most 1024 failed keys, arbitrary ones if there are more, so that
+// it holds the lock for some tens of microseconds at most.
 func (q *Queue[K]) MostFailures(limit int) ([]K, []KeyStatus) {
 	const look = 1024
 	type failing struct {

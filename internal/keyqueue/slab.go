@@ -6,10 +6,10 @@ import "maps"
 type slab[K comparable] struct {
 	chunks []*chunk[K]
 	rooms  []room // by chunk
-	// open are the chunks that have a free slot, those without any record among
-	// them; slots are taken from the last.
+	// open are the chunks that have a free slot, including those without any record;
+	// slots are taken from the last.
 	open []uint32
-	// used counts records, held the chunks that are in memory.
+	// used counts records; held counts the chunks that are in memory.
 	used, held int
 }
 
@@ -17,11 +17,11 @@ type slab[K comparable] struct {
 // multiples of 256 bytes; see BenchmarkAMillionWaitingKeys.
 const chunkSize = 255
 
-// chunk is records and no more, so that it fills the allocator's size classes.
+// chunk has records only, so that it fills the allocator's size classes.
 type chunk[K comparable] [chunkSize]record[K]
 
-// room is what is free in a chunk: free is the first slot without a record, each
-// such record's pos the next, and chunkSize the end.
+// room is the list of a chunk's free slots: free is the first, the pos of each one's
+// empty record is the next, and chunkSize is the end.
 type room struct{ free, used uint32 }
 
 // at returns the record in a slot.
@@ -29,7 +29,7 @@ func (s *slab[K]) at(slot uint32) *record[K] {
 	return &s.chunks[slot/chunkSize][slot%chunkSize]
 }
 
-// lookup returns the record in a slot that may have been given back, or nil.
+// lookup returns the record in a slot, or nil if the slot's chunk has been freed.
 func (s *slab[K]) lookup(slot uint32) *record[K] {
 	if s.chunks[slot/chunkSize] == nil {
 		return nil
@@ -78,7 +78,7 @@ func (s *slab[K]) release(slot uint32) {
 	}
 }
 
-// shrink gives back empty chunks, as long as there is room for keep records.
+// shrink frees empty chunks, as long as there is room for keep records.
 func (s *slab[K]) shrink(keep int) {
 	for n := len(s.chunks) - 1; n >= 0 && (s.held-1)*chunkSize >= keep; n-- {
 		if s.chunks[n] != nil && s.rooms[n].used == 0 {
@@ -88,8 +88,8 @@ func (s *slab[K]) shrink(keep int) {
 	}
 }
 
-// shrunk returns a smaller map with the entries of one that has had many more, and
-// the most that it has had. A map never gets smaller otherwise.
+// shrunk returns a smaller map with the entries of one that once had many more, and
+// the most entries that it has had. A map never shrinks otherwise.
 func shrunk[V any](m map[uint32]V, most int) (map[uint32]V, int) {
 	if most < 8*shrinkAfter || len(m) > shrinkAfter {
 		return m, most

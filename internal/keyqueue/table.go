@@ -2,18 +2,18 @@ package keyqueue
 
 import "hash/maphash"
 
-// table finds the slot of a key. It holds no keys: an entry whose hash looks right
-// is compared with the key in its slot. It grows and shrinks one block at a time, so
-// that no operation touches more than a few blocks of keys, however many there are.
+// table finds the slot of a key. It holds no keys: if an entry's hash bits match, find
+// compares the key in its slot. It grows and shrinks one block at a time, so that no
+// operation touches more than a few blocks of keys, however many there are.
 //
 // It is a hash table with a directory (Fagin et al., "Extendible hashing", 1979)
-// over blocks with linear probing in Robin Hood order (Celis, 1986). An entry knows
-// its distance from home and the bits of its hash that splits part it by, so that
-// nothing is hashed again.
+// over blocks with linear probing in Robin Hood order (Celis, 1986). An entry stores
+// its distance from home and the hash bits that splits go by, so that nothing is
+// hashed again.
 type table[K comparable] struct {
 	seed maphash.Seed
-	// directory has 1<<depth entries, by the upper bits of a hash; a block whose
-	// own depth is less stands in several.
+	// directory has 1<<depth entries, by the upper bits of a hash; a block with a
+	// smaller depth has several of them.
 	directory []*block
 	depth     uint8
 	blocks    int
@@ -23,10 +23,10 @@ const (
 	// blockSize makes a block 4,072 bytes: one page, and a size class of the
 	// allocator.
 	blockSize = 508
-	// fullBlock is how many entries a block has when it is split, so that probes
+	// fullBlock is the number of entries at which a block is split, so that probes
 	// stay short.
 	fullBlock = blockSize * 7 / 8
-	// emptyBlocks is how many entries two neighbors have at most when they are
+	// emptyBlocks is the most entries that two neighbors have together when they are
 	// merged.
 	emptyBlocks = blockSize / 4
 	// mergesAtOnce bounds how long a shrink takes.
@@ -36,13 +36,13 @@ const (
 type block struct {
 	entries [blockSize]entry
 	used    int32
-	// depth is how many upper bits of their hashes the entries have in common.
+	// depth is how many upper hash bits the entries have in common.
 	depth uint8
 }
 
 // An entry is, from the upper bits down, 1 plus its distance from home (6 bits), the
 // upper bits of its hash (26), and its slot (32). 0 is no entry. A block that would
-// have an entry 63 from home is split; 26 bits part more keys than there are slots.
+// have an entry 63 from home is split; 26 bits separate more keys than there are slots.
 type entry uint64
 
 const (
@@ -62,10 +62,10 @@ func (e entry) slot() uint32 { return uint32(e) }
 
 func (e entry) far() uint32 { return uint32(e >> (slotBits + hashBits)) }
 
-// atHome returns the entry as it is at its home.
+// atHome returns the entry with the distance of its home place.
 func (e entry) atHome() entry { return e&(oneFurther-1) | oneFurther }
 
-// bit returns the hash's bit that comes after the first depth ones.
+// bit returns the hash bit that follows the first depth bits.
 func (e entry) bit(depth uint8) int {
 	return int(e>>(slotBits+hashBits-1-depth)) & 1
 }
@@ -88,7 +88,7 @@ func (t *table[K]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
 
 func (t *table[K]) of(hash uint64) *block { return t.directory[hash>>(64-t.depth)] }
 
-// find returns the slot of a key of that hash, and its place in its block.
+// find returns the slot of a key with the given hash, and its place in its block.
 func (t *table[K]) find(hash uint64, key K, records *slab[K]) (slot, place uint32, ok bool) {
 	b := t.of(hash)
 	i := homeOf(hash)
@@ -116,10 +116,10 @@ func (t *table[K]) insert(hash uint64, slot uint32) {
 	}
 }
 
-// place adds an entry that is at home, or reports that some entry would be too far
-// from there.
+// place adds an entry, given as at its home. It returns false if some entry would then
+// be too far from home.
 func (b *block) place(home uint32, e entry) bool {
-	// Looked through before anything moves, so that a refusal leaves the block as it was.
+	// Check before anything moves, so that a refusal leaves the block as it was.
 	far := e.far()
 	for i := home; b.entries[i] != 0; i = after(i) {
 		far = min(far, b.entries[i].far())
@@ -169,7 +169,7 @@ func (t *table[K]) shrink(keep int) {
 	}
 }
 
-// split makes two blocks of one.
+// split divides a block into two.
 func (t *table[K]) split(b *block, hash uint64) {
 	if b.depth == t.depth {
 		wider := make([]*block, 2*len(t.directory))
@@ -191,8 +191,7 @@ func (t *table[K]) split(b *block, hash uint64) {
 	}
 }
 
-// merge makes one block of b, which has the hash, and its neighbor, if both are
-// nearly empty.
+// merge merges b, the block of the hash, with its neighbor if both are nearly empty.
 func (t *table[K]) merge(b *block, hash uint64) bool {
 	other := t.of(hash ^ 1<<(64-b.depth))
 	if other.depth != b.depth || b.used+other.used > emptyBlocks {
@@ -212,9 +211,10 @@ func (t *table[K]) merge(b *block, hash uint64) bool {
 	return true
 }
 
-// refile puts the entries of a block into others, or reports that there is no room.
-// There is, if those have fewer: the longest distance in a Robin Hood table does not
-// depend on the order of insertion, and grows with the entries alone.
+// refile puts the entries of a block into others; it returns false if there is no
+// room. There is room if the others end up with fewer entries: the longest distance in
+// a Robin Hood table does not depend on the order of insertion, and grows only with
+// the entries.
 func (b *block) refile(to func(entry) *block) bool {
 	for i, e := range b.entries {
 		if e == 0 {

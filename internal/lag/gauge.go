@@ -12,29 +12,29 @@ type Server interface {
 	// Version returns the server's version now, and how many objects the
 	// collection has, or -1 if that is not known.
 	Version(ctx context.Context) (version string, objects int64, err error)
-	// Next returns what comes first after a version.
+	// Next returns the first change after a version, or that there is none.
 	Next(ctx context.Context, from string) (Next, error)
 }
 
-// Next is what comes first after a version.
+// Next is the first change after a version, or the absence of one.
 type Next struct {
 	// Change is true if it is a change to the collection, which made Version;
 	// otherwise nothing changed until Version.
 	Change bool
-	// Version is empty if nothing changed and the server did not say until
-	// when: at least until it was asked.
+	// Version is empty if nothing changed and the server did not say until which
+	// version; nothing changed at least until it was asked.
 	Version string
 }
 
 // ProofTimeout is how long a watch that looks for a missing change may last. An API
 // server sends a bookmark two seconds before a watch's end, so a watch of a quiet
-// collection is told after about one second that there is nothing.
+// collection learns after about one second that there is nothing.
 const ProofTimeout = 3 * time.Second
 
 var errEndedEarly = errors.New("watch for what is missing: it ended early")
 
-// Nothing is what a watch of ProofTimeout proves that began at a time, and ends now
-// without an event: nothing changed, unless the connection broke.
+// Nothing returns the result of a watch of ProofTimeout that began at the given time
+// and ends now without an event: nothing changed, unless the connection broke.
 func Nothing(began time.Time) (Next, error) {
 	if time.Since(began) < ProofTimeout-time.Second {
 		return Next{}, errEndedEarly
@@ -42,18 +42,18 @@ func Nothing(began time.Time) (Next, error) {
 	return Next{}, nil
 }
 
-// Gauge is a Meter that many goroutines may use, with what keeps it fed.
+// Gauge is a Meter that is safe for concurrent use, with the loop that asks the server.
 type Gauge struct {
 	mu      sync.Mutex
 	meter   Meter // guarded by mu
-	objects int64 // guarded by mu; what the server said last, -1 for unknown
+	objects int64 // guarded by mu; the server's last count, -1 for unknown
 	err     error // guarded by mu; of the last question, nil if it was answered
 }
 
 // NewGauge returns a Gauge that knows nothing yet.
 func NewGauge() *Gauge { return &Gauge{objects: -1} }
 
-// Run asks the server at once and then every so often, until ctx ends.
+// Run asks the server at once and then at the given interval, until ctx ends.
 func (g *Gauge) Run(ctx context.Context, server Server, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
@@ -67,8 +67,8 @@ func (g *Gauge) Run(ctx context.Context, server Server, every time.Duration) {
 	}
 }
 
-// Round asks the server once, and for proof if that is needed. It takes at most
-// patience and every, or 5 s if that is more.
+// Round asks the server once, and for proof if that is needed. It takes at most every,
+// or 5 s if that is more, and 12 s for the proof.
 func (g *Gauge) Round(ctx context.Context, server Server, every time.Duration) {
 	g.ask(ctx, server, every)
 	g.prove(ctx, server)
@@ -142,7 +142,8 @@ func (g *Gauge) Level() bool {
 	return g.meter.Level()
 }
 
-// Odd reports that versions came which cannot be compared: nothing can be said any more.
+// Odd reports whether versions arrived that cannot be compared. The lag is then unknown
+// for good.
 func (g *Gauge) Odd() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

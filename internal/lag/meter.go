@@ -7,20 +7,19 @@ import (
 )
 
 const (
-	// grace is how long the store may take to reach an answer before anybody
-	// is asked for proof. Most reach it within milliseconds.
+	// grace is how long the store may take to reach an answer before proof is
+	// requested. Most stores reach it within milliseconds.
 	grace = time.Second
 	// patience is how long an answer without proof, for or against, is given
 	// before the store counts as behind.
 	patience = 6 * time.Second
-	// maxAnswers bounds what is remembered. With an answer every few seconds
-	// it is minutes of lag; beyond it the newest give way, since the oldest
-	// one is what counts.
+	// maxAnswers bounds the remembered answers. With an answer every few seconds it
+	// is minutes of lag; beyond it the newest are dropped, since the oldest one
+	// determines the lag.
 	maxAnswers = 256
 )
 
-// Meter holds what is known of one collection. It is not safe for concurrent
-// use.
+// Meter computes the lag of one collection. It is not safe for concurrent use.
 type Meter struct {
 	stored string // the version that the store equals; empty before the first list
 	// answers that the store has not reached, oldest first.
@@ -40,9 +39,9 @@ type answer struct {
 	counts  bool // it was proven once; so it counts until the contrary is
 }
 
-// Reading is what a Meter says.
+// Reading is the result of a Meter.
 type Reading struct {
-	// Known is false if nothing can be said; Why then says why not.
+	// Known is false if the lag is unknown; Why is then the reason.
 	Known bool
 	Why   string
 	Lag   time.Duration
@@ -55,8 +54,8 @@ func (m *Meter) Asked(version string, at time.Time) {
 		return
 	}
 	if m.stored != "" && !newer(version, m.stored) {
-		// The server is where the store is, or behind it: also where it was
-		// restored to an older state, and old answers mean nothing.
+		// The server is at the store's version, or behind it. It may have been
+		// restored to an older state; then old answers mean nothing.
 		m.answers, m.missing = m.answers[:0], ""
 		return
 	}
@@ -81,9 +80,9 @@ func (m *Meter) Stored(version string, now time.Time) {
 	m.drop(version)
 }
 
-// Delivered tells of a live change with this version, which the store did not
-// have before. Whatever had been answered with it or a later version was
-// therefore missing until now.
+// Delivered tells of a live change with this version, which the store did not have
+// before. So the change was missing since the first answer with its version or a
+// later one.
 func (m *Meter) Delivered(version string, now time.Time) {
 	if version == "" || !m.comparable(version) || !newer(version, m.stored) {
 		return // told late: the store has had it for a while
@@ -132,8 +131,8 @@ func (m *Meter) Level() bool {
 	return !m.odd && m.stored != "" && !m.asked.IsZero() && len(m.answers) == 0
 }
 
-// Doubt returns the version of the store from which to look for what is
-// missing, if there is something to be put to the proof.
+// Doubt returns the version of the store from which to look for missing changes, if
+// an answer needs proof.
 func (m *Meter) Doubt(now time.Time) (from string, ok bool) {
 	if m.stored == "" || len(m.answers) == 0 || m.missing != "" {
 		return "", false
@@ -142,8 +141,8 @@ func (m *Meter) Doubt(now time.Time) (from string, ok bool) {
 	return m.stored, oldest.counts || now.Sub(oldest.at) >= grace
 }
 
-// Found tells of the first change after the version that Doubt returned: the
-// server has it, and if the store still has not, it is behind.
+// Found tells of the first change after the version that Doubt returned. The server
+// has it; if the store still has not, it is behind.
 func (m *Meter) Found(version string) {
 	if !m.comparable(version) || !newer(version, m.stored) {
 		return // the store got it in the meantime
@@ -166,7 +165,7 @@ func (m *Meter) Nothing(until string) {
 	}
 }
 
-// note keeps the lag that has come together, if it is proven.
+// note records the lag so far, if it is proven.
 func (m *Meter) note(now time.Time) {
 	if m.missing != "" && len(m.answers) > 0 {
 		m.worst = max(m.worst, now.Sub(m.answers[0].at))
@@ -196,7 +195,7 @@ func newer(a, b string) bool {
 	return ok && order > 0
 }
 
-// newest returns the version of the latest answer that is not reached.
+// newest returns the version of the latest answer that the store has not reached.
 func (m *Meter) newest() string {
 	if len(m.answers) == 0 {
 		return ""

@@ -12,24 +12,24 @@
 //
 // prints nothing.
 //
-// It imports nothing of kinglet's, and may be called from anywhere but the
+// It imports no other package of kinglet. Any package may call it except the
 // reflector's machine, which imports nothing at all.
 package mutant
 
-// Mutation is one way to be wrong.
+// Mutation is one deliberate fault.
 type Mutation int32
 
 // The mutations, by the guarantee of package kinglet that they break first.
 const (
 	// None is the engine as it is.
 	None Mutation = iota
-	// SkipSweep leaves what a list does not name in the store.
+	// SkipSweep leaves objects that a list does not contain in the store.
 	SkipSweep
 	// DropEvent loses every ninth change of a watch.
 	DropEvent
-	// ResumeTooNew watches on from a version later than the store's.
+	// ResumeTooNew resumes a watch from a version later than the store's.
 	ResumeTooNew
-	// TakeOlderList takes the list of a server that is behind.
+	// TakeOlderList accepts the list of a server that is behind.
 	TakeOlderList
 	// ForgetIndexEntry leaves an object under its old index value, every ninth
 	// time.
@@ -41,39 +41,39 @@ const (
 	UpdateInPlace
 	// LoseDelete forgets a delete that folds into an update.
 	LoseDelete
-	// LastOld folds two updates into one whose old state nobody was told.
+	// LastOld folds two updates into one whose old state no handler received.
 	LastOld
-	// EmptyReplay begins a handler without the state that there is.
+	// EmptyReplay starts a handler without the present state.
 	EmptyReplay
-	// ForgetUnknown calls the last state seen the final one.
+	// ForgetUnknown reports the last state seen as the final one.
 	ForgetUnknown
-	// NeverFold queues each change by itself, without a bound.
+	// NeverFold queues every change separately, without a bound.
 	NeverFold
-	// StallAll has the handlers wait for the slowest among them.
+	// StallAll makes all handlers wait for the slowest.
 	StallAll
-	// SyncedEarly says that a handler is synced before it has returned.
+	// SyncedEarly reports a handler as synced before it has returned.
 	SyncedEarly
-	// DropUndecodable says nothing of what cannot be decoded.
+	// DropUndecodable drops objects that cannot be decoded, unreported.
 	DropUndecodable
-	// WriteHeld writes to an object that handlers and readers have.
+	// WriteHeld writes to an object that handlers and readers hold.
 	WriteHeld
 	// LeaveHandlers returns from Run while handlers are still being called.
 	LeaveHandlers
-	// DeliverFirst calls handlers before the store has what they are told.
+	// DeliverFirst calls handlers before the store has the changes.
 	DeliverFirst
-	// PublishEarly shows the version of a batch before all of the batch.
+	// PublishEarly publishes the version of a batch before the whole batch.
 	PublishEarly
-	// SweepOnForbidden takes a 403 for an empty list.
+	// SweepOnForbidden treats a 403 as an empty list.
 	SweepOnForbidden
-	// TrustProbes takes the answer to every probe for that of a server which
-	// has come as far as the store.
+	// TrustProbes treats the answer to every probe as that of a server which has
+	// reached the store's version.
 	TrustProbes
-	// DeleteByStranger takes the delete of an object of another kind for that of
-	// the object with its key.
+	// DeleteByStranger treats the delete of an object of another kind as that of the
+	// object with its key.
 	DeleteByStranger
 	// LeaveGhost removes one of two initial events of a key.
 	LeaveGhost
-	// end is how many there are.
+	// end is the number of mutations.
 	end
 )
 
@@ -82,7 +82,7 @@ const (
 // those of copies.
 func All() []Mutation { return between(None+1, end) }
 
-// between returns the mutations from first on that come before end.
+// between returns the mutations from first up to, but not including, end.
 func between(first, end Mutation) []Mutation {
 	all := make([]Mutation, 0, end-first)
 	for m := first; m < end; m++ {

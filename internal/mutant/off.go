@@ -2,7 +2,7 @@
 
 package mutant
 
-// Enabled says that there are mutations in this build.
+// Enabled reports whether this build has mutations.
 const Enabled = false
 
 // On reports whether a mutation is wanted.

@@ -4,7 +4,7 @@ package mutant
 
 import "sync/atomic"
 
-// Enabled says that there are mutations in this build.
+// Enabled reports whether this build has mutations.
 const Enabled = true
 
 var (
@@ -12,7 +12,7 @@ var (
 	asked  atomic.Int64
 )
 
-// Set chooses the mutation that is wanted from now on.
+// Set chooses the active mutation.
 func Set(m Mutation) { active.Store(int32(m)) }
 
 // On reports whether a mutation is wanted.

@@ -4,27 +4,26 @@ package mutant
 // and what the root package does with it). The trials of own writes have to
 // notice them: no other trial tells an informer of a write.
 const (
-	// EndlessWrite never takes a write for seen.
+	// EndlessWrite never regards a write as seen.
 	EndlessWrite Mutation = firstOwn + iota
-	// BelieveLateAnswers takes an answer for news although the watch has passed
-	// it, or the object was deleted since.
+	// BelieveLateAnswers treats an answer as new although the watch has passed it,
+	// or the object was deleted since.
 	BelieveLateAnswers
 	// RemovalHidesAll hides any object under the key of one that was deleted.
 	RemovalHidesAll
-	// EndEarly ends writes before the store shows what confirms them.
+	// EndEarly ends writes before the store shows the change that confirms them.
 	EndEarly
-	// LastToldWins takes the answer that was told last for the newest.
+	// LastToldWins treats the answer that was reported last as the newest.
 	LastToldWins
-	// ForgetOwnIndex leaves what was written out of indexes.
+	// ForgetOwnIndex leaves written objects out of indexes.
 	ForgetOwnIndex
 	// CountTwice counts an object that was written and is held twice.
 	CountTwice
-	// KeepEpoch keeps what was written when the server begins a new epoch.
+	// KeepEpoch keeps writes when the server begins a new epoch.
 	KeepEpoch
-	// EchoOfOthers takes every change of a key that was written for the
-	// program's own.
+	// EchoOfOthers treats every change of a written key as the program's own.
 	EchoOfOthers
-	// PassOtherScopes takes the version of one scope for that of another.
+	// PassOtherScopes treats the version of one scope as that of another.
 	PassOtherScopes
 	endOwn
 )

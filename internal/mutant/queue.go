@@ -1,16 +1,15 @@
 package mutant
 
-// The mutations of the work queue (internal/keyqueue). Its trials have to notice
-// them, which compare it with its naive twin and look at what classes and retries
-// get.
+// The mutations of the work queue (internal/keyqueue). Its trials, which compare it
+// with a naive model and check the shares of classes and retries, have to notice them.
 const (
 	// LoseAdd forgets a key that is added while it runs.
 	LoseAdd Mutation = firstQueue + iota
-	// LaterWins has the later of two delays count.
+	// LaterWins uses the later of two delays.
 	LaterWins
 	// LoseDue forgets every ninth key that is due.
 	LoseDue
-	// NoHeadStart serves keys in the order in which they came.
+	// NoHeadStart serves keys in the order in which they were added.
 	NoHeadStart
 	// StaleHead gives a run the head start of a delay that has ended.
 	StaleHead
@@ -18,9 +17,9 @@ const (
 	OutOfLine
 	// KeepFailure counts failures from before a success.
 	KeepFailure
-	// RetryTerminal tries again what is not to be.
+	// RetryTerminal retries a key whose error is terminal.
 	RetryTerminal
-	// KeepCancelled leaves a wait that was cancelled.
+	// KeepCancelled keeps a delay that was cancelled.
 	KeepCancelled
 	// ClassesByTurn serves classes in turn, whatever their runs cost.
 	ClassesByTurn

@@ -7,8 +7,7 @@ const (
 	// KindOfItsOwn finds an object's kind only in a TypeMeta that is a field of
 	// its type, not in that of a base or in fields of these names.
 	KindOfItsOwn Mutation = firstSource + iota
-	// KindWithoutVersion takes a list's kind for known before its version was
-	// read.
+	// KindWithoutVersion treats a list's kind as known before its version was read.
 	KindWithoutVersion
 	// WriteHeldKind gives an object another kind, or none, while others read it.
 	WriteHeldKind

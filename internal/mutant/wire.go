@@ -4,13 +4,13 @@ package mutant
 // with the official ones have to notice them, since the trials of the torture
 // have neither the types nor the bytes that show them.
 const (
-	// TrustForeignMemo takes any last version for one that the decoder made.
+	// TrustForeignMemo treats any previous version as one that the decoder made.
 	TrustForeignMemo Mutation = firstWire + iota
-	// ShareHiddenState takes values that may have hidden state for plain ones.
+	// ShareHiddenState treats values that may have hidden state as plain ones.
 	ShareHiddenState
 	// OfferWrongExtent offers a value under the hash of more bytes than it has.
 	OfferWrongExtent
-	// UnchangedByValue takes floating-point numbers that are equal by value for
+	// UnchangedByValue treats floating-point numbers that are equal by value as
 	// unchanged, whatever their bits.
 	UnchangedByValue
 	endWire

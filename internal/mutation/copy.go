@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// deepCopy returns a copy of obj that shares nothing with it that can be
-// written: by DeepCopyObject if it has that, otherwise by reflection.
+// deepCopy returns a copy of obj that shares no writable memory with it. It uses
+// DeepCopyObject if obj has that method, otherwise reflection.
 func deepCopy[T any](obj T) T {
 	if o, ok := any(obj).(runtime.Object); ok && reflect.TypeFor[T]().Kind() != reflect.Struct {
 		if c, ok := copyObject(o).(T); ok {
@@ -19,8 +19,8 @@ func deepCopy[T any](obj T) T {
 	return c
 }
 
-// copyObject returns nil where the object's own method gives up: that of an
-// unstructured one panics on values that JSON does not have.
+// copyObject returns nil if the object's own method fails: that of an unstructured
+// object panics on values that JSON does not have.
 func copyObject(o runtime.Object) (c runtime.Object) {
 	defer func() {
 		if recover() != nil {
@@ -71,7 +71,7 @@ func (c *copier) copy(to, from reflect.Value) {
 	case reflect.Map:
 		c.once(to, from, 0, func() reflect.Value { return reflect.MakeMapWithSize(t, from.Len()) }, func(m reflect.Value) {
 			for e := from.MapRange(); e.Next(); {
-				// A key stays the same one: a copied pointer would be another.
+				// Keys are not copied deeply: a copied pointer would be another key.
 				key, value := reflect.New(t.Key()).Elem(), reflect.New(t.Elem()).Elem()
 				if e.Key().CanInterface() {
 					key.Set(e.Key())
@@ -93,8 +93,8 @@ func (c *copier) copy(to, from reflect.Value) {
 	}
 }
 
-// once fills a new value with fill, or takes the one that was made from the
-// same memory before.
+// once fills a new value with fill, or uses the value that was made from the same
+// memory before.
 func (c *copier) once(to, from reflect.Value, n int, make func() reflect.Value, fill func(reflect.Value)) {
 	if from.IsNil() {
 		return
@@ -112,7 +112,7 @@ func (c *copier) once(to, from reflect.Value, n int, make func() reflect.Value, 
 	to.Set(v)
 }
 
-// scalar copies what has no inside, also out of a field that is not exported.
+// scalar copies a value without inner values, also from an unexported field.
 func (c *copier) scalar(to, from reflect.Value) {
 	switch k := from.Kind(); {
 	case from.CanInterface():
@@ -130,7 +130,7 @@ func (c *copier) scalar(to, from reflect.Value) {
 	case from.CanComplex():
 		to.SetComplex(from.Complex())
 	default:
-		// Functions, channels and unsafe pointers stay what they are.
+		// Functions, channels and unsafe pointers are not copied deeply.
 		if from = open(from); from.CanInterface() {
 			to.Set(from)
 		}

@@ -18,10 +18,10 @@ const (
 	// maxErrors is how many errors end a check. The next check finds the rest.
 	maxErrors = 64
 	// maxPlaces is how many places are remembered, so that none is reported
-	// twice. Each keeps alive what stands there.
+	// twice. Each keeps its memory alive.
 	maxPlaces = 256
-	// slack is how many more old versions than objects full mode keeps, before
-	// the writer helps to check them, where there are few objects.
+	// slack is how many more old versions than objects full mode keeps before the
+	// writer helps to check them, if there are few objects.
 	slack = 4096
 )
 
@@ -35,7 +35,7 @@ type Detector[T any] struct {
 	rand     *rand.Rand         // guarded by checking
 	differ   differ             // guarded by checking
 	places   map[place]struct{} // guarded by checking
-	oldest   []place            // guarded by checking: those of places, as they came
+	oldest   []place            // guarded by checking: those of places, oldest first
 
 	mu     sync.Mutex
 	roster roster[T] // guarded by mu
@@ -48,7 +48,7 @@ type Detector[T any] struct {
 
 // Stats counts what a detector has done since it was made.
 type Stats struct {
-	// Copied and Compared count objects, Searched those that were looked at
+	// Copied and Compared count objects; Searched counts those that were searched
 	// for sharers.
 	Copied, Compared, Searched uint64
 	// Found counts the writes that were reported.
@@ -59,8 +59,8 @@ type Stats struct {
 
 type counters struct{ copied, compared, searched, found atomic.Uint64 }
 
-// New returns a detector. It starts nothing: see Run. The error says
-// everything that is wrong with opts.
+// New returns a detector. It starts nothing; see Run. The error lists everything that
+// is wrong with opts.
 func New[T any](opts Options[T]) (*Detector[T], error) {
 	if err := opts.validate(); err != nil {
 		return nil, fmt.Errorf("mutation detector: %w", err)
@@ -83,10 +83,10 @@ func New[T any](opts Options[T]) (*Detector[T], error) {
 	return d, nil
 }
 
-// Entering shows the detector an object that is about to be stored, before
-// anybody can have written to it. One that is then not stored does no harm.
-// It costs a deep copy if the object is to be watched, in sampling mode some
-// 20 ns otherwise.
+// Entering tells the detector of an object that is about to be stored, before other
+// code can write to it. An object that is then not stored does no harm. It costs a
+// deep copy if the object is to be watched, and otherwise, in sampling mode, about
+// 20 ns.
 func (d *Detector[T]) Entering(key store.Key, obj T) {
 	if d == nil {
 		return
@@ -123,9 +123,9 @@ func (d *Detector[T]) enterRoster(key store.Key, obj T) {
 	d.roster.add(w)
 }
 
-// Settled says that all objects that were entering have been stored, or will
-// not be. In full mode it checks if there are many more old versions than
-// objects, which bounds how many can gather between two intervals.
+// Settled tells the detector that all entering objects have been stored, or will not
+// be. In full mode it runs a check if there are many more old versions than objects,
+// which bounds how many can accumulate between two intervals.
 func (d *Detector[T]) Settled() {
 	if d == nil || !d.opts.All {
 		return
@@ -149,7 +149,7 @@ func (d *Detector[T]) watch(key store.Key, obj T) *watch[T] {
 // spend counts the time since start.
 func (d *Detector[T]) spend(start time.Time) { d.spent.Add(int64(d.opts.Clock().Sub(start))) }
 
-// overspent reports that nothing more may be done in this interval.
+// overspent reports whether the time allowed in this interval is used up.
 func (d *Detector[T]) overspent() bool {
 	return !d.opts.All && time.Duration(d.spent.Load()) >= d.opts.Interval/share
 }
@@ -169,8 +169,8 @@ func (d *Detector[T]) Run(ctx context.Context) {
 	}
 }
 
-// Check compares what is watched now, reports what was written to, and in
-// sampling mode draws the next sample.
+// Check compares the watched objects, reports writes, and in sampling mode draws the
+// next sample.
 func (d *Detector[T]) Check() {
 	if d == nil {
 		return
@@ -209,7 +209,7 @@ func (d *Detector[T]) check() (errs []*Error) {
 	return errs
 }
 
-// draw fills the sample's places for what is stored.
+// draw fills the sample's places for stored objects.
 func (d *Detector[T]) draw() {
 	now := d.opts.Snapshot()
 	start := d.opts.Clock()
@@ -229,8 +229,8 @@ func (d *Detector[T]) draw() {
 	d.sample.resident = resident
 }
 
-// compare returns what was written to in one object, without the places that
-// were reported before.
+// compare returns the writes to one object, except at places that were reported
+// before.
 func (d *Detector[T]) compare(w *watch[T]) (errs []*Error) {
 	start := d.opts.Clock()
 	defer func() { d.spend(start) }()
@@ -254,7 +254,7 @@ func (d *Detector[T]) compare(w *watch[T]) (errs []*Error) {
 	return errs
 }
 
-// first reports whether a place is met for the first time.
+// first reports whether a place is found for the first time.
 func (d *Detector[T]) first(p place) bool {
 	if _, ok := d.places[p]; ok {
 		return false
@@ -268,9 +268,9 @@ func (d *Detector[T]) first(p place) bool {
 	return true
 }
 
-// sharers returns the keys of what is stored and reaches the memory that a
-// difference stands in, and how many objects were looked at along the path
-// only, since the interval's time is used up.
+// sharers returns the keys of the stored objects that reach the memory of a
+// difference, and how many objects were searched along the path only, since the
+// interval's time was used up.
 func (d *Detector[T]) sharers(f *difference, start time.Time) (keys []store.Key, unsearched int) {
 	if f.in.ptr == nil {
 		return nil, 0
@@ -298,7 +298,7 @@ func (d *Detector[T]) sharers(f *difference, start time.Time) (keys []store.Key,
 	return keys, unsearched
 }
 
-// Stats returns what has been done so far.
+// Stats returns the counts so far.
 func (d *Detector[T]) Stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -311,7 +311,7 @@ func (d *Detector[T]) Stats() Stats {
 	}
 }
 
-// Found returns Stats().Found, and waits for nothing.
+// Found returns Stats().Found without taking a lock.
 func (d *Detector[T]) Found() uint64 {
 	if d == nil {
 		return 0
@@ -319,8 +319,8 @@ func (d *Detector[T]) Found() uint64 {
 	return d.stats.found.Load()
 }
 
-// same reports whether two objects are the very same one, which objects
-// without identity never are.
+// same reports whether a and b are the same object; objects without identity never
+// are.
 func same[T any](a, b T) bool {
 	p := identity(reflect.ValueOf(&a).Elem())
 	return p != nil && p == identity(reflect.ValueOf(&b).Elem())
@@ -329,7 +329,7 @@ func same[T any](a, b T) bool {
 // identified reports whether objects like obj have an identity.
 func identified[T any](obj T) bool { return identity(reflect.ValueOf(&obj).Elem()) != nil }
 
-// describe names an object's type, and its kind where the type does not.
+// describe returns an object's type, and its kind if the type does not imply it.
 func describe[T any](obj T) string {
 	if u, ok := any(obj).(interface {
 		GroupVersionKind() schema.GroupVersionKind

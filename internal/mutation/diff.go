@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// memory is a piece of memory that a value stands in: what a pointer points
-// to, an element of a slice, or a map as a whole.
+// memory is the piece of memory that holds a value: the target of a pointer, an
+// element of a slice, or a whole map.
 type memory struct {
 	ptr address
-	// typ is the map's type, otherwise that of what stands there.
+	// typ is the type of the map, or of the value in the memory.
 	typ reflect.Type
 	// depth is how many steps lead there.
 	depth int
 }
 
-// address is an unsafe.Pointer, which keeps alive what is there, or nil.
+// address is nil or an unsafe.Pointer, which keeps the memory alive.
 type address any
 
-// place is what a difference is told from others by.
+// place identifies a difference.
 type place struct {
 	ptr  address
 	path string // from there
@@ -36,30 +36,30 @@ type difference struct {
 
 func (d *difference) place() place { return place{d.in.ptr, render(d.steps[d.in.depth:])} }
 
-// differ compares objects with their copies. It keeps what it found out about
-// types. It is not safe for concurrent use.
+// differ compares objects with their copies. It caches facts about types. It is not
+// safe for concurrent use.
 type differ struct {
 	structs map[reflect.Type]*structType
 
-	// Of the comparison under way:
+	// State of the comparison under way:
 	steps []step
 	in    memory
 	found []difference
-	// met are the pointers that were followed: none is twice, so that objects
-	// may contain cycles.
+	// met are the pointers that were followed. None is followed twice, so that
+	// objects may contain cycles.
 	met map[[2]address]struct{}
 }
 
 const (
-	// maxDifferences bounds what is told of one object at a time. Whoever sorts
-	// a slice in place changes every field of every element.
+	// maxDifferences bounds the differences reported for one object at a time.
+	// Sorting a slice in place changes every field of every element.
 	maxDifferences = 8
-	// maxDepth is how deep values are compared. Unstructured ones have no
-	// bound of their own.
+	// maxDepth is how deep values are compared. Unstructured values have no bound of
+	// their own.
 	maxDepth = 1000
 )
 
-// diff returns where live differs from was, at most maxDifferences.
+// diff returns at most maxDifferences differences between live and was.
 func (d *differ) diff(live, was reflect.Value) []difference {
 	d.steps, d.in, d.found = d.steps[:0], memory{}, nil
 	if d.met == nil {
@@ -77,7 +77,7 @@ func (d *differ) differs(was, is string) {
 	}
 }
 
-// into compares what is one step further. Its memory is in, if that is set.
+// into compares the values one step further. in, if set, is the memory of live.
 func (d *differ) into(s step, in memory, live, was reflect.Value) {
 	if len(d.steps) == maxDepth || len(d.found) == maxDifferences {
 		return
@@ -118,7 +118,7 @@ func (d *differ) compare(live, was reflect.Value) {
 	case live.CanUint():
 		equal = live.Uint() == was.Uint()
 	case live.CanFloat():
-		// By bits: a NaN equals itself here.
+		// Compare bits, so that a NaN equals itself.
 		equal = math.Float64bits(live.Float()) == math.Float64bits(was.Float())
 	case live.CanComplex():
 		equal = live.Complex() == was.Complex()
@@ -224,7 +224,7 @@ func (d *differ) compareMaps(live, was reflect.Value) {
 			}
 		}
 	}
-	// A map has no order of its own.
+	// The iteration order of a map is random.
 	slices.SortStableFunc(d.found[len(before):], func(a, b difference) int {
 		return strings.Compare(render(a.steps), render(b.steps))
 	})

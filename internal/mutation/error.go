@@ -13,23 +13,23 @@ type Error struct {
 	Type string
 	// Key is the object in which the difference was found.
 	Key store.Key
-	// Path leads to what changed, by JSON names:
+	// Path leads to the changed value, by JSON names:
 	// "spec.containers[0].env[2].value".
 	Path string
-	// Was and Is are the value before and after, cut to 120 bytes. What is
+	// Was and Is are the value before and after, cut to 120 bytes. A value that is
 	// neither text nor a number is described.
 	Was, Is string
-	// Sharers are the keys of all objects that were in the store when it was
-	// found and that reach the memory that was written, in key order: Key too,
-	// if it was still stored. Objects of other informers are not looked at.
+	// Sharers are the keys of all objects that were in the store when the write was
+	// found and that reach the written memory, in key order. Key is among them if it
+	// was still stored. Objects of other informers are not searched.
 	Sharers []store.Key
-	// Unsearched is how many of the stored objects were looked at along Path
-	// only, since the time allowed was over; they may reach the memory some
-	// other way. It is 0 in full mode.
+	// Unsearched is how many of the stored objects were searched along Path only,
+	// since the time allowed was over; they may reach the memory some other way. It
+	// is 0 in full mode.
 	Unsearched int
 }
 
-// named is how many sharers the text names.
+// named is how many sharers the error text names.
 const named = 8
 
 func (e *Error) Error() string {

@@ -11,10 +11,10 @@ import (
 const (
 	// DefaultInterval is that of full mode: client-go's.
 	DefaultInterval = time.Second
-	// DefaultSampleInterval is that of sampling mode: 30 ms of CPU in 30 s are
-	// a thousandth, and enough for a hundred pods.
+	// DefaultSampleInterval is that of sampling mode: a thousandth of 30 s is 30 ms
+	// of CPU, enough for a hundred pods.
 	DefaultSampleInterval = 30 * time.Second
-	// share is which part of an interval sampling may take.
+	// share is the divisor of the part of an interval that sampling may take.
 	share = 1000
 )
 
@@ -32,10 +32,10 @@ type Options[T any] struct {
 	KeyFunc store.KeyFunc[T]
 	// Snapshot returns the store's present state. It must be O(1).
 	Snapshot func() store.Reader[T]
-	// Report is told of each *Error, under no lock, from the goroutine that
+	// Report is called with each *Error, under no lock, from the goroutine that
 	// found it.
 	Report func(error)
-	// Clock measures what sampling costs: time.Now if nil.
+	// Clock measures the cost of sampling: time.Now if nil.
 	Clock func() time.Time
 	// Seed makes the choice of a sample repeatable; random if 0.
 	Seed uint64

@@ -26,7 +26,7 @@ const (
 	intoInterface
 )
 
-// render writes a path as API conventions have it. The root is ".".
+// render formats a path by the API conventions. The root is ".".
 func render(steps []step) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -58,8 +58,8 @@ func render(steps []step) string {
 	return b.String()
 }
 
-// fieldName is the JSON name, the Go name where there is none, and empty for
-// what JSON has no level for.
+// fieldName returns the JSON name, or the Go name if there is none; it is empty for a
+// field that has no level of its own in JSON.
 func fieldName(typ reflect.Type, i int) string {
 	if typ == reflect.TypeFor[unstructured.Unstructured]() {
 		return ""
@@ -84,7 +84,7 @@ func plain(name string) bool {
 	return name != ""
 }
 
-// text is a map's key as it is written in a path.
+// text returns a map's key as it is written in a path.
 func text(key reflect.Value) string {
 	for key.Kind() == reflect.Interface && !key.IsNil() {
 		key = key.Elem()
@@ -100,7 +100,7 @@ func text(key reflect.Value) string {
 	return key.Type().String()
 }
 
-// cut keeps what is shown of a text bounded.
+// cut bounds the length of a displayed text.
 func cut(s string) string {
 	const most = 120
 	if len(s) <= most {

@@ -2,11 +2,11 @@ package mutation
 
 import "github.com/kinglet-go/kinglet/store"
 
-// watch is one object and what it was.
+// watch is one object and a copy of its original state.
 type watch[T any] struct {
 	key store.Key
 	obj T
-	was T // nobody else has it
+	was T // not shared
 	// gone: it was not in the store at the last check.
 	gone bool
 }
@@ -14,11 +14,11 @@ type watch[T any] struct {
 // roster are the watches of full mode. It is plain data.
 type roster[T any] struct {
 	watches []*watch[T]
-	// entering are watched, and not stored yet.
+	// entering are the watches of objects that are not stored yet.
 	entering []*watch[T]
 	// latest is the watch of the object that entered last under a key.
 	latest map[store.Key]*watch[T]
-	// crowded is how many watches are worth a check between two intervals.
+	// crowded is how many watches trigger a check between two intervals.
 	crowded int
 }
 
@@ -30,10 +30,10 @@ func (r *roster[T]) add(w *watch[T]) {
 	r.latest[w.key] = w
 }
 
-// settle says that what was entering has been stored, or never will be. It
-// reports whether there are so many watches that most must be of old versions,
-// given that n objects are stored. Each time that is said allows for twice as
-// many, so that it costs one or two comparisons for each object that enters.
+// settle records that the entering objects have been stored, or never will be. It
+// reports whether there are so many watches that most must be of old versions, given
+// that n objects are stored. Each time it returns true it doubles the limit, so that
+// each entering object costs one or two comparisons.
 func (r *roster[T]) settle(n int) bool {
 	r.watches = append(r.watches, r.entering...)
 	clear(r.entering)
@@ -51,8 +51,8 @@ func (r *roster[T]) has(key store.Key, obj T) bool {
 	return w != nil && same(w.obj, obj)
 }
 
-// retire ends the watches of objects that are out of the store since the last
-// check or longer. now is what the store has.
+// retire ends the watches of objects that were not in the store at the last check
+// either. now is the store's present state.
 func (r *roster[T]) retire(checked []*watch[T], now store.Reader[T]) {
 	ended := map[*watch[T]]bool{}
 	for _, w := range checked {

@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// sample are the watches of sampling mode, for one interval: at most max. Half
-// of the places are for what is stored when the interval begins, the others
-// for what arrives. It is plain data.
+// sample holds the watches of sampling mode, for one interval: at most max. Half of
+// the places are for objects that are stored when the interval begins, the others for
+// objects that arrive. It is plain data.
 type sample[T any] struct {
 	max      int
 	rand     *rand.Rand
 	resident []*watch[T]
 	arrived  []*watch[T]
-	// seen counts what arrived in this interval, taken what was admitted.
+	// seen counts objects that arrived in this interval, taken those admitted.
 	seen, taken int
 }
 
-// room is how many places are for what arrives.
+// room is how many places are for arriving objects.
 func (s *sample[T]) room() int { return s.max - s.max/2 }
 
-// admit decides whether what arrives now is watched, and in which place. Each
-// arrival has the same chance, until as many as there are places in the whole
-// sample have been admitted: every one of them costs a copy.
+// admit decides whether an arriving object is watched, and in which place. Each
+// arrival has the same chance until max have been admitted; the limit is there since
+// each admission costs a copy.
 func (s *sample[T]) admit() (place int, ok bool) {
 	s.seen++
 	if s.taken == s.max {
@@ -48,7 +48,7 @@ func (s *sample[T]) put(place int, w *watch[T]) {
 	s.arrived[place] = w
 }
 
-// end returns what was watched, in random order, and begins the next interval.
+// end returns the watches, in random order, and begins the next interval.
 func (s *sample[T]) end() []*watch[T] {
 	all := slices.DeleteFunc(append(s.resident, s.arrived...), func(w *watch[T]) bool { return w == nil })
 	s.resident, s.arrived, s.seen, s.taken = nil, nil, 0, 0
@@ -56,7 +56,7 @@ func (s *sample[T]) end() []*watch[T] {
 	return all
 }
 
-// choose picks at most count of n objects: all, if there are no more.
+// choose picks count of n objects, or all if there are no more.
 func choose[T any](r *rand.Rand, count, n int, all iter.Seq[T]) []T {
 	if n == 0 || count == 0 {
 		return nil

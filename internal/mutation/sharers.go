@@ -2,8 +2,8 @@ package mutation
 
 import "reflect"
 
-// reachesAlong reports whether v reaches m by the steps that led there in
-// another object. It costs what the steps do.
+// reachesAlong reports whether v reaches m by the steps that led there in another
+// object. Its cost is that of the steps.
 func reachesAlong(v reflect.Value, steps []step, m memory) bool {
 	for _, s := range steps[:m.depth] {
 		switch s.kind {
@@ -38,14 +38,13 @@ func reachesAlong(v reflect.Value, steps []step, m memory) bool {
 	return v.CanAddr() && v.Addr().UnsafePointer() == m.ptr
 }
 
-// search finds out whether values reach a piece of memory by any way. It
-// follows only fields whose type can lead there, and everything that stands in
-// an interface.
+// search determines whether values reach a piece of memory by any path. It follows
+// only fields whose type can lead there, and everything in an interface.
 type search struct {
 	memory
 	// at is ptr as a number.
 	at uintptr
-	// leads says of each type that it can lead there.
+	// leads is true for types that can lead there.
 	leads  map[reflect.Type]bool
 	fields map[reflect.Type][]int
 }
@@ -54,7 +53,7 @@ func newSearch(m memory) *search {
 	return &search{memory: m, at: reflect.ValueOf(m.ptr).Pointer(), leads: map[reflect.Type]bool{}, fields: map[reflect.Type][]int{}}
 }
 
-// maxSearchDepth is far beyond what objects have, and ends in cycles.
+// maxSearchDepth is far beyond the depth of real objects; it ends a search in a cycle.
 const maxSearchDepth = 100
 
 // find reports whether v reaches the memory.
@@ -129,9 +128,8 @@ func (s *search) mayLead(t reflect.Type) bool {
 	return lead
 }
 
-// learn finds out about t and all types inside it. Types may contain each
-// other, so what leads is spread from the inside outwards until nothing more
-// is added.
+// learn determines leads for t and all types inside it. Types may contain each other,
+// so leads is propagated from the inside outwards until nothing is added.
 func (s *search) learn(t reflect.Type) {
 	var all []reflect.Type
 	var collect func(reflect.Type)
@@ -176,7 +174,7 @@ func (s *search) learn(t reflect.Type) {
 func (s *search) ends(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Interface:
-		return true // whatever stands in it
+		return true // it may hold any value
 	case reflect.Pointer, reflect.Slice:
 		return t.Elem() == s.typ
 	case reflect.Map:
@@ -185,7 +183,7 @@ func (s *search) ends(t reflect.Type) bool {
 	return false
 }
 
-// inside returns the types of what a value of type t leads to.
+// inside returns the types that a value of type t leads to.
 func inside(t reflect.Type) []reflect.Type {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -200,8 +198,8 @@ func inside(t reflect.Type) []reflect.Type {
 	return nil
 }
 
-// identity tells whether two values are the very same object: the same
-// pointer or map. What has no identity never is.
+// identity returns the address of a pointer or map, by which two values are the same
+// object; nil for a value without identity.
 func identity(v reflect.Value) address {
 	for v.Kind() == reflect.Interface && !v.IsNil() {
 		v = v.Elem()

@@ -11,10 +11,10 @@ import (
 
 // structType is how values of a struct type are compared.
 type structType struct {
-	// equal compares two of them, to which it is given pointers, as a whole;
-	// nil if by fields.
+	// equal compares two whole values, given pointers to them; nil if they are
+	// compared by fields.
 	equal func(a, b reflect.Value) bool
-	// fields are the numbers of those to compare.
+	// fields are the numbers of the fields to compare.
 	fields []int
 }
 
@@ -65,8 +65,8 @@ func equalMethod(t reflect.Type) func(a, b reflect.Value) bool {
 	}
 }
 
-// pointerTo returns a pointer to v, or to a copy of it if it has no address;
-// the zero Value if neither can be had.
+// pointerTo returns a pointer to v, or to a copy of it if v has no address; the zero
+// Value if neither is possible.
 func pointerTo(v reflect.Value) reflect.Value {
 	v = open(v)
 	switch {
@@ -80,7 +80,7 @@ func pointerTo(v reflect.Value) reflect.Value {
 	return n
 }
 
-// show describes a value in few words.
+// show describes a value briefly.
 func show(v reflect.Value) string {
 	for v.IsValid() && v.Kind() == reflect.Interface {
 		v = v.Elem()
@@ -117,7 +117,7 @@ func show(v reflect.Value) string {
 	return v.Type().String()
 }
 
-// showStruct prints the two types that people know as values.
+// showStruct prints the two types that are known as values.
 func showStruct(v reflect.Value) string {
 	p := pointerTo(v)
 	switch {

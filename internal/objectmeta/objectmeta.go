@@ -52,7 +52,7 @@ func Selected(m metav1.Object, byLabels labels.Selector, byFields fields.Selecto
 // Gone reports whether obj, whose metadata m is, is the answer to a write that removed
 // it. The server removes an object that is being deleted with its last finalizer, and
 // answers with its last state; while it waits for a graceful end the object has a grace
-// period. Nothing but metadata does not tell this of cluster-scoped objects.
+// period. For cluster-scoped objects, metadata alone does not determine this.
 func Gone(obj any, m metav1.Object) bool {
 	if m.GetDeletionTimestamp() == nil || len(m.GetFinalizers()) > 0 {
 		return false

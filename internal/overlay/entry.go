@@ -23,30 +23,30 @@ type entry[T any] struct {
 	key store.Key
 	// scope is the ID of the scope that the key is in.
 	scope string
-	// written is nil where the program has only deleted.
+	// written is nil if the program has only deleted.
 	written *written[T]
-	// removals are of objects that are not older than written, as far as is known.
+	// removals are those of objects that are not known to be older than written.
 	removals []removal
 	// versions are those of the program's writes that the watch has not reached
-	// yet, in the order in which they were recorded; at most maxVersions.
+	// yet, in the order of recording; at most maxVersions.
 	versions []string
 }
 
 // maxVersions bounds the versions by which an entry recognises the program's own
-// changes. Changes of older ones count as foreign.
+// changes. Changes at older versions count as foreign.
 const maxVersions = 64
 
-// written is the state that a write led to.
+// written is the state after a write.
 type written[T any] struct {
 	obj T
-	// absent: the object has left the collection with this write.
+	// absent: the write took the object out of the collection.
 	absent  bool
 	uid     types.UID
 	version string
 	since   time.Time
 	// pinned: the watch has passed it without showing it.
 	pinned bool
-	// values are the object's in each index, as of a generation of indexes.
+	// values are the object's values in each index, as of a generation of indexes.
 	values     map[string][]string
 	generation uint64
 }
@@ -56,8 +56,8 @@ type removal struct {
 	uid types.UID
 	// bound is a version at which the object still existed, or empty.
 	bound string
-	// seen: at bound the object was in the collection, which therefore will have
-	// had it once it has reached bound.
+	// seen: at bound the object was in the collection, so that a store which has
+	// reached bound has had it.
 	seen  bool
 	since time.Time
 }
@@ -69,7 +69,7 @@ func reached(at, version string) bool {
 }
 
 // before reports whether a collection at version at is known not to have reached
-// another version. One without a version has reached none.
+// another version. A collection without a version has reached none.
 func before(at, version string) bool {
 	if at == "" {
 		return resourceversion.Ordered(version)
@@ -93,8 +93,8 @@ func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
 	return is == version && version != "" || reached(is, version)
 }
 
-// confirmed reports whether the store shows w or something newer, where it holds
-// held at version at.
+// confirmed reports whether a store that holds held at version at shows w or something
+// newer.
 func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
 	if mutant.On(mutant.EndlessWrite) {
 		return false
@@ -102,14 +102,13 @@ func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
 	return !w.pinned && reached(at, w.version) || r.asNew(held, ok, w.version)
 }
 
-// hides reports whether a removal has the key shown as absent, where the store
-// holds held at version at.
+// hides reports whether a removal hides the key if the store holds held at version at.
 func (r *Rules[T]) hides(m *removal, at string, held T, ok bool) bool {
 	return before(at, m.bound) || ok && (r.UID(held) == m.uid || mutant.On(mutant.RemovalHidesAll))
 }
 
-// resolve returns what a read shows under the entry's key where the store, at
-// version at, holds held. merged is false if it shows held itself.
+// resolve returns what a read shows under the entry's key if the store, at version
+// at, holds held. merged is false if the read shows held itself.
 func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, shown, merged bool) {
 	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
 		return w.obj, !w.absent, true
@@ -123,7 +122,7 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, show
 	return held, ok, false
 }
 
-// isOwn reports whether a change of the key consists of the program's writes alone.
+// isOwn reports whether a change of the key consists only of the program's writes.
 func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
 	if mutant.On(mutant.EchoOfOthers) {
 		return true
@@ -137,12 +136,12 @@ func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
 	return c.Type == store.Deleted && e.removed(r.UID(c.Old)) >= 0
 }
 
-// removed returns which removal is of a UID, or -1.
+// removed returns the index of the removal with a UID, or -1.
 func (e *entry[T]) removed(uid types.UID) int {
 	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
 }
 
-// withVersion returns versions after another write.
+// withVersion returns versions with that of another write.
 func withVersion(versions []string, version string) []string {
 	versions = append(slices.Clip(versions), version)
 	return versions[max(0, len(versions)-maxVersions):]

@@ -26,7 +26,7 @@ func Values[T any](base *store.Snapshot[T], obj T, failed func(index string, err
 	return values
 }
 
-// shows reports whether a difference shows an object under a value.
+// shows reports whether a difference shows an object under an index value.
 func (v *View[T]) shows(d *difference[T], index, value string) bool {
 	return d.shown && slices.Contains(v.valuesOf(d, index), value) && !mutant.On(mutant.ForgetOwnIndex)
 }
@@ -43,7 +43,7 @@ func (v *View[T]) valuesOf(d *difference[T], index string) []string {
 	return values
 }
 
-// hides reports whether a difference hides an object that is held under a value.
+// hides reports whether a difference hides an object that is held under an index value.
 func (v *View[T]) hides(d *difference[T], index, value string) bool {
 	return d.hidden && slices.Contains(v.heldUnder(d, index), value)
 }
@@ -130,7 +130,7 @@ func (v *View[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 			}
 			return
 		}
-		// A hidden object is recognised by its key.
+		// Hidden objects are recognised by key.
 		keyed, _ := v.ByIndexKeyed(index, value)
 		for _, obj := range keyed {
 			if !yield(obj) {

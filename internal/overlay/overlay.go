@@ -11,17 +11,17 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// ErrUnknown: a removal names no UID, and nothing is known under its key.
+// ErrUnknown: a removal has no UID, and no object is known under its key.
 var ErrUnknown = errors.New("nothing is known under this key, so a delete needs a UID")
 
 // Overlay has the writes of a program that the store does not show yet. The nil Overlay
 // is empty. It never changes.
 type Overlay[T any] struct {
-	// entries are in key order. Invariant: there is one at least.
+	// entries are in key order. Invariant: there is at least one.
 	entries []*entry[T]
 }
 
-// Write is an object that the server answered a write with.
+// Write is the object in the server's answer to a write.
 type Write[T any] struct {
 	Key store.Key
 	// Scope is the ID of the scope that the key is in.
@@ -33,7 +33,7 @@ type Write[T any] struct {
 	Object T
 	Absent bool
 	Time   time.Time
-	// Values are the object's in each index, as of a Generation of indexes: see
+	// Values are the object's values in each index, as of a Generation of indexes; see
 	// View.
 	Values     map[string][]string
 	Generation uint64
@@ -56,7 +56,7 @@ type Unconfirmed struct {
 	Since   time.Time
 }
 
-// maxUnknown bounds the removals of objects that were never seen: of more, the oldest
+// maxUnknown bounds the removals of objects that were never seen. Beyond it the oldest
 // end.
 const maxUnknown = 256
 
@@ -68,7 +68,7 @@ func (o *Overlay[T]) Len() int {
 	return len(o.entries)
 }
 
-// find returns where a key's entry is, or belongs.
+// find returns the index at which a key's entry is or belongs, and whether it exists.
 func (o *Overlay[T]) find(key store.Key) (int, bool) {
 	if o == nil {
 		return 0, false
@@ -95,7 +95,7 @@ func (o *Overlay[T]) Scope(key store.Key) (id string, ok bool) {
 	return "", false
 }
 
-// Resolve returns what a read shows under a key where the store, with its scope at
+// Resolve returns what a read shows under a key if the store, with the key's scope at
 // version at, holds held.
 func (o *Overlay[T]) Resolve(r *Rules[T], key store.Key, at string, held T, ok bool) (obj T, shown bool) {
 	e := o.at(key)
@@ -121,7 +121,7 @@ func (o *Overlay[T]) with(e *entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: append(next, had[i:]...)}
 }
 
-// of returns the overlay that has entries.
+// of returns the overlay with the given entries, nil if there are none.
 func of[T any](entries []*entry[T]) *Overlay[T] {
 	if len(entries) == 0 {
 		return nil
@@ -129,8 +129,8 @@ func of[T any](entries []*entry[T]) *Overlay[T] {
 	return &Overlay[T]{entries: entries}
 }
 
-// Wrote returns o with a write. held is the object that the store has under the write's
-// key, with the write's scope at version at. Wrote returns o itself if the write is late:
+// Wrote returns o with a write added. held is the store's object under the write's key,
+// with the write's scope at version at. Wrote returns o itself if the write is late:
 // the store has reached its version, or a later write or removal of the object is known.
 func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) *Overlay[T] {
 	if !mutant.On(mutant.BelieveLateAnswers) && (reached(at, w.Version) || r.asNew(held, ok, w.Version)) {
@@ -167,8 +167,8 @@ func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) 
 	return o.with(next)
 }
 
-// bounded returns o after a late write of an object that was removed: the object
-// existed at the version of the write. An earlier write is not the latest then.
+// bounded returns o after a late write of an object that was removed. The object
+// existed at the version of the write, and an earlier write is not the latest then.
 func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[T] {
 	if bound := e.removals[removal].bound; bound != "" && !before(bound, late.Version) {
 		return o
@@ -186,10 +186,10 @@ func (o *Overlay[T]) bounded(e *entry[T], removal int, late *Write[T]) *Overlay[
 	return o.with(&next)
 }
 
-// Removed returns o with a removal. held is the object that the store has under the
-// removal's key, with its scope at version at. A removal without a UID removes the object
-// that a read shows; if there is none, the error is ErrUnknown. gone reports whether the
-// store has recently seen an object deleted. Removed returns o itself if the removal is
+// Removed returns o with a removal added. held is the store's object under the removal's
+// key, with its scope at version at. A removal without a UID removes the object that a
+// read shows; if there is none, the error is ErrUnknown. gone reports whether the store
+// has recently seen the delete of an object. Removed returns o itself if the removal is
 // late.
 func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool, gone func(types.UID) bool) (*Overlay[T], error) {
 	e := o.at(m.Key)
@@ -236,8 +236,8 @@ func (o *Overlay[T]) Removed(r *Rules[T], m Removal, at string, held T, ok bool,
 	return o.with(next).withoutSurplus(), nil
 }
 
-// withoutSurplus returns o without the oldest removal of an object that was never seen,
-// if there are too many.
+// withoutSurplus returns o without the oldest removal of an object that was never seen
+// if there are more than maxUnknown.
 func (o *Overlay[T]) withoutSurplus() *Overlay[T] {
 	n, oldest := 0, -1
 	for i, e := range o.entries {
@@ -254,7 +254,7 @@ func (o *Overlay[T]) withoutSurplus() *Overlay[T] {
 	return of(slices.Delete(slices.Clone(o.entries), oldest, oldest+1))
 }
 
-// Pin returns o with the entry of a key pinned: a version of the object came that
+// Pin returns o with the entry of a key pinned: a version of the object arrived that
 // could not be stored.
 func (o *Overlay[T]) Pin(key store.Key) *Overlay[T] {
 	e := o.at(key)
@@ -277,7 +277,7 @@ func (e *entry[T]) since(yield func(time.Time)) {
 	}
 }
 
-// Oldest returns when the oldest write or removal came; zero if there is none.
+// Oldest returns the time of the oldest write or removal; zero if there is none.
 func (o *Overlay[T]) Oldest() (oldest time.Time) {
 	if o == nil {
 		return oldest

@@ -8,10 +8,10 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Pass returns what is left of o once the store shows version at of a scope, and how
-// many writes and removals that has confirmed. get reads the store. changes are those
-// of the step, which are all in the scope; those that consist of the program's writes
-// alone are marked as OwnEcho.
+// Pass returns what remains of o once the store shows version at of a scope, and how
+// many writes and removals this has confirmed. get reads the store. changes are those
+// of the step, all in the scope; Pass marks those that consist only of the program's
+// writes as OwnEcho.
 func (o *Overlay[T]) Pass(r *Rules[T], scope, at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*Overlay[T], int) {
 	if o == nil {
 		return nil, 0
@@ -46,7 +46,7 @@ func (o *Overlay[T]) Pass(r *Rules[T], scope, at string, get func(store.Key) (T,
 	return of(left), confirmed
 }
 
-// size returns how many writes and removals an entry consists of.
+// size returns how many writes and removals an entry has.
 func (e *entry[T]) size() int {
 	n := len(e.removals)
 	if e.written != nil {
@@ -55,8 +55,8 @@ func (e *entry[T]) size() int {
 	return n
 }
 
-// passed returns what is left of an entry once the store, at version at, holds
-// held, after some changes of the key.
+// passed returns what remains of an entry once the store, at version at, holds held,
+// after the given changes of the key.
 func (e *entry[T]) passed(r *Rules[T], at string, held T, ok bool, changes []*store.Change[T]) *entry[T] {
 	next := *e
 	if w := e.written; w != nil && w.ended(r, at, held, ok, changes) {
@@ -80,11 +80,11 @@ func (w *written[T]) ended(r *Rules[T], at string, held T, ok bool, changes []*s
 	case !comparableWith(at, w.version):
 		return len(changes) > 0
 	}
-	// A pinned one waits for something newer that can be stored.
+	// A pinned write waits for something newer that can be stored.
 	return w.pinned && slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return reached(c.ResourceVersion, w.version) })
 }
 
-// ended reports whether an object's end has been seen.
+// ended reports whether the deletion of an object has been seen.
 func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*store.Change[T]) bool {
 	if before(at, m.bound) {
 		return false // it left the collection, and enters it again
@@ -95,12 +95,12 @@ func (r *Rules[T]) ended(m *removal, at string, held T, ok bool, changes []*stor
 	if !m.seen || !reached(at, m.bound) {
 		return false
 	}
-	// Without UIDs any change of the key is of another object.
+	// Without UIDs, any change of the key counts as one of another object.
 	return !ok || r.UID(held) != m.uid || m.uid == "" && len(changes) > 0
 }
 
-// Leave returns what is left of o without the writes and removals in a scope, and lists
-// these as Expire does. Those under keys that go over to another scope are in that one.
+// Leave returns o without the writes and removals in a scope, and a list of these as
+// Expire does. Those under keys that move to another scope are kept in that scope.
 func (o *Overlay[T]) Leave(scope string, to func(store.Key) (id string, ok bool)) (*Overlay[T], []Unconfirmed) {
 	left, ended := o.without(func(e *entry[T], _ time.Time) bool {
 		_, stays := to(e.key)
@@ -120,15 +120,15 @@ func (o *Overlay[T]) Leave(scope string, to func(store.Key) (id string, ok bool)
 	return of(entries), ended
 }
 
-// Expire returns what is left of o without the writes and removals of a time or before,
-// and lists these. Removals of objects that were never seen are not listed, since the
-// collection may never have had them.
+// Expire returns o without the writes and removals of cutoff or before, and a list of
+// these. Removals of objects that were never seen are not listed, since the collection
+// may never have had them.
 func (o *Overlay[T]) Expire(cutoff time.Time) (*Overlay[T], []Unconfirmed) {
 	return o.without(func(_ *entry[T], since time.Time) bool { return !since.After(cutoff) })
 }
 
-// without returns what is left of o without the writes and removals that end, each of
-// which came at a time, and lists these.
+// without returns o without the writes and removals for which ends returns true, and a
+// list of these.
 func (o *Overlay[T]) without(ends func(e *entry[T], since time.Time) bool) (*Overlay[T], []Unconfirmed) {
 	if o == nil {
 		return nil, nil

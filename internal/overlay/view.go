@@ -10,9 +10,9 @@ import (
 
 // View is a snapshot of a store merged with an overlay. It never changes.
 //
-// A read of one key costs a search among the entries in addition to that of the store.
-// The first read of anything else looks at each entry once; after that, each read costs
-// what the store's costs and some nanoseconds an entry.
+// A read of one key costs a search among the entries in addition to the store's read.
+// The first read of anything else examines each entry once; later reads cost the
+// store's read and some nanoseconds per entry.
 type View[T any] struct {
 	base *store.Snapshot[T]
 	over *Overlay[T]
@@ -36,8 +36,8 @@ type difference[T any] struct {
 }
 
 // NewView returns the view of base merged with over, which must not be empty.
-// Generation is that of the indexes: values that an entry has of another
-// generation are computed again.
+// generation is that of the indexes: an entry's values of another generation are
+// computed again.
 //
 // over must be read before base is taken, since an entry may be removed as soon as the
 // store shows its write.
@@ -94,8 +94,8 @@ func (v *View[T]) SpanKeys(s store.Span) iter.Seq[store.Key] {
 	return merge(v, s, v.base.SpanKeys, func(d *difference[T]) store.Key { return d.key })
 }
 
-// merge iterates over what the snapshot has between the differences, and over what
-// these show.
+// merge iterates over the snapshot's objects between the differences, and over those
+// that the differences show.
 func merge[T, V any](v *View[T], s store.Span, held func(store.Span) iter.Seq[V], of func(*difference[T]) V) iter.Seq[V] {
 	return func(yield func(V) bool) {
 		rest := s

@@ -5,7 +5,7 @@ import "time"
 // expiry is the timer of an overlay's oldest entry.
 type expiry struct{ *time.Timer }
 
-// armLocked has the timer fire when the oldest entry is too old.
+// armLocked sets the timer to fire when the oldest entry is too old.
 func (w *Writes[T]) armLocked(oldest time.Time) {
 	w.firing.Add(1)
 	timer := &expiry{}
@@ -30,7 +30,7 @@ func (w *Writes[T]) expireEntries(timer *expiry) []error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.timer != timer {
-		return nil // it was stopped too late to be kept from firing
+		return nil // it fired before it could be stopped
 	}
 	w.timer = nil
 	left, old := w.over.Load().Expire(time.Now().Add(-confirmWithin))

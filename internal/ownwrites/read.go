@@ -5,7 +5,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Any reports whether reads have anything to merge with the store.
+// Any reports whether reads have to merge writes with the store.
 func (w *Writes[T]) Any() bool { return w.over.Load() != nil }
 
 // Get returns the object under key. It does not allocate.
@@ -21,9 +21,9 @@ func (w *Writes[T]) Get(key store.Key) (T, bool) {
 	return over.Resolve(&w.opts.Rules, key, at, held, ok)
 }
 
-// Snapshot returns the store's latest snapshot, and its view merged with what was
-// written, nil if there is nothing to merge. What was written is read first: an
-// entry goes only once the store shows what it stands for.
+// Snapshot returns the store's latest snapshot, and its view merged with the writes,
+// nil if there is nothing to merge. It reads the writes before the snapshot, since an
+// entry is removed once the store shows its write.
 func (w *Writes[T]) Snapshot() (base *store.Snapshot[T], merged *overlay.View[T]) {
 	over := w.over.Load()
 	if over == nil {
@@ -34,5 +34,5 @@ func (w *Writes[T]) Snapshot() (base *store.Snapshot[T], merged *overlay.View[T]
 	return base, overlay.NewView(base, over, &w.opts.Rules, generation)
 }
 
-// IndexesChanged notes that an index was added to the store or removed from it.
+// IndexesChanged records that an index was added to the store or removed from it.
 func (w *Writes[T]) IndexesChanged() { w.generation.Add(1) }

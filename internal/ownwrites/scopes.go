@@ -10,17 +10,17 @@ import (
 // ErrNoScope: the informer has no source with a scope ID.
 var ErrNoScope = errors.New("no source with this scope ID")
 
-// scopeState is a scope with the version that it has reached.
+// scopeState is a scope with the version that the store has reached of it.
 type scopeState struct {
 	store.Scope
 	// at is the version of the scope's source that the store has reached. The store's
-	// own may be another after a write by hand.
+	// own version may differ after a direct write.
 	at string
 	// listed: the store has had a list of the scope.
 	listed bool
 }
 
-// Enter adds a scope, whose keys are in no other one, except in some that are about to
+// Enter adds a scope. Its keys are in no other scope, except in some that are about to
 // leave.
 func (w *Writes[T]) Enter(scope store.Scope) {
 	w.mu.Lock()
@@ -28,9 +28,9 @@ func (w *Writes[T]) Enter(scope store.Scope) {
 	w.scopes = append(w.scopes, &scopeState{Scope: scope})
 }
 
-// Leave removes the scope with an ID that entered first. Writes under its keys go over
-// to the scope that has entered for them, and end if there is none. changes are those
-// that empty the scope. The errors are to be reported.
+// Leave removes the scope with an ID; of two, the one that entered first. Writes under
+// its keys move to the scope that has entered for them, and end if there is none.
+// changes are those that empty the scope. The caller reports the errors.
 func (w *Writes[T]) Leave(id string, changes []store.Change[T]) (dropped []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,8 +43,7 @@ func (w *Writes[T]) Leave(id string, changes []store.Change[T]) (dropped []error
 	return dropped
 }
 
-// dropLocked ends the writes in a scope without having been seen, except those that go
-// over to another one.
+// dropLocked ends the unseen writes in a scope, except those that move to another one.
 func (w *Writes[T]) dropLocked(id string, why error, to func(store.Key) (string, bool)) (dropped []error) {
 	left, ended := w.over.Load().Leave(id, to)
 	dropped = w.unconfirmed(ended, why)
@@ -80,8 +79,8 @@ func (w *Writes[T]) Version(scope string) string {
 	return ""
 }
 
-// scopeLocked returns the scope with an ID, or nil. Of two, the other is about to take
-// the place of this one.
+// scopeLocked returns the scope with an ID, or nil. Of two, it returns the one that
+// the other is about to replace.
 func (w *Writes[T]) scopeLocked(id string) *scopeState {
 	for _, s := range w.scopes {
 		if s.ID == id {

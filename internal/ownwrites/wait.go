@@ -10,12 +10,12 @@ import (
 // versionWait is one wait for a version.
 type versionWait struct {
 	version string
-	// scope is the ID of the one that is waited for, unless all are.
+	// scope is the ID of the awaited scope, unless all is set.
 	scope string
 	all   bool
-	// behind is a scope that was before the version when it was looked at last.
+	// behind is a scope that had not reached the version at the last check.
 	behind *scopeState
-	// ended is sent the outcome, once; it has room for it.
+	// ended receives the outcome, once; it is buffered.
 	ended chan error
 }
 
@@ -23,7 +23,7 @@ type versionWait struct {
 func (v *versionWait) includes(s *scopeState) bool { return v.all || v.scope == s.ID }
 
 // Wait blocks until every scope has reached a version or a later one. A scope that
-// enters while it blocks counts, one that leaves does not. It takes no goroutine. The
+// enters meanwhile counts, one that leaves does not. Wait starts no goroutine. The
 // error is the cause of ctx, Options.Stopped, ErrEpoch or ErrNotComparable; behind is a
 // scope that had not reached the version.
 func (w *Writes[T]) Wait(ctx context.Context, version string) (behind string, err error) {
@@ -45,7 +45,7 @@ func (w *Writes[T]) wait(ctx context.Context, wait *versionWait) (behind string,
 	return behind, err
 }
 
-// waitOver blocks until a wait is over. Nobody else has it then.
+// waitOver blocks until a wait is over. The wait is then no longer in the list.
 func (w *Writes[T]) waitOver(ctx context.Context, wait *versionWait) error {
 	if !resourceversion.Ordered(wait.version) {
 		return ErrNotComparable
@@ -78,9 +78,9 @@ func (w *Writes[T]) waitOver(ctx context.Context, wait *versionWait) error {
 	}
 }
 
-// waitOverLocked reports whether a wait is over, and with what.
+// waitOverLocked reports whether a wait is over, and its outcome.
 func (w *Writes[T]) waitOverLocked(wait *versionWait) (over bool, err error) {
-	// The scope that was behind still is, most of the time.
+	// Most of the time the scope that was behind still is.
 	if s := wait.behind; s != nil && slices.Contains(w.scopes, s) {
 		if order, ok := resourceversion.Compare(s.at, wait.version); ok && order < 0 {
 			return false, nil

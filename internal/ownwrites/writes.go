@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	// confirmWithin is how long a write is shown that the watch does not confirm.
-	// A watch that is behind by more is broken, or the object is not of the
-	// collection after all.
+	// confirmWithin is how long reads include a write that the watch does not confirm.
+	// After that the watch is broken, or the object is not of the collection after all.
 	confirmWithin = 2 * time.Minute
-	// maxWrites bounds the keys with a write that is not confirmed: 16,384 entries
-	// take some 4 MB beside the objects. Beyond it the oldest ends as if its time
-	// were over.
+	// maxWrites bounds the keys with unconfirmed writes: 16,384 entries take about
+	// 4 MB in addition to the objects. Beyond it the oldest ends as if its time were
+	// over.
 	maxWrites = 1 << 14
 	// maxEnded is how many ended objects are remembered, to recognise the late
 	// answer to a delete: 256 UIDs are 13 KiB.
@@ -45,15 +44,15 @@ type Options[T any] struct {
 	Rules overlay.Rules[T]
 	// Stopped is the error of calls after End.
 	Stopped error
-	// Unconfirmed returns the error to report of a write that ended, for the
-	// reason why, without having been seen.
+	// Unconfirmed returns the error to report for a write that ended unseen, for the
+	// reason why.
 	Unconfirmed func(u overlay.Unconfirmed, why error) error
-	// Report is called with what Unconfirmed returns and with each
-	// *store.IndexError of an object that was written, under no lock.
+	// Report is called with the results of Unconfirmed and with each
+	// *store.IndexError of a written object, under no lock.
 	Report func(error)
 }
 
-// phase is how far the informer's Run is.
+// phase is the phase of the informer's Run.
 type phase uint8
 
 const (
@@ -62,39 +61,39 @@ const (
 	ended
 )
 
-// Writes are those of the program that the source has not shown yet. All methods are
+// Writes holds the program's writes that the source has not shown yet. All methods are
 // safe for concurrent use.
 type Writes[T any] struct {
 	opts Options[T]
 
 	// over is nil while there is nothing to merge. It is swapped under mu, and
-	// loses an entry only after the store has published what confirms it.
+	// loses an entry only after the store has published the change that confirms it.
 	over atomic.Pointer[overlay.Overlay[T]]
 	// generation counts changes of the set of indexes.
 	generation atomic.Uint64
 
 	mu sync.Mutex
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
-	// scopes are those of the informer's sources, in the order in which they came.
+	// scopes are those of the informer's sources, in the order in which they entered.
 	scopes []*scopeState
 	phase  phase
 	waits  []*versionWait
-	// timer is for the oldest entry; nil without one, and unless running.
+	// timer is for the oldest entry; nil if there is no entry or Run is not running.
 	timer *expiry
-	// firing counts timers that may be at work.
+	// firing counts timers whose function may be running.
 	firing sync.WaitGroup
-	// gone are the UIDs of objects whose end was seen last, a ring; nil until the
-	// program has written.
+	// gone is a ring of the UIDs of the last deleted objects; nil until the program
+	// has written.
 	gone   []types.UID
 	goneAt int
 	counts Status
 }
 
-// New returns a Writes without any, and without a scope: see Enter.
+// New returns a Writes without writes and without a scope; see Enter.
 func New[T any](opts Options[T]) *Writes[T] { return &Writes[T]{opts: opts} }
 
-// Status counts what became of writes.
+// Status counts the outcomes of writes.
 type Status struct {
 	// Entries is how many keys have writes that reads include and the store does
 	// not show yet. Oldest is when the oldest of them was recorded, zero without
@@ -112,10 +111,10 @@ type Status struct {
 	Expired, Dropped uint64
 }
 
-// Reached notes the version that a scope has reached in a step of its sink, and the
-// changes of the step. Those that are the program's own are marked as OwnEcho. It is
-// called after the write to the store and before the changes are queued, so that a
-// handler, or a caller that waits for the version, reads no older one.
+// Reached records the version that a scope has reached in a step of its sink, and the
+// changes of the step; it marks the program's own as OwnEcho. It is called after the
+// write to the store and before the changes are queued, so that a handler, or a caller
+// that waits for the version, reads no older one.
 func (w *Writes[T]) Reached(scope, version string, changes []store.Change[T]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +125,7 @@ func (w *Writes[T]) Reached(scope, version string, changes []store.Change[T]) {
 }
 
 // Replaced is Reached for a list. If the server has begun a new epoch, all writes in
-// the scope end, and all waits that include it; the errors are to be reported.
+// the scope end, and all waits that include it. The caller reports the errors.
 func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], epoch bool) (dropped []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +142,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	return nil
 }
 
-// passedLocked ends the entries in a scope that the store shows by now.
+// passedLocked ends the entries in a scope that the store now shows.
 func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	w.rememberEndsLocked(changes)
 	over := w.over.Load()
@@ -155,7 +154,7 @@ func (w *Writes[T]) passedLocked(s *scopeState, changes []store.Change[T]) {
 	w.setLocked(left)
 }
 
-// rememberEndsLocked remembers which objects have ended.
+// rememberEndsLocked remembers which objects were deleted.
 func (w *Writes[T]) rememberEndsLocked(changes []store.Change[T]) {
 	if w.gone == nil {
 		return
@@ -168,7 +167,7 @@ func (w *Writes[T]) rememberEndsLocked(changes []store.Change[T]) {
 	}
 }
 
-// Pin keeps what was written under a key of which a version came that cannot be
+// Pin keeps the write under a key after a version of its object arrived that cannot be
 // stored: when the watch has passed the write, the store will not show it.
 func (w *Writes[T]) Pin(key store.Key) {
 	if w.over.Load() == nil {
@@ -193,15 +192,15 @@ func (w *Writes[T]) setLocked(over *overlay.Overlay[T]) {
 	}
 }
 
-// Begin notes that Run has begun.
+// Begin records that Run has begun.
 func (w *Writes[T]) Begin() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.phase = running
 }
 
-// End notes that Run is over, and returns when no timer is at work. What reads
-// include stays as it is, since nothing will ever be newer.
+// End records that Run is over, and returns when no timer's function is running. Reads
+// keep including the writes, since the store will not get anything newer.
 func (w *Writes[T]) End() {
 	w.mu.Lock()
 	w.phase = ended
@@ -242,9 +241,9 @@ func (w *Writes[T]) runningLocked() error {
 	return nil
 }
 
-// Wrote adds a write, whose Values and Generation it fills in. The error is
-// source.ErrNotCovered if its scope is not there, or if the coverage is unknown and so
-// is the key.
+// Wrote adds a write, and fills in its Values and Generation. The error is
+// source.ErrNotCovered if its scope is unknown, or if coverage is unknown and nothing
+// is known under the key.
 func (w *Writes[T]) Wrote(write overlay.Write[T], coverage source.Coverage) error {
 	write.Generation = w.generation.Load()
 	write.Values = overlay.Values(w.opts.Store.Snapshot(), write.Object, func(index string, err error) {
@@ -264,22 +263,22 @@ func (w *Writes[T]) Wrote(write overlay.Write[T], coverage source.Coverage) erro
 	})
 }
 
-// Removed adds a delete. The error is source.ErrNotCovered if its scope is not there,
-// and overlay.ErrUnknown if it names no UID and nothing is known under its key.
+// Removed adds a delete. The error is source.ErrNotCovered if its scope is unknown,
+// and overlay.ErrUnknown if it has no UID and nothing is known under its key.
 func (w *Writes[T]) Removed(m overlay.Removal) error {
 	return w.add(m.Scope, m.Key, func(over *overlay.Overlay[T], at string, held T, ok bool) (*overlay.Overlay[T], error) {
 		return over.Removed(&w.opts.Rules, m, at, held, ok, w.hasEndedLocked)
 	})
 }
 
-// hasEndedLocked reports whether the end of an object was seen lately.
+// hasEndedLocked reports whether the delete of an object was seen recently.
 func (w *Writes[T]) hasEndedLocked(uid types.UID) bool { return slices.Contains(w.gone, uid) }
 
-// change returns what over is after a write or a delete under a key of which the
-// store, with the key's scope at version at, holds held.
+// change returns over after a write or a delete under a key, if the store, with the
+// key's scope at version at, holds held.
 type change[T any] func(over *overlay.Overlay[T], at string, held T, ok bool) (*overlay.Overlay[T], error)
 
-// add changes the overlay, and reports what ends because of that.
+// add changes the overlay, and reports the writes that end because of the change.
 func (w *Writes[T]) add(scope string, key store.Key, change change[T]) error {
 	surplus, err := w.addReporting(scope, key, change)
 	w.report(surplus)
@@ -315,7 +314,7 @@ func (w *Writes[T]) addReporting(scope string, key store.Key, change change[T]) 
 	return surplus, nil
 }
 
-// unconfirmed makes errors of what ended without having been seen.
+// unconfirmed returns the errors of writes that ended unseen.
 func (w *Writes[T]) unconfirmed(all []overlay.Unconfirmed, why error) (errs []error) {
 	for _, u := range all {
 		errs = append(errs, w.opts.Unconfirmed(u, why))

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Charts hold numbers of ours alone, so that their text needs no escaping.
+// Charts contain only numbers that this package formats, so their text needs no
+// escaping.
 
 // spark draws the last samples, smoothed, as a line of 96 by 18 without words; empty if
 // there is nothing to see. The newest sample is at the right.
@@ -52,8 +53,8 @@ func chart(title, unit string, values []float32, format func(float64) string) te
 	return template.HTML(b)
 }
 
-// smooth returns the mean of each value and the five before it: of what happens once in
-// 20 s, five samples of six have nothing.
+// smooth returns the mean of each value and the five before it, since most samples show
+// none of the events that occur once in 20 s.
 func smooth(values []float32) []float32 {
 	const span = 6
 	out := make([]float32, len(values))

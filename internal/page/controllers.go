@@ -23,7 +23,7 @@ type controllerRow struct {
 	problems                                         []status.Problem
 }
 
-// controllerRows are sorted: the worst first, then by name.
+// controllerRows returns the rows sorted: the worst first, then by name.
 func controllerRows(now time.Time, q query, controllers []Controller) []controllerRow {
 	reports := make([]status.Controller, len(controllers))
 	for k := range controllers {
@@ -57,7 +57,7 @@ func newControllerRow(now time.Time, q query, name string, c *status.Controller)
 		Succeeded: quantity.Count(int64(c.Succeeded)), Failed: quantity.Count(int64(c.Failed)),
 		Mean: mean(&c.Runs), Waits: mean(&c.Waits), problems: c.Problems(now),
 	}
-	if c.Workers > 0 { // a queue of controller-runtime's controllers is not told
+	if c.Workers > 0 { // the queues of controller-runtime's controllers are not known
 		r.Running += " of " + quantity.Count(int64(c.Workers))
 	}
 	if !c.GateOpen {

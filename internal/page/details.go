@@ -14,7 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// details are what is unfolded below a line.
+// details are the panels unfolded below a line.
 type details struct {
 	ID       string
 	Problems []problemLine
@@ -33,7 +33,7 @@ type panel struct {
 	Rows  [][]cell
 	Pairs []pair
 	Pre   []string
-	None  string // said if there is nothing
+	None  string // shown if there is nothing
 }
 
 type (
@@ -49,7 +49,7 @@ func number(s string) cell { return cell{Text: s, Class: "num"} }
 
 func count[N ~int | ~int64 | ~uint64](n N) cell { return number(quantity.Count(int64(n))) }
 
-// heads: one that begins with # is of numbers.
+// heads makes column heads. A name that begins with # is that of a column of numbers.
 func heads(names ...string) []head {
 	out := make([]head, len(names))
 	for k, n := range names {
@@ -63,7 +63,7 @@ func heads(names ...string) []head {
 
 func (p *panel) pair(name, value string) { p.Pairs = append(p.Pairs, pair{name, value}) }
 
-// counted adds a pair if there is something to say.
+// counted adds a pair if n is not 0.
 func (p *panel) counted(name string, n uint64) {
 	if n > 0 {
 		p.pair(name, quantity.Count(int64(n)))
@@ -111,7 +111,7 @@ func problemLines(now time.Time, problems []status.Problem) []problemLine {
 	return out
 }
 
-// lasting is for how long a problem has been there, or how long ago it passed.
+// lasting returns how long a problem has lasted, or how long ago it ended.
 func lasting(now, at time.Time, over bool) string {
 	switch {
 	case at.IsZero():

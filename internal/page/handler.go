@@ -43,8 +43,8 @@ func New(opts Options) http.Handler {
 	return h
 }
 
-// prepare parses the template: not when the program starts, since most never show
-// the page.
+// prepare parses the template. It is not called at startup, since most programs never
+// show the page.
 func (h *handler) prepare() {
 	h.once.Do(func() {
 		sum := sha256.Sum256([]byte(styleText))
@@ -87,10 +87,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	_, _ = w.Write(body.Bytes()) // whoever asked has gone
+	_, _ = w.Write(body.Bytes()) // an error means that the client has gone
 }
 
-// view is all that the template shows.
+// view is the data of the template.
 type view struct {
 	Style                            template.CSS
 	Time, State, Mark, Headline      string
@@ -197,7 +197,7 @@ func (h *handler) links(v *view, q query) {
 		head.URL = next.url()
 		v.Columns = append(v.Columns, head)
 	}
-	// A form's own fields replace the query, so the rest of it goes along hidden.
+	// A form's own fields replace the query, so hidden fields carry the rest of it.
 	hide := func(name, value string) {
 		if value != "" {
 			v.Hidden = append(v.Hidden, pair{name, value})
@@ -221,8 +221,8 @@ func (h *handler) rows(v *view, now time.Time, q query, all []*entry) {
 		all[k].rates = rates
 	}
 	sorted(all, q)
-	// The unfolded informer comes first: a link leads to the top of a page. A fragment in
-	// the address would lead to the line, but keeps the page from refreshing.
+	// The unfolded informer comes first, since a link leads to the top of a page. A
+	// fragment in the address would lead to the line, but keeps the page from refreshing.
 	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(fold(q, b), fold(q, a)) })
 	left := 0
 	for k := range all {

@@ -11,16 +11,17 @@ const (
 	// sampleEvery and samples make ten minutes.
 	sampleEvery = 5 * time.Second
 	samples     = 120
-	// lookedFor is for how long after the last look samples are taken.
+	// lookedFor is how long samples are taken after the last request of the page.
 	lookedFor = sampleEvery * samples
 )
 
-// history has the last ten minutes of each informer, as far as the page was looked at.
+// history has the samples of the last ten minutes of each informer. Samples are taken
+// only while the page is in use.
 type history struct {
 	read func() []status.Informer
 
 	mu sync.Mutex
-	// looked is when the page was looked at last; guarded by mu, as all below.
+	// looked is when the page was last requested; guarded by mu, as all below.
 	looked time.Time
 	timer  *time.Timer // nil while no samples are taken
 	at     time.Time   // of the last sample
@@ -35,7 +36,7 @@ type ring struct {
 	last               time.Time
 }
 
-// look notes that the page is looked at. The first look is the first sample.
+// look records a request of the page. The first request takes the first sample.
 func (h *history) look(now time.Time, informers []status.Informer) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -47,7 +48,8 @@ func (h *history) look(now time.Time, informers []status.Informer) {
 	}
 }
 
-// tick takes a sample, if the page was looked at lately. Otherwise it forgets all.
+// tick takes a sample if the page was requested recently. Otherwise it forgets all
+// samples.
 func (h *history) tick() {
 	informers := h.read()
 	now := time.Now()
@@ -103,7 +105,7 @@ func (r *ring) series(of *[samples]float32) []float32 {
 	return out
 }
 
-// copyOf returns what is known of an informer, nil if nothing is.
+// copyOf returns a copy of an informer's samples, nil if there are none.
 func (h *history) copyOf(name string) *ring {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,7 +117,7 @@ func (h *history) copyOf(name string) *ring {
 	return &c
 }
 
-// copies is copyOf for the rate alone, of many.
+// rates returns the rates of several informers, oldest first.
 func (h *history) rates(names []string) [][]float32 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +131,7 @@ func (h *history) rates(names []string) [][]float32 {
 }
 
 // pendingOf returns how many changes wait for all handlers of an informer, and since
-// when the oldest of them has.
+// when the oldest of them has waited.
 func pendingOf(i *status.Informer) (n int, oldest time.Time) {
 	for k := range i.Handlers {
 		h := &i.Handlers[k]

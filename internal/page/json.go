@@ -11,7 +11,7 @@ import (
 )
 
 // document is the page for programs. Durations are in seconds, times are RFC 3339, and
-// what is not known is left out.
+// unknown values are left out.
 type document struct {
 	Time        time.Time      `json:"time"`
 	State       string         `json:"state"`
@@ -103,7 +103,7 @@ type jsonControl struct {
 	Failed       uint64        `json:"failed"`
 }
 
-// writeJSON writes the document: of those informers that the filter leaves, with the
+// writeJSON writes the document of the informers that match the filter, with the
 // details of those that the query opens.
 func (h *handler) writeJSON(w io.Writer, now time.Time, q query) error {
 	informers := h.opts.Informers()

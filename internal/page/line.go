@@ -5,15 +5,14 @@ import (
 	"html/template"
 )
 
-// A page of a thousand informers has a thousand lines of thirteen cells. Through
-// html/template, which finds each field and escapes it by reflection, they cost three
-// times what the bound allows; so a line is written here, and everything else
-// by the template.
+// A page of a thousand informers has a thousand lines of thirteen cells. With
+// html/template, which finds and escapes each field by reflection, they cost three times
+// the bound. So lines are written here, and everything else by the template.
 
-// line writes HTML: what is markup by markup, and all other text by text.
+// line writes HTML: markup writes markup, and text writes all other text.
 type line struct{ b bytes.Buffer }
 
-// markup writes HTML that stands in this file.
+// markup writes HTML that is a constant in this file.
 func (l *line) markup(parts ...string) {
 	for _, p := range parts {
 		l.b.WriteString(p)
@@ -33,8 +32,8 @@ func (l *line) dim(s string) {
 	}
 }
 
-// cell writes a cell with a label for narrow screens. One that says nothing is shown
-// as less important, and not at all on narrow screens.
+// cell writes a cell with a label for narrow screens. A cell without information is
+// shown as less important, and not at all on narrow screens.
 func (l *line) cell(class, label, s, more string) {
 	if s == "0" || s == "–" {
 		class += " zero"

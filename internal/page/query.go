@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// query is what an address asks for. All links of the page are made of it, so that
-// each keeps what the others chose.
+// query is the parsed query of an address. All links of the page are made from it, so
+// that each keeps the choices of the others.
 type query struct {
 	sort   string // a column; "" is the worst first
 	desc   bool
@@ -15,13 +15,13 @@ type query struct {
 	all    bool // all rows
 	paused bool
 	stack  string // the informer whose stacks are asked for
-	// objects is the informer whose objects are asked for, key the one, or where
-	// to begin.
+	// objects is the informer whose objects are requested; key is the key of one object,
+	// or of the first.
 	objects, key string
 	json         bool
 }
 
-// maxOpen bounds what one request looks into.
+// maxOpen bounds how many names one request unfolds.
 const maxOpen = 20
 
 func parse(v url.Values) query {
@@ -38,7 +38,7 @@ func parse(v url.Values) query {
 	return q
 }
 
-// url is relative to wherever the page is.
+// url returns the address of q, relative to the page.
 func (q query) url() string {
 	v := url.Values{}
 	set := func(key, value string) {
@@ -70,7 +70,7 @@ func (q query) url() string {
 
 func (q query) isOpen(name string) bool { return slices.Contains(q.open, name) }
 
-// toggled opens or closes one.
+// toggled returns a copy with name opened or closed.
 func (q query) toggled(name string) query {
 	open := slices.DeleteFunc(slices.Clone(q.open), func(o string) bool { return o == name })
 	if len(open) == len(q.open) {
@@ -87,7 +87,7 @@ func (q query) toggled(name string) query {
 	return q
 }
 
-// opened opens one.
+// opened returns a copy with name opened.
 func (q query) opened(name string) query {
 	if q.isOpen(name) {
 		return q
@@ -95,7 +95,7 @@ func (q query) opened(name string) query {
 	return q.toggled(name)
 }
 
-// with returns a copy that change has changed.
+// with returns a copy modified by change.
 func (q query) with(change func(*query)) query {
 	change(&q)
 	return q

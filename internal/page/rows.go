@@ -15,20 +15,20 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// entry is an informer with what is made of its status.
+// entry is an informer with the results derived from its status.
 type entry struct {
 	source   Informer
 	name     string // unique
 	status   *status.Informer
 	problems []status.Problem
-	// worst is that of the first problem.
+	// worst is the severity of the first problem.
 	worst   status.Severity
 	pending int
 	oldest  time.Time
 	rates   []float32
 }
 
-// row is a line of the table, as text that html escapes.
+// row is a line of the table, as text that the method html escapes.
 type row struct {
 	ID, Name, Resource, OpenURL     string
 	Open                            bool
@@ -59,8 +59,8 @@ func entries(now time.Time, informers []Informer, statuses []status.Informer) []
 	return out
 }
 
-// column is one that rows can be sorted by. The first click sorts by it, largest
-// first if it is a number.
+// column is a column by which rows can be sorted. The first click on a column of
+// numbers sorts the largest first.
 type column struct {
 	key, label, title string
 	number            bool
@@ -98,7 +98,7 @@ func compareVersions(a, b *entry) int {
 
 func relists(e *entry) uint64 { return max(e.status.Published, 1) - 1 }
 
-// rate is that of the last sample.
+// rate returns the rate of the last sample.
 func (e *entry) rate() float32 {
 	if len(e.rates) == 0 {
 		return 0
@@ -106,8 +106,8 @@ func (e *entry) rate() float32 {
 	return e.rates[len(e.rates)-1]
 }
 
-// sorted orders entries as q asks; the worst first, then by name, by default. What is
-// equal keeps this order, so that lines do not jump about.
+// sorted sorts entries as q asks; by default the worst first, then by name. Equal
+// entries keep the default order, so that lines do not jump.
 func sorted(all []*entry, q query) {
 	byName := func(a, b *entry) int { return strings.Compare(a.name, b.name) }
 	less := func(a, b *entry) int { return cmp.Or(cmp.Compare(b.worst, a.worst), byName(a, b)) }
@@ -125,7 +125,7 @@ func sorted(all []*entry, q query) {
 	slices.SortStableFunc(all, less)
 }
 
-// marks are read before a word, and say what a colour would.
+// marks are shown before a word, and convey the same as its colour.
 var marks = [...]string{status.OK: "✓", status.Note: "·", status.Warning: "!", status.Broken: "✗"}
 
 func (e *entry) row(now time.Time, q query) row {
@@ -162,7 +162,7 @@ func state(now time.Time, p *status.Problem) (word, duration string) {
 	return words(p.Cause), since(now, p.Since)
 }
 
-// words is a cause as people read it.
+// words returns a cause with spaces in place of underscores.
 func words(c status.Cause) string { return strings.ReplaceAll(string(c), "_", " ") }
 
 func phase(p reflector.Phase) string {
@@ -197,7 +197,7 @@ func lag(s *status.Informer) string {
 	return "unknown"
 }
 
-// relistText has the lists after the first by cause: "+2 expired".
+// relistText returns the lists after the first, by cause: "+2 expired".
 func relistText(s *status.Informer) string {
 	if s.Published < 2 {
 		return ""
@@ -218,7 +218,7 @@ func orDash(s string) string {
 	return s
 }
 
-// since is how long ago a time is, empty for none.
+// since returns how long ago a time was, empty for the zero time.
 func since(now, at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -226,7 +226,7 @@ func since(now, at time.Time) string {
 	return coarse(max(0, now.Sub(at)))
 }
 
-// ago is since for a cell of its own.
+// ago returns how long ago a time was, "never" for the zero time.
 func ago(now, at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -234,7 +234,7 @@ func ago(now, at time.Time) string {
 	return coarse(max(0, now.Sub(at)))
 }
 
-// coarse has no fraction of a second that nobody reads, and days.
+// coarse formats a duration with days, and without needless fractions of a second.
 func coarse(d time.Duration) string {
 	switch {
 	case d < time.Minute-time.Second/2:
@@ -245,7 +245,7 @@ func coarse(d time.Duration) string {
 	return strconv.Itoa(int(d/(24*time.Hour))) + "d" + strconv.Itoa(int(d%(24*time.Hour)/time.Hour)) + "h"
 }
 
-// id is for the address of a line, whatever its name has in it.
+// id returns an identifier for a line's address, for any characters in its name.
 func id(name string) string {
 	h := fnv.New64a()
 	h.Write([]byte(name))

@@ -12,7 +12,7 @@ import (
 // goroutines stops the program for a moment, so one is made at a time.
 type stacks struct{ mu sync.Mutex }
 
-// maxStacks bounds what is shown.
+// maxStacks bounds how many stacks are shown.
 const maxStacks = 16
 
 // labelInformer is the label that an informer's goroutines have.
@@ -47,7 +47,8 @@ func stacksOf(profile, informer string) (found []string) {
 func labelled(block, label string) bool {
 	for line := range strings.SplitSeq(block, "\n") {
 		if labels, ok := strings.CutPrefix(line, "# labels: {"); ok {
-			// Between the braces of a name that has some itself, it is quoted.
+			// Labels are quoted, so a name with braces or commas does not match
+			// another label.
 			return strings.Contains(", "+strings.TrimSuffix(labels, "}")+", ", ", "+label+", ")
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// group is a problem of one or more informers or controllers. A server that is away
+// group is a problem of one or more informers or controllers. An unreachable server
 // is one problem, not one for each of a thousand informers.
 type group struct {
 	State, Mark, Word, For string
@@ -33,9 +33,9 @@ type summary struct {
 	counts [status.Broken + 1]int
 }
 
-// groupKey is what problems have in common that are one. What differs in numbers alone
-// is the same: of a thousand watches on which nothing comes, each has been silent for
-// another time.
+// groupKey identifies problems that are grouped as one. Problems that differ only in
+// numbers are the same: of a thousand silent watches, each has been silent for a
+// different time.
 type groupKey struct {
 	severity status.Severity
 	cause    status.Cause
@@ -63,7 +63,7 @@ func (s *summary) add(name, url string, problems []status.Problem) {
 	}
 	s.counts[problems[0].Severity]++
 	for _, p := range problems {
-		// Of one informer, all that is as bad as its worst.
+		// Of each informer, count all problems that are as severe as its worst.
 		if p.Severity >= status.Warning && p.Severity == problems[0].Severity {
 			s.group(name, url, p)
 		}
@@ -90,7 +90,7 @@ func (s *summary) group(name, url string, p status.Problem) {
 	}
 }
 
-// finish returns the first groups, and how many more there are. Entries come sorted
+// finish returns the first groups, and how many more there are. Entries arrive sorted
 // by severity, unless the page is sorted otherwise.
 func (s *summary) finish() (groups []*group, more int) {
 	var worst []*group
@@ -111,7 +111,7 @@ func (s *summary) finish() (groups []*group, more int) {
 	return worst[:shown], len(worst) - shown
 }
 
-// headline says in one line how things are.
+// headline summarises the state in one line.
 func (s *summary) headline(informers, controllers int) string {
 	what := quantity.Of(int64(informers), "informer")
 	if controllers > 0 {

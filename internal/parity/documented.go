@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Documented fails the test where the list of differences in file, a doc.go, is not
-// want, which begins with "//   - When " and ends before next, the line that
-// follows the list. With rewrite it writes the list instead.
+// Documented fails the test if the list of differences in file, a doc.go, is not want.
+// The list begins with "//   - When " and ends before next, the line that follows it.
+// With rewrite, Documented writes the list instead.
 func Documented(t *testing.T, file, want, next string, rewrite bool) {
 	t.Helper()
 	text, err := os.ReadFile(file)

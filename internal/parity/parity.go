@@ -22,13 +22,13 @@ type Compare struct {
 	Ours, Theirs string
 	// Exceptions are the names that differ, and why.
 	Exceptions map[string]string
-	// AtLeast is how many names, fields and methods there are to compare. Fewer
-	// mean that the comparison looked at nothing.
+	// AtLeast is the least number of names, fields and methods to compare. Fewer mean
+	// that the comparison did not work.
 	AtLeast int
 }
 
-// Run fails the test where a name that Theirs exports is missing in Ours or has
-// another type, and where an exception is none.
+// Run fails the test for each name that Theirs exports and that Ours lacks or has with
+// another type, and for each exception that does not differ.
 func (c Compare) Run(t *testing.T) {
 	t.Helper()
 	imp := c.exportImporter(t)
@@ -94,7 +94,7 @@ func (c Compare) exportImporter(t *testing.T) types.Importer {
 	})
 }
 
-// parity collects what differs.
+// parity collects differences.
 type parity struct {
 	Compare
 	differences []string
@@ -195,8 +195,7 @@ func (p *parity) compareMethods(name string, a, b types.Type) {
 	}
 }
 
-// sameText compares types as they are written, with the two packages called
-// the same.
+// sameText compares the text of types, with one name for both packages.
 func (p *parity) sameText(name string, a, b types.Type) {
 	if got, want := p.text(a), p.text(b); got != want {
 		p.differ(name, "is %s, not %s", got, want)

@@ -47,16 +47,16 @@ type Line struct {
 	Phase reflector.Phase
 	// Cause is one of a fixed set of names; empty where there is none.
 	Cause string
-	// Err is what failed.
+	// Err is the error of the failure.
 	Err error
-	// Failures counts those that the line stands for: since the last line of this
-	// cause, or, of Well, since the informer was well.
+	// Failures counts the failures that the line represents: those since the last line
+	// of this cause or, for Well, since the informer was last well.
 	Failures uint64
-	// Since is since when the informer fails, or failed; zero if it is not known.
+	// Since is when the informer began to fail; zero if it is not known.
 	Since time.Time
 }
 
-// Usual reports whether the line is one that each informer has, however well it is.
+// Usual reports whether healthy informers log the line too.
 func (l *Line) Usual() bool {
 	return l.What == Synced || l.What == Stopped || l.What == Lists && l.Cause == reflector.ListStart.String()
 }
@@ -76,8 +76,8 @@ func (l *Line) Attributes() []any {
 	return args
 }
 
-// every is how long a line keeps others of its kind and cause from being written, and
-// everyExpected how long that of an expected failure does.
+// every is how long a line suppresses others of its kind and cause, and everyExpected
+// how long the line of an expected failure does.
 const (
 	every         = time.Minute
 	everyExpected = time.Hour
@@ -89,8 +89,8 @@ type Expecting interface{ Expects(err error) bool }
 // Log is the log of one informer. The zero value is ready for use. It is not safe for
 // concurrent use.
 type Log struct {
-	// Expected reports whether a failure is one that the program can do without being
-	// told of every minute. May be nil.
+	// Expected reports whether the program expects a failure, which is then logged once
+	// an hour. May be nil.
 	Expected func(error) bool
 
 	phase  reflector.Phase
@@ -105,7 +105,7 @@ type Log struct {
 	recent map[kind]*last
 }
 
-// kind is what is limited. There are as many as constants.
+// kind is the unit of rate limiting. The number of kinds is bounded by that of constants.
 type kind struct {
 	what  What
 	cause string
@@ -113,11 +113,11 @@ type kind struct {
 
 type last struct {
 	at time.Time
-	// unsaid counts what was not written since.
+	// unsaid counts the failures that were not written since.
 	unsaid uint64
 }
 
-// Next returns the line that a new status is worth, if any. The statuses are those that
+// Next returns the line to log for a new status, if any. The statuses are those that
 // reflector.Options.OnStatus receives, all of them and in order.
 func (l *Log) Next(now time.Time, s *reflector.Status) (line Line, ok bool) {
 	from, synced := l.phase, l.synced
@@ -150,7 +150,7 @@ func (l *Log) Next(now time.Time, s *reflector.Status) (line Line, ok bool) {
 	return line, false
 }
 
-// listed returns why the list was asked for that was not counted the last time.
+// listed returns the cause of the list that was not yet counted at the last call.
 func (l *Log) listed(now *reflector.ListCounts) (reflector.ListCause, bool) {
 	for cause, n := range now {
 		if n > l.lists[cause] {
@@ -172,7 +172,7 @@ func (l *Log) fails(now time.Time, s *reflector.Status, failures uint64, line Li
 	return line, ok
 }
 
-// well is as often as there were lines of failures, and no more.
+// well returns a line only if a failure was logged before.
 func (l *Log) well(line Line) (Line, bool) {
 	line.What, line.Failures, line.Since = Well, l.failed, l.since
 	told := l.told
@@ -180,7 +180,7 @@ func (l *Log) well(line Line) (Line, bool) {
 	return line, told
 }
 
-// distance is how long after the last one a line may be written.
+// distance returns the least time between two lines of the kind.
 func (l *Log) distance(line *Line) time.Duration {
 	if line.What == Fails && l.Expected != nil && l.Expected(line.Err) {
 		return everyExpected
@@ -188,8 +188,8 @@ func (l *Log) distance(line *Line) time.Duration {
 	return every
 }
 
-// limited returns the line if it is time for it. It stands for n, and for those of its
-// kind that were not written.
+// limited returns the line if it is due. It represents n failures, and those of its kind
+// that were not written.
 func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
 	k := kind{line.What, line.Cause}
 	before := l.recent[k]

@@ -1,11 +1,11 @@
 // Package proflabel labels goroutines for runtime/pprof, so that a profile of CPU or of
-// goroutines says which informer, handler or controller each sample is of. Each function
-// is called once a goroutine, which keeps the labels until it ends; goroutines that it
-// starts inherit them. Contexts carry the labels as well, for programs that add theirs
+// goroutines shows the informer, handler or controller of each sample. Each function is
+// called once for a goroutine, which keeps the labels until it ends; goroutines that it
+// starts inherit them. Contexts carry the labels as well, for programs that add their own
 // with pprof.Do.
 //
-// It is called at the start of goroutines of package kinglet, deliver, consistency and
-// controller, and imports nothing of kinglet's.
+// It is called at the start of goroutines of packages kinglet, deliver, consistency and
+// controller, and imports no package of kinglet.
 package proflabel
 
 import (

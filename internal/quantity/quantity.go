@@ -1,4 +1,4 @@
-// Package quantity words numbers for people: counts, sizes, rates, durations.
+// Package quantity formats numbers for people: counts, sizes, rates, durations.
 package quantity
 
 import (

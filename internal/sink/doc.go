@@ -1,5 +1,5 @@
-// Package sink is where the stages of an informer meet: it writes what the
-// reflector brings to the store, and hands what changed to the handlers' queues.
+// Package sink connects the stages of an informer: it writes the reflector's lists and
+// events to the store, and hands the changes to the handlers' queues.
 //
 // # What lives here
 //
@@ -14,13 +14,13 @@
 //	history.go      changes of the store as a legal history
 //	mutant.go       mutations, for tests of the tests
 //
-// Errors that come up in a step (of objects that cannot be stored, and those
-// that the store returns) are reported when the lock is released, in that order.
+// Errors in a step (of objects that cannot be stored, and those that the store
+// returns) are reported when the lock is released, in that order.
 //
 // # Locks
 //
 // The hub's lock, then those of the store, of the own writes and of the
-// quarantine. No user code but key, UID, index and equality functions runs under
-// them. Reading the quarantine takes its lock alone, so that a status does not wait
-// for a list.
+// quarantine. The only user code that runs under them is key, UID, index and equality
+// functions. Reading the quarantine takes only its own lock, so that a status does not
+// wait for a list.
 package sink

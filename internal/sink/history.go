@@ -29,18 +29,18 @@ func (s *Sink[T]) legal(changes []store.Change[T]) []store.Change[T] {
 
 // replaces reports whether c is an object that replaced another one. An object
 // without a UID, such as one that was written to the store directly, cannot be
-// told from its successor.
+// distinguished from its successor.
 func (s *Sink[T]) replaces(c *store.Change[T]) bool {
 	return c.Type == store.Updated && s.areTwo(c.Old, c.New) && !mutant.On(mutant.UpdateInPlace)
 }
 
-// areTwo reports whether a and b are two objects and not two versions of one.
+// areTwo reports whether a and b are two objects, not two versions of one.
 func (s *Sink[T]) areTwo(a, b T) bool {
 	was, is := s.opts.UID(a), s.opts.UID(b)
 	return was != is && was != "" && is != ""
 }
 
-// split makes two changes of each of the replaced ones.
+// split turns each change that replaces an object into two.
 func (s *Sink[T]) split(changes []store.Change[T], replaced int) []store.Change[T] {
 	out := make([]store.Change[T], 0, len(changes)+replaced)
 	for _, c := range changes {

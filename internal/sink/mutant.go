@@ -11,10 +11,11 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// What mutations of this package do; see internal/mutant. Nothing calls them
-// but in a build with the tag mutants, and the linker leaves them out.
+// The mutations of this package; see internal/mutant. Only a build with the tag
+// mutants calls them; from other builds the linker drops them.
 
-// mutate does what is wrong with a batch before it is applied, and returns it.
+// mutate applies the active mutation to a batch before it is stored, and returns the
+// batch.
 func (s *Sink[T]) mutate(scope store.Scope, events []source.Event[T], version string) []source.Event[T] {
 	switch {
 	case mutant.On(mutant.DropEvent):
@@ -49,8 +50,8 @@ func (s *Sink[T]) deliverFirst(events []source.Event[T]) {
 	time.Sleep(time.Millisecond)
 }
 
-// endEarly ends what the program wrote before the store shows what confirms it, and
-// sleeps.
+// endEarly ends the program's writes before the store shows the changes that confirm
+// them, and sleeps.
 func (s *Sink[T]) endEarly(scope, version string) {
 	at := s.opts.Own.Version(scope)
 	s.opts.Own.Reached(scope, version, nil)

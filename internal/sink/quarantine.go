@@ -28,7 +28,7 @@ type Quarantined struct {
 }
 
 // Quarantine lists the keys whose latest version is not in the store. It changes under
-// the hub's lock; its methods are safe for concurrent use and take its own alone.
+// the hub's lock; its methods are safe for concurrent use and take only its own lock.
 type Quarantine struct {
 	mu sync.Mutex
 	// guarded by mu. Invariant: len(entries) <= maxQuarantined.
@@ -37,14 +37,14 @@ type Quarantine struct {
 	overflow int
 	// failures counts every version that failed, ever; guarded by mu.
 	failures uint64
-	// since is when the first key came into a list that was empty; guarded by mu.
+	// since is when a key was first added to the empty list; guarded by mu.
 	since time.Time
-	// stages counts what went wrong with an object, by where; guarded by mu. What is
-	// stored, and missing in an index, is no failure.
+	// stages counts errors of objects by the stage at which they occurred; guarded by
+	// mu. An object that is stored but missing in an index does not count in failures.
 	stages status.StageCounts
 }
 
-// add notes a version that failed.
+// add records a version that failed.
 func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,7 +66,7 @@ func (q *Quarantine) add(key store.Key, err error, now time.Time, stale bool) {
 	q.entries[key] = Quarantined{Key: key, Err: err, Since: now, Stale: stale}
 }
 
-// failed counts a version that failed and is no state of any held object.
+// failed counts a version that failed and is not a state of any held object.
 func (q *Quarantine) failed(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,14 +74,14 @@ func (q *Quarantine) failed(err error) {
 	q.stages[StageOf(err)]++
 }
 
-// notStored counts what the store refused, or left out of an index.
+// notStored counts an object that the store refused, or left out of an index.
 func (q *Quarantine) notStored(err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.stages[StageOf(err)]++
 }
 
-// StageOf returns where an object was refused that err is about.
+// StageOf returns the stage at which the object of err was refused.
 func StageOf(err error) status.Stage {
 	if item, ok := errtype.As[*source.ItemError](err); ok {
 		switch item.Stage {
@@ -136,7 +136,7 @@ func (q *Quarantine) empty() bool {
 	return len(q.entries) == 0
 }
 
-// AddTo adds what is quarantined, and what failed, to the status of an informer.
+// AddTo adds the counts of quarantined keys and of failures to an informer's status.
 func (q *Quarantine) AddTo(s *status.Informer) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -151,7 +151,7 @@ func (q *Quarantine) AddTo(s *status.Informer) {
 	}
 }
 
-// Keys returns a copy of the keys, and how many more there are that are not listed.
+// Keys returns a copy of the listed keys, and the number of keys that are not listed.
 func (q *Quarantine) Keys() (keys map[store.Key]struct{}, unlisted int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Events and items that change nothing: those that cannot be stored, and those of
-// another object than the one that is held. All of it runs under the hub's lock.
+// Events and items that change nothing: those that cannot be stored, and those of an
+// object other than the held one. The functions in this file run under the hub's lock.
 
 // refuse quarantines a version that cannot be stored. The last good one stays,
 // unless RemoveUndecodable is set, which adds a delete to ops.
@@ -30,29 +30,29 @@ func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] 
 	return ops
 }
 
-// pinOwn keeps what the program wrote under a key in reads although the watch
-// passes it, since the store will not show it. It stays as the last good version
-// does, unless RemoveUndecodable is set.
+// pinOwn keeps the program's write under a key in reads although the watch passes it,
+// since the store will not show it. Like the last good version, it stays unless
+// RemoveUndecodable is set.
 func (s *Sink[T]) pinOwn(key store.Key) {
 	if !s.opts.RemoveUndecodable {
 		s.opts.Own.Pin(key)
 	}
 }
 
-// failedItem notes what is wrong with an item, unless its key is unknown: the
-// reflector reports such an item, and heals it with a relist.
+// failedItem records the error of an item, unless its key is unknown: the reflector
+// reports such an item, and repairs it with a relist.
 func (s *Sink[T]) failedItem(item *source.Item[T]) {
 	if item.Key != (store.Key{}) {
 		s.failures = append(s.failures, item.Err)
 	}
 }
 
-// another reports whether an event is about another object than the one that is
-// held under its key, as far as their UIDs tell. Within one watch the delete of
-// an object comes before its successor. So the delete of another object is one of
-// two things. If the key is in quarantine, it is that of a successor of which no
-// version could be stored, and the held object is gone as well. Otherwise it is
-// that of a predecessor, from a server that repeats itself.
+// another reports whether an event is known, by UID, to be about an object other than
+// the one that is held under its key. Within one watch the delete of an object comes
+// before its successor. So the delete of another object has one of two causes. If the
+// key is in quarantine, the event deletes a successor of which no version could be
+// stored, and the held object is gone as well. Otherwise it deletes a predecessor: the
+// server repeats itself.
 func (s *Sink[T]) another(ops []store.Op[T], ev *source.Event[T]) bool {
 	held, ok := s.latest(ops, ev.Key)
 	return ok && s.differs(held, ev.UID)
@@ -83,10 +83,10 @@ func otherKind(err error) bool {
 	return is
 }
 
-// refuseOther handles an event with an object of another kind. Even a delete
-// concerns nothing that is held, so it is reported and changes nothing. If its UID
-// is that of the held object, it is that object in a form that cannot be stored:
-// the last version stays, unless the event is a delete.
+// refuseOther handles an event with an object of another kind. Such an event, even a
+// delete, concerns no held object, so it is reported and changes nothing. The exception
+// is an event with the UID of the held object: it is that object in a form that cannot
+// be stored, so the last version stays, unless the event is a delete.
 func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op[T] {
 	held, ok := s.latest(ops, ev.Key)
 	same := ok && ev.UID != "" && s.opts.UID(held) == ev.UID
@@ -102,12 +102,12 @@ func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op
 	return ops
 }
 
-// refuseAll quarantines those items of a list that cannot be stored, and returns
-// puts of what stays in spite of the list: their last good versions.
+// refuseAll quarantines the items of a list that cannot be stored, and returns puts of
+// the objects that stay in spite of the list: their last good versions.
 func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
 	s.Quarantine.reset(scope)
 	unreadable := false
-	var good map[store.Key]struct{} // made when an object of another kind comes
+	var good map[store.Key]struct{} // made when an object of another kind arrives
 	for _, page := range pages {
 		for i := range page {
 			it := &page[i]
@@ -140,14 +140,14 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 	}
 	if unreadable {
 		// Any held object may be the one whose key is unknown, and a sweep would
-		// send a delete for something alive. Those that the list does not name
-		// stay until a relist that can be read.
+		// deliver the delete of an object that exists. Held objects that the list
+		// does not name stay until a list in which all keys are known.
 		kept = s.keepUnnamed(scope, kept, pages)
 	}
 	return kept
 }
 
-// readable returns the keys of those items of a list that can be stored.
+// readable returns the keys of the items of a list that can be stored.
 func readable[T any](pages [][]source.Item[T]) map[store.Key]struct{} {
 	keys := map[store.Key]struct{}{}
 	for _, page := range pages {

@@ -17,8 +17,8 @@ import (
 )
 
 // keepBatch is the largest batch whose memory an idle sink keeps: 16 events take
-// 4 KiB. What a larger one needed, which is 60 KiB for the 256 events that a
-// source sends at once, is kept until the next garbage collection only.
+// 4 KiB. The memory of a larger one (60 KiB for the 256 events that a source sends at
+// once) is kept only until the next garbage collection.
 const keepBatch = 16
 
 // Options of a Sink. All are required, except Detector, Version, Live and
@@ -27,24 +27,24 @@ type Options[T any] struct {
 	Store *store.Store[T]
 	Hub   *deliver.Hub[T]
 	Own   *ownwrites.Writes[T]
-	// Detector is shown every object before it is stored; nil if off.
+	// Detector receives every object before it is stored; nil if off.
 	Detector *mutation.Detector[T]
-	// UID tells an object from a later one under the same key.
+	// UID distinguishes an object from a later one under the same key.
 	UID func(T) types.UID
-	// Version is an object's resource version, or empty; nil if objects have none.
-	// With it a version that comes again counts as a duplicate.
+	// Version returns an object's resource version, or empty; nil if objects have
+	// none. With it a version that arrives again counts as a duplicate.
 	Version func(T) string
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
-	// Report is called with what goes wrong, under no lock.
+	// Report is called with each error, under no lock.
 	Report func(error)
 	// Synced is called once, when the first list is published.
 	Synced func()
 	// Live, if set, makes the sink one of several over one store and hub, each with a
 	// scope of its own. It reports, under the hub's lock, whether handlers have begun.
-	// The sink then does not call Hub.Synced, which is up to its owner, and passes no
-	// version to the hub, which has one for all scopes.
+	// The sink then leaves Hub.Synced to its owner, and passes no version to the hub,
+	// which has one version for all scopes.
 	Live func() bool
 }
 
@@ -58,20 +58,21 @@ type Sink[T any] struct {
 	opts Options[T]
 	// listed: the first list has been published.
 	listed bool
-	// failures are what went wrong in the step under way.
+	// failures are the errors of the step under way.
 	failures []error
-	// afresh are the keys whose objects the next list decodes afresh; may be nil.
+	// afresh are the keys whose objects are decoded without their memos until the next
+	// list; may be nil.
 	afresh atomic.Pointer[map[store.Key]struct{}]
 	// duplicates counts events that changed nothing.
 	duplicates atomic.Uint64
 
-	// small is where batches of up to keepBatch events are put together, large
-	// where others are.
+	// small is the workspace of batches of up to keepBatch events, large that of
+	// others.
 	small workspace[T]
 	large weak.Pointer[workspace[T]]
 }
 
-// workspace is memory that is used from batch to batch.
+// workspace is memory that is reused from batch to batch.
 type workspace[T any] struct {
 	ops     []store.Op[T]
 	changes []store.Change[T]
@@ -86,7 +87,7 @@ var (
 // New returns a sink that has received nothing.
 func New[T any](opts Options[T]) *Sink[T] { return &Sink[T]{opts: opts} }
 
-// Held implements reflector.Sink: the object under key and the memo beside it.
+// Held implements reflector.Sink: it returns the object under key and its memo.
 func (s *Sink[T]) Held(key store.Key) (T, store.Memo, bool) {
 	obj, memo, ok := s.opts.Store.Held(key)
 	if afresh := s.afresh.Load(); afresh != nil {
@@ -97,8 +98,8 @@ func (s *Sink[T]) Held(key store.Key) (T, store.Memo, bool) {
 	return obj, memo, ok
 }
 
-// DecodeAfresh has the objects under keys decoded without what is held of them,
-// until the next list has been published.
+// DecodeAfresh makes Held return no memos for keys, so that their objects are decoded
+// from scratch until the next list has been published.
 func (s *Sink[T]) DecodeAfresh(keys map[store.Key]struct{}) { s.afresh.Store(&keys) }
 
 // Len returns how many objects are held, for limits.
@@ -137,8 +138,8 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 	w.empty()
 }
 
-// operations appends to w.ops what events amount to, and quarantines what cannot
-// be stored.
+// operations appends the operations of events to w.ops, and quarantines versions that
+// cannot be stored.
 func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 	healthy := s.Quarantine.empty()
 	for i := range events {
@@ -149,7 +150,7 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 			healthy = healthy && s.Quarantine.empty()
 			continue
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
-			// An object that does not decode any more is deleted all the same.
+			// An object that no longer decodes is deleted all the same.
 			another := s.another(w.ops, ev)
 			if another && !s.Quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
 				continue // the held object was created after this delete
@@ -178,8 +179,8 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 // Duplicates implements reflector.Comparing.
 func (s *Sink[T]) Duplicates() uint64 { return s.duplicates.Load() }
 
-// unchanged counts the operations that changed nothing: those of which the store made
-// no change, except for what it refused, and puts of the version that was held already.
+// unchanged counts the operations that changed nothing: those without a change, except
+// refused ones, and puts of the version that was already held.
 func (s *Sink[T]) unchanged(ops []store.Op[T], changes []store.Change[T], err error) (n uint64) {
 	if s.opts.Version != nil {
 		for i := range changes {
@@ -201,7 +202,7 @@ func (s *Sink[T]) unchanged(ops []store.Op[T], changes []store.Change[T], err er
 	return n + uint64(max(0, len(ops)-len(changes)-refused))
 }
 
-// replayed reports whether an event may repeat the state that a watch begins with.
+// replayed reports whether an event may repeat the state with which a watch begins.
 // A source without versions, such as a fake, begins every watch from nothing, and
 // sends everything that exists as Added. An event of another type is delivered,
 // whether the object is equal or not.
@@ -285,7 +286,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 	}
 }
 
-// failed notes the errors of a write to the store.
+// failed records the errors of a write to the store.
 func (s *Sink[T]) failed(err error) {
 	for _, err := range store.Errors(err) {
 		s.Quarantine.notStored(err)
@@ -293,8 +294,7 @@ func (s *Sink[T]) failed(err error) {
 	}
 }
 
-// reportFailures reports what went wrong in a step. It is called without the hub's
-// lock.
+// reportFailures reports the errors of a step. It is called without the hub's lock.
 func (s *Sink[T]) reportFailures() {
 	for _, err := range s.failures {
 		s.opts.Report(err)
@@ -314,7 +314,8 @@ func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
 // live reports whether handlers have begun although nothing has been listed here.
 func (s *Sink[T]) live() bool { return s.opts.Live != nil && s.opts.Live() }
 
-// common returns a version of the scope as one of the whole store.
+// common returns the version to pass to the hub: that of the scope, or empty if the
+// sink is one of several.
 func (s *Sink[T]) common(version string) string {
 	if s.opts.Live != nil {
 		return ""
@@ -322,9 +323,9 @@ func (s *Sink[T]) common(version string) string {
 	return version
 }
 
-// Leave removes the objects of the scope, which no source follows any longer, and what
-// is known of it. Handlers are told of each as a Deleted with FinalStateUnknown: the
-// server still has it. Nothing else may be called after it.
+// Leave removes the objects and the state of the scope, which no source follows any
+// longer. Handlers receive each object as a Deleted with FinalStateUnknown, since the
+// server still has it. No other method may be called after Leave.
 func (s *Sink[T]) Leave(scope store.Scope) {
 	s.opts.Hub.Commit(func() (changes []store.Change[T], _ string) {
 		s.Quarantine.reset(scope)

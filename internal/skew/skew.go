@@ -1,12 +1,12 @@
 // Package skew makes modules of kinglet that do not fit together fail to compile,
 // with a message that says what to do.
 //
-// cache, workqueue, prometheus and kinglettest are modules beside the root's and import
-// its internal packages, which promise nothing, while the go command combines any
-// version of one with any newer version of another. So each names the constant
-// of the generation that it was written for. Whoever changes an internal package
-// in such a way that the other modules have to change with it renames the
-// constant here and there, as grpc does with its SupportPackageIsVersion.
+// cache, workqueue, prometheus and kinglettest are modules separate from the root module
+// and import its internal packages, which have no stable API, while the go command
+// combines any version of one with any newer version of another. So each uses the constant
+// of the generation that it was written for. A change of an internal package that
+// requires changes in the other modules must rename the constant in all of them, as
+// grpc does with its SupportPackageIsVersion.
 package skew
 
 // UpgradeAllModulesOfKingletTogether1 is the first generation. If the compiler

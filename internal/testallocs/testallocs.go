@@ -6,8 +6,8 @@ import "testing"
 // measurements is how often Least measures.
 const measurements = 5
 
-// Least is [testing.AllocsPerRun] of f, the least of several. What else runs, a
-// collector that empties pools among it, only adds to the count of one.
+// Least returns the least of several results of [testing.AllocsPerRun] for f. Other
+// activity, such as a collector that empties pools, only adds to a count.
 func Least(runs int, f func()) float64 {
 	n := testing.AllocsPerRun(runs, f)
 	for range measurements - 1 {

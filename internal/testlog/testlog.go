@@ -1,4 +1,4 @@
-// Package testlog keeps what is logged, for tests.
+// Package testlog captures logs for tests.
 package testlog
 
 import (
@@ -10,7 +10,7 @@ import (
 // Log is a log that some goroutines write and others read. It holds all that is
 // written until Take. The zero Log is empty.
 type Log struct {
-	// Skip, if set, reports which writes are left out. It is set before the first.
+	// Skip, if set, reports which writes are left out. It is set before the first write.
 	Skip func(line []byte) bool
 
 	mu   sync.Mutex
@@ -34,7 +34,7 @@ func (l *Log) Count(text string) int {
 	return strings.Count(l.text.String(), text)
 }
 
-// Take returns what was written since the last Take.
+// Take returns the text written since the last Take.
 func (l *Log) Take() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

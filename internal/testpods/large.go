@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Large returns pod i of a template in a round: as large and as alike as those of the
-// benchmarks of whole informers, which another module makes. A round
-// changes the status and the time of one managedFields entry. If unique is set,
-// no string but the usual constants occurs in two pods.
+// Large returns pod i of a template in a round. The pods are as large and as similar as
+// those of the benchmarks of whole informers, which another module makes. A round
+// changes the status and the time of one managedFields entry. If unique is set, only the
+// usual constants occur in more than one pod.
 func Large(template, i, round int, unique bool) *corev1.Pod {
 	if unique {
 		template = 1_000_000 + i

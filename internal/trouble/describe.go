@@ -18,17 +18,18 @@ import (
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
-// Peer is the server and the user of a request, as far as they are known: each may be empty.
+// Peer is the server and the user of a request; each is empty if it is not known.
 type Peer struct{ Server, User string }
 
 const (
-	// maxLine bounds what is shown of a foreign error's text, in characters.
+	// maxLine bounds the displayed part of a foreign error's text, in characters.
 	maxLine = 300
-	// maxRead bounds what is read of it, in bytes: it is read for each look and scrape.
+	// maxRead bounds the part of it that is read, in bytes: each page view and each
+	// scrape reads it.
 	maxRead = 16 << 10
 )
 
-// Describe says in one line what is wrong, with the server's code if it gave one.
+// Describe describes an error in one line, with the server's code if it gave one.
 func Describe(kind Kind, err error, p Peer) string {
 	if request, ok := errtype.As[*reflector.Error](err); ok && request.Err != nil {
 		err = request.Err
@@ -58,8 +59,8 @@ func Describe(kind Kind, err error, p Peer) string {
 	return Line(err)
 }
 
-// DescribeOf is Describe of an informer's error, without what may be content of a
-// Secret: the words in which a decoder says what it could not read.
+// DescribeOf is Describe of an informer's error, without text that may be content of a
+// Secret: a decoder's description of the data that it could not read.
 func DescribeOf(kind Kind, err error, resource string) string {
 	if resource == "secrets" && (kind == Malformed || kind == Other) {
 		return "what the server sent could not be read; the error is not shown, since it may have parts of a Secret"
@@ -81,7 +82,7 @@ func (p Peer) server() string {
 	return p.Server
 }
 
-// refusal returns the server's sentence without the part that says once more that it
+// refusal returns the server's sentence without the part that repeats that the request
 // is forbidden.
 func refusal(err error) string {
 	text := message(err)
@@ -99,7 +100,7 @@ func message(err error) string {
 	return text(err)
 }
 
-// answer returns what a server answered; nil if err is no answer.
+// answer returns a server's answer; nil if err is not an answer.
 func answer(err error) *metav1.Status {
 	var e apierrors.APIStatus
 	if !errors.As(err, &e) {
@@ -117,8 +118,8 @@ func code(err error) string {
 	return fmt.Sprintf(" (%d)", status.Code)
 }
 
-// rootCause says why there is no connection, without method, address and the
-// query that client libraries put before it.
+// rootCause returns the reason why there is no connection, without the method, address
+// and query that client libraries put before it.
 func rootCause(err error) string {
 	if dns, ok := errtype.As[*net.DNSError](err); ok {
 		return "unknown host " + dns.Name
@@ -145,8 +146,8 @@ func after(text, mark string) string {
 	return text
 }
 
-// OneLine puts text on one line of bounded length, as Printable has it. Of a long text
-// it reads the first 16 KiB.
+// OneLine returns text, made Printable, on one line of bounded length. It reads only
+// the first 16 KiB.
 func OneLine(text string) string {
 	more := len(text) > maxRead
 	if more {
@@ -163,13 +164,14 @@ func OneLine(text string) string {
 // Line is OneLine of an error's text.
 func Line(err error) string { return OneLine(text(err)) }
 
-// text is what an error says. Its method may panic: that of a nil pointer, for one, which
-// was returned as an error. fmt says so, and a scrape or a look at the page goes on.
+// text returns the text of an error. The error's method may panic, for example if a nil
+// pointer was returned as an error. fmt then reports the panic in the text, and a scrape
+// or a page view continues.
 func text(err error) string { return fmt.Sprint(err) }
 
-// Printable replaces what is not printed with U+FFFD. The text may be a stranger's: on a
+// Printable replaces unprintable characters with U+FFFD. The text may be untrusted: on a
 // terminal, control characters could move the cursor or change its title, and in a
-// browser, marks of direction could show words in another order.
+// browser, direction marks could show words in another order.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {

@@ -20,7 +20,7 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// Kind is what is wrong, as far as it matters for what to do about it.
+// Kind is a class of errors that have the same remedy.
 type Kind uint8
 
 // The kinds.
@@ -45,10 +45,10 @@ const (
 	kinds
 )
 
-// Kinds is how many there are.
+// Kinds is the number of kinds.
 const Kinds = int(kinds)
 
-// names are what String returns; short are for a status line.
+// names has the names that String returns, and short ones for a status line.
 var names = [...]struct{ name, short string }{
 	Other:        {"error", "failing"},
 	Forbidden:    {"forbidden", "forbidden"},
@@ -69,14 +69,13 @@ var names = [...]struct{ name, short string }{
 	Protocol:     {"protocol", "odd answer"},
 }
 
-// String returns the kind's name, as it stands in metrics.
+// String returns the kind's name, as it is used in metrics.
 func (k Kind) String() string { return names[k].name }
 
-// Short names the kind in a status line.
+// Short returns the kind's name for a status line.
 func (k Kind) Short() string { return names[k].short }
 
-// Lasting reports whether another request will not help until someone does
-// something.
+// Lasting reports whether retries cannot succeed until someone intervenes.
 func (k Kind) Lasting() bool {
 	switch k {
 	case Forbidden, Unauthorized, NotFound, Invalid, Untrusted, Login, Limit:
@@ -111,7 +110,7 @@ func Classify(err error) Kind {
 	return classifyConnection(err)
 }
 
-// classifyFault is about what kinglet itself finds wrong.
+// classifyFault classifies errors that kinglet itself raises.
 func classifyFault(err error) Kind {
 	if fault, ok := errtype.As[reflector.Fault](err); ok {
 		switch fault {
@@ -143,7 +142,7 @@ func classifyConnection(err error) Kind {
 	switch {
 	case isUntrusted(err):
 		return Untrusted
-	// The exec plugin's errors come as text, inside of the request's.
+	// The exec plugin's errors arrive as text inside the request's error.
 	case strings.Contains(text(err), "getting credentials: "):
 		return Login
 	case isUnreachable(err):

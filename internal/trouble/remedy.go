@@ -66,10 +66,12 @@ func limit(err error) string {
 	return "raise " + option + ", or ask for less: a namespace, a selector, Options.Drop"
 }
 
-// Refusal is what a server says of a request that it forbids. Each field may be empty.
+// Refusal is a server's description of a request that it forbids. Each field may be
+// empty.
 type Refusal struct {
 	User, Verb, Resource, Group, Namespace string
-	// Everywhere is whether it was asked for in all namespaces, or is not in one.
+	// Everywhere is set if the request was for all namespaces, or for a resource that is
+	// not in one.
 	Everywhere bool
 }
 

@@ -1,5 +1,5 @@
-// Package uniquename numbers names that are given to several: the page and metrics of a
-// set have to call each informer the same.
+// Package uniquename numbers names that several informers share. The page and the
+// metrics of a set must use the same name for each informer.
 package uniquename
 
 import "strconv"
@@ -10,7 +10,7 @@ type Names struct {
 	next map[string]int
 }
 
-// Of returns name, or if that was given out before, the first of name#2, name#3 … that
+// Of returns name or, if it was given out before, the first of name#2, name#3 … that
 // was not.
 func (n *Names) Of(name string) string {
 	if n.next == nil {

@@ -1,5 +1,5 @@
-// Package samples has informers and controllers in many states, for tests and pictures
-// of the page. Only tests import it.
+// Package samples has informers and controllers in many states, for tests and
+// screenshots of the page. Only tests import it.
 package samples
 
 import (
@@ -74,7 +74,7 @@ func Refused() error {
 	return &url.Error{Op: "Get", URL: "https://10.96.0.1:443/api/v1/nodes", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 }
 
-// refusal is a reason in an API server's words.
+// refusal is the text of an API server's reason.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
@@ -85,7 +85,8 @@ func Forbidden(resource string) error {
 		"User \"system:serviceaccount:shop:reader\" cannot watch resource %q in API group \"\" at the cluster scope", resource)))
 }
 
-// Informers are a dozen: some are well, and each of the others has something else.
+// Informers returns a dozen informers: some are well, and each of the others has a
+// different problem.
 func (c *Cluster) Informers() []page.Informer {
 	now := time.Now()
 	all := []status.Informer{
@@ -123,7 +124,7 @@ func Of(i status.Informer) page.Informer {
 	return page.Informer{Status: func() status.Informer { return i }, Inspect: func() status.Details { return Details(&i) }, Objects: objects{}}
 }
 
-// Details are what is unfolded.
+// Details returns the details that the page unfolds.
 func Details(i *status.Informer) status.Details {
 	now := time.Now()
 	d := status.Details{
@@ -169,7 +170,7 @@ func (objects) Object(key store.Key) (any, bool) {
 	return map[string]any{"metadata": map[string]any{"name": key.Name, "namespace": key.Namespace, "labels": map[string]string{"app": "web"}}}, key.Name != ""
 }
 
-// Controllers are two: one is well, one is not.
+// Controllers returns two controllers: one is well, one is not.
 func (c *Cluster) Controllers() []page.Controller {
 	now := time.Now()
 	one := func(s status.Controller) page.Controller {
@@ -190,7 +191,7 @@ func (c *Cluster) Controllers() []page.Controller {
 	}
 }
 
-// Many returns so many informers, of which one in ten is not well.
+// Many returns n informers, of which one in ten is not well.
 func (c *Cluster) Many(n int) []page.Informer {
 	out := make([]page.Informer, n)
 	for k := range out {
