@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	goruntime "runtime"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -161,6 +162,12 @@ func (r *rig) failed(err error) error {
 }
 
 func (r *rig) step() error {
+	if r.OneIn(4) {
+		r.session.Table.Fade()
+		if r.OneIn(128) {
+			goruntime.GC()
+		}
+	}
 	format := filler.Pick(r.Script, r.subject.formats())
 	r.NaN = format == formats.Protobuf
 	switch r.Intn(5) {

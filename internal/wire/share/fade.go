@@ -94,14 +94,14 @@ func (t *Table) age(now time.Time) {
 	}
 	t.mu.Unlock()
 	if due {
-		t.fade()
+		t.Fade()
 	}
 }
 
-// fade makes a pass over the entries: those that were not found since the last one
+// Fade makes a pass over the entries: those that were not found since the last one
 // fade, and those whose value is gone are removed. If the slots are replaced meanwhile,
 // the rest is left to the next pass.
-func (t *Table) fade() {
+func (t *Table) Fade() {
 	s := t.slots.Load()
 	if s == nil {
 		return

@@ -30,8 +30,8 @@ func TestAValueThatNobodyAsksForLivesAsLongAsObjectsHaveIt(t *testing.T) {
 		}
 	}
 	full := table.Stats().Bytes
-	table.fade() // takes back the marks of those that were found
-	table.fade()
+	table.Fade() // takes back the marks of those that were found
+	table.Fade()
 	check(t, table)
 	if n := table.Stats(); n.Entries != 100 || n.Bytes >= full-100*900 {
 		t.Errorf("after two passes: %+v; before: %d bytes", n, full)
@@ -42,7 +42,7 @@ func TestAValueThatNobodyAsksForLivesAsLongAsObjectsHaveIt(t *testing.T) {
 			t.Errorf("value %d: found is %v", i, ok)
 		}
 	}
-	table.fade()
+	table.Fade()
 	check(t, table)
 	if n := table.Stats().Entries; n != 50 {
 		t.Errorf("%d entries, and 50 values are alive", n)
@@ -64,7 +64,7 @@ func TestAValueThatIsAskedForBetweenPassesStays(t *testing.T) {
 		if _, ok := get(t, table, 1, hashN(1)); !ok {
 			t.Fatal("it is gone")
 		}
-		table.fade()
+		table.Fade()
 		runtime.GC()
 	}
 	check(t, table)
@@ -73,8 +73,8 @@ func TestAValueThatIsAskedForBetweenPassesStays(t *testing.T) {
 func TestAValueThatWentCanComeAgain(t *testing.T) {
 	table := NewTable(0)
 	sightOne(table, hashN(1))
-	table.fade()
-	table.fade()
+	table.Fade()
+	table.Fade()
 	runtime.GC()
 	again := &told{1, hashN(1)}
 	again.sight(table, 1_000)
@@ -161,7 +161,7 @@ func TestAnythingMayHappenWhileEntriesFade(t *testing.T) {
 			case n < 95:
 				delete(objects, k)
 			case n < 97:
-				table.fade()
+				table.Fade()
 			case op%50 == 0:
 				runtime.GC()
 			}
@@ -199,7 +199,7 @@ func TestReadersNeverGetAnotherValueWhileEntriesFade(t *testing.T) {
 		}()
 	}
 	for range 200 {
-		table.fade()
+		table.Fade()
 		runtime.GC()
 	}
 	close(done)
