@@ -52,7 +52,10 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	if err != nil {
 		return nil // Compile fails only if typ is no struct
 	}
-	return &shape[T]{cell: cellOf[T](typ), sharer: plan.Sharer(share.NewSession(s.table))}
+	session := share.NewSession(s.table)
+	// A transform's slices may be of a mapped file, or read-only data.
+	session.Foreign = true
+	return &shape[T]{cell: cellOf[T](typ), sharer: plan.Sharer(session)}
 }
 
 // Share returns an equal object to keep instead of obj: last's object, obj, or a

@@ -15,26 +15,39 @@ import (
 const (
 	// fadeEvery is the least time between two passes over the entries. Passes follow
 	// garbage collections, of which a Go program has one every two minutes even if it
-	// does nothing. An entry fades in the second pass after it was last found.
+	// does nothing. An entry fades in the second pass after it was last found, or
+	// rarely in the first: a removal may move it to where the pass comes again.
 	fadeEvery = time.Minute
 	// forgetEvery is the longest that strings are remembered. A weak pointer takes as
 	// much memory as most of them, so they are forgotten all at once, and known again
 	// from their second sighting on.
 	forgetEvery = time.Hour
 	// fadeBatch is how many slots a pass looks at before it releases the table's
-	// mutex.
-	fadeBatch = 1 << 10
+	// mutex. Each may take some microseconds.
+	fadeBatch = 1 << 7
 
-	// faded is a bit of entry.bytes, above those of any size.
-	faded = 1 << 31
 	// handleBytes is the size of a weak pointer: the pointer, what it points to, and
-	// the runtime's record of it.
+	// the runtime's record of it. A smaller value is removed instead of fading.
 	handleBytes = 64
+)
+
+// The bits of entry.state. The last two do not change.
+const (
+	// used: the entry was found since the clock's hand or a pass came by.
+	used = 1 << iota
+	// fresh: no pass has come by.
+	fresh
+	// faded: value.Ptr points to a weak.Pointer[byte] to the value.
+	faded
+	// foreign: the value is memory of the program's, which need not be Go's: of a
+	// mapped file, or read-only data. The runtime ends a program that makes a weak
+	// pointer to that, so the entry is removed instead of fading.
+	foreign
 )
 
 // get returns the entry's value, unless that has faded and is gone.
 func (e *entry) get() (Value, bool) {
-	if e.bytes&faded == 0 {
+	if !e.is(faded) {
 		return e.value, true
 	}
 	p := (*weak.Pointer[byte])(e.value.Ptr).Value()
@@ -44,9 +57,11 @@ func (e *entry) get() (Value, bool) {
 	return Value{Ptr: unsafe.Pointer(p), Len: e.value.Len}, true
 }
 
+func (e *entry) is(bits uint32) bool { return e.state.Load()&bits != 0 }
+
 // size returns how many bytes the entry keeps alive, itself included.
 func (e *entry) size() int {
-	if e.bytes&faded != 0 {
+	if e.is(faded) {
 		return entryBytes + handleBytes
 	}
 	return entryBytes + int(e.bytes)
@@ -55,7 +70,29 @@ func (e *entry) size() int {
 // fade returns an entry with a weak pointer to the same value.
 func (e *entry) fade() *entry {
 	w := weak.Make((*byte)(e.value.Ptr))
-	return &entry{unit: e.unit, hash: e.hash, bytes: faded, value: Value{Ptr: unsafe.Pointer(&w), Len: e.value.Len}}
+	return e.with(Value{Ptr: unsafe.Pointer(&w), Len: e.value.Len}, faded)
+}
+
+// with returns an entry for the same bytes.
+func (e *entry) with(v Value, state uint32) *entry {
+	n := &entry{unit: e.unit, hash: e.hash, bytes: e.bytes, value: v}
+	n.state.Store(state)
+	return n
+}
+
+// age returns what a pass replaces an entry of the value v by: itself if nothing
+// changes, nil if it is to be removed.
+func (e *entry) age(v Value) *entry {
+	found := e.state.And(^uint32(used|fresh))&(used|fresh) != 0
+	switch {
+	case found && e.is(faded):
+		return e.with(v, 0)
+	case found || e.is(faded):
+		return e
+	case e.is(foreign) || e.bytes < handleBytes || v.Ptr == nil:
+		return nil
+	}
+	return e.fade()
 }
 
 // agesLocked starts the passes of age, if they have not started.
@@ -75,8 +112,11 @@ type sentinel struct{ _ *byte }
 func afterCollection(t *Table) {
 	runtime.AddCleanup(new(sentinel), func(w weak.Pointer[Table]) {
 		if t := w.Value(); t != nil {
-			t.age(time.Now())
-			afterCollection(t)
+			// A long pass must not hold up other cleanups of the program.
+			go func() {
+				t.age(time.Now())
+				afterCollection(t)
+			}()
 		}
 	}, weak.Make(t))
 }
@@ -124,15 +164,18 @@ func (t *Table) fadeSome(s *slots, i int) int {
 			i++
 			continue
 		}
-		if _, ok := e.get(); !ok {
-			// Another entry may be moved to this slot.
+		// Another entry may be moved to the slot of one that is removed.
+		v, ok := e.get()
+		if !ok {
 			t.dropLocked(s, i)
 			continue
 		}
-		if !e.used.Swap(false) && e.bytes&faded == 0 && e.value.Ptr != nil {
-			weakly := e.fade()
-			t.bytes += weakly.size() - e.size()
-			s.entries[i].Store(weakly)
+		if next := e.age(v); next == nil {
+			t.dropLocked(s, i)
+			continue
+		} else if next != e {
+			t.bytes += next.size() - e.size()
+			s.entries[i].Store(next)
 		}
 		i++
 	}

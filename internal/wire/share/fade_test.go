@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 // sightOne offers a value until it is in, and keeps nothing of it.
@@ -30,7 +31,7 @@ func TestAValueThatNobodyAsksForLivesAsLongAsObjectsHaveIt(t *testing.T) {
 		}
 	}
 	full := table.Stats().Bytes
-	table.Fade() // takes back the marks of those that were found
+	table.Fade() // each has one pass to be found
 	table.Fade()
 	check(t, table)
 	if n := table.Stats(); n.Entries != 100 || n.Bytes >= full-100*900 {
@@ -87,6 +88,71 @@ func TestAValueThatWentCanComeAgain(t *testing.T) {
 	}
 }
 
+// fadedIn reports whether the table has an entry, and whether that has faded.
+func fadedIn(table *Table, h Hash) (there, isFaded bool) {
+	_, e := table.slots.Load().find(1, h)
+	return e != nil, e != nil && e.is(faded)
+}
+
+func TestAFadedValueThatIsAskedForAgainIsKept(t *testing.T) {
+	table := NewTable(0)
+	object := &told{1, hashN(1)}
+	object.sight(table, 1_000)
+	before := table.Stats().Bytes
+	table.Fade()
+	table.Fade()
+	if _, gone := fadedIn(table, hashN(1)); !gone {
+		t.Fatal("it has not faded")
+	}
+	get(t, table, 1, hashN(1))
+	table.Fade()
+	check(t, table)
+	if st := table.Stats(); st.Bytes != before {
+		t.Errorf("%d bytes, want %d as before it faded", st.Bytes, before)
+	}
+	object = nil
+	runtime.GC()
+	if _, ok := get(t, table, 1, hashN(1)); !ok {
+		t.Error("it is gone, although it was found since")
+	}
+	runtime.KeepAlive(object)
+}
+
+func TestAPassIsNotCountedThatComesRightAfterAValue(t *testing.T) {
+	table := NewTable(0)
+	sightOne(table, hashN(1))
+	table.Fade()
+	if there, gone := fadedIn(table, hashN(1)); !there || gone {
+		t.Errorf("after one pass: there %v, faded %v", there, gone)
+	}
+}
+
+// readOnly is in no memory that the runtime makes weak pointers to.
+const readOnly = "the text of a constant is read-only data, and a pointer to it is not one to Go's heap"
+
+func TestWhatIsNotOfGosHeapIsRemovedInsteadOfFading(t *testing.T) {
+	session := NewSession(NewTable(0))
+	session.Foreign = true
+	v := Value{Ptr: unsafe.Pointer(unsafe.StringData(readOnly)), Len: len(readOnly)}
+	small := &told{1, hashN(2)}
+	for range 2 {
+		session.offer(1, hashN(1), v, len(readOnly))
+		small.offer(session.Table, handleBytes-1)
+	}
+	if got, ok := session.Table.Get(1, hashN(1)); !ok || got != v {
+		t.Fatalf("found %v, %v", got, ok)
+	}
+	session.Table.Fade()
+	if n := session.Table.Stats().Entries; n != 2 {
+		t.Errorf("%d entries after one pass", n)
+	}
+	session.Table.Fade()
+	check(t, session.Table)
+	if n := session.Table.Stats().Entries; n != 0 {
+		t.Errorf("%d entries of what cannot fade, or takes less than a weak pointer", n)
+	}
+}
+
 func TestATableAgesWithTheGarbageCollector(t *testing.T) {
 	table := NewTable(0)
 	sightOne(table, hashN(1))
@@ -133,7 +199,7 @@ func TestPassesAreAsFarApartAsTheyShallBe(t *testing.T) {
 		if e == nil {
 			t.Fatalf("after %v: it is gone", step.at)
 		}
-		if got := e.bytes&faded != 0; got != step.faded {
+		if got := e.is(faded); got != step.faded {
 			t.Errorf("after %v: faded is %v", step.at, got)
 		}
 		if got := table.Stats().Strings == 0; got != step.forgot {

@@ -8,7 +8,7 @@ import "unsafe"
 // Offer takes a value in at its second sighting.
 func (t *Table) Offer(unit Unit, h Hash, v Value, bytes int) {
 	if t.fits(bytes) && t.sighted(unit, h) {
-		t.admit(unit, h, v, bytes)
+		t.admit(unit, h, v, bytes, 0)
 	}
 }
 

@@ -18,6 +18,10 @@ type Session struct {
 	// session and by others that decode the same stream.
 	Recent *Recent
 
+	// Foreign is set if offered values are memory of the program's, which need not be
+	// Go's. The table does not keep them as long as others.
+	Foreign bool
+
 	records []Record
 	repeats repeats
 	// object is the number, by Recent's count, of the object being decoded.
@@ -61,9 +65,17 @@ func (s *Session) find(unit Unit, h Hash) (Value, bool) {
 	}
 	c, ok := s.Recent.get(unit, h, s.object)
 	if ok && c.object != s.object {
-		s.Table.admit(unit, h, c.value, int(c.bytes))
+		s.Table.admit(unit, h, c.value, int(c.bytes), s.origin())
 	}
 	return c.value, ok
+}
+
+// origin returns the state of an entry for a value that the session offers.
+func (s *Session) origin() uint32 {
+	if s.Foreign {
+		return foreign
+	}
+	return 0
 }
 
 // countEvery is after how many lookups the next object adds them to the table's counts:
@@ -88,7 +100,7 @@ func (s *Session) offer(unit Unit, h Hash, v Value, bytes int) {
 	switch {
 	case !t.fits(bytes):
 	case t.sighted(unit, h):
-		t.admit(unit, h, v, bytes)
+		t.admit(unit, h, v, bytes, s.origin())
 	case s.Recent != nil && v.Ptr != nil:
 		s.Recent.put(candidate{unit: unit, hash: h, value: v, bytes: uint32(bytes), object: s.object})
 	}

@@ -44,21 +44,20 @@ type slots struct {
 	shift   uint
 }
 
-// entry is immutable except for used.
+// entry is immutable except for state.
 type entry struct {
 	unit Unit
 	hash Hash
-	// bytes is how much memory the value keeps alive. With the bit faded, value.Ptr
-	// points to a weak.Pointer[byte] to the value.
+	// bytes is how much memory the value takes.
 	bytes uint32
-	// used is set by readers that find the entry and cleared by the clock's hand.
-	used  atomic.Bool
+	// state has the bits used, fresh, faded and foreign.
+	state atomic.Uint32
 	value Value
 }
 
 const (
 	// entryBytes is the entry itself: 8 bytes of unit, 16 of hash, 8 of size
-	// and used, 16 of value.
+	// and state, 16 of value.
 	entryBytes = 48
 	slotBytes  = 8
 	minSlots   = 1 << 4
@@ -96,8 +95,8 @@ func (t *Table) Get(unit Unit, h Hash) (Value, bool) {
 	if e == nil {
 		return Value{}, false
 	}
-	if !e.used.Load() {
-		e.used.Store(true)
+	if !e.is(used) {
+		e.state.Or(used)
 	}
 	return e.get()
 }
@@ -131,8 +130,8 @@ func (t *Table) fits(bytes int) bool {
 func (t *Table) sighted(unit Unit, h Hash) bool { return t.door.seen(h.A ^ uint64(unit)) }
 
 // admit adds a value that fits. bytes is how much memory it keeps alive. Other
-// objects may share it from now on.
-func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
+// objects may share it from now on. state is 0 or foreign.
+func (t *Table) admit(unit Unit, h Hash, v Value, bytes int, state uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.agesLocked()
@@ -151,7 +150,9 @@ func (t *Table) admit(unit Unit, h Hash, v Value, bytes int) {
 		}
 	}
 	t.makeRoomLocked(bytes + entryBytes)
-	s.put(&entry{unit: unit, hash: h, bytes: uint32(bytes), value: v})
+	e := &entry{unit: unit, hash: h, bytes: uint32(bytes), value: v}
+	e.state.Store(state | fresh)
+	s.put(e)
 	t.n++
 	t.bytes += bytes + entryBytes
 }
@@ -210,7 +211,7 @@ func (t *Table) evictLocked() {
 		i := t.hand & (len(s.entries) - 1)
 		t.hand++
 		e := s.entries[i].Load()
-		if e == nil || left > 0 && e.used.Swap(false) {
+		if e == nil || left > 0 && e.state.And(^uint32(used))&used != 0 {
 			continue
 		}
 		t.dropLocked(s, i)
