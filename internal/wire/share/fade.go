@@ -15,7 +15,7 @@ import (
 const (
 	// fadeEvery is the least time between two passes over the entries. Passes follow
 	// garbage collections, of which a Go program has one every two minutes even if it
-	// does nothing. An entry fades in the second pass after it was last found, or
+	// does nothing, unless GOGC is off. An entry fades in the second pass after it was last found, or
 	// rarely in the first: a removal may move it to where the pass comes again.
 	fadeEvery = time.Minute
 	// forgetEvery is the longest that strings are remembered. A weak pointer takes as
