@@ -248,7 +248,7 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 			if !ok {
 				return obj, formats.ErrNone
 			}
-			err = msg.Unmarshal(raw)
+			err = official.Unmarshal(raw, msg)
 		case format == formats.CBOR && isUntyped:
 			u.Object, err = official.UntypedCBOR(raw)
 		case format == formats.CBOR:
@@ -258,7 +258,7 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 			// the kind, which items of built-in lists do not have.
 			err = json.Unmarshal(raw, &u.Object)
 		default:
-			err = json.Unmarshal(raw, obj)
+			err = official.JSON(raw, obj)
 		}
 		switch {
 		case err != nil:

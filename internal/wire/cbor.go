@@ -1,7 +1,6 @@
 package wire
 
 import (
-	stdjson "encoding/json"
 	"maps"
 	"reflect"
 	"sync"
@@ -11,11 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
-	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
-	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
@@ -27,32 +23,25 @@ import (
 type cborPlan struct {
 	typ   reflect.Type
 	drops *fields.Drops
-	// json checks objects that may keep CBOR's decoder busy for ever. It is nil
-	// for unstructured objects.
-	json      *json.Plan
+	// apart: kind and apiVersion are in the Result (json.Plan.KindApart).
+	apart     bool
 	structure *structure.Plan
 	sharers   sync.Pool // of *structure.Sharer
 }
 
 // compileCBOR makes the plan of a struct type, whose pointers are runtime.Objects,
-// without the fields in drop. json is the plan of the same for JSON, or nil for
-// unstructured objects.
-func compileCBOR(typ reflect.Type, drop *fields.Drops, json *json.Plan) (*cborPlan, error) {
+// without the fields in drop. apart: kind and apiVersion are to be in the Result.
+func compileCBOR(typ reflect.Type, drop *fields.Drops, apart bool) (*cborPlan, error) {
 	s, err := structure.Compile(typ)
 	if err != nil {
 		return nil, err
 	}
-	return &cborPlan{typ: typ, drops: drop, json: json, structure: s}, nil
+	return &cborPlan{typ: typ, drops: drop, apart: apart, structure: s}, nil
 }
 
 // Decode decodes one object, which is all of raw. last may be a version of it by any
 // plan: the two are compared in full, so no memo is needed.
 func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r share.Result, n int, err error) {
-	if p.json != nil && endless(raw) {
-		if err := p.refused(raw); err != nil {
-			return r, len(raw), err
-		}
-	}
 	v := reflect.New(p.typ)
 	obj := v.Interface().(runtime.Object)
 	if u, ok := obj.(*unstructured.Unstructured); ok {
@@ -64,7 +53,7 @@ func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r s
 	if err != nil {
 		return r, len(raw), err
 	}
-	if p.json != nil && p.json.KindApart() {
+	if p.apart {
 		r.APIVersion, r.Kind = obj.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}
@@ -77,33 +66,6 @@ func (p *cborPlan) Decode(s *share.Session, raw []byte, last share.Version) (r s
 		}
 	}
 	return r, len(raw), nil
-}
-
-// endless reports that raw may have a text that would take practically for ever to
-// parse as a Quantity.
-func endless(raw []byte) bool {
-	found := false
-	cbor.Texts(raw, func(text []byte, whole bool) bool {
-		found = !whole || scan.Exponent(text) != nil
-		return !found
-	})
-	return found
-}
-
-// refused returns an error unless an object with such a text can be decoded. The
-// decoder of JSON knows whether the text is a Quantity's. An object that it does
-// not understand is refused as well.
-func (p *cborPlan) refused(raw []byte) error {
-	object, err := official.UntypedCBOR(raw)
-	if err != nil {
-		return err
-	}
-	text, err := stdjson.Marshal(object)
-	if err != nil {
-		return err
-	}
-	_, _, err = p.json.Decode(share.NewSession(nil), text, share.Version{})
-	return err
 }
 
 // share returns the object to keep instead of a decoded one.

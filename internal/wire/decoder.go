@@ -87,8 +87,7 @@ func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
 	}
 	if _, ok := reflect.New(typ).Interface().(runtime.Object); ok {
 		d.plans[formats.CBOR], err = cached(key.of(formats.CBOR), func() (plan, error) {
-			byJSON, _ := d.plans[formats.JSON].(*json.Plan)
-			return compileCBOR(typ, drops, byJSON)
+			return compileCBOR(typ, drops, d.apart)
 		})
 	}
 	return d, err

@@ -34,6 +34,9 @@ func TestWhateverIsHeldTheDecodersAgreeWithTheOfficialOnes(t *testing.T) {
 		if all += n; err != nil {
 			t.Fatalf("-seed %d, in trial %d, version %d: %v", seed+uint64(i), i+1, all, err)
 		}
+		if (i+1)%100_000 == 0 {
+			t.Logf("%d versions in %d trials so far", all, i+1)
+		}
 	}
 	t.Logf("%d versions in %d trials", all, *trials)
 }

@@ -97,6 +97,8 @@ type rig struct {
 	// alive with held.
 	states map[uintptr]bool
 	made   []any
+	// endless: a Quantity of this step's may have an exponent that cannot be computed.
+	endless bool
 	// steps is what was done, as arguments of Sprintf, decodings how often bytes
 	// or objects were compared.
 	steps     [][]any
@@ -189,11 +191,12 @@ func (r *rig) step() error {
 		// A Quantity may be a number as well.
 		raw = bytes.ReplaceAll(raw, []byte(`"5"`), []byte(`5`))
 	}
+	raw, r.endless = r.exponents(raw)
 	switch r.Intn(8) {
 	case 0, 1:
 		return r.shared(raw, format)
 	case 2, 3, 4:
-		raw = r.disturb(raw)
+		raw, r.endless = r.disturb(raw), true
 		d := 0
 		if r.subject.typ == unstructuredType {
 			d = r.Intn(2) // elsewhere what is dropped need not be of its type

@@ -36,11 +36,11 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 	case ok:
 		err = utiljson.Unmarshal(h.raw, &u.Object)
 	case h.format == formats.Protobuf:
-		err = obj.(unmarshaler).Unmarshal(h.raw)
+		err = official.Unmarshal(h.raw, obj.(official.Protobuf))
 	case h.format == formats.CBOR:
 		err = official.CBOR(h.raw, obj.(runtime.Object))
 	default:
-		err = utiljson.Unmarshal(h.raw, obj)
+		err = official.JSON(h.raw, obj)
 	}
 	if err == nil && h.dropped {
 		for _, path := range r.subject.drop {
@@ -67,9 +67,15 @@ func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any
 	}
 	clear(b)
 	if refused := (*scan.ExponentError)(nil); errors.As(err, &refused) {
+		if !r.endless {
+			return fmt.Errorf("refused without a reason: %w", err)
+		}
 		return nil // the official decoder would take hours
 	}
 	want, wantErr := r.official(h)
+	if refused := (*scan.ExponentError)(nil); err == nil && which == 1 && errors.As(wantErr, &refused) {
+		return nil // a quantity, in what is dropped
+	}
 	tooLarge := (*json.UnmarshalTypeError)(nil)
 	switch {
 	case err == nil && which == 1 && errors.As(wantErr, &tooLarge):

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"math"
 	"reflect"
 	"slices"
@@ -93,6 +94,18 @@ func (f *rigFiller) byHand(v reflect.Value) {
 	}
 }
 
+// exponents gives texts or quantities an exponent that takes for ever to compute; their
+// length stays.
+func (f *rigFiller) exponents(raw []byte) (with []byte, endless bool) {
+	switch f.Intn(16) {
+	case 0:
+		return bytes.ReplaceAll(raw, []byte("12345678901234567890123"), []byte("12345678901e-2000000000")), true
+	case 1:
+		return bytes.ReplaceAll(raw, []byte("text of some length"), []byte("text of 1e200000000")), false
+	}
+	return raw, false
+}
+
 // disturb breaks bytes in one place, as a broken writer might, or repeats what
 // is there.
 func (f *rigFiller) disturb(raw []byte) []byte {
@@ -104,7 +117,7 @@ func (f *rigFiller) disturb(raw []byte) []byte {
 		}
 		at := (f.Intn(256)<<8 | f.Intn(256)) % len(b)
 		to := min(at+1+f.Intn(12), len(b))
-		switch f.Intn(9) {
+		switch f.Intn(10) {
 		case 0:
 			b[at] ^= 1 << f.Intn(8)
 		case 1:
@@ -115,6 +128,8 @@ func (f *rigFiller) disturb(raw []byte) []byte {
 			b = slices.Insert(b, to, b[at:to]...)
 		case 4:
 			b = slices.Insert(b, at, telling[f.Intn(len(telling))])
+		case 5:
+			b = slices.Insert(b, at, []byte("1e2000000000")...)
 		default:
 			// Behind a scalar, where there is one: 5 becomes 5x.
 			var ends []int

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
@@ -129,7 +130,10 @@ func (d *decoder) other(n *node, p unsafe.Pointer, at int) int {
 		return -1
 	}
 	v := reflect.NewAt(n.typ, p)
-	if official.JSON(d.raw[at:end], v.Interface()) != nil {
+	if err := official.JSON(d.raw[at:end], v.Interface()); err != nil {
+		if refused, ok := errtype.As[*scan.ExponentError](err); ok {
+			d.refused = refused
+		}
 		return -1
 	}
 	n.drops.Clear(v.Elem())

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
-	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // PanicError is a panic of a type's own decoder.
@@ -26,10 +25,11 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// JSON decodes raw into what v points to.
+// JSON decodes raw into what v points to. It returns a *scan.ExponentError, as Unmarshal
+// and CBOR do, if that would compute a Quantity for practically ever.
 func JSON(raw []byte, v any) (err error) {
 	defer recovered(&err)
-	return json.Unmarshal(raw, v)
+	return jsonSyntax.unmarshal(raw, v)
 }
 
 // Protobuf is what gogo generates.
@@ -38,15 +38,20 @@ type Protobuf interface{ Unmarshal([]byte) error }
 // Unmarshal decodes raw into v.
 func Unmarshal(raw []byte, v Protobuf) (err error) {
 	defer recovered(&err)
-	return v.Unmarshal(raw)
+	return protobufSyntax.unmarshal(raw, v)
 }
 
 // CBOR decodes raw into obj. Fields that obj does not have are ignored, and
 // RawExtension and FieldsV1 hold JSON, as after every decoder of client-go.
 func CBOR(raw []byte, obj runtime.Object) (err error) {
 	defer recovered(&err)
+	return cborSyntax.unmarshal(raw, obj)
+}
+
+func decodeCBOR(raw []byte, v any) error {
+	obj := v.(runtime.Object)
 	s := only{obj}
-	_, _, err = cbor.NewSerializer(s, s).Decode(raw, nil, obj)
+	_, _, err := cbor.NewSerializer(s, s).Decode(raw, nil, obj)
 	if runtime.IsMissingKind(err) || runtime.IsMissingVersion(err) {
 		// The error's text has the whole object in it, which may be a Secret.
 		return errUnnamed

@@ -35,7 +35,7 @@ func (d *decoder) foreign(m *message, dst unsafe.Pointer, b []byte) status {
 		v.Elem().Set(reflect.MakeMap(m.typ))
 	}
 	// If this fails, Unmarshal of the whole object returns the error.
-	if official.Unmarshal(b, v.Interface().(official.Protobuf)) != nil {
+	if !d.unmarshal(v.Interface().(official.Protobuf), b) {
 		return failed
 	}
 	m.drops.Clear(v)

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
@@ -128,13 +129,13 @@ func (d *decoder) timePointer(o *op, field unsafe.Pointer, b []byte, last unsafe
 	return changed
 }
 
-// unmarshal decodes a quantity, unless its exponent is too large to compute.
-func (d *decoder) unmarshal(q *resource.Quantity, b []byte) bool {
-	// b is the text with its tag and length before it.
-	if d.refused = scan.Exponent(b); d.refused != nil {
-		return false
+// unmarshal decodes what has an Unmarshal of its own.
+func (d *decoder) unmarshal(v official.Protobuf, b []byte) bool {
+	err := official.Unmarshal(b, v)
+	if refused, ok := errtype.As[*scan.ExponentError](err); ok {
+		d.refused = refused
 	}
-	return official.Unmarshal(b, q) == nil
+	return err == nil
 }
 
 // parse decodes a quantity in place. It does not read the previous version's, to which

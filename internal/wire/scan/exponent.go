@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"unicode"
 )
 
 // maxExponent is the largest exponent of a Quantity that is parsed. To parse
@@ -16,30 +17,54 @@ const maxExponent = 200_000
 type ExponentError struct {
 	// Text is the quantity, or the end of it.
 	Text string
+	// Err is why the object would be refused without the exponent as well, or nil. Then
+	// nothing shows that the text is a quantity.
+	Err error
 }
 
 // Error implements error.
 func (e *ExponentError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%v; and %q has an exponent beyond ±%d, which would take too long to compute", e.Err, e.Text, maxExponent)
+	}
 	return fmt.Sprintf("quantity %q has an exponent beyond ±%d, which would take too long to compute", e.Text, maxExponent)
+}
+
+// Unwrap returns Err.
+func (e *ExponentError) Unwrap() error { return e.Err }
+
+// NewExponentError returns the error for a quantity.
+func NewExponentError(text []byte) *ExponentError {
+	return &ExponentError{Text: string(text[max(0, len(text)-32):])}
 }
 
 // Exponent returns an *ExponentError if text, which is a Quantity or ends with one,
 // has an exponent that is too large to compute. A text too short for one is not
 // parsed.
 func Exponent(text []byte) error {
-	// The parser trims it, too.
-	text = bytes.TrimSpace(text)
-	if len(text) < len("1e200001") {
-		return nil
-	}
-	at := bytes.LastIndexAny(text, "eE")
+	at := LargeExponent(text)
 	if at < 0 {
 		return nil
 	}
-	n, err := strconv.ParseInt(string(text[at+1:]), 10, 64)
+	return NewExponentError(bytes.TrimSpace(text))
+}
+
+// LargeExponent returns where the exponent of text begins, with its e, if text ends with
+// one that is too large to compute, or -1.
+func LargeExponent(text []byte) int {
+	// The parser trims it, too.
+	trimmed := bytes.TrimRightFunc(text, unicode.IsSpace)
+	if len(trimmed) < len("1e200001") {
+		return -1
+	}
+	at := bytes.LastIndexAny(trimmed, "eE")
+	if at < 0 {
+		return -1
+	}
+	n, err := strconv.ParseInt(string(trimmed[at+1:]), 10, 64)
 	// The parser keeps 32 bits of it, and returns an error if it is no number.
 	if exponent := int32(n); err != nil || exponent <= maxExponent && exponent >= -maxExponent {
-		return nil
+		return -1
 	}
-	return &ExponentError{Text: string(text[max(0, at-32):])}
+	return at
 }

@@ -1,0 +1,129 @@
+package official
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/kinglet-go/kinglet/internal/wire/cbor"
+	"github.com/kinglet-go/kinglet/internal/wire/scan"
+)
+
+var (
+	jsonSyntax = &syntax{
+		// An escape may hide a digit.
+		may:     func(raw []byte) bool { return hasExponent(raw) || bytes.Contains(raw, []byte(`\u`)) },
+		rewrite: rewriteJSON,
+		decode:  json.Unmarshal,
+		tries:   []change{broken, beyond},
+	}
+	protobufSyntax = &syntax{
+		may:     hasExponent,
+		rewrite: rewriteProtobuf,
+		decode:  func(raw []byte, v any) error { return v.(Protobuf).Unmarshal(raw) },
+		// The length is before the text.
+		tries: []change{broken},
+	}
+	cborSyntax = &syntax{may: mayCBOR, rewrite: rewriteCBOR, decode: decodeCBOR, tries: []change{broken, beyond}}
+)
+
+// rewriteJSON changes strings, names included, and numbers. What is no JSON is refused
+// before any of it is decoded, so it may stay as it is.
+func rewriteJSON(raw []byte, c change) ([]byte, error) {
+	var with, scratch []byte
+	kept := 0 // what was copied
+	for i := 0; i < len(raw); {
+		var text []byte
+		var end int
+		switch number := raw[i] == '-' || isDigit(raw[i]); {
+		case raw[i] == '"':
+			text, end = scan.Text(raw, i, &scratch)
+		case number:
+			end, _, _ = scan.Number(raw, i)
+			text = raw[i:max(i, end)]
+		}
+		if end <= i {
+			i++
+			continue
+		}
+		if at := scan.LargeExponent(text); at >= 0 {
+			with = append(with, raw[kept:i]...)
+			text = c(text, at)
+			if n, _, ok := scan.Number(text, 0); raw[i] != '"' && ok && n == len(text) {
+				with = append(with, text...)
+			} else {
+				quoted, err := stdjson.Marshal(string(text))
+				if err != nil {
+					return nil, err
+				}
+				with = append(with, quoted...)
+			}
+			kept = end
+		}
+		i = end
+	}
+	return append(with, raw[kept:]...), nil
+}
+
+// rewriteProtobuf changes all that looks like an exponent: it does not know where texts
+// end.
+func rewriteProtobuf(raw []byte, c change) ([]byte, error) {
+	with := raw
+	for at := exponentIn(raw, 0); at >= 0; at = exponentIn(raw, at+1) {
+		start, end := at, at+2
+		for start > 0 && (isDigit(raw[start-1]) || bytes.IndexByte([]byte("+-."), raw[start-1]) >= 0) {
+			start--
+		}
+		for end < len(raw) && isDigit(raw[end]) {
+			end++
+		}
+		with = append(append(with[:start:start], c(raw[start:end], at-start)...), raw[end:]...)
+	}
+	return with, nil
+}
+
+// mayCBOR takes a text that comes in pieces for one with an exponent.
+func mayCBOR(raw []byte) bool {
+	found := false
+	cbor.Texts(raw, func(text []byte, whole bool) bool {
+		found = !whole || scan.LargeExponent(text) >= 0
+		return !found
+	})
+	return found
+}
+
+func rewriteCBOR(raw []byte, c change) ([]byte, error) {
+	var object map[string]any
+	if err := direct.Unmarshal(raw, &object); err != nil {
+		return nil, err
+	}
+	with, err := direct.Marshal(changedIn(object, c))
+	return append(bytes.Clone(cbor.Magic), with...), err
+}
+
+// changedIn returns a value with all texts in it changed, names included.
+func changedIn(v any, c change) any {
+	text := func(s string) string {
+		if at := scan.LargeExponent([]byte(s)); at >= 0 {
+			return string(c([]byte(s), at))
+		}
+		return s
+	}
+	switch v := v.(type) {
+	case string:
+		return text(v)
+	case []any:
+		for i := range v {
+			v[i] = changedIn(v[i], c)
+		}
+	case map[string]any:
+		with := make(map[string]any, len(v))
+		for name, of := range v {
+			with[text(name)] = changedIn(of, c)
+		}
+		return with
+	}
+	return v
+}
