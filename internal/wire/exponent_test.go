@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -190,6 +191,21 @@ func TestAQuantityIsFoundInAMessageThatIsDecodedAsAWhole(t *testing.T) {
 		if is := (*scan.ExponentError)(nil); err != nil && !refused || errors.As(err, &is) != refused {
 			t.Errorf("refused %v: %v", refused, err)
 		}
+	}
+}
+
+// Bytes that look like digits may be tags: here of fields 6, each with the value 48.
+func TestDigitsBehindAQuantityAreNotItsExponent(t *testing.T) {
+	q := resource.MustParse("11e2")
+	raw, err := q.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A field that is there twice is decoded by Unmarshal: that of the whole object.
+	raw = append(append(raw, raw...), "00000000000000"...)
+	got := resource.Quantity{}
+	if err := official.Unmarshal(raw, &got); err != nil || got.Cmp(q) != 0 {
+		t.Errorf("%v, %v", &got, err)
 	}
 }
 

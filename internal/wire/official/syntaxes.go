@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/util/json"
 
@@ -67,21 +68,52 @@ func rewriteJSON(raw []byte, c change) ([]byte, error) {
 	return append(with, raw[kept:]...), nil
 }
 
-// rewriteProtobuf changes all that looks like an exponent: it does not know where texts
-// end.
+// rewriteProtobuf changes texts of a length that is known; where raw cannot be read as
+// messages, all that looks like an exponent.
 func rewriteProtobuf(raw []byte, c change) ([]byte, error) {
-	with := raw
-	for at := exponentIn(raw, 0); at >= 0; at = exponentIn(raw, at+1) {
+	with := bytes.Clone(raw)
+	inMessage(raw, 0, len(raw), maxMessages, func(start, end, at int) {
+		copy(with[start:end], c(raw[start:end], at-start))
+	})
+	return with, nil
+}
+
+// maxMessages is how deep messages are followed, more than any type nests.
+const maxMessages = 200
+
+// inMessage calls found with each text in raw[from:to] that has a large exponent, and
+// with where the exponent begins. Any bytes may be a message.
+func inMessage(raw []byte, from, to, depth int, found func(start, end, at int)) {
+	for from < to && depth > 0 {
+		number, wire, n := protowire.ConsumeTag(raw[from:to])
+		if n < 0 {
+			break
+		}
+		size := protowire.ConsumeFieldValue(number, wire, raw[from+n:to])
+		if size < 0 {
+			break
+		}
+		if wire == protowire.BytesType {
+			content, _ := protowire.ConsumeBytes(raw[from+n : to])
+			start, end := from+n+size-len(content), from+n+size
+			if at := scan.LargeExponent(content); at >= 0 {
+				found(start, end, start+at)
+			} else {
+				inMessage(raw, start, end, depth-1, found)
+			}
+		}
+		from += n + size
+	}
+	for at := exponentIn(raw[:to], from); at >= 0; at = exponentIn(raw[:to], at+1) {
 		start, end := at, at+2
-		for start > 0 && (isDigit(raw[start-1]) || bytes.IndexByte([]byte("+-."), raw[start-1]) >= 0) {
+		for start > from && (isDigit(raw[start-1]) || bytes.IndexByte([]byte("+-."), raw[start-1]) >= 0) {
 			start--
 		}
-		for end < len(raw) && isDigit(raw[end]) {
+		for end < to && isDigit(raw[end]) {
 			end++
 		}
-		with = append(append(with[:start:start], c(raw[start:end], at-start)...), raw[end:]...)
+		found(start, end, at)
 	}
-	return with, nil
 }
 
 // mayCBOR takes a text that comes in pieces for one with an exponent.
