@@ -305,10 +305,16 @@ func TestAnInterfaceCostsNoAllocation(t *testing.T) {
 	for _, c := range codecs() {
 		body := c.object(replicasOf(200))
 		for _, relist := range []bool{false, true} {
-			typed := listAllocations[*corev1.Pod](t, body, nil, relist)
-			open := listAllocations[any](t, body, &corev1.Pod{}, relist)
-			// One an object would be 200 more. Half of that, as pools keep
-			// what they like under the race detector.
+			// One an object would be 200 more. Half of that, and several tries,
+			// as pools keep what they like under the race detector.
+			var typed, open float64
+			for range 5 {
+				typed = listAllocations[*corev1.Pod](t, body, nil, relist)
+				open = listAllocations[any](t, body, &corev1.Pod{}, relist)
+				if open <= typed+100 {
+					break
+				}
+			}
 			if open > typed+100 {
 				t.Errorf("%s, relist %v: %v allocations, and %v as a *Pod", c.name, relist, open, typed)
 			}

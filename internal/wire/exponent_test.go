@@ -194,6 +194,21 @@ func TestAQuantityIsFoundInAMessageThatIsDecodedAsAWhole(t *testing.T) {
 	}
 }
 
+// The message that holds both ends with one of them.
+func TestEveryQuantityOfAMessageIsFound(t *testing.T) {
+	const tame, huge = "123456789012", "1e2000000000"
+	q := corev1.ResourceQuota{Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"cpu": resource.MustParse(tame), "memory": resource.MustParse(tame)}}}
+	raw, err := q.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice := []byte(replaced(t, []byte(replaced(t, raw, tame, huge)), tame, huge))
+	var refused *scan.ExponentError
+	if err := official.Unmarshal(twice, &corev1.ResourceQuota{}); !errors.As(err, &refused) {
+		t.Error(err)
+	}
+}
+
 // Bytes that look like digits may be tags: here of fields 6, each with the value 48.
 func TestDigitsBehindAQuantityAreNotItsExponent(t *testing.T) {
 	q := resource.MustParse("11e2")

@@ -98,9 +98,9 @@ func inMessage(raw []byte, from, to, depth int, found func(start, end, at int)) 
 			start, end := from+n+size-len(content), from+n+size
 			if at := scan.LargeExponent(content); at >= 0 {
 				found(start, end, start+at)
-			} else {
-				inMessage(raw, start, end, depth-1, found)
 			}
+			// A message may end with such a text, and have another before it.
+			inMessage(raw, start, end, depth-1, found)
 		}
 		from += n + size
 	}
