@@ -59,7 +59,7 @@ type Config struct {
 	RetryOnError bool
 
 	// WatchErrorHandler is called with the error of a list or watch. Its
-	// Reflector has only name, type description and last version.
+	// Reflector has only a name, a type description and LastSyncResourceVersion.
 	WatchErrorHandler WatchErrorHandler
 
 	// WatchErrorHandlerWithContext is the same, if there is no

@@ -17,7 +17,7 @@
 //
 // A [Reflector] is client-go's type, since client-go's interfaces name it in the
 // watch error handler. A Reflector made here is a shell around kinglet's engine:
-// its name, type description and last version are true, and Run runs kinglet.
+// its name, type description and LastSyncResourceVersion are true, and Run runs kinglet.
 //
 // # What cannot be had
 //

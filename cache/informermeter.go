@@ -13,7 +13,7 @@ type meter struct {
 	// changed.
 	version func() string
 	moved   func(version string)
-	// shown is the last version that moved was called with.
+	// shown is the resource version that moved was last called with.
 	shown string
 
 	// listed is when the list that is not in the store yet was complete.

@@ -20,7 +20,7 @@ import (
 // Client-go's interfaces name the concrete type Reflector in the watch error
 // handler, so a handler must be given one of client-go's. It is a shell: it
 // lists nothing, watches nothing and stores nothing, but its name, type
-// description and last version are those of the engine that it stands for.
+// description and last resource version are those of the engine that it stands for.
 
 // errShell ends a shell's list and watch once its version is up to date.
 var errShell = errors.New("this reflector only names one that runs elsewhere")
@@ -33,7 +33,7 @@ type shell struct {
 }
 
 // newShell returns a shell of that name and type description. version returns
-// the engine's last version; it must be safe for concurrent use.
+// the last resource version of the engine; it must be safe for concurrent use.
 func newShell(name, description string, version func() string) *shell {
 	return &shell{reflector: kc.NewReflectorWithOptions(shellListWatch{version}, nil, inertStore{}, ReflectorOptions{
 		Name:            name,
@@ -41,7 +41,7 @@ func newShell(name, description string, version func() string) *shell {
 	})}
 }
 
-// current returns the shell's Reflector with its last version up to date. It
+// current returns the shell's Reflector, its last resource version up to date. It
 // costs some microseconds, so it is for handlers of errors, not for data.
 func (s *shell) current() *Reflector {
 	s.mu.Lock()

@@ -61,7 +61,7 @@ func (s *storeSink) held(key store.Key) (any, bool) {
 	return nil, false
 }
 
-// Held returns the last version of an object, for decoders, and no memo: a store
+// Held returns the object that is held, for decoders, and no memo: a store
 // of the program's may have changed what it was given.
 func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
 	obj, ok := s.held(key)

@@ -222,7 +222,7 @@ func (d *decoder) leaf(name int, o *op, raw []byte, i int, old unsafe.Pointer) (
 		*(*time.Time)(d.ownField(name, o)) = t
 		return changed, end
 	}
-	panic("BUG: a message with hidden state is compared with the last version")
+	panic("BUG: a message with hidden state is compared with the previous version")
 }
 
 // field decodes one field that may have something inside. Its tag is at start and
