@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -204,8 +205,23 @@ func officialList(body []byte) (*corev1.PodList, error) {
 	if err := u.Unmarshal(body[len(protoMagic):]); err != nil {
 		return nil, err
 	}
-	if u.Kind != "PodList" || u.APIVersion != "v1" || u.Raw == nil {
+	if u.Kind != "PodList" || u.APIVersion != "v1" || lists(body[len(protoMagic):]) != 1 {
 		return nil, errEnough
 	}
 	return &l, l.Unmarshal(u.Raw)
+}
+
+// lists counts the messages in a runtime.Unknown that may be a list, or a part of one.
+func lists(raw []byte) (n int) {
+	for len(raw) > 0 {
+		number, wire, size := protowire.ConsumeField(raw)
+		if size < 0 {
+			break
+		}
+		if number == 2 && wire == protowire.BytesType {
+			n++
+		}
+		raw = raw[size:]
+	}
+	return n
 }
