@@ -163,15 +163,18 @@ func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 	if s.ListerWatcher == nil {
 		return errNoListerWatcher
 	}
-	if _, ok := e.scopes[s.Scope.ID]; ok {
-		return fmt.Errorf("informer of %s: scope %q: %w", e.description, s.Scope.ID, kinglet.ErrScopeExists)
-	}
+	// Only the informer knows whether there is a source with this scope ID: SetScopes
+	// may just have removed the one in scopes.
+	before, had := e.scopes[s.Scope.ID]
 	scoped := e.lateScope(s)
 	if e.ctx != nil {
 		e.decideLocked(e.scopes[s.Scope.ID])
 	}
 	err := e.informer.AddSource(scoped)
-	if err != nil {
+	switch {
+	case err != nil && had:
+		e.scopes[s.Scope.ID] = before
+	case err != nil:
 		delete(e.scopes, s.Scope.ID)
 	}
 	return err

@@ -2,12 +2,14 @@ package cache
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -88,6 +90,37 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 			t.Error("the index is still there")
 		}
 	})
+}
+
+// Whichever of the two comes first, a scope that is not there can be added.
+func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
+	lw := &ListWatch{}
+	for range testrepeat.Times(5000) {
+		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{ScopesChange: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var both sync.WaitGroup
+		both.Go(func() {
+			if err := inf.AddScope(scopedOf("b", lw, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Go(func() {
+			if err := inf.SetScopes(scopedOf("a", lw, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		if err := inf.RemoveScope("b"); err == nil {
+			continue
+		} else if !errors.Is(err, kinglet.ErrNoScope) {
+			t.Fatal(err)
+		}
+		if err := inf.AddScope(scopedOf("b", lw, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestAScopedInformerHasTheNameOfItsObjectsAndNotOfAFile(t *testing.T) {
