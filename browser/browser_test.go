@@ -129,7 +129,7 @@ func (b *tab) poll(d time.Duration, done func() bool) error {
 func eval[T any](b *tab, expression string) (result T) {
 	b.t.Helper()
 	var err error
-	if b.poll(2*time.Second, func() bool {
+	if b.poll(10*time.Second, func() bool {
 		result, err = chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
 		return err == nil
 	}) != nil {
@@ -146,6 +146,19 @@ func (b *tab) within(d time.Duration, what, expression string) time.Duration {
 		b.t.Fatalf("not within %v: %s; the page says:\n%s", d, what, eval[string](b, "document.body.innerText"))
 	}
 	return time.Since(began)
+}
+
+// click clicks on a link until done is true. The page may refresh itself at any time, and
+// a click on a page that goes is lost. A second one on the same page changes nothing.
+func (b *tab) click(xpath string, d time.Duration, what, done string) {
+	b.t.Helper()
+	b.within(d, what, fmt.Sprintf(`(%s) || (() => {
+		if (!(window.clicked > Date.now() - 1000)) {
+			window.clicked = Date.now();
+			document.evaluate(%q, document, null, XPathResult.FIRST_ORDERED_NODE_TYPE).singleNodeValue?.click();
+		}
+		return false;
+	})()`, done, xpath))
 }
 
 // refreshed waits until the page has refreshed itself.

@@ -94,8 +94,7 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 
 	// Unfolded, it stays unfolded when it refreshes, and the window where it is.
 	b.as(look{"low", 1440, 240, false})
-	b.do(chromedp.Click(`//a[contains(., "configmaps")]`))
-	b.within(10*time.Second, "the line is unfolded", `document.querySelectorAll("tr.details").length == 1 && document.querySelector("[aria-expanded=true]").innerText.includes("configmaps")`)
+	b.click(`//a[contains(., "configmaps")]`, 10*time.Second, "the line is unfolded", `document.querySelectorAll("tr.details").length == 1 && document.querySelector("[aria-expanded=true]").innerText.includes("configmaps")`)
 	if at := eval[float64](b, `window.scrollTo(0, 137), window.scrollY`); at != 137 {
 		t.Fatalf("the window is at %v", at)
 	}
@@ -110,19 +109,15 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 	// Folded, and sorted by a link, and the other way by the same.
 	b.as(light)
 	fold := `//th/a[contains(., "configmaps")]`
-	b.do(chromedp.Click(fold))
-	b.within(10*time.Second, "the line is folded", `document.querySelectorAll("tr.details").length == 0`)
+	b.click(fold, 10*time.Second, "the line is folded", `document.querySelectorAll("tr.details").length == 0`)
 	first := func(want string) string {
 		return fmt.Sprintf(`document.querySelector("th.name").innerText.includes(%q)`, want)
 	}
-	b.do(chromedp.Click(`//th/a[contains(., "Informer")]`))
-	b.within(10*time.Second, "names rise", `document.querySelector("[aria-sort=ascending]") != null && `+first("configmaps"))
-	b.do(chromedp.Click(`//th/a[contains(., "Informer")]`))
-	b.within(10*time.Second, "names fall", `document.querySelector("[aria-sort=descending]") != null && `+first("pods"))
+	b.click(`//th/a[contains(., "Informer")]`, 10*time.Second, "names rise", `document.querySelector("[aria-sort=ascending]") != null && `+first("configmaps"))
+	b.click(`//th/a[contains(., "Informer")]`, 10*time.Second, "names fall", `document.querySelector("[aria-sort=descending]") != null && `+first("pods"))
 
 	// Paused, it stays as it is, and can be filtered.
-	b.do(chromedp.Click(`//a[contains(., "Pause")]`))
-	b.within(10*time.Second, "there is a filter", `document.querySelector("#q") != null`)
+	b.click(`//a[contains(., "Pause")]`, 10*time.Second, "there is a filter", `document.querySelector("#q") != null`)
 	eval[bool](b, `window.before = true`)
 	// Meanwhile a page that is not paused refreshes twice.
 	other := open(t)
@@ -132,12 +127,9 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 	if !eval[bool](b, `window.before == true`) {
 		t.Error("it has refreshed while it was paused")
 	}
-	b.do(chromedp.Click(fold))
-	b.within(10*time.Second, "it is unfolded", `document.querySelectorAll("tr.details").length == 1`)
-	b.do(chromedp.Click(`//a[contains(., "List objects")]`))
-	b.within(10*time.Second, "objects are listed", says("default/another"))
-	b.do(chromedp.Click(`//td/a[contains(., "default/another")]`))
-	b.within(10*time.Second, "an object is shown as it is", `document.querySelector("pre").innerText.includes('"\u003cb\u003e": "\u0026"') || document.querySelector("pre").innerText.includes('u003cb')`)
+	b.click(fold, 10*time.Second, "it is unfolded", `document.querySelectorAll("tr.details").length == 1`)
+	b.click(`//a[contains(., "List objects")]`, 10*time.Second, "objects are listed", `[...document.querySelectorAll("td a")].some(a => a.innerText == "default/another")`)
+	b.click(`//td/a[contains(., "default/another")]`, 10*time.Second, "an object is shown as it is", `["\"\u003cb\u003e\": \"\u0026\"", "u003cb"].some(text => document.querySelector("pre")?.innerText.includes(text))`)
 	eval[bool](b, `document.querySelector("#q").value = "pods", document.querySelector("form").submit(), true`)
 	b.within(10*time.Second, "only what matches, and what is unfolded, is left", `document.querySelectorAll("th.name").length == 2 && document.querySelector("#q") == null`)
 }
@@ -216,6 +208,5 @@ func TestAThousandInformersAreOnePage(t *testing.T) {
 	b.as(narrow)
 	b.do(chromedp.Navigate(serve(t, page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers}))))
 	b.within(20*time.Second, "it is there", says("750 more informers: show all"))
-	b.do(chromedp.Click(`//a[contains(., "show all")]`))
-	b.within(30*time.Second, "all are there", `document.querySelectorAll("th.name").length == 1002`)
+	b.click(`//a[contains(., "show all")]`, 30*time.Second, "all are there", `document.querySelectorAll("th.name").length == 1002`)
 }
