@@ -132,10 +132,13 @@ func (d *decoder) timePointer(o *op, field unsafe.Pointer, b []byte, last unsafe
 // unmarshal decodes what has an Unmarshal of its own.
 func (d *decoder) unmarshal(v official.Protobuf, b []byte) bool {
 	err := official.Unmarshal(b, v)
+	if err == nil {
+		return true
+	}
 	if refused, ok := errtype.As[*scan.ExponentError](err); ok {
 		d.refused = refused
 	}
-	return err == nil
+	return false
 }
 
 // parse decodes a quantity in place. It does not read the previous version's, to which
