@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
@@ -58,9 +60,9 @@ type syntax struct {
 }
 
 // unmarshal decodes raw into v. It returns a *scan.ExponentError if that would compute
-// a Quantity for practically ever.
+// a Quantity for practically ever. FieldsV1 keeps its bytes, which often have hashes.
 func (s *syntax) unmarshal(raw []byte, v any) error {
-	if s.may(raw) {
+	if _, ok := v.(*metav1.FieldsV1); !ok && s.may(raw) {
 		if err := s.endless(raw, reflect.TypeOf(v).Elem()); err != nil {
 			return err
 		}
