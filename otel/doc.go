@@ -10,8 +10,8 @@
 //   - relist, named "relist" and the informer's name: each later one, with its cause,
 //   - reconcile, named "reconcile" and the controller's name: one run of one key.
 //
-// A span's context is that of its requests, or of the Reconciler: so spans that an
-// instrumented HTTP transport makes are below it. A span that failed has the status
+// A span's context is passed to its requests, or to the Reconciler, so the spans of an
+// instrumented HTTP transport are its children. A span that failed has the status
 // Error, the error's text, and error.type: one of the fixed names of status.Cause for a
 // list, "panic", "timeout" or "error" for a run. The attributes are the constants of this
 // package. There are no spans of watches, which last for minutes and begin again: what

@@ -31,7 +31,7 @@ const (
 	ListPages   = attribute.Key("kinglet.list.pages")
 	ListObjects = attribute.Key("kinglet.list.objects")
 	ListBytes   = attribute.Key("kinglet.list.bytes")
-	// ResourceVersion is that of the list. A list that was not published has none.
+	// ResourceVersion is the list's. A list that was not published has none.
 	ResourceVersion = attribute.Key("kinglet.resource_version")
 )
 
@@ -60,7 +60,7 @@ var (
 	_ controller.Tracer = (*Tracer)(nil)
 )
 
-// New returns a tracer whose spans are of the provider; of the global one if it is nil.
+// New returns a Tracer that uses provider, or the global one if provider is nil.
 func New(provider trace.TracerProvider) *Tracer {
 	if provider == nil {
 		provider = otel.GetTracerProvider()

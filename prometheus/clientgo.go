@@ -15,18 +15,18 @@ import (
 // ClientGo serves metrics under the names that client-go's packages, k8s.io/component-base
 // and controller-runtime use, so that dashboards made for them go on working. It is
 //
-//   - a provider: what it is given to reports to it, as client-go's and kinglet's work
-//     queues, reflectors and informers do:
+//   - a provider, to which client-go's and kinglet's work queues, reflectors and informers
+//     report:
 //     workqueue.SetProvider(c), cache.SetReflectorMetricsProvider(c), [InformerMetrics];
-//   - a collector: of what was reported, and of the controllers and informers of a Set, of
-//     which it reads the same numbers when it is scraped.
+//   - a collector of what was reported, and of the controllers and informers of a Set,
+//     whose numbers it reads when it is scraped.
 //
-// A series lives as long as the queue, reflector or informer that reports it: when the
-// garbage collector has freed that, the series is gone. Where several of one name live at
-// once, their series is the sum, or the maximum of versions and of the longest runs.
+// A series lives as long as the queue, reflector or informer that reports it, and ends
+// when the garbage collector has freed that. If several have the same name, the series is
+// their sum; for versions and longest runs it is their maximum.
 //
-// A program that imports controller-runtime has its work queue provider already, of the
-// same names: do not register both with one registry.
+// controller-runtime has a work queue provider with the same names: do not register both
+// with one registry.
 //
 // All methods are safe for concurrent use. Reporting costs a few nanoseconds.
 type ClientGo struct {
@@ -43,8 +43,8 @@ type ClientGo struct {
 	latency                   live[durations]
 }
 
-// NewClientGo returns a ClientGo. set is whose controllers and informers it serves as
-// well; it may be nil.
+// NewClientGo returns a ClientGo. It also serves the controllers and informers of set,
+// which may be nil.
 func NewClientGo(set *kinglet.Set) *ClientGo {
 	return &ClientGo{set: set, families: newClientGoFamilies()}
 }
@@ -178,7 +178,8 @@ func (c *ClientGo) controllers(s *scrape, reported map[seriesKey]bool) {
 	}
 }
 
-// running returns for how many seconds the keys that run have run, together and at most.
+// running returns how long the keys under way have been running, in seconds: the sum
+// and the maximum.
 func running(now time.Time, d status.ControllerDetails) (all, longest float64) {
 	for _, key := range d.Running {
 		took := max(now.Sub(key.Since).Seconds(), 0)

@@ -14,7 +14,7 @@ const (
 
 func (k kind) String() string { return [...]string{"gauge", "counter", "histogram", "summary"}[k] }
 
-// tier is who wants a metric.
+// tier says when a metric is served.
 type tier uint8
 
 const (

@@ -5,14 +5,14 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// InformerID is what client-go's cache.InformerNameAndResource can do.
+// InformerID has the methods of client-go's cache.InformerNameAndResource.
 type InformerID interface {
 	Name() string
 	GroupVersionResource() schema.GroupVersionResource
 	Reserved() bool
 }
 
-// Observer is what client-go's cache.HistogramMetric can do.
+// Observer has the method of client-go's cache.HistogramMetric.
 type Observer interface{ Observe(float64) }
 
 // InformerMetricsProvider is a cache.InformerMetricsProvider, an interface that client-go

@@ -22,8 +22,8 @@ func (k seriesKey) labels(s *scrape, f *family) labels {
 	return s.with(labels{}, pairs...)
 }
 
-// live has series that live as long as what reports them: it points to them weakly, so
-// nobody has to say when a queue, reflector or informer has ended, and none can leak.
+// live has series that live as long as their reporters. It points to them weakly, so no
+// queue, reflector or informer has to announce its end, and no series can leak.
 // The zero value is empty.
 type live[T any] struct {
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ func (l *live[T]) add(key seriesKey, current func() bool) *T {
 	return metric
 }
 
-// pruneLocked forgets what is gone, and calls each, if not nil, with what is not.
+// pruneLocked forgets series that have ended, and calls each, if not nil, with the rest.
 func (l *live[T]) pruneLocked(each func(key seriesKey, metrics []*T)) {
 	l.added, l.kept = 0, 0
 	for key, reporters := range l.series {

@@ -17,7 +17,8 @@ import (
 type scrape struct {
 	now  time.Time
 	text *textWriter
-	// metrics are what a registry gets, and informers which of them are whose: see send.
+	// metrics are for a registry. informers says which of them belong to which informer:
+	// see send.
 	metrics   []prometheus.Metric
 	informers []informerMetrics
 	// These are allocated in blocks: a process with a thousand informers has tens of
@@ -44,9 +45,9 @@ func (s *scrape) belongs(group, name string, from int) {
 	}
 }
 
-// send gives the metrics to a registry. It sorts each family by the values of its
-// labels, in the order of their names, of which group and informer are the first in most
-// families: what comes in that order is sorted in a tenth of the time.
+// send sends the metrics to a registry, which sorts each family by the values of its
+// labels, in the order of their names. In most families group and informer come first:
+// metrics in that order are sorted in a tenth of the time.
 func (s *scrape) send(out chan<- prometheus.Metric) {
 	slices.SortStableFunc(s.informers, func(a, b informerMetrics) int {
 		return cmp.Or(strings.Compare(a.group, b.group), strings.Compare(a.name, b.name))
@@ -91,7 +92,7 @@ func (s *scrape) label(name, value string) *pair {
 	return &l.pair
 }
 
-// ownedLabel is a label with all that it points to.
+// ownedLabel is a label with the memory that it points to.
 type ownedLabel struct {
 	pair        pair
 	data        dto.LabelPair
