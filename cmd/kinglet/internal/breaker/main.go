@@ -1,7 +1,7 @@
 // Command breaker stands between kinglet watch and an API server, and breaks things in
-// turn, for hack/demo with DEMO_BREAK=1: one sees the page name each of them. It says
-// on stderr what it breaks, and writes a kubeconfig that leads through it. What kinglet
-// watch prints goes through it, too, so that a handler can be made to stand still.
+// turn, for hack/demo with DEMO_BREAK=1, so that the page is seen to name each fault. It
+// says on stderr what it breaks, and writes a kubeconfig that leads through it. The output
+// of kinglet watch goes through it as well, so that a handler can be made to stand still.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// ill is what is broken now.
+// ill is a fault.
 type ill uint8
 
 const (
@@ -38,14 +38,14 @@ const (
 	stalled
 )
 
-// breaks are played in turn, with a time in between in which all is well. The order
-// leaves most watches alone for three minutes before connections are half open, since an
-// informer has to have seen three bookmarks before it misses one.
+// breaks are played in turn, with a healthy interval between them. Most watches are left
+// alone for three minutes before connections are half open, because an informer notices a
+// missing bookmark only after it has received three.
 var breaks = []struct {
 	ill  ill
 	what string
-	// before is for how many times -every all is well before it, times for how many
-	// it lasts.
+	// before is how long all is well before the fault, and times how long it lasts, in
+	// units of -every.
 	before, times int
 }{
 	{badObject, "a pod comes that does not decode", 1, 1},
@@ -108,10 +108,10 @@ func run() error {
 	}
 }
 
-// lastWords is how long kinglet watch may still print once this ends.
+// lastWords is how long kinglet watch may go on printing after this program ends.
 const lastWords = 3 * time.Second
 
-// printFrom prints what comes from a named pipe, if there is one, to its end.
+// printFrom copies a named pipe to its end, if there is one.
 func (p *proxy) printFrom(path string, to io.Writer) error {
 	if path == "" {
 		return nil
@@ -152,27 +152,26 @@ func writeKubeconfig(path, server string) error {
 	return clientcmd.WriteToFile(*c, path)
 }
 
-// proxy passes on what is not broken.
+// proxy is a reverse proxy that breaks what it passes on.
 type proxy struct {
 	base      *url.URL
 	transport http.RoundTripper
 
 	mu  sync.Mutex
 	ill ill // guarded by mu
-	// changed is closed when something else is broken, or all is well again; guarded
-	// by mu.
+	// changed is closed when the fault changes or ends; guarded by mu.
 	changed chan struct{}
-	// pods and others are for the connections of now; guarded by mu.
+	// pods and others are the open connections; guarded by mu.
 	pods, others connections
 }
 
-// connections end together.
+// connections are closed together.
 type connections struct {
 	ctx context.Context
 	end context.CancelFunc
 }
 
-// cut ends the connections of now. Those that come have another context.
+// cut closes the open connections. Later ones have another context.
 func (c *connections) cut() {
 	if c.end != nil {
 		c.end()
@@ -180,8 +179,8 @@ func (c *connections) cut() {
 	c.ctx, c.end = context.WithCancel(context.Background())
 }
 
-// begin breaks something else, and cuts the connections that have to meet it. The others
-// go on: of a new connection on which nothing happens it is not known that all is well.
+// begin starts a fault, and cuts the connections that are to meet it. The others go on: a
+// new connection on which nothing happens would not show that all is well.
 func (p *proxy) begin(i ill) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +197,8 @@ func (p *proxy) begin(i ill) {
 	p.ill, p.changed = i, make(chan struct{})
 }
 
-// now returns what is broken, until when, and how long a connection lasts.
+// now returns the fault, a channel that is closed when it changes, and the context of a
+// connection.
 func (p *proxy) now(pods bool) (i ill, changed <-chan struct{}, lasts context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,8 +252,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(lasts, cancel)()
 	out := r.Clone(ctx)
 	out.RequestURI, out.URL.Scheme, out.URL.Host, out.Host = "", p.base.Scheme, p.base.Host, p.base.Host
-	// A watch for metadata alone, as the question for the lag begins one, has nothing to
-	// damage, and cannot be had as plain JSON.
+	// A watch of metadata alone, which the lag probe starts, has nothing to damage, and
+	// cannot be requested as plain JSON.
 	bad := i == badObject && pods && watch && !strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 	if bad {
 		out.Header.Set("Accept", "application/json") // in which the bad object is
@@ -272,14 +272,14 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.pass(ctx, w, response.Body, flush, watch, bad)
 }
 
-// damage makes the spec of the first object in a piece of JSON one that does not decode.
-// The object keeps its name and version: a server with a wrong version is another fault.
+// damage makes the spec of the first object in a piece of JSON undecodable. The object
+// keeps its name and version: a wrong version is another fault.
 func damage(piece []byte) []byte {
 	return bytes.Replace(piece, []byte(`"spec":{`), []byte(`"spec":{"priority":1e9999,`), 1)
 }
 
-// pass copies until either side has ended. Of what is bad the first object is damaged.
-// While connections are half open nothing of a watch is copied, and both sides stay.
+// pass copies until either side has ended. If bad is set, it damages the first object.
+// While connections are half open, nothing of a watch is copied and both sides stay open.
 func (p *proxy) pass(ctx context.Context, w io.Writer, body io.Reader, flush func() error, watch, bad bool) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -56,8 +56,8 @@ func (c *connection) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// namespaces returns what the server has, as far as it says within the time
-// that the user who pressed a key waits.
+// namespaces returns those of the server, or none if it does not answer within the time
+// that a user waits for completion.
 func (c *connection) namespaces(cmd *cobra.Command) []string {
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {

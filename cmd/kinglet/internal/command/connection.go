@@ -36,7 +36,7 @@ func newConnection() *connection {
 	c := &connection{flags: genericclioptions.NewConfigFlags(true)}
 	c.flags.WrapConfigFn = func(config *rest.Config) *rest.Config {
 		config.UserAgent = userAgent()
-		// Warnings about discovery's own requests are of no use to anybody.
+		// Nobody needs warnings about discovery's own requests.
 		config.WarningHandler = rest.NoWarnings{}
 		return config
 	}
@@ -83,8 +83,8 @@ func (c *connection) user(raw clientcmdapi.Config) string {
 	return ""
 }
 
-// flagsText repeats the flags that say which cluster, for commands that are
-// proposed; none that carry a secret.
+// flagsText returns the flags that select the cluster, for commands that are proposed to
+// the user, without flags that carry a secret.
 func flagsText(given *pflag.FlagSet) string {
 	var items []string
 	for _, name := range []string{"kubeconfig", "context", "cluster", "user", "server"} {
@@ -95,7 +95,7 @@ func flagsText(given *pflag.FlagSet) string {
 	return strings.Join(items, " ")
 }
 
-// explain words what is wrong with the kubeconfig.
+// explain describes what is wrong with the kubeconfig.
 func (c *connection) explain(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && *c.flags.KubeConfig != "":
@@ -130,7 +130,7 @@ func (c *connection) contexts() []string {
 	return names
 }
 
-// resolver asks the server, or what an earlier run was told and kept.
+// resolver resolves names by discovery, from the server or the cache of an earlier run.
 func (c *connection) resolver() (*resolve.Resolver, error) {
 	mapper, err := c.flags.ToRESTMapper()
 	if err != nil {
@@ -143,11 +143,11 @@ func (c *connection) resolver() (*resolve.Resolver, error) {
 	return &resolve.Resolver{Mapper: mapper, Discovery: discovery}, nil
 }
 
-// slow is when a person wonders what is taking so long.
+// slow is the time after which a person wonders what is taking so long.
 const slow = 3 * time.Second
 
-// resolve finds the resources. Discovery takes no context, so what does not
-// end with ctx is left behind.
+// resolve finds the resources. Discovery takes no context, so a request that is under way
+// when ctx ends is abandoned.
 func (c *connection) resolve(ctx context.Context, names []string, note func(string)) ([]resolve.Resource, []error) {
 	type result struct {
 		resources []resolve.Resource
@@ -177,7 +177,7 @@ func (c *connection) resolve(ctx context.Context, names []string, note func(stri
 	}
 }
 
-// explainLookup words an error of resolve.
+// explainLookup describes an error of resolve.
 func (c *connection) explainLookup(err error, names []string) string {
 	_, unknown := errors.AsType[*resolve.UnknownError](err)
 	_, unwatchable := errors.AsType[*resolve.UnwatchableError](err)

@@ -20,7 +20,7 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is about what was typed; nothing was tried.
+// usageError is an error in the command line. Nothing was tried.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -29,8 +29,8 @@ func (e *usageError) Unwrap() error { return e.err }
 // errShown ends a command whose errors have been shown.
 var errShown = errors.New("failed")
 
-// Run executes the command line and returns the exit code. It blocks until
-// the command is over, at the latest soon after ctx ends.
+// Run executes the command line and returns the exit code. It blocks until the command has
+// ended, which is soon after ctx does at the latest.
 func Run(ctx context.Context, args []string, streams screen.Streams) int {
 	root := newRoot(streams)
 	root.SetArgs(args)
@@ -76,7 +76,7 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 	return root
 }
 
-// unknownCommand helps a user who typed something else: a resource, or get.
+// unknownCommand helps a user who typed a resource, or get, in place of a command.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	hint := "see: kinglet --help"
 	switch {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// versionText is one line for kinglet and one for each of what it is made of.
+// versionText is one line for kinglet and one for each main dependency.
 func versionText() string {
 	v := readVersion()
 	return fmt.Sprintf("kinglet %s\n%s %s/%s\nclient-go %s\n", v.kinglet, runtime.Version(), runtime.GOOS, runtime.GOARCH, v.clientGo)
@@ -15,7 +15,7 @@ func versionText() string {
 
 type version struct{ kinglet, clientGo string }
 
-// readVersion asks what the linker wrote into the program.
+// readVersion reads the build information that is in the binary.
 func readVersion() version {
 	v := version{kinglet: "unknown", clientGo: "unknown"}
 	info, ok := debug.ReadBuildInfo()

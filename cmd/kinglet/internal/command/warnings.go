@@ -36,8 +36,8 @@ func (w *warnings) HandleWarningHeader(code int, _ string, text string) {
 	}
 }
 
-// quieten keeps the client libraries from logging what is shown already, in
-// better words; with a verbosity their log goes to out.
+// quieten discards the logs of the client libraries, whose errors are shown in better
+// words. With a verbosity, the logs go to out.
 func quieten(out io.Writer, verbosity int) error {
 	fs := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(fs)

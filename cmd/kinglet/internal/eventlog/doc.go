@@ -1,4 +1,3 @@
-// Package eventlog words changes: one aligned line an event for people, or one
-// JSON document an event for programs. It writes into buffers only; where the
-// bytes go is another's business.
+// Package eventlog formats changes: one aligned line an event for people, or one JSON
+// document an event for programs. It writes into buffers only.
 package eventlog

@@ -13,7 +13,7 @@ import (
 // Event is one change to one collection.
 type Event struct {
 	Time time.Time
-	// Name of the resource for people; Resource is what identifies it.
+	// Name is the resource's name for people; Resource identifies it.
 	Name, Resource string
 	// Secret hides values.
 	Secret bool
@@ -76,7 +76,7 @@ func (e *Event) summary(width int, wide bool) string {
 	return fielddiff.Highlights(e.object(), limits)
 }
 
-// onlyNoise says what did change where Compare leaves everything out.
+// onlyNoise says what changed if Compare leaves all of it out.
 func onlyNoise(before, after *unstructured.Unstructured) string {
 	if before != nil && after != nil && !reflect.DeepEqual(before.GetManagedFields(), after.GetManagedFields()) {
 		return "(managedFields only)"

@@ -15,14 +15,14 @@ const (
 	maxNameColumn = 56
 	// maxSummary and maxWideSummary bound a summary where no terminal does.
 	maxSummary, maxWideSummary = 140, 1000
-	// minSummary is what is left to the summary before the time is left out,
-	// minName what is then left of a name.
+	// minSummary is the width below which the time is left out in favour of the summary,
+	// and minName the width to which a name is then cut.
 	minSummary, minName = 24, 24
 	// ellipsis is put where a line was cut.
 	ellipsis = "…"
 )
 
-// Lines words events as aligned lines. Columns widen as longer names come, and
+// Lines formats events as aligned lines. Columns widen as longer names come, and
 // never become narrower, so that lines stay in place. It is safe for
 // concurrent use.
 type Lines struct {
@@ -64,8 +64,8 @@ func (l *Lines) Widen(key store.Key) {
 	l.name = max(l.name, min(maxNameColumn, len(key.String())))
 }
 
-// Append appends the event as one line, as trouble.Printable has it: any user who may create
-// an object chooses what the keys of its fields are.
+// Append appends the event as one line, made printable by trouble.Printable: any user who
+// may create an object chooses the names of its fields.
 func (l *Lines) Append(buf []byte, e Event) []byte {
 	key := trouble.Printable(e.Key.String())
 	l.mu.Lock()

@@ -41,13 +41,13 @@ type collection struct {
 	gauge    *lag.Gauge
 	probe    lag.Server
 	notices  *notices
-	// broken is told when stdout cannot be written to.
+	// broken is called when stdout cannot be written to.
 	broken func(error)
 
 	added, modified, deleted, errors atomic.Int64
 	buf                              []byte // the handler's own
 
-	// What follows is the session's own.
+	// The rest belongs to the session.
 	removeBar    func()
 	began        time.Time
 	synced       bool
@@ -156,7 +156,7 @@ func (c *collection) write(buf []byte) []byte {
 	return buf[:0]
 }
 
-// failed is told by the informer of everything that goes wrong.
+// failed is called by the informer with every error.
 func (c *collection) failed(err error) {
 	if errors.Is(err, context.Canceled) {
 		return // stopping
@@ -169,7 +169,7 @@ func (c *collection) failed(err error) {
 	c.notices.failed(c.name, trouble.Classify(err), trouble.Explain(err, c.subject), time.Now())
 }
 
-// view returns what is to be seen of the collection now.
+// view returns the current state of the collection, for display.
 func (c *collection) view() view {
 	st := c.informer.Status()
 	v := view{
@@ -187,8 +187,7 @@ func (c *collection) view() view {
 	return v
 }
 
-// total estimates how many objects the list under way will have; 0 if nobody
-// said.
+// total estimates how many objects the list under way will have; 0 if it is unknown.
 func (c *collection) total(st kinglet.Status) int64 {
 	if st.Remaining > 0 {
 		return st.Received + st.Remaining

@@ -1,9 +1,9 @@
-// Package follow is a session of kinglet watch: one informer for each
-// resource, what they tell written to a screen, a look at all of them several
-// times a second, and a summary at the end.
+// Package follow is a session of kinglet watch: an informer for each resource, whose
+// events are written to a screen, a look at all informers several times a second, and a
+// summary at the end.
 //
-// Decisions and words are pure and stand in files of its own (verdict,
-// notices, statusline, summary, rate); session drives it. Handlers run on
+// Decisions and texts are pure functions in files of their own (verdict, notices,
+// statusline, summary, rate); session drives them. Handlers run on
 // their informer's goroutine and touch only their own collection, whose
 // counters are atomic, and the screen. No lock is held while another
 // package is called, except the notices' own.

@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// ErrGaveUp is returned when nothing ever worked and nothing was going to.
-// Why has been shown.
+// ErrGaveUp is returned when no collection ever worked, and none was going to. The reason
+// has been shown.
 var ErrGaveUp = errors.New("gave up")
 
 // ErrOutputClosed is returned when the reader of stdout has gone.
 var ErrOutputClosed = errors.New("output closed")
 
-// NeverSyncedError names the collections that never were complete, each with
-// what was wrong.
+// NeverSyncedError names the collections that were never complete, each with its error.
 type NeverSyncedError struct {
 	Collections []string
 	// Of is how many there were.

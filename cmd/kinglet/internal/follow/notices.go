@@ -14,14 +14,13 @@ const (
 	// maxObjectNotices bounds how many objects that could not be read are
 	// named for one collection; the summary counts all of them.
 	maxObjectNotices = 10
-	// passing is how long an error that often passes is kept back:
-	// most are over when the next try is made.
+	// passing is how long an error that is often transient is held back: most are over
+	// at the next try.
 	passing = time.Second
 )
 
-// notices decides which errors a person is told of: each once, until it
-// changes; the same one of several collections in one line; and that it is
-// over. It is safe for concurrent use.
+// notices decides which errors are shown: each once until it changes, the same error of
+// several collections in one line, and its end. It is safe for concurrent use.
 type notices struct {
 	mu      sync.Mutex
 	shown   map[string]shownError // guarded by mu; by collection
@@ -45,8 +44,8 @@ func newNotices() *notices {
 	return &notices{shown: map[string]shownError{}, objects: map[string]int{}}
 }
 
-// failed tells that a collection's requests fail. text is worded without the
-// collection's name.
+// failed notes that a collection's requests fail. text does not have the collection's
+// name.
 func (n *notices) failed(collection string, kind trouble.Kind, text string, now time.Time) {
 	mark := text
 	if kind == trouble.Unreachable || kind == trouble.Throttled || kind == trouble.Server {
@@ -71,7 +70,7 @@ func (n *notices) failed(collection string, kind trouble.Kind, text string, now 
 	n.pending = append(n.pending, notice{collection: collection, text: text, due: due})
 }
 
-// recovered tells that a collection's requests work.
+// recovered notes that a collection's requests work again.
 func (n *notices) recovered(collection string, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +90,7 @@ func (n *notices) recovered(collection string, now time.Time) {
 	n.pending = append(n.pending, notice{collection: collection, text: "works again after " + took, good: true, due: now})
 }
 
-// object tells of one object that could not be taken in.
+// object notes an object that could not be taken in.
 func (n *notices) object(collection, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,8 +119,7 @@ func (n *notices) take(now time.Time) []string {
 	return grouped(due)
 }
 
-// grouped puts collections about which there is the same to say in one line,
-// where the first of them stood.
+// grouped puts collections with the same text into one line, in the place of the first.
 func grouped(pending []notice) []string {
 	var first []notice
 	about := map[string][]string{}

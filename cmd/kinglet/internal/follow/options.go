@@ -18,13 +18,12 @@ type Options struct {
 	// Config is shared by all resources, and so are its connections.
 	Config    *rest.Config
 	Resources []resolve.Resource
-	// Namespace is empty for all; it does not matter to resources that have
-	// none.
+	// Namespace is empty for all namespaces. Resources without namespaces ignore it.
 	Namespace                    string
 	LabelSelector, FieldSelector string
 	// Screen is where everything goes. The caller closes it.
 	Screen screen.Screen
-	// JSON writes documents; otherwise Lines words the events.
+	// JSON writes documents; otherwise Lines formats the events.
 	JSON  bool
 	Lines *eventlog.Lines
 	// ShowInitial writes an event for each object that is there already.

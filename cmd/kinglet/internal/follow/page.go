@@ -17,7 +17,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func()) {
 		return func() {}
 	}
 	s.opts.Screen.Note("page: " + pageAddress(listener.Addr()))
-	// Nothing else is served: what asks for /metrics must not be answered with a page.
+	// Nothing else is served: a request for /metrics must not be answered with a page.
 	paths := http.NewServeMux()
 	paths.Handle("/{$}", set.Handler())
 	server := &http.Server{Handler: paths, ReadHeaderTimeout: 10 * time.Second}
@@ -31,7 +31,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func()) {
 	return func() { _ = server.Close(); <-ended }
 }
 
-// pageAddress is where a browser on this machine finds the page.
+// pageAddress is the address of the page for a browser on this machine.
 func pageAddress(a net.Addr) string {
 	host, port, err := net.SplitHostPort(a.String())
 	if err != nil {

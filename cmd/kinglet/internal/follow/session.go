@@ -21,8 +21,7 @@ import (
 const (
 	// look is how often a session looks at its collections.
 	look = 250 * time.Millisecond
-	// askEvery is how often the server is asked for its version, for each of
-	// a few resources.
+	// askEvery is how often each of a few resources asks the server for its version.
 	askEvery = 2 * time.Second
 	// progressEvery is how often progress is noted where it is not live.
 	progressEvery = 2 * time.Second
@@ -40,13 +39,12 @@ type session struct {
 	nextStatus, nextProgress time.Time
 }
 
-// Run follows the resources until ctx ends, which is no error, or For is over,
-// stdout is closed, or there is no point in going on. It blocks until
-// everything that it started has ended. The summary is nil only with an error
-// about opts.
+// Run follows the resources until ctx ends, which is no error, until For has passed, until
+// stdout is closed, or until there is no point in going on. It blocks until everything that
+// it started has ended. The summary is nil only if opts are invalid.
 //
-// The error is ErrGaveUp, ErrOutputClosed, or a *NeverSyncedError if some
-// collections failed and never were complete, or For was over before.
+// The error is ErrGaveUp, ErrOutputClosed, or a *NeverSyncedError if some collections
+// failed and were never complete, or For had passed before they were.
 func Run(ctx context.Context, opts Options) (*Summary, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
@@ -61,7 +59,7 @@ func Run(ctx context.Context, opts Options) (*Summary, error) {
 	return s.finish(ended)
 }
 
-// assemble makes the collections. broken is told of an error of stdout.
+// assemble makes the collections. broken is called with an error of stdout.
 func (s *session) assemble(broken func(error)) error {
 	quick := rest.CopyConfig(s.opts.Config)
 	quick.QPS = -1 // a question in two seconds needs no limit
@@ -111,7 +109,7 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error
 	ended := s.lookAround(ctx)
 	stop(ended)
 	running.Wait()
-	// Notices that were kept back are shown now if they are why nothing works.
+	// Notices that were held back are shown now if they say why nothing works.
 	if errors.Is(ended, ErrGaveUp) {
 		s.flushNotices(time.Now().Add(passing))
 	}
@@ -237,7 +235,7 @@ func (s *session) noteProgress(now time.Time) {
 	}
 }
 
-// finish sums up.
+// finish returns the summary.
 func (s *session) finish(ended error) (*Summary, error) {
 	sum := &Summary{Took: time.Since(s.began), Memory: readMemory()}
 	failed := false

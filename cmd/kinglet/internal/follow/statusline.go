@@ -23,7 +23,7 @@ type view struct {
 	lag             lag.Reading
 }
 
-// vitals is all that the status line shows.
+// vitals has all that the status line shows.
 type vitals struct {
 	views     []view
 	perSecond float64
@@ -54,7 +54,7 @@ func statusLine(v vitals, width int) string {
 }
 
 func eachCollection(views []view) string {
-	// A problem that all of them have is shown once.
+	// A problem that all collections have is shown once.
 	common := views[0].trouble
 	for _, v := range views {
 		if v.trouble != common || !v.synced {
@@ -111,7 +111,7 @@ func allCollections(views []view) string {
 	return text
 }
 
-// worstLag names the collection where that adds something.
+// worstLag is the largest lag, with the collection's name if there are several.
 func worstLag(views []view) string {
 	var worst, unknown *view
 	for i := range views {

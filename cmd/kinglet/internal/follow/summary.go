@@ -8,7 +8,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
-// Summary is what a session came to.
+// Summary is the result of a session.
 type Summary struct {
 	// Took is the time from start to stop, Ended why it stopped.
 	Took        time.Duration
@@ -47,7 +47,7 @@ func (s *Summary) neverSynced() []string {
 	return out
 }
 
-// String words the summary in several lines, the last without a line break.
+// String returns the summary in several lines, the last without a line break.
 func (s *Summary) String() string {
 	header := []string{"RESOURCE", "OBJECTS", "ADDED", "MODIFIED", "DELETED", "EV/S", "MAX LAG", "READ", "ERRORS"}
 	rows := [][]string{header}

@@ -10,7 +10,7 @@ import (
 // before giving up, if there is nothing else to wait for.
 const unreachablePatience = 5 * time.Second
 
-// prospect is what is to be expected of one collection.
+// prospect says what to expect of one collection.
 type prospect struct {
 	synced  bool // at any time
 	failing bool
@@ -18,9 +18,8 @@ type prospect struct {
 	since   time.Duration // of the first failure that nothing good followed
 }
 
-// hopeless reports whether there is no point in going on: nothing ever
-// worked, and nothing is going to soon. As long as one collection works, or
-// has worked, the others are tried again and again beside it.
+// hopeless reports whether there is no point in going on: no collection ever worked, and
+// none will soon. While one works or has worked, the others are retried.
 func hopeless(prospects []prospect) bool {
 	for _, p := range prospects {
 		if p.synced || !p.failing {

@@ -1,5 +1,5 @@
-// Package golden compares what a test produced with a file in testdata, which
-// is reviewed as text. Run the tests with -rewrite to write the files anew.
+// Package golden compares a test's output with a file in testdata, which is reviewed as
+// text. Run the tests with -rewrite to write the files anew.
 package golden
 
 import (
@@ -17,8 +17,8 @@ func Rewrite() *bool {
 	return flag.Bool("rewrite", false, "write the golden files anew")
 }
 
-// Check fails the test if got is not what testdata has under name, or writes
-// it there.
+// Check fails the test if got differs from the file of that name in testdata. With rewrite
+// set, it writes the file.
 func Check(t *testing.T, rewrite bool, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
