@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// body is the body of an answer, with what goes wrong with it.
+// body is the body of an answer, with its fault.
 type body struct {
 	ctx    context.Context
 	server *Server
@@ -64,7 +64,7 @@ func (b *body) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// pause sends what there is, and waits for the time of the next piece.
+// pause flushes, and waits until the next piece is due.
 func (b *body) pause() error {
 	if err := b.rc.Flush(); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (b *body) pause() error {
 	}
 }
 
-// breakOff is the end of a body that has a fault.
+// breakOff ends a body as its fault says.
 func (b *body) breakOff() error {
 	if err := b.rc.Flush(); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (b *body) breakOff() error {
 	return errStalled
 }
 
-// flush sends what there is.
+// flush sends what has been written.
 func (b *body) flush() error {
 	if b.fault.CutAfter < 0 || b.fault.StallAfter < 0 {
 		return b.breakOff()

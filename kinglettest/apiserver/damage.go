@@ -11,9 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// damage makes the bytes of obj within raw such that no decoder of a Go type
-// takes them, although what surrounds them is in order and its name can still
-// be read.
+// damage changes the bytes of obj within raw so that no decoder of a Go type accepts them,
+// although its name can still be read and the bytes around them are valid.
 func (f *form) damage(raw []byte, obj runtime.Object) ([]byte, error) {
 	if f.info.EncodesAsText {
 		return damageJSON(raw, obj)
@@ -64,7 +63,7 @@ func damageProtobuf(raw []byte, obj runtime.Object) ([]byte, error) {
 	return out, nil
 }
 
-// damageList does so with those items of a list that damaged names.
+// damageList damages the items of a list that damaged chooses.
 func (f *form) damageList(raw []byte, list runtime.Object, damaged func(types.NamespacedName) bool) ([]byte, error) {
 	if !meta.IsListType(list) {
 		return raw, nil

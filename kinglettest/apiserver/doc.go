@@ -1,6 +1,6 @@
-// Package apiserver is a Kubernetes API server in memory, for tests of
-// informers, kinglet's or anybody's: what they see over the wire is what a real
-// one sends, and whatever goes wrong in real life can be made to go wrong here.
+// Package apiserver is a Kubernetes API server in memory, for tests of any informers. It
+// sends over the wire what a real server sends, and can be made to fail in every way in
+// which real ones do.
 //
 //	storage := apiserver.NewStorage(apiserver.Pods, apiserver.ConfigMaps)
 //	server := apiserver.New(storage, apiserver.Options{})
@@ -10,13 +10,11 @@
 //
 // # What lives here
 //
-// A [Storage] is what etcd is to a real one: objects, one revision for all of
-// them, and the history, until it is compacted. A [Server] answers requests
-// from a Storage, and may know less of it than there is ([Server.Hold]); several
-// may share one and one address, as replicas of a control plane do
-// ([Options.Replicas]). A [Fault] is what goes wrong with one answer; what
-// decides is a function ([Options.Inject]): a [Script], a random [Plan], or
-// one's own.
+// A [Storage] stands for etcd: it has objects, one revision for all of them, and the
+// history until it is compacted. A [Server] answers requests from a Storage, and may lag
+// behind it ([Server.Hold]). Several may share a Storage and an address, as the replicas of
+// a control plane do ([Options.Replicas]). A [Fault] is what goes wrong with one answer. A
+// function chooses it ([Options.Inject]): a [Script], a random [Plan], or your own.
 //
 // # What is real
 //
@@ -35,8 +33,9 @@
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.
 //
-// It has none of these: admission, validation, defaulting, graceful deletion, patches
-// other than an apply (which is a merge here), subresources but status, authorization.
+// It does not have admission, validation, defaulting, graceful deletion, patches
+// other than an apply (which is a merge here), subresources other than status, or
+// authorization.
 //
 // # Time
 //

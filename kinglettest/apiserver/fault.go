@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// Request is one request to a Server, as far as faults have to do with it.
+// Request describes one request to a Server, for choosing its fault.
 type Request struct {
 	// Number counts the requests to this Server, from 1.
 	Number int
 	// Verb is list, watch, get, create, update, patch, delete or deletecollection.
 	Verb string
-	// Resource is what it is about.
+	// Resource is the requested resource.
 	Resource schema.GroupResource
 	// Namespace and Name are empty where the path has none.
 	Namespace, Name string
@@ -24,63 +24,60 @@ type Request struct {
 	Options metav1.ListOptions
 }
 
-// WatchList reports whether the request is a watch that begins with all there
-// is (KEP-3157).
+// WatchList reports whether the request is a watch that begins with all objects
+// (KEP-3157).
 func (r *Request) WatchList() bool {
 	return r.Verb == "watch" && r.Options.SendInitialEvents != nil && *r.Options.SendInitialEvents
 }
 
-// Fault is what goes wrong with one answer. The zero value is nothing; several
-// may come together where that has a meaning. What breaks a connection breaks
-// all that goes over it.
+// Fault is what goes wrong with one answer; with the zero value nothing does. Fields may be
+// combined where that makes sense. A fault that breaks the connection breaks every answer
+// on it.
 type Fault struct {
-	// Delay is waited before anything else.
+	// Delay is how long the server waits before anything else.
 	Delay time.Duration
 	// Refuse closes the connection without a byte of an answer.
 	Refuse bool
-	// Answer is sent instead of what was asked for; see apierrors.New… for
-	// errors that go with it. RetryAfterSeconds in its details becomes the
-	// header of that name.
+	// Answer is sent in place of the answer; apierrors.New… makes suitable errors.
+	// RetryAfterSeconds in its details becomes the header Retry-After.
 	Answer error
 
-	// CutAfter breaks the connection off after so many bytes of the body, and
-	// StallAfter sends no more without breaking it off: the other side sees a
-	// connection that is half open. 0 is never; -1 means before the first byte.
+	// CutAfter closes the connection after so many bytes of the body. StallAfter sends
+	// nothing more and leaves it open, as a half-open connection does. 0 means never, -1
+	// before the first byte.
 	CutAfter, StallAfter int64
-	// Trickle sends the body in pieces of so many bytes, TrickleEvery apart.
+	// Trickle sends the body in pieces of so many bytes, one every TrickleEvery.
 	Trickle      int
 	TrickleEvery time.Duration
 
-	// EndAfter ends a watch in good order after so many events, bookmarks
-	// included; -1 means at once. With End it ends with that as an ERROR event.
+	// EndAfter ends a watch properly after so many events, bookmarks included; -1 means
+	// at once. If End is set, the last event is an ERROR with it.
 	EndAfter int
 	End      error
-	// NoBookmarks keeps all bookmarks back, also the one that ends the initial
-	// events.
+	// NoBookmarks sends no bookmarks, not even the one that ends the initial events.
 	NoBookmarks bool
 	// Duplicate sends every event twice.
 	Duplicate bool
-	// CatchUp begins a watch-list so many revisions earlier, and sends what
-	// happened since as changes, before the bookmark that ends the initial
-	// events.
+	// CatchUp begins a watch-list so many revisions earlier, and sends the changes since
+	// then before the bookmark that ends the initial events.
 	CatchUp int64
 	// Type, if not empty, replaces the type of each event.
 	Type watch.EventType
-	// Stranger, if not nil and if it returns an object, is sent behind each
-	// event as one more, of each type in turn.
+	// Stranger, if not nil, returns an object that is sent after each event, as one more
+	// event, of each type in turn. It may return nil.
 	Stranger func(obj runtime.Object) runtime.Object
 
-	// Behind answers as a server that is so many revisions late would.
+	// Behind answers as a server does that lags so many revisions behind.
 	Behind int64
-	// Damage names objects that are sent in such a way that no decoder takes
-	// them, though what surrounds them is in order.
+	// Damage chooses objects that are sent so that no decoder accepts them, although the
+	// bytes around them are valid.
 	Damage func(key types.NamespacedName) bool
-	// Replace is sent instead of an object, if it is not nil.
+	// Replace, if not nil, returns the object to send in place of another.
 	Replace func(obj runtime.Object) runtime.Object
 }
 
-// Inject decides what goes wrong with the answer to a request; nil is nothing.
-// It is called for one request at a time.
+// Inject returns the fault of the answer to a request, or nil. It is called for one request
+// at a time.
 type Inject func(*Request) *Fault
 
 // Script has faults for the first requests that each of its rules matches.
@@ -88,17 +85,17 @@ type Script []Rule
 
 // Rule is one line of a Script.
 type Rule struct {
-	// Match chooses requests; nil is every one.
+	// Match chooses requests; nil chooses all.
 	Match func(*Request) bool
-	// Skip lets so many matching requests pass first.
+	// Skip is how many matching requests are answered without the fault first.
 	Skip int
-	// Times is how many are then answered with the fault; 0 is one, -1 is all.
+	// Times is how many are then answered with the fault; 0 means one, -1 all.
 	Times int
 	Fault Fault
 }
 
-// On returns a match for requests of a verb; "watch-list" and "continue" are
-// those watches and lists.
+// On returns a match for requests of a verb. "watch-list" matches watch-lists only, and
+// "continue" lists with a continue token.
 func On(verb string) func(*Request) bool {
 	return func(r *Request) bool {
 		switch verb {

@@ -26,7 +26,7 @@ import (
 type form struct {
 	info runtime.SerializerInfo
 	gv   schema.GroupVersion
-	// partial is set where metadata only was asked for.
+	// partial is set if only metadata was requested.
 	partial bool
 }
 
@@ -42,7 +42,7 @@ var metaCodecs = sync.OnceValue(func() serializer.CodecFactory {
 	return serializer.NewCodecFactory(s)
 })
 
-// formOf takes the first of an Accept header that there is.
+// formOf returns the first encoding in an Accept header that the server has.
 func formOf(accept string, r *Resource) (form, error) {
 	f := form{gv: r.GroupVersion()}
 	if accept == "" {
@@ -86,11 +86,11 @@ func formOf(accept string, r *Resource) (form, error) {
 	}}
 }
 
-// notAcceptable is what a real server says.
+// notAcceptable is the text of a real server.
 const notAcceptable = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, " +
 	"application/vnd.kubernetes.protobuf, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
 
-// statusForm is that of answers about nothing that exists.
+// statusForm is the encoding of answers that are about no resource.
 func statusForm(accept string) form {
 	for _, info := range metaCodecs().SupportedMediaTypes() {
 		if info.MediaType == runtime.ContentTypeProtobuf && strings.Contains(accept, runtime.ContentTypeProtobuf) {
@@ -111,11 +111,11 @@ func (f *form) encode(w io.Writer, obj runtime.Object) error {
 	case *unstructured.Unstructured, *unstructured.UnstructuredList:
 		return unstructured.UnstructuredJSONScheme.Encode(o, w)
 	}
-	// The encoder writes the kind into what it encodes, which others read.
+	// The encoder writes the kind into the object, which others read, hence the copy.
 	return scheme.Codecs.EncoderForVersion(f.info.Serializer, f.gv).Encode(obj.DeepCopyObject(), w)
 }
 
-// shape makes an object into what was asked for.
+// shape converts an object to the requested form.
 func (f *form) shape(obj runtime.Object) runtime.Object {
 	if !f.partial {
 		return obj
@@ -125,7 +125,7 @@ func (f *form) shape(obj runtime.Object) runtime.Object {
 	return p
 }
 
-// list makes a list of objects in the shape that was asked for.
+// list makes a list of objects in the requested form.
 func (f *form) list(r *Resource, items []runtime.Object, lm metav1.ListMeta) (runtime.Object, error) {
 	if !f.partial {
 		return r.newList(items, lm)

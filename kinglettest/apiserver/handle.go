@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// maxBody is as large as a request of a client may be, as with a real server.
+// maxBody is the largest body of a request, as on a real server.
 const maxBody = 3 << 20
 
 // ServeHTTP implements http.Handler.
@@ -125,7 +125,7 @@ func (s *Server) get(c *call) (runtime.Object, error) {
 	return nil, apierrors.NewNotFound(c.Resource, c.Name)
 }
 
-// write reads the object of a request and has it stored.
+// write reads the object of a request and stores it.
 func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (run
 	return store(obj)
 }
 
-// head is as much of a body as a message shows.
+// head is the part of a body that an error message shows.
 func head(b []byte) []byte { return b[:min(len(b), 1024)] }
 
 func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
@@ -219,7 +219,7 @@ func (s *Server) answerError(ctx context.Context, w http.ResponseWriter, f form,
 	_, _ = s.body(ctx, w, &Fault{Trickle: fault.Trickle, TrickleEvery: fault.TrickleEvery}).Write(b.Bytes())
 }
 
-// statusOf is an error as API servers send it.
+// statusOf returns an error as API servers send it.
 func statusOf(err error) *metav1.Status {
 	var api apierrors.APIStatus
 	st := metav1.Status{}

@@ -17,11 +17,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// freshness is how long a server that is behind waits for the revision that a
-// request asks for, before it says that it does not have it.
+// freshness is how long a server that lags waits for the revision of a request before it
+// answers that it does not have it.
 const freshness = 3 * time.Second
 
-// token is where a list goes on, in the format of real servers.
+// token is a continue token, in the format of real servers.
 type token struct {
 	APIVersion      string `json:"v"`
 	ResourceVersion int64  `json:"rv"`
@@ -62,7 +62,7 @@ func startKey(key types.NamespacedName) string {
 	return key.Namespace + "/" + key.Name + "\x00"
 }
 
-// page is what a list finds.
+// page is a page of a list.
 type page struct {
 	items    []runtime.Object
 	revision int64
@@ -70,7 +70,7 @@ type page struct {
 	left     *int64
 }
 
-// list answers a list as far as the Storage goes.
+// list reads a page of a list from the Storage.
 func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 	if c.Options.Continue != "" {
 		t, err := parseToken(c.Options.Continue)
@@ -78,7 +78,7 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 			return nil, err
 		}
 		if t.ResourceVersion < 0 {
-			// An inconsistent continuation: what there is now, from there on.
+			// An inconsistent continuation: the present objects from there on.
 			t.ResourceVersion = s.storage.Revision()
 		} else if err := s.waitForExactly(ctx, t.ResourceVersion); err != nil {
 			return nil, err // the storage was restored, or restarted
@@ -92,8 +92,8 @@ func (s *Server) list(ctx context.Context, c *call) (*page, error) {
 	return s.listAt(c, at, "")
 }
 
-// listRevision is the revision that a list is to be answered at, by the table
-// in "Resource versions" of Kubernetes' API concepts.
+// listRevision returns the revision of a list, by the table in "Resource versions" of
+// Kubernetes' API concepts.
 func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
 	rv, err := revision(c.Options.ResourceVersion)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Server) listRevision(ctx context.Context, c *call) (int64, error) {
 	return visible, nil
 }
 
-// waitFor waits a little for a server that is behind.
+// waitFor waits up to freshness for a revision.
 func (s *Server) waitFor(ctx context.Context, rv int64) (int64, error) {
 	late := time.NewTimer(freshness)
 	defer late.Stop()
@@ -158,7 +158,7 @@ func tooLarge(rv, current int64) error {
 	return err
 }
 
-// revision reads a resource version; none is 0.
+// revision parses a resource version; an empty one is 0.
 func revision(rv string) (int64, error) {
 	if rv == "" {
 		return 0, nil
@@ -170,7 +170,7 @@ func revision(rv string) (int64, error) {
 	return int64(n), nil
 }
 
-// The texts of a real server.
+// Texts of a real server.
 const (
 	continueTooOld = "The provided continue parameter is too old to display a consistent list result. " +
 		"You can start a new list without the continue parameter, or use the continue token in this response to " +
@@ -181,7 +181,7 @@ const (
 	futureRevision = "etcdserver: mvcc: required revision is a future revision"
 )
 
-// listAt is what there was at a revision, from a key on.
+// listAt returns the objects at a revision, from a key on.
 func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -229,8 +229,8 @@ func (s *Server) listAt(c *call, at int64, start string) (*page, error) {
 	return p, nil
 }
 
-// relative and absolute take the namespace of a list off its token and put it
-// back: real tokens name keys relative to what was listed.
+// relative and absolute remove the namespace of a list from its token's key and add it
+// again: the keys in real tokens are relative to the list.
 func (c *call) relative(key string) string {
 	return strings.TrimPrefix(key, c.Namespace+"/")
 }

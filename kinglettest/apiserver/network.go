@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// connections knows all connections of a server, so that they can be broken
-// off, each by who answers on it.
+// connections are the open connections of a server, so that any of them can be closed.
 type connections struct {
 	mu   sync.Mutex
 	open map[net.Conn]struct{} // guarded by mu
-	// gone is signalled when open gets smaller.
+	// gone is signalled when a connection has ended.
 	gone *sync.Cond
 }
 
@@ -40,14 +39,14 @@ func (c *connections) state(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// cut breaks off the connection that a request came on.
+// cut closes the connection of a request.
 func (c *connections) cut(ctx context.Context) {
 	if conn, ok := ctx.Value(connectionKey{}).(net.Conn); ok {
 		reset(conn)
 	}
 }
 
-// cutAll breaks all connections off.
+// cutAll closes all connections.
 func (c *connections) cutAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +55,7 @@ func (c *connections) cutAll() {
 	}
 }
 
-// reset closes a connection in such a way that the other side sees that it was
-// not in good order, where there is a difference.
+// reset closes a connection by RST, where there is such a thing.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

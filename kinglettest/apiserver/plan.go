@@ -14,18 +14,18 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Plan is a random choice of faults that a seed decides: the fault of a request
-// depends on the seed and on the request's number alone, so that a plan can be
-// played again, and shrunk by leaving requests out.
+// Plan chooses faults at random from a seed. The fault of a request depends on the seed and
+// the request's number alone, so a plan can be repeated, and shrunk by leaving requests
+// out.
 type Plan struct {
 	Seed uint64
 	// Rate is how many of 1,000 requests have a fault; 300 if 0.
 	Rate int
 	// Until is the number of the last request that may have one; 0 for no end.
 	Until int
-	// Only, if not nil, are the numbers of the requests that may have one.
+	// Only, if not nil, has the numbers of the requests that may have one.
 	Only map[int]bool
-	// Objects, if not nil, chooses those that may be damaged.
+	// Objects, if not nil, chooses the objects that may be damaged.
 	Objects func(types.NamespacedName) bool
 }
 
@@ -38,7 +38,7 @@ type fault struct {
 	make  func(rnd *rand.Rand, p *Plan) Fault
 }
 
-// faults are all that a Plan chooses from: what real life does.
+// faults returns all faults that a Plan chooses from, each of which happens in real life.
 func faults() []fault {
 	answer := func(err error) func(*rand.Rand, *Plan) Fault {
 		return func(*rand.Rand, *Plan) Fault { return Fault{Answer: err} }
@@ -108,7 +108,7 @@ func gone() error {
 	}}
 }
 
-// Of returns the fault of a request, and its name; none is "".
+// Of returns the fault of a request, and its name, which is empty if there is none.
 func (p *Plan) Of(r *Request) (name string, f Fault) {
 	if p.Until > 0 && r.Number > p.Until || p.Only != nil && !p.Only[r.Number] {
 		return "", Fault{}
@@ -142,8 +142,8 @@ func (p *Plan) Of(r *Request) (name string, f Fault) {
 	return chosen.name, chosen.make(rnd, p)
 }
 
-// Inject returns a function that plays the plan and tells played, if it is not
-// nil, of each fault. It is called for one request at a time.
+// Inject returns a function that plays the plan, and that calls played with each fault,
+// unless that is nil. It is called for one request at a time.
 func (p *Plan) Inject(played func(r *Request, name string)) Inject {
 	return func(r *Request) *Fault {
 		name, f := p.Of(r)

@@ -16,12 +16,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// call is a request with all that its answer needs.
+// call is a parsed request.
 type call struct {
 	Request
 	// resource is what the Storage knows of it.
 	resource Resource
-	// status is set for /status, of which an update changes no more than that.
+	// status is set for /status: an update changes nothing else.
 	status bool
 	// sendInitialEvents is the option of a watch, with the server's default.
 	sendInitialEvents *bool
@@ -31,7 +31,7 @@ type call struct {
 	fault             *Fault
 }
 
-// parse reads method, path and query of r. What it finds wrong is an answer.
+// parse reads method, path and query of r. Its error is the answer.
 func (s *Server) parse(r *http.Request) (*call, error) {
 	c := &call{}
 	gv, err := c.path(r.URL.Path)
@@ -55,7 +55,7 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 	return c, err
 }
 
-// path reads /api/v1/namespaces/NS/pods/NAME and its likes.
+// path parses a path such as /api/v1/namespaces/NS/pods/NAME.
 func (c *call) path(path string) (gv schema.GroupVersion, err error) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
@@ -139,7 +139,7 @@ func (c *call) validate(watchLists bool) error {
 	return nil
 }
 
-// selects reports whether the request is about obj.
+// selects reports whether the request selects obj.
 func (c *call) selects(obj runtime.Object) bool {
 	m := metaOf(obj)
 	if c.Namespace != "" && m.GetNamespace() != c.Namespace {

@@ -17,12 +17,12 @@ import (
 type Resource struct {
 	// GroupVersionResource is where it is served.
 	schema.GroupVersionResource
-	// Kind is that of its objects. If client-go's scheme does not know it, the
-	// resource is served as one of a CustomResourceDefinition is: in JSON only.
+	// Kind is the kind of its objects. If client-go's scheme does not know it, the
+	// resource is served as a custom resource is: in JSON only.
 	Kind string
 	// ClusterScoped resources have no namespace.
 	ClusterScoped bool
-	// Fields are those by which objects can be selected beside
+	// Fields returns the fields by which objects can be selected, besides
 	// metadata.name and metadata.namespace.
 	Fields func(obj runtime.Object) fields.Set
 }

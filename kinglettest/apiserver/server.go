@@ -12,28 +12,27 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/internal/pipes"
 )
 
-// Options of a Server. The zero value is one without faults.
+// Options of a Server. With the zero value it has no faults.
 type Options struct {
-	// Version is the version of Kubernetes to play; 1.36 if 0. New panics at one
-	// that is not among [Versions].
+	// Version is the version of Kubernetes to behave as; 1.36 if 0. New panics if it is
+	// not among [Versions].
 	Version Version
 	// Inject decides what goes wrong.
 	Inject Inject
-	// BookmarkInterval is how often a watch that asked for bookmarks gets one;
-	// a minute if 0, as from a real server. Below 0 there are none.
+	// BookmarkInterval is the time between the bookmarks of a watch that asked for them;
+	// a minute if 0, as on a real server. Below 0 there are none.
 	BookmarkInterval time.Duration
 	// WithoutWatchList refuses watch-lists, whatever the Version, as many
 	// aggregated servers do.
 	WithoutWatchList bool
-	// Token, if not empty, is asked of every request; see also
-	// [Server.SetToken].
+	// Token, if not empty, is required of every request; see also [Server.SetToken].
 	Token string
-	// Replicas answer in turn with this server, as those of a control plane
-	// behind one address do. They should have the same Storage; Hold one to
-	// have it lag behind the others. They are not closed with this one.
+	// Replicas answer in turn with this server, as the replicas of a control plane behind
+	// one address do. They should have the same Storage; Hold one to have it lag behind
+	// the others. Close does not close them.
 	Replicas []*Server
-	// GzipAbove is the size of an answer, in bytes, from which on it is
-	// compressed for clients that accept that; 128 KiB if 0, as a real server does.
+	// GzipAbove is the size in bytes from which answers are compressed for clients that
+	// accept that; 128 KiB if 0, as on a real server.
 	GzipAbove int
 }
 
@@ -85,8 +84,7 @@ func New(storage *Storage, opts Options) *Server {
 	return s
 }
 
-// Config returns how to reach the server over connections that exist in memory
-// only. It begins to serve.
+// Config starts serving over connections in memory, and returns a config that uses them.
 func (s *Server) Config() *rest.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +95,8 @@ func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: "http://apiserver.test", Dial: s.pipes.Dial, BearerToken: s.token, QPS: -1}
 }
 
-// Listen begins to serve on a TCP address, such as "127.0.0.1:0", and returns
-// how to reach it.
+// Listen starts serving on a TCP address, such as "127.0.0.1:0", and returns a config for
+// it.
 func (s *Server) Listen(address string) (*rest.Config, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -118,8 +116,8 @@ func (s *Server) serve(l net.Listener) {
 	})
 }
 
-// Close stops serving, breaks all connections off, and returns when nothing of
-// the server runs any more.
+// Close stops serving, closes all connections, and returns when all goroutines of the
+// server have ended.
 func (s *Server) Close() {
 	s.close()
 	_ = s.http.Close()
@@ -128,33 +126,33 @@ func (s *Server) Close() {
 	s.conns.wait()
 }
 
-// Disconnect breaks all connections off, as a restart or a load balancer does.
-// The server goes on.
+// Disconnect closes all connections, as a restart or a load balancer does. The server goes
+// on.
 func (s *Server) Disconnect() { s.conns.cutAll() }
 
 // watchLists reports whether the server answers watch-lists.
 func (s *Server) watchLists() bool { return s.opts.Version.watchLists() && !s.opts.WithoutWatchList }
 
-// Storage is what the server answers from.
+// Storage returns the Storage that the server answers from.
 func (s *Server) Storage() *Storage { return s.storage }
 
-// SetToken changes the token that requests must bear from now on. Watches that
-// run go on, as with a real server.
+// SetToken changes the token that later requests must have. Open watches go on, as on a
+// real server.
 func (s *Server) SetToken(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.token = token
 }
 
-// Hold lets the server learn of nothing that is written from now on: lists of
-// "any" version and watches stand still at the present revision, and it does
-// not have a newer one if asked for it.
+// Hold makes the server lag: it sees no later writes. Lists at any version and watches stay
+// at the present revision, and a request for a newer one finds that the server does not
+// have it.
 func (s *Server) Hold() {
 	s.move(func(latest int64) { s.held, s.seen = true, s.visibleLocked(latest) })
 }
 
-// Advance lets a server that is held learn of the next n revisions, and
-// returns that which it knows then.
+// Advance lets a server that is held see the next n revisions, and returns the last one
+// that it then knows.
 func (s *Server) Advance(n int64) int64 {
 	return s.move(func(latest int64) {
 		s.held, s.seen = true, min(s.visibleLocked(latest)+n, latest)
@@ -181,8 +179,8 @@ func (s *Server) visibleLocked(latest int64) int64 {
 	return latest
 }
 
-// visible is the revision that the server knows, and a channel that is closed
-// when that may have changed.
+// visible returns the revision that the server knows, and a channel that is closed when
+// it may have changed.
 func (s *Server) visible() (revision int64, held bool, moved <-chan struct{}) {
 	latest := s.storage.Revision()
 	s.mu.Lock()
@@ -190,14 +188,14 @@ func (s *Server) visible() (revision int64, held bool, moved <-chan struct{}) {
 	return s.visibleLocked(latest), s.held, s.moved
 }
 
-// Requests is how many requests there were.
+// Requests returns how many requests there have been.
 func (s *Server) Requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests
 }
 
-// next is whose turn it is.
+// next returns the replica whose turn it is.
 func (s *Server) next() *Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,7 +206,7 @@ func (s *Server) next() *Server {
 	return s
 }
 
-// inject numbers a request and asks for its fault.
+// inject numbers a request and returns its fault.
 func (s *Server) inject(r *Request) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -223,7 +221,7 @@ func (s *Server) inject(r *Request) *Fault {
 	return &Fault{}
 }
 
-// authorized reports whether a request bears the token.
+// authorized reports whether a request has the token.
 func (s *Server) authorized(r *http.Request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

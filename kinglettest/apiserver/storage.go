@@ -99,23 +99,23 @@ func (s *Storage) changes() <-chan struct{} {
 	return s.changed
 }
 
-// Revision is that of the last write.
+// Revision returns the revision of the last write.
 func (s *Storage) Revision() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.revision
 }
 
-// Compact makes what happened up to revision a thing of the past: a watch from
-// before it, or a list at it, has expired. History has it still.
+// Compact compacts the history up to revision: a watch from before it, or a list at it, has
+// expired. History still returns it.
 func (s *Storage) Compact(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.compacted = max(s.compacted, min(revision, s.revision))
 }
 
-// Skip lets the revision grow by n without a write to any resource, as writes
-// to resources that no client here watches do.
+// Skip increases the revision by n without a write to any resource, as writes to resources
+// that nobody watches do.
 func (s *Storage) Skip(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,9 +123,8 @@ func (s *Storage) Skip(n int64) {
 	s.wakeLocked()
 }
 
-// Restore takes the Storage back to what it was at revision, as an operator
-// does with a backup: objects, and the revision itself. The revision must not
-// have been compacted.
+// Restore resets the Storage, objects and revision, to its state at revision, as restoring a
+// backup does. The revision must not have been compacted.
 func (s *Storage) Restore(revision int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,10 +141,10 @@ func (s *Storage) Restore(revision int64) error {
 	return nil
 }
 
-// Restart loses everything, and numbers anew from the first revision, as a server
-// does that keeps its objects in memory and is started again. A watch from a
-// revision that it has not reached begins at the present one: such a server
-// knows nothing of its former life. Connections are the caller's to break.
+// Restart loses everything and starts again from the first revision, as a restarted server
+// does that keeps its objects in memory. A watch from a revision that it has not reached
+// begins at the present one, because such a server remembers nothing. It does not close
+// connections.
 func (s *Storage) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +162,7 @@ func (s *Storage) noEarlier(revision int64) int64 {
 	return min(s.revision, max(revision, s.compacted, firstRevision))
 }
 
-// History returns everything that happened to a resource, the oldest first.
+// History returns all events of a resource, the oldest first.
 func (s *Storage) History(gr schema.GroupResource) []Change {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +172,8 @@ func (s *Storage) History(gr schema.GroupResource) []Change {
 	return nil
 }
 
-// List returns the objects of a resource in the order of their keys, and the
-// revision at which these were all.
+// List returns the objects of a resource in the order of their keys, and the revision of
+// that list.
 func (s *Storage) List(gr schema.GroupResource) ([]runtime.Object, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -261,9 +260,9 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 	return s.writeLocked(c, watch.Added, obj, nil), nil
 }
 
-// Update takes the place of an object. The error is NotFound if there is none,
-// Conflict if obj has a resource version or UID that is not the present one's.
-// An update that changes nothing is no write.
+// Update replaces an object. The error is NotFound if there is none, and Conflict if the
+// resource version or UID of obj is not the present one. An update that changes nothing is
+// no write.
 func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -334,7 +333,7 @@ func (r *Resource) check(pre *metav1.Preconditions, is metav1.Object) error {
 	return nil
 }
 
-// Delete removes an object, or marks it where it has finalizers. The error is
+// Delete removes an object, or marks it as deleted if it has finalizers. The error is
 // NotFound, or Conflict if the preconditions do not hold.
 func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre *metav1.Preconditions) (runtime.Object, error) {
 	s.mu.Lock()
