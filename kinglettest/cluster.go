@@ -40,19 +40,17 @@ type ClusterOptions struct {
 	// FeatureGates of the components, by name.
 	FeatureGates map[string]bool
 
-	// DisableAdmissionPlugins are plugins of the API server that are not to run, by
-	// name. Without ServiceAccount, pods can be created in a namespace that has no
+	// DisableAdmissionPlugins names admission plugins of the API server to disable. Without ServiceAccount, pods can be created in a namespace that has no
 	// service account, as with envtest.
 	DisableAdmissionPlugins []string
 
-	// Dir keeps the cluster's data after its end, for another cluster to go on
-	// with. Empty: a temporary folder.
+	// Dir is where the cluster's data stays after its end, so that another cluster can
+	// start with it. If empty, the data is in a temporary folder.
 	Dir string
 
-	// Program is a kinglet-cluster that has been built already. Empty: it is
-	// built from the module's folder cluster, into the user's cache folder. That
-	// needs a checkout of kinglet, since modules in the module cache do not
-	// contain other modules.
+	// Program is the path of a kinglet-cluster binary. If empty, it is built from the
+	// folder cluster of the module, into the user's cache folder. That needs a checkout
+	// of kinglet, since modules in the module cache do not contain other modules.
 	Program string
 }
 
@@ -81,8 +79,8 @@ func (o ClusterOptions) args() []string {
 }
 
 // A Cluster is a real Kubernetes control plane in a process of its own. Its
-// methods may be called from any goroutine; commands take turns, and each is
-// given up after 90 seconds.
+// methods are safe for concurrent use. Commands run one at a time, and each fails after 90
+// seconds.
 type Cluster struct {
 	// Kubeconfig is the file of the administrator's kubeconfig.
 	Kubeconfig string
@@ -93,9 +91,9 @@ type Cluster struct {
 }
 
 // StartCluster starts a control plane and returns once its API server is ready
-// and its nodes are registered; pods become Ready in the moments after. It is
-// stopped when the test and its subtests have ended. The test fails if any of
-// that does, with the last lines that the program has written to stderr.
+// and its nodes are registered; pods become Ready soon afterwards. It is stopped when the
+// test and its subtests have ended. If any of that fails, so does the test, with the last
+// lines that the program wrote to stderr.
 func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
 	tb.Helper()
 	ctx := context.Background()
@@ -119,9 +117,8 @@ func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
 	return c
 }
 
-// RunCluster is StartCluster for a program that is no test, a benchmark's for
-// instance. The control plane lasts until stop is called, which returns when it
-// has ended.
+// RunCluster is StartCluster for programs that are not tests, such as benchmarks. The
+// control plane runs until stop is called, which returns when it has ended.
 func RunCluster(ctx context.Context, opts ClusterOptions) (c *Cluster, stop func() error, err error) {
 	if c, err = startCluster(ctx, opts); err != nil {
 		return nil, nil, fmt.Errorf("kinglettest: start cluster: %w", err)
@@ -156,8 +153,7 @@ func startCluster(ctx context.Context, opts ClusterOptions) (*Cluster, error) {
 	return &Cluster{Kubeconfig: ready.Kubeconfig, Server: ready.Server, program: p}, nil
 }
 
-// Config returns a new configuration of the administrator's, without a limit
-// on the client's side.
+// Config returns a new configuration for the administrator, without client-side rate limit.
 func (c *Cluster) Config(tb testing.TB) *rest.Config {
 	tb.Helper()
 	config, err := ConfigFrom(c.Kubeconfig)
@@ -167,8 +163,7 @@ func (c *Cluster) Config(tb testing.TB) *rest.Config {
 	return config
 }
 
-// ConfigFrom returns the configuration of a kubeconfig file, without a limit on
-// the client's side.
+// ConfigFrom returns the configuration of a kubeconfig file, without client-side rate limit.
 func ConfigFrom(kubeconfig string) (*rest.Config, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -188,12 +183,12 @@ const (
 	Churn             = "churn"
 )
 
-// Stop stops a component as a kill would: the API server, for one, resets every
-// connection and refuses new ones. It returns once the component has ended.
+// Stop stops a component as kill -9 would: the API server, for instance, resets its
+// connections and refuses new ones. It returns once the component has ended.
 func (c *Cluster) Stop(component string) error { return c.do("stop " + component) }
 
-// Start starts a component again, on the data and at the address that it had.
-// It returns once the component works; the API server then answers /readyz.
+// Start starts a component again, with the data and address that it had. It returns once
+// the component works; the API server then answers /readyz.
 func (c *Cluster) Start(component string) error { return c.do("start " + component) }
 
 // SetChurn sets how many changes a second are made to the deployments.
@@ -214,22 +209,22 @@ func (c *Cluster) Backup(name string) (revision int64, err error) {
 }
 
 // Restore replaces etcd's data with a snapshot that [Cluster.Backup] has taken,
-// as "etcdutl snapshot restore" does. Stop etcd before it, and the API server too:
-// one that runs on keeps serving from its watch caches what no longer exists. A
-// bump of more than 0 is that of --bump-revision, with --mark-compacted.
+// as "etcdutl snapshot restore" does. Stop etcd before, and the API server as well: one that
+// keeps running serves objects that no longer exist from its watch caches. A bump above 0
+// is that of --bump-revision, with --mark-compacted.
 func (c *Cluster) Restore(name string, bump uint64) error {
 	return c.do(fmt.Sprintf("restore %s %d", name, bump))
 }
 
-// User makes a user who has no rights beyond discovery, and returns the file of
-// the user's kubeconfig. Everything the user asks for is forbidden (403).
+// User creates a user without rights beyond discovery, and returns the path of the user's
+// kubeconfig. All other requests of the user are forbidden (403).
 func (c *Cluster) User(name string) (kubeconfig string, err error) {
 	e, err := c.program.command("user " + name)
 	return e.Kubeconfig, err
 }
 
-// Revoke takes a user's token back: within about a second, it is answered with
-// unauthorized (401).
+// Revoke revokes a user's token: within about a second, requests with it are unauthorized
+// (401).
 func (c *Cluster) Revoke(name string) error { return c.do("revoke " + name) }
 
 func (c *Cluster) do(command string) error {

@@ -40,7 +40,7 @@ func buildCluster(ctx context.Context) (program string, unlock func(), err error
 	if err != nil {
 		return "", nil, err
 	}
-	// The go command finds out by itself whether there is anything to do.
+	// The go command itself finds out whether there is anything to build.
 	build := exec.CommandContext(ctx, "go", "build", "-C", source, "-o", program, "./cmd/kinglet-cluster")
 	build.Env = append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// clusterEvent is what kinglet-cluster --control says, one a line.
+// clusterEvent is one line of the output of kinglet-cluster --control.
 type clusterEvent struct {
 	Event      string `json:"event"`
 	Kubeconfig string `json:"kubeconfig"`
@@ -58,7 +58,7 @@ func startProgram(program string, args []string) (*clusterProgram, error) {
 	return p, nil
 }
 
-// read passes on what the program says, until it has ended.
+// read passes on the events of the program until it has ended.
 func (p *clusterProgram) read(stdout io.Reader) {
 	defer close(p.events)
 	lines := bufio.NewScanner(stdout)
@@ -74,8 +74,7 @@ func (p *clusterProgram) read(stdout io.Reader) {
 	p.err = errors.Join(bad, lines.Err(), p.cmd.Wait())
 }
 
-// event waits for the program to say something, and returns an error if that
-// is an error.
+// event waits for the next event of the program, and returns its error if it has one.
 func (p *clusterProgram) event(ctx context.Context, timeout time.Duration) (clusterEvent, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -93,9 +92,8 @@ func (p *clusterProgram) event(ctx context.Context, timeout time.Duration) (clus
 	}
 }
 
-// command sends one command and waits for its answer. A command that has been
-// given up leaves its answer behind, so the program is of no use afterwards,
-// and is ended.
+// command sends one command and waits for its answer. After a timeout the answer may still
+// come and be taken for another's, so the program is ended.
 func (p *clusterProgram) command(line string) (clusterEvent, error) {
 	if strings.ContainsAny(line, "\r\n") {
 		return clusterEvent{}, fmt.Errorf("a command is one line: %q", line)
@@ -146,11 +144,10 @@ func (p *clusterProgram) quit(timeout time.Duration) error {
 	return p.quitErr
 }
 
-// abandon ends a program that does not do what it should. It has a few seconds
-// to tidy up in.
+// abandon ends a program that does not work, which has a few seconds to clean up.
 func (p *clusterProgram) abandon() error { return p.quit(10 * time.Second) }
 
-// errorf says what is wrong with the program and what it wrote last.
+// errorf returns an error with the last lines that the program wrote.
 func (p *clusterProgram) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s "+format+"%s", append(append([]any{p.cmd.Path}, args...), p.stderr)...)
 }
