@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"encoding/binary"
 	gojson "encoding/json"
 	"fmt"
 	goruntime "runtime"
@@ -9,7 +10,6 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -211,17 +211,19 @@ func officialList(body []byte) (*corev1.PodList, error) {
 	return &l, l.Unmarshal(u.Raw)
 }
 
-// lists counts the messages in a runtime.Unknown that may be a list, or a part of one.
+// lists counts the messages in a runtime.Unknown that may be a list, or a part of one. All
+// of its fields are of that wire type.
 func lists(raw []byte) (n int) {
 	for len(raw) > 0 {
-		number, wire, size := protowire.ConsumeField(raw)
-		if size < 0 {
-			break
+		tag, k := binary.Uvarint(raw)
+		size, l := binary.Uvarint(raw[max(k, 0):])
+		if k <= 0 || l <= 0 || tag&7 != 2 || size > uint64(len(raw)-k-l) {
+			return -1
 		}
-		if number == 2 && wire == protowire.BytesType {
+		if tag>>3 == 2 {
 			n++
 		}
-		raw = raw[size:]
+		raw = raw[k+l+int(size):]
 	}
 	return n
 }

@@ -2,9 +2,9 @@ package official
 
 import (
 	"bytes"
+	"encoding/binary"
 	stdjson "encoding/json"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/util/json"
 
@@ -85,24 +85,19 @@ const maxMessages = 200
 // with where the exponent begins. Any bytes may be a message.
 func inMessage(raw []byte, from, to, depth int, found func(start, end, at int)) {
 	for from < to && depth > 0 {
-		number, wire, n := protowire.ConsumeTag(raw[from:to])
-		if n < 0 {
+		start, end, text := field(raw[from:to])
+		if end < 0 {
 			break
 		}
-		size := protowire.ConsumeFieldValue(number, wire, raw[from+n:to])
-		if size < 0 {
-			break
-		}
-		if wire == protowire.BytesType {
-			content, _ := protowire.ConsumeBytes(raw[from+n : to])
-			start, end := from+n+size-len(content), from+n+size
-			if at := scan.LargeExponent(content); at >= 0 {
+		start, end = from+start, from+end
+		if text {
+			if at := scan.LargeExponent(raw[start:end]); at >= 0 {
 				found(start, end, start+at)
 			}
 			// A message may end with such a text, and have another before it.
 			inMessage(raw, start, end, depth-1, found)
 		}
-		from += n + size
+		from = end
 	}
 	for at := exponentIn(raw[:to], from); at >= 0; at = exponentIn(raw[:to], at+1) {
 		start, end := at, at+2
@@ -114,6 +109,36 @@ func inMessage(raw []byte, from, to, depth int, found func(start, end, at int)) 
 		}
 		found(start, end, at)
 	}
+}
+
+// field returns where the value of the first field of a message is. text: it may be a
+// text. end is -1 for a field that is broken, or a group.
+func field(raw []byte) (start, end int, text bool) {
+	tag, start := binary.Uvarint(raw)
+	if start <= 0 {
+		return 0, -1, false
+	}
+	size := uint64(0)
+	switch value, n := binary.Uvarint(raw[start:]); tag & 7 {
+	case 0, 2:
+		if n <= 0 {
+			return 0, -1, false
+		}
+		start += n
+		if text = tag&7 == 2; text {
+			size = value
+		}
+	case 1:
+		size = 8
+	case 5:
+		size = 4
+	default:
+		return 0, -1, false
+	}
+	if size > uint64(len(raw)-start) {
+		return 0, -1, false
+	}
+	return start, start + int(size), text
 }
 
 // mayCBOR takes a text that comes in pieces for one with an exponent.
