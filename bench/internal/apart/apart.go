@@ -1,5 +1,5 @@
-// Package apart runs the benchmark's own program again, in another process: so what
-// one engine leaves behind is not measured with the next.
+// Package apart runs the benchmark's own program in another process, so that one engine's
+// leftovers are not measured with the next.
 package apart
 
 import (
@@ -24,7 +24,7 @@ func Measure[F any](ctx context.Context, in any, args ...string) (figures F, err
 			return figures, err
 		}
 		go func() {
-			// If the process does not want it, its own error says more.
+			// If the process does not read it, the error of the process says more.
 			_ = json.NewEncoder(stdin).Encode(in)
 			stdin.Close()
 		}()
@@ -36,17 +36,17 @@ func Measure[F any](ctx context.Context, in any, args ...string) (figures F, err
 	return figures, json.Unmarshal(out, &figures)
 }
 
-// Server is this program, serving.
+// Server is this program, running as a server in another process.
 type Server[E any] struct {
-	// At is where, as the program printed it.
+	// At is its address, as the program printed it.
 	At    E
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// Serve runs this program with args as a server, which prints where it is as JSON, and
-// ends with its input: so it does not outlive this process, whatever happens to it.
-// The input begins with in, as JSON, unless in is nil.
+// Serve runs this program with args as a server, which prints its address as JSON. It ends
+// when its input ends, so it cannot outlive this process. The input begins with in, as
+// JSON, unless in is nil.
 func Serve[E any](ctx context.Context, in any, args ...string) (*Server[E], error) {
 	cmd, err := self(ctx, args)
 	if err != nil {
@@ -80,7 +80,7 @@ func Serve[E any](ctx context.Context, in any, args ...string) (*Server[E], erro
 // Stop ends the server, and returns when it has ended.
 func (s *Server[E]) Stop() {
 	s.stdin.Close()
-	// Whatever it ended with, it was asked to.
+	// Its exit code does not matter: it was asked to end.
 	_ = s.cmd.Wait()
 }
 
@@ -90,7 +90,7 @@ func UntilInputEnds(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
-		// Nothing is expected of it but its end.
+		// The input has nothing to read but its end.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	}()
 	return ctx

@@ -16,7 +16,7 @@ const (
 
 // Options of a run.
 type Options[P any] struct {
-	// Duration is how long is measured, after a second of warming up.
+	// Duration is the time that is measured, after a second of warming up.
 	Duration time.Duration
 	// Fresh makes version n of some object. It is called before the run begins.
 	Fresh func(n int) P
@@ -29,10 +29,9 @@ type Options[P any] struct {
 	Settle func()
 }
 
-// Run has one writer that is due to write a thousand times a second beside Readers
-// that list. Measured is from the call of Write until Shown; not how late the writer
-// was woken. A writer that is late goes on at once, so that the rate holds where it
-// can. The figures are p50, p99, p9999 and max, in microseconds, and lists and writes
+// Run runs one writer, at a thousand writes a second, beside Readers that list. A write is
+// measured from the call of Write until Shown returns true; that the writer was woken late
+// does not count. A late writer continues at once, so that the rate holds if it can. The figures are p50, p99, p9999 and max, in microseconds, and lists and writes
 // a second.
 func Run[P any](o Options[P]) map[string]float64 {
 	fresh := make([]P, int(o.Duration/pace)*2)

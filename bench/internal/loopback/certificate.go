@@ -1,5 +1,5 @@
-// Package loopback is what a benchmark's server needs to speak TLS with a
-// client on the same machine.
+// Package loopback has what a benchmark's server needs for TLS with a client on the same
+// machine.
 package loopback
 
 import (
@@ -16,8 +16,8 @@ import (
 )
 
 // Certificate returns a server's configuration for 127.0.0.1, TLS 1.3 and
-// HTTP/2, and the certificate in PEM by which clients know it. It is valid for
-// a day, and for nobody else: each call makes a key of its own.
+// HTTP/2, and its certificate in PEM for clients. The certificate is valid for a day, and
+// each call makes a new key.
 func Certificate() (*tls.Config, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -15,20 +15,17 @@ const (
 	podsPerNode = 40
 )
 
-// Options say what a collection is. The zero value of a field means its
-// default.
+// Options describe a collection. The zero value of a field means its default.
 type Options struct {
-	// Pods is how many there are; 50,000.
+	// Pods is the number of pods; 50,000 by default.
 	Pods int
-	// Templates is over how many templates; 500, or as many as there are pods.
+	// Templates is the number of templates; 500 by default, at most one a pod.
 	Templates int
-	// Namespaces is over how many namespaces; 50, or as many as there are
-	// templates.
+	// Namespaces is the number of namespaces; 50 by default, at most one a template.
 	Namespaces int
-	// Unique makes the content of every pod unlike that of any other: see
-	// unlike.
+	// Unique makes every pod different from all others in all its content: see unlike.
 	Unique bool
-	// Seed makes another collection of the same kind.
+	// Seed selects one of many such collections.
 	Seed uint64
 }
 
@@ -106,7 +103,7 @@ func (c *Collection) VersionAfter(n int) string {
 	return strconv.Itoa(firstVersion + c.opts.Pods + n)
 }
 
-// EventsUntil returns after how many events VersionAfter is version.
+// EventsUntil returns the number of events after which VersionAfter is version.
 func (c *Collection) EventsUntil(version string) (int, error) {
 	v, err := strconv.Atoi(version)
 	if err != nil || v < firstVersion+c.opts.Pods {
@@ -115,7 +112,7 @@ func (c *Collection) EventsUntil(version string) (int, error) {
 	return v - firstVersion - c.opts.Pods, nil
 }
 
-// version is that of pod i in a round: that of the event which took it there.
+// version returns the resource version of pod i in a round.
 func (c *Collection) version(i, round int) string {
 	return strconv.Itoa(firstVersion + round*c.opts.Pods + int(c.turn[i]) + 1)
 }
@@ -129,8 +126,8 @@ func (c *Collection) Namespaces() []string {
 	return names
 }
 
-// In returns the pods of a namespace: those from the first number up to the second,
-// without it. All are in the namespace that is empty, and none in one that there is not.
+// In returns the range [from, to) of the pods of a namespace: all if namespace is empty,
+// none if there is no such namespace.
 func (c *Collection) In(namespace string) (from, to int) {
 	if namespace == "" {
 		return 0, c.opts.Pods
@@ -158,7 +155,7 @@ func (c *Collection) templateOf(i int) (template, of int) {
 	return template, i - first
 }
 
-// draw returns a source of numbers that belongs to one thing alone.
+// draw returns the random numbers of one thing, which depend on nothing else.
 func (c *Collection) draw(what kindOfDraw, number, round int) *rand.Rand {
 	return rand.New(rand.NewPCG(c.opts.Seed^uint64(what)<<56^uint64(round)<<32, uint64(number)))
 }

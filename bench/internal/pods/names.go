@@ -6,14 +6,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// letters are those of which Kubernetes makes the ends of names, in order.
+// letters are those of the random suffixes of Kubernetes' names, in order.
 const letters = "2456789bcdfghjklmnpqrstvwxz"
 
-// suffixes is how many ends of five letters there are.
+// suffixes is the number of suffixes of five letters.
 const suffixes = 27 * 27 * 27 * 27 * 27
 
-// name ends as a ReplicaSet ends it, but such that the names of a template
-// rise with i: a list comes in key order.
+// name returns a name with a suffix as a ReplicaSet makes it, except that the names of a
+// template rise with i, because a list comes in key order.
 func (c *Collection) name(t *template, i, of int) string {
 	share := c.opts.Pods/c.opts.Templates + 1
 	stride := suffixes / share

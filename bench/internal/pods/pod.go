@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pod makes pod i as it is in a round, afresh: it shares no memory with
-// another that may be written to. Its kind and API version are set.
+// Pod makes pod i as it is in a round. The result shares no memory that may be written to
+// with another. Its kind and API version are set.
 func (c *Collection) Pod(i, round int) *corev1.Pod {
 	number, of := c.templateOf(i)
 	t := c.template(number)
@@ -74,7 +74,7 @@ func (c *Collection) status(t *template, p *corev1.Pod, i, round int, restarted 
 		})
 	}
 	for k, name := range containers {
-		// The container that is restarted gets a new ID, the other keeps its.
+		// The restarted container gets a new ID.
 		run, started := 0, created+12
 		if k == 0 {
 			run, started = round, restarted

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// template is what a Deployment says about its pods.
+// template is the pod template of a Deployment.
 type template struct {
 	number    int
 	namespace string
@@ -74,7 +74,7 @@ func (t *template) labels() map[string]string {
 	}
 }
 
-// annotations are those three that all pods of the template have.
+// annotations returns the three that all pods of the template have.
 func (t *template) annotations() map[string]string {
 	return map[string]string{
 		"checksum/config":      hexadecimal(t.rnd, 64),

@@ -10,15 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// unlike rewrites every string of a pod, keys of maps and managed fields
-// included, and every number, such that it is like no other pod's and takes
-// about as many bytes as before. Left alone are what says where and what the
-// object is (kind, namespace, name, versions, times, node), by which it is
-// found and indexed, and booleans. What comes out would pass no validation;
-// nobody validates.
+// unlike rewrites every string of a pod, keys of maps and managed fields included, and every
+// number, so that no other pod has the same and the size is about the same. Kind, namespace,
+// name, versions, times and node, by which the object is found and indexed, stay, as do
+// booleans. The result would pass no validation, but none takes place.
 //
-// A pod is rewritten in the same way in every round, so that it has as much in
-// common with its own last version as any other has.
+// A pod is rewritten in the same way in every round, so it has as much in common with its
+// previous version as any other pod.
 func unlike(p *corev1.Pod, rnd *rand.Rand) {
 	meta, node := p.ObjectMeta, p.Spec.NodeName
 	u := &rewriter{rnd: rnd}
