@@ -65,6 +65,9 @@ func rewriteJSON(raw []byte, c change) ([]byte, error) {
 		}
 		i = end
 	}
+	if kept == 0 {
+		return raw, nil
+	}
 	return append(with, raw[kept:]...), nil
 }
 
