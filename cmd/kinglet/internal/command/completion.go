@@ -56,9 +56,12 @@ func (c *connection) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// namespaces returns those of the server, or none if it does not answer within the time
+// namespaces returns the namespaces of the server, or none if it does not answer within the time
 // that a user waits for completion.
 func (c *connection) namespaces(cmd *cobra.Command) []string {
+	if err := quieten(cmd.ErrOrStderr(), 0); err != nil {
+		return nil
+	}
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {
 		return nil

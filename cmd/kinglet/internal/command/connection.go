@@ -68,7 +68,7 @@ func (c *connection) open(given *pflag.FlagSet) error {
 
 func (c *connection) user(raw clientcmdapi.Config) string {
 	if *c.flags.BearerToken != "" {
-		return "" // whoever's it is
+		return "" // a token does not name its user
 	}
 	if *c.flags.AuthInfoName != "" {
 		return *c.flags.AuthInfoName
@@ -104,7 +104,10 @@ func (c *connection) explain(err error) error {
 		return fmt.Errorf("kubeconfig: %w", err)
 	case clientcmd.IsContextNotFound(err), strings.Contains(err.Error(), "context"):
 		text := trouble.OneLine(err.Error())
-		if known := c.contexts(); len(known) > 0 {
+		const most = 10
+		if known := c.contexts(); len(known) > most {
+			text += "; the kubeconfig has: " + strings.Join(known[:most], ", ") + ", …"
+		} else if len(known) > 0 {
 			text += "; the kubeconfig has: " + strings.Join(known, ", ")
 		}
 		return errors.New(text)
@@ -112,7 +115,7 @@ func (c *connection) explain(err error) error {
 	return fmt.Errorf("kubeconfig: %s; see: kubectl config view", strings.TrimPrefix(trouble.OneLine(err.Error()), "invalid configuration: "))
 }
 
-// contexts lists those of the kubeconfig, sorted, and not too many.
+// contexts returns the names of the kubeconfig's contexts, sorted.
 func (c *connection) contexts() []string {
 	raw, err := c.flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
@@ -123,10 +126,6 @@ func (c *connection) contexts() []string {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	const most = 10
-	if len(names) > most {
-		names = append(names[:most], "…")
-	}
 	return names
 }
 

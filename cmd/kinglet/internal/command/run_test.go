@@ -106,12 +106,15 @@ func (p *program) end(t *testing.T, want int) {
 }
 
 // kubeconfig writes one that points at the server, and returns the flags.
-func kubeconfig(t *testing.T, server string) []string {
+func kubeconfig(t *testing.T, server string, contexts ...string) []string {
 	t.Helper()
 	config := clientcmdapi.NewConfig()
 	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server}
 	config.AuthInfos["ann"] = &clientcmdapi.AuthInfo{Token: "secret"}
 	config.Contexts["work"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "ann", Namespace: "shop"}
+	for _, name := range contexts {
+		config.Contexts[name] = config.Contexts["work"]
+	}
 	config.CurrentContext = "work"
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
@@ -385,6 +388,23 @@ func TestCompletionKnowsResourcesAndContexts(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", c.args, got, c.want)
 		}
 	}
+}
+
+func TestCompletionKnowsEveryContextAndAnErrorNamesTheFirst(t *testing.T) {
+	var others []string
+	for c := 'a'; c <= 'm'; c++ {
+		others = append(others, string(c))
+	}
+	flags := kubeconfig(t, "http://127.0.0.1:1", others...)
+	p := start(t, append(append([]string{"__complete", "watch"}, flags...), "--context", "")...)
+	p.end(t, exitOK)
+	want := strings.Join(append(others, "work"), "\n") + "\n"
+	if got, _, _ := strings.Cut(p.out.String(), ":"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p = start(t, append(flags, "watch", "pods", "--context", "z")...)
+	p.end(t, exitFailed)
+	p.err.wait(t, `"z".*; the kubeconfig has: a, b, c, d, e, f, g, h, i, j, …`)
 }
 
 func TestVersionNamesWhatItIsMadeOf(t *testing.T) {

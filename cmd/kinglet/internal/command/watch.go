@@ -18,7 +18,7 @@ import (
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 )
 
-// watchFlags are those of kinglet watch besides the connection's.
+// watchFlags are the flags of kinglet watch, except those of the connection.
 type watchFlags struct {
 	allNamespaces                bool
 	labelSelector, fieldSelector string
