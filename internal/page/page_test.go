@@ -211,6 +211,25 @@ func TestTheDocumentForProgramsHasProblemsAndDetails(t *testing.T) {
 	})
 }
 
+// Every link of the page repeats the query, so a page of a thousand lines would be a
+// thousand times as large.
+func TestALongAddressMakesNoLargePage(t *testing.T) {
+	h := of(samples.New())
+	plain := len(get(t, h, "/?pause=1"))
+	for _, name := range []string{"sort", "q", "open", "stack", "objects", "key"} {
+		if n := len(get(t, h, "/?pause=1&"+name+"="+strings.Repeat("x", 1<<20))); n > plain+plain/10 {
+			t.Errorf("%s: %d bytes, for %d", name, n, plain)
+		}
+	}
+	many := url.Values{"pause": {"1"}}
+	for k := range 1000 {
+		many.Add("open", fmt.Sprint(k, strings.Repeat("x", 1000)))
+	}
+	if n := len(get(t, h, "/?"+many.Encode())); n < plain*2 || n > plain*100 {
+		t.Errorf("%d bytes with a thousand long names, for %d", n, plain)
+	}
+}
+
 func TestOnlyReadingIsAnswered(t *testing.T) {
 	h := of(samples.New())
 	for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "DELETE": 405} {

@@ -21,17 +21,36 @@ type query struct {
 	json         bool
 }
 
-// maxOpen bounds how many names one request unfolds.
-const maxOpen = 20
+const (
+	// maxOpen bounds how many names one request unfolds.
+	maxOpen = 20
+	// maxQuery bounds the texts of a query, in bytes together: every link of the page
+	// repeats them. Those that exceed it are ignored.
+	maxQuery = 4 << 10
+)
 
 func parse(v url.Values) query {
+	left := maxQuery
+	fits := func(text string) bool {
+		ok := len(text) <= left
+		if ok {
+			left -= len(text)
+		}
+		return ok
+	}
+	get := func(name string) string {
+		if text := v.Get(name); fits(text) {
+			return text
+		}
+		return ""
+	}
 	q := query{
-		sort: v.Get("sort"), desc: v.Get("desc") != "", filter: v.Get("q"), all: v.Get("all") != "",
-		paused: v.Get("pause") != "", stack: v.Get("stack"), objects: v.Get("objects"), key: v.Get("key"),
+		sort: get("sort"), desc: v.Get("desc") != "", filter: get("q"), all: v.Get("all") != "",
+		paused: v.Get("pause") != "", stack: get("stack"), objects: get("objects"), key: get("key"),
 		json: v.Get("format") == "json",
 	}
 	for _, name := range v["open"] {
-		if len(q.open) < maxOpen && !slices.Contains(q.open, name) {
+		if len(q.open) < maxOpen && !slices.Contains(q.open, name) && fits(name) {
 			q.open = append(q.open, name)
 		}
 	}
