@@ -22,6 +22,8 @@ const (
 	// buildTimeout bounds the first build of the program, which takes five
 	// minutes on the same machine; later ones take a second.
 	buildTimeout = 20 * time.Minute
+	// abandonTimeout bounds the end of a program that does not work.
+	abandonTimeout = 10 * time.Second
 	// commandTimeout bounds one command, and the end of the program.
 	commandTimeout = 90 * time.Second
 )
@@ -40,8 +42,9 @@ type ClusterOptions struct {
 	// FeatureGates of the components, by name.
 	FeatureGates map[string]bool
 
-	// DisableAdmissionPlugins names admission plugins of the API server to disable. Without ServiceAccount, pods can be created in a namespace that has no
-	// service account, as with envtest.
+	// DisableAdmissionPlugins names admission plugins of the API server to disable.
+	// Without ServiceAccount, pods can be created in a namespace that has no service
+	// account, as with envtest.
 	DisableAdmissionPlugins []string
 
 	// Dir is where the cluster's data stays after its end, so that another cluster can
@@ -78,9 +81,9 @@ func (o ClusterOptions) args() []string {
 	return args
 }
 
-// A Cluster is a real Kubernetes control plane in a process of its own. Its
-// methods are safe for concurrent use. Commands run one at a time, and each fails after 90
-// seconds.
+// A Cluster is a real Kubernetes control plane in a process of its own. Its methods are
+// safe for concurrent use. Commands run one at a time, and each fails 90 seconds after it
+// began.
 type Cluster struct {
 	// Kubeconfig is the file of the administrator's kubeconfig.
 	Kubeconfig string
@@ -93,7 +96,7 @@ type Cluster struct {
 // StartCluster starts a control plane and returns once its API server is ready
 // and its nodes are registered; pods become Ready soon afterwards. It is stopped when the
 // test and its subtests have ended. If any of that fails, so does the test, with the last
-// lines that the program wrote to stderr.
+// lines that the program, or the go command that builds it, wrote to stderr.
 func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
 	tb.Helper()
 	ctx := context.Background()
@@ -101,7 +104,7 @@ func StartCluster(tb testing.TB, opts ClusterOptions) *Cluster {
 		if deadline, ok := t.Deadline(); ok {
 			var cancel context.CancelFunc
 			// Early enough to say what happened before the test is killed.
-			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-5*time.Second))
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-abandonTimeout-5*time.Second))
 			defer cancel()
 		}
 	}

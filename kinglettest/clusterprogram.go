@@ -145,7 +145,7 @@ func (p *clusterProgram) quit(timeout time.Duration) error {
 }
 
 // abandon ends a program that does not work, which has a few seconds to clean up.
-func (p *clusterProgram) abandon() error { return p.quit(10 * time.Second) }
+func (p *clusterProgram) abandon() error { return p.quit(abandonTimeout) }
 
 // errorf returns an error with the last lines that the program wrote.
 func (p *clusterProgram) errorf(format string, args ...any) error {

@@ -31,8 +31,8 @@ type Options[P any] struct {
 
 // Run runs one writer, at a thousand writes a second, beside Readers that list. A write is
 // measured from the call of Write until Shown returns true; that the writer was woken late
-// does not count. A late writer continues at once, so that the rate holds if it can. The figures are p50, p99, p9999 and max, in microseconds, and lists and writes
-// a second.
+// does not count. A late writer continues at once, so that the rate holds if it can. The
+// figures are p50, p99, p9999 and max, in microseconds, and lists and writes a second.
 func Run[P any](o Options[P]) map[string]float64 {
 	fresh := make([]P, int(o.Duration/pace)*2)
 	for i := range fresh {
