@@ -10,18 +10,16 @@
 // # Rows
 //
 // The suite has rows, one for each group of names of the surface ([Rows]); a
-// row has tests, whose names are sentences that state what holds. Where the
-// documentation of client-go says something, that is what is asserted; where
-// it is silent, what client-go v0.37.2 does.
+// row has tests, whose names are sentences that state what holds. They assert what the
+// documentation of client-go says, and where it is silent, what client-go v0.37.2 does.
 //
 // # Differences
 //
 // Where client-go is known to be wrong or weak, an implementation need not
-// follow it. [Differences] lists those places. Each has a scenario, what it
-// comes to on client-go, and what it should come to. [Options] says which of
-// the two is expected, so that the suite also notices when client-go has been
-// mended and the list is out of date. [DifferencesTable] renders the list for
-// documentation.
+// follow it. [Differences] lists those places: each has a scenario, its result with
+// client-go, and the result that it should have. [Options] says which of the two is
+// expected, so the suite also notices when client-go is fixed and the list is out of date.
+// [DifferencesTable] renders the list for documentation.
 //
 // # What it needs
 //
@@ -31,15 +29,14 @@
 // goroutine has ended when a test returns: a goleak.VerifyTestMain in the
 // caller's package is a good idea.
 //
-// While [Run] runs it replaces the process-wide error handlers of
-// k8s.io/apimachinery/pkg/util/runtime, because those of a program wait in the
-// time of whoever called them last, and time in a bubble is not that of the
-// next. So nothing else that reports errors there should run beside it.
+// While [Run] runs, it replaces the process-wide error handlers of
+// k8s.io/apimachinery/pkg/util/runtime. Those limit their rate by the time of the previous
+// call, which may have been in another bubble, with another clock. So nothing else that
+// reports errors there should run at the same time.
 //
 // # Files
 //
-// implementation.go says what is tested, clientgo.go is client-go's. run.go
-// runs rows and differences. Each row has the file of its name. origin.go is
-// the collection, recorder.go the handler that remembers, fixture.go makes
-// objects.
+// implementation.go has the constructors under test, and clientgo.go those of client-go.
+// run.go runs rows and differences. Each row is in the file of its name. origin.go has the
+// collection, recorder.go a handler that records its calls, and fixture.go makes objects.
 package conformance

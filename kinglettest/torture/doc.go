@@ -15,36 +15,35 @@
 // A violation begins with the number that its guarantee has in package kinglet.
 // What the server had is known version by version ([apiserver.Storage.History]);
 // so is what each handler was told, with what the store showed at that moment,
-// and what readers saw, at rest and in the midst of things.
+// and what readers saw, during the trial and after it.
 //
-//   - 1: at the end store and server are equal, and every object that anybody
-//     was shown is, in all its bytes, what the server had at that version.
-//   - 2: versions of a key, and of the collection, never go back, except from
-//     before a restoration to after it, once.
-//   - 3 and 10: what a look finds is exactly what there was at the resource
-//     version that it names, and the index says the same as the objects.
-//   - 4: Add, Update, Delete in a legal order, each Update from the state that
-//     was told last, no Update from one UID to another, a final state that is
-//     one or says that it is not.
-//   - 5: a handler that returns at once knows whatever the store has, whoever
-//     stands still beside it; no more records wait for one than there are keys.
-//     (Package cache, which promises 65,536 records, is not seen to keep that.)
-//   - 6: no call about the initial list ends after the registration said that it
-//     was synced, and one that has nothing to do is synced.
-//   - 7: what was damaged is in the store all the same, or in quarantine; what is
-//     counted is reported, and what is in quarantine was damaged.
-//   - 8: nothing that was shown has changed since.
-//   - 9: when Run returns no handler is being called, and none is later; a
-//     goroutine that is left over ends the test, which is synctest's doing.
-//   - 11: what is deleted was deleted.
+//   - 1: at the end store and server are equal, and every object that a handler or reader
+//     saw equals, in all its bytes, the server's object of that version.
+//   - 2: versions of a key, and of the collection, never go back, except once at a
+//     restoration.
+//   - 3 and 10: a snapshot is exactly the server's state at the resource version that it
+//     names, and its indexes agree with its objects.
+//   - 4: Add, Update and Delete come in a legal order, each Update from the last state that
+//     the handler received, and never from one UID to another. The final state of a Delete
+//     is the last one, or is marked as unknown.
+//   - 5: a handler that returns at once has received all that the store has, even if others
+//     are stalled. No more records are pending for a handler than there are keys. (The
+//     65,536 records that package cache promises are not checked.)
+//   - 6: no call for the initial list ends after the registration reports that it has
+//     synced, and a registration with an empty list has synced.
+//   - 7: a damaged object is in the store all the same, or in quarantine. What is counted is
+//     reported, and every quarantined object was damaged.
+//   - 8: no object has changed since it was seen.
+//   - 9: once Run has returned, no handler is being called, or will be. A goroutine that is
+//     left over ends the test, which synctest sees to.
+//   - 11: every object that is reported as deleted was deleted.
 //
 // # When a trial fails
 //
-// [Shrink] leaves out faults and steps for as long as it fails, and says how to
-// run what is left. The plan is a seed's, but what happens is not quite: the
-// informer draws its backoffs at random, and goroutines that can run at one
-// moment do so in any order. So each part is run up to 6 times before it is
-// taken to pass, and what is found says how many of its runs fail.
+// [Shrink] leaves out faults and steps as long as the trial still fails, and says how to
+// run the rest. The seed determines the plan, but not quite what happens: backoffs are
+// random, and runnable goroutines run in any order. So a part counts as passing only after
+// 6 runs, and the result says how many runs of it fail.
 //
 // # Engines
 //
@@ -53,9 +52,8 @@
 //
 // # Own writes
 //
-// Reads that include what the program wrote itself (guarantee 12) have trials of
-// their own, in own_test.go and what begins with own: no engine but kinglet has
-// such reads.
+// Reads that include the program's own writes (guarantee 12) have trials of their own, in
+// the files whose names begin with own. No engine but kinglet has such reads.
 //
 // Client-go and mutations of the engine (package internal/mutant, `make mutants`) show
 // that the checker can fail.
