@@ -121,11 +121,8 @@ page-open:
 
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
-# ctrlbench runs every row of both sides, which takes four times as long under the race
-# detector; interop and the operator run the same code with it.
 neighbours: $(BIN)/kinglet-cluster
-	$(TEST) $$($(GO) list $(call packages,$(NEIGHBOURS)) | grep -v '/ctrlbench$$')
-	$(GOTEST) ./bench/ctrlbench
+	$(TEST) $(call packages,$(NEIGHBOURS))
 	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C examples/operator,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
@@ -149,9 +146,9 @@ many:
 
 # Each fuzz target in turn, or those whose package and name match ONLY, by a number of
 # inputs: a run by the clock may end in the midst of one, which counts as a failure.
-# FUZZ=1000000x for a long one. Only kinglet is compiled with coverage, and so the
-# tests are started without `go test -fuzz`, which does that to all of Kubernetes: its
-# counters, sent to and fro with each input, take longer than most inputs.
+# FUZZ=1000000x for a long one. Only kinglet is compiled with coverage, so the tests are
+# not started by `go test -fuzz`, which instruments all of Kubernetes as well: in profiles,
+# sending its counters between the processes took most of the time.
 FUZZ ?= 1000x
 ONLY ?= .
 fuzz:

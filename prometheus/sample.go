@@ -17,8 +17,8 @@ import (
 type scrape struct {
 	now  time.Time
 	text *textWriter
-	// metrics are for a registry. informers says which of them belong to which informer:
-	// see send.
+	// metrics are sent to a registry. informers has the range of each informer's: see
+	// send.
 	metrics   []prometheus.Metric
 	informers []informerMetrics
 	// These are allocated in blocks: a process with a thousand informers has tens of

@@ -3,11 +3,11 @@ package reflector
 import (
 	"context"
 	"errors"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -55,7 +55,7 @@ func TestOnStatusTellsEveryPhase(t *testing.T) {
 
 func TestAnIdleReflectorHasNoGoroutineButItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
+		before := testbubble.Goroutines()
 		ctx, cancel := context.WithCancel(t.Context())
 		const many = 20
 		done := make(chan error)
@@ -67,8 +67,7 @@ func TestAnIdleReflectorHasNoGoroutineButItsOwn(t *testing.T) {
 			go func() { done <- r.Run(ctx) }()
 		}
 		synctest.Wait()
-		// Fewer, if one of another test was about to end before.
-		if n := runtime.NumGoroutine() - before; n > many {
+		if n := testbubble.Goroutines() - before; n != many {
 			t.Errorf("%d reflectors have %d goroutines", many, n)
 		}
 		cancel()

@@ -38,7 +38,7 @@ type Fault struct {
 	Delay time.Duration
 	// Refuse closes the connection without a byte of an answer.
 	Refuse bool
-	// Answer is sent in place of the answer; apierrors.New… makes suitable errors.
+	// Answer replaces the server's answer. The functions apierrors.New… make such errors.
 	// RetryAfterSeconds in its details becomes the header Retry-After.
 	Answer error
 
@@ -72,7 +72,7 @@ type Fault struct {
 	// Damage chooses objects that are sent so that no decoder accepts them, although the
 	// bytes around them are valid.
 	Damage func(key types.NamespacedName) bool
-	// Replace, if not nil, returns the object to send in place of another.
+	// Replace, if not nil, returns the object to send instead of obj.
 	Replace func(obj runtime.Object) runtime.Object
 }
 

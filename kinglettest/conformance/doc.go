@@ -17,7 +17,7 @@
 //
 // Where client-go is known to be wrong or weak, an implementation need not
 // follow it. [Differences] lists those places: each has a scenario, its result with
-// client-go, and the result that it should have. [Options] says which of the two is
+// client-go, and the correct result. [Options] says which of the two is
 // expected, so the suite also notices when client-go is fixed and the list is out of date.
 // [DifferencesTable] renders the list for documentation.
 //

@@ -9,5 +9,5 @@
 // information: differences are logged (go test -v), and fail nothing.
 //
 // Package torture has the same faults at random, many at once. Here they come one by one,
-// so that a failure says which fault is not handled.
+// so a failure names the fault that is not handled.
 package faults

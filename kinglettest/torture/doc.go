@@ -40,10 +40,10 @@
 //
 // # When a trial fails
 //
-// [Shrink] leaves out faults and steps as long as the trial still fails, and says how to
-// run the rest. The seed determines the plan, but not quite what happens: backoffs are
-// random, and runnable goroutines run in any order. So a part counts as passing only after
-// 6 runs, and the result says how many runs of it fail.
+// [Shrink] removes faults and steps while the trial still fails, and prints the command
+// that runs what remains. The seed determines the plan, but not the exact run: backoffs are
+// random, and goroutines are scheduled in any order. So a smaller trial counts as passing
+// only after 6 runs, and the result has the number of runs that failed.
 //
 // # Engines
 //

@@ -9,13 +9,13 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-// A type may parse a Quantity anywhere in a decoder of its own, and keep it in any
-// form, so the type does not tell whether a text is one. Trying does: the bytes are
-// decoded with another text instead of each that has a large exponent, one that is no
-// Quantity and otherwise as alike as possible. If that succeeds, there was none. A type
-// that ignores the error of a Quantity is not recognised.
+// A type may parse a Quantity anywhere in its own decoder, and keep it in any form, so the
+// type does not show whether a text is a Quantity. Decoding does: each text with a large
+// exponent is replaced by a similar one that is not a valid Quantity. If the result can be
+// decoded, none of the texts was a Quantity. A decoder that ignores the error of
+// ParseQuantity is not recognised.
 
-// change returns another text instead of text, whose exponent begins at text[at].
+// change returns the replacement of text, whose exponent begins at text[at].
 type change func(text []byte, at int) []byte
 
 // broken keeps the length, hashes and base64.
@@ -59,8 +59,8 @@ type syntax struct {
 	tries []change
 }
 
-// unmarshal decodes raw into v. It returns a *scan.ExponentError if that would compute
-// a Quantity for practically ever. FieldsV1 keeps its bytes, which often have hashes.
+// unmarshal decodes raw into v. It returns a *scan.ExponentError if it would take
+// practically forever to compute a Quantity. A FieldsV1 has none: it keeps its bytes.
 func (s *syntax) unmarshal(raw []byte, v any) error {
 	if _, ok := v.(*metav1.FieldsV1); !ok && s.may(raw) {
 		if err := s.endless(raw, reflect.TypeOf(v).Elem()); err != nil {

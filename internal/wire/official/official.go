@@ -25,8 +25,8 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// JSON decodes raw into what v points to. It returns a *scan.ExponentError, as Unmarshal
-// and CBOR do, if that would compute a Quantity for practically ever.
+// JSON decodes raw into what v points to. Like Unmarshal and CBOR, it returns a
+// *scan.ExponentError if it would take practically forever to compute a Quantity.
 func JSON(raw []byte, v any) (err error) {
 	defer recovered(&err)
 	return jsonSyntax.unmarshal(raw, v)

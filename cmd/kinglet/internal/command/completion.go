@@ -56,8 +56,8 @@ func (c *connection) completeFlags(cmd *cobra.Command) {
 	}
 }
 
-// namespaces returns the namespaces of the server, or none if it does not answer within the time
-// that a user waits for completion.
+// namespaces returns the namespaces of the server, or none if it does not answer within
+// the time that a user waits for completion.
 func (c *connection) namespaces(cmd *cobra.Command) []string {
 	if err := quieten(cmd.ErrOrStderr(), 0); err != nil {
 		return nil

@@ -76,7 +76,7 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 	return root
 }
 
-// unknownCommand helps a user who typed a resource, or get, in place of a command.
+// unknownCommand returns the error for an unknown command. Users type a resource, or get.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	hint := "see: kinglet --help"
 	switch {

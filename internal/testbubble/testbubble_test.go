@@ -1,0 +1,41 @@
+package testbubble
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+func TestGoroutinesAreThoseOfTheBubble(t *testing.T) {
+	end := make(chan struct{})
+	defer close(end)
+	go func() { <-end }() // of another test
+	for range 3 {
+		synctest.Test(t, func(t *testing.T) {
+			// The goroutine of synctest.Test's caller is not in the bubble, its own is.
+			before := Goroutines()
+			wait := make(chan struct{})
+			const many = 1000 // more than 64 KiB of stacks
+			for range many {
+				go func() { <-wait }()
+			}
+			synctest.Wait()
+			if n := Goroutines() - before; n != many {
+				t.Errorf("%d goroutines, want %d", n, many)
+			}
+			close(wait)
+			synctest.Wait()
+			if n := Goroutines(); n != before {
+				t.Errorf("%d goroutines, %d before", n, before)
+			}
+		})
+	}
+}
+
+func TestOutsideABubbleItPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	Goroutines()
+}
