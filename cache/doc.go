@@ -88,6 +88,10 @@
 //   - When a server in memory restarts, loses objects and numbers anew, and a
 //     watch is asked for again: objects that it lost stay for ever. Here: the
 //     events of that watch are applied, and when it ends everything is listed.
+//   - When a test deletes an object of a fake clientset as soon as the informer
+//     has synced: the object may stay for ever: the watch may not be open yet,
+//     and a fake sends no delete from before. Here: the informer has synced
+//     once its watch is open.
 //   - When the transform fails for one object of a list: nothing is stored and
 //     the informer never syncs. Here: the others are stored, the informer
 //     syncs, and the one is reported and quarantined.

@@ -19,8 +19,8 @@ type observedSource struct {
 	items int
 }
 
-// List implements source.Source. A list enters the store after its last page
-// is returned, and before the reflector's next request.
+// List implements source.Source. A list enters the store after its last page is
+// returned: before the reflector's next request, or with its OnOpen.
 func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
 	s.meter.settle()
 	if req.Continue == "" {
@@ -43,7 +43,14 @@ func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], 
 // Watch implements source.Source. Initial events count as a list, without the
 // bookmark that ends them.
 func (s *observedSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
-	s.meter.settle()
+	if publish := req.OnOpen; publish != nil {
+		req.OnOpen = func() {
+			publish()
+			s.meter.settle()
+		}
+	} else {
+		s.meter.settle()
+	}
 	initial := req.SendInitialEvents
 	if initial {
 		s.counts.listing()

@@ -238,7 +238,7 @@ func (e *notTakenError) Status() metav1.Status {
 // storeSource is the source of a storeSink. It asks for objects that share no
 // memory, since the code behind a ReflectorStore may change them, as
 // transformers do. It also makes the reflector list again if the store rejected
-// a list.
+// a list, which is the error of the watch that follows.
 type storeSource struct {
 	source.Source[any]
 	sink *storeSink
@@ -262,7 +262,20 @@ func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], y
 	} else if err := s.sink.notTaken; err != nil {
 		return err
 	}
-	return s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+	publish := req.OnOpen
+	if publish != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		req.OnOpen = func() {
+			publish()
+			publish = nil
+			if s.sink.notTaken != nil {
+				cancel()
+			}
+		}
+	}
+	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
 		s.opened = true
 		err := yield(events)
 		if s.sink.notTaken != nil {
@@ -270,4 +283,11 @@ func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], y
 		}
 		return err
 	})
+	if publish != nil {
+		publish() // the watch did not open
+	}
+	if s.sink.notTaken != nil {
+		return s.sink.notTaken
+	}
+	return err
 }

@@ -28,6 +28,9 @@ type driver[T any] struct {
 	// relistIn is how long after its start a relist ends the request in next; negative
 	// for never.
 	relistIn time.Duration
+	// unpublished is the Publish of a complete list that waits until the watch after it
+	// is open; Kind is 0 if there is none.
+	unpublished machine.Effect
 
 	// deadline, sent and timeout are of the request under way. sent is measured from
 	// the reflector's origin.
@@ -60,6 +63,9 @@ func (d *driver[T]) start() { d.step(machine.Input{Kind: machine.Start}) }
 //
 //go:noinline
 func (d *driver[T]) goesOn(ctx context.Context) bool {
+	if ctx.Err() != nil || d.next.Kind != machine.Watch {
+		d.publish()
+	}
 	d.share()
 	if ctx.Err() != nil {
 		d.step(machine.Input{Kind: machine.Stop})
@@ -128,6 +134,7 @@ func (d *driver[T]) watchOver(cancel context.CancelCauseFunc) {
 //
 //go:noinline
 func (d *driver[T]) over(parent, ctx context.Context, err error) {
+	d.opened()
 	d.deadline.stop()
 	d.deadline = nil
 	d.reflector.requestEnds()
@@ -170,13 +177,37 @@ func (d *driver[T]) watch(ctx context.Context) error {
 	if mutant.On(mutant.ResumeTooNew) && r.Verb != machine.VerbStream {
 		d.skipAhead()
 	}
-	return d.reflector.source.Watch(ctx, source.WatchRequest[T]{
+	req := source.WatchRequest[T]{
 		ResourceVersion:   r.Version,
 		SendInitialEvents: r.Verb == machine.VerbStream,
 		Timeout:           d.timeout,
 		Held:              d.reflector.sink.Held,
 		OnPath:            d.reflector.readBy,
-	}, d.events)
+	}
+	if d.unpublished.Kind != 0 {
+		req.OnOpen = d.opened
+	}
+	return d.reflector.source.Watch(ctx, req, d.events)
+}
+
+// opened publishes the list that waited for the watch under way to be open, if any.
+func (d *driver[T]) opened() {
+	if d.unpublished.Kind != 0 {
+		d.publish()
+		d.share()
+	}
+}
+
+// publish gives the sink the list that is complete, if there is one.
+func (d *driver[T]) publish() {
+	e := d.unpublished
+	if e.Kind == 0 {
+		return
+	}
+	d.unpublished = machine.Effect{}
+	r := d.reflector
+	r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
+	d.room = 0
 }
 
 // step steps the machine with an input other than a page or an event.
@@ -206,8 +237,10 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.Publish:
 		r.takeFinding() // this list answers the finding
 		d.tracePublished(e.Version)
-		r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
-		d.room = 0
+		d.unpublished = *e
+		if d.now.Kind != machine.List || !r.source.Traits().ReportsOpen {
+			d.publish()
+		}
 	case machine.Advance:
 		r.sink.Bookmark(r.options.Scope, e.Version)
 	case machine.Report:

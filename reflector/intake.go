@@ -54,6 +54,7 @@ func (d *driver[T]) page(page source.Page[T]) error {
 // events handles one batch from the source. It passes the events to apply on
 // as subslices of the batch, without a copy.
 func (d *driver[T]) events(batch []source.Event[T]) error {
+	d.opened()
 	if d.next.Kind != 0 {
 		return errAbandoned
 	}

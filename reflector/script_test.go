@@ -17,6 +17,8 @@ import (
 type yield struct {
 	page   func(source.Page[*thing]) error
 	events func([]source.Event[*thing]) error
+	// open is the request's OnOpen.
+	open func()
 }
 
 // answer is what a script says to one request. It returns as List or Watch do.
@@ -32,6 +34,8 @@ type script struct {
 	// timeouts are those of the watches asked for; guarded by mu.
 	timeouts []time.Duration
 	noStream bool
+	// opens is its ReportsOpen. Its answers that are watches call open.
+	opens bool
 }
 
 func newScript(answers ...answer) *script { return &script{answers: answers, begin: time.Now()} }
@@ -39,7 +43,7 @@ func newScript(answers ...answer) *script { return &script{answers: answers, beg
 func (s *script) String() string { return "things" }
 
 func (s *script) Traits() source.Traits[*thing] {
-	return source.Traits[*thing]{NoWatchList: s.noStream}
+	return source.Traits[*thing]{NoWatchList: s.noStream, ReportsOpen: s.opens}
 }
 
 func (s *script) next(format string, args ...any) answer {
@@ -75,7 +79,7 @@ func (s *script) Watch(ctx context.Context, r source.WatchRequest[*thing], y fun
 	if r.SendInitialEvents {
 		verb = "watch-list"
 	}
-	return s.next("%s %q", verb, r.ResourceVersion)(ctx, yield{events: y})
+	return s.next("%s %q", verb, r.ResourceVersion)(ctx, yield{events: y, open: r.OnOpen})
 }
 
 // heard returns the requests since the last time it was asked.

@@ -213,8 +213,12 @@ func (r *Reflector[T]) time(at machine.Nanos) time.Time {
 }
 
 // share copies the machine's state to where Status reads it, and calls OnStatus if one
-// of the notes changed.
+// of the notes changed. It waits for a list that is not published yet, which the machine
+// takes for the sink's.
 func (d *driver[T]) share() {
+	if d.unpublished.Kind != 0 {
+		return
+	}
 	r := d.reflector
 	now := noteworthy(&d.machine.State)
 	r.mu.Lock()

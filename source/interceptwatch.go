@@ -25,15 +25,14 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	}
 	p := begin(func() (watch.Interface, error) { return lw.WatchWithContext(within, lo) }, stopWatch)
 	defer p.leave()
-	var a *intercept.Response
-	select {
-	case res := <-p.results:
+	res, a := opened(ctx, p, call, newOpening(req.OnOpen))
+	switch {
+	case res != nil:
 		if res.err == nil && res.value != nil {
 			s.interception.left(call.Reason(), req.OnPath)
 		}
 		return s.relay(ctx, res.value, res.err, yield)
-	case a = <-call.Responses:
-	case <-ctx.Done():
+	case a == nil:
 		p.settle()
 		return ctx.Err()
 	}
@@ -43,6 +42,28 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	}
 	s.interception.interceptor.read()
 	return s.readWatch(ctx, a, w, req, yield)
+}
+
+// opened waits until p returns, or its request was answered, or ctx ends; it returns
+// nothing then. It reports the first two to o.
+func opened(ctx context.Context, p *pending[watch.Interface], call *intercept.Call, o *opening) (*result[watch.Interface], *intercept.Response) {
+	defer o.leave()
+	for {
+		select {
+		case res := <-p.results:
+			if res.err == nil && res.value != nil {
+				o.end()
+			}
+			return &res, nil
+		case a := <-call.Responses:
+			o.end()
+			return nil, a
+		case <-o.expired():
+			o.end()
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
 }
 
 // silentWatch waits, at most for grace, until the closure returns its watch after

@@ -101,6 +101,7 @@ func (s *lwSource[T]) Traits() Traits[T] {
 	fake, ok := s.lw.(noWatchList)
 	return Traits[T]{
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
+		ReportsOpen: true,
 		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 		Shared: s.interception.shared, Requested: s.interception.resource,
 		Sample:     s.sample,
@@ -125,7 +126,7 @@ func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(P
 	if honours {
 		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
 	}
-	list, err := await(ctx, honours, call, func(runtime.Object) {})
+	list, err := await(ctx, honours, call, func(runtime.Object) {}, nil)
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -184,11 +185,20 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	if honours {
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
-	w, err := await(ctx, honours, call, stopWatch)
+	w, err := s.open(ctx, honours, call, &req)
+	return s.relay(ctx, w, err, yield)
+}
+
+// open returns what call does, and reports that it has opened a watch.
+func (s *lwSource[T]) open(ctx context.Context, honours bool, call func() (watch.Interface, error), req *WatchRequest[T]) (watch.Interface, error) {
+	o := newOpening(req.OnOpen)
+	defer o.leave()
+	w, err := await(ctx, honours, call, stopWatch, o)
 	if err == nil && w != nil {
+		o.end()
 		s.interception.left(missed(honours), req.OnPath)
 	}
-	return s.relay(ctx, w, err, yield)
+	return w, err
 }
 
 // relay yields what comes from w, which lw returned with err.

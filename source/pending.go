@@ -6,23 +6,29 @@ import (
 )
 
 // await calls call on a goroutine of its own and waits for it until ctx ends,
-// and then for grace if call honours ctx. A later result is given to late.
-func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R)) (R, error) {
+// and then for grace if call honours ctx. A later result is given to late. While it
+// waits, o may run out; nil never does.
+func await[R any](ctx context.Context, honours bool, call func() (R, error), late func(R), o *opening) (R, error) {
 	var zero R
 	if err := ctx.Err(); err != nil {
 		return zero, err
 	}
 	p := begin(call, late)
 	defer p.leave()
-	select {
-	case res := <-p.results:
-		return res.value, res.err
-	case <-ctx.Done():
+	for {
+		select {
+		case res := <-p.results:
+			return res.value, res.err
+		case <-o.expired():
+			o.end()
+			continue
+		case <-ctx.Done():
+		}
+		if honours {
+			p.settle()
+		}
+		return zero, ctx.Err()
 	}
-	if honours {
-		p.settle()
-	}
-	return zero, ctx.Err()
 }
 
 // pending is a call that has yet to return.

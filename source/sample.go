@@ -78,7 +78,7 @@ func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(
 	if honours {
 		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
 	}
-	list, err := await(ctx, honours, call, func(runtime.Object) {})
+	list, err := await(ctx, honours, call, func(runtime.Object) {}, nil)
 	if err != nil {
 		return failed(ctx, err)
 	}

@@ -83,6 +83,11 @@ type WatchRequest[T any] struct {
 	Held Held[T]
 	// OnPath is as in ListRequest.
 	OnPath func(ReadPath)
+	// OnOpen, which may be nil, is called by a source with Traits.ReportsOpen once the
+	// watch is open, before any of it is yielded and on the same goroutine; or, if that
+	// takes long, after 100 ms. A source that wraps another passes it on. It is not
+	// called for a request that fails earlier.
+	OnOpen func()
 }
 
 // Item is one object as it came from the server, or the reason why there is

@@ -17,6 +17,10 @@ type Traits[T any] struct {
 	// would never be answered, as client-go's fakes report of themselves. A
 	// source without it supports them, or finds out from the server's answer.
 	NoWatchList bool
+	// ReportsOpen reports that Watch calls WatchRequest.OnOpen. A reflector then
+	// publishes a list only once the watch after it is open, since a watch of
+	// client-go's fakes never sends what was deleted between the two.
+	ReportsOpen bool
 	// Sharing is the Sharing that objects are to use; nil means DefaultSharing,
 	// unless DisableSharing is set.
 	Sharing        *Sharing

@@ -71,7 +71,8 @@ func (m *mapped[W, T]) String() string { return m.src.String() }
 func (m *mapped[W, T]) Traits() Traits[T] {
 	src := m.src.Traits()
 	t := Traits[T]{
-		NoWatchList: src.NoWatchList, Sharing: src.Sharing, DisableSharing: src.DisableSharing,
+		NoWatchList: src.NoWatchList, ReportsOpen: src.ReportsOpen,
+		Sharing: src.Sharing, DisableSharing: src.DisableSharing,
 		Latest: src.Latest, Next: src.Next,
 		Resource: src.Resource, Requested: src.Requested,
 		Shared: func() *Sharing { return m.sharing },
@@ -132,6 +133,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 		SendInitialEvents: req.SendInitialEvents,
 		Timeout:           req.Timeout,
 		OnPath:            req.OnPath,
+		OnOpen:            req.OnOpen,
 	}
 	var batch []Event[T]
 	return m.src.Watch(ctx, wreq, func(events []Event[W]) error {

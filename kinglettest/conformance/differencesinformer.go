@@ -71,6 +71,15 @@ func informerDifferences() []Difference {
 			right:     "[ns/a@5 ns/b@901] while the watch lives, [ns/a@5] after it",
 		},
 		{
+			ID:        "deleted-before-watch",
+			Situation: "a test deletes an object of a fake clientset as soon as the informer has synced",
+			ClientGo:  "the object may stay for ever: the watch may not be open yet, and a fake sends no delete from before",
+			Right:     "the informer has synced once its watch is open",
+			outcome:   deletedBeforeWatch,
+			weak:      "[ns/a@1]",
+			right:     "[]",
+		},
+		{
 			ID:        "bad-object-first",
 			Situation: "the transform fails for one object of a list",
 			ClientGo:  "nothing is stored and the informer never syncs",

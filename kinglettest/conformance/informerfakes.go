@@ -75,6 +75,17 @@ func (f *fakeServer) open() (*watch.FakeWatcher, int) {
 	return f.watches[len(f.watches)-1], len(f.watches)
 }
 
+// delete deletes a pod. As with a fake clientset, the watches that are open send it, and
+// no later one does.
+func (f *fakeServer) delete(p *corev1.Pod) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list.Items = slices.DeleteFunc(f.list.Items, func(have corev1.Pod) bool { return have.Name == p.Name })
+	for _, w := range f.watches {
+		w.Delete(p)
+	}
+}
+
 // collection is a map that is told of events, and says what a handler is to be
 // told of them.
 type collection map[string]*corev1.Pod
@@ -246,6 +257,28 @@ func informerBareBookmark(t *testing.T, im Implementation) {
 	if _, watches := f.open(); watches != 1 {
 		t.Errorf("%d watches", watches)
 	}
+}
+
+// deletedBeforeWatch deletes an object as soon as an informer has synced. The watch of
+// that moment opens a little later than it was asked for.
+func deletedBeforeWatch(t *testing.T, im Implementation) string {
+	f := newFakeServer("1", pod("ns", "a", at("1")))
+	lw := f.listerWatcher(im)
+	im.ChangeListWatch(lw, func(c *ListWatch) {
+		open := c.WatchFuncWithContext
+		c.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			testclock.Pass(50 * time.Millisecond)
+			return open(ctx, opts)
+		}
+	})
+	informer := podInformer(im, lw)
+	running(t, informer.RunWithContext)
+	for !informer.HasSynced() {
+		testclock.Elapse(time.Millisecond)
+	}
+	f.delete(pod("ns", "a", at("2")))
+	testclock.Elapse(time.Minute)
+	return fmt.Sprint(names(informer.GetStore().List()))
 }
 
 // numbersAnew has a server in memory restart, which loses an object, and number
