@@ -29,8 +29,8 @@ type driver[T any] struct {
 	// for never.
 	relistIn time.Duration
 	// unpublished is the Publish of a complete list that waits until the watch after it
-	// is open; Kind is 0 if there is none.
-	unpublished machine.Effect
+	// is open, or nil.
+	unpublished *machine.Effect
 
 	// deadline, sent and timeout are of the request under way. sent is measured from
 	// the reflector's origin.
@@ -184,7 +184,7 @@ func (d *driver[T]) watch(ctx context.Context) error {
 		Held:              d.reflector.sink.Held,
 		OnPath:            d.reflector.readBy,
 	}
-	if d.unpublished.Kind != 0 {
+	if d.unpublished != nil {
 		req.OnOpen = d.opened
 	}
 	return d.reflector.source.Watch(ctx, req, d.events)
@@ -192,7 +192,7 @@ func (d *driver[T]) watch(ctx context.Context) error {
 
 // opened publishes the list that waited for the watch under way to be open, if any.
 func (d *driver[T]) opened() {
-	if d.unpublished.Kind != 0 {
+	if d.unpublished != nil {
 		d.publish()
 		d.share()
 	}
@@ -201,10 +201,10 @@ func (d *driver[T]) opened() {
 // publish gives the sink the list that is complete, if there is one.
 func (d *driver[T]) publish() {
 	e := d.unpublished
-	if e.Kind == 0 {
+	if e == nil {
 		return
 	}
-	d.unpublished = machine.Effect{}
+	d.unpublished = nil
 	r := d.reflector
 	r.sink.Replace(r.options.Scope, d.staged.take(), e.Version, e.Epoch)
 	d.room = 0
@@ -237,7 +237,8 @@ func (d *driver[T]) perform(e *machine.Effect) {
 	case machine.Publish:
 		r.takeFinding() // this list answers the finding
 		d.tracePublished(e.Version)
-		d.unpublished = *e
+		publish := *e
+		d.unpublished = &publish
 		if d.now.Kind != machine.List || !r.source.Traits().ReportsOpen {
 			d.publish()
 		}

@@ -216,7 +216,7 @@ func (r *Reflector[T]) time(at machine.Nanos) time.Time {
 // of the notes changed. It waits for a list that is not published yet, which the machine
 // takes for the sink's.
 func (d *driver[T]) share() {
-	if d.unpublished.Kind != 0 {
+	if d.unpublished != nil {
 		return
 	}
 	r := d.reflector
