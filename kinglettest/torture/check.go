@@ -10,19 +10,19 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// mostViolations is how many are kept of one trial: where there is one there
-// are often many, and all say the same.
+// mostViolations limits the violations that are kept of one trial. One fault often
+// causes many alike.
 const mostViolations = 50
 
-// violated notes that a guarantee was broken: its number, a comma, its name,
-// a colon, and what shows it.
+// violated records a broken guarantee: its number, a comma, its name, a colon, and the
+// evidence.
 func (w *world) violated(format string, args ...any) {
 	if len(w.broken) < mostViolations {
 		w.broken = append(w.broken, fmt.Sprintf(format, args...))
 	}
 }
 
-// check returns everything that was wrong. Nothing runs any more.
+// check returns all violations. The informer and its handlers must have ended.
 func (w *world) check() []string {
 	t := truthOf(w.past, w.history(), w.restoration)
 	for _, h := range w.handlers {
@@ -33,7 +33,7 @@ func (w *world) check() []string {
 	return w.broken
 }
 
-// atRest compares store, server and handlers once all is over.
+// atRest compares store, server and handlers after the trial.
 func (w *world) atRest() {
 	objs, _ := w.storage.List(apiserver.ConfigMaps.GroupResource())
 	want := map[string]version{}
@@ -63,7 +63,7 @@ func (w *world) atRest() {
 // nameOf is the name of an object.
 func nameOf(i int) string { return fmt.Sprintf("object-%d", i) }
 
-// lastWords says that a handler knows in the end what the store has.
+// lastWords checks that the last events of a handler are what the store has.
 func (w *world) lastWords(h *Recorder, have map[string]version) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,13 +79,13 @@ func (w *world) lastWords(h *Recorder, have map[string]version) {
 	}
 }
 
-// account is what a handler was told, of one key.
+// account is what a handler knows of one key.
 type account struct {
 	known       version
 	told, shown progress
 }
 
-// checkHandler goes through what a handler was told.
+// checkHandler checks all events that a handler received.
 func (w *world) checkHandler(t *truth, h *Recorder) {
 	events, lied := h.told()
 	for _, l := range lied {
@@ -113,8 +113,8 @@ func (w *world) checkHandler(t *truth, h *Recorder) {
 	}
 }
 
-// checkLegal says that an event follows from what the handler knew, and from
-// what was.
+// checkLegal checks that an event follows from what the handler knew before, and from
+// what happened on the server.
 func (w *world) checkLegal(t *truth, h *Recorder, e *event, a *account) {
 	s, real := t.states[e.key][e.now]
 	known := a.known != (version{})
@@ -147,8 +147,8 @@ func (w *world) checkLegal(t *truth, h *Recorder, e *event, a *account) {
 	}
 }
 
-// endFor is the version at which the object of a delete ended, in the line of
-// history that the handler has reached.
+// endFor returns the version at which a deleted object ended, in the line of history
+// that the handler has reached.
 func (t *truth) endFor(p *progress, e *event) int64 {
 	ends := t.ends[e.key][e.now.uid]
 	if p.present || ends.past == 0 {
@@ -157,8 +157,7 @@ func (t *truth) endFor(p *progress, e *event) int64 {
 	return ends.past
 }
 
-// checkStore says that the store was not behind the handler, and did not go
-// backwards itself.
+// checkStore checks that the store was not behind the handler, and did not go back.
 func (w *world) checkStore(t *truth, h *Recorder, e *event, a *account) {
 	held, there := t.states[e.key][e.held]
 	told := t.states[e.key][e.now].number

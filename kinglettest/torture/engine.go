@@ -21,62 +21,62 @@ type Engine struct {
 	Name string
 	// Start makes an informer of all config maps. It must not run before Run.
 	Start func(cfg *rest.Config) (Informer, error)
-	// Snapshots says that a View is of one moment also while the informer is
-	// busy. Otherwise views count only while it is at rest.
+	// Snapshots reports whether a View is consistent while the informer is busy.
+	// Otherwise only views of an idle informer are checked.
 	Snapshots bool
 }
 
 // Informer is one informer of an Engine.
 type Informer interface {
-	// Run returns when ctx has ended and nothing of the informer runs.
+	// Run returns after ctx has ended and all goroutines of the informer have.
 	Run(ctx context.Context)
 	// AddHandler registers h, at any time.
 	AddHandler(h *Recorder) (Registration, error)
 	// Get reads the store.
 	Get(namespace, name string) (Object, bool)
-	// ResourceVersion is that which the store has come to.
+	// ResourceVersion returns the version that the store has reached.
 	ResourceVersion() string
-	// View reads all there is.
+	// View reads everything.
 	View() View
 }
 
-// Registration is what is known of a handler.
+// Registration is the state of a handler.
 type Registration struct {
-	// Synced says that the handler has returned from the initial list.
+	// Synced reports whether the handler has returned from the initial list.
 	Synced func() bool
-	// Pending is how many records wait for the handler, nil where nobody can
-	// know or nothing was promised.
+	// Pending returns how many records wait for the handler. It is nil if the engine
+	// does not know that, or promises no bound.
 	Pending func() int
 }
 
-// View is what an informer shows.
+// View is the state that an informer shows.
 type View struct {
 	Version string
 	Objects []Object
-	// ByValue is what the index has.
+	// ByValue has the objects of each value of the index.
 	ByValue map[string][]Object
-	// Quarantined are the names of objects whose latest version could not be
-	// taken in, as far as the informer knows.
+	// Quarantined are the names of objects whose latest version could not be decoded,
+	// as far as the informer knows.
 	Quarantined []string
-	// Failures is how many versions could not be taken in, and Reported how
-	// many of them were told one by one, -1 where that cannot be known.
+	// Failures counts versions that could not be decoded, and Reported the errors that
+	// reported one of them; -1 if the engine does not tell.
 	Failures, Reported int64
-	// Degraded says that the informer knows that the store may differ from what
-	// the server had at Version.
+	// Degraded reports whether the informer knows that the store may differ from the
+	// server's state at Version.
 	Degraded bool
-	// Err is what the store finds wrong with itself.
+	// Err is an inconsistency that the store has found in itself.
 	Err error
 }
 
-// valueIndex is the index that informers of trials have, values is how many
-// values there are.
+// valueIndex is the index of the informers of trials, and values the number of its
+// values.
 const (
 	valueIndex = "value"
 	values     = 4
 )
 
-// everyVersionBound is the bound of those of kinglet's handlers that ask for
-// every version: few, so that they reach it.
+// everyVersionBound is the bound of those of kinglet's handlers that ask for every
+// version. It is low so that they reach it.
 const everyVersionBound = 3
 
 // Kinglet is package kinglet's informer.
@@ -104,10 +104,10 @@ type kingletInformer struct {
 	items atomic.Int64
 }
 
-// report takes errors. Most are the faults that a trial is about.
+// report counts errors of objects. Most other errors are the trial's own faults.
 func (k *kingletInformer) report(err error) {
 	if _, ok := errors.AsType[*reflector.Error](err); ok {
-		return // what it says of an event counts as none that was not taken in
+		return // its error is not that of a version that could not be decoded
 	}
 	if _, ok := errors.AsType[*kinglet.ItemError](err); ok {
 		k.items.Add(1)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// looks are what was seen of the store, in order.
+// looks are the observed states of the store, in order.
 type looks struct {
 	mu   sync.Mutex
 	seen []look // guarded by mu
@@ -23,18 +23,18 @@ type look struct {
 	// rest: nothing was under way.
 	rest        bool
 	quarantined []string
-	// degraded: the informer says that it may not show what its version had.
+	// degraded: the informer reports that its state may not be that of its version.
 	degraded bool
 	wrong    string
 }
 
-// glance looks at a store that may be busy, of an engine that has snapshots.
+// glance observes a store that may be busy, if the engine has snapshots.
 func (w *world) glance() {
 	v := w.inf.View()
 	w.note(&v, false)
 }
 
-// look waits until nothing moves, and looks.
+// look waits until all goroutines are idle, and observes the store.
 func (w *world) look() {
 	synctest.Wait()
 	v := w.inf.View()
@@ -48,7 +48,7 @@ func (w *world) look() {
 	}
 }
 
-// note writes down what was seen.
+// note records a state.
 func (w *world) note(v *View, rest bool) map[string]version {
 	l := look{version: v.Version, has: map[string]version{}, when: time.Now(), rest: rest, quarantined: v.Quarantined, degraded: v.Degraded}
 	for _, o := range v.Objects {
@@ -90,7 +90,8 @@ func wrongIndex(v *View) string {
 	return ""
 }
 
-// checkTrouble says that what could not be taken in is known.
+// checkTrouble checks that every version that could not be decoded was reported, and that
+// no other was refused.
 func (w *world) checkTrouble(v *View) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -112,9 +113,9 @@ func (w *world) checkTrouble(v *View) {
 	}
 }
 
-// checkPrompt says that a handler that returns at once knows what the store
-// has, however slow the others are, and that nothing waits for it; and that
-// what waits for one that is slow is bounded.
+// checkPrompt checks that a handler that returns at once knows what the store has and
+// has nothing pending, however slow the others are, and that what is pending for a slow
+// one is bounded.
 func (w *world) checkPrompt(h *Recorder, has map[string]version) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +130,7 @@ func (w *world) checkPrompt(h *Recorder, has map[string]version) {
 	if h.reg.Pending == nil {
 		return
 	}
-	// Before the initial list has been handled there is that beside the queue.
+	// Until the initial list has been handled, it is pending beside the queue.
 	most := keys
 	if !synced {
 		most = 2 * keys
@@ -139,7 +140,7 @@ func (w *world) checkPrompt(h *Recorder, has map[string]version) {
 	}
 }
 
-// inWords are versions by name, in order.
+// inWords returns versions by name, in order.
 func inWords(m map[string]version) []string {
 	var out []string
 	for _, name := range sorted(m) {
@@ -150,7 +151,7 @@ func inWords(m map[string]version) []string {
 
 func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// checkLooks compares what was seen with what really was.
+// checkLooks compares the observed states with the server's.
 func (w *world) checkLooks(t *truth) {
 	w.looks.mu.Lock()
 	defer w.looks.mu.Unlock()
@@ -177,15 +178,15 @@ func (w *world) checkLooks(t *truth) {
 	}
 }
 
-// compare says that a look is of what there was at its version.
+// compare checks that an observed state is the server's at its version.
 func (w *world) compare(l *look, was map[string]version) {
 	for i := range keys {
 		name := nameOf(i)
 		if was[name] == l.has[name] || slices.Contains(l.quarantined, name) || !l.rest && w.damaged[name] > 0 {
 			continue
 		}
-		// Looks of handlers are of different moments than the list of what is
-		// in quarantine.
+		// A handler observes the store at another moment than the list of quarantined
+		// objects.
 		if w.damaged[name] > 0 {
 			w.violated("7, nothing is dropped in silence: at %s the server had %s at %s, the store has %s, and nobody says that it was damaged",
 				l.version, name, was[name], l.has[name])

@@ -9,40 +9,40 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// keys is how many objects there can be at once: few, so that each is deleted
-// and created again often.
+// keys is the number of keys. It is low so that objects are often deleted and created
+// again.
 const keys = 7
 
-// Plan is what a seed stands for: how the server is, and what is done to it.
-// The faults of its answers are those of an apiserver.Plan of the same seed.
+// Plan is determined by a seed: the kind of server, and what happens to it. The faults
+// of its answers are those of an apiserver.Plan of the same seed.
 type Plan struct {
 	Seed uint64
-	// Rate is how many of 1,000 requests are answered with a fault.
+	// Rate is how many of 1,000 requests have a fault.
 	Rate int
 	// Replicas: requests go to two servers in turn, one of which may lag.
 	Replicas bool
 	// WithoutWatchList: the server refuses watch-lists.
 	WithoutWatchList bool
 	ContentType      string
-	// Early: the informer is stopped in the midst of it all, and not when
-	// everything has settled.
+	// Early: the informer is stopped during the steps, and not after everything has
+	// settled.
 	Early bool
 	// Restarts: the storage restarts. Such a plan has no backup.
 	Restarts bool
-	// Before is how many writes there were before the informer ran.
+	// Before is the number of writes before the informer runs.
 	Before int
 	Steps  []Step
 }
 
-// Step is one thing that happens. What it does beyond that depends on the
-// plan's seed and its own number alone, so that others can be left out.
+// Step is one thing that happens. Its random choices depend on the plan's seed and its
+// own number alone, so that other steps can be left out.
 type Step struct {
-	// After is the time since the step before.
+	// After is the time since the previous step.
 	After time.Duration
 	Kind  StepKind
-	// N is how many, of what can be counted.
+	// N is a number whose meaning depends on Kind.
 	N int64
-	// Slow is how long a new handler takes for a call, at most.
+	// Slow is the longest time that a new handler takes for a call.
 	Slow time.Duration
 }
 
@@ -53,27 +53,27 @@ type StepKind uint8
 const (
 	// Write makes N random writes.
 	Write StepKind = iota
-	// Disconnect breaks all connections off.
+	// Disconnect breaks all connections.
 	Disconnect
-	// Compact makes all but the last N revisions a thing of the past.
+	// Compact compacts all but the last N revisions.
 	Compact
-	// Skip lets the revision grow by N, as writes to other resources do.
+	// Skip adds N to the revision, as writes to other resources do.
 	Skip
-	// Hold lets one of the replicas learn of nothing from now on.
+	// Hold makes one of the replicas lag from now on.
 	Hold
 	// Release ends Hold.
 	Release
 	// AddHandler adds a handler; N is its kind, see world.addHandler.
 	AddHandler
-	// Backup remembers the state of the storage.
+	// Backup saves the state of the storage.
 	Backup
-	// Restore takes the storage back to it, once in a trial.
+	// Restore restores the backup, once in a trial.
 	Restore
-	// Restart has the storage lose everything and number anew, once in a trial.
+	// Restart empties the storage and starts its revisions again, once in a trial.
 	Restart
 )
 
-// String is the step in words.
+// String describes the step.
 func (s Step) String() string {
 	after := s.After.Round(time.Millisecond)
 	switch s.Kind {
@@ -99,7 +99,7 @@ func (s Step) String() string {
 	return fmt.Sprintf("after %v: the backup is restored", after)
 }
 
-// PlanOf is the plan of a seed.
+// PlanOf returns the plan of a seed.
 func PlanOf(seed uint64) Plan {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	p := Plan{
@@ -107,20 +107,20 @@ func PlanOf(seed uint64) Plan {
 		ContentType: []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf}[rnd.IntN(2)],
 		Early:       rnd.IntN(8) == 0, Before: rnd.IntN(keys),
 	}
-	// One plan in four has a backup, and is restored from it or not.
+	// One plan in four has a backup, which may be restored.
 	backups := rnd.IntN(4) == 0
 	for range 15 + rnd.IntN(25) {
 		p.Steps = append(p.Steps, stepOf(rnd, backups))
 	}
-	// One in six of the others restarts, somewhere in the midst of it.
+	// One in six of the others restarts, at a random step.
 	if p.Restarts = !backups && rnd.IntN(6) == 0; p.Restarts {
 		p.Steps[len(p.Steps)/3+rnd.IntN(len(p.Steps)/2)].Kind = Restart
 	}
 	return p
 }
 
-// stepOf draws one step. Connections break often, since it is requests that
-// have faults, and a watch that holds is but one.
+// stepOf draws one step. Connections break often, since only requests have faults, and
+// a watch that lasts is one request.
 func stepOf(rnd *rand.Rand, backups bool) Step {
 	s := Step{After: time.Duration(rnd.Int64N(int64(6 * time.Second)))}
 	if rnd.IntN(30) == 0 {
@@ -153,11 +153,11 @@ func stepOf(rnd *rand.Rand, backups bool) Step {
 	return s
 }
 
-// stalled is how slow a handler is that does not return until all is over.
+// stalled is the Slow of a handler that does not return until the trial ends.
 const stalled = time.Hour
 
-// describe is the plan in words, a line for each step, numbered from 1. Those
-// that only, if it is not nil, does not have are left out.
+// describe returns a line for each step, numbered from 1. If only is not nil, it leaves
+// out the steps that only does not have.
 func (p *Plan) describe(only map[int]bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %s, %d of 1,000 requests with a fault", p.Seed, p.ContentType, p.Rate)

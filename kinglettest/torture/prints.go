@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// printOf is a fingerprint of all that an object says.
+// printOf returns a fingerprint of an object's whole content.
 func printOf(o Object) uint64 {
 	h := fnv.New64a()
 	raw, err := o.Marshal()
@@ -18,20 +18,20 @@ func printOf(o Object) uint64 {
 	return h.Sum64()
 }
 
-// prints remembers every object that was shown to anybody, and how it was then.
+// prints has every object that a handler or a reader saw, and its content at that time.
 type prints struct {
 	mu  sync.Mutex
 	was map[Object]print // guarded by mu
 }
 
-// print is how an object was when it was first seen.
+// print is the content of an object when it was first seen.
 type print struct {
 	of  version
 	key types.NamespacedName
 	sum uint64
 }
 
-// take notes how an object is.
+// take records the content of an object.
 func (p *prints) take(o Object) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,8 +40,8 @@ func (p *prints) take(o Object) {
 	}
 }
 
-// checkPrints says that what was shown is what the server had, and that
-// nothing was written to since.
+// checkPrints checks that every object that was seen equals the server's, and has not
+// changed since.
 func (w *world) checkPrints(t *truth) {
 	w.prints.mu.Lock()
 	defer w.prints.mu.Unlock()

@@ -11,29 +11,28 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// Recorder is a handler that writes down what it is told, and what the store
-// showed at that moment.
+// Recorder is a handler that records its calls, and what the store had at that moment.
 type Recorder struct {
 	Name string
-	// slow is how long a call may take; stalled is until released.
+	// slow is the longest time of a call; stalled waits until released.
 	slow time.Duration
-	// every: the handler asks for every version, where it can.
+	// every: the handler asks for every version, if the engine has that.
 	every bool
 	rnd   *rand.Rand
 	world *world
 
 	mu sync.Mutex
-	// What follows is guarded by mu.
+	// The fields below are guarded by mu.
 
 	events []event
-	// knows is what the handler was told last, by name.
+	// knows has the last version that the handler received, by name.
 	knows map[string]version
 	reg   Registration
-	// lied are the calls about objects of the initial list that came after the
-	// registration had said that it was synced.
+	// lied are the calls for objects of the initial list that came after the
+	// registration had reported that it has synced.
 	lied []string
-	// calling is how many calls are under way, over is set once Run has
-	// returned, and late are calls after that.
+	// calling counts the calls under way, over is set once Run has returned, and late
+	// counts calls after that.
 	calling int
 	over    bool
 	late    int
@@ -47,9 +46,9 @@ type event struct {
 	now     version
 	initial bool
 	unknown bool // final state unknown
-	// held is what the store had under the key; the zero value is nothing.
+	// held is what the store had under the key; zero if nothing.
 	held version
-	// at is the version that the store said it had come to.
+	// at is the version that the store had reached.
 	at   string
 	when time.Time
 }
@@ -67,7 +66,7 @@ func (v version) String() string {
 	return fmt.Sprintf("%s@%s", shortUID(v.uid), v.rv)
 }
 
-// shortUID is enough to tell the few objects of one key apart.
+// shortUID returns as much of a UID as distinguishes the few objects of one key.
 func shortUID(uid types.UID) string { return string(uid[:min(len(uid), 4)]) }
 
 func (e event) String() string {
@@ -129,7 +128,7 @@ func (r *Recorder) record(e event, o Object) {
 	}
 }
 
-// note writes an event down, and says how long the call takes.
+// note records an event, and returns how long the call is to take.
 func (r *Recorder) note(e event) (nap time.Duration, reg Registration, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -149,7 +148,7 @@ func (r *Recorder) note(e event) (nap time.Duration, reg Registration, n int) {
 	return nap, r.reg, len(r.events)
 }
 
-// sleep takes the bubble's time.
+// sleep waits on the bubble's clock.
 func (r *Recorder) sleep(nap time.Duration) {
 	switch {
 	case nap == stalled:
@@ -159,14 +158,14 @@ func (r *Recorder) sleep(nap time.Duration) {
 	}
 }
 
-// registered takes what AddHandler returned.
+// registered stores what AddHandler returned.
 func (r *Recorder) registered(reg Registration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reg = reg
 }
 
-// told is what was recorded. Nothing must run any more.
+// told returns what was recorded. The informer must have ended.
 func (r *Recorder) told() (events []event, lied []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -29,11 +29,10 @@ func DropIn() Engine {
 	})
 }
 
-// sharedInformers are those that have client-go's interface.
+// sharedInformers returns the engine of an informer with client-go's interface.
 func sharedInformers(name string, make func(kc.Getter, kc.Indexers) kc.SharedIndexInformer) Engine {
 	return Engine{Name: name, Start: func(cfg *rest.Config) (Informer, error) {
-		// A client of the one group, since a whole set of them costs more than
-		// a trial does.
+		// A client of one group, since a whole clientset costs more than a trial.
 		gv := corev1.SchemeGroupVersion
 		cfg = rest.CopyConfig(cfg)
 		cfg.APIPath, cfg.GroupVersion, cfg.NegotiatedSerializer = "/api", &gv, scheme.Codecs.WithoutConversion()
@@ -100,7 +99,7 @@ func (c sharedInformer) View() View {
 	return v
 }
 
-// valueNames are the values that the index may have.
+// valueNames yields the values of the index.
 func valueNames() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for i := range values {

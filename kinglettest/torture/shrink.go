@@ -11,25 +11,24 @@ import (
 type Shrunk struct {
 	Result
 	Guarantee string
-	// Runs is how many trials it took to find, and Failed how many of the
-	// last Tries of it failed.
+	// Runs counts the trials that it took. Failed of the last Tries runs of the part
+	// failed.
 	Runs, Failed, Tries int
 }
 
 const (
-	// tries is how often a part of a plan is run before it is taken to pass.
-	// Backoffs are random, and goroutines run in any order, so that a trial
-	// may fail one time and pass the next.
+	// tries is how often a part of a plan is run before it counts as passing.
+	// Backoffs are random, and goroutines are scheduled in any order, so a trial may
+	// fail once and pass the next time.
 	tries = 6
-	// mostRuns bounds the trials that shrinking one plan may take: some
-	// milliseconds each.
+	// mostRuns limits the trials of shrinking one plan. Each takes some milliseconds.
 	mostRuns = 1500
 )
 
-// Shrink looks for the smallest part of a trial that still breaks the first
-// guarantee that res has broken. It leaves out faults and steps, many at first
-// and one by one in the end, keeps what is then still broken in one of 6 runs,
-// and stops after 1,500 runs. What it returns has failed at least once.
+// Shrink searches for the smallest part of a trial that still breaks the first guarantee
+// that res has broken. It leaves out faults and steps, many at first and single ones in
+// the end, as long as one of 6 runs still fails, and stops after 1,500 runs. The part
+// that it returns has failed at least once.
 func Shrink(t *testing.T, e Engine, res Result) Shrunk {
 	t.Helper()
 	best := Shrunk{Result: res, Guarantee: res.Guarantees()[0]}
@@ -58,8 +57,8 @@ func Shrink(t *testing.T, e Engine, res Result) Shrunk {
 	return best
 }
 
-// partsOf numbers all that can be left out of a trial: steps as they are,
-// faults below 0.
+// partsOf returns a number for everything that can be left out of a trial: that of a
+// step, or the negated number of a fault's request.
 func partsOf(res *Result) []int {
 	var parts []int
 	for i := range res.Plan.Steps {
@@ -74,7 +73,7 @@ func partsOf(res *Result) []int {
 	return parts
 }
 
-// trialOf is a trial of some parts.
+// trialOf returns a trial of some parts.
 func trialOf(seed uint64, parts []int) Trial {
 	tr := Trial{Seed: seed, Faults: map[int]bool{}, Steps: map[int]bool{}}
 	for _, p := range parts {
@@ -87,10 +86,9 @@ func trialOf(seed uint64, parts []int) Trial {
 	return tr
 }
 
-// reduce returns as few of the parts as it finds for which fails is still
-// true. It leaves out halves, then quarters, and so on to single parts, as
-// long as that leads anywhere (Zeller's delta debugging, without its tests of
-// the parts alone, which seldom fail here).
+// reduce returns a small subset of the parts for which fails is still true. It leaves
+// out halves, then quarters, down to single parts, while that helps (Zeller's delta
+// debugging, without its tests of the parts alone, which seldom fail here).
 func reduce(parts []int, fails func([]int) bool) []int {
 	for size := (len(parts) + 1) / 2; size > 0; {
 		smaller := false
@@ -112,13 +110,13 @@ func reduce(parts []int, fails func([]int) bool) []int {
 	return parts
 }
 
-// String is what to tell somebody who has to find out.
+// String returns what a person needs to find the cause.
 func (s *Shrunk) String() string {
 	return fmt.Sprintf("%sfound in %d runs, %d of %d runs of it break guarantee %s; again with\n  %s",
 		s.Result.String(), s.Runs, s.Failed, s.Tries, s.Guarantee, s.command())
 }
 
-// command runs the trial again.
+// command returns the command that runs the trial again.
 func (s *Shrunk) command() string {
 	list := func(set map[int]bool) string {
 		if set == nil {

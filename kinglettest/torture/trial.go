@@ -8,32 +8,32 @@ import (
 	"time"
 )
 
-// Trial is one run of an engine through a plan, whole or in part. The zero
-// value of all but Seed is fit for use.
+// Trial is one run of an engine through a plan or a part of it. All fields except Seed
+// may be zero.
 type Trial struct {
 	Seed uint64
-	// Faults, if not nil, are the numbers of the requests that may have a
-	// fault, and Steps those of the steps that are made, both from 1.
+	// Faults, if not nil, has the numbers of the requests that may have a fault, and
+	// Steps those of the steps to perform. Both count from 1.
 	Faults, Steps map[int]bool
 }
 
-// settle is how long the informer has once the faults are over: more than the
-// longest watch lasts, since a connection that is half open ends with that.
+// settle is the time that the informer has after the last fault. It is longer than the
+// longest watch, which is how long a half-open connection may go unnoticed.
 const settle = 15 * time.Minute
 
-// Result is what came of a Trial.
+// Result is the outcome of a Trial.
 type Result struct {
 	Trial
 	Plan Plan
-	// Played are the faults, by the number of the request, and their names.
+	// Played has the names of the faults by the number of the request.
 	Played map[int]string
-	// Violations are the guarantees that were broken, each with what shows it:
-	// their number, a comma, and words.
+	// Violations are the broken guarantees, each with its evidence: a number, a comma,
+	// and a text.
 	Violations []string
-	// Quarantined is how many objects the informer knew, in the end, not to have
-	// the latest version of, because that could not be decoded.
+	// Quarantined counts the objects whose latest version, as the informer knew at the
+	// end, could not be decoded.
 	Quarantined int
-	// Events is how many calls handlers had.
+	// Events counts the calls of handlers.
 	Events int
 }
 
@@ -57,7 +57,7 @@ func (tr Trial) Run(t *testing.T, e Engine) Result {
 	return res
 }
 
-// Guarantees are the numbers of those that were broken, without repetition.
+// Guarantees returns the numbers of the broken guarantees, each once.
 func (r *Result) Guarantees() []string {
 	var numbers []string
 	seen := map[string]bool{}
@@ -81,7 +81,7 @@ func (r *Result) Breaks(guarantee string) bool {
 	return false
 }
 
-// String is the plan, as far as it was followed, and what was wrong.
+// String describes the plan, as far as it was followed, and the violations.
 func (r *Result) String() string {
 	var b strings.Builder
 	b.WriteString(r.Plan.describe(r.Steps))

@@ -10,25 +10,24 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// leap is by how many revisions the storage goes on after a backup. What is
-// written between the backup and its restoration has versions that the storage
-// does not come to again, so that it can be told from what comes after: a real
-// server that reuses versions cannot be followed by anybody.
+// leap is how many revisions the storage skips after a backup. The versions written
+// between the backup and its restoration are therefore not used again, and can be told
+// from later ones. No client can follow a server that uses versions twice.
 const leap = 1 << 20
 
-// truth is what really was: every version of every object, in one line of
-// history, or two that part at the backup that was restored.
+// truth is what happened on the server: every version of every object, in one line of
+// history, or in two that part at the backup that was restored.
 type truth struct {
 	states map[types.NamespacedName]map[version]state
 	ends   map[types.NamespacedName]map[types.UID]end
-	// past and present are what happened before the storage was restored and
-	// what leads to its present state. They have the beginning in common.
+	// past is what happened before the storage was restored, and present what leads to
+	// its present state. Both begin alike.
 	past, present []apiserver.Change
 	restoration
 }
 
-// restoration is when the storage went back, and to where; the zero value is
-// that it did not.
+// restoration is when the storage was restored, and to which revision; zero if it was
+// not.
 type restoration struct {
 	backup int64
 	at     time.Time
@@ -38,7 +37,7 @@ type restoration struct {
 type state struct {
 	number int64
 	print  uint64
-	// last: the object is gone with this one.
+	// last: the object was deleted with this version.
 	last bool
 }
 
@@ -78,13 +77,13 @@ func (t *truth) add(ch *apiserver.Change) {
 			e = end{s.number, s.number}
 		}
 	} else if t.line(s.number) == past && t.ends[key][obj.UID] == (end{}) && t.bornInPast(obj) {
-		// It was created after the backup: with the restoration it never was.
+		// It was created after the backup, so the restored storage never had it.
 		e.present = beforeAll
 	}
 	t.ends[key][obj.UID] = e
 }
 
-// bornInPast reports whether an object has no state that both lines share.
+// bornInPast reports whether an object has no state in both lines of history.
 func (t *truth) bornInPast(obj Object) bool {
 	key := types.NamespacedName{Namespace: obj.Namespace, Name: obj.Name}
 	for v, s := range t.states[key] {
@@ -98,7 +97,7 @@ func (t *truth) bornInPast(obj Object) bool {
 // beforeAll is before every revision.
 const beforeAll = 1
 
-// line says which line of history a revision is in.
+// line is a line of history.
 type line int8
 
 const (
@@ -114,22 +113,22 @@ func (t *truth) line(number int64) line {
 	case !t.restored() || number <= t.backup:
 		return both
 	case number >= t.backup+leap/2:
-		// Also a little before the leap's end: a server that is a few revisions
-		// late says so in between, where nothing was written.
+		// Also a little before the leap's end: a server that lags by a few revisions
+		// reports one in between, where nothing was written.
 		return past
 	}
 	return present
 }
 
-// progress is how far somebody has come, in one key or in all.
+// progress is how far a handler or a reader has come, in one key or in all.
 type progress struct {
 	at int64
 	// present: past the restoration.
 	present bool
 }
 
-// reach notes that somebody came to a version, and returns false if that was a
-// step back. To go from the one line to the other is none, once there are two.
+// reach records that a version was reached, and returns false if that was a step back.
+// Going from the past to the present line of history is none.
 func (t *truth) reach(p *progress, number int64, when time.Time) bool {
 	forward := number >= p.at
 	from := t.line(p.at)
@@ -155,8 +154,8 @@ func (t *truth) reach(p *progress, number int64, when time.Time) bool {
 	return forward
 }
 
-// behind reports whether a version is before another that is known to be
-// there at the same time or earlier.
+// behind reports whether a version is before another that was known at the same time or
+// earlier.
 func (t *truth) behind(held, number int64) bool {
 	if t.line(number) == past && t.line(held) != past {
 		return false // the storage was restored in between
@@ -164,7 +163,7 @@ func (t *truth) behind(held, number int64) bool {
 	return held < number
 }
 
-// contents is what there was at a revision, by name.
+// contents returns the objects of a revision, by name.
 func (t *truth) contents(number int64) map[string]version {
 	line := t.present
 	if t.line(number) == past {
@@ -185,7 +184,7 @@ func (t *truth) contents(number int64) map[string]version {
 	return out
 }
 
-// number is a resource version as a number, 0 if it is none.
+// number returns a resource version as a number, or 0 if it is none.
 func number(rv string) int64 {
 	n, err := strconv.ParseInt(rv, 10, 64)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// world is everything of one trial.
+// world is the state of one trial.
 type world struct {
 	Trial
 	plan    Plan
@@ -32,8 +32,8 @@ type world struct {
 	released chan struct{}
 	prints   prints
 
-	// backup is the revision of the last backup, 0 without one; past is what
-	// had happened when the storage went back to it.
+	// backup is the revision of the last backup, or 0; past is the history at the
+	// moment when it was restored.
 	backup      int64
 	past        []apiserver.Change
 	restoration restoration // written under mu
@@ -41,17 +41,17 @@ type world struct {
 	// looks are what readers saw.
 	looks  looks
 	broken []string
-	// quarantined counts objects that were so in the end.
+	// quarantined counts the objects in quarantine at the end.
 	quarantined int
 
 	mu sync.Mutex
-	// number counts requests to both replicas, damaged what was sent damaged,
-	// by name; guarded by mu.
+	// number counts requests to both replicas, damaged the damaged objects that were
+	// sent, by name; guarded by mu.
 	number  int
 	damaged map[string]int64
 	// strangers counts objects of another kind that were sent; guarded by mu.
 	strangers int64
-	// over is when faults end; zero until then. Guarded by mu.
+	// over is set when faults end. Guarded by mu.
 	over bool
 }
 
@@ -74,7 +74,7 @@ func newWorld(e Engine, res *Result) *world {
 	return w
 }
 
-// inject decides about the answer to a request.
+// inject returns the fault of the answer to a request, or nil.
 func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[int]string) *apiserver.Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -85,8 +85,8 @@ func (w *world) inject(plan *apiserver.Plan, r *apiserver.Request, played map[in
 		return nil
 	}
 	if r.Options.ResourceVersion == "" && !w.restoration.at.IsZero() {
-		// A consistent read that is late cannot be told from one of an older
-		// backup: once there was one, nobody could say that it is not.
+		// A consistent read that lags looks like one of a restored backup, so there
+		// is none after a restoration.
 		f.Behind = 0
 	}
 	played[r.Number] = name
@@ -117,7 +117,7 @@ func (w *world) close() {
 	w.replica.Close()
 }
 
-// run writes and breaks things, and lets them settle.
+// run performs the steps, and gives the informer time to settle.
 func (w *world) run(ctx context.Context) error {
 	cfg := w.server.Config()
 	cfg.ContentType = w.plan.ContentType
@@ -149,13 +149,13 @@ func (w *world) run(ctx context.Context) error {
 	w.replica.Release()
 	close(w.released)
 	if w.plan.Restarts {
-		// Only an event can tell of a restart. It is sent once all who back off
-		// have come back, and is followed by a list when the watch ends.
+		// Only an event shows a restart. It is sent once every backoff has ended, and is
+		// followed by a list when the watch ends.
 		testclock.Pass(3 * time.Minute)
 		w.write(w.random(-2), 3)
 	}
 	testclock.Pass(settle)
-	// What only shows a while after: a last round of writes, delivered live.
+	// Some damage shows only later: a last round of writes is delivered live.
 	rnd := w.random(-1)
 	for range 5 {
 		w.write(rnd, 1)
@@ -167,7 +167,7 @@ func (w *world) run(ctx context.Context) error {
 	return nil
 }
 
-// stopped ends the informer, and sees to it that this is the end.
+// stopped ends the informer, and checks that nothing happens after that.
 func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 	if w.plan.Early {
 		close(w.released)
@@ -197,7 +197,7 @@ func (w *world) stopped(stop context.CancelFunc, ended <-chan struct{}) {
 	}
 }
 
-// perform makes the steps.
+// perform performs the steps.
 func (w *world) perform() error {
 	for i, s := range w.plan.Steps {
 		testclock.Pass(s.After)
@@ -215,10 +215,10 @@ func (w *world) perform() error {
 	return nil
 }
 
-// random is what a step has at random.
+// random returns the source of a step's random choices.
 func (w *world) random(step int) *rand.Rand { return rand.New(rand.NewPCG(w.Seed, uint64(1000+step))) }
 
-// step makes one step.
+// step performs one step.
 func (w *world) step(i int, s Step) error {
 	switch s.Kind {
 	case Write:
@@ -254,8 +254,7 @@ func (w *world) step(i int, s Step) error {
 	return nil
 }
 
-// restore takes the storage back to the backup, once, as an operator does:
-// nothing is served meanwhile.
+// restore restores the backup, once, as an operator does: nothing is served meanwhile.
 func (w *world) restore() error {
 	if w.backup == 0 || !w.restoration.at.IsZero() {
 		return nil
@@ -271,7 +270,7 @@ func (w *world) restore() error {
 	return nil
 }
 
-// restart has the storage begin anew, once.
+// restart empties the storage and starts its revisions again, once.
 func (w *world) restart() {
 	if !w.restoration.at.IsZero() {
 		return
@@ -325,7 +324,7 @@ func (w *world) addHandler(kind int64, slow time.Duration) error {
 	return err
 }
 
-// history is what led to the present state of the storage.
+// history returns what led to the present state of the storage.
 func (w *world) history() []apiserver.Change {
 	return w.storage.History(apiserver.ConfigMaps.GroupResource())
 }
