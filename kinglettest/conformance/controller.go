@@ -49,7 +49,7 @@ func controllerRow() row {
 	}
 }
 
-// worker is a Process that remembers, and keeps the store that its queue knows.
+// worker is a Process that records its calls, and updates the store that its queue knows.
 type worker struct {
 	logbook
 	store kc.Store
@@ -149,8 +149,8 @@ func controllerEnds(t *testing.T, im Implementation) {
 }
 
 func controllerWaits(t *testing.T, im Implementation) {
-	// The queue must not hold its lock while it is processed: whoever waits
-	// for a lock is not at rest for a bubble.
+	// The queue must not hold its lock while it processes: a goroutine that waits for a
+	// lock is not durably blocked in a bubble.
 	q := im.NewRealFIFOWithOptions(kc.RealFIFOOptions{AtomicEvents: true, UnlockWhileProcessing: true})
 	g := newGate()
 	c := im.NewController(ControllerConfig{

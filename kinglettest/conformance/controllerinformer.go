@@ -11,8 +11,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// The part of the row "controller" that is about NewInformer and its sisters:
-// a store, a controller, and one handler.
+// The part of the row "controller" about NewInformer and similar functions, which make a
+// store, a controller and one handler.
 
 func oneHandlerInformer(t *testing.T, im Implementation, o *origin) {
 	o.put(pod("ns", "a"))

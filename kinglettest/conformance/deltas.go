@@ -36,7 +36,7 @@ func deltasRow() row {
 	}
 }
 
-// say puts deltas into words: "Added {a 1}, Deleted {a 2} unknown".
+// say describes deltas: "Added {a 1}, Deleted {a 2} unknown".
 func say(obj any) string {
 	var words []string
 	for _, d := range obj.(kc.Deltas) {
@@ -60,7 +60,7 @@ func sayDelta(d kc.Delta) string {
 	}
 }
 
-// left closes a queue of deltas and says what was in it.
+// left closes a queue of deltas and describes what was in it.
 func left(t *testing.T, q kc.Queue) []string {
 	t.Helper()
 	var list []string
@@ -70,7 +70,7 @@ func left(t *testing.T, q kc.Queue) []string {
 	return list
 }
 
-// known makes a store of objects for a queue to know.
+// known makes a store with objects, for the known objects of a queue.
 func known(t *testing.T, im Implementation, objects ...keyed) kc.Store {
 	s := im.NewStore(keyOfKeyed)
 	for _, k := range objects {
@@ -182,7 +182,7 @@ func deltasReplaceKeepsFinalState(t *testing.T, im Implementation) {
 	same(t, "deletes that were not", left(t, q), "Deleted {a 1} of a unknown, Sync {a 3}, Deleted {a 3} of a unknown")
 }
 
-// lossy lists keys that it does not give.
+// lossy lists keys for which it has no object.
 type lossy struct{}
 
 func (lossy) ListKeys() []string { return []string{"failing", "vanished"} }
@@ -293,8 +293,8 @@ func deltasSynced(t *testing.T, im Implementation) {
 	equal(t, "synced after another Replace", q.HasSynced(), true)
 	_, err := q.Pop(func(_ any, initial bool) error { flags = append(flags, initial); return nil })
 	must(t, err)
-	// client-go takes the last of the batch for a part of it or not, as it
-	// counts before or after processing; only the others are certain.
+	// Whether client-go's last item of the batch counts as initial depends on whether
+	// it counts before or after processing; only the others are certain.
 	same(t, "initial", []bool{flags[0], flags[1], flags[3]}, true, true, false)
 
 	empty := im.NewDeltaFIFO(keyOfKeyed, nil)

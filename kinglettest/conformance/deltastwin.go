@@ -11,8 +11,8 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// deltasEqualLists plays the part of an informer: what it pops it writes into
-// the store that the queue knows.
+// deltasEqualLists acts as an informer: it writes what it pops into the store that the
+// queue knows.
 func deltasEqualLists(t *testing.T, im Implementation) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

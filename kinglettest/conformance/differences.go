@@ -5,20 +5,20 @@ import (
 	"testing"
 )
 
-// Difference is a place where client-go is wrong or weak, and where an
-// implementation does well to differ from it.
+// Difference is a place where client-go is wrong or weak, and where an implementation
+// should differ from it.
 type Difference struct {
 	// ID names the difference, and its subtest.
 	ID string
-	// Situation says what happens.
+	// Situation describes what happens.
 	Situation string
-	// ClientGo is what client-go v0.37.2 makes of it, and Right what should
-	// come of it, which is what kinglet does.
+	// ClientGo is the result with client-go v0.37.2, and Right the correct result,
+	// which is kinglet's.
 	ClientGo, Right string
 	// Source is where the weakness is reported or described.
 	Source string
 
-	// outcome plays the scenario and puts into words what came of it.
+	// outcome runs the scenario and describes its result.
 	outcome func(*testing.T, Implementation) string
 	// weak and right are the two outcomes.
 	weak, right string
@@ -32,10 +32,9 @@ func differences() []Difference {
 	return slices.Concat(informerDifferences(), storeDifferences(), queueDifferences())
 }
 
-// DifferencesTable renders the differences as a table in Markdown, under a
-// heading of its columns.
+// DifferencesTable renders the differences as a Markdown table with a header.
 func DifferencesTable() string { return contract().Table() }
 
-// DifferencesDoc renders the differences for a doc comment: a list, of which
-// godoc makes one, with lines of at most 80 columns that begin with "//".
+// DifferencesDoc renders the differences as a list in a doc comment, with lines of at most
+// 80 columns that begin with "//".
 func DifferencesDoc() string { return contract().Doc() }

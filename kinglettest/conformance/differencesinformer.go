@@ -231,8 +231,8 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	status := apierrors.NewResourceExpired("too old").Status()
 	o.send(watch.Event{Type: watch.Error, Object: &status})
 	o.end()
-	// The next request begins at the version that was published, so that shows
-	// however short it was.
+	// The next request begins at the published version, so it shows that version even
+	// if it was published only for a moment.
 	for range 600 {
 		testclock.Elapse(100 * time.Millisecond)
 		item, exists, _ := informer.GetStore().GetByKey("ns/a")
@@ -251,7 +251,7 @@ func versionBackwards(t *testing.T, im Implementation) string {
 	return "never went backwards"
 }
 
-// failingFor is a transform that fails for one pod, with a certain label.
+// failingFor is a transform that fails for pods with a certain label.
 func failingFor(obj any) (any, error) {
 	if p := obj.(*corev1.Pod); p.Labels["bad"] != "" {
 		return nil, errBad

@@ -13,16 +13,15 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// panicVariable tells a test that it is the child that is to panic.
+// panicVariable is set in the child process that is to panic.
 const panicVariable = "KINGLET_CONFORMANCE_PANIC"
 
-// panickingHandler panics at one object.
+// panickingHandler panics for one object.
 type panickingHandler struct{ kc.ResourceEventHandlerFuncs }
 
 func (panickingHandler) OnAdd(any, bool) { panic("this is what the handler says") }
 
-// handlerPanic runs the test binary again for this one test, since a process
-// has to end.
+// handlerPanic runs this test in a child process, since the panic ends the process.
 func handlerPanic(t *testing.T, im Implementation) string {
 	if os.Getenv(panicVariable) != "" {
 		panicForReal(t, im)
@@ -51,8 +50,8 @@ func handlerPanic(t *testing.T, im Implementation) string {
 	return "the process ended, without the key"
 }
 
-// panicForReal runs an informer whose handler panics. It comes back only when
-// the panic has not ended the process.
+// panicForReal runs an informer whose handler panics. It returns only if the panic does
+// not end the process.
 func panicForReal(t *testing.T, im Implementation) {
 	o := newOrigin(pod("somewhere", "something"))
 	informer := podInformer(im, o)

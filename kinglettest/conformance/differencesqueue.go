@@ -154,9 +154,8 @@ func liveIndexers(t *testing.T, im Implementation) string {
 	return "the store does not have the indexer"
 }
 
-// readsWait has a write stand still in an index function. Whether a read waits
-// for it cannot be seen, only that it has not come back: after a tenth of a
-// second it is taken to wait.
+// readsWait blocks a write in an index function. A read that has not returned after a
+// tenth of a second counts as waiting for it.
 func readsWait(t *testing.T, im Implementation) string {
 	inside, release := make(chan struct{}), make(chan struct{})
 	s := im.NewIndexer(keyOfKeyed, kc.Indexers{"slow": func(obj any) ([]string, error) {
@@ -251,7 +250,7 @@ func deltasSyncedEarly(t *testing.T, im Implementation) string {
 	outcome := ""
 	_, err := q.Pop(func(any, bool) error {
 		outcome = "synced at the end"
-		// The channel, since the process function may hold the queue's lock.
+		// It asks the channel, since the process function may hold the queue's lock.
 		if isDone(q.HasSyncedChecker()) {
 			outcome = "synced before the end"
 		}

@@ -13,9 +13,8 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// Programs compare the words of errors, where nothing else tells one from
-// another. What is asserted here is client-go's wording, which the suite checks
-// over client-go itself.
+// Programs compare the texts of errors where nothing else distinguishes them. These tests
+// assert client-go's texts, and run over client-go too.
 
 func errorsRow() row {
 	return row{
@@ -46,7 +45,7 @@ func worded(t *testing.T, err error, want string) {
 	}
 }
 
-// panicked returns what f panics with, in words; empty if it does not.
+// panicked returns the text of f's panic, or "" if there is none.
 func panicked(f func()) (said string) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -181,12 +180,12 @@ func textsOfQueues(t *testing.T, im Implementation) {
 	}
 }
 
-// foreignHandle is a handle that no informer has made.
+// foreignHandle is a handle that no informer has returned.
 type foreignHandle struct {
 	kc.ResourceEventHandlerRegistration
 }
 
-// deaf removes handles that it does not know.
+// deaf accepts the removal of handles that it does not know.
 type deaf struct{ kc.SharedInformer }
 
 func (deaf) RemoveEventHandler(kc.ResourceEventHandlerRegistration) error { return nil }
@@ -208,7 +207,7 @@ func textsOfInformers(t *testing.T, im Implementation) {
 	worded(t, informer.SetWatchErrorHandlerWithContext(nil), "informer has already started")
 	stop()
 	_, err = informer.AddEventHandler(&recorder{})
-	// Between the two is the handler in print, or its name.
+	// Between the two is the handler, formatted, or its name.
 	if err == nil || !strings.HasPrefix(err.Error(), "handler ") ||
 		!strings.HasSuffix(err.Error(), " was not added to shared informer because it has stopped already") {
 		t.Errorf("a handler that is added to a stopped informer: %v", err)
@@ -244,12 +243,12 @@ func textsOfLists(t *testing.T, im Implementation) {
 	worded(t, err, `pods "a" not found`)
 }
 
-// stubborn is a store that takes no list.
+// stubborn is a store that rejects every list.
 type stubborn struct{ sink }
 
 func (*stubborn) Replace([]any, string) error { return errBad }
 
-// withoutStreams says that it knows no watch-list.
+// withoutStreams reports that it does not support watch-lists.
 type withoutStreams struct{ kc.ListerWatcher }
 
 func (withoutStreams) IsWatchListSemanticsUnSupported() bool { return true }

@@ -39,8 +39,7 @@ func label(key, value string) func(*corev1.Pod) {
 	}
 }
 
-// byNode indexes pods by the node that they are on; a pod that is on none has
-// no value.
+// byNode indexes pods by their node. A pod without a node has no value.
 func byNode(obj any) ([]string, error) {
 	p, ok := obj.(*corev1.Pod)
 	if !ok {
@@ -117,7 +116,7 @@ func sorted(list []string) []string {
 	return list
 }
 
-// same reports where got is not want, an empty list being the same as none.
+// same fails if got is not want. An empty list equals nil.
 func same[T comparable](t *testing.T, what string, got []T, want ...T) {
 	t.Helper()
 	if len(got) == 0 && len(want) == 0 {

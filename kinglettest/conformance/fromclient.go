@@ -17,8 +17,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// The part of the row "list and watch" that talks to a server over HTTP, in
-// real time.
+// The part of the row "list and watch" that uses a server over HTTP, in real time.
 
 func fromClientRequests(t *testing.T, im Implementation) {
 	s := newServer(t)
@@ -59,7 +58,7 @@ func fromClientByItself(t *testing.T, im Implementation) {
 		t.Errorf("watched %v", e)
 	}
 	w.Stop()
-	// It ends; what it says of having been stopped is not looked at.
+	// It ends. Its error about having been stopped is ignored.
 	for range w.ResultChan() {
 	}
 	none := im.NewListWatchFromClient(s.client, "none", "ns", fields.Everything())
@@ -73,8 +72,8 @@ func fromClientByItself(t *testing.T, im Implementation) {
 	}
 }
 
-// following runs an informer over HTTP and hands out what it tells. The
-// channel takes what a test here can cause.
+// following runs an informer over HTTP and returns a channel of its notifications, with
+// room for all that a test causes.
 func following(t *testing.T, im Implementation, lw kc.ListerWatcher) (kc.SharedIndexInformer, <-chan string) {
 	t.Helper()
 	informer := podInformer(im, lw)

@@ -13,8 +13,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// handlerLifeTests are the part of the row "shared informer" that is about how
-// handlers come and go.
+// handlerLifeTests are the part of the row "shared informer" about adding and removing
+// handlers.
 func handlerLifeTests() []test {
 	return []test{
 		{sentence: "a handler that comes late gets the current state as initial adds, then what follows", run: handlerLate},
@@ -178,7 +178,7 @@ func handlerAddsHandler(t *testing.T, im Implementation) {
 	late.told(t, "add ns/a@101 initial")
 }
 
-// foreign is a registration of nobody's.
+// foreign is a registration that no informer has returned.
 type foreign struct {
 	kc.ResourceEventHandlerRegistration
 }

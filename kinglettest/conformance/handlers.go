@@ -175,7 +175,7 @@ func handlerUnknownState(t *testing.T, im Implementation) {
 	}
 }
 
-// typedLog is a typed handler that remembers.
+// typedLog is a typed handler that records its calls.
 type typedLog struct{ logbook }
 
 func (l *typedLog) OnAdd(p *corev1.Pod, initial bool) {

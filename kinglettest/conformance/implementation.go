@@ -15,14 +15,13 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// Implementation is what is tested: the functions of a package cache, under
-// their own names. Where a type may be an implementation's own, an interface
-// of this package stands for it, or a function that makes the value.
+// Implementation has the functions under test, those of a package cache, under their own
+// names. If an implementation may have its own type, there is an interface of this package
+// or a constructor instead.
 //
-// A row of the suite whose functions are not all there fails and names those
-// that are missing; the other rows run all the same. Fields marked optional
-// stand for what client-go v0.37.2 no longer has: where they are nil, the
-// tests of them are left out.
+// A row of the suite fails if one of its functions is nil, and names it; the other rows
+// still run. Optional fields are for functions that client-go v0.37.2 no longer has; if
+// they are nil, their tests are skipped.
 type Implementation struct {
 	// Name names the implementation in failures.
 	Name string
@@ -40,7 +39,7 @@ type Implementation struct {
 
 	// Stores.
 	NewStore func(kc.KeyFunc) kc.Store
-	// NewTransformingStore is NewStore with the option WithTransformer.
+	// NewTransformingStore is NewStore with WithTransformer.
 	NewTransformingStore func(kc.KeyFunc, kc.TransformFunc) kc.Store
 	NewIndexer           func(kc.KeyFunc, kc.Indexers) kc.Indexer
 	NewThreadSafeStore   func(kc.Indexers, kc.Indices) kc.ThreadSafeStore
@@ -57,17 +56,17 @@ type Implementation struct {
 	NewDeltaFIFOWithOptions func(kc.DeltaFIFOOptions) DeltaFIFO
 	NewRealFIFO             func(kc.KeyFunc, kc.KeyListerGetter, kc.TransformFunc) RealFIFO
 	NewRealFIFOWithOptions  func(kc.RealFIFOOptions) RealFIFO
-	// NewReadableFIFO makes the same as NewFIFO, with the reads and the
-	// AddIfNotPresent of the older contract. Optional.
+	// NewReadableFIFO is NewFIFO with the reads and the AddIfNotPresent of the older
+	// contract. Optional.
 	NewReadableFIFO func(kc.KeyFunc) ReadableQueue `conformance:"optional"`
-	// NewReadableDeltaFIFO makes the same as NewDeltaFIFOWithOptions. Optional.
+	// NewReadableDeltaFIFO is NewDeltaFIFOWithOptions with the same. Optional.
 	NewReadableDeltaFIFO func(kc.DeltaFIFOOptions) ReadableQueue `conformance:"optional"`
 	// Requeue wraps an error in an ErrRequeue. Optional.
 	Requeue func(error) error `conformance:"optional"`
 
 	// List and watch.
 	NewListWatch func(ListWatch) kc.ListerWatcher
-	// ChangeListWatch gives the fields of a ListWatch to be changed.
+	// ChangeListWatch calls change with the fields of lw, and stores its changes.
 	ChangeListWatch                     func(lw kc.ListerWatcher, change func(*ListWatch))
 	NewListWatchFromClient              func(c kc.Getter, resource, namespace string, selector fields.Selector) kc.ListerWatcher
 	NewFilteredListWatchFromClient      func(c kc.Getter, resource, namespace string, modify func(*metav1.ListOptions)) kc.ListerWatcher
@@ -96,9 +95,8 @@ type Implementation struct {
 	ShutDownEventHandler              func(kc.SharedInformer, kc.ResourceEventHandlerRegistration) error
 	// NewTypedSharedPodInformer is NewTypedSharedIndexInformer for pods.
 	NewTypedSharedPodInformer func(kc.SharedIndexInformer) kc.TypedSharedIndexInformer[*corev1.Pod]
-	// HandlerBound is the number of changes that may wait for one handler of
-	// a shared informer before Updates of a key fold into one. Zero says that
-	// there is no bound.
+	// HandlerBound is how many changes may wait for one handler of a shared informer
+	// before Updates of a key fold into one. Zero means no bound.
 	HandlerBound int
 
 	// Waits.
@@ -112,19 +110,19 @@ type Implementation struct {
 	ListAllByNamespace func(kc.Indexer, string, labels.Selector, kc.AppendFunc) error
 	NewGenericLister   func(kc.Indexer, schema.GroupResource) kc.GenericLister
 
-	// NewCacheMutationDetector makes a detector that does what the variable
-	// KUBE_CACHE_MUTATION_DETECTOR of the process says.
+	// NewCacheMutationDetector makes a detector that is enabled by the environment
+	// variable KUBE_CACHE_MUTATION_DETECTOR.
 	NewCacheMutationDetector func(name string) kc.MutationDetector
 }
 
-// Queue is a queue that says whether it is closed.
+// Queue is a queue that reports whether it is closed.
 type Queue interface {
 	kc.Queue
 	IsClosed() bool
 }
 
-// ReadableQueue is a Queue in the form that older client-go had: it is a store
-// as well, and takes back what could not be processed.
+// ReadableQueue is a Queue as in older versions of client-go: it is also a store, and takes
+// items back that could not be processed.
 type ReadableQueue interface {
 	Queue
 	AddIfNotPresent(obj any) error
@@ -148,7 +146,7 @@ type RealFIFO interface {
 	Transformer() kc.TransformFunc
 }
 
-// Heap is a queue that hands out the least object first.
+// Heap is a queue that pops the least object first.
 type Heap interface {
 	Add(obj any) error
 	BulkAdd(list []any) error
@@ -164,8 +162,7 @@ type Heap interface {
 	IsClosed() bool
 }
 
-// MutationCache is client-go's, without the method that keeps others from
-// implementing it.
+// MutationCache is client-go's, without the method that prevents other implementations.
 type MutationCache interface {
 	GetByKey(key string) (any, bool, error)
 	ByIndex(name, value string) ([]any, error)
@@ -183,9 +180,8 @@ type ListWatch struct {
 	DisableChunking      bool
 }
 
-// ControllerConfig has the fields of Config. RetryOnError is of the older
-// contract: an implementation without it ignores it, and the tests of it run
-// only where Requeue is there as well.
+// ControllerConfig has the fields of Config. RetryOnError belongs to the older contract:
+// an implementation without it ignores it, and its tests run only if Requeue is set.
 type ControllerConfig struct {
 	Queue                        kc.Queue
 	ListerWatcher                kc.ListerWatcher

@@ -12,8 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// byHandTests are about programs that write into the store of an informer that
-// runs.
+// byHandTests are about programs that write into the store of a running informer.
 func byHandTests() []test {
 	var tests []test
 	for _, w := range byHandWrites() {
@@ -27,7 +26,7 @@ func byHandTests() []test {
 	})
 }
 
-// byHandWrite is what a program does to an object of an informer's store.
+// byHandWrite is a program's write to an object of an informer's store.
 type byHandWrite struct {
 	what  string
 	write func(t *testing.T, store kc.Indexer, a *corev1.Pod)
@@ -95,8 +94,8 @@ func informerUpdateByHand(t *testing.T, im Implementation) {
 	r.told(t, "update ns/a@7 to ns/a@102")
 }
 
-// removedByHand deletes an object by hand that one handler was told of, and says
-// what happens next to it and to a handler that came after the delete.
+// removedByHand deletes an object from the store that one handler has received, and
+// returns what that handler and one that was added after the delete receive from next.
 func removedByHand(t *testing.T, im Implementation, o *origin, next func()) string {
 	informer := podInformer(im, o)
 	early, _ := handle(t, informer)

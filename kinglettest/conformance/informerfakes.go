@@ -22,10 +22,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// fakeServer is what unit tests have for a server: a list that is set once, and
-// fake watches, which the test drives.
+// fakeServer replaces a server as in unit tests: it has a fixed list, and fake watches to
+// which the test sends events.
 type fakeServer struct {
-	// streams answers watch-lists with a watch, and does not refuse them.
+	// streams: watch-lists are answered as watches, and not refused.
 	streams bool
 
 	mu      sync.Mutex
@@ -68,7 +68,7 @@ func (f *fakeServer) listerWatcher(im Implementation) kc.ListerWatcher {
 	})
 }
 
-// open returns the latest watch, and how many there were.
+// open returns the latest watch, and the number of watches so far.
 func (f *fakeServer) open() (*watch.FakeWatcher, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +86,8 @@ func (f *fakeServer) delete(p *corev1.Pod) {
 	}
 }
 
-// collection is a map that is told of events, and says what a handler is to be
-// told of them.
+// collection is a map to which events are applied. It returns the notifications that a
+// handler has to receive.
 type collection map[string]*corev1.Pod
 
 func (c collection) take(typ watch.EventType, p *corev1.Pod) (told string) {
@@ -116,8 +116,8 @@ func (c collection) names() []string {
 	return list
 }
 
-// informerFakeStream streams events with all sorts of versions to an informer of
-// a fake, and compares it with a map. No time passes, and the watch stays.
+// informerFakeStream streams events with all kinds of versions to an informer of a fake,
+// and compares it with a map. No time passes, and the watch does not end.
 func informerFakeStream(t *testing.T, im Implementation) {
 	type step struct {
 		typ watch.EventType
@@ -184,7 +184,7 @@ func informerFakeStream(t *testing.T, im Implementation) {
 			if there[s.pod.Name] || rnd.IntN(4) == 0 {
 				s.typ = watch.Modified
 			}
-			// A delete of what is not there client-go tells handlers of.
+			// client-go notifies handlers of deletes of objects that it does not have.
 			if there[s.pod.Name] && rnd.IntN(3) == 0 {
 				s.typ = watch.Deleted
 			}
@@ -196,8 +196,8 @@ func informerFakeStream(t *testing.T, im Implementation) {
 	}
 }
 
-// informerOtherType sends events of another type that have the key of an object
-// that lives.
+// informerOtherType sends events with objects of another type that have the key of an
+// existing object.
 func informerOtherType(t *testing.T, im Implementation) {
 	f := newFakeServer("10", pod("ns", "a", at("5"), identity("1")))
 	informer := podInformer(im, f.listerWatcher(im))
@@ -229,8 +229,7 @@ func informerOtherType(t *testing.T, im Implementation) {
 	}
 }
 
-// informerBareBookmark ends initial events with a bookmark that has the
-// annotation and nothing else.
+// informerBareBookmark ends initial events with a bookmark that has only the annotation.
 func informerBareBookmark(t *testing.T, im Implementation) {
 	f := newFakeServer("")
 	f.streams = true
@@ -281,8 +280,8 @@ func deletedBeforeWatch(t *testing.T, im Implementation) string {
 	return fmt.Sprint(names(informer.GetStore().List()))
 }
 
-// numbersAnew has a server in memory restart, which loses an object, and number
-// anew. A watch lives through it; then that ends as well.
+// numbersAnew restarts a server in memory: it loses an object, and its versions start
+// again. A watch outlasts the restart, and ends later.
 func numbersAnew(t *testing.T, im Implementation) string {
 	f := newFakeServer("1000", pod("ns", "a", at("900")), pod("ns", "b", at("901")))
 	informer := podInformer(im, f.listerWatcher(im))

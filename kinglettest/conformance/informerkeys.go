@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// informerKeyTests are about objects whose keys are not what a server's are.
+// informerKeyTests are about objects with keys that no server has.
 func informerKeyTests() []test {
 	var tests []test
 	for _, c := range []struct {

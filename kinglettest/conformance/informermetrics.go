@@ -10,8 +10,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// figures are a provider of an informer's metrics that keeps what each is
-// told.
+// figures is a provider of an informer's metrics that keeps their values.
 type figures struct {
 	mu   sync.Mutex
 	told map[string][]float64 // guarded by mu
@@ -31,7 +30,7 @@ func (f figure) Observe(v float64) {
 	f.of.told[f.name] = append(f.of.told[f.name], v)
 }
 
-// last is what a metric was told last, and how often it was told something.
+// last returns the last value of a metric, and how often it was set.
 func (f *figures) last(name string) (v float64, times int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +53,7 @@ func (f *figures) NewStoreResourceVersionMetric(kc.InformerNameAndResource) kc.G
 	return figure{f, "version"}
 }
 
-// measuredInformer makes one of a name of its own, which shows its metrics to f.
+// measuredInformer makes an informer with a unique name and the metrics of f.
 func measuredInformer(t *testing.T, im Implementation, lw kc.ListerWatcher, f *figures) kc.SharedIndexInformer {
 	t.Helper()
 	name := value(kc.NewInformerName("metrics of an informer"))(t)
@@ -86,8 +85,8 @@ func informerMetrics(t *testing.T, im Implementation, o *origin) {
 	}
 }
 
-// shows checks that f shows a store of that version, and that nothing waits,
-// and returns how many latencies there were.
+// shows checks that f has this version of the store and an empty queue, and returns the
+// number of latencies.
 func shows(t *testing.T, f *figures, version float64) (latencies int) {
 	t.Helper()
 	if v, _ := f.last("version"); v != version {

@@ -11,7 +11,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// What an informer shows of itself: its version, and the name of its reflector.
+// Tests of an informer's version, and of its reflector's name.
 
 func informerVersions(t *testing.T, im Implementation) {
 	o := newOrigin(pod("ns", "a"))

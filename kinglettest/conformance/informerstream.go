@@ -110,7 +110,7 @@ func informerTransform(t *testing.T, im Implementation) {
 	check(2)
 }
 
-// story replays what a handler is told, and finds what no handler may be told.
+// story replays the notifications of a handler, and finds those that are not allowed.
 type story struct {
 	mu     sync.Mutex
 	state  map[string]string // version by key; guarded by mu
@@ -212,8 +212,8 @@ func informerEndsEqual(t *testing.T, im Implementation, o *origin) {
 			testclock.Elapse(time.Duration(r.IntN(5000)) * time.Millisecond)
 		}
 	}
-	// The worst that can still be ahead is a row of failures, some 60 of them,
-	// each with a wait of a minute at most.
+	// At worst some 60 failures are still to come, each with a wait of at most a
+	// minute.
 	testclock.Elapse(3 * time.Hour)
 	o.mu.Lock()
 	var want []any
@@ -239,7 +239,7 @@ func informerEndsEqual(t *testing.T, im Implementation, o *origin) {
 	}
 }
 
-// failures are a few of those that a server, or the way to it, gives.
+// failures returns some failures of a server or of the network.
 func failures(r *rand.Rand) []error {
 	all := []error{
 		apierrors.NewInternalError(errBad),

@@ -88,7 +88,7 @@ func listWatchErrors(t *testing.T, im Implementation) {
 	}
 }
 
-// plain hides the methods with a context.
+// plain hides the methods that take a context.
 type plain struct{ o *origin }
 
 func (p plain) List(options metav1.ListOptions) (runtime.Object, error)   { return p.o.List(options) }

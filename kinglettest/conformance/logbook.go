@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// logbook is what was told, in words. Its writers and readers need not
-// know of each other: that time has passed in a bubble orders nothing.
+// logbook records calls as lines. Its writers and readers need no other synchronization:
+// for the race detector, time that passes in a bubble orders nothing.
 type logbook struct {
 	mu  sync.Mutex
 	log []string // guarded by mu
@@ -18,7 +18,7 @@ func (l *logbook) write(what string) {
 	l.log = append(l.log, what)
 }
 
-// take returns what was written since the last call.
+// take returns the lines since the last call.
 func (l *logbook) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,13 +27,13 @@ func (l *logbook) take() []string {
 	return log
 }
 
-// told checks what was written since the last look, in order.
+// told checks the lines since the last call, in order.
 func (l *logbook) told(t *testing.T, want ...string) {
 	t.Helper()
 	same(t, "told", l.take(), want...)
 }
 
-// toldInAnyOrder checks what was written since the last look.
+// toldInAnyOrder checks the lines since the last call.
 func (l *logbook) toldInAnyOrder(t *testing.T, want ...string) {
 	t.Helper()
 	same(t, "told", sorted(l.take()), sorted(want)...)

@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// logs is a logger that remembers what it is told:
+// logs is a logger that keeps its lines:
 //
 //	Waiting for=pods
 //	error Observed a panic: it failed logger=mine

@@ -17,29 +17,28 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// origin is a collection in memory that is listed and watched as an API
-// server's is: versions count up with each write, a watch begins at a version
-// and brings what came later, a watch-list begins with what is there and a
-// bookmark. It fails when told to, and remembers what it was asked.
+// origin is a collection in memory that answers lists and watches like an API server:
+// each write has the next version, a watch sends what came after its version, and a
+// watch-list begins with the existing objects and a bookmark. It fails on demand, and
+// records its requests.
 type origin struct {
-	// Set before use.
+	// These are set before use.
 
 	// newList makes an empty list; nil makes lists of pods.
 	newList func() runtime.Object
 	// newBookmark makes an empty object; nil makes pods.
 	newBookmark func() runtime.Object
-	// noWatchList refuses watch-list as a server without the feature does.
+	// noWatchList refuses watch-lists as a server without the feature does.
 	noWatchList bool
-	// pages honours limits, as a server without watch cache does for every
-	// list.
+	// pages honours limits, as a server without a watch cache does for every list.
 	pages bool
-	// room is how many events may wait in a watch; 0 stands for 1024.
+	// room is how many events may wait in a watch; 0 means 1024.
 	room int
-	// onRequest, where set, is called with each request before it is answered.
+	// onRequest, if set, is called with each request before the answer.
 	onRequest func(request)
 
 	mu sync.Mutex
-	// guarded by mu, all of them.
+	// All are guarded by mu.
 	version     int
 	objects     map[string]runtime.Object
 	history     []event
@@ -48,7 +47,7 @@ type origin struct {
 	requests    []request
 	listFaults  []error // answer the next lists, one each
 	watchFaults []error // answer the next watches, one each
-	// listAnswers and watchAnswers are given instead of the real ones, one each.
+	// listAnswers and watchAnswers replace the next real answers, one each.
 	listAnswers  []func() runtime.Object
 	watchAnswers []watch.Interface
 }
@@ -58,7 +57,7 @@ type event struct {
 	watch.Event
 }
 
-// request is what an origin was asked for: "list", "watch" or "watch-list".
+// request is a request to an origin: a "list", "watch" or "watch-list".
 type request struct {
 	verb    string
 	options metav1.ListOptions
@@ -69,7 +68,7 @@ func (r request) String() string {
 	return r.verb + " from " + strconv.Quote(r.options.ResourceVersion)
 }
 
-// newOrigin makes an origin with objects, whose first write has version 101.
+// newOrigin makes an origin with objects. Its first write has version 101.
 func newOrigin(objects ...runtime.Object) *origin {
 	o := &origin{version: 100, objects: map[string]runtime.Object{}}
 	for _, obj := range objects {
@@ -86,9 +85,9 @@ func keyOf(obj runtime.Object) string {
 	return m.GetNamespace() + "/" + m.GetName()
 }
 
-// put writes an object: it is added, or replaces the one of its name. It gets
-// the next version, and a UID unless it has one or takes over that of its
-// predecessor. A copy of the object is kept.
+// put adds an object, or replaces the one of its name. It sets the next version, and a UID
+// unless the object has one: that of the object it replaces, or a new one. It keeps a
+// copy.
 func (o *origin) put(obj runtime.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -110,7 +109,7 @@ func (o *origin) put(obj runtime.Object) {
 	o.sendLocked(watch.Event{Type: kind, Object: obj})
 }
 
-// remove deletes an object, which as in an API server takes a version.
+// remove deletes an object. As in an API server, that takes a version.
 func (o *origin) remove(namespace, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,7 +119,7 @@ func (o *origin) remove(namespace, name string) {
 	o.sendLocked(watch.Event{Type: watch.Deleted, Object: last})
 }
 
-// loseDelete is remove, except that no watch ever brings the event.
+// loseDelete is remove, except that no watch ever sends the event.
 func (o *origin) loseDelete(namespace, name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,16 +145,16 @@ func (o *origin) broadcastLocked(e watch.Event) {
 	o.streams = slices.DeleteFunc(o.streams, func(s *stream) bool { return !s.send(e) })
 }
 
-// send puts an event into the open watches that is no write: a bookmark, an
-// error, or nonsense.
+// send sends an event that is no write to the open watches: a bookmark, an error, or
+// nonsense.
 func (o *origin) send(e watch.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.broadcastLocked(e)
 }
 
-// bookmark tells the open watches a version, which is that of a write to
-// something else.
+// bookmark sends a bookmark to the open watches, with the version of a write to another
+// collection.
 func (o *origin) bookmark() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -174,7 +173,7 @@ func (o *origin) bookmarkLocked(annotations map[string]string) watch.Event {
 	return watch.Event{Type: watch.Bookmark, Object: obj}
 }
 
-// end ends the open watches in good order, as a server does after a while.
+// end ends the open watches cleanly, as a server does after a while.
 func (o *origin) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -184,9 +183,8 @@ func (o *origin) end() {
 	o.streams = nil
 }
 
-// behindItsBack makes changes that no watch brings: it ends those that are
-// open, and what is older than the changes is compacted, so that the version
-// that clients are at is gone.
+// behindItsBack makes changes that no watch sends: it ends the open watches and compacts
+// the history before the changes, so that the version of the clients is gone.
 func (o *origin) behindItsBack(change func()) {
 	o.mu.Lock()
 	streams := o.streams
@@ -202,36 +200,36 @@ func (o *origin) behindItsBack(change func()) {
 	}
 }
 
-// failLists lets the next lists fail, one with each error.
+// failLists makes the next lists fail, one with each error.
 func (o *origin) failLists(errs ...error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.listFaults = append(o.listFaults, errs...)
 }
 
-// failWatches lets the next watches fail, watch-lists among them.
+// failWatches makes the next watches fail, watch-lists included.
 func (o *origin) failWatches(errs ...error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.watchFaults = append(o.watchFaults, errs...)
 }
 
-// answerLists lets the next lists be answered by these.
+// answerLists sets the answers of the next lists.
 func (o *origin) answerLists(lists ...func() runtime.Object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.listAnswers = append(o.listAnswers, lists...)
 }
 
-// answerWatches lets the next watches be these.
+// answerWatches sets the answers of the next watches.
 func (o *origin) answerWatches(watches ...watch.Interface) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.watchAnswers = append(o.watchAnswers, watches...)
 }
 
-// probe reports whether a request is for no more than the server's version:
-// an engine may ask for that whenever it is in doubt.
+// probe reports whether a request only asks for the server's version, which an engine may
+// do whenever it is in doubt.
 func (r request) probe() bool {
 	return r.verb == "list" && r.options.Limit == 1 && r.options.ResourceVersion == "" && r.options.Continue == ""
 }
@@ -245,7 +243,7 @@ func (o *origin) asked() []request {
 	return slices.DeleteFunc(list, request.probe)
 }
 
-// verbs returns what asked does, in words.
+// verbs returns the result of asked as text.
 func (o *origin) verbs() []string {
 	var list []string
 	for _, r := range o.asked() {

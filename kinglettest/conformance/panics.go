@@ -14,8 +14,8 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// surviving has panics survived until the test ends. What may panic has to be
-// started after it, so that it has ended before.
+// surviving keeps panics from ending the process until the test ends. Code that may panic
+// has to be started after it, so that it ends before.
 func surviving(t *testing.T) {
 	before := utilruntime.ReallyCrash
 	utilruntime.ReallyCrash = false

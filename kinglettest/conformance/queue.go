@@ -41,8 +41,7 @@ func queueRow() row {
 	}
 }
 
-// popOne pops without waiting for ever: it is for queues that have something,
-// or are closed.
+// popOne pops from a queue that has an item or is closed. It does not wait forever.
 func popOne(t *testing.T, q kc.Queue) any {
 	t.Helper()
 	var processed any
@@ -54,7 +53,7 @@ func popOne(t *testing.T, q kc.Queue) any {
 	return item
 }
 
-// drained closes a queue and pops what is left.
+// drained closes a queue and pops the rest.
 func drained(t *testing.T, q kc.Queue) []any {
 	t.Helper()
 	q.Close()
@@ -128,7 +127,7 @@ func queueDelete(t *testing.T, im Implementation) {
 	same(t, "what is left", drained(t, q), any(keyed{"b", 2}))
 }
 
-// popping starts a Pop and returns where its outcome will be.
+// popping starts a Pop and returns a channel for its result.
 func popping(q kc.Queue) <-chan string {
 	done := make(chan string, 1)
 	go func() {

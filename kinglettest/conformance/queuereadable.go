@@ -66,8 +66,8 @@ func queueRequeueNewer(t *testing.T, im Implementation) {
 	go func() {
 		defer close(done)
 		<-inside
-		// Where process functions run under the lock this waits for the
-		// item to be back, and is the newer one all the same.
+		// If process functions run under the lock, this waits until the item is back.
+		// It is the newer one in either case.
 		if err := q.Add(keyed{"a", 2}); err != nil {
 			t.Error(err)
 		}

@@ -9,8 +9,7 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// realFIFOTests are the part of the row "deltas" that is about the queue which
-// folds nothing.
+// realFIFOTests are the part of the row "deltas" about the queue that folds nothing.
 func realFIFOTests() []test {
 	return []test{
 		{sentence: "RealFIFO hands out every change by itself, in order", run: realOrder},
@@ -64,8 +63,8 @@ func realResync(t *testing.T, im Implementation) {
 	same(t, "popped", left(t, q), "Updated {b 3}", "Sync {a 1}")
 }
 
-// popBatches closes a queue and pops what is left in batches, in words: batches
-// in brackets, single items without.
+// popBatches closes a queue, pops the rest in batches, and describes them: batches in
+// brackets, single items without.
 func popBatches(t *testing.T, q kc.QueueWithBatch) []string {
 	t.Helper()
 	q.Close()

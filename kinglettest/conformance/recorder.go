@@ -13,7 +13,7 @@ import (
 //	delete ns/a@3
 //	delete ns/a@2, final state unknown
 type recorder struct {
-	// before, where set, is called at the beginning of each call, without lock.
+	// before, if set, is called at the beginning of each call, without the lock.
 	before func(what string)
 
 	logbook
@@ -51,8 +51,7 @@ func (r *recorder) OnDelete(obj any) {
 	r.record(obj, "delete "+describe(obj))
 }
 
-// objects returns the objects that came in adds and updates, since the last
-// call.
+// objects returns the objects of the adds and updates since the last call.
 func (r *recorder) objects() []any {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,7 +46,7 @@ func reflectorRow() row {
 	}
 }
 
-// sink is a store that remembers what a reflector does to it.
+// sink is a store that records its calls.
 type sink struct {
 	logbook
 	resyncFails atomic.Bool

@@ -19,8 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// reflectorAgainTests are about what a reflector does when it is run by hand,
-// resyncs, waits, and ends.
+// reflectorAgainTests are about reflectors that are run by hand, resync, wait, and end.
 func reflectorAgainTests() []test {
 	return slices.Concat(
 		bothWays("each ListAndWatch that is called by hand begins with a list", againListAndWatch),
@@ -34,7 +33,7 @@ func reflectorAgainTests() []test {
 	)
 }
 
-// byHand calls ListAndWatch until everything has settled, and ends it.
+// byHand calls ListAndWatch, waits until everything has settled, and ends it.
 func byHand(t *testing.T, r *kc.Reflector) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -63,7 +62,7 @@ func againListAndWatch(t *testing.T, im Implementation, o *origin) {
 	}
 }
 
-// failingResyncs is a sink whose resyncs fail from the second on.
+// failingResyncs is a sink whose resyncs fail, except for the first.
 type failingResyncs struct {
 	sink
 	resyncs atomic.Int32
@@ -114,7 +113,7 @@ func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
 	}
 }
 
-// failingQueue is a queue whose resyncs fail from the second on.
+// failingQueue is a queue whose resyncs fail, except for the first.
 type failingQueue struct {
 	Queue
 	failing *failingResyncs
@@ -168,7 +167,7 @@ func againReceived(t *testing.T, im Implementation) {
 	}
 }
 
-// carried puts the options of requests into words. Timeouts are random.
+// carried describes the options of requests. Timeouts are random.
 func carried(requests []request) []string {
 	var list []string
 	for _, r := range requests {

@@ -14,10 +14,9 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// A source that is no server, such as a storage in the same process, may end a
-// watch with an error of its own. What the watch has missed is not known then: a
-// list tells, and a ListAndWatch that was called by hand ends, so that whoever
-// called it knows that there may be a gap.
+// A source that is no server, such as a storage in the same process, may end a watch with
+// an error of its own. Then it is not known what the watch has missed. A list follows, and
+// a ListAndWatch that was called by hand returns, so that its caller knows of the gap.
 func protocolNoStatus(t *testing.T, im Implementation) {
 	for _, object := range []runtime.Object{nil, (*metav1.Status)(nil), pod("ns", "z"), &metav1.List{}} {
 		for _, advanced := range []bool{false, true} {
@@ -57,8 +56,8 @@ func protocolNoStatus(t *testing.T, im Implementation) {
 	}
 }
 
-// Only the annotation marks the end. A server that sends other bookmarks before it
-// is slow, and not one without watch-lists.
+// Only the annotation marks the end. A server that sends other bookmarks before that is
+// slow; it does support watch-lists.
 func protocolOtherBookmark(t *testing.T, im Implementation) {
 	f := newFakeServer("1")
 	f.streams = true

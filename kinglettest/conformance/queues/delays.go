@@ -230,8 +230,8 @@ func delaysOwnQueue(t *testing.T, im Implementation) {
 	equal(t, "shutting down below", below.ShuttingDown(), true)
 }
 
-// delaysEqualModel gives every delay a nanosecond of its own, since the order of
-// what is due at the same one is nowhere laid down.
+// delaysEqualModel gives every delay a different nanosecond, since the order of items that
+// are due at the same one is not specified.
 func delaysEqualModel(t *testing.T, im Implementation) {
 	r := random(t)
 	for range 5 {
@@ -267,8 +267,8 @@ func delaysEqualModel(t *testing.T, im Implementation) {
 
 func delaysStorm(t *testing.T, im Implementation) {
 	q := im.NewTypedDelayingQueue()
-	// Adds with a delay are all made before the shutdown, which would drop
-	// them: the last one of each item is immediate.
+	// All adds with a delay are made before the shutdown, which would drop them. The
+	// last one of each item is immediate.
 	var delayed sync.WaitGroup
 	for p := range 4 {
 		delayed.Go(func() {

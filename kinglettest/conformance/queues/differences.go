@@ -158,13 +158,13 @@ func drainedLivesOn(t *testing.T, im Implementation) string {
 	synctest.Wait()
 	q.ShutDownWithDrain()
 	synctest.Wait()
-	// The goroutine ends at the latest with this.
+	// This ends the goroutine, if it has not ended.
 	outcome := fmt.Sprint("ticker of the clock ", clock.HasWaiters())
 	clock.Step(10 * time.Second)
 	return outcome
 }
 
-// still is a queue whose Add stands still.
+// still is a queue whose Add blocks.
 type still struct {
 	kw.TypedInterface[string]
 	release chan struct{}
@@ -205,8 +205,8 @@ func failuresKept(_ *testing.T, im Implementation) string {
 	return fmt.Sprintf("exponential %d, fast and slow %d", exponential.NumRequeues("a"), fastSlow.NumRequeues("a"))
 }
 
-// backoffNegative looks at the one delay in question: client-go leaves it to the
-// processor what it is.
+// backoffNegative checks the only delay in question. With client-go it depends on the
+// processor.
 func backoffNegative(_ *testing.T, im Implementation) string {
 	const most = 1<<63 - 1
 	if list := whens(im.NewTypedItemExponentialFailureRateLimiter(1, most), "a", 64); list[63] == most {

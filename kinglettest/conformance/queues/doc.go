@@ -9,7 +9,7 @@
 //
 // The suite has rows of tests, whose names are sentences that state what holds,
 // and [Differences]: places where client-go is known to be wrong or weak, each
-// with a scenario, what it comes to on client-go, and what it should come to.
+// with a scenario, its result on client-go, and the correct result.
 //
 // Most tests run in testing/synctest bubbles, and every goroutine has ended when
 // a test returns. One test sets the process-wide provider of metrics, which can

@@ -16,7 +16,7 @@ func equal[T comparable](t *testing.T, what string, got, want T) {
 	}
 }
 
-// same reports where got is not want, an empty list being the same as none.
+// same fails if got is not want. An empty list equals nil.
 func same[T comparable](t *testing.T, what string, got []T, want ...T) {
 	t.Helper()
 	if len(got)+len(want) > 0 && !slices.Equal(got, want) {
@@ -24,7 +24,7 @@ func same[T comparable](t *testing.T, what string, got []T, want ...T) {
 	}
 }
 
-// next gets the next item of a queue that has one, or is shut down.
+// next gets the next item of a queue that has one or is shut down.
 func next[T comparable](t *testing.T, q kw.TypedInterface[T]) T {
 	t.Helper()
 	if q.Len() == 0 && !q.ShuttingDown() {
@@ -37,7 +37,7 @@ func next[T comparable](t *testing.T, q kw.TypedInterface[T]) T {
 	return item
 }
 
-// drained gets all items that are queued, each of them done at once.
+// drained gets all queued items, and marks each as done.
 func drained[T comparable](t *testing.T, q kw.TypedInterface[T]) []T {
 	t.Helper()
 	var items []T
@@ -49,7 +49,7 @@ func drained[T comparable](t *testing.T, q kw.TypedInterface[T]) []T {
 	return items
 }
 
-// over reports that the queue hands out nothing more.
+// over checks that the queue has no more items.
 func over[T comparable](t *testing.T, q kw.TypedInterface[T]) {
 	t.Helper()
 	if item, shutdown := q.Get(); !shutdown {
@@ -57,7 +57,7 @@ func over[T comparable](t *testing.T, q kw.TypedInterface[T]) {
 	}
 }
 
-// going runs f in a goroutine of a bubble and returns whether it has returned.
+// going runs f in a goroutine of a bubble. returned reports whether it has returned.
 func going(f func()) (returned func() bool) {
 	done := make(chan struct{})
 	go func() {
@@ -75,8 +75,7 @@ func going(f func()) (returned func() bool) {
 	}
 }
 
-// random returns a source of random numbers whose seed is printed if the test
-// fails.
+// random returns a source of random numbers. A test that fails prints its seed.
 func random(t *testing.T) *rand.Rand {
 	seed := rand.Uint64()
 	t.Cleanup(func() {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Implementation is what is tested: the functions of a package workqueue, under
-// their own names, those that are generic for strings.
+// Implementation has the functions under test, those of a package workqueue, under their
+// own names. Generic ones are for strings.
 type Implementation struct {
 	// Name names the implementation in failures.
 	Name string

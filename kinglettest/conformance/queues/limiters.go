@@ -43,7 +43,7 @@ func whens[T comparable](l kw.TypedRateLimiter[T], item T, n int) []time.Duratio
 	return list
 }
 
-// untyped is a limiter of items of any type as one of strings.
+// untyped is an untyped limiter as a limiter of strings.
 type untyped struct{ kw.RateLimiter }
 
 func (u untyped) When(item string) time.Duration { return u.RateLimiter.When(item) }

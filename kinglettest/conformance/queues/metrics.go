@@ -129,7 +129,7 @@ func metricsEqualModel(t *testing.T, im Implementation) {
 			m.done(item)
 			want = []string{fmt.Sprint("work ", time.Since(begun[item]).Seconds())}
 		default:
-			// Multiples of 2^-3 s, so that sums are the same in any order.
+			// With multiples of 2^-3 s, sums are the same in any order.
 			testclock.Elapse(time.Duration(1+rnd.IntN(16)) * 125 * time.Millisecond)
 			if time.Now().UnixNano()%int64(500*time.Millisecond) != 0 {
 				continue
@@ -231,7 +231,8 @@ func metricsClock(t *testing.T, im Implementation) {
 	q.ShutDown()
 }
 
-// The provider of the process: it can be set once, and the suite may run twice.
+// processProvider is the provider of the process. It can be set once, and the suite may
+// run twice.
 var processProvider = sync.OnceValue(newRecorder)
 
 func metricsProvider(t *testing.T, im Implementation) {

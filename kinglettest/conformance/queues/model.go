@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// model is what a queue does, and a delaying one, in the plainest form.
+// model is a simple model of a queue and of a delaying queue.
 type model struct {
 	queued     []string
 	dirty      map[string]bool // queued, or added while it was processed
@@ -61,7 +61,7 @@ func (m *model) addAfter(item string, at time.Time) {
 	}
 }
 
-// until adds what is due.
+// until adds the items that are due.
 func (m *model) until(now time.Time) (added []string) {
 	due := slices.SortedFunc(maps.Keys(m.waiting), func(a, b string) int { return m.waiting[a].Compare(m.waiting[b]) })
 	for _, item := range due {

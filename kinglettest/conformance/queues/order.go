@@ -22,7 +22,7 @@ func orderRow() row {
 	}
 }
 
-// stack is an order that notes its calls: last in, first out.
+// stack is an order, last in, first out, that records its calls.
 type stack struct {
 	items []string
 	calls []string

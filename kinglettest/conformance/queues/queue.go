@@ -220,9 +220,9 @@ func queueUnhashable(t *testing.T, im Implementation) {
 	q.ShutDown()
 }
 
-// queueStorm has workers note which items they process, and producers count
-// what they add. The last version of each item has to be seen by a worker that
-// began after it was added.
+// queueStorm has workers that record the items that they process, and producers that count
+// what they add. A worker that began after the last version of an item was added has to
+// see it.
 func queueStorm(t *testing.T, im Implementation) {
 	const items, producers, workers, adds = 50, 8, 8, 2000
 	q := im.NewTyped()

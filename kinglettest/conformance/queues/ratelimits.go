@@ -28,7 +28,7 @@ func rateLimitsRow() row {
 	}
 }
 
-// script is a limiter that returns seconds and notes its calls.
+// script is a limiter that returns seconds and records its calls.
 type script[T comparable] struct{ calls []string }
 
 func (s *script[T]) note(what string, item T) { s.calls = append(s.calls, fmt.Sprint(what, " ", item)) }

@@ -9,7 +9,7 @@ import (
 	kw "k8s.io/client-go/util/workqueue"
 )
 
-// recorder is a provider of metrics that notes what becomes of them.
+// recorder is a provider of metrics that records their values.
 type recorder struct {
 	mu    sync.Mutex
 	made  []string           // guarded by mu; "depth of name"
@@ -29,7 +29,7 @@ func (r *recorder) take() []string {
 	return lines
 }
 
-// gauges returns the gauges that are set, and how often they were.
+// gauges returns the values of the gauges, and how often they were set.
 func (r *recorder) gauges() (unfinished, longest float64, sets int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,27 +6,27 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/internal/suite"
 )
 
-// Behaviour says which side of the [Differences] is expected.
+// Behaviour is the side of the [Differences] that is expected.
 type Behaviour int
 
 const (
-	// RightBehaviour expects what should be, which is what kinglet does.
+	// RightBehaviour expects the correct results, which are kinglet's.
 	RightBehaviour = Behaviour(suite.RightBehaviour)
-	// ClientGoBehaviour expects what client-go v0.37.2 does.
+	// ClientGoBehaviour expects the results of client-go v0.37.2.
 	ClientGoBehaviour = Behaviour(suite.ReferenceBehaviour)
 )
 
-// Options say what Run expects. The zero value expects what is right.
+// Options are the options of Run. The zero value expects the correct results.
 type Options struct {
 	// Expect is the side of the differences.
 	Expect Behaviour
-	// Rows are the rows to run, by their ID, for an implementation that is not
-	// complete: then the differences are left out. All if empty.
+	// Rows are the IDs of the rows to run, for an implementation that is not complete.
+	// The differences are left out then. If it is empty, everything runs.
 	Rows []string
 }
 
-// Run runs the suite: a subtest for each row of the contract, one for the
-// differences, and in each of them one for each sentence.
+// Run runs the suite: a subtest for each row of the contract and one for the differences,
+// each with a subtest for each sentence.
 func Run(t *testing.T, im Implementation, opts Options) {
 	contract().Run(t, im, suite.Behaviour(opts.Expect), opts.Rows)
 }
@@ -53,7 +53,7 @@ func contract() suite.Suite[Implementation] {
 	}
 }
 
-// Row is a group of names of the surface, and what is tested about them.
+// Row is a group of names of the API, and the tests about them.
 type Row struct {
 	// ID is the row's name in the contract.
 	ID string
@@ -74,15 +74,15 @@ func Rows() []Row {
 	return list
 }
 
-// Difference is a place where client-go is wrong or weak, and where an
-// implementation does well to differ from it.
+// Difference is a place where client-go is wrong or weak, and where an implementation
+// should differ from it.
 type Difference struct {
 	// ID names the difference, and its subtest.
 	ID string
-	// Situation says what happens.
+	// Situation describes what happens.
 	Situation string
-	// ClientGo is what client-go v0.37.2 makes of it, and Right what should
-	// come of it, which is what kinglet does.
+	// ClientGo is the result with client-go v0.37.2, and Right the correct result,
+	// which is kinglet's.
 	ClientGo, Right string
 	// Source is where the weakness is reported or described.
 	Source string
@@ -97,6 +97,6 @@ func Differences() []Difference {
 	return list
 }
 
-// DifferencesDoc renders the differences for a doc comment: a list, of which
-// godoc makes one, with lines of at most 80 columns that begin with "//".
+// DifferencesDoc renders the differences as a list in a doc comment, with lines of at most
+// 80 columns that begin with "//".
 func DifferencesDoc() string { return contract().Doc() }

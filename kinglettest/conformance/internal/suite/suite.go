@@ -1,6 +1,6 @@
-// Package suite runs a contract as a test suite over an implementation of it.
-// The implementation is a struct of functions, its type a parameter: see
-// packages conformance and conformance/queues.
+// Package suite runs a contract as a test suite over an implementation. The implementation
+// is a struct of functions whose type is a parameter: see packages conformance and
+// conformance/queues.
 package suite
 
 import (
@@ -11,13 +11,13 @@ import (
 	"testing/synctest"
 )
 
-// Behaviour says which side of the differences is expected.
+// Behaviour is the side of the differences that is expected.
 type Behaviour int
 
 const (
-	// RightBehaviour expects what should be.
+	// RightBehaviour expects the correct results.
 	RightBehaviour Behaviour = iota
-	// ReferenceBehaviour expects what the reference does.
+	// ReferenceBehaviour expects the results of the reference.
 	ReferenceBehaviour
 )
 
@@ -29,16 +29,15 @@ type Suite[I any] struct {
 	Differences []Difference[I]
 }
 
-// Row is a group of tests, and the fields of I that they need; see missing.
+// Row is a group of tests and the fields of I that they need; see missing.
 type Row[I any] struct {
 	ID    string
 	Needs []string
 	Tests []Test[I]
 }
 
-// Test is one sentence of the contract. A Real test runs in real time, the
-// others in a bubble. Where Only is set, the test is of those implementations
-// alone.
+// Test is one sentence of the contract. A Real test runs in real time, the others in a
+// bubble. If Only is set, the test runs only for implementations for which it is true.
 type Test[I any] struct {
 	Sentence string
 	Run      func(*testing.T, I)
@@ -50,19 +49,19 @@ type Test[I any] struct {
 type Difference[I any] struct {
 	// ID names the difference, and its subtest.
 	ID string
-	// Situation, Reference and Right are for people: what happens, what the
-	// reference makes of it, and what should come of it. Source is where the
-	// weakness is reported or described.
+	// Situation, Reference and Right are for people: what happens, the result of the
+	// reference, and the correct result. Source is where the weakness is reported or
+	// described.
 	Situation, Reference, Right, Source string
-	// Outcome plays the scenario and puts into words what came of it. It is one
-	// of WeakOutcome and RightOutcome.
+	// Outcome runs the scenario and describes its result: WeakOutcome or
+	// RightOutcome.
 	Outcome                   func(*testing.T, I) string
 	WeakOutcome, RightOutcome string
 	Real                      bool
 }
 
-// Run runs a subtest for each row, or for those named, and one for the
-// differences if no row is named; and in each of them one for each sentence.
+// Run runs a subtest for each row, or for the rows that are named. If none is named, it
+// also runs one for the differences. Each has a subtest for each of its sentences.
 func (s Suite[I]) Run(t *testing.T, im I, expect Behaviour, rows []string) {
 	for _, r := range s.Rows {
 		if len(rows) > 0 && !slices.Contains(rows, r.ID) {
@@ -108,8 +107,8 @@ func start(t *testing.T, real bool, run func(*testing.T)) {
 	synctest.Test(t, run)
 }
 
-// missing names those of the wanted functions that are nil. A name that ends in
-// a star stands for every field that begins so. Fields with the tag
+// missing returns the names of the wanted functions that are nil. A name that ends with a
+// star stands for every field with that prefix. Fields with the tag
 // conformance:"optional" are never missing.
 func missing(im any, wanted []string) []string {
 	var names []string
@@ -130,8 +129,7 @@ func missing(im any, wanted []string) []string {
 	return names
 }
 
-// Table renders the differences as a table in Markdown, under a heading of its
-// columns.
+// Table renders the differences as a Markdown table with a header.
 func (s Suite[I]) Table() string {
 	var b strings.Builder
 	b.WriteString("| when | client-go | here | source |\n| --- | --- | --- | --- |\n")
@@ -141,8 +139,8 @@ func (s Suite[I]) Table() string {
 	return b.String()
 }
 
-// Doc renders the differences for a doc comment: a list, of which godoc makes
-// one, with lines of at most 80 columns that begin with "//".
+// Doc renders the differences as a list in a doc comment, with lines of at most 80 columns
+// that begin with "//".
 func (s Suite[I]) Doc() string {
 	var b strings.Builder
 	for _, d := range s.Differences {
