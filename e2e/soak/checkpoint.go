@@ -13,9 +13,9 @@ import (
 // lookAgain is how long a checkpoint waits before it compares again.
 const lookAgain = 250 * time.Millisecond
 
-// checkpoint returns once every resident has been found equal to the server,
-// and its handlers to it; or, when patience is at its end, with an error that
-// says what differs. Nobody writes ConfigMaps meanwhile.
+// checkpoint returns once every resident equals the server, and its handlers equal it; or,
+// after patience, an error that describes the differences. No ConfigMaps are written
+// meanwhile.
 func (s *soak) checkpoint(ctx context.Context) error {
 	began := time.Now()
 	patient, cancel := context.WithTimeout(ctx, s.o.patience)
@@ -46,7 +46,7 @@ func (s *soak) checkpoint(ctx context.Context) error {
 	}
 }
 
-// truths lists what residents are compared with.
+// truths lists the collections with which residents are compared.
 func (s *soak) truths(ctx context.Context) (map[*collection]objects, error) {
 	out := map[*collection]objects{}
 	for _, r := range s.members {
@@ -62,8 +62,8 @@ func (s *soak) truths(ctx context.Context) (map[*collection]objects, error) {
 	return out, nil
 }
 
-// compare returns those residents that differ from the truth, and how. The
-// error is of what no waiting mends.
+// compare returns the residents that differ from the truth, and how. An error is one that
+// waiting does not mend.
 func (s *soak) compare(waiting []*resident, truths map[*collection]objects) (unequal []*resident, differ []string, err error) {
 	for _, r := range waiting {
 		held := r.held()
@@ -109,7 +109,7 @@ func differences(want, got objects) []string {
 	return differ
 }
 
-// passed notes and prints a checkpoint that found everything equal.
+// passed records and prints a checkpoint at which everything was equal.
 func (s *soak) passed(began time.Time, last string, truths map[*collection]objects) error {
 	g, err := read()
 	if err != nil {

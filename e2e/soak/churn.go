@@ -13,16 +13,15 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// retryAfter is the pause after a write that failed, most often because the
-// API server is away.
+// retryAfter is the pause after a failed write. Most fail because the API server is down.
 const retryAfter = 200 * time.Millisecond
 
-// churn writes ConfigMaps. It may run once at a time.
+// churn writes ConfigMaps. Only one run may be under way.
 type churn struct {
 	client kubernetes.Interface
 	o      *options
 	random *rand.Rand
-	// alive are the slots that have an object, as far as is known.
+	// alive has the slots that have an object, as far as is known.
 	alive []bool
 	stamp int
 
@@ -54,7 +53,7 @@ func (c *churn) run(ctx context.Context) {
 	}
 }
 
-// write does one thing to one ConfigMap.
+// write makes one random write.
 func (c *churn) write(ctx context.Context) error {
 	slot := c.random.IntN(len(c.alive))
 	maps := c.client.CoreV1().ConfigMaps(churnNamespace(slot / c.o.names))
@@ -70,7 +69,7 @@ func (c *churn) write(ctx context.Context) error {
 		if err = c.learn(slot, err, false); err != nil || dice < 85 {
 			return err
 		}
-		// Another object in its place, at once.
+		// Another object replaces it at once.
 		return c.create(ctx, slot, name)
 	}
 }
@@ -80,8 +79,8 @@ func (c *churn) create(ctx context.Context, slot int, name string) error {
 	return c.learn(slot, err, true)
 }
 
-// learn notes whether the slot has an object after an answer, which for a write
-// that succeeded it has if alive.
+// learn records whether the slot has an object after a write with this error. alive is
+// whether it has one if the write succeeded.
 func (c *churn) learn(slot int, err error, alive bool) error {
 	switch {
 	case err == nil:
@@ -96,7 +95,7 @@ func (c *churn) learn(slot int, err error, alive bool) error {
 	return nil
 }
 
-// object is a new version. One in 50 is large, so that it takes many reads.
+// object returns a new version. One in 50 is so large that it takes many reads.
 func (c *churn) object(name string) *corev1.ConfigMap {
 	c.stamp++
 	size := 200 + c.random.IntN(2000)

@@ -13,7 +13,7 @@ import (
 
 const definitionGroup = "soak.example.com"
 
-// definition is a CustomResourceDefinition that comes and goes.
+// definition is a CustomResourceDefinition that is created and deleted.
 type definition struct {
 	client dynamic.Interface
 	plural string
@@ -31,7 +31,7 @@ func (d *definition) all() dynamic.ResourceInterface {
 	return d.client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
 }
 
-// create makes the definition, and returns when it is established.
+// create creates the definition, and returns once it is established.
 func (d *definition) create(ctx context.Context) error {
 	object := map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1",
@@ -57,7 +57,7 @@ func (d *definition) create(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		// Null at first.
+		// It is null at first.
 		conditions, _, _ := unstructured.NestedFieldNoCopy(got.Object, "status", "conditions")
 		list, _ := conditions.([]any)
 		for _, c := range list {
@@ -69,8 +69,8 @@ func (d *definition) create(ctx context.Context) error {
 	})
 }
 
-// add makes an object. Shortly after the definition was established, a server
-// may not serve it yet.
+// add creates an object. A server may not serve a definition that was established just
+// before.
 func (d *definition) add(ctx context.Context, namespace, name string, round int) (made *unstructured.Unstructured, err error) {
 	object := &unstructured.Unstructured{Object: map[string]any{"round": int64(round)}}
 	object.SetGroupVersionKind(d.gvr().GroupVersion().WithKind(d.kind()))
@@ -80,14 +80,13 @@ func (d *definition) add(ctx context.Context, namespace, name string, round int)
 		if apierrors.IsNotFound(err) || apierrors.IsServiceUnavailable(err) {
 			return false, nil
 		}
-		// What an earlier definition had is gone by now.
+		// The objects of an earlier definition are gone by now.
 		return err == nil, err
 	})
 	return made, err
 }
 
-// delete deletes the definition with all of its objects, and returns when it is
-// gone.
+// delete deletes the definition with all of its objects, and returns once it is gone.
 func (d *definition) delete(ctx context.Context) error {
 	if err := d.all().Delete(ctx, d.name(), metav1.DeleteOptions{}); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (d *definition) delete(ctx context.Context) error {
 	})
 }
 
-// until asks now and then until done says yes or fails, or ctx ends.
+// until calls done at intervals until it returns true or an error, or ctx ends.
 func until(ctx context.Context, what string, done func() (bool, error)) error {
 	for {
 		switch ok, err := done(); {

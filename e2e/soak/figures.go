@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Figures are what a run has found.
+// Figures are the results of a run.
 type Figures struct {
 	Seed        uint64       `json:"seed"`
 	Seconds     float64      `json:"seconds"`
@@ -30,11 +30,11 @@ type Count struct {
 	Value string `json:"value"`
 }
 
-// Checkpoint is one that was passed.
+// Checkpoint is a checkpoint that was passed.
 type Checkpoint struct {
 	At   float64 `json:"atSeconds"`
 	Took float64 `json:"tookSeconds"`
-	// Last is the informer that was found equal last.
+	// Last is the informer that was the last to be equal.
 	Last    string `json:"last"`
 	Objects int    `json:"objects"`
 	Gauge   gauge  `json:"gauge"`
@@ -49,7 +49,7 @@ func (c Checkpoint) heap() int { return int(c.Gauge.Heap - min(c.Shared, c.Gauge
 
 func newFigures(o *options) *Figures { return &Figures{Seed: o.seed, start: time.Now()} }
 
-// began forgets the warm-up.
+// began discards the figures of the warm-up.
 func (f *Figures) began() {
 	f.start, f.Checkpoints = time.Now(), nil
 	f.events, f.lists, f.watches = 0, 0, 0
@@ -68,12 +68,12 @@ func (f *Figures) count(name, format string, args ...any) {
 	f.Counts = append(f.Counts, Count{name, fmt.Sprintf(format, args...)})
 }
 
-// flatFrom is how many checkpoints it takes to speak of a trend.
+// flatFrom is the least number of checkpoints that show a trend.
 const flatFrom = 6
 
-// flat says whether the residents took more in the last third of the
-// checkpoints than in the first, by their medians: a quarter more, and a little,
-// is allowed for what a checkpoint happens to find.
+// flat returns an error if the residents took more in the last third of the checkpoints
+// than in the first, by their medians. It allows a quarter more and a constant, since
+// checkpoints vary.
 func (f *Figures) flat() error {
 	third := len(f.Checkpoints) / 3
 	if len(f.Checkpoints) < flatFrom {
@@ -106,7 +106,7 @@ func median(of []Checkpoint, by func(Checkpoint) int) int {
 	return values[len(values)/2]
 }
 
-// finish fills in the figures at the end of a run, well or not.
+// finish fills in the figures at the end of a run, which err may have ended.
 func (s *soak) finish(err error) {
 	f := s.figures
 	f.Seconds = time.Since(f.start).Seconds()
@@ -147,7 +147,7 @@ func outcome(err error) string {
 	return "ok"
 }
 
-// write prints the table and, where asked to, the JSON.
+// write prints the table and, if requested, the JSON.
 func (f *Figures) write(o *options) error {
 	w := tabwriter.NewWriter(o.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// gauge is what a process has at one moment.
+// gauge is a process's resources at one moment.
 type gauge struct {
 	Goroutines int    `json:"goroutines"`
 	Heap       uint64 `json:"heapBytes"` // live
@@ -22,9 +22,8 @@ func (g gauge) String() string {
 	return fmt.Sprintf("%d goroutines, %.1f MB, %d files", g.Goroutines, float64(g.Heap)/1e6, g.Files)
 }
 
-// What may be left at the end, beyond what there was before: 20 minutes have
-// 10,000 informers, so that a leak of one goroutine, one file or 1 KiB for each
-// is far beyond.
+// How much more there may be at the end than before. 20 minutes have 10,000 informers, so
+// a leak of one goroutine, one file or 1 KiB for each exceeds this by far.
 const (
 	moreGoroutines = 4
 	moreFiles      = 4
@@ -34,12 +33,12 @@ const (
 	moreHeap = 4 << 20
 	// moreHeapRounds is 1 KiB for each of a thousand.
 	moreHeapRounds = 1 << 20
-	// moreHeapBrief is for a brief run, in which what somebody happens to keep
-	// for later, and has not needed before, weighs too much.
+	// moreHeapBrief is for a brief run, in which buffers and pools that were not
+	// needed in the warm-up weigh too much.
 	moreHeapBrief = 64 << 20
 )
 
-// read collects garbage and looks.
+// read collects garbage and measures.
 func read() (gauge, error) {
 	// Twice, since what finalizers and cleanups let go of is collected next.
 	runtime.GC()
@@ -55,8 +54,8 @@ func read() (gauge, error) {
 	return g, nil
 }
 
-// exceeds says what g has too much of, if it should be back at before, and at
-// most heap bytes above.
+// exceeds returns an error that names the resources of which g has too much: more than
+// before, or heap bytes more of the heap.
 func (g gauge) exceeds(before gauge, heap uint64) error {
 	var errs []error
 	if g.Goroutines > before.Goroutines+moreGoroutines {
@@ -71,9 +70,8 @@ func (g gauge) exceeds(before gauge, heap uint64) error {
 	return errors.Join(errs...)
 }
 
-// settle reads until nothing is too much, since connections take a moment to
-// close, and at most for patience. The zero before is for who only wants to
-// know what is left: it reads until two readings agree.
+// settle reads until nothing exceeds before, since connections take a moment to close, and
+// at most for patience. With a zero before it reads until two readings agree.
 func settle(ctx context.Context, before gauge, heap uint64, patience time.Duration) (gauge, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -95,7 +93,7 @@ func settle(ctx context.Context, before gauge, heap uint64, patience time.Durati
 	return last, err
 }
 
-// goroutines are the stacks of all there are, as text.
+// goroutines returns the stacks of all goroutines.
 func goroutines() string {
 	var b strings.Builder
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1) // to memory

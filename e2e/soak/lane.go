@@ -19,20 +19,19 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// tenure is how many rounds one informer has. Each refusal doubles how long it
-// waits before it asks again, for as long as no watch held for two minutes: 0.8
-// to 1.6 s, then 1.6 to 3.2 … After four rounds it would be 12.8 to 25.6 s, and
-// in the end 30 to 60. The informers of the first two lanes, one of each kind,
-// have no end but that of all rounds.
+// tenure is the number of rounds of one informer. Each refusal doubles the time until its
+// next request, unless a watch has lasted two minutes: 0.8 to 1.6 s, then 1.6 to 3.2 …
+// After four rounds it would be 12.8 to 25.6 s, and in the end 30 to 60. The informers of
+// the first two lanes, one of each kind, last through all rounds.
 const (
 	tenure    = 4
 	permanent = 2
 )
 
-// roundTimeout bounds one round, on a machine that has other things to do.
+// roundTimeout bounds one round on a busy machine.
 const roundTimeout = 3 * time.Minute
 
-// lane is a definition that comes and goes under informers of its objects.
+// lane is a definition that is created and deleted while informers of its objects run.
 type lane struct {
 	r     *rounds
 	def   *definition
@@ -52,8 +51,7 @@ type tenant struct {
 	*ledger
 }
 
-// run has rounds while any are left for all lanes, with a new informer every
-// now and then.
+// run runs rounds while the lanes have any left, with a new informer after each tenure.
 func (l *lane) run(ctx context.Context, left *atomic.Int64) error {
 	for left.Add(-1) >= 0 {
 		if err := l.tenancy(ctx, left); err != nil {
@@ -63,8 +61,8 @@ func (l *lane) run(ctx context.Context, left *atomic.Int64) error {
 	return nil
 }
 
-// tenancy is one round, and more while any are left, under one informer, which
-// begins and ends without a definition.
+// tenancy runs rounds with one informer, at least one. The informer starts and stops
+// while there is no definition.
 func (l *lane) tenancy(ctx context.Context, left *atomic.Int64) error {
 	t, err := l.tenant()
 	if err != nil {
@@ -84,8 +82,7 @@ func (l *lane) tenancy(ctx context.Context, left *atomic.Int64) error {
 	return errors.Join(err, <-ended)
 }
 
-// one is a round: there is no definition, then there is one and two objects of
-// it, then there is none.
+// one runs a round: a definition is created, then two objects of it, and all are deleted.
 func (l *lane) one(ctx context.Context, t *tenant) error {
 	if err := l.refused(ctx, t); err != nil {
 		return err
@@ -94,7 +91,7 @@ func (l *lane) one(ctx context.Context, t *tenant) error {
 		return err
 	}
 	want := objects{}
-	// One name is new in each round, and one is another object's each time.
+	// One name is new in each round. The other is that of another object each time.
 	for _, name := range []string{"same", fmt.Sprintf("round-%d", l.round)} {
 		obj, err := l.def.add(ctx, churnNamespace(0), name, l.round)
 		if err != nil {
@@ -123,15 +120,15 @@ func (l *lane) one(ctx context.Context, t *tenant) error {
 	if err := l.refused(ctx, t); err != nil {
 		return err
 	}
-	// With the definition, the server deletes its objects one by one. Of those
-	// deletes the informer may have heard. What it has not heard of, it keeps.
+	// With the definition, the server deletes its objects one by one. The informer
+	// may receive some of those deletes. It keeps the other objects.
 	if n := t.missed() - missed; n > 0 {
 		return fmt.Errorf("guarantee 11: %d objects were taken for deleted because the server refused to list them", n)
 	}
 	return nil
 }
 
-// refused waits until the informer says that there is no such resource.
+// refused waits until the informer reports that there is no such resource.
 func (l *lane) refused(ctx context.Context, t *tenant) error {
 	err := until(ctx, "the informer to say that there is no such resource", func() (bool, error) {
 		return apierrors.IsNotFound(t.run.Status().LastError), nil
@@ -142,7 +139,7 @@ func (l *lane) refused(ctx context.Context, t *tenant) error {
 	return nil
 }
 
-// missed counts deletes that were only found out by a list.
+// missed counts the deletes that only a list showed.
 func (l *ledger) missed() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,19 +13,18 @@ import (
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
-// objects are those of one collection, by name.
+// objects are the objects of one collection, by name.
 type objects map[types.NamespacedName]metav1.Object
 
-// ledger is a handler that checks guarantee 4 as it goes, and keeps what it was
-// told last of each object. It can be stalled.
+// ledger is a handler that checks guarantee 4, and keeps the last state of each object
+// that it received. It can be stalled.
 type ledger struct {
 	name string
 
 	mu   sync.Mutex
 	last objects // guarded by mu
 	told uint64  // guarded by mu
-	// unknown counts deletes that were missed and found out by a list. Guarded
-	// by mu.
+	// unknown counts the deletes that were missed and shown by a list. Guarded by mu.
 	unknown int
 	wrong   []string      // guarded by mu; the first few
 	gate    chan struct{} // guarded by mu; calls wait until it is closed. nil: open
@@ -33,7 +32,7 @@ type ledger struct {
 
 func newLedger(name string) *ledger { return &ledger{name: name, last: objects{}} }
 
-// stall has calls wait until the function that it returns is called.
+// stall makes calls wait until release is called.
 func (l *ledger) stall() (release func()) {
 	gate := make(chan struct{})
 	l.mu.Lock()
@@ -47,7 +46,7 @@ func (l *ledger) stall() (release func()) {
 	}
 }
 
-// pass waits while the ledger is stalled. Whoever stalls it also releases it.
+// pass waits while the ledger is stalled. The caller of stall also releases it.
 func (l *ledger) pass() {
 	l.mu.Lock()
 	gate := l.gate
@@ -111,8 +110,8 @@ func (l *ledger) blameLocked(format string, args ...any) {
 	}
 }
 
-// compare says where the ledger differs from its informer's store, which must
-// have the very same objects, and what was wrong with its history.
+// compare returns where the ledger differs from its informer's store, which must have the
+// same pointers, and what was wrong with its history.
 func (l *ledger) compare(held objects) (differ, wrong []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,7 +141,7 @@ func nameOf(obj metav1.Object) types.NamespacedName {
 	return types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
 }
 
-// version tells versions of objects apart, in messages.
+// version describes the version of an object.
 func version(obj metav1.Object) string {
 	uid := string(obj.GetUID())
 	return uid[:min(len(uid), 8)] + "@" + obj.GetResourceVersion()

@@ -41,8 +41,8 @@ func run(ctx context.Context, o *options) error {
 	if err := notePings(); err != nil {
 		return err
 	}
-	// What goes wrong here goes wrong on purpose. Informers report it to the
-	// soak, and client-go logs it.
+	// Errors are caused on purpose. Informers report them to the soak, and client-go
+	// logs them.
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
 	var err error
@@ -52,15 +52,14 @@ func run(ctx context.Context, o *options) error {
 		err = runSoak(ctx, o)
 	}
 	if ctx.Err() != nil {
-		// Ctrl-C ends the control plane as well, whatever that leads to.
+		// Ctrl-C ends the control plane as well, so later errors mean nothing.
 		return ctx.Err()
 	}
 	return err
 }
 
-// notePings has client-go notice within 5 s, in place of 45, that an HTTP/2
-// connection is half-open: more of them fit into a soak. Transports read this
-// when they are made.
+// notePings makes client-go notice a half-open HTTP/2 connection within 5 s instead of 45,
+// so that a soak has more of them. Transports read this when they are made.
 func notePings() error {
 	return errors.Join(
 		os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "3"),

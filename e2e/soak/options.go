@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// options are the command line's.
+// options are the options of the command line.
 type options struct {
 	duration time.Duration
 	every    time.Duration // a cycle's rough part
@@ -27,10 +27,9 @@ type options struct {
 	out     string
 	program string // kinglet-cluster
 
-	// brief leaves out what cannot be over within seconds: the informer with a
-	// connection of its own, over HTTP/1.1, where nobody asks whether the other
-	// end is alive. One that is half-open is given up 30 s after its watch
-	// should have ended.
+	// brief leaves out what takes longer than seconds: the informer with its own
+	// connection, over HTTP/1.1, which has no pings. A half-open one is given up 30 s
+	// after its watch should have ended.
 	brief  bool
 	stdout io.Writer
 }

@@ -18,32 +18,32 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// panicking is the first argument of a child process that is to have a handler
-// that panics; the way and a kubeconfig follow. These are the ways.
+// panicking is the first argument of a child process whose handler is to panic. It is
+// followed by one of the ways below and a kubeconfig.
 const (
 	panicking = "panicking"
 
-	// typedEnds is a typed informer as it is: the process ends, naming handler
-	// and object.
+	// typedEnds is a typed informer with its defaults: the process ends, and names
+	// handler and object.
 	typedEnds = "typed"
-	// typedRecovers has RecoverPanics: the panic is reported, and the next
-	// object handled.
+	// typedRecovers has RecoverPanics: the panic is reported, and the next object is
+	// handled.
 	typedRecovers = "typed, recovered"
-	// dropInEnds is the drop-in as it is: the process ends, naming the object.
+	// dropInEnds is the drop-in with its defaults: the process ends, and names the
+	// object.
 	dropInEnds = "drop-in"
-	// dropInSurvives is one in a program with ReallyCrash off, as some are: the
-	// handler goes on with the next object.
+	// dropInSurvives is the drop-in in a program that turned ReallyCrash off: the handler
+	// goes on with the next object.
 	dropInSurvives = "drop-in, ReallyCrash off"
 )
 
-// In the namespace of the children are two ConfigMaps; handlers panic at the
-// first.
+// The namespace of the children has two ConfigMaps. Handlers panic for the first.
 const (
 	panicNamespace = "soak-panic"
 	unlucky        = "a-unlucky"
 	lucky          = "b-lucky"
-	// panicHandler is the name of a typed handler, panicValue what it panics
-	// with.
+	// panicHandler is the name of a typed handler, and panicValue the value of its
+	// panic.
 	panicHandler = "the one that panics"
 	panicValue   = "as it was told to"
 )
@@ -72,8 +72,8 @@ func panicAsTold(args []string) int {
 	return 0
 }
 
-// panicIn returns nil once a handler has seen the lucky object after it had
-// panicked. Where panics end the process it does not return.
+// panicIn returns nil once a handler has received the lucky object after its panic. If
+// panics end the process, it does not return.
 func panicIn(ctx context.Context, way, kubeconfig string) error {
 	cfg, err := kinglettest.ConfigFrom(kubeconfig)
 	if err != nil {
@@ -107,8 +107,8 @@ func panicIn(ctx context.Context, way, kubeconfig string) error {
 	return errors.Join(<-ended, reported())
 }
 
-// panicker makes an informer whose handler calls see, and a function that says
-// whether the panic was reported as documented.
+// panicker makes an informer whose handler calls see, and a function that reports whether
+// the panic was reported as documented.
 func panicker(cfg *rest.Config, way string, see func(name string)) (kinglet.Runnable, func() error, error) {
 	if way == dropInEnds || way == dropInSurvives {
 		utilruntime.ReallyCrash = way == dropInEnds

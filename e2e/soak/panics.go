@@ -14,18 +14,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// panics starts children in which a handler panics, and checks that what
-// becomes of them is what is documented.
+// panics starts children in which a handler panics, and checks that they end as
+// documented.
 type panics struct {
 	kubeconfig string
 	children   atomic.Uint64
 }
 
-// expectation is what a child must end with.
+// expectation is how a child must end.
 type expectation struct {
 	way  string
 	code int
-	// says must all be in what it writes to stderr.
+	// says are texts that stderr must have.
 	says []string
 }
 
@@ -39,7 +39,7 @@ func expectations() []expectation {
 	}
 }
 
-// prepare makes the objects that the children's handlers are told of.
+// prepare creates the objects that the children's handlers receive.
 func (p *panics) prepare(ctx context.Context, client kubernetes.Interface) error {
 	for _, name := range []string{unlucky, lucky} {
 		_, err := client.CoreV1().ConfigMaps(panicNamespace).Create(ctx,
@@ -51,8 +51,8 @@ func (p *panics) prepare(ctx context.Context, client kubernetes.Interface) error
 	return nil
 }
 
-// run has one child of each kind, until rough ends. A child that was begun is
-// waited for.
+// run runs one child of each kind, until rough ends. It waits for a child that was
+// started.
 func (p *panics) run(ctx, rough context.Context) error {
 	for _, e := range expectations() {
 		if rough.Err() != nil {

@@ -22,15 +22,14 @@ import (
 )
 
 const (
-	// protobuf first, JSON for what has none.
+	// Protobuf is preferred. Custom resources have JSON only.
 	protobuf        = "application/vnd.kubernetes.protobuf"
 	protobufAndJSON = protobuf + ",application/json"
-	// podChurn is how many changes a second are made to deployments.
+	// podChurn is the number of changes of deployments in a second.
 	podChurn = 1
 )
 
-// plane is the control plane: the thing itself, the way to it that is not
-// disturbed, and the proxy.
+// plane is the control plane, an undisturbed connection to it, and the proxy.
 type plane struct {
 	*kinglettest.Cluster
 	direct  *rest.Config
@@ -38,14 +37,14 @@ type plane struct {
 	client  *kubernetes.Clientset // direct
 	dynamic dynamic.Interface     // direct
 	proxy   *proxy
-	// heap is how much more of it there may be when all is over.
+	// heap is how much larger the heap may be at the end.
 	heap uint64
 
 	restarts, compactions atomic.Uint64
 	down                  atomic.Int64 // nanoseconds, in all
 }
 
-// startPlane starts a control plane, and returns what ends it.
+// startPlane starts a control plane, and returns a function that ends it.
 func startPlane(ctx context.Context, o *options) (*plane, func() error, error) {
 	cluster, stop, err := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{
 		Program: o.program, Nodes: 2, Deployments: 6, Replicas: 8,
@@ -93,22 +92,22 @@ func (p *plane) connect() (err error) {
 	return err
 }
 
-// pooled is the configuration of clients that share their connection.
+// pooled returns the configuration of clients that share their connection.
 func (p *plane) pooled() *rest.Config {
 	cfg := rest.CopyConfig(p.direct)
 	cfg.Host = "https://" + p.proxy.address()
 	return cfg
 }
 
-// apart is the configuration of a client that has a connection to itself.
+// apart returns the configuration of a client with its own connection.
 func (p *plane) apart() *rest.Config {
 	cfg := p.pooled()
 	cfg.Dial = p.proxy.dial
 	return cfg
 }
 
-// restart kills the API server and starts it again. With expire, etcd forgets
-// its history in between, so that no watch can go on from where it was.
+// restart kills the API server and starts it again. With expire, etcd is compacted in
+// between, so that no watch can resume.
 func (p *plane) restart(expire bool) error {
 	began := time.Now()
 	if err := p.Stop(kinglettest.APIServer); err != nil {
@@ -135,15 +134,15 @@ func (p *plane) compact() error {
 	return nil
 }
 
-// idle closes every connection, once nobody is to use any, and returns what the
-// process has then; before is what it should be back at, or zero.
+// idle closes every connection, which must not be in use, and returns the process's
+// resources after that. They should be back at before, unless that is zero.
 func (p *plane) idle(ctx context.Context, before gauge) (gauge, error) {
 	p.proxy.hangUp()
 	utilnet.CloseIdleConnectionsFor(p.pool.Transport)
 	return settle(ctx, before, p.heap, 20*time.Second)
 }
 
-// createNamespace makes a namespace, unless it is there.
+// createNamespace creates a namespace unless it exists.
 func (p *plane) createNamespace(ctx context.Context, name string) error {
 	ns := &unstructured.Unstructured{}
 	ns.SetAPIVersion("v1")
@@ -153,8 +152,7 @@ func (p *plane) createNamespace(ctx context.Context, name string) error {
 	return err
 }
 
-// collection is one resource in one form, as the server has it when asked
-// without an informer.
+// collection is one resource in one form, listed without an informer.
 type collection struct {
 	name string
 	gvr  schema.GroupVersionResource

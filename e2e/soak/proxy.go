@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// proxy forwards TCP connections to the API server, as badly as it is told.
-// Its methods may be called from any goroutine.
+// proxy forwards TCP connections to the API server, with faults. Its methods are safe for
+// concurrent use.
 type proxy struct {
 	listener net.Listener
 	target   string
 	running  sync.WaitGroup
 
-	// refuse has new connections reset, delay is how long each piece waits.
+	// refuse resets new connections, and delay is how long each piece waits.
 	refuse atomic.Bool
 	delay  atomic.Int64
 
@@ -29,11 +29,11 @@ type proxy struct {
 // tunnel is one connection and its other half.
 type tunnel struct {
 	client, server net.Conn
-	// frozen swallows what comes from either side and tells neither, as a host
-	// does that has gone without a word.
+	// frozen drops what comes from either side without closing the connection, as when a
+	// host has vanished.
 	frozen atomic.Bool
-	// torn has the next piece from the server forwarded in part, and the
-	// connection reset.
+	// torn forwards a part of the next piece from the server, and resets the
+	// connection.
 	torn atomic.Bool
 }
 
@@ -49,7 +49,7 @@ func newProxy(target string) (*proxy, error) {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-// dial is for clients that want a connection to themselves.
+// dial is for clients with their own connection.
 func (p *proxy) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, "tcp", p.address())
 }
@@ -64,7 +64,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// forward is the life of one connection.
+// forward forwards one connection until it ends.
 func (p *proxy) forward(client net.Conn) {
 	if p.refuse.Load() {
 		reset(client)
@@ -130,7 +130,7 @@ func (p *proxy) pump(t *tunnel, dst, src net.Conn) {
 			if err != io.EOF {
 				t.reset()
 			}
-			// What was in flight the other way is of no use to anybody.
+			// What was in flight in the other direction is lost.
 			t.close()
 			return
 		}
@@ -149,8 +149,8 @@ func reset(conn net.Conn) {
 	_ = conn.Close()
 }
 
-// some calls do with each open tunnel that is not frozen, or with one in n of
-// them and at least one, and returns how many those were.
+// some calls do for one in n of the open tunnels that are not frozen, at least one, and
+// returns their number.
 func (p *proxy) some(random *rand.Rand, n int, do func(*tunnel)) int {
 	p.mu.Lock()
 	var alive []*tunnel
@@ -170,8 +170,7 @@ func (p *proxy) some(random *rand.Rand, n int, do func(*tunnel)) int {
 	return len(alive)
 }
 
-// heal ends what is wrong with connections to come. Those that are frozen stay
-// so.
+// heal ends the faults of future connections. Frozen ones stay frozen.
 func (p *proxy) heal() {
 	p.refuse.Store(false)
 	p.delay.Store(0)

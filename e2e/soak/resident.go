@@ -25,12 +25,12 @@ type resident struct {
 	held    func() objects
 	suspect func() []kinglet.Quarantined
 	ledgers []*ledger
-	// pending of the first ledger, which is the one that is stalled, and what
-	// guarantee 5 allows.
+	// pending returns how many records wait for the first ledger, which is the one that
+	// is stalled, and how many guarantee 5 allows.
 	pending func() (n, most int)
 }
 
-// collections are what residents hold.
+// collections are the collections of the residents.
 type collections struct{ pods, configMaps, untyped *collection }
 
 func (p *plane) collections() collections {
@@ -94,8 +94,8 @@ func (s *soak) residents() ([]*resident, error) {
 	return out, nil
 }
 
-// typed makes a typed resident, with a handler that folds and one that wants
-// every version.
+// typed makes a typed resident, with a handler that folds and one that receives every
+// version.
 func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collection, so source.Options) (*resident, error) {
 	src, err := source.FromConfig[T](cfg, of.gvr, so)
 	if err != nil {
@@ -134,7 +134,7 @@ func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collecti
 			return out
 		},
 		pending: func() (n, most int) {
-			// One record for each key delivered or alive.
+			// It allows one record for each key that was delivered or exists.
 			folding.mu.Lock()
 			delivered := len(folding.last)
 			folding.mu.Unlock()
@@ -143,7 +143,7 @@ func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collecti
 	}, nil
 }
 
-// fastPath makes a resident of the drop-in that reads the wire by itself.
+// fastPath makes a resident of the drop-in that reads from the wire.
 func (s *soak) fastPath(name string, cfg *rest.Config, of *collection) (*resident, error) {
 	cfg.ContentType, cfg.AcceptContentTypes = protobuf, protobufAndJSON
 	client, err := kubernetes.NewForConfig(cfg)
@@ -154,7 +154,7 @@ func (s *soak) fastPath(name string, cfg *rest.Config, of *collection) (*residen
 	return s.dropIn(name, lw, of)
 }
 
-// closures makes a resident of the drop-in as generated code does.
+// closures makes a resident of the drop-in with closures, as generated code does.
 func (s *soak) closures(name string, cfg *rest.Config, of *collection) (*resident, error) {
 	lw, err := configMapsOf(cfg, "")
 	if err != nil {

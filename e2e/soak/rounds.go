@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// warmUpRounds are had before anything is measured.
+// warmUpRounds is the number of rounds before anything is measured.
 const warmUpRounds = 30
 
 // rounds starts and stops informers, and definitions under informers.
@@ -117,7 +117,7 @@ func (r *rounds) informers(ctx context.Context, n int) error {
 	return nil
 }
 
-// definitions has n rounds in all lanes together.
+// definitions runs n rounds in all lanes together.
 func (r *rounds) definitions(ctx context.Context, lanes []*lane, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

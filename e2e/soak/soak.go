@@ -12,7 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// progressEvery is how often a line says how far it is.
+// progressEvery is the interval of progress lines.
 const progressEvery = 10 * time.Second
 
 // soak is one run.
@@ -51,7 +51,7 @@ func runSoak(ctx context.Context, o *options) (err error) {
 	return errors.Join(err, s.figures.write(o))
 }
 
-// prepare makes what the cycles need.
+// prepare creates what the cycles need.
 func (s *soak) prepare(ctx context.Context) (err error) {
 	for i := range s.o.namespaces {
 		if err := s.plane.createNamespace(ctx, churnNamespace(i)); err != nil {
@@ -71,7 +71,7 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// all is the warm-up, the cycles and the end.
+// all runs the warm-up and the cycles, and ends everything.
 func (s *soak) all(ctx context.Context) error {
 	if err := s.resident(ctx, s.warmUp); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
@@ -98,7 +98,7 @@ func (s *soak) all(ctx context.Context) error {
 	return s.figures.flat()
 }
 
-// resident runs fn while residents run, and returns when all have stopped.
+// resident runs fn while residents run, and returns once all have stopped.
 func (s *soak) resident(ctx context.Context, fn func(context.Context) error) error {
 	members, err := s.residents()
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *soak) live(ctx context.Context, set *kinglet.Set, fn func(context.Conte
 	return fn(ctx)
 }
 
-// warmUp does everything once, so that what is kept for good (connections'
-// pools, plans of types, names) is there before anything is measured.
+// warmUp does everything once, so that what stays for good (connection pools, plans of
+// types, names) exists before anything is measured.
 func (s *soak) warmUp(ctx context.Context) error {
 	brief, cancel := context.WithTimeout(ctx, min(5*time.Second, s.o.every/5))
 	defer cancel()
@@ -151,7 +151,7 @@ func (s *soak) warmUp(ctx context.Context) error {
 	return s.quiet(ctx)
 }
 
-// cycles are the soak.
+// cycles runs the cycles of the soak.
 func (s *soak) cycles(ctx context.Context) error {
 	s.figures.began()
 	progress, stop := context.WithCancel(ctx)
@@ -169,7 +169,7 @@ func (s *soak) cycles(ctx context.Context) error {
 	return nil
 }
 
-// cycle is one rough time and the checkpoint after it.
+// cycle runs one rough time and the checkpoint after it.
 func (s *soak) cycle(ctx context.Context, lasts time.Duration) error {
 	if err := s.plane.SetChurn(podChurn); err != nil {
 		return err
@@ -203,7 +203,7 @@ func (s *soak) cycle(ctx context.Context, lasts time.Duration) error {
 	return s.quiet(ctx)
 }
 
-// quiet ends churn of pods, and takes a checkpoint.
+// quiet ends the churn of pods, and takes a checkpoint.
 func (s *soak) quiet(ctx context.Context) error {
 	if err := s.plane.SetChurn(0); err != nil {
 		return err
@@ -211,8 +211,8 @@ func (s *soak) quiet(ctx context.Context) error {
 	return s.checkpoint(ctx)
 }
 
-// stall has the first handler of every resident stand still until rough ends,
-// and looks at how much waits for it.
+// stall stalls the first handler of every resident until rough ends, and checks how much
+// is pending for it.
 func (s *soak) stall(rough context.Context) error {
 	for _, r := range s.members {
 		release := r.ledgers[0].stall()

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// trouble is one way in which things go wrong, and how often there were.
+// trouble is one kind of fault, and how often it happened.
 type trouble struct {
 	name string
-	// weight is how many cards of a deck have it.
+	// weight is how often it is in a deck.
 	weight int
-	// make does it. It may take a while, and returns how many connections it
-	// hit, or 1 where that says nothing.
+	// make causes it. It may take a while, and returns how many connections it
+	// affected, or 1 if it is not about connections.
 	make  func(ctx context.Context) (int, error)
 	times atomic.Uint64
 	hits  atomic.Uint64
@@ -42,7 +42,7 @@ func (d *deck) deal() *trouble {
 	return t
 }
 
-// newDeck has all that this plane can go through.
+// newDeck returns a deck of all troubles of this plane.
 func newDeck(p *plane, random *rand.Rand) *deck {
 	once := func(fn func() error) func(context.Context) (int, error) {
 		return func(context.Context) (int, error) { return 1, fn() }
@@ -74,8 +74,8 @@ func newDeck(p *plane, random *rand.Rand) *deck {
 	}}
 }
 
-// run makes trouble until ctx ends, with gap between two on average. What it
-// has begun, it ends.
+// run causes trouble until ctx ends, with gap between two on average. It ends a trouble
+// that it has begun.
 func (d *deck) run(ctx context.Context, gap time.Duration) error {
 	for {
 		pause(ctx, gap/2+time.Duration(d.random.Int64N(int64(gap))))

@@ -22,11 +22,11 @@ import (
 const (
 	// visit is how long an informer has to sync while there is trouble.
 	visit = 3 * time.Second
-	// farewell is how long one may take to stop.
+	// farewell is how long an informer may take to stop.
 	farewell = time.Minute
 )
 
-// visitors are informers that are started and stopped by the hundred.
+// visitors are informers that are started and stopped by the hundreds.
 type visitors struct {
 	cfg     *rest.Config
 	lw      func(namespace string) cache.ListerWatcher
@@ -49,7 +49,7 @@ func newVisitors(cfg *rest.Config, o *options, onError func(error)) (*visitors, 
 		}}, nil
 }
 
-// run sends waves of n informers until ctx ends, and returns what is wrong.
+// run starts waves of n informers until ctx ends, and returns what was wrong.
 func (v *visitors) run(ctx context.Context, n int, between time.Duration) error {
 	for ctx.Err() == nil {
 		if err := v.wave(ctx, n); err != nil {
@@ -77,7 +77,7 @@ func (v *visitors) wave(ctx context.Context, n int) error {
 	return nil
 }
 
-// one is the life of an informer; i says of which kind.
+// one runs one informer, of kind i.
 func (v *visitors) one(ctx context.Context, i int) error {
 	inf, err := v.informer(i)
 	if err != nil {
