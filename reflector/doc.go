@@ -53,7 +53,9 @@
 // watches of at most Options.WatchTimeoutMax (10 minutes) and ends this one 30 s
 // later if it still goes on, so that is the bound. A watch that directly follows its
 // list is not resumed, and neither is one that goes back only after it has gone
-// forward.
+// forward. So a server that restarts just between a list and the watch after it is
+// followed from then on, but what it lost stays until the next list. (The torture finds
+// that about once in ten thousand plans: package torture, seed 783931.)
 //
 // # Relists
 //
