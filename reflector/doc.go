@@ -19,7 +19,7 @@
 //     Degraded until a relist, which the reflector schedules, is complete.
 //   - A list is published whole, at its end, at one version (10). If the source
 //     reports when a watch is open, as a ListerWatcher does, the list waits for the
-//     watch that follows it, at most 100 ms: a watch of client-go's fakes never sends
+//     watch that follows it, at most a second: a watch of client-go's fakes never sends
 //     what was deleted before it was open.
 //   - A refusal is not a deletion (11). On 401, 403 and 404 the sink's state
 //     stays, Status and Options.OnError report the error, and the reflector

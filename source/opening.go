@@ -2,9 +2,9 @@ package source
 
 import "time"
 
-// openPatience is how long a list waits for the watch that follows it to be open. It is
-// as often as client-go's informers are asked whether they have synced.
-const openPatience = 100 * time.Millisecond
+// openPatience is how long a list waits for the watch that follows it to be open. A fake
+// takes microseconds, but more on a machine that is busy with other tests.
+const openPatience = time.Second
 
 // opening is a watch that is being opened, for WatchRequest.OnOpen.
 type opening struct {

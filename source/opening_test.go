@@ -42,11 +42,11 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 	}{
 		"at once":                  {want: []string{"open 0s", "events 0s"}},
 		"a little later":           {takes: 50 * time.Millisecond, want: []string{"open 50ms", "events 50ms"}},
-		"so late that none waits":  {takes: time.Second, want: []string{"open 100ms", "events 1s"}},
+		"so late that none waits":  {takes: 2 * time.Second, want: []string{"open 1s", "events 2s"}},
 		"not":                      {fails: apierrors.NewForbidden(podGVR.GroupResource(), "", nil)},
 		"not, a little later":      {takes: 50 * time.Millisecond, fails: apierrors.NewInternalError(errEnough)},
-		"not, after none waits":    {takes: time.Second, fails: apierrors.NewInternalError(errEnough), want: []string{"open 100ms"}},
-		"not even with an error":   {takes: time.Second, fails: errNothing, want: []string{"open 100ms"}},
+		"not, after none waits":    {takes: 2 * time.Second, fails: apierrors.NewInternalError(errEnough), want: []string{"open 1s"}},
+		"not even with an error":   {takes: 2 * time.Second, fails: errNothing, want: []string{"open 1s"}},
 		"not, and at once nothing": {fails: errNothing},
 	} {
 		open := func() (watch.Interface, error) {

@@ -85,7 +85,7 @@ type WatchRequest[T any] struct {
 	OnPath func(ReadPath)
 	// OnOpen, which may be nil, is called by a source with Traits.ReportsOpen once the
 	// watch is open, before any of it is yielded and on the same goroutine; or, if that
-	// takes long, after 100 ms. A source that wraps another passes it on. It is not
+	// takes long, after a second. A source that wraps another passes it on. It is not
 	// called for a request that fails earlier.
 	OnOpen func()
 }
