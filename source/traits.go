@@ -19,7 +19,9 @@ type Traits[T any] struct {
 	NoWatchList bool
 	// ReportsOpen reports that Watch calls WatchRequest.OnOpen. A reflector then
 	// publishes a list only once the watch after it is open, since a watch of
-	// client-go's fakes never sends what was deleted between the two.
+	// client-go's fakes never sends what was deleted between the two. A source that
+	// wraps another passes OnOpen on or clears this; otherwise the list would wait
+	// for the first event.
 	ReportsOpen bool
 	// Sharing is the Sharing that objects are to use; nil means DefaultSharing,
 	// unless DisableSharing is set.
