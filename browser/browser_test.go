@@ -46,6 +46,9 @@ func chromium() string {
 type tab struct {
 	t   *testing.T
 	ctx context.Context
+	// servers end after the browser, which may ask one for an icon at any time: its
+	// console shows a connection that is refused.
+	servers []*httptest.Server
 }
 
 // look is how a page is looked at.
@@ -69,7 +72,7 @@ func open(t *testing.T) *tab {
 		chromedp.ExecPath(chromium()), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("disable-dev-shm-usage", true))...)
 	ctx, end := chromedp.NewContext(alloc)
 	ctx, cancel := context.WithTimeout(ctx, 4*time.Minute)
-	b := &tab{t, ctx}
+	b := &tab{t: t, ctx: ctx}
 	b.do() // starts it
 	console := chromedp.Console(ctx)
 	heard := make(chan []string, 1)
@@ -88,6 +91,9 @@ func open(t *testing.T) *tab {
 		cancel()
 		end()
 		stop()
+		for _, s := range b.servers {
+			s.Close()
+		}
 		for _, line := range <-heard {
 			t.Errorf("the console says: %s", line)
 		}
@@ -168,15 +174,15 @@ func (b *tab) refreshed() {
 	b.within(10*time.Second, "it has refreshed", `!window.before`)
 }
 
-// serve serves a page under a prefix, as debug pages are.
-func serve(t *testing.T, h http.Handler) (address string) {
+// serve serves a page under a prefix, as debug pages are, until the browser has ended.
+func (b *tab) serve(h http.Handler) (address string) {
 	mux := http.NewServeMux()
 	// A browser sometimes asks for the icon of a page that names none (the tests' own
 	// pages, JSON), at a time of its choosing, and its console shows a 404.
 	mux.HandleFunc("/favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.Handle("/debug/kinglet/", http.StripPrefix("/debug/kinglet", h))
 	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
+	b.servers = append(b.servers, server)
 	return server.URL + "/debug/kinglet/"
 }
 

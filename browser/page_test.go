@@ -84,7 +84,7 @@ func TestThePageLoadsRefreshesUnfoldsAndSorts(t *testing.T) {
 	}
 	b := open(t)
 	b.as(light)
-	address := serve(t, p.set.Handler())
+	address := b.serve(p.set.Handler())
 	b.do(chromedp.Navigate(address))
 	b.within(20*time.Second, "both informers are well", says("All 2 informers follow the server"))
 
@@ -136,7 +136,7 @@ func TestAFaultStandsOnThePageWithinFiveSecondsAndGoesWhenItIsOver(t *testing.T)
 	p := run(t)
 	b := open(t)
 	b.as(light)
-	b.do(chromedp.Navigate(serve(t, p.set.Handler())))
+	b.do(chromedp.Navigate(b.serve(p.set.Handler())))
 	b.within(20*time.Second, "both informers are well", says("All 2 informers follow the server"))
 	refused := apierrors.NewForbidden(apiserver.ConfigMaps.GroupResource(), "", fmt.Errorf(`User "system:serviceaccount:shop:reader" cannot watch resource "configmaps" in API group "" at the cluster scope`))
 	p.fault.Store(&apiserver.Fault{Answer: refused})
@@ -155,7 +155,7 @@ func TestLabelsRolesAndContrastAreRight(t *testing.T) {
 	for _, l := range looks {
 		for _, target := range []string{"/", "/?pause=1&open=pods&open=deployments&open=:cleanup&objects=pods&key=shop/web-001&stack=pods"} {
 			b.as(l)
-			b.do(chromedp.Navigate(still(t, sample(t, target))))
+			b.do(chromedp.Navigate(b.still(sample(t, target))))
 			var found []string
 			if err := json.Unmarshal([]byte(eval[string](b, audit)), &found); err != nil {
 				t.Fatal(err)
@@ -175,7 +175,7 @@ func TestTheChecksOfLabelsAndContrastFindWhatIsWrong(t *testing.T) {
 	b := open(t)
 	bad := `<!DOCTYPE html><html><head><title></title></head><body><h1>a</h1><h3>b</h3><p style="color:#999;background:#fff">pale</p>
 <a href="?"></a><input name="x"><svg role="img"></svg><table><tr><td>no heads</td></tr></table><b id="two"></b><b id="two"></b><div role="row" aria-sort="no">x</div></body></html>`
-	b.do(chromedp.Navigate(still(t, bad)))
+	b.do(chromedp.Navigate(b.still(bad)))
 	var found []string
 	if err := json.Unmarshal([]byte(eval[string](b, audit)), &found); err != nil {
 		t.Fatal(err)
@@ -190,7 +190,7 @@ func TestTheChecksOfLabelsAndContrastFindWhatIsWrong(t *testing.T) {
 func TestNothingIsReadableOnlyByColour(t *testing.T) {
 	b := open(t)
 	b.as(light)
-	b.do(chromedp.Navigate(still(t, sample(t, "/"))))
+	b.do(chromedp.Navigate(b.still(sample(t, "/"))))
 	states := eval[[]string](b, `[...document.querySelectorAll("td.state")].map(e => e.innerText)`)
 	for k, s := range states {
 		if words := strings.Fields(s); len(words) < 2 || !strings.Contains("✗!·✓", words[0]) {
@@ -204,7 +204,7 @@ func TestAThousandInformersAreOnePage(t *testing.T) {
 	many := c.Many(1000)
 	b := open(t)
 	b.as(narrow)
-	b.do(chromedp.Navigate(serve(t, page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers}))))
+	b.do(chromedp.Navigate(b.serve(page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers}))))
 	b.within(20*time.Second, "it is there", says("750 more informers: show all"))
 	b.click(`//a[contains(., "show all")]`, 30*time.Second, "all are there", `document.querySelectorAll("th.name").length == 1002`)
 }

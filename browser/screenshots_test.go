@@ -38,8 +38,8 @@ func sample(t *testing.T, target string) (body string) {
 }
 
 // still serves a page that does not change.
-func still(t *testing.T, body string) (address string) {
-	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, body) }))
+func (b *tab) still(body string) (address string) {
+	return b.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, body) }))
 }
 
 func TestPicturesOfThePage(t *testing.T) {
@@ -60,7 +60,7 @@ func TestPicturesOfThePage(t *testing.T) {
 		"open-narrow.png": {narrow, "/?pause=1&open=pods"},
 	} {
 		b.as(shot.look)
-		b.do(chromedp.Navigate(still(t, sample(t, shot.target))))
+		b.do(chromedp.Navigate(b.still(sample(t, shot.target))))
 		picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 		if err != nil {
 			t.Fatal(err)
