@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -76,12 +77,22 @@ func at(lines []string, i int) string {
 	return "nothing"
 }
 
-// script sends every request and returns what was answered.
-func script(t *testing.T, config *rest.Config) []string {
+func talk(t *testing.T, config *rest.Config) *answersOf {
 	client, err := rest.HTTPClientFor(config)
 	must(t, err)
-	defer client.CloseIdleConnections()
-	a := &answersOf{t: t, client: client, host: strings.TrimSuffix(config.Host, "/"), versions: map[string]string{}}
+	t.Cleanup(client.CloseIdleConnections)
+	return &answersOf{t: t, client: client, host: strings.TrimSuffix(config.Host, "/"), versions: map[string]string{}}
+}
+
+// request is one of a script. RV-NAME in path and body is the last version seen of an
+// object of that name, TOKEN in path the last continue token.
+type request struct {
+	method, path, body, media, accept string
+}
+
+// script sends every request and returns what was answered.
+func script(t *testing.T, config *rest.Config) []string {
+	a := talk(t, config)
 
 	for _, name := range []string{"a", "b", "c", "d"} {
 		a.do("POST", leases, lease(name, "0", ""))
@@ -149,24 +160,25 @@ func (a *answersOf) do(method, path, body string) {
 // gone deletes, and keeps the answer out: a real server's may be the object or
 // a Status, as the resource has it.
 func (a *answersOf) gone(method, path string) {
-	resp := a.send(a.t.Context(), method, path, "", runtime.ContentTypeJSON)
+	resp := a.send(a.t.Context(), request{method: method, path: path, accept: runtime.ContentTypeJSON})
 	defer resp.Body.Close()
 	a.lines = append(a.lines, fmt.Sprintf("%s %s: %d", method, path, resp.StatusCode))
 }
 
-func (a *answersOf) send(ctx context.Context, method, path, body, accept string) *http.Response {
+func (a *answersOf) send(ctx context.Context, r request) *http.Response {
 	a.t.Helper()
 	a.mu.Lock()
-	path = strings.ReplaceAll(path, "TOKEN", a.token)
+	r.path = strings.ReplaceAll(r.path, "TOKEN", a.token)
 	for name, rv := range a.versions {
-		path = strings.ReplaceAll(path, "RV-"+name, rv)
+		r.path = strings.ReplaceAll(r.path, "RV-"+name, rv)
+		r.body = strings.ReplaceAll(r.body, `"RV-`+name+`"`, `"`+rv+`"`)
 	}
 	a.mu.Unlock()
-	req, err := http.NewRequestWithContext(ctx, method, a.host+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, r.method, a.host+r.path, strings.NewReader(r.body))
 	must(a.t, err)
-	req.Header.Set("Accept", accept)
-	if body != "" {
-		req.Header.Set("Content-Type", runtime.ContentTypeJSON)
+	req.Header.Set("Accept", r.accept)
+	if r.body != "" {
+		req.Header.Set("Content-Type", cmp.Or(r.media, runtime.ContentTypeJSON))
 	}
 	resp, err := a.client.Do(req)
 	must(a.t, err)
@@ -175,7 +187,7 @@ func (a *answersOf) send(ctx context.Context, method, path, body, accept string)
 
 func (a *answersOf) accepting(method, path, body, accept string) {
 	a.t.Helper()
-	resp := a.send(a.t.Context(), method, path, body, accept)
+	resp := a.send(a.t.Context(), request{method: method, path: path, body: body, accept: accept})
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	must(a.t, err)
@@ -189,7 +201,7 @@ func (a *answersOf) watch(query, accept string) (lines []string) {
 	ctx, cancel := context.WithTimeout(a.t.Context(), 4*time.Second)
 	defer cancel()
 	path := leases + "?watch=true&" + query
-	resp := a.send(ctx, "GET", path, "", accept)
+	resp := a.send(ctx, request{method: "GET", path: path, accept: accept})
 	defer resp.Body.Close()
 	line := fmt.Sprintf("WATCH %s (%s): %d %s", query, accept, resp.StatusCode, resp.Header.Get("Content-Type"))
 	if strings.HasPrefix(query, "resourceVersion=") && !strings.Contains(query, "=0") && !strings.Contains(query, "nonsense") {
@@ -230,6 +242,26 @@ func (a *answersOf) watch(query, accept string) (lines []string) {
 
 var uids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
+// storageError is what a server with etcd adds to a conflict.
+var storageError = regexp.MustCompile(`StorageError: .* AdditionalErrorMsg: `)
+
+var goType = regexp.MustCompile(`into Go value of type .*`)
+
+// causes are the fields of an Invalid and their reasons. A server may name one twice, and its
+// words for a kind differ.
+func causes(status map[string]any) string {
+	details, _ := status["details"].(map[string]any)
+	list, _ := details["causes"].([]any)
+	var out []string
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			out = append(out, fmt.Sprint(c["field"], " ", c["reason"]))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), ", ")
+}
+
 var digits = regexp.MustCompile(`[0-9]+`)
 
 // normal is an answer without what must differ: versions are known by whether
@@ -239,11 +271,17 @@ func (a *answersOf) normal(raw []byte) string {
 	if bytes.HasPrefix(raw, []byte("k8s\x00")) {
 		raw = a.fromProtobuf(raw)
 	}
-	if err := json.Unmarshal(raw, &v); err != nil {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
 		return strings.TrimSpace(string(raw))
 	}
 	if v["kind"] == "Status" {
+		if v["reason"] == "Invalid" {
+			return "Invalid " + causes(v)
+		}
 		if m, ok := v["message"].(string); ok {
+			m = goType.ReplaceAllString(storageError.ReplaceAllString(m, ""), "")
 			v["message"] = digits.ReplaceAllString(uids.ReplaceAllString(m, "UID"), "N")
 		}
 	}
@@ -278,12 +316,15 @@ func (a *answersOf) strip(v map[string]any) {
 			if rv, ok := m["resourceVersion"].(string); ok {
 				a.versions[name] = rv
 			}
+			if base, ok := m["generateName"].(string); ok && strings.HasPrefix(name, base) {
+				m["name"] = base + "…"
+			}
 		}
 		if t, ok := m["continue"].(string); ok && t != "" {
 			a.token = t
 			m["continue"] = "…"
 		}
-		for _, k := range []string{"uid", "creationTimestamp", "resourceVersion"} {
+		for _, k := range []string{"uid", "creationTimestamp", "deletionTimestamp", "resourceVersion"} {
 			if s, ok := m[k].(string); ok && s != "" {
 				m[k] = "…"
 			}
@@ -294,6 +335,13 @@ func (a *answersOf) strip(v map[string]any) {
 		delete(d, "uid")
 	}
 	if items, ok := v["items"].([]any); ok {
+		// A real server has some of its own.
+		items = slices.DeleteFunc(items, func(it any) bool {
+			o, _ := it.(map[string]any)
+			m, _ := o["metadata"].(map[string]any)
+			return m["name"] == "kube-root-ca.crt" || m["namespace"] == "kube-system"
+		})
+		v["items"] = items
 		for _, it := range items {
 			if o, ok := it.(map[string]any); ok {
 				a.strip(o)

@@ -173,11 +173,6 @@ func TestWhatAClientWroteIsInEveryFollowingReadAtOnce(t *testing.T) {
 				before := obj.DeepCopyObject().(client.Object)
 				must(w.Patch(ctx, labelled(obj, "patched"), client.MergeFrom(before)))
 				show("Patch", "patched")
-				must(w.Status().Update(ctx, labelled(obj, "status")))
-				show("Status().Update", "status")
-				before = obj.DeepCopyObject().(client.Object)
-				must(w.Status().Patch(ctx, labelled(obj, "status patched"), client.MergeFrom(before)))
-				show("Status().Patch", "status patched")
 				must(w.Apply(ctx, corev1ac.ConfigMap("a", "ns").WithLabels(map[string]string{"x": "applied"}), client.FieldOwner("me")))
 				if writes == "typed" {
 					show("Apply", "applied")
@@ -480,10 +475,6 @@ func TestAWriteThatDoesNotWantToBeRecordedIsNot(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.shows("Update", "typed", "before")
-		if err := r.Status().Update(ctx, labelled(obj, "status"), out); err != nil {
-			t.Fatal(err)
-		}
-		r.shows("Status().Update", "typed", "before")
 		if err := r.Delete(ctx, obj, out); err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,7 @@ func TestAnIndexThatIsAddedLaterHasOwnWrites(t *testing.T) {
 			return names
 		}
 		for n, field := range []string{"x", "y"} {
-			written := fmt.Sprint("written ", n)
+			written := fmt.Sprint("written-", n)
 			if err := r.Update(ctx, configMap("ns", "a", map[string]string{"x": written})); err != nil {
 				t.Fatal(err)
 			}

@@ -24,18 +24,25 @@
 // resourceVersionMatch that the API documents; watches from a version, from
 // "0", from nothing, and watch-lists (KEP-3157) with the bookmark that ends the
 // initial events; label and field selectors, also where an object comes into
-// one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get,
-// update with conflicts, merge patches, delete with preconditions and finalizers,
-// deletes of collections; Status objects with the reasons, codes and causes of the
-// real one. A test of package e2e sends a hundred requests to this server and to a
-// real control plane, and compares the answers.
+// one or leaves it; bookmarks; timeouts; PartialObjectMetadata; create, get, update and patch
+// with conflicts, /status and generations; merge, JSON and strategic merge patches; dry runs;
+// validation of metadata and options; delete with preconditions and finalizers, deletes of
+// collections; Status objects with the reasons, codes and causes of the real one. Two tests
+// of package e2e compare the answers with those of a real control plane: to a script, and to
+// random requests.
 //
 // [Options.Version] plays Kubernetes 1.33 to 1.37; docs/kubernetes.md of the
 // repository lists what they answer differently, with the sources.
 //
-// It does not have admission, validation, defaulting, graceful deletion, patches
-// other than an apply (which is a merge here), subresources other than status, or
-// authorization.
+// It does not have
+//   - admission, defaulting, and validation of anything but metadata: they belong to kinds,
+//     of which it knows none;
+//   - authorization, and namespaces as objects: any namespace exists;
+//   - server-side apply: an apply is a merge, without managed fields and conflicts;
+//   - subresources other than status;
+//   - graceful deletion, propagation and Status answers: a delete is answered with the
+//     object, as that of a pod is;
+//   - creation by an update, which leases allow.
 //
 // # Time
 //

@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -77,15 +76,15 @@ func (s *Server) serveOnce(ctx context.Context, w http.ResponseWriter, r *http.R
 		obj, err = s.get(c)
 	case "create":
 		code = http.StatusCreated
-		obj, err = s.write(r, c, s.storage.Create)
+		obj, err = s.write(r, c, s.storage.create)
 	case "update":
-		obj, err = s.write(r, c, s.storage.Update)
+		obj, err = s.write(r, c, s.storage.update)
 	case "patch":
 		obj, code, err = s.patch(r, c)
 	case "delete":
 		obj, err = s.remove(r, c)
 	case "deletecollection":
-		obj, err = s.removeAll(c)
+		obj, err = s.removeAll(r, c)
 	}
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (s *Server) get(c *call) (runtime.Object, error) {
 }
 
 // write reads the object of a request and stores it.
-func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (runtime.Object, error)) (runtime.Object, error) {
+func (s *Server) write(r *http.Request, c *call, store func(runtime.Object, intent) (runtime.Object, error)) (runtime.Object, error) {
 	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 	if err != nil {
 		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
@@ -141,30 +140,44 @@ func (s *Server) write(r *http.Request, c *call, store func(runtime.Object) (run
 		m.SetNamespace(c.Namespace)
 	}
 	switch {
-	case c.Name != "" && m.GetName() != c.Name:
-		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
 	case m.GetNamespace() != c.Namespace:
 		return nil, apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+	case c.Name != "" && m.GetName() == "":
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", c.Name))
+	case c.Name != "" && m.GetName() != c.Name:
+		return nil, apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", m.GetName(), c.Name))
 	}
-	return store(obj)
+	return store(obj, c.intent())
 }
 
 // head is the part of a body that an error message shows.
 func head(b []byte) []byte { return b[:min(len(b), 1024)] }
 
 func (s *Server) remove(r *http.Request, c *call) (runtime.Object, error) {
-	var opts metav1.DeleteOptions
-	b, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	opts, err := c.readDelete(r)
 	if err != nil {
-		return nil, apierrors.NewRequestEntityTooLargeError(err.Error())
+		return nil, err
 	}
-	if len(b) > 0 {
-		gvk := schema.GroupVersion{Version: "v1"}.WithKind("DeleteOptions")
-		if _, _, err := metaCodecs().UniversalDeserializer().Decode(b, &gvk, &opts); err != nil {
-			return nil, apierrors.NewBadRequest(err.Error())
+	return s.storage.remove(c.Resource, c.key(), opts.Preconditions, c.dry)
+}
+
+// removeAll deletes what a request selects, and returns what that was before.
+func (s *Server) removeAll(r *http.Request, c *call) (runtime.Object, error) {
+	if _, err := c.readDelete(r); err != nil {
+		return nil, err
+	}
+	all, _ := s.storage.List(c.Resource)
+	var gone []runtime.Object
+	for _, obj := range all {
+		if !c.selects(obj) {
+			continue
 		}
+		if _, err := s.storage.remove(c.Resource, keyOf(obj), nil, c.dry); err != nil && !apierrors.IsNotFound(err) {
+			return nil, err
+		}
+		gone = append(gone, obj)
 	}
-	return s.storage.Delete(c.Resource, c.key(), opts.Preconditions)
+	return c.form.list(&c.resource, gone, metav1.ListMeta{})
 }
 
 // answer sends one object.

@@ -22,7 +22,10 @@ type call struct {
 	// resource is what the Storage knows of it.
 	resource Resource
 	// status is set for /status: an update changes nothing else.
-	status bool
+	status      bool
+	subresource string
+	// dry is set by dryRun=All: a write validates and answers, and changes nothing.
+	dry bool
 	// sendInitialEvents is the option of a watch, with the server's default.
 	sendInitialEvents *bool
 	labels            labels.Selector
@@ -51,6 +54,32 @@ func (s *Server) parse(r *http.Request) (*call, error) {
 		return nil, unknownPath()
 	}
 	c.resource = found.Resource
+	switch {
+	case c.resource.ClusterScoped && c.Namespace != "", !c.resource.ClusterScoped && c.Namespace == "" && c.Name != "":
+		return nil, unknownPath()
+	case c.subresource == "" || c.status && c.resource.hasStatus():
+	case c.resource.custom():
+		return nil, apierrors.NewNotFound(c.Resource, c.Name)
+	default:
+		return nil, unknownPath()
+	}
+	switch {
+	case !c.resource.ClusterScoped && c.Namespace == "" && c.Verb != "list" && c.Verb != "watch",
+		c.status && c.Verb != "get" && c.Verb != "update" && c.Verb != "patch":
+		if c.resource.custom() {
+			return nil, unknownPath()
+		}
+		return nil, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed, Details: &metav1.StatusDetails{},
+			Message: "the server does not allow this method on the requested resource",
+		}}
+	}
+	if err := c.knownFields(); err != nil {
+		return nil, err
+	}
+	if err := c.writeOptions(r); err != nil {
+		return nil, err
+	}
 	c.form, err = formOf(r.Header.Get("Accept"), &c.resource)
 	return c, err
 }
@@ -73,10 +102,13 @@ func (c *call) path(path string) (gv schema.GroupVersion, err error) {
 	if len(parts) > 1 {
 		c.Name = parts[1]
 	}
-	c.status = len(parts) == 3 && parts[2] == "status"
-	if len(parts) > 3 || len(parts) == 3 && !c.status {
+	if len(parts) > 3 {
 		return gv, unknownPath()
 	}
+	if len(parts) == 3 {
+		c.subresource = parts[2]
+	}
+	c.status = c.subresource == "status"
 	return gv, nil
 }
 
@@ -90,10 +122,10 @@ func unknownPath() error {
 
 func verb(method string, named, watch bool) (string, error) {
 	switch {
+	case method == http.MethodGet && named:
+		return "get", nil // watch=true changes nothing: one object is watched by a field selector
 	case method == http.MethodGet && watch:
 		return "watch", nil
-	case method == http.MethodGet && named:
-		return "get", nil
 	case method == http.MethodGet:
 		return "list", nil
 	case method == http.MethodPost && !named:

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,8 +23,12 @@ type Resource struct {
 	Kind string
 	// ClusterScoped resources have no namespace.
 	ClusterScoped bool
+	// Status serves /status for a custom resource, whose other writes then leave the
+	// status alone. A kind of client-go's scheme has it if its Go type has a Status.
+	Status bool
 	// Fields returns the fields by which objects can be selected, besides
-	// metadata.name and metadata.namespace.
+	// metadata.name and metadata.namespace. It must name all of them for an empty object
+	// as well: a selector on any other field is refused, as on a real server.
 	Fields func(obj runtime.Object) fields.Set
 }
 
@@ -42,7 +47,12 @@ func podFields(obj runtime.Object) fields.Set {
 	if !ok {
 		return nil
 	}
-	return fields.Set{"spec.nodeName": p.Spec.NodeName, "status.phase": string(p.Status.Phase)}
+	return fields.Set{
+		"spec.nodeName": p.Spec.NodeName, "spec.restartPolicy": string(p.Spec.RestartPolicy),
+		"spec.schedulerName": p.Spec.SchedulerName, "spec.serviceAccountName": p.Spec.ServiceAccountName,
+		"spec.hostNetwork": strconv.FormatBool(p.Spec.HostNetwork), "status.phase": string(p.Status.Phase),
+		"status.podIP": p.Status.PodIP, "status.nominatedNodeName": p.Status.NominatedNodeName,
+	}
 }
 
 // gvk is that of an object.
@@ -97,10 +107,7 @@ func (r *Resource) fieldsOf(obj runtime.Object) fields.Set {
 		}
 	}
 	m := metaOf(obj)
-	set["metadata.name"] = m.GetName()
-	if !r.ClusterScoped {
-		set["metadata.namespace"] = m.GetNamespace()
-	}
+	set["metadata.name"], set["metadata.namespace"] = m.GetName(), m.GetNamespace()
 	return set
 }
 

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -229,9 +230,29 @@ func (s *Storage) resourceOfLocked(obj runtime.Object) (*collection, error) {
 	return nil, fmt.Errorf("%T of kind %q: the storage has no such resource", obj, kind)
 }
 
+// intent is what a request wants beyond the object that it brings. The zero intent is that
+// of a caller in Go.
+type intent struct {
+	// dry validates and answers, and writes nothing.
+	dry bool
+	// prepare changes or refuses obj, which takes the place of old, nil for a create.
+	prepare func(r *Resource, obj, old runtime.Object) error
+}
+
+func (in intent) prepared(r *Resource, obj, old runtime.Object) error {
+	if in.prepare == nil {
+		return nil
+	}
+	return in.prepare(r, obj, old)
+}
+
 // Create adds an object. The error is AlreadyExists if there is one, Invalid if
 // the object has no name; generateName is honoured.
 func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
+	return s.create(obj, intent{})
+}
+
+func (s *Storage) create(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.resourceOfLocked(obj)
@@ -245,18 +266,34 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 	if m.GetName() == "" && m.GetGenerateName() != "" {
 		m.SetName(m.GetGenerateName() + strconv.FormatInt(s.revision+1, 36))
 	}
-	switch {
-	case m.GetName() == "":
-		return nil, apierrors.NewInvalid(c.gvk().GroupKind(), "", nil)
-	case m.GetResourceVersion() != "":
-		return nil, text("resourceVersion should not be set on objects to be created")
-	case c.current[keyOf(obj)] != nil:
-		return nil, apierrors.NewAlreadyExists(c.GroupResource(), m.GetName())
-	}
 	m.SetUID(uuid.NewUUID())
 	m.SetCreationTimestamp(metav1.Now().Rfc3339Copy())
 	m.SetDeletionTimestamp(nil)
 	m.SetDeletionGracePeriodSeconds(nil)
+	if c.generations() {
+		m.SetGeneration(1)
+	}
+	if err := in.prepared(&c.Resource, obj, nil); err != nil {
+		return nil, err
+	}
+	there := c.current[keyOf(obj)]
+	version, _ := strconv.ParseUint(m.GetResourceVersion(), 10, 64) // what is no version counts as none
+	switch {
+	case m.GetName() == "":
+		return nil, apierrors.NewInvalid(c.gvk().GroupKind(), "", field.ErrorList{
+			field.Required(field.NewPath("metadata", "name"), "name or generateName is required"),
+		})
+	case version != 0 && !in.dry:
+		return nil, text("resourceVersion should not be set on objects to be created")
+	case there != nil:
+		err := apierrors.NewAlreadyExists(c.GroupResource(), m.GetName())
+		if metaOf(there).GetDeletionTimestamp() != nil {
+			err.ErrStatus.Message = "object is being deleted: " + err.ErrStatus.Message
+		}
+		return nil, err
+	case in.dry:
+		return obj, nil
+	}
 	return s.writeLocked(c, watch.Added, obj, nil), nil
 }
 
@@ -264,6 +301,10 @@ func (s *Storage) Create(obj runtime.Object) (runtime.Object, error) {
 // resource version or UID of obj is not the present one. An update that changes nothing is
 // no write.
 func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
+	return s.update(obj, intent{})
+}
+
+func (s *Storage) update(obj runtime.Object, in intent) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c, err := s.resourceOfLocked(obj)
@@ -283,6 +324,11 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(),
 			text(fmt.Sprintf("Precondition failed: UID in precondition: %v, UID in object meta: %v", uid, was.GetUID())))
 	}
+	if rv := m.GetResourceVersion(); rv != "" {
+		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+			return nil, text(err.Error())
+		}
+	}
 	if rv := m.GetResourceVersion(); rv != "" && rv != was.GetResourceVersion() {
 		return nil, apierrors.NewConflict(c.GroupResource(), m.GetName(), errModified)
 	}
@@ -290,11 +336,20 @@ func (s *Storage) Update(obj runtime.Object) (runtime.Object, error) {
 	m.SetCreationTimestamp(was.GetCreationTimestamp())
 	m.SetDeletionTimestamp(was.GetDeletionTimestamp())
 	m.SetDeletionGracePeriodSeconds(was.GetDeletionGracePeriodSeconds())
-	m.SetResourceVersion(was.GetResourceVersion())
-	if m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0 {
-		return s.writeLocked(c, watch.Deleted, obj, old), nil
+	m.SetGeneration(was.GetGeneration())
+	if err := in.prepared(&c.Resource, obj, old); err != nil {
+		return nil, err
 	}
-	if equality.Semantic.DeepEqual(obj, old) {
+	m.SetResourceVersion(was.GetResourceVersion())
+	if c.generations() && !c.sameDesired(obj, old) {
+		m.SetGeneration(was.GetGeneration() + 1)
+	}
+	switch {
+	case in.dry:
+		return obj, nil
+	case m.GetDeletionTimestamp() != nil && len(m.GetFinalizers()) == 0:
+		return s.writeLocked(c, watch.Deleted, obj, old), nil
+	case equality.Semantic.DeepEqual(obj, old):
 		return old, nil
 	}
 	return s.writeLocked(c, watch.Modified, obj, old), nil
@@ -336,6 +391,10 @@ func (r *Resource) check(pre *metav1.Preconditions, is metav1.Object) error {
 // Delete removes an object, or marks it as deleted if it has finalizers. The error is
 // NotFound, or Conflict if the preconditions do not hold.
 func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre *metav1.Preconditions) (runtime.Object, error) {
+	return s.remove(gr, key, pre, false)
+}
+
+func (s *Storage) remove(gr schema.GroupResource, key types.NamespacedName, pre *metav1.Preconditions, dry bool) (runtime.Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.resources[gr]
@@ -350,6 +409,9 @@ func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre 
 	if err := c.check(pre, was); err != nil {
 		return nil, err
 	}
+	if dry {
+		return old, nil
+	}
 	obj := old.DeepCopyObject()
 	m := metaOf(obj)
 	if len(m.GetFinalizers()) == 0 {
@@ -360,6 +422,9 @@ func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre 
 	}
 	now, grace := metav1.Now().Rfc3339Copy(), int64(0)
 	m.SetDeletionTimestamp(&now)
+	if m.GetGeneration() > 0 {
+		m.SetGeneration(m.GetGeneration() + 1)
+	}
 	m.SetDeletionGracePeriodSeconds(&grace)
 	return s.writeLocked(c, watch.Modified, obj, old), nil
 }
@@ -369,10 +434,24 @@ func (s *Storage) Delete(gr schema.GroupResource, key types.NamespacedName, pre 
 func (r *Resource) taken(obj runtime.Object) (runtime.Object, metav1.Object, error) {
 	obj = obj.DeepCopyObject()
 	m, err := meta.Accessor(obj)
-	if err == nil && !r.custom() {
-		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	if err != nil {
+		return nil, nil, err
 	}
-	return obj, m, err
+	if !r.custom() {
+		obj.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+		return obj, m, nil
+	}
+	// The metadata of a custom resource is decoded into ObjectMeta, which omits what is empty.
+	if len(m.GetLabels()) == 0 {
+		m.SetLabels(nil)
+	}
+	if len(m.GetAnnotations()) == 0 {
+		m.SetAnnotations(nil)
+	}
+	if len(m.GetFinalizers()) == 0 {
+		m.SetFinalizers(nil)
+	}
+	return obj, m, nil
 }
 
 // writeLocked makes the write and returns obj at its new version.

@@ -1,0 +1,228 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+)
+
+var (
+	requests    = flag.Int("requests", 600, "random requests to the API server in memory and to a real one")
+	answersSeed = flag.Uint64("answers-seed", 1, "seed of these requests")
+)
+
+var widgets = schema.GroupVersionResource{Group: "answers.example.com", Version: "stable", Resource: "widgets"}
+
+const widgetDefinition = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.answers.example.com"},
+"spec":{"group":"answers.example.com","names":{"kind":"Widget","listKind":"WidgetList","plural":"widgets","singular":"widget"},"scope":"Namespaced",
+"versions":[{"name":"stable","served":true,"storage":true,"subresources":{"status":{}},
+"schema":{"openAPIV3Schema":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}]}}`
+
+// A random request, of any verb but watch, is answered alike by the API server in memory and
+// by a real one, and leaves the same behind. The documentation of package apiserver lists
+// what this leaves out.
+func TestTheAPIServerInMemoryAnswersRandomRequestsAsARealOneDoes(t *testing.T) {
+	cluster := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *program})
+	config := cluster.Config(t)
+	_, err := kubernetes.NewForConfigOrDie(config).CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "answers"}}, metav1.CreateOptions{})
+	must(t, err)
+	real := talk(t, config)
+	real.do("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgetDefinition)
+	path := "/apis/answers.example.com/stable/namespaces/answers/widgets"
+	must(t, wait.PollUntilContextCancel(t.Context(), 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		resp := real.send(ctx, request{method: "GET", path: path})
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK, nil
+	}))
+
+	server := apiserver.New(apiserver.NewStorage(apiserver.ConfigMaps,
+		apiserver.Resource{GroupVersionResource: networkingv1.SchemeGroupVersion.WithResource("ingresses"), Kind: "Ingress"},
+		apiserver.Resource{GroupVersionResource: widgets, Kind: "Widget", Status: true},
+	), apiserver.Options{})
+	defer server.Close()
+	ours := talk(t, server.Config())
+
+	rng := rand.New(rand.NewPCG(*answersSeed, 0))
+	real.lines = nil
+	for i := range *requests {
+		r := randomRequest(rng)
+		real.ask(r)
+		ours.ask(r)
+		if a, b := real.lines[i], ours.lines[i]; a != b {
+			t.Errorf("seed %d, request %d\n %+v\n real: %s\n ours: %s", *answersSeed, i, r, a, b)
+		}
+	}
+}
+
+// ask sends a request and notes the answer.
+func (a *answersOf) ask(r request) {
+	resp := a.send(a.t.Context(), r)
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	must(a.t, err)
+	if bytes.HasPrefix(raw, []byte("404 page not found")) || bytes.Contains(raw, []byte("the server could not find the requested resource")) {
+		raw = []byte("an unknown path") // in words or as a Status
+	}
+	line := fmt.Sprint(resp.StatusCode)
+	if r.method != "DELETE" || resp.StatusCode >= 300 {
+		line += " " + a.normal(raw)
+	}
+	a.lines = append(a.lines, line)
+}
+
+// randomKind is one of the kinds that random requests are about.
+type randomKind struct {
+	path, apiVersion, kind string
+	contents, status       []string
+}
+
+var randomKinds = []randomKind{
+	{"/api/v1", "v1", "ConfigMap", []string{`"data":{"k":"v"}`, `"data":{"k":"w","l":"1"}`, `"immutable":false`}, nil},
+	{
+		"/apis/networking.k8s.io/v1", "networking.k8s.io/v1", "Ingress",
+		[]string{`"spec":{"defaultBackend":{"service":{"name":"x","port":{"number":80}}}}`, `"spec":{"defaultBackend":{"service":{"name":"y","port":{"number":81}}}}`},
+		[]string{`{"loadBalancer":{"ingress":[{"ip":"10.0.0.1"}]}}`, `{"loadBalancer":{}}`},
+	},
+	{
+		"/apis/answers.example.com/stable", "answers.example.com/stable", "Widget",
+		[]string{`"spec":{"size":1732400000123456789}`, `"spec":{"size":2,"list":[1,"a"]}`, `"other":{"x":1.5}`},
+		[]string{`{"ready":true}`, `{"n":9007199254740993}`},
+	},
+}
+
+func randomRequest(rng *rand.Rand) request {
+	k := &randomKinds[rng.IntN(len(randomKinds))]
+	plural := strings.ToLower(k.kind) + "s"
+	if k.kind == "Ingress" {
+		plural = "ingresses"
+	}
+	ns := k.path + "/namespaces/answers/" + plural
+	if one(rng, 40) {
+		ns = k.path + "/" + plural
+	}
+	name := strings.ToLower(k.kind[:1]) + pick(rng, "a", "b", "c")
+	r := request{accept: "application/json", path: ns + "/" + name}
+	switch rng.IntN(12) {
+	case 0, 1, 2:
+		r.method, r.path, r.body = "POST", ns, k.object(rng, name, true)
+		r.path += "?" + dryRun(rng)
+		if one(rng, 6) {
+			r.path = ns + "?dryRun=All" // the order of such names is random
+			r.body = strings.Replace(r.body, `"name":"`+name, `"generateName":"gen-`, 1)
+		}
+	case 3, 4, 5:
+		r.method, r.body = "PUT", k.object(rng, name, false)
+		if one(rng, 4) {
+			r.path += "/status"
+		}
+		r.path += "?" + dryRun(rng)
+	case 6, 7, 8:
+		k.patch(rng, &r)
+	case 9:
+		r.method = "DELETE"
+		if one(rng, 6) {
+			r.path = ns + pick(rng, "", "?labelSelector=l%3Dx", "?fieldSelector=metadata.name%3Dca", "?dryRun=All")
+		} else {
+			r.body = pick(rng, "", `{}`, `{"preconditions":{"uid":"other"}}`, `{"preconditions":{"resourceVersion":"RV-`+name+`"}}`, `{"dryRun":["All"]}`, `{"dryRun":["Some"]}`, `{"kind":"DeleteOptions","apiVersion":"v1","gracePeriodSeconds":0}`)
+		}
+	case 10:
+		r.method = "GET"
+		r.path += pick(rng, "", "", "/status", "/scale", "?watch=true")
+	case 11:
+		r.method, r.path = "GET", ns+"?"+pick(rng, "", "labelSelector=l%3Dx", "labelSelector=l", "labelSelector=!l", "labelSelector=l+notin+(x)", "fieldSelector=metadata.name%3Dca",
+			"fieldSelector=metadata.name!%3Dca", "fieldSelector=data.k%3Dv", "fieldSelector=data.k!%3Dv", "fieldSelector=metadata.namespace%3Danswers", "fieldSelector=status.phase%3DRunning")
+	}
+	r.path = strings.TrimSuffix(r.path, "?")
+	return r
+}
+
+// object is a random object as a request has it.
+func (k *randomKind) object(rng *rand.Rand, name string, create bool) string {
+	m := []string{fmt.Sprintf(`"name":%q`, name)}
+	if one(rng, 20) {
+		m = []string{`"name":` + pick(rng, `"Bad_Name"`, `""`, `"z"`)}
+	}
+	if one(rng, 3) {
+		m = append(m, `"labels":{"l":"`+pick(rng, "x", "y")+`"}`)
+	}
+	if one(rng, 12) {
+		m = append(m, `"labels":{"not a label":"x"}`)
+	}
+	if one(rng, 4) {
+		m = append(m, `"finalizers":["`+pick(rng, "example.com/f", "example.com/g", "nonsense")+`"]`)
+	}
+	if one(rng, 10) {
+		m = append(m, `"generation":7`)
+	}
+	if one(rng, 10) {
+		m = append(m, `"uid":"11111111-2222-3333-4444-555555555555"`)
+	}
+	if one(rng, 8) {
+		m = append(m, `"annotations":{"a":"`+pick(rng, "1", "2")+`"}`)
+	}
+	if create && one(rng, 12) || !create && !one(rng, 4) {
+		m = append(m, `"resourceVersion":"`+pick(rng, "RV-"+name, "RV-"+name, "RV-"+name, "1", "nonsense")+`"`)
+	}
+	if one(rng, 20) {
+		m = append(m, `"namespace":"`+pick(rng, "answers", "other")+`"`)
+	}
+	fields := []string{pick(rng, k.contents...)}
+	if k.status != nil && one(rng, 2) {
+		fields = append(fields, `"status":`+pick(rng, k.status...))
+	}
+	return fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s},%s}`, k.apiVersion, k.kind, strings.Join(m, ","), strings.Join(fields, ","))
+}
+
+func (k *randomKind) patch(rng *rand.Rand, r *request) {
+	r.method = "PATCH"
+	if one(rng, 4) {
+		r.path += "/status"
+	}
+	r.path += "?" + dryRun(rng)
+	if one(rng, 3) {
+		r.media = string(types.JSONPatchType)
+		r.body = pick(rng, `[{"op":"add","path":"/metadata/labels","value":{"l":"y"}}]`, `[{"op":"replace","path":"/metadata/labels/l","value":"z"}]`,
+			`[{"op":"test","path":"/metadata/name","value":"wa"},{"op":"add","path":"/metadata/annotations","value":{"t":"1"}}]`, `[{"op":"remove","path":"/nothing"}]`, `{}`,
+			`[{"op":"replace","path":"/metadata/name","value":"other"}]`, `[{"op":"remove","path":"/metadata/finalizers"}]`)
+		return
+	}
+	r.media = pick(rng, string(types.MergePatchType), string(types.MergePatchType), string(types.StrategicMergePatchType), "application/nonsense")
+	change := []string{
+		`{"metadata":{"labels":{"l":"z"}}}`, `{"metadata":{"labels":null}}`, `{"metadata":{"labels":{"l":null}}}`, `{"metadata":{"finalizers":["example.com/h"]}}`, `{"metadata":{"finalizers":null}}`,
+		`{"metadata":{"resourceVersion":"1"}}`, `{"metadata":{"uid":"11111111-2222-3333-4444-555555555555"}}`, `{"metadata":{"annotations":{"b":"1"}}}`, `{}`, `[]`, `{"metadata":{"name":"other"}}`,
+		`{` + pick(rng, k.contents...) + `}`,
+	}
+	if k.status != nil {
+		change = append(change, `{"status":`+pick(rng, k.status...)+`}`, `{"status":null}`)
+	}
+	r.body = pick(rng, change...)
+}
+
+func one(rng *rand.Rand, of int) bool { return rng.IntN(of) == 0 }
+
+func pick(rng *rand.Rand, from ...string) string { return from[rng.IntN(len(from))] }
+
+func dryRun(rng *rand.Rand) string {
+	return pick(rng, "", "", "", "", "", "", "dryRun=All", "dryRun=All", "dryRun=Some", "fieldManager=me")
+}

@@ -1,0 +1,246 @@
+package apiserver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// hasStatus reports whether /status is served.
+func (r *Resource) hasStatus() bool {
+	if r.custom() {
+		return r.Status
+	}
+	return statusField(r.newObject()).IsValid()
+}
+
+// statusField is the field Status of a typed object.
+func statusField(obj runtime.Object) reflect.Value {
+	return reflect.ValueOf(obj).Elem().FieldByName("Status")
+}
+
+// copyStatus gives to the status of from, which it shares.
+func copyStatus(to, from runtime.Object) {
+	u, ok := to.(*unstructured.Unstructured)
+	if !ok {
+		statusField(to).Set(statusField(from))
+		return
+	}
+	if status, ok := from.(*unstructured.Unstructured).Object["status"]; ok {
+		u.Object["status"] = status
+	} else {
+		delete(u.Object, "status")
+	}
+}
+
+// generations reports whether a server counts the changes of what is desired.
+func (r *Resource) generations() bool {
+	switch r.Group {
+	case "apps", "batch", "networking.k8s.io", "policy":
+		return true
+	}
+	return r.custom() || r.Group == "" && r.Kind == "Pod"
+}
+
+// sameDesired reports whether nothing differs that raises the generation.
+func (r *Resource) sameDesired(a, b runtime.Object) bool {
+	if u, ok := a.(*unstructured.Unstructured); ok {
+		return equality.Semantic.DeepEqual(r.desired(u), r.desired(b.(*unstructured.Unstructured)))
+	}
+	specs := func(obj runtime.Object) any {
+		if v := reflect.ValueOf(obj).Elem().FieldByName("Spec"); v.IsValid() {
+			return v.Interface()
+		}
+		return nil
+	}
+	return equality.Semantic.DeepEqual(specs(a), specs(b))
+}
+
+func (r *Resource) desired(u *unstructured.Unstructured) map[string]any {
+	desired := map[string]any{}
+	for k, v := range u.Object {
+		if k != "metadata" && (k != "status" || !r.Status) {
+			desired[k] = v
+		}
+	}
+	return desired
+}
+
+// conditional reports whether a server refuses an update that names no version.
+func (r *Resource) conditional() bool {
+	return r.custom() || r.Group == "coordination.k8s.io"
+}
+
+// intent returns what the request wants of the Storage.
+func (c *call) intent() intent {
+	return intent{dry: c.dry, prepare: func(r *Resource, obj, old runtime.Object) error {
+		if old == nil {
+			return r.prepareCreate(obj)
+		}
+		return r.prepareUpdate(obj, old, c.status)
+	}}
+}
+
+// prepareCreate does what a server's strategy does before a create, as far as it is the same
+// for every kind.
+func (r *Resource) prepareCreate(obj runtime.Object) error {
+	m := metaOf(obj)
+	if r.hasStatus() && r.Kind != "Node" {
+		copyStatus(obj, r.newObject())
+	}
+	path := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaAccessor(m, !r.ClusterScoped, validation.NameIsDNSSubdomain, path)
+	return r.invalid(m, append(errs, r.unqualified(m, path)...))
+}
+
+// prepareUpdate does what a server's strategy does before an update: one of /status changes
+// nothing else, and any other leaves the status alone.
+func (r *Resource) prepareUpdate(obj, old runtime.Object, status bool) error {
+	m, was := metaOf(obj), metaOf(old)
+	if m.GetResourceVersion() == "" {
+		if r.conditional() {
+			return apierrors.NewInvalid(schema.GroupKind{Group: r.Group, Kind: r.Resource}, m.GetName(), field.ErrorList{
+				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update"),
+			})
+		}
+		m.SetResourceVersion(was.GetResourceVersion())
+	}
+	switch {
+	case status:
+		r.keepDesired(obj, old)
+	case r.hasStatus():
+		copyStatus(obj, old)
+	}
+	path := field.NewPath("metadata")
+	return r.invalid(m, append(validation.ValidateObjectMetaAccessorUpdate(m, was, path), r.unqualified(m, path)...))
+}
+
+// unqualified are the finalizers that built-in kinds do not take.
+func (r *Resource) unqualified(m metav1.Object, path *field.Path) (errs field.ErrorList) {
+	for i, f := range m.GetFinalizers() {
+		switch {
+		case r.custom(), strings.Contains(f, "/"), f == metav1.FinalizerOrphanDependents, f == metav1.FinalizerDeleteDependents, f == "kubernetes":
+		default:
+			errs = append(errs, field.Invalid(path.Child("finalizers").Index(i), f, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// keepDesired takes all but the status from old. Of the metadata, a server lets /status
+// change what it does not protect: nothing of a custom resource, and no labels in apps.
+func (r *Resource) keepDesired(obj, old runtime.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		next := old.DeepCopyObject().(*unstructured.Unstructured)
+		copyStatus(next, u)
+		u.Object = next.Object
+		return
+	}
+	next := old.DeepCopyObject()
+	copyStatus(next, obj)
+	from, to := metaOf(obj), metaOf(next)
+	to.SetAnnotations(from.GetAnnotations())
+	to.SetFinalizers(from.GetFinalizers())
+	if r.Group != "apps" {
+		to.SetLabels(from.GetLabels())
+	}
+	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(next).Elem())
+}
+
+func (r *Resource) invalid(m metav1.Object, errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return apierrors.NewInvalid(r.gvk().GroupKind(), m.GetName(), errs)
+}
+
+// writeOptions reads and checks the options of a write.
+func (c *call) writeOptions(r *http.Request) error {
+	q := r.URL.Query()
+	var errs field.ErrorList
+	var dry []string
+	var kind string
+	var err error
+	switch c.Verb {
+	case "create":
+		kind = "CreateOptions"
+		var o metav1.CreateOptions
+		err = metav1.Convert_url_Values_To_v1_CreateOptions(&q, &o, nil)
+		dry, errs = o.DryRun, metavalidation.ValidateCreateOptions(&o)
+	case "update":
+		kind = "UpdateOptions"
+		var o metav1.UpdateOptions
+		err = metav1.Convert_url_Values_To_v1_UpdateOptions(&q, &o, nil)
+		dry, errs = o.DryRun, metavalidation.ValidateUpdateOptions(&o)
+	case "patch":
+		kind = "PatchOptions"
+		if err := c.patchType(r); err != nil {
+			return err
+		}
+		var o metav1.PatchOptions
+		err = metav1.Convert_url_Values_To_v1_PatchOptions(&q, &o, nil)
+		dry, errs = o.DryRun, metavalidation.ValidatePatchOptions(&o, types.PatchType(r.Header.Get("Content-Type")))
+	default:
+		return nil
+	}
+	if err != nil {
+		return apierrors.NewBadRequest(err.Error())
+	}
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: kind}, "", errs)
+	}
+	c.dry = slices.Contains(dry, metav1.DryRunAll)
+	return nil
+}
+
+// readDelete reads the options of a delete from its body, or else from its query.
+func (c *call) readDelete(r *http.Request) (opts metav1.DeleteOptions, err error) {
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+	if err != nil {
+		return opts, apierrors.NewRequestEntityTooLargeError(err.Error())
+	}
+	query := r.URL.Query()
+	if len(body) > 0 {
+		gvk := schema.GroupVersion{Version: "v1"}.WithKind("DeleteOptions")
+		_, _, err = metaCodecs().UniversalDeserializer().Decode(body, &gvk, &opts)
+	} else {
+		err = metav1.Convert_url_Values_To_v1_DeleteOptions(&query, &opts, nil)
+	}
+	if err != nil {
+		return opts, apierrors.NewBadRequest(err.Error())
+	}
+	if errs := metavalidation.ValidateDeleteOptions(&opts); len(errs) > 0 {
+		return opts, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "DeleteOptions"}, "", errs)
+	}
+	c.dry = slices.Contains(opts.DryRun, metav1.DryRunAll)
+	return opts, nil
+}
+
+// knownFields refuses a field selector on a field that the resource does not have.
+func (c *call) knownFields() error {
+	known := c.resource.fieldsOf(c.resource.newObject())
+	for _, req := range c.fields.Requirements() {
+		if _, ok := known[req.Field]; ok {
+			continue
+		}
+		if c.resource.Fields == nil && !c.resource.custom() {
+			return apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only %q, %q", req.Field, "metadata.name", "metadata.namespace"))
+		}
+		return apierrors.NewBadRequest("field label not supported: " + req.Field)
+	}
+	return nil
+}
