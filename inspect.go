@@ -128,14 +128,14 @@ func (i *Informer[T]) estimate(snapshot *store.Snapshot[T]) (m status.Memory) {
 	e := footprint.Of(snapshot.Len(), snapshot.All(), rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	m.Sampled, m.Objects = len(e.Sampled), e.Bytes
 	var total, memos int64
-	spaces := map[store.Key]int64{}
+	spaces := map[string]int64{}
 	for _, s := range e.Sampled {
 		key, err := i.opts.KeyFunc(s.Object)
 		if err != nil {
 			continue
 		}
 		total += s.Bytes
-		spaces[store.Key{Cluster: key.Cluster, Namespace: key.Namespace}] += s.Bytes
+		spaces[key.Namespace] += s.Bytes
 		if _, memo, ok := i.store.Held(key); ok {
 			if sized, ok := memo.(interface{ Bytes() int }); ok {
 				memos += int64(sized.Bytes())
@@ -151,7 +151,7 @@ func (i *Informer[T]) estimate(snapshot *store.Snapshot[T]) (m status.Memory) {
 	m.Keys = int64(float64(memos) / float64(m.Sampled) * float64(snapshot.Len()))
 	for space, bytes := range spaces {
 		part := int64(float64(bytes) / float64(total) * float64(m.Objects))
-		m.LargestNamespaces = append(m.LargestNamespaces, status.Sized{Key: space, Bytes: part})
+		m.LargestNamespaces = append(m.LargestNamespaces, status.Sized{Key: store.Key{Namespace: space}, Bytes: part})
 	}
 	slices.SortFunc(m.LargestNamespaces, func(a, b status.Sized) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), a.Key.Compare(b.Key))

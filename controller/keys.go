@@ -43,7 +43,7 @@ func Owner[T metav1.Object](kind schema.GroupKind, o ...OwnerOptions) func(Chang
 				if gv, err := schema.ParseGroupVersion(ref.APIVersion); err != nil || gv.Group != kind.Group {
 					continue
 				}
-				key := kinglet.Key{Cluster: c.Key.Cluster, Name: ref.Name}
+				key := kinglet.Key{Name: ref.Name}
 				if !opts.ClusterScoped {
 					key.Namespace = obj.GetNamespace()
 				}
@@ -71,7 +71,7 @@ func ByIndex[T any, U metav1.Object](of *kinglet.Informer[U], index string, valu
 					panic(err)
 				}
 				for obj := range found {
-					if !yield(kinglet.Key{Cluster: c.Key.Cluster, Namespace: obj.GetNamespace(), Name: obj.GetName()}) {
+					if !yield(kinglet.Key{Namespace: obj.GetNamespace(), Name: obj.GetName()}) {
 						return false
 					}
 				}

@@ -133,7 +133,7 @@ func TestAKeyFunctionThatFailsOrPanicsIsOneItemsError(t *testing.T) {
 		case "panics":
 			panic(errKey)
 		}
-		return store.Key{Cluster: "c", Name: p.Spec.NodeName + "." + p.Name}, nil
+		return store.Key{Namespace: "c", Name: p.Spec.NodeName + "." + p.Name}, nil
 	}
 	static := sourcetest.NewStatic(testpods.New("a", "n1", "i"), testpods.New("fails", "n1", "i"), testpods.New("panics", "n1", "i"), testpods.New("", "n1", "i"))
 	src := source.WithKeyFunc(static, byNode)
@@ -161,7 +161,7 @@ func TestAKeyFunctionThatFailsOrPanicsIsOneItemsError(t *testing.T) {
 				named[it.Object.Name] = it
 			}
 		}
-		if len(named) != 4 || named["a"].Key != (store.Key{Cluster: "c", Name: "n1.a"}) || !errors.Is(named["fails"].Err, errKey) || !errors.Is(named["panics"].Err, errKey) {
+		if len(named) != 4 || named["a"].Key != (store.Key{Namespace: "c", Name: "n1.a"}) || !errors.Is(named["fails"].Err, errKey) || !errors.Is(named["panics"].Err, errKey) {
 			t.Errorf("%+v", named)
 		}
 	}

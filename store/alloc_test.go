@@ -36,7 +36,7 @@ func TestAllocationCeilings(t *testing.T) {
 	fresh := pod(7, 6) // same node
 	rs := newStore(t, remembering)
 	put(t, rs, fresh)
-	text, long := store.Key(fresh.id).String(), store.Key{Cluster: "c", Namespace: "n", Name: strings.Repeat("n", 200)}
+	text, long := store.Key(fresh.id).String(), store.Key{Namespace: "n", Name: strings.Repeat("n", 200)}
 	missing := store.Key{Name: "missing"}
 	var moved [2]*item
 	moved[0], moved[1] = pod(9, 1), pod(9, 2)

@@ -69,7 +69,7 @@ func newHasher(byText bool) hasher {
 func (h *hasher) of(k Key) fingerprint {
 	n := len(k.Namespace)
 	switch {
-	case k.Cluster != "" || h.byText && n+1+len(k.Name) > shortText:
+	case h.byText && n+1+len(k.Name) > shortText:
 		return h.ofLong(k)
 	case !h.byText:
 		return hash(h, uint64(n), uint64(len(k.Name)), k.Namespace, k.Name)
@@ -83,7 +83,7 @@ func (h *hasher) of(k Key) fingerprint {
 	return hash(h, uint64(n), k.ends(), text[:n], nil)
 }
 
-// ofLong is of for a long text, or one with a cluster. It allocates if the text
+// ofLong is of for a long text. It allocates if the text
 // is longer than maxText.
 //
 //go:noinline
@@ -97,13 +97,12 @@ func (h *hasher) ofLong(k Key) fingerprint {
 func (h *hasher) ofText(text string) fingerprint { return hash(h, uint64(len(text)), 0, text, "") }
 
 // ends returns 0 for a key that ParseKey returns for its text. For any other key
-// it returns where in the text the parts end. With a cluster that is more than
-// the length of any name.
+// it returns where in the text the namespace ends.
 func (k *Key) ends() uint64 {
-	if k.Cluster == "" && strings.IndexByte(k.Namespace, '/') < 0 && (k.Namespace != "" || strings.IndexByte(k.Name, '/') <= 0) {
+	if strings.IndexByte(k.Namespace, '/') < 0 && (k.Namespace != "" || strings.IndexByte(k.Name, '/') <= 0) {
 		return 0
 	}
-	return uint64(len(k.Namespace)+1) | uint64(len(k.Cluster))<<32
+	return uint64(len(k.Namespace) + 1)
 }
 
 // hash returns the fingerprint of the pair (x, y) and two texts. The pair must

@@ -15,9 +15,6 @@ var sameText = []store.Key{
 	{Namespace: "a", Name: "b/c/d"},
 	{Namespace: "a/b", Name: "c/d"},
 	{Namespace: "a/b/c", Name: "d"},
-	{Cluster: "a", Namespace: "b", Name: "c/d"},
-	{Cluster: "a", Namespace: "b/c", Name: "d"},
-	{Cluster: "a/b", Namespace: "c", Name: "d"},
 }
 
 func TestKeysThatAreWrittenAlikeAreKeysOfTheirOwn(t *testing.T) {

@@ -9,40 +9,31 @@ import (
 // that it shares with the object it was read from, so that no
 // "namespace/name" string has to be built to look something up.
 //
-// Keys are ordered by Cluster, then Namespace, then Name.
+// Keys are ordered by Namespace, then Name.
 type Key struct {
-	// Cluster is empty where one cluster is mirrored.
-	Cluster string
 	// Namespace is empty for a cluster-scoped object.
 	Namespace string
 	Name      string
 }
 
-// String returns "name", "namespace/name" or "cluster/namespace/name", for people
-// to read. It allocates; it is not for lookups.
+// String returns "name" or "namespace/name", for people to read. It allocates; it is
+// not for lookups.
 func (k Key) String() string {
-	switch {
-	case k.Cluster != "":
-		return k.Cluster + "/" + k.Namespace + "/" + k.Name
-	case k.Namespace != "":
+	if k.Namespace != "" {
 		return k.Namespace + "/" + k.Name
-	default:
-		return k.Name
 	}
+	return k.Name
 }
 
 // appendText appends what String returns.
 func (k *Key) appendText(b []byte) []byte {
-	if k.Cluster != "" {
-		b = append(append(b, k.Cluster...), '/')
-	}
-	if k.Cluster != "" || k.Namespace != "" {
+	if k.Namespace != "" {
 		b = append(append(b, k.Namespace...), '/')
 	}
 	return append(b, k.Name...)
 }
 
-// ParseKey returns the key without a cluster whose String is s. The part before
+// ParseKey returns the key whose String is s. The part before
 // the first slash is the namespace; a string that begins with a slash, or has
 // none, is a name as a whole. Different strings have different keys.
 func ParseKey(s string) Key {
@@ -54,11 +45,8 @@ func ParseKey(s string) Key {
 
 // Compare returns -1, 0 or +1 as k sorts before, with or after o.
 func (k Key) Compare(o Key) int {
-	// Clusters and namespaces are mostly equal strings that share memory, which
-	// compare in O(1), so comparing them before the names costs little.
-	if k.Cluster != o.Cluster {
-		return strings.Compare(k.Cluster, o.Cluster)
-	}
+	// Namespaces are mostly equal strings that share memory, which compare in O(1),
+	// so comparing them before the names costs little.
 	if k.Namespace != o.Namespace {
 		return strings.Compare(k.Namespace, o.Namespace)
 	}
@@ -66,7 +54,7 @@ func (k Key) Compare(o Key) int {
 }
 
 // Scope is a part of the key space that one source covers: everything, one
-// namespace of several, a shard, a cluster. Replacing a scope deletes only keys
+// namespace of several, a shard. Replacing a scope deletes only keys
 // inside it, and each scope has a resource version of its own. The zero Scope is
 // everything.
 type Scope struct {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Keys are compared by bytes as if each were one string: the cluster, a zero,
-// the namespace, a zero, the name. That sorts like Key.Compare as long as no
+// Keys are compared by bytes as if each were one string: the namespace, a zero,
+// the name. That sorts like Key.Compare as long as no
 // key contains a zero; no key of Kubernetes does. maxBytes keeps lengths
 // within 16 bits.
 const maxBytes = 1<<16 - 16
 
 // keyBuf is room for the bytes of any key that Kubernetes allows: 253 of a
-// name, 63 of a namespace, 2 zeros, and 66 for a cluster. It is an array on
-// the stack, so that looking for a key does not allocate.
-type keyBuf [384]byte
+// name, 63 of a namespace and a zero. It is an array on the stack, so that
+// looking for a key does not allocate.
+type keyBuf [320]byte
 
 // target is a key to search for. Its bytes are nil if it, or the tree, must be
 // compared by whole keys.
@@ -27,25 +27,21 @@ type target struct {
 // odd reports whether a key cannot be compared by bytes.
 func (k *Key) odd() bool {
 	return strings.IndexByte(k.Name, 0) >= 0 || strings.IndexByte(k.Namespace, 0) >= 0 ||
-		strings.IndexByte(k.Cluster, 0) >= 0 || len(k.Cluster)+len(k.Namespace)+len(k.Name) > maxBytes
+		len(k.Namespace)+len(k.Name) > maxBytes
 }
 
 // appendTo appends the bytes that a key is compared by.
 func (k *Key) appendTo(b []byte) []byte {
-	b = append(append(b, k.Cluster...), 0)
 	b = append(append(b, k.Namespace...), 0)
 	return append(b, k.Name...)
 }
 
 // common returns how many bytes two different keys have in common.
 func common(a, b *Key) int {
-	switch {
-	case a.Cluster != b.Cluster:
-		return commonLen(a.Cluster, b.Cluster)
-	case a.Namespace != b.Namespace:
-		return len(b.Cluster) + 1 + commonLen(a.Namespace, b.Namespace)
+	if a.Namespace != b.Namespace {
+		return commonLen(a.Namespace, b.Namespace)
 	}
-	return len(b.Cluster) + len(b.Namespace) + 2 + commonLen(a.Name, b.Name)
+	return len(b.Namespace) + 1 + commonLen(a.Name, b.Name)
 }
 
 // shared returns how many bytes the keys between two fences share.
@@ -60,20 +56,10 @@ func shared(lo, hi *Key) int {
 // their first n bytes. It reuses strings of near, an older separator, and
 // copies others.
 func separate(b *Key, n int, near *Key) *Key {
-	if n < len(b.Cluster) {
-		return &Key{Cluster: strings.Clone(b.Cluster[:n+1])}
+	if n < len(b.Namespace) {
+		return &Key{Namespace: strings.Clone(b.Namespace[:n+1])}
 	}
 	k := &Key{}
-	if near != nil && near.Cluster == b.Cluster {
-		k.Cluster = near.Cluster
-	} else {
-		k.Cluster = strings.Clone(b.Cluster)
-	}
-	n -= len(b.Cluster) + 1
-	if n < len(b.Namespace) {
-		k.Namespace = strings.Clone(b.Namespace[:n+1])
-		return k
-	}
 	if near != nil && near.Namespace == b.Namespace {
 		k.Namespace = near.Namespace
 	} else {

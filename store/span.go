@@ -14,11 +14,10 @@ type Span struct {
 
 // PrefixSpan returns the span of what Prefix iterates over.
 func PrefixSpan(p Key) Span {
-	end := p.afterPrefix()
-	return Span{From: &p, To: &end}
+	return Span{From: &p, To: p.afterPrefix()}
 }
 
-// NamespaceSpan returns the span of the keys of one namespace that have no cluster.
+// NamespaceSpan returns the span of the keys of one namespace.
 func NamespaceSpan(namespace string) Span {
 	return Span{From: &Key{Namespace: namespace}, To: &Key{Namespace: namespace + "\x00"}}
 }
@@ -48,13 +47,12 @@ func (v *Snapshot[T]) SpanKeys(s Span) iter.Seq[Key] {
 	}
 }
 
-// Prefix iterates in key order over the objects of one cluster and namespace
-// whose name starts with p.Name; over a whole cluster if both Namespace and
-// Name are empty. It visits only these.
+// Prefix iterates in key order over the objects of one namespace whose
+// name starts with p.Name; over all objects if both Namespace and Name are empty.
+// It visits only these.
 func (v *Snapshot[T]) Prefix(p Key) iter.Seq[T] {
 	return func(yield func(T) bool) {
-		end := p.afterPrefix()
-		s := Span{From: &p, To: &end}
+		s := PrefixSpan(p)
 		v.spanSlots(&s, func(slots []uint32) bool { return v.visit(slots, yield) })
 	}
 }
@@ -68,18 +66,19 @@ func (v *Snapshot[T]) KeysFrom(k Key) iter.Seq[Key] {
 	}
 }
 
-// afterPrefix returns the smallest key behind all that start with p.
-func (p Key) afterPrefix() Key {
-	// The string that follows s directly is s+"\x00".
-	if p.Namespace == "" && p.Name == "" {
-		return Key{Cluster: p.Cluster + "\x00"}
+// afterPrefix returns the smallest key behind all that start with p; nil if there
+// is none.
+func (p Key) afterPrefix() *Key {
+	if p == (Key{}) {
+		return nil
 	}
 	for i := len(p.Name) - 1; i >= 0; i-- {
 		if c := p.Name[i]; c < 0xff {
-			return Key{Cluster: p.Cluster, Namespace: p.Namespace, Name: p.Name[:i] + string([]byte{c + 1})}
+			return &Key{Namespace: p.Namespace, Name: p.Name[:i] + string([]byte{c + 1})}
 		}
 	}
-	return Key{Cluster: p.Cluster, Namespace: p.Namespace + "\x00"}
+	// The string that follows s directly is s+"\x00".
+	return &Key{Namespace: p.Namespace + "\x00"}
 }
 
 // bounds are the ends of a span as the tree looks for them; nil is open.

@@ -74,7 +74,7 @@ func treeBytes(n *node) (bytes int64) {
 	for i := range int(n.n) + 1 {
 		if i < int(n.n) {
 			sep := n.in.seps[i]
-			bytes += sizeOf[Key]() + int64(len(sep.Cluster)+len(sep.Namespace)+len(sep.Name))
+			bytes += sizeOf[Key]() + int64(len(sep.Namespace)+len(sep.Name))
 		}
 		bytes += treeBytes(n.in.kids[i])
 	}

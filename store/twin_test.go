@@ -99,7 +99,6 @@ func newPair(t testing.TB, d dice, names int, indexes ...string) *pair {
 	return p
 }
 
-var clusters = []string{"", "", "", "", "east", "west\x00", "we"}
 var namespaces = []string{"", "default", "default-2", "kube-system", "team-a", "team-b", "a\x00b", "\xff\xff", "a/b", "east"}
 
 func (p *pair) id() storetest.ID {
@@ -120,9 +119,7 @@ func (p *pair) id() storetest.ID {
 	if n%11 == 10 {
 		id.Name = fmt.Sprintf("web/%d//", n/22) // as cache has them, of any string
 	}
-	id.Cluster = clusters[n/3%len(clusters)]
 	if p.plain {
-		id.Cluster = strings.ReplaceAll(id.Cluster, "\x00", "0")
 		id.Namespace = strings.ReplaceAll(id.Namespace, "\x00", "0")
 		id.Name = strings.ReplaceAll(strings.ReplaceAll(id.Name, "\x00", "-"), "/", "-")
 		id.Namespace = strings.ReplaceAll(id.Namespace, "/", "-")
@@ -289,11 +286,11 @@ func (p *pair) scope() (store.Scope, func(storetest.ID) bool) {
 		return s, func(id storetest.ID) bool { return id.Namespace == ns }
 	case 3:
 		s.Span = store.NamespaceSpan(ns)
-		return s, func(id storetest.ID) bool { return id.Cluster == "" && id.Namespace == ns }
+		return s, func(id storetest.ID) bool { return id.Namespace == ns }
 	case 4:
 		s.Span = store.NamespaceSpan(ns)
 		s.Contains = func(k store.Key) bool { return odd(storetest.ID(k)) }
-		return s, func(id storetest.ID) bool { return id.Cluster == "" && id.Namespace == ns && odd(id) }
+		return s, func(id storetest.ID) bool { return id.Namespace == ns && odd(id) }
 	}
 	from, to := store.Key(p.id()), store.Key(p.id())
 	s.Span = store.Span{From: &from, To: &to, After: p.dice.IntN(2) == 0}

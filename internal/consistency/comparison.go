@@ -86,7 +86,7 @@ func (c *comparison[T]) item(it *source.Item[T]) {
 	}
 	c.seen[it.Key] = struct{}{}
 	at := cursorOf(it.Key)
-	c.ordered = c.ordered && it.Key.Cluster == "" && at.compare(c.last) > 0
+	c.ordered = c.ordered && at.compare(c.last) > 0
 	c.last = at
 	if it.Err != nil || !c.base.scope.Has(it.Key) {
 		c.skipped++

@@ -59,7 +59,7 @@ func keysIn[T any](s *store.Snapshot[T], in keyRange) iter.Seq[store.Key] {
 			}
 			for key := range s.KeysFrom(from) {
 				at := cursorOf(key)
-				if key.Cluster != "" || key.Namespace != ns || !in.open && at.compare(in.last) > 0 {
+				if key.Namespace != ns || !in.open && at.compare(in.last) > 0 {
 					break
 				}
 				if at.compare(in.after) > 0 && !yield(key) {
@@ -77,11 +77,9 @@ func namespaces[T any](s *store.Snapshot[T]) []string {
 	for {
 		found := false
 		for key := range s.KeysFrom(next) {
-			if key.Cluster == "" {
-				found = true
-				all = append(all, key.Namespace)
-				next = store.Key{Namespace: key.Namespace + "\x00"}
-			}
+			found = true
+			all = append(all, key.Namespace)
+			next = store.Key{Namespace: key.Namespace + "\x00"}
 			break
 		}
 		if !found {

@@ -135,11 +135,11 @@ func TestEveryArrivalHasAChance(t *testing.T) {
 		for i := range arrivals {
 			if place, ok := s.admit(); ok {
 				s.put(place, &watch[pod]{key: store.Key{Name: fmt.Sprint(i)}, obj: nil, gone: i == 0, was: nil})
-				s.arrived[place].key.Cluster = string(rune(i))
+				s.arrived[place].key.Namespace = string(rune(i))
 			}
 		}
 		for _, w := range s.end() {
-			held[[]rune(w.key.Cluster)[0]]++
+			held[[]rune(w.key.Namespace)[0]]++
 		}
 	}
 	// Half of 4,000 rounds each; 32 is one standard deviation.

@@ -143,7 +143,7 @@ func shown(obj any) string {
 	return string(b)
 }
 
-// parseKey reads what Key.String writes, without a cluster.
+// parseKey reads what Key.String writes.
 func parseKey(s string) store.Key {
 	if namespace, name, ok := strings.Cut(s, "/"); ok {
 		return store.Key{Namespace: namespace, Name: name}

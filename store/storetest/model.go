@@ -11,10 +11,10 @@ import (
 )
 
 // ID names an object.
-type ID struct{ Cluster, Namespace, Name string }
+type ID struct{ Namespace, Name string }
 
 func compare(a, b ID) int {
-	return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // Values says under what an object is found in one index; false if it is
@@ -138,15 +138,11 @@ func (m *Model[T]) IDs() []ID {
 	return slices.SortedFunc(maps.Keys(m.objects), compare)
 }
 
-// Prefix returns in order the names of one cluster and namespace that start
-// with p.Name; those of the whole cluster if p has no more than that.
+// Prefix returns in order the names of one namespace that start with p.Name; all if
+// p is zero.
 func (m *Model[T]) Prefix(p ID) []ID {
 	return slices.DeleteFunc(m.IDs(), func(id ID) bool {
-		if id.Cluster != p.Cluster {
-			return true
-		}
-		whole := p.Namespace == "" && p.Name == ""
-		return !whole && (id.Namespace != p.Namespace || !strings.HasPrefix(id.Name, p.Name))
+		return p != (ID{}) && (id.Namespace != p.Namespace || !strings.HasPrefix(id.Name, p.Name))
 	})
 }
 
