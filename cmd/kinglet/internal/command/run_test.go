@@ -360,15 +360,6 @@ func TestAFullDiskIsAnError(t *testing.T) {
 	p.err.wait(t, `error: write to stdout: .*no space left on device`)
 }
 
-func TestTheLagOfAQuietCollectionIsKnownToBeZero(t *testing.T) {
-	s := newAPIServer(t)
-	s.put(pod("shop", "web-0", "Running"))
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "100ms")...)
-	p.err.wait(t, `pods 1 │ 0 ev/s │ lag 0s │`)
-	p.interrupt()
-	p.end(t, exitOK)
-}
-
 func TestCompletionKnowsResourcesAndContexts(t *testing.T) {
 	s := newAPIServer(t)
 	flags := kubeconfig(t, s.URL)

@@ -63,14 +63,10 @@ func newWatch(streams screen.Streams) *cobra.Command {
 		Short: "Show what changes, as it changes",
 		Long: `Keep a live copy of resources, and show what changes in it: one line an event,
 with the fields that differ. At the bottom of a terminal, or every 10 seconds
-on stderr, a status line: objects, events a second, how far the copy is behind
-the server, and memory.
+on stderr, a status line: objects, events a second, and memory.
 
 Resources are named as kubectl names them: pods, po, deployments.apps,
 deployments.v1.apps, custom resources, and categories such as all.
-
-Lag is the age of the oldest version that the server has and the copy has not;
-the server is asked for its version every few seconds.
 
 If lines cannot be written as fast as things change, several updates of one
 object are shown as one.`,

@@ -8,16 +8,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/metadata"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/lagserver"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
-	"github.com/kinglet-go/kinglet/internal/lag"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -38,14 +37,14 @@ type collection struct {
 	subject  trouble.Subject
 	opts     *Options
 	informer *kinglet.Informer[*unstructured.Unstructured]
-	gauge    *lag.Gauge
-	probe    lag.Server
+	server   metadata.ResourceInterface // of the same collection
 	notices  *notices
 	// broken is called when stdout cannot be written to.
 	broken func(error)
 
 	added, modified, deleted, errors atomic.Int64
-	buf                              []byte // the handler's own
+	expected                         atomic.Int64 // objects, as the server said at the start; 0 if it did not
+	buf                              []byte       // the handler's own
 
 	// The rest belongs to the session.
 	removeBar    func()
@@ -55,7 +54,7 @@ type collection struct {
 }
 
 func newCollection(opts *Options, resource resolve.Resource, name string, client metadata.Interface, n *notices, broken func(error)) (*collection, error) {
-	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, gauge: lag.NewGauge(), notices: n, broken: broken}
+	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, notices: n, broken: broken}
 	namespace := ""
 	if resource.Namespaced {
 		namespace = opts.Namespace
@@ -84,12 +83,22 @@ func newCollection(opts *Options, resource resolve.Resource, name string, client
 	if err != nil {
 		return nil, err
 	}
-	var server metadata.ResourceInterface = client.Resource(resource.GVR)
+	c.server = client.Resource(resource.GVR)
 	if namespace != "" {
-		server = client.Resource(resource.GVR).Namespace(namespace)
+		c.server = client.Resource(resource.GVR).Namespace(namespace)
 	}
-	c.probe = &lagserver.Collection{Client: server, LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
 	return c, nil
+}
+
+// expect asks the server how many objects there are, which a watch-list does not say. A
+// server does not count what a selector selects. A failure only costs the bar.
+func (c *collection) expect(ctx context.Context) {
+	if c.opts.LabelSelector != "" || c.opts.FieldSelector != "" {
+		return
+	}
+	if list, err := c.server.List(ctx, metav1.ListOptions{Limit: 1}); err == nil && list.RemainingItemCount != nil {
+		c.expected.Store(int64(len(list.Items)) + *list.RemainingItemCount)
+	}
 }
 
 // handle writes what changed. It is called on the handler's goroutine; while
@@ -99,9 +108,6 @@ func (c *collection) handle(_ context.Context, changes []store.Change[*unstructu
 	buf := c.buf[:0]
 	now := time.Now()
 	for _, change := range changes {
-		if change.Reason == store.Live {
-			c.gauge.Delivered(change.ResourceVersion)
-		}
 		if change.Reason == store.Initial && !c.opts.ShowInitial {
 			if c.opts.Lines != nil {
 				c.opts.Lines.Widen(change.Key)
@@ -174,15 +180,10 @@ func (c *collection) view() view {
 	st := c.informer.Status()
 	v := view{
 		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes),
-		received: st.Received, total: c.total(st), lag: c.gauge.Read(),
+		received: st.Received, total: c.total(st),
 	}
 	if st.LastError != nil {
 		v.trouble = trouble.Classify(st.LastError).Short()
-	}
-	if err := c.gauge.Err(); err != nil && !v.lag.Known {
-		// The watch may go on for minutes with credentials that are no longer
-		// good for anything else.
-		v.lag.Why = trouble.Classify(err).Short()
 	}
 	return v
 }
@@ -192,9 +193,7 @@ func (c *collection) total(st kinglet.Status) int64 {
 	if st.Remaining > 0 {
 		return st.Received + st.Remaining
 	}
-	// A watch-list does not say; the version probe asked for one object and
-	// was told how many more there are.
-	return max(0, c.gauge.Objects())
+	return c.expected.Load()
 }
 
 // progress is what the bar shows while syncing.
@@ -225,7 +224,6 @@ func (c *collection) summary() CollectionSummary {
 		Added: c.added.Load(), Modified: c.modified.Load(), Deleted: c.deleted.Load(),
 		Bytes: int64(st.Bytes), Errors: c.errors.Load(),
 	}
-	s.WorstLag, s.LagKnown = c.gauge.Worst()
 	if st.LastError != nil {
 		s.Trouble = trouble.Classify(st.LastError).Short()
 	}

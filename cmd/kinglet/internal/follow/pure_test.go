@@ -11,7 +11,6 @@ import (
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/golden"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
-	"github.com/kinglet-go/kinglet/internal/lag"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -73,14 +72,12 @@ func TestARateIsTheAverageOfTheWindow(t *testing.T) {
 	}
 }
 
-func known(d time.Duration) lag.Reading { return lag.Reading{Known: true, Lag: d} }
-
 func situations() map[string]vitals {
 	memory := memory{heap: 25 << 20, rss: 61 << 20}
 	fine := []view{
-		{name: "pods", synced: true, objects: 1234, lag: known(0)},
-		{name: "deployments", synced: true, objects: 20, lag: known(0)},
-		{name: "nodes", synced: true, objects: 20, lag: known(0)},
+		{name: "pods", synced: true, objects: 1234},
+		{name: "deployments", synced: true, objects: 20},
+		{name: "nodes", synced: true, objects: 20},
 	}
 	with := func(change func([]view)) []view {
 		views := append([]view(nil), fine...)
@@ -91,11 +88,10 @@ func situations() map[string]vitals {
 		"1 fine":                        {views: fine, perSecond: 41.3, memory: memory},
 		"2 syncing":                     {views: with(func(v []view) { v[0] = view{name: "pods", received: 1200, total: 50000} }), memory: memory},
 		"3 syncing without an estimate": {views: with(func(v []view) { v[0] = view{name: "pods", received: 1200} }), memory: memory},
-		"4 one behind":                  {views: with(func(v []view) { v[0].lag = known(3214 * time.Millisecond) }), perSecond: 0.34, memory: memory},
 		"5 one forbidden":               {views: with(func(v []view) { v[2] = view{name: "nodes", trouble: "forbidden"} }), perSecond: 5, memory: memory},
 		"6 server gone": {views: with(func(v []view) {
 			for i := range v {
-				v[i].trouble, v[i].lag = "unreachable", lag.Reading{Why: "the server does not answer"}
+				v[i].trouble = "unreachable"
 			}
 		}), memory: memory},
 		"7 one resource, no RSS": {views: fine[:1], perSecond: 1234.5, memory: struct{ heap, rss uint64 }{25 << 20, 0}},
@@ -105,7 +101,7 @@ func situations() map[string]vitals {
 func TestStatusLinesLookAsReviewed(t *testing.T) {
 	var b strings.Builder
 	all := situations()
-	for _, name := range []string{"1 fine", "2 syncing", "3 syncing without an estimate", "4 one behind", "5 one forbidden", "6 server gone", "7 one resource, no RSS"} {
+	for _, name := range []string{"1 fine", "2 syncing", "3 syncing without an estimate", "5 one forbidden", "6 server gone", "7 one resource, no RSS"} {
 		fmt.Fprintf(&b, "# %s\n", name)
 		last := ""
 		for _, width := range []int{0, 100, 80, 60, 40, 20} {
@@ -134,8 +130,8 @@ func TestSummariesLookAsReviewed(t *testing.T) {
 	s := Summary{
 		Took: 30123 * time.Millisecond, Ended: "as long as --for said", Memory: memory{heap: 25 << 20, rss: 61 << 20},
 		Collections: []CollectionSummary{
-			{Name: "pods", Synced: true, Objects: 1234, Added: 40, Modified: 12345, Deleted: 38, Bytes: 12 << 20, LagKnown: true, WorstLag: 250 * time.Millisecond},
-			{Name: "deployments.apps", Synced: true, Objects: 20, Bytes: 1 << 10, LagKnown: true},
+			{Name: "pods", Synced: true, Objects: 1234, Added: 40, Modified: 12345, Deleted: 38, Bytes: 12 << 20},
+			{Name: "deployments.apps", Synced: true, Objects: 20, Bytes: 1 << 10},
 			{Name: "secrets", Trouble: "forbidden", Errors: 17},
 		},
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
@@ -21,8 +20,6 @@ import (
 const (
 	// look is how often a session looks at its collections.
 	look = 250 * time.Millisecond
-	// askEvery is how often each of a few resources asks the server for its version.
-	askEvery = 2 * time.Second
 	// progressEvery is how often progress is noted where it is not live.
 	progressEvery = 2 * time.Second
 )
@@ -61,9 +58,7 @@ func Run(ctx context.Context, opts Options) (*Summary, error) {
 
 // assemble makes the collections. broken is called with an error of stdout.
 func (s *session) assemble(broken func(error)) error {
-	quick := rest.CopyConfig(s.opts.Config)
-	quick.QPS = -1 // a question in two seconds needs no limit
-	client, err := metadata.NewForConfig(quick)
+	client, err := metadata.NewForConfig(s.opts.Config)
 	if err != nil {
 		return err
 	}
@@ -102,9 +97,8 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error
 			stop(err)
 		}
 	})
-	every := max(askEvery, time.Duration(len(s.collections))*askEvery/5)
 	for _, c := range s.collections {
-		running.Go(func() { c.gauge.Run(ctx, c.probe, every) })
+		running.Go(func() { c.expect(ctx) })
 	}
 	ended := s.lookAround(ctx)
 	stop(ended)
@@ -165,9 +159,6 @@ func (s *session) observe() []prospect {
 
 func (s *session) observeOne(c *collection, now time.Time) prospect {
 	st := c.informer.Status()
-	if st.Synced {
-		c.gauge.Stored(st.ResourceVersion)
-	}
 	if st.Synced && !c.synced {
 		c.synced = true
 		c.finishBar()

@@ -3,11 +3,9 @@ package follow
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mattn/go-runewidth"
 
-	"github.com/kinglet-go/kinglet/internal/lag"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
@@ -20,7 +18,6 @@ type view struct {
 	// received of total (0 for unknown) objects while syncing.
 	received, total int64
 	bytes           int64
-	lag             lag.Reading
 }
 
 // vitals has all that the status line shows.
@@ -36,14 +33,12 @@ const separator = " │ "
 func statusLine(v vitals, width int) string {
 	each, sum := eachCollection(v.views), allCollections(v.views)
 	rate := quantity.Rate(v.perSecond) + " ev/s"
-	behind := worstLag(v.views)
 	line := ""
 	for _, parts := range [][]string{
-		{each, rate, behind, memoryText(v.memory, true)},
-		{each, rate, behind, memoryText(v.memory, false)},
-		{sum, rate, behind, memoryText(v.memory, false)},
-		{sum, rate, behind},
-		{sum, behind},
+		{each, rate, memoryText(v.memory, true)},
+		{each, rate, memoryText(v.memory, false)},
+		{sum, rate, memoryText(v.memory, false)},
+		{sum, rate},
 	} {
 		line = strings.Join(parts, separator)
 		if width <= 0 || runewidth.StringWidth(line) < width {
@@ -109,37 +104,6 @@ func allCollections(views []view) string {
 		text += fmt.Sprintf(", %d syncing", syncing)
 	}
 	return text
-}
-
-// worstLag is the largest lag, with the collection's name if there are several.
-func worstLag(views []view) string {
-	var worst, unknown *view
-	for i := range views {
-		switch v := &views[i]; {
-		case !v.synced:
-		case !v.lag.Known:
-			unknown = v
-		case worst == nil || v.lag.Lag > worst.lag.Lag:
-			worst = v
-		}
-	}
-	name := func(v *view) string {
-		if len(views) == 1 {
-			return ""
-		}
-		return " (" + v.name + ")"
-	}
-	switch {
-	case worst != nil && worst.lag.Lag > 0:
-		return "lag " + quantity.Duration(worst.lag.Lag.Round(100*time.Millisecond)) + name(worst)
-	case unknown != nil && worst != nil:
-		return "lag unknown" + name(unknown)
-	case unknown != nil && unknown.trouble == "":
-		return "lag unknown: " + unknown.lag.Why
-	case worst != nil:
-		return "lag 0s"
-	}
-	return "lag unknown"
 }
 
 func memoryText(m memory, long bool) string {

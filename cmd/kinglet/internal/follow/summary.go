@@ -25,9 +25,6 @@ type CollectionSummary struct {
 	Objects                  int
 	Added, Modified, Deleted int64
 	Bytes                    int64
-	// WorstLag is meaningful if LagKnown.
-	WorstLag time.Duration
-	LagKnown bool
 	// Errors counts failed requests and objects that could not be taken in.
 	Errors int64
 }
@@ -49,7 +46,7 @@ func (s *Summary) neverSynced() []string {
 
 // String returns the summary in several lines, the last without a line break.
 func (s *Summary) String() string {
-	header := []string{"RESOURCE", "OBJECTS", "ADDED", "MODIFIED", "DELETED", "EV/S", "MAX LAG", "READ", "ERRORS"}
+	header := []string{"RESOURCE", "OBJECTS", "ADDED", "MODIFIED", "DELETED", "EV/S", "READ", "ERRORS"}
 	rows := [][]string{header}
 	seconds := max(s.Took.Seconds(), 1e-9)
 	for _, c := range s.Collections {
@@ -57,15 +54,11 @@ func (s *Summary) String() string {
 		if !c.Synced {
 			objects = "not synced"
 		}
-		lag := "unknown"
-		if c.LagKnown {
-			lag = quantity.Duration(c.WorstLag)
-		}
 		rows = append(rows, []string{
 			c.Name, objects,
 			quantity.Count(c.Added), quantity.Count(c.Modified), quantity.Count(c.Deleted),
 			quantity.Rate(float64(c.Added+c.Modified+c.Deleted) / seconds),
-			lag, quantity.Bytes(c.Bytes), quantity.Count(c.Errors),
+			quantity.Bytes(c.Bytes), quantity.Count(c.Errors),
 		})
 	}
 	lines := []string{fmt.Sprintf("watched for %s (%s)", quantity.Duration(s.Took.Round(100*time.Millisecond)), s.Ended)}
