@@ -27,7 +27,7 @@ var (
 	typeLabels = [...]*pair{label("type", "added"), label("type", "modified"), label("type", "deleted")}
 	pathLabels = []*pair{
 		source.PathUnknown: label("path", "unknown"), source.PathProtobuf: label("path", "protobuf"),
-		source.PathJSON: label("path", "json"), source.PathCBOR: label("path", "cbor"),
+		source.PathJSON: label("path", "json"),
 		source.PathClient: label("path", "client"), source.PathMemory: label("path", "memory"),
 	}
 	noIndex     = label("index", "")

@@ -34,7 +34,7 @@
 // the request and the caller's yield. It reads as it likes, and yields objects as
 // soon as it has them. Its parts:
 //
-//   - internal/encoding knows JSON, protobuf and CBOR: it finds items and events
+//   - internal/encoding knows JSON and protobuf: it finds items and events
 //     in the body, on the caller's goroutine, and reads their kinds and
 //     identities. Its window grows with what arrives, never with what a length
 //     announces.

@@ -144,16 +144,14 @@ func (k *kind[T]) accept(watch bool) string {
 	}
 	var types []string
 	for _, enc := range encoding.All() {
-		if enc.Format() != formats.CBOR && k.reads(enc) {
+		if k.reads(enc) {
 			types = append(types, enc.MediaType())
 		}
 	}
 	return strings.Join(types, ",")
 }
 
-// reads reports whether objects can be read from an encoding. CBOR is read if a
-// client asks for it, and never asked for otherwise: JSON costs less here, since
-// equal objects have equal bytes in it.
+// reads reports whether objects can be read from an encoding.
 func (k *kind[T]) reads(enc encoding.Encoding) bool {
 	return enc.Format() != formats.Protobuf || k.proto && k.form != untyped
 }
@@ -249,10 +247,6 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 				return obj, formats.ErrNone
 			}
 			err = official.Unmarshal(raw, msg)
-		case format == formats.CBOR && isUntyped:
-			u.Object, err = official.UntypedCBOR(raw)
-		case format == formats.CBOR:
-			err = official.CBOR(raw, any(obj).(runtime.Object))
 		case isUntyped:
 			// Its own UnmarshalJSON looks for "items" first, and is strict about
 			// the kind, which items of built-in lists do not have.

@@ -14,10 +14,9 @@ type Path uint8
 const (
 	// PathUnknown: nothing was read yet, or the source does not say how.
 	PathUnknown Path = iota
-	// PathProtobuf, PathJSON and PathCBOR: the source reads the server's bytes.
+	// PathProtobuf and PathJSON: the source reads the server's bytes.
 	PathProtobuf
 	PathJSON
-	PathCBOR
 	// PathClient: a client decodes the objects, and the source is given them.
 	PathClient
 	// PathMemory: there are no bytes, as in a sourcetest.Static.
@@ -31,8 +30,6 @@ func (p Path) String() string {
 		return "wire, protobuf"
 	case PathJSON:
 		return "wire, JSON"
-	case PathCBOR:
-		return "wire, CBOR"
 	case PathClient:
 		return "the client's decoder"
 	case PathMemory:
@@ -96,8 +93,6 @@ func pathOf(enc encoding.Encoding) Path {
 		return PathJSON
 	case formats.Protobuf:
 		return PathProtobuf
-	case formats.CBOR:
-		return PathCBOR
 	}
 	return PathUnknown
 }

@@ -234,10 +234,6 @@ func relistTwice[T comparable](t *testing.T, c codecFor, example runtime.Object)
 	if same := relist(); same < 36 {
 		t.Errorf("%d of 40 pods kept after a watch", same)
 	}
-	if c.name == "CBOR" {
-		// It is shared by structure, without a memo.
-		return
-	}
 	if remembered < 30 {
 		t.Errorf("%d of 40 pods remembered", remembered)
 	}

@@ -17,8 +17,7 @@
 //   - protobuf, json: readers by plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: finds the values in JSON text, for json and
 //     untyped, without interpreting them.
-//   - formats: names of the encodings. cbor: the syntax of CBOR, which apimachinery
-//     decodes and structure shares (cbor.go).
+//   - formats: names of the encodings.
 //   - structure: sharing for objects that have no encoding.
 //
 // A new format is a plan, an entry in formats.Format, and its decoder in Compile.
@@ -47,7 +46,7 @@
 // # Unsafe
 //
 // Only this folder of the module imports unsafe, and a build with the tag
-// kinglet_safe does not link it. fields, formats, official, scan and cbor are part of
+// kinglet_safe does not link it. fields, formats, official and scan are part of
 // that build, and must not import unsafe. Three things need it here: decoders and
 // copies write fields at offsets, without reflection; memos are laid out by hand, so
 // that the garbage collector need not scan them; and keys for lookups alias the

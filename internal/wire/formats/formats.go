@@ -11,7 +11,6 @@ const (
 	Protobuf Format = iota + 1
 	JSON
 	Untyped
-	CBOR
 	// Structure is no encoding: it has units of its own, but no memos.
 	Structure
 	// Count is the number of formats, including the zero one.
