@@ -43,8 +43,8 @@ type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
 	// fraction of any other way. Otherwise it is the reason why not: a
-	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled,
-	// ErrSafeBuild, or a type that decodes itself.
+	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or
+	// a type that decodes itself.
 	Why error
 	// Since is when this path began. A source leaves it zero; its caller, which
 	// knows the previous path, sets it.
@@ -59,16 +59,12 @@ var (
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.
 	ErrSharingDisabled = errors.New("DisableSharing is set")
-	// ErrSafeBuild: the program was built with the tag kinglet_safe, which
-	// leaves all objects to apimachinery's decoders.
-	ErrSafeBuild = errors.New("built with the tag kinglet_safe")
 )
 
 // Lost reports that the source was made to read the wire with kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
-	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled) &&
-		!errors.Is(p.Why, ErrSafeBuild)
+	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled)
 }
 
 // Same reports whether both have the same Path and reason. It ignores Since.

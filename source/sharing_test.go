@@ -181,7 +181,6 @@ func withoutMemo[T any](it Item[T]) Item[T] {
 // TestARelistKeepsThePointersOfWhatDidNotChange, also after a watch, whose
 // JSON says the kind where a list's does not.
 func TestARelistKeepsThePointersOfWhatDidNotChange(t *testing.T) {
-	needsFastPath(t)
 	for _, c := range codecs() {
 		t.Run(c.name+", typed", func(t *testing.T) { relistTwice[*corev1.Pod](t, c, nil) })
 		t.Run(c.name+", typed, in an interface", func(t *testing.T) { relistTwice[any](t, c, &corev1.Pod{}) })
@@ -304,7 +303,6 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 }
 
 func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
-	needsFastPath(t)
 	sharing := NewSharing(0)
 	if other := NewSharing(0); sharing.ID() == 0 || sharing.ID() == other.ID() {
 		t.Errorf("IDs %d and %d", sharing.ID(), other.ID())
@@ -332,7 +330,6 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 }
 
 func TestSourcesOfAProgramShareOneTable(t *testing.T) {
-	needsFastPath(t)
 	through := func(opts Options) *Sharing {
 		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared()
 	}

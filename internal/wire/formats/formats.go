@@ -1,5 +1,4 @@
-// Package formats names the encodings of objects. It is apart from the packages
-// that decode them, since some of those import unsafe.
+// Package formats names the encodings of objects.
 package formats
 
 import "errors"
