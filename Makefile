@@ -195,15 +195,6 @@ strangers:
 matrix:
 	$(GO) run -C release ./matrix $(MATRIX)
 
-# The build without unsafe: everything compiles, and what does not need sharing
-# passes. CI has the proof from "go list" alone, in strangers.
-.PHONY: safe
-safe:
-	@for m in . workqueue cache ctrlruntime kinglettest otel cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
-	$(GO) test -tags kinglet_safe -vet=off . ./source/... ./reflector/... ./internal/mutation
-	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
-	$(GO) test -C kinglettest/faults -tags kinglet_safe -vet=off .
-
 # What somebody asks who is to let kinglet in. sbom: a bill of materials for each
 # tagged module, in CycloneDX's JSON, in bin/sbom; it fails for a dependency without a
 # known permissive licence. vulnerabilities: known ones that are called, by

@@ -34,9 +34,8 @@ type ReadOption interface {
 // have any path. Several of these options add up.
 //
 // The copy has apiVersion and kind. It is made even if deep copies are disabled. A type
-// whose DeepCopyInto is written by hand is copied whole, and so is every type in a
-// build with the tag kinglet_safe. Other clients and caches ignore the option, and copy
-// everything.
+// whose DeepCopyInto is written by hand is copied whole. Other clients and caches
+// ignore the option, and copy everything.
 func Writable(paths ...string) ReadOption {
 	return &writable{paths: slices.Clone(paths), text: strings.Join(paths, " ")}
 }

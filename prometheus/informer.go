@@ -27,7 +27,7 @@ var (
 	typeLabels = [...]*pair{label("type", "added"), label("type", "modified"), label("type", "deleted")}
 	pathLabels = []*pair{
 		source.PathUnknown: label("path", "unknown"), source.PathProtobuf: label("path", "protobuf"),
-		source.PathJSON: label("path", "json"), source.PathCBOR: label("path", "cbor"),
+		source.PathJSON:   label("path", "json"),
 		source.PathClient: label("path", "client"), source.PathMemory: label("path", "memory"),
 	}
 	noIndex     = label("index", "")
@@ -103,8 +103,6 @@ func reason(why error) string {
 		return "not_asked"
 	case errors.Is(why, source.ErrSharingDisabled):
 		return "sharing_disabled"
-	case errors.Is(why, source.ErrSafeBuild):
-		return "safe_build"
 	case errors.As(why, &intercept):
 		return "intercept"
 	case errors.As(why, &fallback):

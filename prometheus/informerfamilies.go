@@ -62,7 +62,7 @@ func (l *list) informers() (f informerFamilies) {
 	f.failures = l.ofInformer(base, counter, "failures_total",
 		"Versions of objects that could not be stored, by the stage that refused them. decode: the type does not fit the server's. transform, key, index: the program's own functions failed.", "stage")
 	f.readPath = l.ofInformer(base, gauge, "read_path_info",
-		"Always 1; its labels say how objects are read, and if not by kinglet's own decoder, why: that costs more CPU and memory. A reason other than not_asked, sharing_disabled or safe_build was not chosen by the program.",
+		"Always 1; its labels say how objects are read, and if not by kinglet's own decoder, why: that costs more CPU and memory. A reason other than not_asked or sharing_disabled was not chosen by the program.",
 		"path", "reason")
 	f.ownWrites = l.ofInformer(base, gauge, "own_writes",
 		"The program's own writes that reads include and the watch has not shown yet. If it grows, the watch lags.")

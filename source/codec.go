@@ -9,20 +9,19 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 	"github.com/kinglet-go/kinglet/store"
 )
 
 // codec decodes the bytes of single objects into items.
 type codec[T any] struct {
 	kind *kind[T]
-	// wire is nil if apimachinery's own decoders are used: sharing is off, T has
-	// its own decoder, or the fast path is not part of this build. slow is the
-	// reason.
-	wire *fastpath.Decoder[T]
+	// wire is nil if apimachinery's own decoders are used: sharing is off, or T has
+	// its own decoder. slow is the reason.
+	wire *wire.Decoder[T]
 	slow error
 	// sharing is nil if objects are to share nothing.
 	sharing *Sharing
@@ -34,16 +33,11 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 		return nil, err
 	}
 	c := &codec[T]{kind: k}
-	if !fastpath.Linked {
-		c.slow = ErrSafeBuild
-		k.drops, err = fields.DropsOf(k.elem, opts.Drop)
-		return c, err
-	}
 	if opts.DisableSharing && len(opts.Drop) == 0 {
 		c.slow = ErrSharingDisabled
 		return c, nil
 	}
-	c.wire, err = fastpath.Compile[T](k.elem, opts.Drop)
+	c.wire, err = wire.Compile[T](k.elem, opts.Drop)
 	if err != nil {
 		if len(opts.Drop) > 0 {
 			return nil, err
@@ -61,7 +55,7 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 // reader is a codec for use by one goroutine.
 type reader[T any] struct {
 	*codec[T]
-	session *fastpath.Session
+	session *share.Session
 	held    Held[T]
 }
 
@@ -74,34 +68,34 @@ func (c *codec[T]) reader(held Held[T]) *reader[T] {
 
 // begin makes the reader ready for another answer.
 func (r *reader[T]) begin(held Held[T]) {
-	var table *fastpath.Table
+	var table *share.Table
 	if held != nil && r.sharing != nil {
 		table = r.sharing.table
 	}
 	if r.session == nil || r.session.Table != table {
-		r.session = fastpath.NewSession(table)
+		r.session = share.NewSession(table)
 	}
 	r.held = held
 }
 
 // last returns what is held under key, if ok: a key was found in an object's bytes.
-func (r *reader[T]) last(key store.Key, ok bool) fastpath.Last[T] {
+func (r *reader[T]) last(key store.Key, ok bool) wire.Last[T] {
 	if !ok {
-		return fastpath.Last[T]{}
+		return wire.Last[T]{}
 	}
 	obj, memo, ok := r.held(key)
 	if !ok {
-		return fastpath.Last[T]{}
+		return wire.Last[T]{}
 	}
-	m, _ := memo.(*fastpath.Memo)
-	return fastpath.Last[T]{Object: obj, Memo: m, Held: true}
+	m, _ := memo.(*share.Memo)
+	return wire.Last[T]{Object: obj, Memo: m, Held: true}
 }
 
 func (r *reader[T]) remembers() bool { return r.session.Table != nil }
 
 // decoded is an object and its kind.
 type decoded[T any] struct {
-	fastpath.Object[T]
+	wire.Object[T]
 	// gvk is the kind in its envelope, or else in its own members.
 	gvk schema.GroupVersionKind
 	// inside reports that Value holds its kind, if its type has a field for it.
@@ -133,10 +127,10 @@ func (r *reader[T]) decode(enc encoding.Encoding, o encoding.Object, likely sche
 }
 
 // prefix decodes the object at the start of raw.
-func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o fastpath.Object[T], n int, err error) {
-	var last fastpath.Last[T]
+func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T], n int, err error) {
+	var last wire.Last[T]
 	if r.remembers() {
-		last = r.last(fastpath.Key(enc.Format(), raw))
+		last = r.last(wire.Key(enc.Format(), raw))
 	}
 	o, n, err = r.wire.Decode(enc.Format(), r.session, raw, last)
 	if err != nil {
@@ -150,7 +144,7 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o fastpath.Object
 // withKind adds the kind of obj, which was decoded from o. An unstructured
 // object that is still the previous version may have a kind that o lacks. It is
 // used if it is the likely one.
-func (r *reader[T]) withKind(enc encoding.Encoding, obj fastpath.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
+func (r *reader[T]) withKind(enc encoding.Encoding, obj wire.Object[T], o encoding.Object, likely schema.GroupVersionKind) decoded[T] {
 	switch {
 	case o.Enveloped:
 		return decoded[T]{Object: obj, gvk: o.Kind}
@@ -245,7 +239,7 @@ func setKind[T any](obj T, gvk schema.GroupVersionKind) {
 }
 
 // decodedItem returns the item of o, or a broken one if err is set.
-func decodedItem[T any](enc encoding.Encoding, o fastpath.Object[T], err error, raw []byte) Item[T] {
+func decodedItem[T any](enc encoding.Encoding, o wire.Object[T], err error, raw []byte) Item[T] {
 	if err != nil {
 		return brokenItem[T](StageDecode, enc.Identity(raw), err)
 	}

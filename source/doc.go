@@ -34,7 +34,7 @@
 // the request and the caller's yield. It reads as it likes, and yields objects as
 // soon as it has them. Its parts:
 //
-//   - internal/encoding knows JSON, protobuf and CBOR: it finds items and events
+//   - internal/encoding knows JSON and protobuf: it finds items and events
 //     in the body, on the caller's goroutine, and reads their kinds and
 //     identities. Its window grows with what arrives, never with what a length
 //     announces.
@@ -42,8 +42,7 @@
 //   - workers decode these in order, on as many goroutines as there are cores
 //     and enough work for.
 //   - codec, with one reader for each goroutine, decodes the bytes of one object
-//     into an Item, through internal/wire (by internal/fastpath) with the held
-//     object, or through apimachinery's own decoder (kind.go).
+//     into an Item, through internal/wire with the held object, or through apimachinery's own decoder (kind.go).
 //
 // Three more packages below this one: internal/intercept is the Interceptor's side
 // in the client's transport, internal/connection has a source's own connections
@@ -73,8 +72,7 @@
 // internal/wire decodes what it is certain of, and leaves the whole object to
 // apimachinery's decoder for anything else, errors included; so errors have
 // apimachinery's words. A T with a decoder of its own, a T for which no protobuf or
-// JSON plan can be compiled, DisableSharing without Drop, and a build with the tag
-// kinglet_safe always use apimachinery's decoder. An Interceptor that cannot be used
+// JSON plan can be compiled, and DisableSharing without Drop always use apimachinery's decoder. An Interceptor that cannot be used
 // leaves the call to the closures. Prefer changes to its second source for good if
 // the first sends something that is not a T, or that it cannot read.
 //

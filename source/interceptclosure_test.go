@@ -152,7 +152,6 @@ func TestAClosureWhoseListShowsThatItPostProcessesTurnsTheInterceptorOff(t *test
 }
 
 func TestAClosureThatTurnsOneKindIntoAnotherTurnsTheInterceptorOff(t *testing.T) {
-	allowCBOR(t)
 	dep := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "d", ResourceVersion: "2"}}
 	for _, c := range codecs() {
 		cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {

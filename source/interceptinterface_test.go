@@ -21,7 +21,7 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 		ListMeta: metav1.ListMeta{ResourceVersion: "12"},
 		Items:    []metav1.PartialObjectMetadata{*partialOf(pod("ns", "a", "1")), *partialOf(pod("ns", "b", "2"))},
 	}
-	for _, c := range codecs()[:2] { // client-go has no metadata client for CBOR
+	for _, c := range codecs() {
 		handler := func(w http.ResponseWriter, r *http.Request) {
 			body := c.object(partials)
 			if r.URL.Query().Get("watch") != "" {

@@ -40,7 +40,7 @@ import (
 //   - does not reach WrapTransport with the context that the source gave to
 //     ListWithContext or WatchWithContext,
 //   - is not the one request for a collection that the source asked for,
-//   - or is answered with anything but a 200 of JSON, protobuf or CBOR.
+//   - or is answered with anything but a 200 of JSON or protobuf.
 //
 // Only speed is lost by that. A ReadPath has the reason, in the status of each
 // informer; Stats sums up all sources that share the Interceptor.

@@ -16,11 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 // form says how the Go type of objects relates to their kind.
@@ -57,8 +56,6 @@ type kind[T any] struct {
 	// named is the kind that metadata is given, if not empty: the Example's.
 	named  schema.GroupVersionKind
 	scheme *runtime.Scheme
-	// drops are cleared by decode, in a build without the fast path.
-	drops *fields.Drops
 }
 
 var (
@@ -144,16 +141,14 @@ func (k *kind[T]) accept(watch bool) string {
 	}
 	var types []string
 	for _, enc := range encoding.All() {
-		if enc.Format() != formats.CBOR && k.reads(enc) {
+		if k.reads(enc) {
 			types = append(types, enc.MediaType())
 		}
 	}
 	return strings.Join(types, ",")
 }
 
-// reads reports whether objects can be read from an encoding. CBOR is read if a
-// client asks for it, and never asked for otherwise: JSON costs less here, since
-// equal objects have equal bytes in it.
+// reads reports whether objects can be read from an encoding.
 func (k *kind[T]) reads(enc encoding.Encoding) bool {
 	return enc.Format() != formats.Protobuf || k.proto && k.form != untyped
 }
@@ -197,8 +192,7 @@ func (k *kind[T]) tellsKind() bool {
 
 // kindIn returns the kind in raw, from which apimachinery's decoder made obj.
 func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
-	// The kind may have been dropped.
-	if k.form == typed && !k.tells() || k.form != untyped && k.drops != nil {
+	if k.form == typed && !k.tells() {
 		return enc.Kind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
@@ -206,7 +200,7 @@ func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.Group
 
 // mark gives an object its kind. Metadata that is held without one came
 // through an interceptor, and stays so unless the Example names a kind.
-func (k *kind[T]) mark(o *fastpath.Object[T], gvk schema.GroupVersionKind) {
+func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
 	if !k.named.Empty() {
 		gvk = k.named
 	}
@@ -220,7 +214,7 @@ func (k *kind[T]) mark(o *fastpath.Object[T], gvk schema.GroupVersionKind) {
 
 // own copies the part of the object that has its kind, if T has one, so that it
 // can be set. The rest may still be the previous version's, which is held.
-func (k *kind[T]) own(o *fastpath.Object[T]) {
+func (k *kind[T]) own(o *wire.Object[T]) {
 	if !o.Same || mutant.On(mutant.WriteHeldKind) {
 		return
 	}
@@ -249,10 +243,6 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 				return obj, formats.ErrNone
 			}
 			err = official.Unmarshal(raw, msg)
-		case format == formats.CBOR && isUntyped:
-			u.Object, err = official.UntypedCBOR(raw)
-		case format == formats.CBOR:
-			err = official.CBOR(raw, any(obj).(runtime.Object))
 		case isUntyped:
 			// Its own UnmarshalJSON looks for "items" first, and is strict about
 			// the kind, which items of built-in lists do not have.
@@ -260,14 +250,8 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 		default:
 			err = official.JSON(raw, obj)
 		}
-		switch {
-		case err != nil:
-		case !isUntyped:
-			k.drops.Clear(reflect.ValueOf(obj))
-		case u.Object == nil:
+		if err == nil && isUntyped && u.Object == nil {
 			err = errNoObject
-		default:
-			k.drops.ClearUntyped(u.Object)
 		}
 		return obj, err
 	})

@@ -21,7 +21,6 @@ import (
 )
 
 func TestListEqualsTheTypedClient(t *testing.T) {
-	allowCBOR(t)
 	for _, c := range codecs() {
 		t.Run(c.name, func(t *testing.T) {
 			pods, _ := randomPods(t, 60)

@@ -97,7 +97,6 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 
 // A real server need not have sent anything for a watch to be open.
 func TestAnInterceptedWatchIsOpenOnceTheServerAnswers(t *testing.T) {
-	needsFastPath(t)
 	open, end := make(chan struct{}), make(chan struct{})
 	cfg := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", codecs()[0].contentType)

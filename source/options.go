@@ -59,12 +59,10 @@ type Options struct {
 	MaxObjectBytes int64
 	// Drop names fields that are left out of every object, by path:
 	// "metadata.managedFields", "spec.containers.env"; a path goes through
-	// lists. Their bytes are skipped, not decoded, except in a build with the tag
-	// kinglet_safe. A path that a typed T does not have is an error. A source that is
+	// lists. Their bytes are skipped, not decoded. A path that a typed T does not have is an error. A source that is
 	// given objects, not bytes, refuses it: a transform can do the same there.
 	Drop []string
 	// Sharing is the Sharing of this source's objects; nil means DefaultSharing.
-	// It has no effect in a build with the tag kinglet_safe.
 	Sharing *Sharing
 	// DisableSharing decodes every object afresh, by apimachinery's decoders if
 	// nothing is dropped: four to five times the memory, for programs that write

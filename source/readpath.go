@@ -14,10 +14,9 @@ type Path uint8
 const (
 	// PathUnknown: nothing was read yet, or the source does not say how.
 	PathUnknown Path = iota
-	// PathProtobuf, PathJSON and PathCBOR: the source reads the server's bytes.
+	// PathProtobuf and PathJSON: the source reads the server's bytes.
 	PathProtobuf
 	PathJSON
-	PathCBOR
 	// PathClient: a client decodes the objects, and the source is given them.
 	PathClient
 	// PathMemory: there are no bytes, as in a sourcetest.Static.
@@ -31,8 +30,6 @@ func (p Path) String() string {
 		return "wire, protobuf"
 	case PathJSON:
 		return "wire, JSON"
-	case PathCBOR:
-		return "wire, CBOR"
 	case PathClient:
 		return "the client's decoder"
 	case PathMemory:
@@ -46,8 +43,8 @@ type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
 	// fraction of any other way. Otherwise it is the reason why not: a
-	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled,
-	// ErrSafeBuild, or a type that decodes itself.
+	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or
+	// a type that decodes itself.
 	Why error
 	// Since is when this path began. A source leaves it zero; its caller, which
 	// knows the previous path, sets it.
@@ -62,16 +59,12 @@ var (
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.
 	ErrSharingDisabled = errors.New("DisableSharing is set")
-	// ErrSafeBuild: the program was built with the tag kinglet_safe, which
-	// leaves all objects to apimachinery's decoders.
-	ErrSafeBuild = errors.New("built with the tag kinglet_safe")
 )
 
 // Lost reports that the source was made to read the wire with kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
-	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled) &&
-		!errors.Is(p.Why, ErrSafeBuild)
+	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled)
 }
 
 // Same reports whether both have the same Path and reason. It ignores Since.
@@ -96,8 +89,6 @@ func pathOf(enc encoding.Encoding) Path {
 		return PathJSON
 	case formats.Protobuf:
 		return PathProtobuf
-	case formats.CBOR:
-		return PathCBOR
 	}
 	return PathUnknown
 }

@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 // TestASourceSaysHowItReadsAndWhyNotFaster: every way to the wire, and every way
@@ -107,9 +105,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		{name: "a preferred one that there is not, then an interceptor that is missed", src: prefer(nil, open(plain), PreferOptions{Missing: ErrNoExample}),
 			path: PathClient, why: ErrNotIntercepted, says: ErrNoExample.Error(), lost: true},
 	} {
-		if !fastpath.Linked && tc.path != PathClient {
-			tc.why = ErrSafeBuild
-		}
 		t.Run(tc.name, func(t *testing.T) {
 			for _, src := range []Source[*corev1.Pod]{
 				tc.src,
@@ -148,7 +143,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 }
 
 func TestATypeThatDecodesItselfSaysSo(t *testing.T) {
-	needsFastPath(t)
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	dec := must(newDecoder[*kindByHand](gv, &Options{}))
 	var last ReadPath

@@ -17,10 +17,8 @@ import (
 // samples, whether the source is made from the configuration or from a client
 // that was made from it.
 func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
-	allowCBOR(t)
 	const (
 		pb, js  = "application/vnd.kubernetes.protobuf", "application/json"
-		cb      = "application/cbor"
 		partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 		partlst = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	)
@@ -40,8 +38,6 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 		{js + "," + pb, "", js + "," + pb, js, js + partlst + "," + pb + partlst + "," + js, js + partial + "," + pb + partial + "," + js},
 		{pb, "", pb, "", pb + partlst, pb + partial},
 		{js + ";q=0.9, application/yaml;q=1", "", js + ";q=0.9", js + ";q=0.9", js + partlst + ";q=0.9," + js, js + partial + ";q=0.9," + js},
-		{cb + "," + js, "", cb + "," + js, cb + "," + js, cb + partlst + "," + js + partlst + "," + js, cb + partial + "," + js + partial + "," + js},
-		{cb, "", cb, cb, cb + partlst, cb + partial},
 		{"application/yaml", "", "", "", "", ""},
 	} {
 		var asked []string

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 // Sharing stores values that decoded objects have in common, each once. Sources
@@ -16,10 +16,9 @@ import (
 // is kept only as long as an object has it. Strings are forgotten once an hour.
 // Forgetting a value affects no object. A Sharing takes almost no memory until
 // objects repeat. Beyond the bound it keeps hashes of what it has seen once, in
-// 2 MiB at most. It is safe for concurrent use. In a build with the tag
-// kinglet_safe nothing is shared, and a Sharing stays empty.
+// 2 MiB at most. It is safe for concurrent use.
 type Sharing struct {
-	table *fastpath.Table
+	table *share.Table
 	id    uint64
 }
 
@@ -29,7 +28,7 @@ var sharings atomic.Uint64
 // NewSharing returns a Sharing that keeps at most maxBytes of values and
 // strings, their index included; 64 MiB if 0.
 func NewSharing(maxBytes int64) *Sharing {
-	return &Sharing{table: fastpath.NewTable(int(max(maxBytes, 0))), id: sharings.Add(1)}
+	return &Sharing{table: share.NewTable(int(max(maxBytes, 0))), id: sharings.Add(1)}
 }
 
 // byDefault is what DefaultSharing returns.

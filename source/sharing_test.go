@@ -181,7 +181,6 @@ func withoutMemo[T any](it Item[T]) Item[T] {
 // TestARelistKeepsThePointersOfWhatDidNotChange, also after a watch, whose
 // JSON says the kind where a list's does not.
 func TestARelistKeepsThePointersOfWhatDidNotChange(t *testing.T) {
-	needsFastPath(t)
 	for _, c := range codecs() {
 		t.Run(c.name+", typed", func(t *testing.T) { relistTwice[*corev1.Pod](t, c, nil) })
 		t.Run(c.name+", typed, in an interface", func(t *testing.T) { relistTwice[any](t, c, &corev1.Pod{}) })
@@ -233,10 +232,6 @@ func relistTwice[T comparable](t *testing.T, c codecFor, example runtime.Object)
 	// What a fuzzer puts into a status may hold what cannot be compared.
 	if same := relist(); same < 36 {
 		t.Errorf("%d of 40 pods kept after a watch", same)
-	}
-	if c.name == "CBOR" {
-		// It is shared by structure, without a memo.
-		return
 	}
 	if remembered < 30 {
 		t.Errorf("%d of 40 pods remembered", remembered)
@@ -308,7 +303,6 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 }
 
 func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
-	needsFastPath(t)
 	sharing := NewSharing(0)
 	if other := NewSharing(0); sharing.ID() == 0 || sharing.ID() == other.ID() {
 		t.Errorf("IDs %d and %d", sharing.ID(), other.ID())
@@ -336,7 +330,6 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 }
 
 func TestSourcesOfAProgramShareOneTable(t *testing.T) {
-	needsFastPath(t)
 	through := func(opts Options) *Sharing {
 		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared()
 	}

@@ -68,7 +68,6 @@ func slimUntyped(u *unstructured.Unstructured) (*unstructured.Unstructured, erro
 // without. In the end the objects of all versions are compared, so that one
 // that was written to after it had been handed out shows.
 func TestWhatATransformReturnsIsSharedAndEqualsWhatItReturned(t *testing.T) {
-	needsFastPath(t)
 	for _, c := range codecs() {
 		t.Run(c.name, func(t *testing.T) { followTransformed(t, c, nil, slim) })
 		t.Run(c.name+", in an interface", func(t *testing.T) { followTransformed(t, c, &corev1.Pod{}, boxed(slim)) })
@@ -165,7 +164,6 @@ func args(items []Item[*corev1.Pod]) int {
 }
 
 func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
-	needsFastPath(t)
 	nothing := func(store.Key) (p *corev1.Pod, m store.Memo, ok bool) { return nil, nil, false }
 	program, given := NewSharing(0), NewSharing(0)
 	SetDefaultSharing(program)
@@ -229,7 +227,6 @@ func TestStagesAboveATransformKnowWhatWasSaidOfSharing(t *testing.T) {
 }
 
 func TestATransformsEqualObjectIsTheOneThatIsHeld(t *testing.T) {
-	needsFastPath(t)
 	type where struct{ Node string }
 	src := newBytesSource[*corev1.Pod](Options{})
 	m := Map(src, func(p *corev1.Pod) (*where, error) { return &where{p.Spec.NodeName}, nil })
@@ -263,7 +260,6 @@ func TestATransformToSomethingElseThanAPointerIsLeftAlone(t *testing.T) {
 }
 
 func TestWhatIsReadThroughAnInterceptorIsSharedWithTheProgram(t *testing.T) {
-	needsFastPath(t)
 	var accepts []string
 	program := NewSharing(0)
 	SetDefaultSharing(program)

@@ -5,8 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 func TestWhatIsListedAndSharedIsKnownBehindWrappers(t *testing.T) {
@@ -22,12 +20,12 @@ func TestWhatIsListedAndSharedIsKnownBehindWrappers(t *testing.T) {
 		resource schema.GroupVersionResource
 		shares   bool
 	}{
-		"REST":            {rest, podGVR, fastpath.Linked},
+		"REST":            {rest, podGVR, true},
 		"its transform":   {func(s *Sharing) Source[*corev1.Pod] { return Map(rest(s), slim) }, podGVR, true},
 		"with other keys": {func(s *Sharing) Source[*corev1.Pod] { return WithKeyFunc(rest(s), ObjectKey) }, podGVR, false},
 		"closures":        {lw, schema.GroupVersionResource{}, false},
 		"preferred to closures": {func(s *Sharing) Source[*corev1.Pod] { return must(Prefer(rest(s), lw(s), PreferOptions{})) },
-			podGVR, fastpath.Linked},
+			podGVR, true},
 	}
 	for name, c := range cases {
 		for _, options := range []*Sharing{nil, given} {
@@ -50,7 +48,6 @@ func TestWhatIsListedAndSharedIsKnownBehindWrappers(t *testing.T) {
 }
 
 func TestAnInterceptorsSharingIsKnownOnceItReads(t *testing.T) {
-	needsFastPath(t)
 	src := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Interceptor: &Interceptor{}}))
 	if got := src.Traits().Shared(); got != nil {
 		t.Errorf("before anything: %v", got)

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
 )
 
 // Map returns a source of T that passes each object of src through transform.
@@ -61,7 +61,7 @@ type mapped[W, T any] struct {
 	sharing *Sharing
 	// spare is the Structure of the last batch. It is weak, so that a waiting
 	// watch keeps no buffers.
-	spare weak.Pointer[fastpath.Structure[T]]
+	spare weak.Pointer[wire.Structure[T]]
 }
 
 func (m *mapped[W, T]) String() string { return m.src.String() }
@@ -87,13 +87,13 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 }
 
 // structure returns the Structure for a batch, or nil if nothing is to be shared.
-func (m *mapped[W, T]) structure(held Held[T]) *fastpath.Structure[T] {
+func (m *mapped[W, T]) structure(held Held[T]) *wire.Structure[T] {
 	if held == nil || m.sharing == nil {
 		return nil
 	}
 	s := m.spare.Value()
 	if s == nil {
-		s = fastpath.NewStructure[T](m.sharing.table)
+		s = wire.NewStructure[T](m.sharing.table)
 		m.spare = weak.Make(s)
 	}
 	return s
@@ -158,7 +158,7 @@ func (m *mapped[W, T]) Watch(ctx context.Context, req WatchRequest[T], yield fun
 
 // item transforms the object in it, and shares the result through by, unless
 // that is nil.
-func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *fastpath.Structure[T]) Item[T] {
+func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) Item[T] {
 	out := withoutObject[T](it)
 	if it.Err != nil {
 		return out
@@ -171,7 +171,7 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *fastpath.Structure[T]
 		return brokenItem[T](StageTransform, encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}, err)
 	}
 	if by != nil {
-		var last fastpath.Last[T]
+		var last wire.Last[T]
 		last.Object, _, last.Held = held(it.Key)
 		obj = by.Share(obj, last)
 	}

@@ -32,7 +32,6 @@ func bookmarkPod(version string, end bool) *corev1.Pod {
 }
 
 func TestWatchEqualsTheTypedClient(t *testing.T) {
-	allowCBOR(t)
 	for _, c := range codecs() {
 		t.Run(c.name, func(t *testing.T) {
 			pods, r := randomPods(t, 60)
@@ -154,19 +153,6 @@ func oddFrames(c codecFor) []odd {
 			odd{"no object at all", []byte(`{"type":"MODIFIED"}`), isUnknown},
 			odd{"an event without a type", []byte(`{"a":1}`), isUnknown},
 			odd{"a bare Status", jsonBytes(expired), isError},
-		)
-	}
-	if c.name == "CBOR" {
-		modified := func(object any) []byte { return cborOf(map[string]any{"type": "MODIFIED", "object": object}) }
-		named := map[string]any{"name": "x", "namespace": "ns"}
-		return append(odds,
-			odd{"an object that does not decode", modified(map[string]any{"kind": "Pod", "apiVersion": "v1", "spec": 5, "metadata": named}), isItem(nsName("ns", "x"))},
-			odd{"an object that does not say its kind", modified(map[string]any{"metadata": named}), isItem(nsName("ns", "x"))},
-			odd{"null for an object", modified(nil), isUnknown},
-			odd{"a list for an object", modified([]any{1}), isUnknown},
-			odd{"no object at all", cborOf(map[string]any{"type": "MODIFIED"}), isUnknown},
-			odd{"an event without a type", cborOf(map[string]any{"a": 1}), isUnknown},
-			odd{"a bare Status", cborBytes(expired), isError},
 		)
 	}
 	// A good ObjectMeta, and a spec that claims more bytes than there are.

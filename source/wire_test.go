@@ -18,12 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/client-go/features"
-	clientfeatures "k8s.io/client-go/features/testing"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
@@ -52,30 +48,8 @@ func codecs() []codecFor {
 	return []codecFor{
 		{"protobuf", runtime.ContentTypeProtobuf, protoBytes, protoFrame},
 		{"JSON", runtime.ContentTypeJSON, jsonBytes, jsonFrame},
-		{"CBOR", runtime.ContentTypeCBOR, cborBytes, cborFrame},
 	}
 }
-
-// allowCBOR lets client-go's clients read CBOR for as long as a test lasts.
-func allowCBOR(t *testing.T) {
-	clientfeatures.SetFeatureDuringTest(t, features.ClientsAllowCBOR, true)
-}
-
-// cborBytes are as a server writes them: members stand in another order each
-// time.
-func cborBytes(obj runtime.Object) []byte {
-	var b bytes.Buffer
-	if err := cbor.NewSerializer(nil, nil).EncodeNondeterministic(withKind(obj), &b); err != nil {
-		panic(err)
-	}
-	return b.Bytes()
-}
-
-func cborFrame(eventType string, obj runtime.Object) []byte {
-	return cborOf(&metav1.WatchEvent{Type: eventType, Object: runtime.RawExtension{Raw: cborBytes(obj)}})
-}
-
-func cborOf(v any) []byte { return must(direct.Marshal(v)) }
 
 // withKind gives obj the kind that a server writes.
 func withKind(obj runtime.Object) runtime.Object {
@@ -203,12 +177,8 @@ func serve(t testing.TB, handler http.HandlerFunc) *rest.Config {
 
 // answer is a handler that sends body, whatever it is asked.
 func answer(contentType string, body []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		media := contentType
-		if media == runtime.ContentTypeCBOR && r != nil && r.URL.Query().Get("watch") != "" {
-			media = runtime.ContentTypeCBORSequence
-		}
-		w.Header().Set("Content-Type", media)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", contentType)
 		w.Write(body)
 	}
 }

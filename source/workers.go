@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kinglet-go/kinglet/source/internal/fastpath"
+	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 type workers[T any] struct {
 	readers []*reader[T]
 	// recent is what the readers share besides the table.
-	recent *fastpath.Recent
+	recent *share.Recent
 }
 
 // reader returns the i-th reader.
@@ -33,7 +33,7 @@ func (w *workers[T]) reader(codec *codec[T], i int, held Held[T]) *reader[T] {
 	r := w.readers[i]
 	r.begin(held)
 	if w.recent == nil && r.remembers() {
-		w.recent = &fastpath.Recent{}
+		w.recent = &share.Recent{}
 	}
 	r.session.Recent = w.recent
 	return r

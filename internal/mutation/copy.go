@@ -47,9 +47,6 @@ func (c *copier) copy(to, from reflect.Value) {
 	t := from.Type()
 	switch from.Kind() {
 	case reflect.Struct:
-		if !opens {
-			to.Set(from) // the fields that are not exported
-		}
 		for i := range t.NumField() {
 			c.copy(to.Field(i), from.Field(i))
 		}

@@ -35,9 +35,6 @@
 //
 // # Caveats
 //
-// In a build with the tag kinglet_safe, a copy by reflection shares the contents of
-// unexported fields with the object: a write behind such a field is not found.
-//
 // Comparing an object while it is being written is a data race, as is every other
 // read of it, and the Go runtime ends a process in which a map is read and written at
 // the same time. The detector adds one more reader to those of the program.

@@ -1,11 +1,6 @@
-//go:build !kinglet_safe
-
 package mutation
 
 import "reflect"
-
-// opens reports that open opens fields that are not exported.
-const opens = true
 
 // open returns v without reflection's restriction on values reached through an
 // unexported field. It returns v itself if v has no address.

@@ -1,5 +1,3 @@
-//go:build !kinglet_safe
-
 package mutation
 
 import (

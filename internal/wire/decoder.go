@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
@@ -85,12 +84,7 @@ func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := reflect.New(typ).Interface().(runtime.Object); ok {
-		d.plans[formats.CBOR], err = cached(key.of(formats.CBOR), func() (plan, error) {
-			return compileCBOR(typ, drops, d.apart)
-		})
-	}
-	return d, err
+	return d, nil
 }
 
 // compile makes the plans of a type with fields.

@@ -5,7 +5,7 @@
 //
 //   - Decoder (here): decodes one Go type, typed or unstructured, from each format
 //     that it can be read from. Structure (here): shares objects of one Go type
-//     that a program made. Only source uses them, through its internal/fastpath.
+//     that a program made. Only source uses them.
 //   - share: the engine that the decoders have in common. It decides where a unit's
 //     value comes from, and has the decoders' memory: memos, hashes, the table of
 //     shared values, the filter that decides whether a lookup is worth it.
@@ -17,8 +17,7 @@
 //   - protobuf, json: readers by plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: finds the values in JSON text, for json and
 //     untyped, without interpreting them.
-//   - formats: names of the encodings. cbor: the syntax of CBOR, which apimachinery
-//     decodes and structure shares (cbor.go).
+//   - formats: names of the encodings.
 //   - structure: sharing for objects that have no encoding.
 //
 // A new format is a plan, an entry in formats.Format, and its decoder in Compile.
@@ -46,9 +45,7 @@
 //
 // # Unsafe
 //
-// Only this folder of the module imports unsafe, and a build with the tag
-// kinglet_safe does not link it. fields, formats, official, scan and cbor are part of
-// that build, and must not import unsafe. Three things need it here: decoders and
+// Only this folder of the module imports unsafe. Three things need it here: decoders and
 // copies write fields at offsets, without reflection; memos are laid out by hand, so
 // that the garbage collector need not scan them; and keys for lookups alias the
 // bytes that they are read from.

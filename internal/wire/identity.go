@@ -3,7 +3,6 @@ package wire
 import (
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
@@ -21,9 +20,6 @@ func Key(format formats.Format, raw []byte) (store.Key, bool) {
 	case formats.JSON:
 		id, ok := json.IdentityOf(raw)
 		return aliasing(id.Namespace, id.Name), ok
-	case formats.CBOR:
-		namespace, name, ok := cbor.IdentityOf(raw)
-		return aliasing(namespace, name), ok
 	}
 	return store.Key{}, false
 }

@@ -13,9 +13,6 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
@@ -64,9 +61,6 @@ func (s subject) formats() []formats.Format {
 	obj := reflect.New(s.typ).Interface()
 	if _, ok := obj.(unmarshaler); ok {
 		all = append(all, formats.Protobuf)
-	}
-	if _, ok := obj.(runtime.Object); ok {
-		all = append(all, formats.CBOR)
 	}
 	return all
 }
@@ -212,18 +206,8 @@ func (r *rig) step() error {
 }
 
 func encoded(v reflect.Value, format formats.Format) ([]byte, error) {
-	switch format {
-	case formats.Protobuf:
+	if format == formats.Protobuf {
 		return v.Interface().(marshaler).Marshal()
-	case formats.CBOR:
-		obj, ok := v.Interface().(runtime.Object)
-		if !ok {
-			return direct.Marshal(v.Interface())
-		}
-		// As a server does it: the members come in another order every time.
-		var b bytes.Buffer
-		err := cbor.NewSerializer(nil, nil).EncodeNondeterministic(obj, &b)
-		return b.Bytes(), err
 	}
 	return json.Marshal(v.Interface())
 }

@@ -11,8 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
@@ -31,14 +29,10 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 	}
 	obj = reflect.New(r.subject.typ).Interface()
 	switch u, ok := obj.(*unstructured.Unstructured); {
-	case ok && h.format == formats.CBOR:
-		err = direct.Unmarshal(h.raw, &u.Object)
 	case ok:
 		err = utiljson.Unmarshal(h.raw, &u.Object)
 	case h.format == formats.Protobuf:
 		err = official.Unmarshal(h.raw, obj.(official.Protobuf))
-	case h.format == formats.CBOR:
-		err = official.CBOR(h.raw, obj.(runtime.Object))
 	default:
 		err = official.JSON(h.raw, obj)
 	}

@@ -1,5 +1,4 @@
-// Package formats names the encodings of objects. It is apart from the packages
-// that decode them, since some of those import unsafe.
+// Package formats names the encodings of objects.
 package formats
 
 import "errors"
@@ -11,7 +10,6 @@ const (
 	Protobuf Format = iota + 1
 	JSON
 	Untyped
-	CBOR
 	// Structure is no encoding: it has units of its own, but no memos.
 	Structure
 	// Count is the number of formats, including the zero one.

@@ -5,10 +5,8 @@ import (
 	"encoding/binary"
 	stdjson "encoding/json"
 
-	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kinglet-go/kinglet/internal/wire/cbor"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
@@ -27,7 +25,6 @@ var (
 		// The length is before the text.
 		tries: []change{broken},
 	}
-	cborSyntax = &syntax{may: mayCBOR, rewrite: rewriteCBOR, decode: decodeCBOR, tries: []change{broken, beyond}}
 )
 
 // rewriteJSON changes strings, names included, and numbers. What is no JSON is refused
@@ -142,48 +139,4 @@ func field(raw []byte) (start, end int, text bool) {
 		return 0, -1, false
 	}
 	return start, start + int(size), text
-}
-
-// mayCBOR takes a text that comes in pieces for one with an exponent.
-func mayCBOR(raw []byte) bool {
-	found := false
-	cbor.Texts(raw, func(text []byte, whole bool) bool {
-		found = !whole || scan.LargeExponent(text) >= 0
-		return !found
-	})
-	return found
-}
-
-func rewriteCBOR(raw []byte, c change) ([]byte, error) {
-	var object map[string]any
-	if err := direct.Unmarshal(raw, &object); err != nil {
-		return nil, err
-	}
-	with, err := direct.Marshal(changedIn(object, c))
-	return append(bytes.Clone(cbor.Magic), with...), err
-}
-
-// changedIn returns a value with all texts in it changed, names included.
-func changedIn(v any, c change) any {
-	text := func(s string) string {
-		if at := scan.LargeExponent([]byte(s)); at >= 0 {
-			return string(c([]byte(s), at))
-		}
-		return s
-	}
-	switch v := v.(type) {
-	case string:
-		return text(v)
-	case []any:
-		for i := range v {
-			v[i] = changedIn(v[i], c)
-		}
-	case map[string]any:
-		with := make(map[string]any, len(v))
-		for name, of := range v {
-			with[text(name)] = changedIn(of, c)
-		}
-		return with
-	}
-	return v
 }

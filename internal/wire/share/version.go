@@ -53,10 +53,6 @@ func (v Version) By(plan PlanID) (object unsafe.Pointer, records Cursor) {
 // Memo returns the memo.
 func (v Version) Memo() *Memo { return v.memo }
 
-// Compared returns the object, or nil, for a plan that compares it in full and
-// so needs no memo.
-func (v Version) Compared() unsafe.Pointer { return v.object }
-
 // At returns the version with another address. inside returns that address for the
 // object's, which is not nil.
 func (v Version) At(inside func(object unsafe.Pointer) unsafe.Pointer) Version {

@@ -37,9 +37,6 @@ type replacement struct {
 // Sharer returns a sharer that uses s. Without a table it shares nothing.
 func (p *Plan) Sharer(s *share.Session) *Sharer { return &Sharer{root: p.root, session: s} }
 
-// Use makes the sharer use another session, or none until the next call.
-func (x *Sharer) Use(s *share.Session) { x.session = s }
-
 // Share returns an object to keep instead of the one at obj. It equals obj by
 // reflect.DeepEqual and shares with others what it can. It is last, the object's
 // previous version, if the two are equal; obj itself if there is nothing to exchange;

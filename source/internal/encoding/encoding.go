@@ -15,10 +15,8 @@ import (
 type Encoding interface {
 	// Format is the encoding of single objects, as internal/wire names it.
 	Format() formats.Format
-	// MediaType is the type in Accept headers, and that of lists and objects.
+	// MediaType is the type in Accept headers and in those of responses.
 	MediaType() string
-	// StreamType is the type of a watch's response.
-	StreamType() string
 	// Starts reports whether a response that starts with this byte is in the
 	// encoding.
 	Starts(first byte) bool
@@ -67,7 +65,7 @@ type Object struct {
 	// Raw is the object, in protobuf without its envelope. It aliases what it
 	// was read from.
 	Raw []byte
-	// Kind is the kind in its envelope. Self-described objects have it in Raw.
+	// Kind is the kind in its envelope. JSON has it in Raw.
 	Kind schema.GroupVersionKind
 	// Enveloped reports that Kind is set.
 	Enveloped bool
@@ -141,12 +139,11 @@ type List struct {
 }
 
 // All returns the encodings, in the order in which they are asked for.
-func All() []Encoding { return []Encoding{Protobuf, JSON, CBOR} }
+func All() []Encoding { return []Encoding{Protobuf, JSON} }
 
 // The encodings of Kubernetes.
 var (
-	JSON     Encoding = selfDescribed{jsonSyntax{}}
-	CBOR     Encoding = selfDescribed{cborSyntax{}}
+	JSON     Encoding = json{}
 	Protobuf Encoding = protobuf{}
 )
 
@@ -168,7 +165,7 @@ func OfMediaType(contentType string) Encoding {
 		return nil
 	}
 	for _, e := range All() {
-		if media == e.MediaType() || media == e.StreamType() {
+		if media == e.MediaType() {
 			return e
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 // ErrEncoding reports a response, or an object, in an encoding that is not
 // among All.
-var ErrEncoding = errors.New("neither JSON nor protobuf nor CBOR")
+var ErrEncoding = errors.New("neither JSON nor protobuf")
 
 // MalformedError reports bytes that violate the format, so that it is unknown
 // where the next object begins. It ends the list or watch.

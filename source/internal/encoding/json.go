@@ -2,14 +2,15 @@ package encoding
 
 import (
 	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
@@ -19,33 +20,161 @@ import (
 var (
 	errNotJSONObject = errors.New("not a JSON object")
 	errCutShort      = errors.New("JSON that ends too early")
+	errNoObject      = errors.New("not an object")
 )
 
-// jsonSyntax is the syntax of JSON.
-type jsonSyntax struct{}
+// json implements Encoding. An object has its kind in its own members, which may
+// come in any order. Of members with one name the last counts, as in every decoder.
+type json struct{}
 
-func (jsonSyntax) format() formats.Format { return formats.JSON }
-func (jsonSyntax) mediaType() string      { return runtime.ContentTypeJSON }
-func (jsonSyntax) streamType() string     { return runtime.ContentTypeJSON }
-func (jsonSyntax) starts(first byte) bool { return first == '{' || isSpace(first) }
+func (json) Format() formats.Format                { return formats.JSON }
+func (json) MediaType() string                     { return runtime.ContentTypeJSON }
+func (json) Starts(first byte) bool                { return first == '{' || isSpace(first) }
+func (json) Frames() Frames                        { return &jsonFrames{lines: true} }
+func (e json) Object(raw []byte) (Object, error)   { return e.Item(raw) }
+func (json) Unmarshal(raw []byte, into Meta) error { return utiljson.Unmarshal(raw, into) }
 
-func (jsonSyntax) unique() bool { return false }
-
-func (jsonSyntax) object(value []byte) bool {
-	n := Spaces(value)
-	return n < len(value) && value[n] == '{'
+// Event implements Encoding.
+func (e json) Event(frame []byte) (Event, error) {
+	var event Event
+	var typ, object []byte
+	err := members(frame, func(name, value []byte) bool {
+		switch string(name) {
+		case "type":
+			typ = value
+			event.Type, _ = text(value)
+		case "object":
+			object = value
+		}
+		return true
+	})
+	switch {
+	case err != nil:
+		return event, err
+	case typ == nil && e.Kind(frame) == StatusKind:
+		event.Object.Raw, event.Bare = frame, true
+	case !isObject(object):
+		event.Object.Raw, event.Err = object, errNoObject
+	default:
+		event.Object.Raw = object
+	}
+	return event, nil
 }
 
-func (jsonSyntax) text(value []byte) (string, bool) {
-	b, ok := unquoted(value)
-	return string(b), ok
+// Item implements Encoding.
+func (json) Item(raw []byte) (Object, error) {
+	if !isObject(raw) {
+		return Object{}, fmt.Errorf("%w: %s", errNoObject, Glimpse(raw))
+	}
+	return Object{Raw: raw}, nil
 }
 
-func (jsonSyntax) unmarshal(raw []byte, into Meta) error { return utiljson.Unmarshal(raw, into) }
+// Kind implements Encoding. The last apiVersion and the last kind that are text
+// count.
+func (json) Kind(raw []byte) schema.GroupVersionKind {
+	var apiVersion, kind string
+	_ = members(raw, func(name, value []byte) bool {
+		switch string(name) {
+		case "apiVersion":
+			if s, ok := text(value); ok {
+				apiVersion = s
+			}
+		case "kind":
+			if s, ok := text(value); ok {
+				kind = s
+			}
+		}
+		return true
+	})
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
 
-func (jsonSyntax) untyped(raw []byte) (m map[string]any, err error) {
-	err = utiljson.Unmarshal(raw, &m)
-	return m, err
+// FirstKind implements Encoding.
+func (json) FirstKind(raw []byte) schema.GroupVersionKind {
+	var apiVersion, kind string
+	_ = members(raw, func(name, value []byte) bool {
+		switch string(name) {
+		case "apiVersion":
+			apiVersion, _ = text(value)
+		case "kind":
+			kind, _ = text(value)
+		}
+		return apiVersion == "" || kind == ""
+	})
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+// Other implements Encoding.
+func (json) Other(o Object) (runtime.Object, error) {
+	var u unstructured.Unstructured
+	err := utiljson.Unmarshal(o.Raw, &u.Object)
+	return &u, err
+}
+
+// Identity implements Encoding.
+func (json) Identity(raw []byte) Identity {
+	var id Identity
+	// The error is known already; the members before it count.
+	_ = members(raw, func(name, value []byte) bool {
+		if string(name) != "metadata" {
+			return true
+		}
+		id = Identity{}
+		_ = members(value, func(name, value []byte) bool {
+			s, ok := text(value)
+			if !ok {
+				return true
+			}
+			switch string(name) {
+			case "name":
+				id.Key.Name = s
+			case "namespace":
+				id.Key.Namespace = s
+			case "uid":
+				id.UID = types.UID(s)
+			case "resourceVersion":
+				id.Version = s
+			}
+			return true
+		})
+		return true
+	})
+	return id.named()
+}
+
+// EmptyList implements Encoding.
+func (json) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta `json:"metadata"`
+		Items           []struct{}      `json:"items"`
+	}
+	list.APIVersion, list.Kind = gvk.ToAPIVersionAndKind()
+	list.Metadata, list.Items = lm, []struct{}{}
+	return stdjson.Marshal(&list)
+}
+
+// jsonPrefixes are the beginnings of events as Go's encoder writes them. The
+// object follows, and a bracket.
+var jsonPrefixes = [...]struct{ text, typ string }{
+	{`{"type":"ADDED","object":`, "ADDED"},
+	{`{"type":"MODIFIED","object":`, "MODIFIED"},
+	{`{"type":"DELETED","object":`, "DELETED"},
+}
+
+// Prefix implements Encoding.
+func (json) Prefix(frame []byte) (Prefix, bool) {
+	for i := range jsonPrefixes {
+		p := &jsonPrefixes[i]
+		if len(frame) >= len(p.text) && string(frame[:len(p.text)]) == p.text {
+			return Prefix{Type: p.typ, Rest: frame[len(p.text):], Ends: endsJSON}, true
+		}
+	}
+	return Prefix{}, false
+}
+
+func endsJSON(tail []byte) bool {
+	return len(tail) > 0 && tail[0] == '}' && 1+Spaces(tail[1:]) == len(tail)
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
@@ -60,8 +189,16 @@ func Spaces(b []byte) int {
 	return len(b)
 }
 
-// members implements syntax. Names come unquoted.
-func (jsonSyntax) members(raw []byte, visit func(name, value []byte) bool) error {
+// isObject reports whether value is an object.
+func isObject(value []byte) bool {
+	n := Spaces(value)
+	return n < len(value) && value[n] == '{'
+}
+
+// members calls visit with each member of the object raw, in order, until visit
+// returns false. Names come unquoted; both arguments may alias raw. It visits the
+// members before a syntax error.
+func members(raw []byte, visit func(name, value []byte) bool) error {
 	raw = raw[Spaces(raw):]
 	if len(raw) == 0 || raw[0] != '{' {
 		return errNotJSONObject
@@ -106,6 +243,12 @@ func (jsonSyntax) members(raw []byte, visit func(name, value []byte) bool) error
 	}
 }
 
+// text returns the text of a JSON string.
+func text(value []byte) (string, bool) {
+	b, ok := unquoted(value)
+	return string(b), ok
+}
+
 // unquoted reads a JSON string. Its result may alias raw.
 func unquoted(raw []byte) ([]byte, bool) {
 	if len(raw) < 2 || raw[0] != '"' || raw[len(raw)-1] != '"' {
@@ -115,207 +258,6 @@ func unquoted(raw []byte) ([]byte, bool) {
 		return in, true
 	}
 	var s string
-	err := json.Unmarshal(raw, &s)
+	err := stdjson.Unmarshal(raw, &s)
 	return []byte(s), err == nil
-}
-
-func (jsonSyntax) join(members []member) []byte {
-	b := []byte{'{'}
-	for i, m := range members {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, "%q:%s", m.name, m.value)
-	}
-	return append(b, '}')
-}
-
-func (jsonSyntax) emptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error) {
-	var list struct {
-		metav1.TypeMeta `json:",inline"`
-		Metadata        metav1.ListMeta `json:"metadata"`
-		Items           []struct{}      `json:"items"`
-	}
-	list.APIVersion, list.Kind = gvk.ToAPIVersionAndKind()
-	list.Metadata, list.Items = lm, []struct{}{}
-	return json.Marshal(&list)
-}
-
-func (jsonSyntax) reader(w *Window) valueReader { return &jsonReader{w: w} }
-
-// jsonReader reads the members of a list.
-type jsonReader struct {
-	w *Window
-	// first reports that no comma is due.
-	first bool
-}
-
-func (r *jsonReader) openObject() error {
-	r.first = true
-	return r.token('{')
-}
-
-func (r *jsonReader) name() (string, bool, error) {
-	ok, err := r.next('}')
-	if err != nil || !ok {
-		return "", false, err
-	}
-	raw, err := r.value()
-	if err != nil {
-		return "", false, err
-	}
-	name, ok := unquoted(raw)
-	if !ok {
-		return "", false, r.w.Malformed("list", "a name was due: %s", Glimpse(raw))
-	}
-	text := string(name)
-	r.w.Consume(len(raw))
-	if err := r.token(':'); err != nil {
-		return "", false, err
-	}
-	_, err = r.peek()
-	return text, true, err
-}
-
-// next consumes the comma before the next member or element, or else the closing
-// bracket, when it returns false.
-func (r *jsonReader) next(closing byte) (bool, error) {
-	c, err := r.peek()
-	if err != nil {
-		return false, err
-	}
-	if c == closing {
-		r.w.Consume(1)
-		r.first = false
-		return false, nil
-	}
-	if !r.first {
-		if err := r.token(','); err != nil {
-			return false, err
-		}
-		if _, err := r.peek(); err != nil {
-			return false, err
-		}
-	}
-	r.first = false
-	return true, nil
-}
-
-func (r *jsonReader) openArray() (bool, error) {
-	c, err := r.peek()
-	if err != nil {
-		return false, err
-	}
-	if c == '[' {
-		r.w.Consume(1)
-		r.first = true
-		return true, nil
-	}
-	raw, err := r.value()
-	if err != nil {
-		return false, err
-	}
-	if string(raw) != "null" {
-		return false, r.w.Malformed("list", "its items are no array: %s", Glimpse(raw))
-	}
-	r.w.Consume(len(raw))
-	return false, nil
-}
-
-func (r *jsonReader) element() (bool, error) { return r.next(']') }
-
-// peek moves past white space and returns the byte that follows, unread.
-func (r *jsonReader) peek() (byte, error) {
-	for {
-		if err := r.w.Need(1); err != nil {
-			return 0, err
-		}
-		b := r.w.Unread()
-		n := Spaces(b)
-		if n < len(b) {
-			c := b[n]
-			r.w.Consume(n)
-			return c, nil
-		}
-		r.w.Consume(n)
-	}
-}
-
-func (r *jsonReader) token(want byte) error {
-	c, err := r.peek()
-	if err != nil {
-		return err
-	}
-	if c != want {
-		return r.w.Malformed("list", "%q where %q was due", c, want)
-	}
-	r.w.Consume(1)
-	return nil
-}
-
-func (r *jsonReader) value() ([]byte, error) {
-	if err := r.w.Need(1); err != nil {
-		return nil, err
-	}
-	switch c := r.w.Unread()[0]; c {
-	case ',', ':', '}', ']':
-		return nil, r.w.Malformed("list", "%q where a value was due", c)
-	}
-	var extent scan.Extent
-	return wholeValue(r.w, func(b []byte) (int, error) { return extent.End(b), nil })
-}
-
-// wholeValue reads until end returns the size of the value at the start of what
-// is unread. end returns 0 for a value that goes on.
-func wholeValue(w *Window, end func(b []byte) (int, error)) ([]byte, error) {
-	for {
-		b := w.Unread()
-		n, err := end(b)
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			if err := w.Fits(uint64(n)); err != nil {
-				return nil, err
-			}
-			return b[:n], nil
-		}
-		if err := w.Fits(uint64(len(b))); err != nil {
-			return nil, err
-		}
-		if err := w.More(); err != nil {
-			return nil, unexpected(err)
-		}
-	}
-}
-
-// end consumes the white space after the list, so that the connection can be
-// reused for another request.
-func (r *jsonReader) end() error {
-	for {
-		b := r.w.Unread()
-		if n := Spaces(b); n < len(b) {
-			r.w.Consume(n)
-			return r.w.Malformed("list", "text behind its end: %s", Glimpse(b[n:]))
-		}
-		r.w.Consume(len(b))
-		if err := atEnd(r.w); err != errMore {
-			return err
-		}
-	}
-}
-
-var errMore = errors.New("there is more")
-
-// atEnd reads once more. It returns nil at the end of the stream and errMore if
-// something came.
-func atEnd(w *Window) error {
-	switch err := w.More(); {
-	case err == nil:
-		return errMore
-	case err == io.EOF:
-		return nil
-	default:
-		return err
-	}
 }

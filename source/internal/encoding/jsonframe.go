@@ -6,8 +6,6 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-func (jsonSyntax) frames() Frames { return &jsonFrames{lines: true} }
-
 // jsonFrames finds events that are JSON objects. Every server ends them with a
 // line break, which is cheap to find; one that does not is followed bracket by
 // bracket.
@@ -82,26 +80,4 @@ func (f *jsonFrames) Reconsider() bool {
 	was := f.lines
 	f.lines = false
 	return was
-}
-
-// jsonPrefixes are the beginnings of events as Go's encoder writes them. The
-// object follows, and a bracket.
-var jsonPrefixes = [...]struct{ text, typ string }{
-	{`{"type":"ADDED","object":`, "ADDED"},
-	{`{"type":"MODIFIED","object":`, "MODIFIED"},
-	{`{"type":"DELETED","object":`, "DELETED"},
-}
-
-func (jsonSyntax) prefix(frame []byte) (Prefix, bool) {
-	for i := range jsonPrefixes {
-		p := &jsonPrefixes[i]
-		if len(frame) >= len(p.text) && string(frame[:len(p.text)]) == p.text {
-			return Prefix{Type: p.typ, Rest: frame[len(p.text):], Ends: endsJSON}, true
-		}
-	}
-	return Prefix{}, false
-}
-
-func endsJSON(tail []byte) bool {
-	return len(tail) > 0 && tail[0] == '}' && 1+Spaces(tail[1:]) == len(tail)
 }

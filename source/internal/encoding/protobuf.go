@@ -26,7 +26,6 @@ type protobuf struct{}
 
 func (protobuf) Format() formats.Format { return formats.Protobuf }
 func (protobuf) MediaType() string      { return runtime.ContentTypeProtobuf }
-func (protobuf) StreamType() string     { return runtime.ContentTypeProtobuf }
 
 // Starts implements Encoding. A list starts with "k8s\x00", a watch's frame with
 // the high byte of a length, which Options.MaxObjectBytes keeps below '\t'.

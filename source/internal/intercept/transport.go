@@ -64,11 +64,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	empty := *resp
 	empty.Header = resp.Header.Clone()
-	contentType := a.encoding.MediaType()
-	if c.watch {
-		contentType = a.encoding.StreamType()
-	}
-	empty.Header.Set("Content-Type", contentType)
+	empty.Header.Set("Content-Type", a.encoding.MediaType())
 	empty.Header.Del("Content-Length")
 	empty.ContentLength = -1
 	empty.Trailer = nil

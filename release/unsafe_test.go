@@ -21,23 +21,17 @@ type linked struct {
 	Imports               []string
 }
 
-// TestABuildWithTheTagLinksNoUnsafe of ours, whatever of it a program imports: no
-// package that imports unsafe, none with cgo, assembly or object files, and none
-// that opens fields by reflection. The ordinary build has the first and the last
-// in the two folders that docs/security.md names.
-func TestABuildWithTheTagLinksNoUnsafe(t *testing.T) {
+// TestUnsafeIsLinkedFromTwoFolders of ours, whatever of it a program imports: nothing
+// else has a package that imports unsafe, one with cgo, assembly or object files, or one
+// that opens fields by reflection. docs/security.md names the two.
+func TestUnsafeIsLinkedFromTwoFolders(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Modules {
 		if seen[m.Dir] {
 			continue
 		}
 		seen[m.Dir] = true
-		for _, p := range linkedBy(t, m, "kinglet_safe") {
-			if why := unsafety(t, p); why != "" {
-				t.Errorf("%s, with the tag, links %s, which %s", m.Path(), p.ImportPath, why)
-			}
-		}
-		for _, p := range linkedBy(t, m, "") {
+		for _, p := range linkedBy(t, m) {
 			in := func(dir string) bool { return strings.HasPrefix(p.ImportPath+"/", Path+"/"+dir+"/") }
 			if why := unsafety(t, p); why != "" && !in("internal/wire") && !in("internal/mutation") {
 				t.Errorf("%s links %s, which %s", m.Path(), p.ImportPath, why)
@@ -46,10 +40,10 @@ func TestABuildWithTheTagLinksNoUnsafe(t *testing.T) {
 	}
 }
 
-// TestTheOrdinaryBuildHasUnsafe, or the test above looks at nothing.
-func TestTheOrdinaryBuildHasUnsafe(t *testing.T) {
+// TestTheTwoFoldersHaveUnsafe, or the test above looks at nothing.
+func TestTheTwoFoldersHaveUnsafe(t *testing.T) {
 	found := map[string]string{}
-	for _, p := range linkedBy(t, Modules[0], "") {
+	for _, p := range linkedBy(t, Modules[0]) {
 		found[strings.TrimPrefix(p.ImportPath, Path)] = unsafety(t, p)
 	}
 	for path, want := range map[string]string{"/internal/wire": "imports unsafe", "/internal/mutation": "calls reflect.NewAt"} {
@@ -62,17 +56,17 @@ func TestTheOrdinaryBuildHasUnsafe(t *testing.T) {
 // linkedBy returns the packages of this repository that a program links which
 // imports all that it can of a module: those that are not internal, and what they
 // import.
-func linkedBy(t *testing.T, m Module, tags string) []linked {
+func linkedBy(t *testing.T, m Module) []linked {
 	t.Helper()
 	dir := filepath.Join("..", m.Dir)
 	var public []string
-	for path := range strings.FieldsSeq(string(list(t, dir, "-tags", tags, "./..."))) {
+	for path := range strings.FieldsSeq(string(list(t, dir, "./..."))) {
 		if !slices.Contains(strings.Split(path, "/"), "internal") {
 			public = append(public, path)
 		}
 	}
 	var all []linked
-	d := json.NewDecoder(bytes.NewReader(list(t, dir, append([]string{"-tags", tags, "-deps", "-json"}, public...)...)))
+	d := json.NewDecoder(bytes.NewReader(list(t, dir, append([]string{"-deps", "-json"}, public...)...)))
 	for {
 		var p linked
 		err := d.Decode(&p)
