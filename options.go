@@ -100,14 +100,6 @@ type Options[T any] struct {
 	// ConsistencyCheck compares samples of the store with the server; off if
 	// zero.
 	ConsistencyCheck ConsistencyCheck
-	// LagProbe, if not 0, is how often the server is asked for its version, so that
-	// Status.Lag shows how far the store is behind. It costs a list of one object each
-	// time. If the store does not reach that version within a second, as in a
-	// collection that is quieter than the rest of the server, it also costs a watch of
-	// about a second, which shows whether anything is missing. Only sources that know
-	// their server can be asked, such as those of FromConfig and FromREST, transformed
-	// or not. Half a minute is a good choice; less than a second is refused.
-	LagProbe time.Duration
 	// StopGrace is how long Run waits for handlers to return before it reports
 	// those that have not, each as a *StuckHandlerError; 10 s if 0. Run keeps
 	// waiting for them.
@@ -142,9 +134,6 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	}
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
-	}
-	if o.LagProbe != 0 && o.LagProbe < time.Second {
-		errs = append(errs, fmt.Errorf("LagProbe is %v, must be at least a second, or 0", o.LagProbe))
 	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))

@@ -10,6 +10,5 @@
 // there is none.
 //
 // Meter is the arithmetic, pure and without a clock; Gauge asks the server and holds
-// no lock during a request. Informers have one if Options.LagProbe is set, and so has
-// the command line.
+// no lock during a request. The command line has one.
 package lag

@@ -68,7 +68,6 @@ func eventful(t *testing.T) *samples {
 		},
 	}, nil, func(w *world) {
 		w.showing(func(st *status.Informer) {
-			st.Lag = status.Lag{Enabled: true, Behind: time.Second, Measured: time.Now()}
 		})
 		w.pass(10 * time.Minute)
 		w.script(always(apiserver.Fault{Damage: func(key types.NamespacedName) bool { return key.Name == "o7" }}))
