@@ -14,10 +14,10 @@ TEST := $(GOTEST) -race -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet browser bench interop examples examples/operator release
+MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet browser bench interop examples examples/operator release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet examples
+PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet examples
 NEIGHBOURS := bench interop examples/operator
 # Every package of some modules, for one command, so that no core waits for the last
 # test of each.
@@ -199,7 +199,7 @@ matrix:
 # passes. CI has the proof from "go list" alone, in strangers.
 .PHONY: safe
 safe:
-	@for m in . workqueue cache ctrlruntime kinglettest otel cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
+	@for m in . workqueue cache ctrlruntime kinglettest cmd/kinglet; do echo "build with kinglet_safe: $$m"; $(GO) vet -C $$m -tags kinglet_safe ./... || exit 1; done
 	$(GO) test -tags kinglet_safe -vet=off . ./source/... ./reflector/... ./internal/mutation
 	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
 	$(GO) test -C kinglettest/faults -tags kinglet_safe -vet=off .

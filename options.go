@@ -62,10 +62,6 @@ type Options[T any] struct {
 	// which is a warning. Start, sync and stop are logged for debugging only. With
 	// slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
-	// Tracer, if not nil, is called when lists and watches begin and end, and when the
-	// phase changes. If nil, each costs a nil check. Module otel makes spans of these
-	// calls.
-	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
@@ -156,7 +152,6 @@ func (o *Options[T]) reflector() reflector.Options {
 		OnError:          o.OnError,
 		OnReadPath:       o.OnReadPath,
 		OnStatus:         o.log().status(),
-		Tracer:           o.Tracer,
 	}
 }
 
