@@ -112,13 +112,6 @@ screenshots:
 	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
 	cp $(BIN)/screenshots/page-light.png docs/images/page.png
 
-# The page of 1,000 informers whose objects change, open in real time. make unit has a
-# few seconds of it, with fewer informers.
-PAGE_OPEN ?= 10m
-.PHONY: page-open
-page-open:
-	$(GO) test -count=1 -v -vet=off -run '^TestAPageLeftOpenUnderLoadDoesNotGrow$$' -timeout 24h . -args -page-open $(PAGE_OPEN)
-
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
@@ -265,18 +258,12 @@ mutants:
 	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for
-# long; then as many rounds of starting and stopping them, and of creating and
-# deleting a definition under one. What they find is also in bin, as JSON.
+# long. What it finds is also in bin, as JSON.
 SOAK_FOR ?= 20m
-ROUNDS ?= 1000
-.PHONY: soak rounds
+.PHONY: soak
 soak: $(BIN)/kinglet-cluster
 	$(GO) build -o $(BIN)/soak ./e2e/soak
 	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
-
-rounds: $(BIN)/kinglet-cluster
-	$(GO) build -o $(BIN)/soak ./e2e/soak
-	$(BIN)/soak -rounds $(ROUNDS) -cluster $(BIN)/kinglet-cluster -out $(BIN)/rounds.json
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep
