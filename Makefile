@@ -197,19 +197,10 @@ safe:
 	$(GO) test -C cache -tags kinglet_safe -vet=off ./...
 	$(GO) test -C kinglettest/faults -tags kinglet_safe -vet=off .
 
-# What somebody asks who is to let kinglet in. sbom: a bill of materials for each
-# tagged module, in CycloneDX's JSON, in bin/sbom; it fails for a dependency without a
-# known permissive licence. vulnerabilities: known ones that are called, by
-# govulncheck, which asks vuln.go.dev. size: what kinglet adds to an empty controller.
-.PHONY: sbom vulnerabilities size
-sbom:
-	$(GO) run -C release ./sbom -out $(BIN)/sbom
-
+# Known vulnerabilities that are called, by govulncheck, which asks vuln.go.dev.
+.PHONY: vulnerabilities
 vulnerabilities: $(BIN)/govulncheck
 	@for m in . workqueue cache kinglettest cmd/kinglet; do echo "govulncheck $$m"; $(BIN)/govulncheck -C $$m ./... || exit 1; done
-
-size:
-	$(GO) run -C release ./size
 
 # What the modules export, beside their last tags. See hack/apidiff.
 .PHONY: apidiff
