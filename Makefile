@@ -42,7 +42,7 @@ test: $(BIN)/kinglet-cluster unit e2e browser
 # which compile most of Kubernetes once more; fuzz, which compiles everything with
 # coverage (what it has found is in the tests); mutants, which tests the tests; and
 # lint-all.
-check: lint apidiff strangers alerts neighbours many borrowed peers-cache
+check: lint apidiff strangers alerts neighbours many peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -152,14 +152,6 @@ fuzz:
 		(cd "$$dir" && $(BIN)/fuzz.test -test.run '^$$' -test.fuzz "^$$func\$$" -test.fuzztime $(FUZZ) -test.fuzzminimizetime 10x \
 			-test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)" </dev/null) || exit 1; \
 	done
-
-# No store, queue, controller or informer of client-go's runs underneath
-# package cache: which of its functions run while the conformance suite does.
-.PHONY: borrowed
-borrowed:
-	@mkdir -p $(BIN)
-	$(GOTEST) -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./kinglettest/conformance
-	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
 # kinglet's drop-ins: client-go's own, those of Kubernetes' libraries, and
