@@ -14,10 +14,10 @@ TEST := $(GOTEST) -race -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
 # outside, as do the tests of others in peers.
-MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet browser bench interop examples examples/operator release
+MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet browser bench interop examples examples/operator release
 # The library, and what is built on it and ships with it. The other modules test
 # it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults otel cmd/kinglet examples
+PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet examples
 NEIGHBOURS := bench interop examples/operator
 # Every package of some modules, for one command, so that no core waits for the last
 # test of each.
@@ -42,7 +42,7 @@ test: $(BIN)/kinglet-cluster unit e2e browser
 # which compile most of Kubernetes once more; fuzz, which compiles everything with
 # coverage (what it has found is in the tests); mutants, which tests the tests; and
 # lint-all.
-check: lint apidiff strangers alerts neighbours many borrowed peers-cache
+check: lint apidiff strangers alerts neighbours many peers-cache
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -74,7 +74,6 @@ lint-all: lint $(BIN)/staticcheck
 	cd interop && $(STATICCHECK) -tags e2e ./programs/...
 	cd examples && $(STATICCHECK) -tags e2e ./...
 	cd examples/operator && $(STATICCHECK) -tags e2e ./...
-	@echo "staticcheck prometheus/rules"; cd prometheus/rules && GOWORK=off $(STATICCHECK) ./...
 	@echo "staticcheck peers"; cd peers && GOWORK=off $(STATICCHECK) ./...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(STATICCHECK) $(CLUSTER_LIGHT)
 
@@ -86,7 +85,6 @@ vet:
 	$(VET) -C examples -tags e2e ./...
 	$(VET) -C examples/operator -tags e2e ./...
 	@echo "vet peers"; GOWORK=off $(VET) -C peers ./...
-	@echo "vet prometheus/rules"; GOWORK=off $(VET) -C prometheus/rules ./...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(VET) -C cluster ./...
 
 STATICCHECK := $(COMPILE) $(BIN)/staticcheck
@@ -112,13 +110,6 @@ screenshots:
 	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
 	cp $(BIN)/screenshots/page-light.png docs/images/page.png
 
-# The page of 1,000 informers whose objects change, open in real time. make unit has a
-# few seconds of it, with fewer informers.
-PAGE_OPEN ?= 10m
-.PHONY: page-open
-page-open:
-	$(GO) test -count=1 -v -vet=off -run '^TestAPageLeftOpenUnderLoadDoesNotGrow$$' -timeout 24h . -args -page-open $(PAGE_OPEN)
-
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
@@ -127,12 +118,10 @@ neighbours: $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
 	$(subst $(GO) test,$(GO) test -C examples/operator,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
 
-# docs/alerts.yaml and the dashboard on samples of real informers, by Prometheus' own
-# engine; then promtool's tests of the alerts, where there is a promtool (.ci/run installs
+# Promtool's tests of docs/alerts.yaml, where there is a promtool (.ci/run installs
 # Debian's).
 .PHONY: alerts
 alerts:
-	GOWORK=off $(subst $(GO) test,$(GO) test -C prometheus/rules,$(GOTEST)) -timeout 10m ./...
 	@if command -v promtool >/dev/null; then \
 		promtool check rules docs/alerts.yaml && promtool test rules docs/alerts_test.yaml; \
 	else echo "left out: docs/alerts_test.yaml, since there is no promtool (apt-get install prometheus)"; fi
@@ -159,14 +148,6 @@ fuzz:
 		(cd "$$dir" && $(BIN)/fuzz.test -test.run '^$$' -test.fuzz "^$$func\$$" -test.fuzztime $(FUZZ) -test.fuzzminimizetime 10x \
 			-test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)" </dev/null) || exit 1; \
 	done
-
-# No store, queue, controller or informer of client-go's runs underneath
-# package cache: which of its functions run while the conformance suite does.
-.PHONY: borrowed
-borrowed:
-	@mkdir -p $(BIN)
-	$(GOTEST) -count=1 -run '^TestTheDropInKeepsTheContract$$' -coverpkg k8s.io/client-go/tools/cache -coverprofile $(BIN)/borrowed.out ./kinglettest/conformance
-	$(GO) run ./cache/internal/borrowed $(BIN)/borrowed.out
 
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
 # kinglet's drop-ins: client-go's own, those of Kubernetes' libraries, and
@@ -195,19 +176,10 @@ strangers:
 matrix:
 	$(GO) run -C release ./matrix $(MATRIX)
 
-# What somebody asks who is to let kinglet in. sbom: a bill of materials for each
-# tagged module, in CycloneDX's JSON, in bin/sbom; it fails for a dependency without a
-# known permissive licence. vulnerabilities: known ones that are called, by
-# govulncheck, which asks vuln.go.dev. size: what kinglet adds to an empty controller.
-.PHONY: sbom vulnerabilities size
-sbom:
-	$(GO) run -C release ./sbom -out $(BIN)/sbom
-
+# Known vulnerabilities that are called, by govulncheck, which asks vuln.go.dev.
+.PHONY: vulnerabilities
 vulnerabilities: $(BIN)/govulncheck
 	@for m in . workqueue cache kinglettest cmd/kinglet; do echo "govulncheck $$m"; $(BIN)/govulncheck -C $$m ./... || exit 1; done
-
-size:
-	$(GO) run -C release ./size
 
 # What the modules export, beside their last tags. See hack/apidiff.
 .PHONY: apidiff
@@ -256,18 +228,12 @@ mutants:
 	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
 
 # Informers on a real control plane that is killed, compacted and cut off, for
-# long; then as many rounds of starting and stopping them, and of creating and
-# deleting a definition under one. What they find is also in bin, as JSON.
+# long. What it finds is also in bin, as JSON.
 SOAK_FOR ?= 20m
-ROUNDS ?= 1000
-.PHONY: soak rounds
+.PHONY: soak
 soak: $(BIN)/kinglet-cluster
 	$(GO) build -o $(BIN)/soak ./e2e/soak
 	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
-
-rounds: $(BIN)/kinglet-cluster
-	$(GO) build -o $(BIN)/soak ./e2e/soak
-	$(BIN)/soak -rounds $(ROUNDS) -cluster $(BIN)/kinglet-cluster -out $(BIN)/rounds.json
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's
 # decoders: an hour on one core. make test takes a few of each. The tests keep

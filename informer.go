@@ -34,7 +34,6 @@ type Informer[T any] struct {
 	reflector *reflector.Reflector[T]
 	detector  *mutation.Detector[T] // nil if off
 	checker   *consistency.Checker[T]
-	lag       *lagProbe // nil if off
 	reads     latest[T] // what Store returns
 	// resource is what is listed and watched, if that was known from the start.
 	// Otherwise requested, if not nil, returns it once it is known.
@@ -137,7 +136,6 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		return nil
 	}
 	i.own.Enter(Scope{})
-	i.lag = newLagProbe(i.opts.LagProbe, src.Traits(), i.own)
 	i.sink = i.newSink(func() { close(i.synced) }, nil)
 	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())
 	return err
@@ -197,9 +195,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		beside.Go(func() { i.detector.Run(proflabel.Stage(ctx, proflabel.Mutation)) })
 	}
 	i.checker.Start(ctx, &beside)
-	if i.lag != nil {
-		beside.Go(func() { i.lag.run(proflabel.Stage(ctx, proflabel.Lag), i.synced) })
-	}
 	// The closures above capture ctx, so this goroutine's has another name.
 	labelled := proflabel.Stage(ctx, proflabel.Reflector)
 	var err error

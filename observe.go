@@ -3,7 +3,6 @@ package kinglet
 import (
 	"slices"
 
-	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -20,10 +19,6 @@ type ObservableController interface {
 	Report() status.Controller
 	ReportDetails() status.ControllerDetails
 }
-
-// Tracer observes what an informer does: see Options.Tracer and reflector.Tracer. One
-// Tracer may serve any number of informers.
-type Tracer = reflector.Tracer
 
 // observed holds what a Set shows but does not run, in the order in which it was added.
 type observed[T any] struct{ entries []*T }

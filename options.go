@@ -62,10 +62,6 @@ type Options[T any] struct {
 	// which is a warning. Start, sync and stop are logged for debugging only. With
 	// slog.DiscardHandler nothing is logged.
 	Logger *slog.Logger
-	// Tracer, if not nil, is called when lists and watches begin and end, and when the
-	// phase changes. If nil, each costs a nil check. Module otel makes spans of these
-	// calls.
-	Tracer Tracer
 	// RemoveUndecodable removes an object when a later version of it cannot be
 	// stored. Otherwise the last good version stays.
 	RemoveUndecodable bool
@@ -100,14 +96,6 @@ type Options[T any] struct {
 	// ConsistencyCheck compares samples of the store with the server; off if
 	// zero.
 	ConsistencyCheck ConsistencyCheck
-	// LagProbe, if not 0, is how often the server is asked for its version, so that
-	// Status.Lag shows how far the store is behind. It costs a list of one object each
-	// time. If the store does not reach that version within a second, as in a
-	// collection that is quieter than the rest of the server, it also costs a watch of
-	// about a second, which shows whether anything is missing. Only sources that know
-	// their server can be asked, such as those of FromConfig and FromREST, transformed
-	// or not. Half a minute is a good choice; less than a second is refused.
-	LagProbe time.Duration
 	// StopGrace is how long Run waits for handlers to return before it reports
 	// those that have not, each as a *StuckHandlerError; 10 s if 0. Run keeps
 	// waiting for them.
@@ -143,9 +131,6 @@ func (o Options[T]) withDefaults() (Options[T], error) {
 	if o.MinWatchTimeout < 0 {
 		errs = append(errs, fmt.Errorf("MinWatchTimeout is %v, must not be negative", o.MinWatchTimeout))
 	}
-	if o.LagProbe != 0 && o.LagProbe < time.Second {
-		errs = append(errs, fmt.Errorf("LagProbe is %v, must be at least a second, or 0", o.LagProbe))
-	}
 	if o.StopGrace < 0 {
 		errs = append(errs, fmt.Errorf("StopGrace is %v, must not be negative", o.StopGrace))
 	}
@@ -167,7 +152,6 @@ func (o *Options[T]) reflector() reflector.Options {
 		OnError:          o.OnError,
 		OnReadPath:       o.OnReadPath,
 		OnStatus:         o.log().status(),
-		Tracer:           o.Tracer,
 	}
 }
 

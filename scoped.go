@@ -59,7 +59,7 @@ var (
 // write, and the scope's version determines when the watch has passed it. Wrote and
 // WaitVersion describe what is different with several sources.
 //
-// Consistency checks compare one source after the other. Options.LagProbe is refused.
+// Consistency checks compare one source after the other.
 // Inspect shows the transitions and the request of the source that is furthest from
 // watching. DeliveredThrough of a registration is empty.
 //
@@ -72,9 +72,6 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		}
 	}
 	opts, err := opts.withDefaults()
-	if opts.LagProbe > 0 {
-		err = errors.Join(err, fmt.Errorf("LagProbe: %w", ErrScoped))
-	}
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}

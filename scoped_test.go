@@ -263,9 +263,6 @@ func TestWhatAnInformerOfSeveralSourcesCannotDoItSays(t *testing.T) {
 		r := newScopedRig(t, kinglet.Options[pod]{}, namespaces(podIn("a", "x", "n1")))
 		r.run()
 		defer r.end()
-		if _, err := kinglet.NewScoped(kinglet.Options[pod]{LagProbe: time.Minute}); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("NewScoped with a probe: %v", err)
-		}
 		single, err := kinglet.New[pod](sourcetest.NewStatic[pod](), kinglet.Options[pod]{})
 		r.must(err)
 		if err := single.AddSource(scopedOf("a", r.sources["a"])); !errors.Is(err, kinglet.ErrScoped) {

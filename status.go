@@ -52,7 +52,6 @@ func (i *Informer[T]) Status() Status {
 		Consistency: i.checker.Status(),
 		Mutations:   i.detector.Found(),
 		Handlers:    i.hub.Statuses(),
-		Lag:         i.lag.status(),
 	}
 	if i.parts != nil {
 		i.parts.addTo(&s)

@@ -47,9 +47,6 @@ type Options[K comparable] struct {
 	// occurred. It should not block and must not panic. If it is nil, errors are logged
 	// to slog.Default() as warnings.
 	OnError func(error)
-	// Tracer, if not nil, is called when a run begins and ends. If nil, a run costs one
-	// more nil check. Module otel makes spans of runs.
-	Tracer Tracer
 	// CrashOnPanic makes the panic of a run end the process. Otherwise a panic is an
 	// error like others, a *PanicError.
 	CrashOnPanic bool

@@ -70,11 +70,6 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 	if run.Cause != causeAfter {
 		c.hot.count(now, run.Key, run.Cause)
 	}
-	var info RunInfo
-	if c.opts.Tracer != nil {
-		info = c.runInfo(&run)
-		ctx = c.opts.Tracer.RunBegins(ctx, info)
-	}
 	var result Result
 	var err error
 	returned := false
@@ -89,9 +84,6 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 			c.counts.lastPanic.Store(&at)
 			c.counts.panicked.Add(1)
 			err = &PanicError{value, debug.Stack()}
-		}
-		if c.opts.Tracer != nil {
-			c.opts.Tracer.RunEnds(ctx, info, RunResult{err, result.After})
 		}
 		w.end()
 		c.finish(ctx, run, result, err)

@@ -44,8 +44,7 @@ func (t *tree) swapImports(name, pkg string, text []byte) ([]byte, error) {
 // proveSwapped returns an error if the tests of the suite would be linked with a
 // package that imports one of client-go's that kinglet has a drop-in for, other
 // than kinglet's own. Where there is none, nothing but kinglet can make an
-// informer, a reflector, a store or a queue of client-go's; and `make borrowed`
-// shows that kinglet makes none of the former.
+// informer, a reflector, a store or a queue of client-go's.
 func (t *tree) proveSwapped(ctx context.Context, s suite) error {
 	if t.clientGo {
 		return nil

@@ -75,10 +75,6 @@ func (c *Collector) state(s *scrape, st *status.Informer, l labels) {
 	s.bool(f.degraded, l, st.Degraded)
 	s.time(f.lastContact, l, st.LastContact)
 	s.time(f.lastEvent, l, st.LastEvent)
-	if st.Lag.Enabled {
-		s.gauge(f.lag, l, st.Lag.Behind.Seconds())
-		s.time(f.lagMeasured, l, st.Lag.Measured)
-	}
 	s.gauge(f.objects, l, float64(st.Objects))
 	if v, err := strconv.ParseUint(st.ResourceVersion, 10, 64); err == nil {
 		s.gauge(f.version, l, float64(v))

@@ -9,7 +9,7 @@ func (l *list) ofInformer(t tier, k kind, name, help string, more ...string) *fa
 
 type informerFamilies struct {
 	problem, phase, synced, degraded              *family
-	lastContact, lastEvent, lag, lagMeasured      *family
+	lastContact, lastEvent                        *family
 	objects, version, quarantined                 *family
 	lists, watches, errors, events, bookmarks     *family
 	bytes, failures, readPath                     *family
@@ -36,10 +36,6 @@ func (l *list) informers() (f informerFamilies) {
 		"When the server was last heard of: a page, an event or a bookmark. Servers send a bookmark about each minute, so that more than three minutes mean a dead connection or server.")
 	f.lastEvent = l.ofInformer(base, gauge, "last_event_timestamp_seconds",
 		"When the last event came that was no bookmark. A quiet resource has none for long.")
-	f.lag = l.ofInformer(base, gauge, "lag_seconds",
-		"How far the store is behind the server, proven by asking for its version (kinglet.Options.LagProbe; no series without it). While it grows, look at the last contact and at the process's CPU.")
-	f.lagMeasured = l.ofInformer(base, gauge, "lag_measured_timestamp_seconds",
-		"When the lag was last measured. If it is old, the lag is not known.")
 	f.objects = l.ofInformer(base, gauge, "objects",
 		"Objects in the store.")
 	f.version = l.ofInformer(base, gauge, "resource_version",

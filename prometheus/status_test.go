@@ -67,7 +67,6 @@ func full(name string) *fixed {
 		Consistency: consistency.Status{Checks: 5, NotChecked: 1, Sweeps: 2, Compared: 3, Skipped: 4, Differences: 6, Relists: 7, Last: start, LastNotChecked: bad},
 		SharingID:   7,
 		Sharing:     status.Sharing{Values: 1, Bytes: 2, MaxBytes: 3, Hits: 4, Misses: 5},
-		Lag:         status.Lag{Enabled: true, Behind: 3 * time.Second, Measured: start},
 		Status: reflector.Status{
 			Phase: reflector.BackingOff, Since: start, Synced: true, ResourceVersion: "12345", Epoch: 1,
 			LastError: bad, LastErrorTime: start, Degraded: true, Received: 5, Remaining: 6,

@@ -10,8 +10,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "rewrite testdata")
 
-// table is all metrics, as docs/observability.md has them: a test of module
-// prometheus/rules compares that with this file.
+// table is all metrics, as docs/observability.md has them: a test of module release
+// compares that with this file.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| metric | type | labels | what it says, and what to do |\n| --- | --- | --- | --- |\n")

@@ -18,7 +18,6 @@ type driver[T any] struct {
 	reflector *Reflector[T]
 	machine   *machine.Machine
 	staged    stage[T]
-	tracing   *tracing // nil without a Tracer
 	// room is at least how many more objects the sink has room for; 0 if unknown.
 	room int64
 
@@ -70,7 +69,6 @@ func (d *driver[T]) goesOn(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		d.step(machine.Input{Kind: machine.Stop})
 		d.share()
-		d.traceEnd()
 		return false
 	}
 	d.now, d.next = d.next, machine.Effect{}
@@ -98,7 +96,7 @@ func (d *driver[T]) wait(ctx context.Context) {
 
 // send sends a request and steps the machine with its results.
 func (d *driver[T]) send(parent context.Context) {
-	ctx, cancel := context.WithCancelCause(d.traceRequest(parent))
+	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	d.watchOver(cancel)
 	var err error
@@ -156,7 +154,6 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	default:
 		d.step(machine.Input{Kind: machine.Ended, Failure: classify(err)})
 	}
-	d.traceOver()
 }
 
 func (d *driver[T]) list(ctx context.Context) error {
@@ -236,7 +233,6 @@ func (d *driver[T]) perform(e *machine.Effect) {
 		d.staged = stage[T]{}
 	case machine.Publish:
 		r.takeFinding() // this list answers the finding
-		d.tracePublished(e.Version)
 		publish := *e
 		d.unpublished = &publish
 		if d.now.Kind != machine.List || !r.source.Traits().ReportsOpen {

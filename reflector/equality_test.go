@@ -148,8 +148,8 @@ func (s *mirror) compare(call string) {
 // the model, ends the faults, and checks that they become equal.
 func mirrored(t *testing.T, m *model, during func()) *Reflector[*thing] {
 	s := newMirror(m)
-	told, trace := 0, newRecordedTrace()
-	r, err := New[*thing](m, s, Options{OnError: func(error) { told++ }, Tracer: trace, PageSize: int64(m.dice.IntN(2) * 4), Rand: rand.New(rand.NewPCG(m.dice.Uint64(), 3)).Float64})
+	told := 0
+	r, err := New[*thing](m, s, Options{OnError: func(error) { told++ }, PageSize: int64(m.dice.IntN(2) * 4), Rand: rand.New(rand.NewPCG(m.dice.Uint64(), 3)).Float64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,6 @@ func mirrored(t *testing.T, m *model, during func()) *Reflector[*thing] {
 		t.Errorf("at the end: %+v", status)
 	}
 	checkCounts(t, r.Status(), told)
-	trace.check(t, r.Status())
 	if int(status.Epoch) != s.epochs {
 		t.Errorf("the status has epoch %d, the sink %d", status.Epoch, s.epochs)
 	}

@@ -16,7 +16,6 @@ func (d *driver[T]) page(page source.Page[T]) error {
 	}
 	now := d.clock()
 	d.deadline.received(now)
-	d.tracePage()
 	in := machine.Input{
 		Kind:      machine.Page,
 		At:        machine.Nanos(now),

@@ -104,9 +104,6 @@ type Options struct {
 	// Status.ReadPath. It is called like OnError. May be nil.
 	OnReadPath func(before, now source.ReadPath)
 
-	// Tracer, if not nil, observes lists, watches and changes of phase.
-	Tracer Tracer
-
 	// Rand draws from [0, 1); math/rand's if nil. Called from Run's goroutine.
 	Rand func() float64
 }

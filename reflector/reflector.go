@@ -51,9 +51,6 @@ func New[T any](src source.Source[T], sink Sink[T], opts Options) (*Reflector[T]
 	}
 	r := &Reflector[T]{source: src, sink: sink, options: opts, origin: time.Now()}
 	r.driver = &driver[T]{reflector: r, machine: machine.New(opts.config())}
-	if opts.Tracer != nil {
-		r.driver.tracing = &tracing{tracer: opts.Tracer, name: opts.Name}
-	}
 	return r, nil
 }
 

@@ -230,11 +230,6 @@ func (d *driver[T]) share() {
 	}
 	r.finding.act(now.phase)
 	r.mu.Unlock()
-	if r.options.Tracer != nil {
-		for i := range changes {
-			r.options.Tracer.PhaseChanges(r.options.Name, r.transition(&changes[i]))
-		}
-	}
 	if r.options.OnStatus != nil && now != before {
 		r.options.OnStatus(r.describe(&d.machine.State))
 	}

@@ -10,6 +10,5 @@
 //
 // Its commands: matrix builds each module, with its tests, and runs it with
 // every version of Kubernetes that it says it works with; line makes the folder of a
-// module's second line; sbom lists what is linked, and under which licences; size
-// measures what that adds to a controller.
+// module's second line.
 package release

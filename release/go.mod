@@ -3,8 +3,6 @@ module github.com/kinglet-go/kinglet/release
 go 1.26.0
 
 require (
-	github.com/CycloneDX/cyclonedx-go v0.12.0
-	github.com/google/licenseclassifier/v2 v2.0.0
 	github.com/kinglet-go/kinglet/kinglettest v0.1.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.37.0
@@ -21,9 +19,10 @@ require (
 	github.com/modern-go/concurrent v0.0.0-20180306012644-bacd9c7ef1dd // indirect
 	github.com/modern-go/reflect2 v1.0.3-0.20250322232337-35a7c28c31ee // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/sergi/go-diff v1.1.0 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/net v0.57.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sys v0.47.0 // indirect

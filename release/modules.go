@@ -37,7 +37,6 @@ var Modules = []Module{
 	{Dir: "ctrlruntime", Version: "v0.1.0", Kubernetes: "v0.36.0"},
 	{Dir: "prometheus", Version: "v0.1.0", Kubernetes: "v0.34.0"},
 	{Dir: "kinglettest", Version: "v0.1.0", Kubernetes: "v0.37.2"},
-	{Dir: "otel", Version: "v0.1.0", Kubernetes: "v0.37.2"},
 	{Dir: "cmd/kinglet", Version: "v0.1.0", Kubernetes: "v0.37.2"},
 }
 

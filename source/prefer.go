@@ -117,7 +117,7 @@ func (p *Preferred[T]) Traits() Traits[T] {
 	first, second := p.first.Traits(), p.second.Traits()
 	t := first
 	if p.Stats().Reason != nil {
-		t.Sample, t.ReadAnswer, t.Latest, t.Next = second.Sample, second.ReadAnswer, second.Latest, second.Next
+		t.Sample, t.ReadAnswer = second.Sample, second.ReadAnswer
 	}
 	if t.Resource.Empty() {
 		t.Resource = second.Resource

@@ -65,32 +65,10 @@ func TestPreferNamesWhatIsMissing(t *testing.T) {
 type stages struct {
 	source.Source[*corev1.Pod]
 	unsupported, disabled bool
-	// version is what Latest returns. list is what List returns.
-	version string
-	list    error
 }
 
 func (s *stages) Traits() source.Traits[*corev1.Pod] {
-	return source.Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled,
-		Latest: func(context.Context) (string, error) { return s.version, nil }}
-}
-
-func (s *stages) List(context.Context, source.ListRequest[*corev1.Pod], func(source.Page[*corev1.Pod]) error) error {
-	return s.list
-}
-
-func (s *stages) String() string { return s.version }
-
-func TestThePreferredSourceThatIsReadTellsTheVersion(t *testing.T) {
-	p := must(source.Prefer[*corev1.Pod](&stages{version: "first", list: source.ErrEncoding}, &stages{version: "second"}, source.PreferOptions{}))
-	for _, want := range []string{"first", "second"} {
-		if got, err := p.Traits().Latest(t.Context()); got != want || err != nil {
-			t.Errorf("the version is of %q, %v, want %q", got, err, want)
-		}
-		if err := p.List(t.Context(), source.ListRequest[*corev1.Pod]{}, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	return source.Traits[*corev1.Pod]{NoWatchList: s.unsupported, DisableSharing: s.disabled}
 }
 
 func TestAPreferredPassesOnWhatItsSourcesSay(t *testing.T) {

@@ -140,8 +140,6 @@ func (s *restSource[T]) Traits() Traits[T] {
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: func() *Sharing { return s.dec.codec.sharing },
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
 		Sample:     s.sample,
-		Latest:     s.latest,
-		Next:       s.next,
 		ReadAnswer: s.readAnswer,
 	}
 }

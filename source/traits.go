@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -45,15 +44,6 @@ type Traits[T any] struct {
 	// List and Watch, Sample may be called at any time, from any goroutine, but
 	// one at a time.
 	Sample func(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
-	// Latest, if it is not nil, returns the server's current version, no older than
-	// the call: that of a list of one object. It may be called at any time, from any
-	// goroutine, and so may Next.
-	Latest func(ctx context.Context) (version string, err error)
-	// Next, if it is not nil, watches the collection from a version for at most
-	// timeout, and returns what comes first: a change and its version, or a bookmark's
-	// version, up to which nothing changed. If neither came, version is empty; the
-	// watch may then have ended before timeout.
-	Next func(ctx context.Context, from string, timeout time.Duration) (change bool, version string, err error)
 	// ReadAnswer, if it is not nil, returns the object in the answer to a write as
 	// List or Watch would have sent it: without dropped fields, transformed, and in
 	// memory of its own. It may be called at any time and from any goroutine. The

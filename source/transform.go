@@ -73,7 +73,6 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 	t := Traits[T]{
 		NoWatchList: src.NoWatchList, ReportsOpen: src.ReportsOpen,
 		Sharing: src.Sharing, DisableSharing: src.DisableSharing,
-		Latest: src.Latest, Next: src.Next,
 		Resource: src.Resource, Requested: src.Requested,
 		Shared: func() *Sharing { return m.sharing },
 	}

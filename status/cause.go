@@ -54,8 +54,6 @@ const (
 	CauseStopped Cause = "stopped"
 	// CauseSilent: a watch is silent for longer than the server's bookmark interval.
 	CauseSilent Cause = "silent"
-	// CauseLag: the server is proven to have changes that the store has not.
-	CauseLag Cause = "lag"
 	// CauseDegraded: the store may differ from the version that it names.
 	CauseDegraded Cause = "degraded"
 	// CauseQuarantine: objects could not be decoded or stored.
@@ -99,7 +97,7 @@ func Causes() []Cause {
 	for k := range trouble.Kinds {
 		all = append(all, Cause(trouble.Kind(k).String()))
 	}
-	return append(all, CauseNotSynced, CauseRelisting, CauseStopped, CauseSilent, CauseLag, CauseDegraded,
+	return append(all, CauseNotSynced, CauseRelisting, CauseStopped, CauseSilent, CauseDegraded,
 		CauseQuarantine, CauseInconsistent, CauseNotChecked, CauseMutated, CauseUnconfirmedWrites, CauseReadPath,
 		CauseHandlerStalled, CauseHandlerBehind, CauseHandlerPanics, CauseHandlerEnded,
 		CauseGateClosed, CauseQueueBehind, CauseFailingKeys, CauseHotKeys, CauseUnmapped, CauseRunPanics)

@@ -8,8 +8,7 @@ import (
 )
 
 // StaleSince reports since when reads may be older than what the server has, and
-// whether they may: while requests fail or the store may differ, while a measured lag
-// is more than 3 s, and while a watch is silent for longer than the server's bookmark
+// whether they may: while requests fail or the store may differ, and while a watch is silent for longer than the server's bookmark
 // interval. A quiet watch of a server that sends no bookmarks proves nothing, and
 // counts as fresh. So does a list that is under way, for a minute. After a stop,
 // reads are stale.
@@ -23,8 +22,6 @@ func (i *Informer) StaleSince(now time.Time) (since time.Time, stale bool) {
 		return i.failedSince(), true
 	case i.Degraded:
 		return i.LastErrorTime, true
-	case i.Lag.Enabled && i.Lag.Waiting && i.Lag.Behind > slow:
-		return now.Add(-i.Lag.Behind), true
 	case i.Phase != reflector.Watching:
 		return i.Since, now.Sub(i.Since) > longList
 	case i.BookmarkInterval > 0 && now.Sub(i.LastContact) > i.BookmarkInterval+lateBookmark:

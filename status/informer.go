@@ -51,9 +51,6 @@ type Informer struct {
 	// the table.
 	Sharing   Sharing
 	SharingID uint64
-	// Lag is how far the store is behind the server, if that is measured: see
-	// Options.LagProbe.
-	Lag Lag
 }
 
 // Handler is the state of a handler at one moment.
@@ -68,20 +65,6 @@ type Sharing struct {
 	Bytes, MaxBytes int64
 	// Hits counts lookups that found a value, Misses those that did not.
 	Hits, Misses uint64
-}
-
-// Lag is a proven bound: at Measured, everything that the server had at the version
-// asked for was in the store after Behind.
-type Lag struct {
-	// Enabled is whether it is measured.
-	Enabled bool
-	// Behind is the last measured lag or, if Waiting, how long the informer has not
-	// reached a version that the server is known to have.
-	Behind   time.Duration
-	Waiting  bool
-	Measured time.Time
-	// Err is why the last attempt measured nothing.
-	Err error
 }
 
 // Stage is the step at which an object that cannot be stored was refused.

@@ -32,8 +32,6 @@ const (
 	// a worker, and own writes for the watch.
 	longList = time.Minute
 	longWait = 30 * time.Second
-	// veryLong is when a lag becomes Broken instead of a Warning.
-	veryLong = time.Minute
 )
 
 // Problems returns what is wrong with the informer, the worst first; nothing if all
@@ -183,19 +181,6 @@ func (i *Informer) watch(p *finder) {
 			p.add(Warning, CauseSilent, i.LastContact,
 				fmt.Sprintf("nothing came on the watch for %s, and the server sends a bookmark every %s", quantity.Duration(silent), quantity.Duration(i.BookmarkInterval)),
 				"kinglet begins a new watch after three intervals; if it repeats, look at what is between this program and the API server")
-		}
-	}
-	if l := &i.Lag; l.Enabled {
-		switch {
-		case l.Waiting && l.Behind > slow:
-			severity := Warning
-			if l.Behind > veryLong {
-				severity = Broken
-			}
-			p.add(severity, CauseLag, p.now.Add(-l.Behind), "the server has changes that the store has not had for "+quantity.Duration(l.Behind),
-				"see the watch's state below; if the watch is well, this program has too little CPU")
-		case l.Err != nil && !i.failing():
-			p.add(Note, CauseLag, l.Measured, "the lag cannot be measured: "+trouble.Line(l.Err), "see whether this program may list one object of "+i.of())
 		}
 	}
 }

@@ -94,9 +94,6 @@ func TestEachStateOfAnInformerHasItsProblem(t *testing.T) {
 		}, Warning, CauseExpired, 9 * time.Minute, "again and again, 7 times within ten minutes; the last one, 1m0s ago, is over: ", "too slow"},
 		{"a late bookmark", func(i *Informer) { i.LastContact = ago(66 * time.Second) }, Warning, CauseSilent, 66 * time.Second, "nothing came on the watch for 1m6s", ""},
 		{"no bookmark", func(i *Informer) { i.LastContact = ago(126 * time.Second) }, Warning, CauseSilent, 126 * time.Second, "a bookmark every 1m0s", "between"},
-		{"a lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: 4 * time.Second} }, Warning, CauseLag, 4 * time.Second, "has not had for 4.0s", ""},
-		{"a long lag", func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Hour} }, Broken, CauseLag, time.Hour, "1h0m", "CPU"},
-		{"a lag that is not known", func(i *Informer) { i.Lag = Lag{Enabled: true, Err: errForbidden, Measured: ago(time.Hour)} }, Note, CauseLag, time.Hour, "cannot be measured", "may list"},
 		{"degraded", func(i *Informer) {
 			i.Degraded, i.LastError, i.LastErrorTime = true, reflector.ErrUnreadable, ago(time.Minute)
 		}, Warning, CauseDegraded, time.Minute, reflector.ErrUnreadable.Error(), "lists again"},
@@ -167,8 +164,6 @@ func TestAnInformerThatIsWellHasNoProblem(t *testing.T) {
 		"a bookmark is due":                func(i *Informer) { i.LastContact = ago(63 * time.Second) },
 		"no bookmarks, and quiet for long": func(i *Informer) { i.BookmarkInterval, i.LastContact = 0, ago(24*time.Hour) },
 		"a call that goes on":              func(i *Informer) { i.Handlers[0].CallSince = ago(2 * time.Second) },
-		"a small lag":                      func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Second} },
-		"a lag that was":                   func(i *Informer) { i.Lag = Lag{Enabled: true, Behind: time.Hour} },
 		"an error of an hour ago": func(i *Informer) {
 			i.Recent = reflector.RecentErrors{Last: errForbidden, LastTime: ago(time.Hour)}
 		},
@@ -278,7 +273,6 @@ func TestReadsAreStaleWhereTheServerMayHaveMore(t *testing.T) {
 	}{
 		"failing":  {fails(errForbidden, time.Minute), time.Minute},
 		"silent":   {func(i *Informer) { i.LastContact = ago(2 * time.Minute) }, 2 * time.Minute},
-		"lagging":  {func(i *Informer) { i.Lag = Lag{Enabled: true, Waiting: true, Behind: time.Hour} }, time.Hour},
 		"degraded": {func(i *Informer) { i.Degraded, i.LastErrorTime = true, ago(time.Second) }, time.Second},
 		"stopped":  {func(i *Informer) { i.Phase = reflector.Stopped }, time.Hour},
 		"a relist": {func(i *Informer) { i.Phase = reflector.Listing }, time.Hour},
@@ -310,7 +304,7 @@ func TestCausesAreAFixedSetOfNamesForMetrics(t *testing.T) {
 			t.Errorf("%q is a constant, and no error has it", c)
 		}
 	}
-	if len(seen) != 17+22 {
+	if len(seen) != 17+21 {
 		t.Errorf("%d causes", len(seen))
 	}
 }

@@ -4,11 +4,8 @@
 //
 //	go run ./e2e/soak                        # 20 minutes; make soak
 //	go run ./e2e/soak -for 3m -out soak.json
-//	go run ./e2e/soak -rounds 1000           # make rounds
 //
 // It exits with 1 if anything is wrong, and says what; with 130 after Ctrl-C.
-//
-// # A soak
 //
 // Residents are informers that run throughout, behind a TCP proxy of the soak's
 // own: typed (protobuf, JSON, on a connection of their own) and from the
@@ -34,12 +31,4 @@
 // At the end everything stops. Goroutines, live heap and open files are compared
 // with what they were before the first cycle, after a warm-up in which all of it
 // ran once.
-//
-// # Rounds
-//
-// With -rounds, informers are started and stopped so many times, one after the
-// other; then CustomResourceDefinitions are created and deleted so many times
-// under running informers, which must show each object, say that there is no
-// such resource when it is gone, keep what they had (guarantee 11), and find
-// their way back. Afterwards goroutines and heap must be what they were.
 package main

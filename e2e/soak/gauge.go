@@ -31,8 +31,6 @@ const (
 	// no longer ones higher than shorter ones; in a profile, that was buffers of
 	// TLS and HTTP/2 for answers larger than those of the warm-up.
 	moreHeap = 4 << 20
-	// moreHeapRounds is 1 KiB for each of a thousand.
-	moreHeapRounds = 1 << 20
 	// moreHeapBrief is for a brief run, in which buffers and pools that were not
 	// needed in the warm-up weigh too much.
 	moreHeapBrief = 64 << 20

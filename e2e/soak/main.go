@@ -45,12 +45,7 @@ func run(ctx context.Context, o *options) error {
 	// logs them.
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)
-	var err error
-	if o.rounds > 0 {
-		err = runRounds(ctx, o)
-	} else {
-		err = runSoak(ctx, o)
-	}
+	err := runSoak(ctx, o)
 	if ctx.Err() != nil {
 		// Ctrl-C ends the control plane as well, so later errors mean nothing.
 		return ctx.Err()

@@ -21,8 +21,6 @@ type options struct {
 	visitors          int     // in one wave
 	waves             time.Duration
 
-	rounds, lanes int
-
 	seed    uint64
 	out     string
 	program string // kinglet-cluster
@@ -45,8 +43,6 @@ func (o *options) flags(set *flag.FlagSet) {
 	set.Float64Var(&o.rate, "rate", 60, "writes of ConfigMaps a second")
 	set.IntVar(&o.visitors, "visitors", 100, "informers that are started and stopped together")
 	set.DurationVar(&o.waves, "waves", 5*time.Second, "time between two such waves")
-	set.IntVar(&o.rounds, "rounds", 0, "in place of a soak: this many rounds of starting and stopping an informer, and of creating and deleting a definition under one")
-	set.IntVar(&o.lanes, "lanes", 20, "definitions that come and go at a time")
 	set.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of everything random")
 	set.StringVar(&o.out, "out", "", "write the figures to `file` as JSON")
 	set.StringVar(&o.program, "cluster", "", "the kinglet-cluster `program`; built if empty")
@@ -69,9 +65,5 @@ func (o *options) validate() error {
 	positive("rate", o.rate > 0)
 	positive("visitors", o.visitors > 0)
 	positive("waves", o.waves > 0)
-	positive("lanes", o.lanes > 0)
-	if o.rounds < 0 {
-		errs = append(errs, errors.New("-rounds must not be negative"))
-	}
 	return errors.Join(errs...)
 }

@@ -53,11 +53,8 @@ func startPlane(ctx context.Context, o *options) (*plane, func() error, error) {
 		return nil, nil, err
 	}
 	p := &plane{Cluster: cluster, heap: moreHeap}
-	switch {
-	case o.brief:
+	if o.brief {
 		p.heap = moreHeapBrief
-	case o.rounds > 0:
-		p.heap = moreHeapRounds
 	}
 	if err := p.connect(); err != nil {
 		_ = stop() // the first error says it

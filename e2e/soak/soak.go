@@ -236,10 +236,11 @@ func (s *soak) stall(rough context.Context) error {
 // reported counts what informers report.
 func (s *soak) reported(error) { s.failures.Add(1) }
 
+// printf writes a line with the time since the soak began.
 func (s *soak) printf(format string, args ...any) {
 	s.print.Lock()
 	defer s.print.Unlock()
-	printf(s.o.stdout, s.began, format, args...)
+	fmt.Fprintf(s.o.stdout, "%7.1f s  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // progress prints a line now and then, until ctx ends.

@@ -30,13 +30,3 @@ func TestStoresEqualTheServerAfterABriefSoak(t *testing.T) {
 		t.Fatalf("seed %d: %v", o.seed, err)
 	}
 }
-
-// An informer that stops leaves nothing, and one whose resource comes and goes
-// keeps what it has, says so, and finds its way back.
-func TestRoundsLeaveNothingBehind(t *testing.T) {
-	o := brief(t)
-	o.rounds, o.lanes = 4, 4
-	if err := run(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-}

@@ -32,8 +32,6 @@ type visitors struct {
 	lw      func(namespace string) cache.ListerWatcher
 	onError func(error)
 	spread  int // over so many namespaces
-	// visit is how long each has to sync, before it is stopped anyway.
-	visit time.Duration
 
 	started, synced atomic.Uint64
 }
@@ -43,7 +41,7 @@ func newVisitors(cfg *rest.Config, o *options, onError func(error)) (*visitors, 
 	if err != nil {
 		return nil, err
 	}
-	return &visitors{cfg: cfg, spread: o.namespaces, onError: onError, visit: visit,
+	return &visitors{cfg: cfg, spread: o.namespaces, onError: onError,
 		lw: func(namespace string) cache.ListerWatcher {
 			return cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", namespace, nil)
 		}}, nil
@@ -88,7 +86,7 @@ func (v *visitors) one(ctx context.Context, i int) error {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- inf.Run(running) }()
-	waiting, cancel := context.WithTimeout(ctx, v.visit)
+	waiting, cancel := context.WithTimeout(ctx, visit)
 	defer cancel()
 	if inf.WaitSynced(waiting) == nil {
 		v.synced.Add(1)

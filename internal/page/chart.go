@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
+
+	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
 // Charts contain only numbers that this package formats, so their text needs no
@@ -24,23 +26,13 @@ func spark(values []float32) template.HTML {
 	return template.HTML(b)
 }
 
-// chart draws ten minutes with a scale; values below zero are unknown.
-func chart(title, unit string, values []float32, format func(float64) string) template.HTML {
-	known := 0
-	for _, v := range values {
-		if v >= 0 {
-			known++
-		}
-	}
-	if known < 2 {
+// chart draws ten minutes with a scale.
+func chart(title, unit string, values []float32) template.HTML {
+	if len(values) < 2 {
 		return ""
 	}
 	top := peak(values)
-	now := float64(values[len(values)-1])
-	most, last := format(float64(top)), "unknown"
-	if now >= 0 {
-		last = format(now)
-	}
+	most, last := quantity.Rate(float64(top)), quantity.Rate(float64(values[len(values)-1]))
 	if top == 0 {
 		top = 1
 	}
@@ -75,16 +67,12 @@ func peak(values []float32) (top float32) {
 	return top
 }
 
-// appendLine writes a path through values, with gaps where they are below zero.
+// appendLine writes a path through values.
 func appendLine(b []byte, values []float32, top float32, width, height float64) []byte {
 	step := width / float64(samples-1)
 	left := width - step*float64(len(values)-1)
 	pen := byte('M')
 	for k, v := range values {
-		if v < 0 {
-			pen = 'M'
-			continue
-		}
 		b = append(b, pen)
 		b = strconv.AppendFloat(b, left+step*float64(k), 'f', 1, 64)
 		b = append(b, ' ')

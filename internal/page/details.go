@@ -74,9 +74,8 @@ func (e *entry) details(now time.Time, q query, h *history, st *stacks) *details
 	d := &details{ID: id(e.name), Problems: problemLines(now, e.problems)}
 	if r := h.copyOf(e.name); r != nil {
 		for _, c := range []template.HTML{
-			chart("Events", "/s", r.series(&r.rate), quantity.Rate),
-			chart("Pending", "", r.series(&r.pending), quantity.Rate),
-			chart("Lag", "", r.series(&r.lag), func(s float64) string { return quantity.Duration(time.Duration(s * float64(time.Second))) }),
+			chart("Events", "/s", r.series(&r.rate)),
+			chart("Pending", "", r.series(&r.pending)),
 		} {
 			if c != "" {
 				d.Charts = append(d.Charts, c)

@@ -30,10 +30,10 @@ type history struct {
 
 // ring has the samples of one informer, the last one at next-1.
 type ring struct {
-	lag, rate, pending [samples]float32 // lag is negative where it is unknown
-	next, count        int
-	events             uint64
-	last               time.Time
+	rate, pending [samples]float32
+	next, count   int
+	events        uint64
+	last          time.Time
 }
 
 // look records a request of the page. The first request takes the first sample.
@@ -86,12 +86,8 @@ func (r *ring) add(now time.Time, i *status.Informer) {
 		rate = float32(float64(i.Events-r.events) / seconds)
 	}
 	r.events, r.last = i.Events, now
-	lag := float32(-1)
-	if i.Lag.Enabled && (i.Lag.Waiting || !i.Lag.Measured.IsZero()) {
-		lag = float32(i.Lag.Behind.Seconds())
-	}
 	pending, _ := pendingOf(i)
-	r.lag[r.next], r.rate[r.next], r.pending[r.next] = lag, rate, float32(pending)
+	r.rate[r.next], r.pending[r.next] = rate, float32(pending)
 	r.next = (r.next + 1) % samples
 	r.count = min(r.count+1, samples)
 }

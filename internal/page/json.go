@@ -46,7 +46,6 @@ type jsonInformer struct {
 	LastContact     time.Time         `json:"lastContact,omitzero"`
 	LastEvent       time.Time         `json:"lastEvent,omitzero"`
 	LastError       string            `json:"lastError,omitempty"`
-	Lag             *float64          `json:"lagSeconds,omitempty"`
 	Events          uint64            `json:"events"`
 	Bookmarks       uint64            `json:"bookmarks"`
 	Lists           map[string]uint64 `json:"listsByCause"`
@@ -163,10 +162,6 @@ func (e *entry) json(open bool) jsonInformer {
 	}
 	if s.LastError != nil {
 		j.LastError = describe(s.LastError, s)
-	}
-	if s.Lag.Enabled && (s.Lag.Waiting || !s.Lag.Measured.IsZero()) {
-		behind := s.Lag.Behind.Seconds()
-		j.Lag = &behind
 	}
 	if s.ReadPath.Why != nil {
 		j.ReadPathWhy = trouble.Line(s.ReadPath.Why)

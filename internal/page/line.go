@@ -73,7 +73,6 @@ func (r *row) html() template.HTML {
 	l.cell(numeric, "Read", r.Read, "")
 	l.cell(numeric, "Version", r.Version, "")
 	l.cell(numeric, "Contact", r.Contact, "")
-	l.cell(numeric, "Lag", r.Lag, "")
 	l.markup(`<td role="cell" class="num rate" data-l="Events/s"><span>`, string(r.Spark), `<span class="n">`)
 	l.text(r.Rate)
 	l.markup(`</span></span></td>`)

@@ -267,7 +267,7 @@ func TestChartsHaveTenMinutesAndAreForgottenTenMinutesAfterTheLastLook(t *testin
 		}
 		testclock.Elapse(5 * time.Minute)
 		body := get(t, h, "/?open=pods")
-		order(t, body, `class="spark"`, "Events <b>10/s</b>", "Pending <b>1,904</b>", "Lag <b>0s</b>")
+		order(t, body, `class="spark"`, "Events <b>10/s</b>", "Pending <b>1,904</b>")
 		testclock.Elapse(10*time.Minute + 5*time.Second)
 		before := reads.Load()
 		testclock.Elapse(time.Hour)

@@ -35,7 +35,7 @@ type row struct {
 	State, Mark, Word, For          string
 	Phase, Since                    string
 	Objects, Read, Version, Contact string
-	Lag, Rate, Lists, Relists       string
+	Rate, Lists, Relists            string
 	Pending, Oldest, Quarantined    string
 	Path, PathWhy                   string
 	Spark                           template.HTML
@@ -79,7 +79,6 @@ func columns() []column {
 		{"read", "Read", "bytes read from the server since the start", true, count(func(e *entry) uint64 { return e.status.Bytes })},
 		{"version", "Version", "the resource version that the store equals", true, compareVersions},
 		{"contact", "Contact", "when the server was last heard of", true, func(a, b *entry) int { return b.status.LastContact.Compare(a.status.LastContact) }},
-		{"lag", "Lag", "how far the store is proven to be behind the server; – where it is not measured", true, func(a, b *entry) int { return cmp.Compare(a.status.Lag.Behind, b.status.Lag.Behind) }},
 		{"rate", "Events/s", "events a second, and the last ten minutes of it", true, func(a, b *entry) int { return cmp.Compare(a.rate(), b.rate()) }},
 		{"lists", "Lists", "the first list, and those after it by cause", true, count(relists)},
 		{"pending", "Pending", "changes that wait for a handler, and for how long the oldest has", true, func(a, b *entry) int { return cmp.Compare(a.pending, b.pending) }},
@@ -134,7 +133,7 @@ func (e *entry) row(now time.Time, q query) row {
 		ID: id(e.name), Name: e.name, Resource: resource(s), Open: q.isOpen(e.name), OpenURL: q.toggled(e.name).url(),
 		State: e.worst.String(), Mark: marks[e.worst], Word: "ok",
 		Phase: phase(s.Phase), Since: since(now, s.Since), Objects: quantity.Count(int64(s.Objects)),
-		Read: "–", Version: orDash(s.ResourceVersion), Contact: ago(now, s.LastContact), Lag: lag(s),
+		Read: "–", Version: orDash(s.ResourceVersion), Contact: ago(now, s.LastContact),
 		Rate: "", Lists: quantity.Count(int64(min(s.Published, 1))), Relists: relistText(s),
 		Pending: quantity.Count(int64(e.pending)), Oldest: since(now, e.oldest), Quarantined: quantity.Count(int64(s.Quarantined)),
 		Path: s.ReadPath.Path.String(), Spark: spark(e.rates),
@@ -184,17 +183,6 @@ func resource(s *status.Informer) string {
 		return r.GroupVersion().String()
 	}
 	return r.Resource + " " + r.GroupVersion().String()
-}
-
-func lag(s *status.Informer) string {
-	l := &s.Lag
-	switch {
-	case !l.Enabled:
-		return "–"
-	case l.Waiting, !l.Measured.IsZero():
-		return quantity.Duration(l.Behind)
-	}
-	return "unknown"
 }
 
 // relistText returns the lists after the first, by cause: "+2 expired".

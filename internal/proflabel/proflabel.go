@@ -19,8 +19,6 @@ const (
 	Reflector = "reflector"
 	// Mutation looks for writes into objects.
 	Mutation = "mutation"
-	// Lag measures how far the store is behind the server.
-	Lag = "lag"
 	// Consistency compares the store with the server.
 	Consistency = "consistency"
 	handler     = "handler"

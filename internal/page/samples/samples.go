@@ -46,7 +46,6 @@ func (c *Cluster) well(name, group, resource string, objects int, perSecond floa
 		},
 		Objects: objects,
 		Sharing: status.Sharing{Values: 18_211, Bytes: 9 << 20, MaxBytes: 64 << 20, Hits: 9_182_731, Misses: 412_000},
-		Lag:     status.Lag{Enabled: true, Measured: now.Add(-time.Second)},
 	}
 	i.LastEvent = i.LastContact
 	i.ListsByCause[reflector.ListStart] = 1
