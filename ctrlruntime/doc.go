@@ -31,8 +31,7 @@
 //
 // This package also has what controller-runtime does not: namespaces that change while
 // the cache runs (SetNamespaces), whole objects for some and metadata for the others
-// (Options.Full), kinds that nothing waits for (Options.Required), and indexes of
-// labels (IndexLabel).
+// (Options.Full), and indexes of labels (IndexLabel).
 //
 // NewQueue makes controllers use kinglet's queue, and CompareOptions.NewCache tries a
 // cache beside controller-runtime's own. In the queue, requests that are due at the
@@ -52,7 +51,6 @@
 //	front.go       the informer that programs receive: objects in the form of a kind
 //	frontindexer.go  the store of that informer
 //	full.go        whole objects for some, metadata for the others
-//	optional.go    kinds that the server refuses
 //	implicit.go    informers that a read makes
 //	listwatch.go   what an informer lists and watches
 //	reader.go      Get and List

@@ -116,9 +116,6 @@ type spacesChange struct {
 func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange, err error) {
 	for _, h := range c.holdingsOf(gvk) {
 		before := h.now.Load()
-		if before.undefined != nil {
-			continue // define will use the settings of its time
-		}
 		next, err := c.newSpaces(h, before)
 		if err != nil {
 			return nil, err
@@ -178,7 +175,7 @@ func (h *holding) change(next *spaces) error {
 
 // keeps returns the source of a namespace if it is the same in the next spaces.
 func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWatcher, ok bool) {
-	if s == nil || s.undefined != nil {
+	if s == nil {
 		return had, false
 	}
 	config, was := s.configs[ns]

@@ -54,13 +54,6 @@ type Options struct {
 	// of an object of which only metadata is held reads it from the server. A Transform
 	// is called with whole objects.
 	Full map[client.Object]labels.Selector
-	// Required, if not nil, are the kinds that everything waits for. Nothing waits for
-	// any other kind while the server refuses it, with 403 or because it has no
-	// definition: that is reported once, WaitForCacheSync and GetInformer continue
-	// without it, and its handlers count as synced. Its objects come when they can be
-	// listed; until then, reads of it block or fail. If nil, everything waits for all
-	// kinds, as in controller-runtime.
-	Required []schema.GroupVersionKind
 	// MutationDetection looks for writes to memory that reads share with the cache: the
 	// objects of views, what Writable does not copy, and everything if deep copies are
 	// disabled. The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the
@@ -215,9 +208,8 @@ func (c *Cache) runLocked(h *holding) {
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // WaitForCacheSync blocks until the cache has started and the informers that it has at
-// that time have synced. It does not wait for informers that are removed meanwhile, nor
-// for those that the server refuses, if Options.Required allows that. It returns false
-// if ctx or the cache ends first.
+// that time have synced. It does not wait for informers that are removed meanwhile. It
+// returns false if ctx or the cache ends first.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -225,7 +217,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 		return false
 	}
 	for _, k := range c.all() {
-		if k.waitUnlessRefused(ctx) != nil && !c.isRemoved(k) {
+		if k.wait(ctx) != nil && !c.isRemoved(k) {
 			return false
 		}
 	}
@@ -278,7 +270,7 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 		if err := k.endedBefore(ctx, made); err != nil {
 			return nil, err
 		}
-		if err := k.waitUnlessRefused(ctx); err != nil {
+		if err := k.wait(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -88,9 +88,6 @@ func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, i
 	}
 	for {
 		s := k.now.Load()
-		if s.undefined != nil {
-			return nil, s.undefined
-		}
 		ns, err := in(s)
 		if err != nil {
 			return nil, err
