@@ -30,8 +30,8 @@
 //     type; with Writable, only the fields that are to be written are copied.
 //
 // This package also has what controller-runtime does not: namespaces that change while
-// the cache runs (SetNamespaces), whole objects for some and metadata for the others
-// (Options.Full), and indexes of labels (IndexLabel).
+// the cache runs (SetNamespaces), and whole objects for some and metadata for the others
+// (Options.Full).
 //
 // NewQueue makes controllers use kinglet's queue, and CompareOptions.NewCache tries a
 // cache beside controller-runtime's own. In the queue, requests that are due at the
@@ -55,7 +55,6 @@
 //	listwatch.go   what an informer lists and watches
 //	reader.go      Get and List
 //	select.go      which objects a list selects
-//	labelindex.go  IndexLabel
 //	fill.go        objects, or copies of them, into what a caller reads into
 //	copier.go      copiers by type; plan.go and plan_safe.go make them
 //	writable.go    Writable: which fields are copied

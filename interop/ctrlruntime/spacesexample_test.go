@@ -101,19 +101,3 @@ func Example_full() {
 	// <nil> 3 <nil> 1
 	// n2 <nil>
 }
-
-// Lists by a label look only at the objects that have it.
-func Example_indexLabel() {
-	c, stop := running(ctrlruntime.NewCache, cache.Options{})
-	defer stop()
-	ctx := context.Background()
-
-	if err := ctrlruntime.IndexLabel(ctx, c, &corev1.Pod{}, "app"); err != nil {
-		panic(err)
-	}
-	var pods corev1.PodList
-	err := c.List(ctx, &pods, client.MatchingLabels{"app": "mine"})
-	fmt.Println(len(pods.Items), err)
-	// Output:
-	// 1 <nil>
-}
