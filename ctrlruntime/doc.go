@@ -26,8 +26,7 @@
 //   - A kind has one resync period: the shortest of its namespaces.
 //   - An informer of metadata shows the objects of a typed or unstructured informer of
 //     the kind, if there is one.
-//   - Objects are copied straight into what the caller passes, by a plan for their
-//     type; with Writable, only the fields that are to be written are copied.
+//   - Objects are copied straight into what the caller passes, by a plan for their type.
 //
 // This package also has what controller-runtime does not: namespaces that change while
 // the cache runs (SetNamespaces), and whole objects for some and metadata for the others
@@ -57,7 +56,6 @@
 //	select.go      which objects a list selects
 //	fill.go        objects, or copies of them, into what a caller reads into
 //	copier.go      copiers by type; plan.go and plan_safe.go make them
-//	writable.go    Writable: which fields are copied
 //	view.go        reads by type, without copies
 //	snapshot.go    several of them at one moment
 //	shown.go       what a Set shows of a cache

@@ -54,10 +54,10 @@ type Options struct {
 	// of an object of which only metadata is held reads it from the server. A Transform
 	// is called with whole objects.
 	Full map[client.Object]labels.Selector
-	// MutationDetection looks for writes to memory that reads share with the cache: the
-	// objects of views, what Writable does not copy, and everything if deep copies are
-	// disabled. The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the
-	// environment, as in client-go: true watches every object.
+	// MutationDetection looks for writes to objects that reads share with the cache:
+	// those of views, and all if deep copies are disabled. The zero value leaves it to
+	// KUBE_CACHE_MUTATION_DETECTOR in the environment, as in client-go: true watches
+	// every object.
 	MutationDetection kinglet.MutationDetection
 	// OnMutation is called with each write that is found. The error has the object's
 	// key and the path of the field. If nil, the error is written to

@@ -6,13 +6,10 @@ import (
 	"reflect"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
-// newCopier returns a copier for a pointer's type: its DeepCopyInto, which copies all
-// fields.
-func newCopier(pointer reflect.Type, _ *fields.Drops) copier {
+// newCopier returns the copier of a pointer's type: its DeepCopyInto.
+func newCopier(pointer reflect.Type) copier {
 	if m, ok := pointer.MethodByName("DeepCopyInto"); ok {
 		if t := m.Type; t.NumIn() == 2 && t.In(1) == pointer && t.NumOut() == 0 {
 			return func(from, to client.Object) {

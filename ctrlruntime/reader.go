@@ -64,7 +64,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if obj, ok = k.front.shown(obj); !ok {
 		return c.readLive(ctx, k, key, out)
 	}
-	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
 	return f.object(out, obj, key.Namespace)
 }
 
@@ -198,7 +198,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 			return &PartialError{Kind: gvk, Objects: partial}
 		}
 	}
-	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy}
 	if err := f.list(out, objs); err != nil {
 		return err
 	}
