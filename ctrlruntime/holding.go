@@ -148,14 +148,33 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 		scope := kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
 			ListerWatcher: lists.of(s.namespaced, ns, *config),
-			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
+			Transform:     kingletcache.TransformFunc(h.reducing(c.transform(config))),
 		}
-		if h.full == nil && stripsManagedFields(config.Transform) {
+		if c.options.StripManagedFields && h.full == nil && config.Transform == nil {
 			scope.Drop = []string{source.DropManagedFields}
 		}
 		s.scopes[ns] = scope
 	}
 	return s, nil
+}
+
+// transform returns what is done with the objects of a namespace: its Transform, without
+// managed fields if they are stripped. It is nil if nothing is.
+func (c *Cache) transform(config *cache.Config) toolscache.TransformFunc {
+	if !c.options.StripManagedFields {
+		return config.Transform
+	}
+	strip, transform := cache.TransformStripManagedFields(), config.Transform
+	if transform == nil {
+		return strip
+	}
+	return func(obj any) (any, error) {
+		obj, err := strip(obj)
+		if err != nil {
+			return nil, err
+		}
+		return transform(obj)
+	}
 }
 
 // setListed sets the channels of s, once the informer has its scopes.

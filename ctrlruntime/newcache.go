@@ -54,6 +54,12 @@ type Options struct {
 	// of an object of which only metadata is held reads it from the server. A Transform
 	// is called with whole objects.
 	Full map[client.Object]labels.Selector
+	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
+	// cache.TransformStripManagedFields does, but without decoding them, and without
+	// keeping metadata from being shown of what is held. A Transform is called with
+	// objects that have none. Where NewCache returns controller-runtime's own cache, that
+	// cache has the Transform, unless cache.Options has another DefaultTransform.
+	StripManagedFields bool
 	// MutationDetection looks for writes to objects that reads share with the cache:
 	// those of views, and all if deep copies are disabled. The zero value leaves it to
 	// KUBE_CACHE_MUTATION_DETECTOR in the environment, as in client-go: true watches
@@ -82,6 +88,9 @@ func NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 // request.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 	if opts.NewInformer != nil || strings.EqualFold(os.Getenv(switchedOff), "off") {
+		if o.StripManagedFields && opts.DefaultTransform == nil {
+			opts.DefaultTransform = cache.TransformStripManagedFields()
+		}
 		return cache.New(cfg, opts)
 	}
 	settings, err := newSettings(cfg, opts)
@@ -238,8 +247,8 @@ func (c *Cache) isRemoved(k *kind) bool {
 // Observable of package cache.
 //
 // An informer of metadata lists and holds nothing if the cache already has an informer
-// of the kind's typed or unstructured objects, with no Transform but
-// cache.TransformStripManagedFields: it shows the metadata of those objects.
+// of the kind's typed or unstructured objects, with no Transform: it shows the metadata
+// of those objects.
 func (c *Cache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {

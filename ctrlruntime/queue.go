@@ -96,7 +96,7 @@ type queue[request comparable] struct {
 	// were made.
 	mostRunning, mostFailing int
 
-	counts  struct{ succeeded, failed, terminal uint64 }
+	counts struct{ succeeded, failed, terminal uint64 }
 }
 
 var _ priorityqueue.PriorityQueue[int] = (*queue[int])(nil)

@@ -56,7 +56,7 @@ var rows = []row{
 	}},
 	{"manager", measureManager(false, cache.Options{}), managerFigures},
 	{"manager-http2", measureManager(true, cache.Options{}), managerFigures},
-	{"manager-stripped", measureManager(false, cache.Options{DefaultTransform: cache.TransformStripManagedFields()}), managerFigures},
+	{"manager-stripped", measureStripped, managerFigures},
 	{"forms", measureForms, []figure{
 		{key: "watches", what: "watches of a typed and a metadata informer", target: own(1)},
 		{key: "typed", what: "heap a pod, the typed one alone", unit: "B"},
