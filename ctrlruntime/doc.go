@@ -26,13 +26,11 @@
 //   - A kind has one resync period: the shortest of its namespaces.
 //   - An informer of metadata shows the objects of a typed or unstructured informer of
 //     the kind, if there is one.
-//   - Objects are copied straight into what the caller passes, by a plan for their
-//     type; with Writable, only the fields that are to be written are copied.
+//   - Objects are copied straight into what the caller passes, by a plan for their type.
 //
 // This package also has what controller-runtime does not: namespaces that change while
-// the cache runs (SetNamespaces), whole objects for some and metadata for the others
-// (Options.Full), kinds that nothing waits for (Options.Required), and indexes of
-// labels (IndexLabel).
+// the cache runs (SetNamespaces), and whole objects for some and metadata for the others
+// (Options.Full).
 //
 // NewQueue makes controllers use kinglet's queue, and CompareOptions.NewCache tries a
 // cache beside controller-runtime's own. In the queue, requests that are due at the
@@ -52,15 +50,12 @@
 //	front.go       the informer that programs receive: objects in the form of a kind
 //	frontindexer.go  the store of that informer
 //	full.go        whole objects for some, metadata for the others
-//	optional.go    kinds that the server refuses
 //	implicit.go    informers that a read makes
 //	listwatch.go   what an informer lists and watches
 //	reader.go      Get and List
 //	select.go      which objects a list selects
-//	labelindex.go  IndexLabel
 //	fill.go        objects, or copies of them, into what a caller reads into
 //	copier.go      copiers by type; plan.go and plan_safe.go make them
-//	writable.go    Writable: which fields are copied
 //	view.go        reads by type, without copies
 //	snapshot.go    several of them at one moment
 //	shown.go       what a Set shows of a cache

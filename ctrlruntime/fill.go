@@ -15,8 +15,6 @@ type filling struct {
 	kind *kind
 	// asked is the call's UnsafeDisableDeepCopy option; nil if it has none.
 	asked *bool
-	// writable selects the fields to copy; nil to copy everything, or nothing.
-	writable *writable
 
 	// in is the namespace that shared applies to, if known is set.
 	in            string
@@ -28,9 +26,6 @@ type filling struct {
 
 // shares reports whether objects of a namespace are handed out without a copy.
 func (f *filling) shares(ns string) bool {
-	if f.writable != nil {
-		return false
-	}
 	if !f.known || ns != f.in {
 		f.in, f.known, f.shared = ns, true, f.kind.shares(ns, f.asked)
 	}
@@ -38,19 +33,11 @@ func (f *filling) shares(ns string) bool {
 }
 
 // copier returns the copier for a pointer's type.
-func (f *filling) copier(pointer reflect.Type) (copier, error) {
-	if f.of == pointer {
-		return f.copy, nil
+func (f *filling) copier(pointer reflect.Type) copier {
+	if f.of != pointer {
+		f.of, f.copy = pointer, copierOf(pointer)
 	}
-	if f.writable == nil {
-		f.of, f.copy = pointer, wholeCopier(pointer)
-		return f.copy, nil
-	}
-	c, err := partialCopier(pointer, f.writable)
-	if err == nil {
-		f.of, f.copy = pointer, c
-	}
-	return c, err
+	return f.copy
 }
 
 // object fills out with the held object, or with a copy of it with apiVersion and kind.
@@ -67,11 +54,7 @@ func (f *filling) object(out client.Object, held any, ns string) error {
 		reflect.ValueOf(out).Elem().Set(reflect.ValueOf(obj).Elem())
 		return nil
 	}
-	c, err := f.copier(from)
-	if err != nil {
-		return err
-	}
-	c(obj, out)
+	f.copier(from)(obj, out)
 	f.kind.nameKind(out)
 	return nil
 }

@@ -132,17 +132,11 @@ func (f *front) AddEventHandlerWithOptions(handler toolscache.ResourceEventHandl
 		return nil, err
 	}
 	f.registrations[r] = struct{}{}
-	if f.holding.optional {
-		return &optionalRegistration{r, f.holding}, nil
-	}
 	return r, nil
 }
 
 // RemoveEventHandler implements SharedInformer.
 func (f *front) RemoveEventHandler(handle toolscache.ResourceEventHandlerRegistration) error {
-	if o, ok := handle.(*optionalRegistration); ok && o != nil {
-		handle = o.ResourceEventHandlerRegistration
-	}
 	f.mu.Lock()
 	delete(f.registrations, handle)
 	f.mu.Unlock()

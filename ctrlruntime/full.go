@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
@@ -82,18 +81,17 @@ func (h *holding) showsMetadata() bool {
 	if h.full != nil {
 		return true
 	}
-	return !h.transformed.Load() && onlyDropsManagedFields(h.now.Load().configs)
+	return !h.transformed.Load() && !h.now.Load().transformed()
 }
 
-// onlyDropsManagedFields reports whether there is no Transform, or only the one that is
-// known to do the same with objects and with metadata.
-func onlyDropsManagedFields(configs map[string]*cache.Config) bool {
-	for _, config := range configs {
-		if t := config.Transform; t != nil && !stripsManagedFields(t) {
-			return false
+// transformed reports whether a namespace has a Transform.
+func (s *spaces) transformed() bool {
+	for _, config := range s.configs {
+		if config.Transform != nil {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // PartialError reports that a typed list selects objects of which Options.Full holds
@@ -132,7 +130,7 @@ func (k *kind) partial(snap kinglet.Snapshot[any], opts *client.ListOptions) (n 
 // readLive gets an object of which only metadata is held from the server, with
 // apiVersion and kind, and applies the Transform of its namespace.
 func (c *Cache) readLive(ctx context.Context, k *kind, key client.ObjectKey, out client.Object) error {
-	_, config, _ := k.settings(key.Namespace)
+	_, config, known := k.settings(key.Namespace)
 	lists := k.lists.Load()
 	req := lists.client.Get().Resource(lists.resource).Name(key.Name)
 	if key.Namespace != metav1.NamespaceAll {
@@ -142,8 +140,12 @@ func (c *Cache) readLive(ctx context.Context, k *kind, key client.ObjectKey, out
 	if err := req.Do(ctx).Into(into); err != nil {
 		return err
 	}
-	if config != nil && config.Transform != nil {
-		changed, err := config.Transform(into)
+	var transform toolscache.TransformFunc
+	if known {
+		transform = c.transform(config)
+	}
+	if transform != nil {
+		changed, err := transform(into)
 		if err != nil {
 			return fmt.Errorf("transform of %s %s: %w", k.gvk, key, err)
 		}

@@ -3,11 +3,9 @@ package ctrlruntime
 import (
 	"context"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -56,14 +54,7 @@ type holding struct {
 	ended chan struct{}
 	now   atomic.Pointer[spaces]
 
-	// optional is set if the server may refuse the informer; refused is closed once it
-	// does.
-	optional bool
-	refused  chan struct{}
-	refusal  sync.Once
-	// defining is done once the missing definition of the kind has been found.
-	defining sync.Once
-	// lists makes the informer's ListerWatchers; nil while the kind has no definition.
+	// lists makes the informer's ListerWatchers.
 	lists atomic.Pointer[listWatches]
 	// unread are own writes that reads wait for.
 	unread unreadWrites
@@ -85,7 +76,7 @@ type holding struct {
 // newHolding makes a holding whose informer does not run yet. The caller sets its
 // generation.
 func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error) {
-	h := &holding{gvk: gvk, form: f, ended: make(chan struct{}), refused: make(chan struct{}), optional: c.optional(gvk)}
+	h := &holding{gvk: gvk, form: f, ended: make(chan struct{})}
 	if full, ok := c.full[gvk]; ok && full.form == f {
 		h.full = full.selector
 	}
@@ -94,11 +85,7 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 		return nil, err
 	}
 	s, err := c.newSpaces(h, nil)
-	switch {
-	case err == nil:
-	case h.optional && meta.IsNoMatchError(err):
-		s = c.undefinedSpaces(h, err)
-	default:
+	if err != nil {
 		return nil, err
 	}
 	period := time.Duration(0)
@@ -119,17 +106,16 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 		},
 		Sharing:      c.options.Sharing,
 		Scheme:       c.settings.Scheme,
-		ScopesChange: s.namespaced || s.undefined != nil,
+		ScopesChange: s.namespaced,
 
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),
 		Covers:            h.coversFunc(s),
-		Expected:          h.expected(),
 	}, s.inOrder()...)
 	if err != nil {
 		return nil, err
 	}
-	if handler := c.watchErrorHandler(h); handler != nil {
+	if handler := c.settings.DefaultWatchErrorHandler; handler != nil {
 		if err := h.informer.SetWatchErrorHandlerWithContext(handler); err != nil {
 			return nil, err
 		}
@@ -162,14 +148,33 @@ func (c *Cache) newSpaces(h *holding, before *spaces) (*spaces, error) {
 		scope := kingletcache.ScopedListerWatcher{
 			Scope:         s.scope(ns),
 			ListerWatcher: lists.of(s.namespaced, ns, *config),
-			Transform:     kingletcache.TransformFunc(h.reducing(config.Transform)),
+			Transform:     kingletcache.TransformFunc(h.reducing(c.transform(config))),
 		}
-		if h.full == nil && stripsManagedFields(config.Transform) {
+		if c.options.StripManagedFields && h.full == nil && config.Transform == nil {
 			scope.Drop = []string{source.DropManagedFields}
 		}
 		s.scopes[ns] = scope
 	}
 	return s, nil
+}
+
+// transform returns what is done with the objects of a namespace: its Transform, without
+// managed fields if they are stripped. It is nil if nothing is.
+func (c *Cache) transform(config *cache.Config) toolscache.TransformFunc {
+	if !c.options.StripManagedFields {
+		return config.Transform
+	}
+	strip, transform := cache.TransformStripManagedFields(), config.Transform
+	if transform == nil {
+		return strip
+	}
+	return func(obj any) (any, error) {
+		obj, err := strip(obj)
+		if err != nil {
+			return nil, err
+		}
+		return transform(obj)
+	}
 }
 
 // setListed sets the channels of s, once the informer has its scopes.

@@ -93,10 +93,9 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 		if h == nil || h.generation != c.generations[gvk] {
 			return nil, false, false, nil
 		}
-		if host = h; host.lists.Load() != nil {
-			err = c.recordLocked(host)
-		}
-		if err != nil {
+		host = h
+		resource := gvk.GroupVersion().WithResource(h.lists.Load().resource)
+		if err := c.own.Add(resource, h.informer.Kinglet()); err != nil {
 			return nil, false, false, err
 		}
 	}
@@ -114,11 +113,6 @@ func (c *Cache) addKind(gvk schema.GroupVersionKind, f form, example runtime.Obj
 		}
 	}
 	return k, c.ctx != nil, made, nil
-}
-
-// recordLocked makes reads of a holding include the writes of the cache's clients.
-func (c *Cache) recordLocked(h *holding) error {
-	return c.own.Add(h.gvk.GroupVersion().WithResource(h.lists.Load().resource), h.informer.Kinglet())
 }
 
 // hostLocked returns the holding that a kind can read, or nil.

@@ -5,14 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
-	"runtime"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -37,10 +33,8 @@ import (
 // metav1.NamespaceAll excludes the named namespaces by its field selector, so it is
 // listed again whenever the names change. The informer keeps its SyncPeriod.
 //
-// Two Transforms of a Config count as the same if they are one function that is
-// declared at package level, or controller-runtime's TransformStripManagedFields.
-// Closures cannot be compared: each call lists a namespace again whose Config has one.
-// Transforms that a Config leaves to the options are the same.
+// Functions cannot be compared: each call lists a namespace again whose Config has a
+// Transform. One that the Config leaves to the options stays the same.
 //
 // SetNamespaces blocks while another call is under way, until ctx ends, and then until
 // the requests for removed namespaces have ended; it does not wait for lists. If the
@@ -116,14 +110,11 @@ type spacesChange struct {
 func (c *Cache) nextSpaces(gvk schema.GroupVersionKind) (changes []spacesChange, err error) {
 	for _, h := range c.holdingsOf(gvk) {
 		before := h.now.Load()
-		if before.undefined != nil {
-			continue // define will use the settings of its time
-		}
 		next, err := c.newSpaces(h, before)
 		if err != nil {
 			return nil, err
 		}
-		if h.form != metadataOnly && c.metadataOf(h) && !onlyDropsManagedFields(next.configs) && h.full == nil {
+		if h.form != metadataOnly && c.metadataOf(h) && next.transformed() && h.full == nil {
 			return nil, errors.New("a Transform cannot be set while a metadata informer shows the objects of the kind: remove that informer first")
 		}
 		changes = append(changes, spacesChange{h, next})
@@ -178,15 +169,15 @@ func (h *holding) change(next *spaces) error {
 
 // keeps returns the source of a namespace if it is the same in the next spaces.
 func (s *spaces) keeps(ns string, next *spaces) (had kingletcache.ScopedListerWatcher, ok bool) {
-	if s == nil || s.undefined != nil {
+	if s == nil {
 		return had, false
 	}
 	config, was := s.configs[ns]
 	if !was || !sameRequests(config, next.configs[ns]) {
 		return had, false
 	}
-	if (s.ownTransform[ns] || next.ownTransform[ns]) && !sameTransform(config.Transform, next.configs[ns].Transform) {
-		return had, false
+	if s.ownTransform[ns] || next.ownTransform[ns] {
+		return had, false // functions cannot be compared
 	}
 	if ns == metav1.NamespaceAll && !sameNames(s.configs, next.configs) {
 		return had, false
@@ -209,43 +200,4 @@ func sameRequests(a, b *cache.Config) bool {
 
 func sameNames(a, b map[string]*cache.Config) bool {
 	return maps.EqualFunc(a, b, func(*cache.Config, *cache.Config) bool { return true })
-}
-
-// sameTransform reports whether two functions are known to do the same.
-func sameTransform(a, b toolscache.TransformFunc) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	at := reflect.ValueOf(a).Pointer()
-	if stripsManagedFields(a) {
-		return stripsManagedFields(b)
-	}
-	return at == reflect.ValueOf(b).Pointer() && !isClosure(at)
-}
-
-// stripsManagedFields reports whether controller-runtime's TransformStripManagedFields
-// returned a function. Where that is inlined, its code is a copy with the same file and
-// line.
-func stripsManagedFields(f toolscache.TransformFunc) bool {
-	position := func(f toolscache.TransformFunc) (file string, line int) {
-		at := reflect.ValueOf(f).Pointer()
-		if fn := runtime.FuncForPC(at); fn != nil {
-			return fn.FileLine(at)
-		}
-		return "", 0
-	}
-	file, line := position(f)
-	ofTheirs, at := position(cache.TransformStripManagedFields())
-	return file != "" && file == ofTheirs && line == at
-}
-
-// isClosure reports whether the function at a code pointer may capture variables, as
-// function literals and method values do.
-func isClosure(at uintptr) bool {
-	fn := runtime.FuncForPC(at)
-	if fn == nil {
-		return true
-	}
-	name := fn.Name()[strings.LastIndexByte(fn.Name(), '/')+1:]
-	return strings.Contains(name, ".func") || strings.HasSuffix(name, "-fm") || strings.Count(name, ".") != 1
 }

@@ -54,17 +54,16 @@ type Options struct {
 	// of an object of which only metadata is held reads it from the server. A Transform
 	// is called with whole objects.
 	Full map[client.Object]labels.Selector
-	// Required, if not nil, are the kinds that everything waits for. Nothing waits for
-	// any other kind while the server refuses it, with 403 or because it has no
-	// definition: that is reported once, WaitForCacheSync and GetInformer continue
-	// without it, and its handlers count as synced. Its objects come when they can be
-	// listed; until then, reads of it block or fail. If nil, everything waits for all
-	// kinds, as in controller-runtime.
-	Required []schema.GroupVersionKind
-	// MutationDetection looks for writes to memory that reads share with the cache: the
-	// objects of views, what Writable does not copy, and everything if deep copies are
-	// disabled. The zero value leaves it to KUBE_CACHE_MUTATION_DETECTOR in the
-	// environment, as in client-go: true watches every object.
+	// StripManagedFields leaves out the managed fields of all objects, as a Transform of
+	// cache.TransformStripManagedFields does, but without decoding them, and without
+	// keeping metadata from being shown of what is held. A Transform is called with
+	// objects that have none. Where NewCache returns controller-runtime's own cache, that
+	// cache has the Transform, unless cache.Options has another DefaultTransform.
+	StripManagedFields bool
+	// MutationDetection looks for writes to objects that reads share with the cache:
+	// those of views, and all if deep copies are disabled. The zero value leaves it to
+	// KUBE_CACHE_MUTATION_DETECTOR in the environment, as in client-go: true watches
+	// every object.
 	MutationDetection kinglet.MutationDetection
 	// OnMutation is called with each write that is found. The error has the object's
 	// key and the path of the field. If nil, the error is written to
@@ -89,6 +88,9 @@ func NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 // request.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 	if opts.NewInformer != nil || strings.EqualFold(os.Getenv(switchedOff), "off") {
+		if o.StripManagedFields && opts.DefaultTransform == nil {
+			opts.DefaultTransform = cache.TransformStripManagedFields()
+		}
 		return cache.New(cfg, opts)
 	}
 	settings, err := newSettings(cfg, opts)
@@ -215,9 +217,8 @@ func (c *Cache) runLocked(h *holding) {
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // WaitForCacheSync blocks until the cache has started and the informers that it has at
-// that time have synced. It does not wait for informers that are removed meanwhile, nor
-// for those that the server refuses, if Options.Required allows that. It returns false
-// if ctx or the cache ends first.
+// that time have synced. It does not wait for informers that are removed meanwhile. It
+// returns false if ctx or the cache ends first.
 func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 	select {
 	case <-c.started:
@@ -225,7 +226,7 @@ func (c *Cache) WaitForCacheSync(ctx context.Context) bool {
 		return false
 	}
 	for _, k := range c.all() {
-		if k.waitUnlessRefused(ctx) != nil && !c.isRemoved(k) {
+		if k.wait(ctx) != nil && !c.isRemoved(k) {
 			return false
 		}
 	}
@@ -246,8 +247,8 @@ func (c *Cache) isRemoved(k *kind) bool {
 // Observable of package cache.
 //
 // An informer of metadata lists and holds nothing if the cache already has an informer
-// of the kind's typed or unstructured objects, with no Transform but
-// cache.TransformStripManagedFields: it shows the metadata of those objects.
+// of the kind's typed or unstructured objects, with no Transform: it shows the metadata
+// of those objects.
 func (c *Cache) GetInformer(ctx context.Context, obj client.Object, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	gvk, err := apiutil.GVKForObject(obj, c.settings.Scheme)
 	if err != nil {
@@ -278,7 +279,7 @@ func (c *Cache) informer(ctx context.Context, gvk schema.GroupVersionKind, f for
 		if err := k.endedBefore(ctx, made); err != nil {
 			return nil, err
 		}
-		if err := k.waitUnlessRefused(ctx); err != nil {
+		if err := k.wait(ctx); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package ctrlruntime
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -91,7 +92,11 @@ type queue[request comparable] struct {
 	// failing maps each request that was last added again with a rate limit to the time
 	// of its first failure; each of them is in the queue.
 	failing map[request]time.Time
-	counts  struct{ succeeded, failed, terminal uint64 }
+	// mostRunning and mostFailing are how many running and failing have had since they
+	// were made.
+	mostRunning, mostFailing int
+
+	counts struct{ succeeded, failed, terminal uint64 }
 }
 
 var _ priorityqueue.PriorityQueue[int] = (*queue[int])(nil)
@@ -228,6 +233,7 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 		return run, false
 	}
 	delete(q.running, item)
+	defer q.shrinkLocked()
 	switch {
 	case p.retried:
 		q.counts.failed++
@@ -243,6 +249,25 @@ func (q *queue[request]) processed(item request) (run keyqueue.Run[request], ok 
 	}
 	delete(q.failing, item)
 	return p.run, true
+}
+
+// shrinkLocked gives back the memory of a peak.
+func (q *queue[request]) shrinkLocked() {
+	q.running, q.mostRunning = shrunk(q.running, q.mostRunning)
+	q.failing, q.mostFailing = shrunk(q.failing, q.mostFailing)
+}
+
+// shrunk returns a copy of a map that has an eighth of its former entries or fewer, and
+// m otherwise: a Go map keeps the memory of its largest size. most is the largest size
+// so far.
+func shrunk[K comparable, V any](m map[K]V, most int) (map[K]V, int) {
+	const worthIt = 1024
+	if most = max(most, len(m)); most < worthIt || len(m) > most/8 {
+		return m, most
+	}
+	smaller := make(map[K]V, len(m))
+	maps.Copy(smaller, m)
+	return smaller, len(m)
 }
 
 // mark calls how with an item's run, if the item is being processed.

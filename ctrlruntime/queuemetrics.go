@@ -2,7 +2,6 @@ package ctrlruntime
 
 import (
 	"errors"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
@@ -94,94 +93,53 @@ type registry struct {
 
 // registered returns the process's registry. controller-runtime does not export its
 // collectors, but its registry returns them when others of the same name, labels and
-// help are registered.
+// help are registered: the help texts are its own, from 0.24 on.
 var registered = sync.OnceValue(func() *registry {
-	r := registrations{help: helpTexts(metrics.Registry)}
-	gauge := func(key string, labels ...string) *prometheus.GaugeVec {
-		return register(&r, prometheus.NewGaugeVec(prometheus.GaugeOpts(r.opts(key)), queueLabels(labels)))
+	var errs []error
+	gauge := func(key, help string, labels ...string) *prometheus.GaugeVec {
+		return register(&errs, prometheus.NewGaugeVec(prometheus.GaugeOpts(queueOpts(key, help)), queueLabels(labels...)))
 	}
-	counter := func(key string) *prometheus.CounterVec {
-		return register(&r, prometheus.NewCounterVec(prometheus.CounterOpts(r.opts(key)), queueLabels(nil)))
+	counter := func(key, help string) *prometheus.CounterVec {
+		return register(&errs, prometheus.NewCounterVec(prometheus.CounterOpts(queueOpts(key, help)), queueLabels()))
 	}
-	histogram := func(key string) *prometheus.HistogramVec {
-		o := r.opts(key)
-		return register(&r, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Subsystem: o.Subsystem, Name: o.Name, Help: o.Help,
+	histogram := func(key, help string) *prometheus.HistogramVec {
+		return register(&errs, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Subsystem: metrics.WorkQueueSubsystem, Name: key, Help: help,
 			Buckets: prometheus.ExponentialBuckets(1e-8, 10, 12), // up to 1000 s
-		}, queueLabels(nil)))
+		}, queueLabels()))
 	}
 	all := &registry{
-		depth:        gauge(metrics.DepthKey, "priority"),
-		unfinished:   gauge(metrics.UnfinishedWorkKey),
-		longest:      gauge(metrics.LongestRunningProcessorKey),
-		adds:         counter(metrics.AddsKey),
-		retries:      counter(metrics.RetriesKey),
-		latency:      histogram(metrics.QueueLatencyKey),
-		workDuration: histogram(metrics.WorkDurationKey),
+		depth: gauge(metrics.DepthKey, "Current depth of workqueue by workqueue and priority", "priority"),
+		unfinished: gauge(metrics.UnfinishedWorkKey, "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. "+
+			"Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases."),
+		longest:      gauge(metrics.LongestRunningProcessorKey, "How many seconds has the longest running processor for workqueue been running."),
+		adds:         counter(metrics.AddsKey, "Total number of adds handled by workqueue"),
+		retries:      counter(metrics.RetriesKey, "Total number of items added to the workqueue with a non-zero delay (rate-limited requeues, explicit RequeueAfter or AddAfter calls)"),
+		latency:      histogram(metrics.QueueLatencyKey, "How long in seconds an item stays in workqueue before being requested"),
+		workDuration: histogram(metrics.WorkDurationKey, "How long in seconds processing an item from workqueue takes."),
 	}
-	if err := errors.Join(r.errs...); err != nil {
+	if err := errors.Join(errs...); err != nil {
 		logf.Log.WithName("kinglet").Error(err, "Some metrics of queues are not in controller-runtime's registry")
 	}
 	return all
 })
 
-func queueLabels(more []string) []string { return append([]string{"name", "controller"}, more...) }
-
-// registrations are attempts to register collectors.
-type registrations struct {
-	help map[string]string // by full name
-	errs []error
-}
-
-func (r *registrations) opts(key string) prometheus.Opts {
-	name := prometheus.BuildFQName("", metrics.WorkQueueSubsystem, key)
-	help := r.help[name]
-	if help == "" {
-		help = "Of the queues of controllers: " + key
-	}
+func queueOpts(key, help string) prometheus.Opts {
 	return prometheus.Opts{Subsystem: metrics.WorkQueueSubsystem, Name: key, Help: help}
 }
 
+func queueLabels(more ...string) []string { return append([]string{"name", "controller"}, more...) }
+
 // register registers c. It returns the collector that the registry has already, or c.
-func register[C prometheus.Collector](r *registrations, c C) C {
+func register[C prometheus.Collector](errs *[]error, c C) C {
 	err := metrics.Registry.Register(c)
 	if already, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		if had, ok := already.ExistingCollector.(C); ok {
 			return had
 		}
 	}
-	if err != nil {
-		r.errs = append(r.errs, err)
-	}
+	*errs = append(*errs, err)
 	return c
-}
-
-var descPattern = regexp.MustCompile(`fqName: ("(?:[^"\\]|\\.)*"), help: ("(?:[^"\\]|\\.)*")`)
-
-// helpTexts returns the help of each metric in a registry that can describe itself.
-func helpTexts(registry any) map[string]string {
-	collector, ok := registry.(prometheus.Collector)
-	if !ok {
-		return nil
-	}
-	descs := make(chan *prometheus.Desc)
-	go func() {
-		defer close(descs)
-		collector.Describe(descs)
-	}()
-	texts := map[string]string{}
-	for d := range descs {
-		found := descPattern.FindStringSubmatch(d.String())
-		if found == nil {
-			continue
-		}
-		name, nameErr := strconv.Unquote(found[1])
-		help, helpErr := strconv.Unquote(found[2])
-		if nameErr == nil && helpErr == nil {
-			texts[name] = help
-		}
-	}
-	return texts
 }
 
 // NewDepthMetric implements workqueue.MetricsProvider.

@@ -64,7 +64,7 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	if obj, ok = k.front.shown(obj); !ok {
 		return c.readLive(ctx, k, key, out)
 	}
-	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	f := filling{kind: k, asked: get.UnsafeDisableDeepCopy}
 	return f.object(out, obj, key.Namespace)
 }
 
@@ -88,9 +88,6 @@ func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, i
 	}
 	for {
 		s := k.now.Load()
-		if s.undefined != nil {
-			return nil, s.undefined
-		}
 		ns, err := in(s)
 		if err != nil {
 			return nil, err
@@ -201,7 +198,7 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 			return &PartialError{Kind: gvk, Objects: partial}
 		}
 	}
-	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy, writable: writableOf(opts)}
+	f := filling{kind: k, asked: list.UnsafeDisableDeepCopy}
 	if err := f.list(out, objs); err != nil {
 		return err
 	}

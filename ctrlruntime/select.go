@@ -50,10 +50,9 @@ func indexers(field string, extract client.IndexerFunc) toolscache.Indexers {
 	}}
 }
 
-// AnyOrder is an option of a list by field selectors or indexed labels. The list
-// returns its objects in no particular order, which saves sorting them. With a Limit,
-// it is not specified which objects it returns. Other lists are in key order at no
-// cost.
+// AnyOrder is an option of a list by field selectors. The list returns its objects in no
+// particular order, which saves sorting them. With a Limit, it is not specified which
+// objects it returns. Other lists are in key order at no cost.
 const AnyOrder = anyOrder(true)
 
 type anyOrder bool
@@ -67,20 +66,16 @@ func inAnyOrder(opts []client.ListOption) bool {
 	return slices.ContainsFunc(opts, func(opt client.ListOption) bool { return opt == AnyOrder })
 }
 
-// selected returns the objects that match a list's namespace and field selector, and
-// those parts of its label selector that have an index, in key order. The caller
-// applies the label selector. If unordered is set, a list by indexes is in no
-// particular order.
+// selected returns the objects that match a list's namespace and field selector, in key
+// order. The caller applies the label selector. If unordered is set, a list by field
+// selectors is in no particular order.
 func (k *kind) selected(snap kinglet.Snapshot[any], opts *client.ListOptions, unordered bool) (iter.Seq[any], error) {
-	matches := k.byLabels(snap, opts)
 	switch {
 	case opts.FieldSelector != nil:
-		byFields, err := k.byFields(opts.FieldSelector, opts.Namespace)
+		matches, err := k.byFields(opts.FieldSelector, opts.Namespace)
 		if err != nil {
 			return nil, err
 		}
-		return found(snap, append(matches, byFields...), unordered)
-	case len(matches) > 0:
 		return found(snap, matches, unordered)
 	case opts.Namespace != "":
 		return snap.Prefix(kinglet.Key{Namespace: opts.Namespace}), nil

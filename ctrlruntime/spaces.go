@@ -18,8 +18,6 @@ import (
 // changed, but replaced: see namespaces.go.
 type spaces struct {
 	kindSettings
-	// undefined is why nothing can be listed yet: the kind has no definition.
-	undefined error
 	// scopes are the informer's scopes, by namespace.
 	scopes map[string]kingletcache.ScopedListerWatcher
 	// kept are the channels of listed that are taken over from the previous spaces.
@@ -79,9 +77,6 @@ var errReplaced = errors.New("the namespaces of the kind have changed")
 func (h *holding) listedIn(ctx context.Context, s *spaces, ns string) error {
 	if s.all.Load() {
 		return nil
-	}
-	if s.undefined != nil {
-		return h.await(ctx, s, definitionScope, nil)
 	}
 	if id, _, known := s.settings(ns); known && ns != metav1.NamespaceAll {
 		return h.listedUnder(ctx, s, id)

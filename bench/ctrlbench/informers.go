@@ -14,6 +14,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/bench/internal/process"
 	"github.com/kinglet-go/kinglet/bench/internal/replay"
+	"github.com/kinglet-go/kinglet/ctrlruntime"
 )
 
 const megabyte = 1e6
@@ -43,6 +44,15 @@ func measureManager(secure bool, opts cache.Options) func(context.Context, *worl
 		f["peak"], f["cpu"], f["wall"] = cost.Peak/megabyte, cost.CPU, cost.Wall
 		return w.burst(ctx)
 	}
+}
+
+// measureStripped is measureManager without managed fields.
+func measureStripped(ctx context.Context, w *world) error {
+	opts := cache.Options{DefaultTransform: cache.TransformStripManagedFields()}
+	if w.side.name == ours {
+		w.side.newCache, opts = ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{}
+	}
+	return measureManager(false, opts)(ctx, w)
 }
 
 // burst measures a burst of events, each of which the handler receives.

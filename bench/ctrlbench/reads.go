@@ -107,11 +107,7 @@ func measureReads(ctx context.Context, w *world) error {
 		if err != nil {
 			return err
 		}
-		status := ctrlruntime.Writable("status")
-		steps = append(steps, step{"writable", w.job.scaled(400_000), func(i int) error {
-			var p corev1.Pod
-			return cl.Get(ctx, keys[i%len(keys)], &p, status)
-		}}, step{"view", w.job.scaled(5_000_000), func(i int) error {
+		steps = append(steps, step{"view", w.job.scaled(5_000_000), func(i int) error {
 			if _, ok := view.Get(keys[i%len(keys)]); !ok {
 				return fmt.Errorf("%s is missing", keys[i%len(keys)])
 			}

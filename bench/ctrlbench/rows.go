@@ -39,8 +39,6 @@ var rows = []row{
 		{key: "get", what: "Get with a copy", unit: "ns", target: atMost(2)},
 		{key: "get allocs", what: "allocations", target: atMost(4)},
 		{key: "get bytes", what: "allocated", unit: "B"},
-		{key: "writable", what: `Get with Writable("status"), beside a Get`, unit: "ns", target: atMost(8), against: "get"},
-		{key: "writable allocs", what: "allocations"},
 		{key: "view", what: "Get of a view, beside a Get", unit: "ns", target: atMost(50), against: "get"},
 		{key: "view allocs", what: "allocations", target: &target.Target{None: true}},
 		{key: "list", what: "List of a hundredth by index, copied", unit: "ns", target: atMost(2)},
@@ -58,7 +56,7 @@ var rows = []row{
 	}},
 	{"manager", measureManager(false, cache.Options{}), managerFigures},
 	{"manager-http2", measureManager(true, cache.Options{}), managerFigures},
-	{"manager-stripped", measureManager(false, cache.Options{DefaultTransform: cache.TransformStripManagedFields()}), managerFigures},
+	{"manager-stripped", measureStripped, managerFigures},
 	{"forms", measureForms, []figure{
 		{key: "watches", what: "watches of a typed and a metadata informer", target: own(1)},
 		{key: "typed", what: "heap a pod, the typed one alone", unit: "B"},

@@ -58,7 +58,7 @@ func besides(b *testing.B, objs []client.Object, run map[string]func(*testing.B,
 		caches[name] = c
 	}
 	for _, name := range []string{"controller-runtime", "kinglet"} {
-		for _, way := range []string{"copy", "writable", "view", "any-order"} {
+		for _, way := range []string{"copy", "view", "any-order"} {
 			if f := run[way]; f != nil && (name == "kinglet" || way == "copy") {
 				b.Run(name+"/"+way, func(b *testing.B) {
 					b.ReportAllocs()
@@ -114,8 +114,7 @@ func BenchmarkGet(b *testing.B) {
 		}
 	}
 	besides(b, objs, map[string]func(*testing.B, cache.Cache){
-		"copy":     func(b *testing.B, c cache.Cache) { get(b, c) },
-		"writable": func(b *testing.B, c cache.Cache) { get(b, c, ctrlruntime.Writable("status")) },
+		"copy": func(b *testing.B, c cache.Cache) { get(b, c) },
 		"view": func(b *testing.B, c cache.Cache) {
 			v, i := viewOf(b, c), 0
 			for b.Loop() {
@@ -142,8 +141,7 @@ func BenchmarkGetUnstructured(b *testing.B) {
 		}
 	}
 	besides(b, objs, map[string]func(*testing.B, cache.Cache){
-		"copy":     func(b *testing.B, c cache.Cache) { get(b, c) },
-		"writable": func(b *testing.B, c cache.Cache) { get(b, c, ctrlruntime.Writable("status")) },
+		"copy": func(b *testing.B, c cache.Cache) { get(b, c) },
 	})
 }
 
@@ -193,7 +191,6 @@ func benchmarkLists(b *testing.B, objs []client.Object, want int, by client.Matc
 	}
 	besides(b, objs, map[string]func(*testing.B, cache.Cache){
 		"copy":      func(b *testing.B, c cache.Cache) { list(b, c, by) },
-		"writable":  func(b *testing.B, c cache.Cache) { list(b, c, by, ctrlruntime.Writable("status")) },
 		"view":      func(b *testing.B, c cache.Cache) { look(b, c, by) },
 		"any-order": func(b *testing.B, c cache.Cache) { look(b, c, by, ctrlruntime.AnyOrder) },
 	})

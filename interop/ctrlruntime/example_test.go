@@ -136,45 +136,6 @@ func ExampleFor() {
 	// <nil>
 }
 
-// A read copies only what the program is about to write, and shares the rest with the
-// cache.
-func ExampleWritable() {
-	cfg, stop := aCluster()
-	defer stop()
-
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       ctrlruntime.NewCache,
-		Metrics:        metricsserver.Options{BindAddress: "0"},
-		MapperProvider: podsOnly,
-	})
-	if err != nil {
-		panic(err)
-	}
-	ctx, end := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
-	mgr.GetCache().WaitForCacheSync(ctx)
-
-	var pod corev1.Pod
-	key := client.ObjectKey{Namespace: "shop", Name: "web"}
-	writable := ctrlruntime.Writable("status", "metadata.finalizers")
-	if err := mgr.GetClient().Get(ctx, key, &pod, writable); err != nil {
-		panic(err)
-	}
-	pod.Status.Message = "seen"
-	pod.Finalizers = append(pod.Finalizers, "example.com/mine")
-	fmt.Println(pod.Name, pod.Status.Message, pod.Finalizers)
-
-	err = mgr.GetClient().Get(ctx, key, &pod, ctrlruntime.Writable("metadata.finalisers"))
-	fmt.Println(err)
-	end()
-	fmt.Println(<-ended)
-	// Output:
-	// web seen [example.com/mine]
-	// cannot make "metadata.finalisers" of v1.Pod writable: no field "finalisers" in "metadata"; the nearest is "metadata.finalizers"
-	// <nil>
-}
-
 // A controller uses kinglet's queue with one line of its options.
 func ExampleNewQueue() {
 	cfg, stop := aCluster()

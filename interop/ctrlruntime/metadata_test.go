@@ -54,12 +54,9 @@ func metadataOfHeld(t *testing.T, obj client.Object) {
 		p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: "n1", UID: "u"}}
 		w.create(p)
 	}
-	strip := func(o cache.Options) cache.Options {
-		o.DefaultTransform = cache.TransformStripManagedFields()
-		return o
-	}
+	strip := ctrlruntime.Options{StripManagedFields: true}.NewCache
 	// A cache that reads only metadata has it as the server makes it.
-	theirs, endTheirs := w.run(ctrlruntime.NewCache, strip(cache.Options{}))
+	theirs, endTheirs := w.run(strip, cache.Options{})
 	defer endTheirs()
 	ctx := context.Background()
 	m := anObject(podMetadata)
@@ -72,7 +69,7 @@ func metadataOfHeld(t *testing.T, obj client.Object) {
 	if _, err := theirs.GetInformer(ctx, m); err != nil {
 		t.Fatal(err)
 	}
-	ours, endOurs := w.run(ctrlruntime.NewCache, strip(cache.Options{}))
+	ours, endOurs := w.run(strip, cache.Options{})
 	defer endOurs()
 	if _, err := ours.GetInformer(ctx, obj); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -77,7 +78,7 @@ func compareLists(t *testing.T, rnd *rand.Rand, opts cache.Options) {
 			list.Namespace = fmt.Sprint("ns", rnd.IntN(4))
 		}
 		if rnd.IntN(2) == 0 {
-			list.LabelSelector = labels.SelectorFromSet(labels.Set{"x": fmt.Sprint(rnd.IntN(4))})
+			list.LabelSelector = randomSelector(t, rnd)
 		}
 		if rnd.IntN(2) == 0 {
 			list.FieldSelector = fields.AndSelectors([]fields.Selector{
@@ -121,6 +122,29 @@ func compareLists(t *testing.T, rnd *rand.Rand, opts cache.Options) {
 			}
 		}
 	}
+}
+
+// randomSelector selects by labels of which pods have one.
+func randomSelector(t *testing.T, rnd *rand.Rand) labels.Selector {
+	t.Helper()
+	selector := labels.NewSelector()
+	for range 1 + rnd.IntN(2) {
+		values := []string{fmt.Sprint(rnd.IntN(4))}
+		ops := []selection.Operator{
+			selection.Equals, selection.DoubleEquals, selection.NotEquals, selection.In, selection.NotIn,
+			selection.GreaterThan, selection.Exists, selection.DoesNotExist,
+		}
+		op := ops[rnd.IntN(len(ops))]
+		if op == selection.Exists || op == selection.DoesNotExist {
+			values = nil
+		}
+		r, err := labels.NewRequirement([]string{"x", "x", "none"}[rnd.IntN(3)], op, values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		selector = selector.Add(*r)
+	}
+	return selector
 }
 
 func comparePods(a, b corev1.Pod) int {

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -101,33 +100,4 @@ func Example_full() {
 	// Output:
 	// <nil> 3 <nil> 1
 	// n2 <nil>
-}
-
-// Nothing waits for a kind that this cluster does not have.
-func Example_required() {
-	options := ctrlruntime.Options{Required: []schema.GroupVersionKind{corev1.SchemeGroupVersion.WithKind("Pod")}}
-	c, stop := running(options.NewCache, cache.Options{})
-	defer stop()
-	ctx := context.Background()
-
-	secrets, err := c.GetInformer(ctx, &corev1.Secret{})
-	fmt.Println(secrets.HasSynced(), err, c.WaitForCacheSync(ctx))
-	// Output:
-	// false <nil> true
-}
-
-// Lists by a label look only at the objects that have it.
-func Example_indexLabel() {
-	c, stop := running(ctrlruntime.NewCache, cache.Options{})
-	defer stop()
-	ctx := context.Background()
-
-	if err := ctrlruntime.IndexLabel(ctx, c, &corev1.Pod{}, "app"); err != nil {
-		panic(err)
-	}
-	var pods corev1.PodList
-	err := c.List(ctx, &pods, client.MatchingLabels{"app": "mine"})
-	fmt.Println(len(pods.Items), err)
-	// Output:
-	// 1 <nil>
 }

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,23 +43,54 @@ func TestManagedFieldsAreStrippedAsControllerRuntimeStripsThem(t *testing.T) {
 				}
 				theirs, endTheirs := w.run(newTheirs, theirOpts)
 				defer endTheirs()
-				ours, endOurs := w.run(ctrlruntime.NewCache, opts)
-				defer endOurs()
+				ours := map[string]cache.Cache{}
+				type way struct {
+					newCache cache.NewCacheFunc
+					opts     cache.Options
+				}
+				ways := map[string]way{
+					"the option":                 {ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{}},
+					"their transform":            {ctrlruntime.NewCache, opts},
+					"the option and a transform": {ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{DefaultTransform: hasNone(t)}},
+					"the option, held in part":   {ctrlruntime.Options{StripManagedFields: true, Full: map[client.Object]labels.Selector{anObject(untypedPods): labels.Everything()}}.NewCache, cache.Options{}},
+				}
+				if name != "metadata only" {
+					ways["the option, switched off"] = way{ctrlruntime.Options{StripManagedFields: true}.NewCache, cache.Options{NewInformer: toolscache.NewSharedIndexInformer}}
+				}
+				for name, way := range ways {
+					c, end := w.run(way.newCache, way.opts)
+					defer end()
+					ours[name] = c
+				}
 				for step := range 2 {
-					want, got := make(), make()
-					for c, into := range map[cache.Cache]client.Object{theirs: want, ours: got} {
-						if err := c.Get(context.Background(), keyed("ns", "p"), into); err != nil {
-							t.Fatal(err)
-						}
+					want := make()
+					if err := theirs.Get(context.Background(), keyed("ns", "p"), want); err != nil {
+						t.Fatal(err)
 					}
 					want.SetManagedFields(nil)
-					if !reflect.DeepEqual(got, want) || len(got.GetManagedFields()) > 0 || (got.GetLabels() != nil) != (step == 1) {
-						t.Errorf("step %d:\n%+v\ncontroller-runtime's\n%+v", step, got, want)
+					for way, c := range ours {
+						got := make()
+						if err := c.Get(context.Background(), keyed("ns", "p"), got); err != nil {
+							t.Fatal(err)
+						}
+						if !reflect.DeepEqual(got, want) || len(got.GetManagedFields()) > 0 || (got.GetLabels() != nil) != (step == 1) {
+							t.Errorf("%s, step %d:\n%+v\ncontroller-runtime's\n%+v", way, step, got, want)
+						}
 					}
 					w.update(managed(map[string]string{"a": "b"}))
 					synctest.Wait()
 				}
 			})
 		})
+	}
+}
+
+// hasNone is a transform that expects objects without managed fields.
+func hasNone(t *testing.T) func(any) (any, error) {
+	return func(obj any) (any, error) {
+		if len(obj.(client.Object).GetManagedFields()) > 0 {
+			t.Error("a transform is called with managed fields")
+		}
+		return obj, nil
 	}
 }
