@@ -27,8 +27,8 @@ type clientWrite struct {
 var answeredWithObject = []string{"", "status", "ephemeralcontainers", "resize", "approval", "finalize"}
 
 // writeOf returns what a request writes; ok is false if it writes nothing that an
-// informer could record.
-func writeOf(req *http.Request) (w clientWrite, ok bool) {
+// informer could record. known reports the resources that have an informer.
+func writeOf(req *http.Request, known func(schema.GroupResource) bool) (w clientWrite, ok bool) {
 	switch req.Method {
 	case http.MethodPost, http.MethodPut, http.MethodPatch:
 	case http.MethodDelete:
@@ -39,7 +39,7 @@ func writeOf(req *http.Request) (w clientWrite, ok bool) {
 	if req.URL.Query().Get("dryRun") != "" || req.Context().Value(withoutOwnWrites{}) != nil {
 		return w, false
 	}
-	resource, key, sub, ok := source.ObjectOf(req.URL.Path)
+	resource, key, sub, ok := source.ObjectOf(req.URL.Path, known)
 	w.scale = sub == "scale"
 	if !ok || !w.scale && !slices.Contains(answeredWithObject, sub) {
 		return w, false

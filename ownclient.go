@@ -137,6 +137,9 @@ func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 	return o.informers[resource]
 }
 
+// knows reports whether informers were added for a resource.
+func (o *OwnWrites) knows(resource schema.GroupResource) bool { return len(o.of(resource)) > 0 }
+
 // Wrap returns a transport that sends requests through rt and records the writes among
 // them. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
@@ -153,7 +156,7 @@ func (t *ownTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // RoundTrip implements http.RoundTripper.
 func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	w, ok := writeOf(req)
+	w, ok := writeOf(req, t.own.knows)
 	if !ok {
 		return t.next.RoundTrip(req)
 	}

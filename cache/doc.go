@@ -92,6 +92,13 @@
 //     has synced: the object may stay for ever: the watch may not be open yet,
 //     and a fake sends no delete from before. Here: the informer has synced
 //     once its watch is open.
+//   - When a Watch function looks at the reflector's store and version after a
+//     list: both are the list's. Here: they are empty: a list is published once
+//     the watch after it is open.
+//   - When a watch without versions adds one and the same object twice, and the
+//     test has written into it in between: handlers get an Update from the
+//     object to itself. Here: nobody is told: such a watch begins by repeating
+//     what exists, and an informer's objects must not be written to.
 //   - When the transform fails for one object of a list: nothing is stored and
 //     the informer never syncs. Here: the others are stored, the informer
 //     syncs, and the one is reported and quarantined.

@@ -132,6 +132,9 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
 	// It tells those of its own writes that reads show by other indexes now.
 	e.indexer.indexes = e.informer
+	if e.scopes != nil {
+		e.indexer.scopes = e.scopeIDs
+	}
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e

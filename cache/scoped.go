@@ -2,6 +2,8 @@ package cache
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -133,6 +135,12 @@ func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any
 	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, drop: dropOf(s), name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
+}
+
+func (e *informerCore) scopeIDs() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Keys(e.scopes))
 }
 
 // dropOf returns what the scope's Transform drops; nothing if it has none, since Drop

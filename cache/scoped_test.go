@@ -2,12 +2,18 @@ package cache
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 func podIn(namespace, name, node string) *corev1.Pod {
@@ -101,6 +107,63 @@ func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
 			t.Errorf("a scope was added: %v", err)
 		}
 	})
+}
+
+// TestTheStoresVersionIsTheOldestOfTheScopes with namespaces, and with one beside all
+// others.
+func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
+	for _, second := range []string{"b", ""} {
+		synctest.Test(t, func(t *testing.T) {
+			a, b := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1"), podIn("b", "z", "n1"))
+			var open atomic.Bool
+			late := &ListWatch{
+				ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
+					if !open.Load() {
+						return nil, errors.New("not yet")
+					}
+					return b.List(o)
+				},
+				WatchFunc: b.Watch,
+			}
+			other := scopedOf("b", late, nil)
+			if second == "" {
+				other.Scope = kinglet.Scope{Contains: func(k store.Key) bool { return k.Namespace != "a" }}
+			}
+			inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{ScopesChange: true}, other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = inf.SetWatchErrorHandler(func(*Reflector, error) {})
+			version := inf.GetIndexer().LastStoreSyncResourceVersion
+			stop := runInformer(inf)
+			defer stop()
+			if err := inf.AddScope(scopedOf("a", a, nil)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if v := version(); v != "" {
+				t.Errorf("version %q while a scope has not been listed", v)
+			}
+			open.Store(true)
+			testclock.Elapse(time.Minute)
+			if v := version(); v != "1" {
+				t.Errorf("version %q, and the scopes have 1 and 2", v)
+			}
+			for range 3 {
+				a.Modify(podIn("a", "x", "n2"))
+			}
+			testclock.Elapse(time.Minute)
+			if v := version(); v != "2" {
+				t.Errorf("version %q, and the scopes have 4 and 2", v)
+			}
+			if err := inf.RemoveScope(other.Scope.ID); err != nil {
+				t.Fatal(err)
+			}
+			if v := version(); v != "4" {
+				t.Errorf("version %q, and the only scope has 4", v)
+			}
+		})
+	}
 }
 
 func TestAScopedInformerRefusesScopesThatCannotBe(t *testing.T) {

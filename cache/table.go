@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -22,6 +23,8 @@ type table struct {
 	indexes indexed
 	version GaugeMetric
 	report  func(error) // for errors that no caller receives
+	// scopes returns the scopes of an informer of several; nil for one of everything.
+	scopes func() []string
 
 	mu       sync.Mutex
 	indexers Indexers // guarded by mu; never changed, but replaced
@@ -188,8 +191,28 @@ func (t *table) Bookmark(rv string) {
 }
 
 // LastStoreSyncResourceVersion returns the version of the latest write, list
-// or bookmark that had one.
-func (t *table) LastStoreSyncResourceVersion() string { return t.store.ResourceVersion("") }
+// or bookmark that had one. For an informer of several scopes it is the oldest of the
+// scopes' versions, and empty while one of them has none or if they have no order.
+func (t *table) LastStoreSyncResourceVersion() string {
+	if t.scopes == nil {
+		return t.store.ResourceVersion("")
+	}
+	oldest := ""
+	snap := t.store.Snapshot()
+	for i, scope := range t.scopes() {
+		version := snap.ResourceVersion(scope)
+		if i == 0 {
+			oldest = version
+		}
+		switch order, ok := resourceversion.Compare(version, oldest); {
+		case !ok && (version == "" || version != oldest):
+			return ""
+		case order < 0:
+			oldest = version
+		}
+	}
+	return oldest
+}
 
 // Resync does nothing.
 func (t *table) Resync() error { return nil }

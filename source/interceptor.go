@@ -153,7 +153,9 @@ func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Tr
 //	…/api/v1/namespaces/ns/pods/web/log  a subresource of it
 //	…/apis/apps/v1/…                     the same of other groups
 //
-// The key has no name if the path is a collection's.
-func ObjectOf(path string) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
-	return intercept.ObjectOf(path)
+// The key has no name if the path is a collection's. A prefix that itself looks like
+// a resource makes a path ambiguous; ObjectOf then prefers a resource that known
+// reports, and otherwise reads the path from its beginning. known may be nil.
+func ObjectOf(path string, known func(schema.GroupResource) bool) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
+	return intercept.ObjectOf(path, known)
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -278,6 +279,43 @@ func deletedBeforeWatch(t *testing.T, im Implementation) string {
 	f.delete(pod("ns", "a", at("2")))
 	testclock.Elapse(time.Minute)
 	return fmt.Sprint(names(informer.GetStore().List()))
+}
+
+func storeDuringWatch(t *testing.T, im Implementation) string {
+	f := newFakeServer("1", pod("ns", "a", at("1")))
+	lw := f.listerWatcher(im)
+	store := im.NewStore(kc.MetaNamespaceKeyFunc)
+	r := im.NewReflector(lw, &corev1.Pod{}, store, 0)
+	var seen string
+	im.ChangeListWatch(lw, func(c *ListWatch) {
+		open := c.WatchFuncWithContext
+		c.WatchFuncWithContext = func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			w, err := open(ctx, opts)
+			if err == nil {
+				seen = fmt.Sprintf("%v, version %s", names(store.List()), r.LastSyncResourceVersion())
+			}
+			return w, err
+		}
+	})
+	running(t, r.RunWithContext)
+	testclock.Elapse(time.Second)
+	return seen
+}
+
+func changedInPlace(t *testing.T, im Implementation) string {
+	f := newFakeServer("")
+	informer := podInformer(im, f.listerWatcher(im))
+	r, _ := handle(t, informer)
+	running(t, informer.RunWithContext)
+	testclock.Elapse(time.Second)
+	w, _ := f.open()
+	p := pod("ns", "a")
+	w.Add(p)
+	testclock.Elapse(time.Second)
+	label("x", "2")(p)
+	w.Add(p)
+	testclock.Elapse(time.Second)
+	return strings.Join(r.take(), "; ")
 }
 
 // numbersAnew restarts a server in memory: it loses an object, and its versions start

@@ -1,11 +1,11 @@
 package intercept
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -16,81 +16,60 @@ import (
 //	…/api/v1/pods
 //	…/api/v1/namespaces/ns/pods
 //	…/apis/apps/v1/namespaces/ns/deployments
-func CollectionOf(path string) (found schema.GroupVersionResource, ok bool) {
-	ok = versioned(path, func(gv schema.GroupVersion, rest []string) bool {
-		if !isCollection(gv, rest) {
-			return false
-		}
-		found = gv.WithResource(rest[len(rest)-1])
-		return true
-	})
-	return found, ok
+func CollectionOf(path string) (schema.GroupVersionResource, bool) {
+	resource, key, _, ok := ObjectOf(path, nil)
+	if !ok || key.Name != "" || key.Namespace == "" && resource.Resource == "watch" {
+		return schema.GroupVersionResource{}, false
+	}
+	return resource, true
 }
 
-// versioned calls fits with each group and version that a path may have, and the
-// segments after them, until it returns true: a proxy's prefix may look like one.
-func versioned(path string, fits func(gv schema.GroupVersion, rest []string) bool) bool {
+// versioned calls yield with each group and version that a path may have, and the
+// segments after them, until it returns false: a proxy's prefix may look like one,
+// and so may a name.
+func versioned(path string, yield func(gv schema.GroupVersion, rest []string) bool) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for i, s := range segments {
 		rest := segments[i+1:]
 		var gv schema.GroupVersion
 		switch {
-		case s == "api" && len(rest) >= 2:
+		case s == "api" && len(rest) >= 2 && rest[0] == "v1":
+			// The core group has this version alone.
 			gv.Version, rest = rest[0], rest[1:]
-		case s == "apis" && len(rest) >= 3:
+		case s == "apis" && len(rest) >= 3 && len(validation.IsDNS1123Label(rest[1])) == 0:
 			gv.Group, gv.Version, rest = rest[0], rest[1], rest[2:]
 		default:
 			continue
 		}
-		if apiVersion(gv.Version) && fits(gv, rest) {
-			return true
+		if !yield(gv, rest) {
+			return
 		}
 	}
-	return false
 }
 
-// ObjectOf returns the object that the path of a request names. The path may have
-// a proxy's prefix:
-//
-//	…/api/v1/namespaces/ns/pods          a collection, where objects are created
-//	…/api/v1/namespaces/ns/pods/web      one object
-//	…/api/v1/namespaces/ns/pods/web/log  a subresource of it
-//	…/apis/apps/v1/…                     the same of other groups
-//
-// The key has no name if the path is a collection's.
-func ObjectOf(path string) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
-	ok = versioned(path, func(gv schema.GroupVersion, rest []string) bool {
-		key, subresource = store.Key{}, ""
+// ObjectOf returns the object that the path of a request names: see the function of
+// this name in package source.
+func ObjectOf(path string, known func(schema.GroupResource) bool) (resource schema.GroupVersionResource, key store.Key, subresource string, ok bool) {
+	versioned(path, func(gv schema.GroupVersion, rest []string) bool {
+		k := store.Key{}
 		if len(rest) >= 3 && rest[0] == "namespaces" && !(gv.Group == "" && len(rest) == 3 && (rest[2] == "status" || rest[2] == "finalize")) {
-			key.Namespace, rest = rest[1], rest[2:]
+			k.Namespace, rest = rest[1], rest[2:]
 		}
 		if len(rest) > 3 || slices.Contains(rest, "") {
-			return false
+			return true
 		}
-		resource = gv.WithResource(rest[0])
+		prefer := known != nil && known(schema.GroupResource{Group: gv.Group, Resource: rest[0]})
+		if ok && !prefer {
+			return true
+		}
+		ok, resource, key, subresource = true, gv.WithResource(rest[0]), k, ""
 		if len(rest) > 1 {
 			key.Name = rest[1]
 		}
 		if len(rest) > 2 {
 			subresource = rest[2]
 		}
-		return true
+		return !prefer
 	})
 	return resource, key, subresource, ok
 }
-
-// isCollection reports whether what follows the version names a collection.
-func isCollection(gv schema.GroupVersion, rest []string) bool {
-	switch {
-	case len(rest) == 1:
-		return rest[0] != "" && rest[0] != "watch"
-	case len(rest) != 3 || rest[0] != "namespaces" || rest[1] == "" || rest[2] == "":
-		return false
-	}
-	// The subresources of the core group's namespaces look like collections.
-	return gv.Group != "" || rest[2] != "status" && rest[2] != "finalize"
-}
-
-var versionPattern = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
-
-func apiVersion(s string) bool { return versionPattern.MatchString(s) }

@@ -1,13 +1,19 @@
 package intercept
 
 import (
+	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
@@ -15,31 +21,33 @@ func TestOnlyRequestsForCollectionsAreTaken(t *testing.T) {
 	alpha := schema.GroupVersion{Group: "a.b.example.com", Version: "v2alpha13"}
 	none := schema.GroupVersionResource{}
 	for path, want := range map[string]schema.GroupVersionResource{
-		"/api/v1/pods":                                  core.WithResource("pods"),
-		"/api/v1/namespaces":                            core.WithResource("namespaces"),
-		"/api/v1/namespaces/ns/pods":                    core.WithResource("pods"),
-		"/apis/apps/v1/deployments":                     apps.WithResource("deployments"),
-		"/apis/apps/v1/namespaces/ns/deployments":       apps.WithResource("deployments"),
-		"/apis/apps/v1/namespaces/ns/status":            apps.WithResource("status"),
-		"/apis/a.b.example.com/v2alpha13/things":        alpha.WithResource("things"),
-		"/k8s/clusters/c-1/api/v1/pods":                 core.WithResource("pods"),
-		"/clusters/root:a/apis/apps/v1/deployments":     apps.WithResource("deployments"),
-		"/api/proxy/api/v1/namespaces/ns/pods":          core.WithResource("pods"),
-		"/":                                             none,
-		"/version":                                      none,
-		"/api":                                          none,
-		"/api/v1":                                       none,
-		"/apis/apps/v1":                                 none,
-		"/api/v1/watch":                                 none,
-		"/api/v1/watch/pods":                            none,
-		"/api/v1/nodes/n":                               none,
-		"/api/v1/namespaces/ns":                         none,
-		"/api/v1/namespaces/ns/status":                  none,
-		"/api/v1/namespaces/ns/finalize":                none,
-		"/api/v1/namespaces/ns/pods/p":                  none,
-		"/api/v1/namespaces/ns/pods/p/log":              none,
+		"/api/v1/pods":                                 core.WithResource("pods"),
+		"/api/v1/namespaces":                           core.WithResource("namespaces"),
+		"/api/v1/namespaces/ns/pods":                   core.WithResource("pods"),
+		"/apis/apps/v1/deployments":                    apps.WithResource("deployments"),
+		"/apis/apps/v1/namespaces/ns/deployments":      apps.WithResource("deployments"),
+		"/apis/apps/v1/namespaces/ns/status":           apps.WithResource("status"),
+		"/apis/a.b.example.com/v2alpha13/things":       alpha.WithResource("things"),
+		"/k8s/clusters/c-1/api/v1/pods":                core.WithResource("pods"),
+		"/clusters/root:a/apis/apps/v1/deployments":    apps.WithResource("deployments"),
+		"/api/proxy/api/v1/namespaces/ns/pods":         core.WithResource("pods"),
+		"/apis/stable.example.com/stable/things":       {Group: "stable.example.com", Version: "stable", Resource: "things"},
+		"/apis/a.b/v1api20200601/namespaces/ns/things": {Group: "a.b", Version: "v1api20200601", Resource: "things"},
+		"/":                                none,
+		"/version":                         none,
+		"/api":                             none,
+		"/api/v1":                          none,
+		"/apis/apps/v1":                    none,
+		"/api/v1/watch":                    none,
+		"/api/v1/watch/pods":               none,
+		"/api/v1/nodes/n":                  none,
+		"/api/v1/namespaces/ns":            none,
+		"/api/v1/namespaces/ns/status":     none,
+		"/api/v1/namespaces/ns/finalize":   none,
+		"/api/v1/namespaces/ns/pods/p":     none,
+		"/api/v1/namespaces/ns/pods/p/log": none,
 		"/apis/apps/v1/namespaces/ns/deployments/d":     none,
-		"/apis/apps/notaversion/namespaces/ns/anything": none,
+		"/apis/apps/Not-a-Version/namespaces/ns/things": none,
 		"/api/v1/nodes/n/proxy/metrics":                 none,
 	} {
 		got, ok := CollectionOf(path)
@@ -77,5 +85,77 @@ func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
 	}
 	if got := readAccept(nil); got.encoding != encoding.JSON {
 		t.Errorf("without a header: %+v", got)
+	}
+}
+
+// TestEveryPathOfAClientIsReadBack builds paths with client-go. Their names are often
+// those that have a meaning elsewhere in a path.
+func TestEveryPathOfAClientIsReadBack(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	pick := func(from ...string) string { return from[r.IntN(len(from))] }
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	label := func() string {
+		if r.IntN(2) == 0 {
+			return pick("api", "apis", "v1", "v1beta1", "stable", "v1-preview", "v1api20200601", "status", "finalize", "things", "pods", "2024")
+		}
+		var b strings.Builder
+		for range 1 + r.IntN(12) {
+			b.WriteByte(letters[r.IntN(len(letters))])
+		}
+		return b.String() + pick("", "-x")
+	}
+	name := func() string { return label() + pick("", "", ".example.com", ":a", "_b", " c", "é") }
+	for n := range 20_000 {
+		gv, base := schema.GroupVersion{Version: "v1"}, "/api/v1"
+		if r.IntN(4) > 0 {
+			gv = schema.GroupVersion{Group: label() + pick("", ".example.com"), Version: label()}
+			base = "/apis/" + gv.String()
+		}
+		gvr, key, sub := gv.WithResource(label()), store.Key{}, ""
+		core := gv.Group == "" && (gvr.Resource == "status" || gvr.Resource == "finalize")
+		if core {
+			continue // the server has no such resource, but subresources of namespaces
+		}
+		req := rest.NewRequestWithClient(&url.URL{Scheme: "http", Host: "h", Path: pick("/", "/k8s/clusters/c-1", "/clusters/root:a/", "/v1/proxy")}, base,
+			rest.ClientContentConfig{}, nil).Verb("PATCH").Resource(gvr.Resource)
+		if r.IntN(2) == 0 {
+			key.Namespace = label()
+			req.Namespace(key.Namespace)
+		}
+		if r.IntN(4) > 0 {
+			key.Name = name()
+			req.Name(key.Name)
+			if r.IntN(2) == 0 {
+				sub = pick("status", "scale", "log", label())
+				req.SubResource(sub)
+			}
+		}
+		// The transport is given the path as a server reads it.
+		u, err := url.Parse(req.URL().String())
+		if err != nil || req.Error() != nil {
+			t.Fatal(err, req.Error())
+		}
+		gotResource, gotKey, gotSub, ok := ObjectOf(u.Path, nil)
+		if !ok || gotResource != gvr || gotKey != key || gotSub != sub {
+			t.Fatalf("path %d, %s: %v %v %q, %v; want %v %v %q", n, u.Path, gotResource, gotKey, gotSub, ok, gvr, key, sub)
+		}
+		collection, ok := CollectionOf(u.Path)
+		if want := key.Name == ""; ok != want || ok && collection != gvr {
+			t.Fatalf("path %d, %s: collection %v, %v", n, u.Path, collection, ok)
+		}
+	}
+}
+
+func TestAKnownResourceIsPreferredToWhatAProxysPrefixLooksLike(t *testing.T) {
+	const path = "/apis/mirror/apis/example.com/stable/things"
+	things := schema.GroupVersionResource{Group: "example.com", Version: "stable", Resource: "things"}
+	got, _, _, ok := ObjectOf(path, func(r schema.GroupResource) bool { return r == things.GroupResource() })
+	if !ok || got != things {
+		t.Errorf("%v, %v", got, ok)
+	}
+	if got, _, _, ok = ObjectOf(path, func(schema.GroupResource) bool { return false }); !ok || got.Group != "mirror" {
+		t.Errorf("with no known resource: %v, %v", got, ok)
 	}
 }
