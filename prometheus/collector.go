@@ -1,8 +1,6 @@
 package prometheus
 
 import (
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,22 +16,31 @@ type Options struct {
 	// costs about three times as many series, and a scrape inspects each informer:
 	// see [kinglet.Inspectable].
 	Detailed bool
-	// Classes adds the classes of each controller's keys as a label. Their values
-	// are what the program's Options.Class returns, so there may be as many over
-	// time as it has tenants; at most 32 of a controller are served at a time.
-	Classes bool
 }
 
 // Collector is a [prometheus.Collector] of the informers and controllers of a Set, those
 // that it observes included.
 type Collector struct {
 	set      *kinglet.Set
-	opts     Options
+	detailed bool
 	families families
 	now      func() time.Time
-	writers  sync.Pool // of *textWriter
-	// collected is how many metrics the last Collect had.
-	collected atomic.Int64
+}
+
+// families are what a Collector serves.
+type families struct {
+	list
+	informer   informerFamilies
+	handler    handlerFamilies
+	sharing    sharingFamilies
+	controller controllerFamilies
+}
+
+func newFamilies(opts Options) (f families) {
+	f.list = list{prefix: "kinglet_", detailed: opts.Detailed}
+	f.informer, f.handler, f.sharing = f.informers(), f.handlers(), f.sharings()
+	f.controller = f.controllers()
+	return f
 }
 
 // NewCollector returns a Collector of what is in set whenever it is scraped, before Run,
@@ -45,27 +52,15 @@ type Collector struct {
 //
 //	prometheus.WrapRegistererWith(prometheus.Labels{"set": "edge"}, registry).MustRegister(collector)
 func NewCollector(set *kinglet.Set, opts Options) *Collector {
-	c := &Collector{set: set, opts: opts, families: newFamilies(opts), now: time.Now}
-	c.writers.New = func() any { return &textWriter{series: make([][]byte, len(c.families.served))} }
-	return c
+	return &Collector{set: set, detailed: opts.Detailed, families: newFamilies(opts), now: time.Now}
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(out chan<- *prometheus.Desc) {
-	for _, f := range c.families.served {
-		out <- f.desc
-	}
-}
+func (c *Collector) Describe(out chan<- *prometheus.Desc) { c.families.describe(out) }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {
-	s := &scrape{now: c.now(), metrics: make([]prometheus.Metric, 0, c.collected.Load())}
-	c.collect(s)
-	c.collected.Store(int64(len(s.metrics)))
-	s.send(out)
-}
-
-func (c *Collector) collect(s *scrape) {
+	s := &scrape{now: c.now(), out: out}
 	c.informers(s)
 	c.controllers(s)
 }

@@ -9,7 +9,7 @@ func (c *Collector) controllers(s *scrape) {
 	var used names
 	for _, ctrl := range c.set.Controllers() {
 		st := ctrl.Report()
-		c.controller(s, &st, s.with(labels{}, s.label("controller", used.unique(st.Name))))
+		c.controller(s, &st, labels{used.unique(st.Name)})
 	}
 }
 
@@ -19,27 +19,17 @@ func (c *Collector) controller(s *scrape, st *status.Controller, l labels) {
 	s.bool(f.gateOpen, l, st.GateOpen)
 	s.time(f.gateSince, l, st.GateSince)
 	s.gauge(f.workers, l, float64(st.Workers))
-	for _, state := range [...]result{{"queued", uint64(st.Queued)}, {"running", uint64(st.Running)}, {"waiting", uint64(st.Waiting)}, {"paced", uint64(st.Paced)}} {
-		s.gauge(f.keys, l, float64(state.count), s.label("state", state.value))
+	for _, state := range [...]result{{"queued", uint64(st.Queued)}, {"running", uint64(st.Running)}, {"waiting", uint64(st.Waiting)}} {
+		s.gauge(f.keys, l, float64(state.count), state.value)
 	}
 	s.gauge(f.failing, l, float64(st.Failing))
 	s.time(f.oldest, l, st.OldestQueued)
 	s.gauge(f.hot, l, float64(len(st.Hot)))
-	s.results(f.runs, l, "result", result{"succeeded", st.Succeeded}, result{"failed", st.Failed})
-	s.results(f.failures, l, "reason", result{"terminal", st.Terminal}, result{"panic", st.Panicked}, result{"timeout", st.TimedOut})
+	s.results(f.runs, l, result{"succeeded", st.Succeeded}, result{"failed", st.Failed})
+	s.results(f.failures, l, result{"terminal", st.Terminal}, result{"panic", st.Panicked}, result{"timeout", st.TimedOut})
 	s.counter(f.unmapped, l, st.Unmapped)
 	s.counter(f.adds, l, st.Adds)
 	s.counter(f.retries, l, st.Retries)
 	s.histogram(f.runDuration, l, &st.Runs)
 	s.histogram(f.waitLength, l, &st.Waits)
-	if f.classes == nil {
-		return
-	}
-	var used names
-	for i := range st.Classes {
-		class := &st.Classes[i]
-		of := s.label("class", used.unique(class.Name))
-		s.gauge(f.classes, l, float64(class.Queued), of, s.label("state", "queued"))
-		s.gauge(f.classes, l, float64(class.Running), of, s.label("state", "running"))
-	}
 }

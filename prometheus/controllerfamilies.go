@@ -5,12 +5,11 @@ type controllerFamilies struct {
 	keys, failing, oldest, hot             *family
 	runs, failures, unmapped               *family
 	adds, retries, runDuration, waitLength *family
-	classes                                *family
 }
 
 func (l *list) controllers() (f controllerFamilies) {
-	of := func(t tier, k kind, name, help string, more ...string) *family {
-		return l.define(t, k, "controller_"+name, help, append([]string{"controller"}, more...)...)
+	of := func(detailed bool, kind, name, help string, more ...string) *family {
+		return l.define(detailed, kind, "controller_"+name, help, append([]string{"controller"}, more...)...)
 	}
 	f.problem = of(base, gauge, "problem_start_timestamp_seconds",
 		"What is wrong with a controller, and since when (0 if that is not known): no series, no problem. The set's page says what to do about each cause.",
@@ -22,7 +21,7 @@ func (l *list) controllers() (f controllerFamilies) {
 	f.workers = of(base, gauge, "workers",
 		"How many keys may run at a time. If keys of state running are as many and others are queued, it is busy: look at the duration of runs before you raise it.")
 	f.keys = of(base, gauge, "keys",
-		"Keys by state: queued ones wait for a worker, waiting ones for a delay or their next try, paced ones for the limit of retries.", "state")
+		"Keys by state: queued ones wait for a worker, waiting ones for a delay or their next try.", "state")
 	f.failing = of(base, gauge, "failing_keys",
 		"Keys whose last run failed. The set's page has the keys and their errors.")
 	f.oldest = of(base, gauge, "oldest_queued_timestamp_seconds",
@@ -39,11 +38,9 @@ func (l *list) controllers() (f controllerFamilies) {
 		"Keys that were asked for.")
 	f.retries = of(detailed, counter, "retries_total",
 		"Keys that were asked for since they had failed.")
-	f.runDuration = of(base, histogram, "run_duration_seconds",
+	f.runDuration = of(base, histo, "run_duration_seconds",
 		"How long runs took.")
-	f.waitLength = of(base, histogram, "queue_duration_seconds",
+	f.waitLength = of(base, histo, "queue_duration_seconds",
 		"How long keys were queued before they ran.")
-	f.classes = of(classes, gauge, "class_keys",
-		"Keys of a class (controller.Options.Class) by state, of the 32 classes with the most keys.", "class", "state")
 	return f
 }

@@ -3,9 +3,6 @@ package prometheus
 import (
 	"bytes"
 	"errors"
-	"io"
-	"net/http/httptest"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +21,7 @@ import (
 )
 
 // everything has all options.
-var everything = Options{Detailed: true, Classes: true}
+var everything = Options{Detailed: true}
 
 // gather returns what a registry makes of c. It is a pedantic one: it compares each series
 // with its description.
@@ -39,27 +36,16 @@ func gather(t testing.TB, c prometheus.Collector) []*dto.MetricFamily {
 	return families
 }
 
-// served returns what c answers to an HTTP request.
-func served(c *Collector) []byte {
-	w := httptest.NewRecorder()
-	c.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	return w.Body.Bytes()
-}
-
-// read parses the text format.
-func read(t testing.TB, text []byte) map[string]*dto.MetricFamily {
+// served returns the text of what a registry makes of c.
+func served(t testing.TB, c *Collector) []byte {
 	t.Helper()
-	decoder := expfmt.NewDecoder(bytes.NewReader(text), expfmt.NewFormat(expfmt.TypeTextPlain))
-	out := map[string]*dto.MetricFamily{}
-	for {
-		f := &dto.MetricFamily{}
-		if err := decoder.Decode(f); errors.Is(err, io.EOF) {
-			return out
-		} else if err != nil {
-			t.Fatalf("%v in:\n%s", err, text)
+	var b bytes.Buffer
+	for _, f := range gather(t, c) {
+		if _, err := expfmt.MetricFamilyToText(&b, f); err != nil {
+			t.Fatal(err)
 		}
-		out[f.GetName()] = f
 	}
+	return b.Bytes()
 }
 
 func fullSet() *kinglet.Set {
@@ -93,11 +79,11 @@ func TestEveryMetricIsServedForAnInformerOfWhichEverythingIsKnown(t *testing.T) 
 
 func TestOptionsDecideWhichMetricsAreServed(t *testing.T) {
 	all := NewCollector(fullSet(), everything).families.served
-	for _, opts := range []Options{{}, {Detailed: true}, {Classes: true}, everything} {
+	for _, opts := range []Options{{}, everything} {
 		c := NewCollector(fullSet(), opts)
 		var want, got []string
 		for _, f := range all {
-			if f.tier == base || f.tier == detailed && opts.Detailed || f.tier == classes && opts.Classes {
+			if !f.detailed || opts.Detailed {
 				want = append(want, f.name)
 			}
 		}
@@ -113,56 +99,8 @@ func TestOptionsDecideWhichMetricsAreServed(t *testing.T) {
 	}
 }
 
-// The registry's exposition is the naive twin of ServeHTTP's.
-func TestTheHandlerServesWhatARegistryServes(t *testing.T) {
-	for _, opts := range []Options{{}, everything} {
-		c := NewCollector(fullSet(), opts)
-		sameExposition(t, c)
-	}
-}
-
-func sameExposition(t *testing.T, c *Collector) {
-	t.Helper()
-	got := read(t, served(c))
-	want := gather(t, c)
-	if len(got) != len(want) {
-		t.Errorf("%d families, want %d", len(got), len(want))
-	}
-	for _, w := range want {
-		g := got[w.GetName()]
-		if g.GetHelp() != w.GetHelp() || g.GetType() != w.GetType() {
-			t.Errorf("%s: %q, %v", w.GetName(), g.GetHelp(), g.GetType())
-		}
-		if diff := difference(g.GetMetric(), w.GetMetric()); diff != "" {
-			t.Errorf("%s: %s", w.GetName(), diff)
-		}
-	}
-}
-
-// difference compares series in any order; labels are in any order, too.
-func difference(a, b []*dto.Metric) string {
-	text := func(ms []*dto.Metric) []string {
-		var out []string
-		for _, m := range ms {
-			m := proto.Clone(m).(*dto.Metric)
-			slices.SortFunc(m.Label, func(x, y *dto.LabelPair) int { return strings.Compare(x.GetName(), y.GetName()) })
-			if h := m.Histogram; h != nil {
-				// The text format has the bucket without a bound as well.
-				h.Bucket = slices.DeleteFunc(h.Bucket, func(b *dto.Bucket) bool { return b.GetUpperBound() > 1e300 })
-			}
-			out = append(out, strings.ReplaceAll(m.String(), "  ", " "))
-		}
-		slices.Sort(out)
-		return out
-	}
-	if x, y := text(a), text(b); !reflect.DeepEqual(x, y) {
-		return strings.Join(x, "\n") + "\n  beside\n" + strings.Join(y, "\n")
-	}
-	return ""
-}
-
 func TestNoLabelHasANamespaceAKeyOrTheTextOfAnError(t *testing.T) {
-	text := served(NewCollector(fullSet(), everything))
+	text := served(t, NewCollector(fullSet(), everything))
 	if i := bytes.Index(text, []byte(forbidden)); i >= 0 {
 		t.Errorf("…%s…", text[max(0, i-200):i+len(forbidden)])
 	}
@@ -178,12 +116,11 @@ func TestInformersHandlersAndControllersOfOneNameAreNumbered(t *testing.T) {
 	set.ObserveController(fullController("same"))
 	set.ObserveController(fullController("same"))
 	col := NewCollector(set, everything)
-	sameExposition(t, col)
-	text := string(served(col))
+	text := string(served(t, col))
 	for _, want := range []string{
-		`kinglet_informer_objects{informer="pods",`, `kinglet_informer_objects{informer="pods#2",`,
-		`kinglet_informer_objects{informer="pods#2#2",`, `kinglet_informer_objects{informer="pods#3",`,
-		`resource="deployments",handler="first#2"}`, `{controller="same#2"}`,
+		`kinglet_informer_objects{group="apps",informer="pods",`, `kinglet_informer_objects{group="apps",informer="pods#2",`,
+		`kinglet_informer_objects{group="apps",informer="pods#2#2",`, `kinglet_informer_objects{group="apps",informer="pods#3",`,
+		`handler="first#2",informer="pods"`, `{controller="same#2"}`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is missing", want)
@@ -216,33 +153,44 @@ func FuzzNamesAndErrorsDoNotBreakTheExposition(f *testing.F) {
 		i.status.Phase, i.status.LastError = reflector.BackingOff, errors.New(e)
 		i.status.ReadPath.Why = errors.New(b)
 		i.details.Indexes = []status.Index{{Name: e}, {Name: c}}
-		ctrl := &fixedController{status.Controller{Name: e, GateReason: a, Classes: []status.Class{{Name: a}, {Name: b}}}}
+		ctrl := &fixedController{status.Controller{Name: e, GateReason: a}}
 		set := setOf(i, j)
 		set.ObserveController(ctrl)
 		set.ObserveController(&fixedController{status.Controller{Name: d}})
-		sameExposition(t, NewCollector(set, everything))
+		served(t, NewCollector(set, everything))
+		gather(t, NewClientGo(set))
 	})
 }
 
 func TestAHistogramHasTheBucketsOfANaiveOne(t *testing.T) {
-	naive := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "naive", Buckets: bounds[:]})
+	var bounds []float64
+	for i := range core.Buckets - 1 {
+		bound, _ := core.Bound(i)
+		bounds = append(bounds, bound.Seconds())
+	}
+	naive := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "naive", Buckets: bounds})
 	var h core.Histogram
 	for d := time.Duration(1); d < 1000*time.Second; d = d*5/4 + 1 {
 		naive.Observe(d.Seconds())
 		h.Observe(d)
 	}
 	s := h.Snapshot()
-	var want dto.Metric
+	out := make(chan prometheus.Metric, 1)
+	scraped := scrape{out: out}
+	scraped.histogram(&family{desc: prometheus.NewDesc("ours", "", nil, nil)}, nil, &s)
+	var got, want dto.Metric
 	if err := naive.Write(&want); err != nil {
 		t.Fatal(err)
 	}
-	got := constHistogram(&s)
-	want.Histogram.CreatedTimestamp = nil
-	if d := got.GetSampleSum() - want.Histogram.GetSampleSum(); d > 1e-6 || d < -1e-6 {
-		t.Errorf("the sum is %v, want %v", got.GetSampleSum(), want.Histogram.GetSampleSum())
+	if err := (<-out).Write(&got); err != nil {
+		t.Fatal(err)
 	}
-	got.SampleSum, want.Histogram.SampleSum = nil, nil
-	if !proto.Equal(got, want.Histogram) {
-		t.Errorf("%v\nwant %v", got, want.Histogram)
+	want.Histogram.CreatedTimestamp = nil
+	if d := got.Histogram.GetSampleSum() - want.Histogram.GetSampleSum(); d > 1e-6 || d < -1e-6 {
+		t.Errorf("the sum is %v, want %v", got.Histogram.GetSampleSum(), want.Histogram.GetSampleSum())
+	}
+	got.Histogram.SampleSum, want.Histogram.SampleSum = nil, nil
+	if !proto.Equal(got.Histogram, want.Histogram) {
+		t.Errorf("%v\nwant %v", got.Histogram, want.Histogram)
 	}
 }

@@ -12,29 +12,16 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Labels with a fixed set of values.
-var (
-	causeLabels  = enum("cause", len(reflector.ListCounts{}), reflector.ListCause.String)
-	endLabels    = enum("end", len(reflector.WatchEndCounts{}), reflector.WatchEnd.String)
-	verbLabels   = enum("verb", len(reflector.ErrorCounts{}), reflector.Verb.String)
-	codeLabels   = enum("code", len(reflector.ErrorCounts{}[0]), reflector.Code.String)
-	stageLabels  = enum("stage", len(status.StageCounts{}), status.Stage.String)
-	phaseLabels  = enum("phase", int(reflector.Stopped)+1, reflector.Phase.String)
-	reasonLabels = []*pair{
-		store.Live: label("reason", "live"), store.Initial: label("reason", "initial"),
-		store.Relist: label("reason", "relist"), store.Resync: label("reason", "resync"),
-	}
-	typeLabels = [...]*pair{label("type", "added"), label("type", "modified"), label("type", "deleted")}
-	pathLabels = []*pair{
-		source.PathUnknown: label("path", "unknown"), source.PathProtobuf: label("path", "protobuf"),
-		source.PathJSON:   label("path", "json"),
-		source.PathClient: label("path", "client"), source.PathMemory: label("path", "memory"),
-	}
-	noIndex     = label("index", "")
-	partObjects = label("part", "objects")
-	partKeys    = label("part", "keys")
-	partIndex   = label("part", "index")
-)
+// reasons are those of a change.
+var reasons = [...]string{store.Live: "live", store.Initial: "initial", store.Relist: "relist", store.Resync: "resync"}
+
+func reasonOf(r store.Reason) string { return reasons[r] }
+
+// paths are how objects are read.
+var paths = [...]string{
+	source.PathUnknown: "unknown", source.PathProtobuf: "protobuf", source.PathJSON: "json",
+	source.PathClient: "client", source.PathMemory: "memory",
+}
 
 // informers serves the informers of the set, and the tables that they share.
 func (c *Collector) informers(s *scrape) {
@@ -42,25 +29,22 @@ func (c *Collector) informers(s *scrape) {
 	shared := map[uint64]bool{}
 	for _, inf := range c.set.Observed() {
 		st := inf.Status()
-		from, name := len(s.metrics), used.unique(st.Name)
-		l := s.with(labels{}, s.label("informer", name), s.label("group", st.Resource.Group),
-			s.label("version", st.Resource.Version), s.label("resource", st.Resource.Resource))
+		l := labels{used.unique(st.Name), valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}
 		c.state(s, &st, l)
 		c.counts(s, &st, l)
 		c.ownWrites(s, &st, l)
 		c.consistency(s, &st, l)
 		c.handlers(s, &st, l)
-		if c.opts.Detailed {
+		if c.detailed {
 			if st.SharingID != 0 && !shared[st.SharingID] {
 				shared[st.SharingID] = true
-				c.sharing(s, &st)
+				c.sharingTable(s, &st)
 			}
 			if in, ok := inf.(kinglet.Inspectable); ok {
 				d := in.Inspect()
 				c.details(s, &d, l)
 			}
 		}
-		s.belongs(st.Resource.Group, name, from)
 	}
 }
 
@@ -68,9 +52,7 @@ func (c *Collector) informers(s *scrape) {
 func (c *Collector) state(s *scrape, st *status.Informer, l labels) {
 	f := &c.families.informer
 	s.problems(f.problem, l, st.Problems(s.now))
-	if int(st.Phase) < len(phaseLabels) {
-		s.time(f.phase, l, st.Since, phaseLabels[st.Phase])
-	}
+	s.time(f.phase, l, st.Since, st.Phase.String())
 	s.bool(f.synced, l, st.Synced)
 	s.bool(f.degraded, l, st.Degraded)
 	s.time(f.lastContact, l, st.LastContact)
@@ -80,8 +62,8 @@ func (c *Collector) state(s *scrape, st *status.Informer, l labels) {
 		s.gauge(f.version, l, float64(v))
 	}
 	s.gauge(f.quarantined, l, float64(st.Quarantined))
-	if p := st.ReadPath; int(p.Path) < len(pathLabels) {
-		s.gauge(f.readPath, l, 1, pathLabels[p.Path], s.label("reason", reason(p.Why)))
+	if p := st.ReadPath; int(p.Path) < len(paths) {
+		s.gauge(f.readPath, l, 1, paths[p.Path], reason(p.Why))
 	}
 	s.gauge(f.received, l, float64(st.Received))
 	s.gauge(f.remaining, l, float64(st.Remaining))
@@ -126,33 +108,25 @@ func (s *scrape) problems(f *family, l labels, problems []status.Problem) {
 		if !since.IsZero() {
 			value = seconds(since)
 		}
-		s.gauge(f, l, value, s.label("cause", string(p.Cause)), s.label("severity", p.Severity.String()))
+		s.gauge(f, l, value, string(p.Cause), p.Severity.String())
 	}
 }
 
 // counts serves what was requested, received and refused.
 func (c *Collector) counts(s *scrape, st *status.Informer, l labels) {
 	f := &c.families.informer
-	s.each(f.lists, l, st.ListsByCause[:], causeLabels)
-	s.each(f.watches, l, st.WatchEnds[:], endLabels)
-	s.each(f.failures, l, st.FailuresByStage[:], stageLabels)
+	each(s, f.lists, l, st.ListsByCause[:], reflector.ListCause.String)
+	each(s, f.watches, l, st.WatchEnds[:], reflector.WatchEnd.String)
+	each(s, f.failures, l, st.FailuresByStage[:], status.Stage.String)
 	for verb := range st.ErrorsBy {
-		for code, n := range st.ErrorsBy[verb] {
-			if n > 0 {
-				s.counter(f.errors, l, n, verbLabels[verb], codeLabels[code])
-			}
-		}
+		each(s, f.errors, l.and(reflector.Verb(verb).String()), st.ErrorsBy[verb][:], reflector.Code.String)
 	}
-	for i, n := range [...]uint64{st.EventsByType.Added, st.EventsByType.Modified, st.EventsByType.Deleted} {
-		s.counter(f.events, l, n, typeLabels[i])
-	}
+	s.results(f.events, l, result{"added", st.EventsByType.Added}, result{"modified", st.EventsByType.Modified}, result{"deleted", st.EventsByType.Deleted})
 	s.counter(f.bookmarks, l, st.Bookmarks)
 	s.counter(f.bytes, l, st.Bytes)
 	s.counter(f.mutations, l, st.Mutations)
-	if f.requests != nil {
-		for verb, n := range [...]uint64{reflector.List: st.Lists, reflector.WatchList: st.Streams, reflector.Watch: st.Watches, reflector.Probe: st.Probes} {
-			s.counter(f.requests, l, n, verbLabels[verb])
-		}
+	for verb, n := range [...]uint64{reflector.List: st.Lists, reflector.WatchList: st.Streams, reflector.Watch: st.Watches, reflector.Probe: st.Probes} {
+		s.counter(f.requests, l, n, reflector.Verb(verb).String())
 	}
 	s.counter(f.duplicates, l, st.Duplicates)
 	s.counter(f.unreadable, l, st.Unreadable)
@@ -168,7 +142,7 @@ func (c *Collector) ownWrites(s *scrape, st *status.Informer, l labels) {
 	}
 	s.gauge(f.ownWrites, l, float64(w.Entries))
 	s.time(f.ownWritesOldest, l, w.Oldest)
-	s.results(f.ownWritesResult, l, "result", result{"confirmed", w.Confirmed}, result{"late", w.Late},
+	s.results(f.ownWritesResult, l, result{"confirmed", w.Confirmed}, result{"late", w.Late},
 		result{"expired", w.Expired}, result{"dropped", w.Dropped})
 }
 
@@ -179,7 +153,7 @@ func (c *Collector) consistency(s *scrape, st *status.Informer, l labels) {
 		return
 	}
 	s.counter(f.differences, l, checks.Differences)
-	s.results(f.checks, l, "result", result{"checked", checks.Checks - min(checks.NotChecked, checks.Checks)},
+	s.results(f.checks, l, result{"checked", checks.Checks - min(checks.NotChecked, checks.Checks)},
 		result{"not_checked", checks.NotChecked})
 	s.counter(f.compared, l, checks.Compared)
 	s.counter(f.checkSweeps, l, checks.Sweeps)
@@ -193,11 +167,57 @@ type result struct {
 	count uint64
 }
 
-func (s *scrape) results(f *family, l labels, name string, results ...result) {
-	if f == nil {
-		return
-	}
+func (s *scrape) results(f *family, l labels, results ...result) {
 	for _, r := range results {
-		s.counter(f, l, r.count, s.label(name, r.value))
+		s.counter(f, l, r.count, r.value)
+	}
+}
+
+// handlers serves the handlers of an informer.
+func (c *Collector) handlers(s *scrape, st *status.Informer, informer labels) {
+	f := &c.families.handler
+	var used names
+	for i := range st.Handlers {
+		h := &st.Handlers[i]
+		l := informer.and(used.unique(h.Name))
+		s.gauge(f.pending, l, float64(h.Pending))
+		s.time(f.oldest, l, h.OldestPending)
+		s.time(f.call, l, h.CallSince)
+		s.counter(f.panics, l, h.Panics)
+		s.bool(f.ended, l, h.Err != nil)
+		s.bool(f.synced, l, h.Synced)
+		s.gauge(f.inFlight, l, float64(h.InFlight))
+		s.histogram(f.duration, l, &h.Calls)
+		each(s, f.changes, l, h.Changes[:], reasonOf)
+		s.counter(f.folds, l, h.Folded)
+	}
+}
+
+// sharingTable serves a table of shared values, once for all informers that use it.
+func (c *Collector) sharingTable(s *scrape, st *status.Informer) {
+	f := &c.families.sharing
+	l := labels{strconv.FormatUint(st.SharingID, 10)}
+	s.gauge(f.bytes, l, float64(st.Sharing.Bytes))
+	s.gauge(f.maxBytes, l, float64(st.Sharing.MaxBytes))
+	s.gauge(f.values, l, float64(st.Sharing.Values))
+	s.counter(f.hits, l, st.Sharing.Hits)
+	s.counter(f.misses, l, st.Sharing.Misses)
+}
+
+// details serves sizes of the store and of its indexes.
+func (c *Collector) details(s *scrape, d *status.Details, l labels) {
+	f := &c.families.informer
+	if !d.Memory.At.IsZero() {
+		s.gauge(f.storeBytes, l, float64(d.Memory.Objects), "objects", "")
+		s.gauge(f.storeBytes, l, float64(d.Memory.Keys), "keys", "")
+	}
+	var used names
+	for i := range d.Indexes {
+		in := &d.Indexes[i]
+		index := used.unique(in.Name)
+		s.gauge(f.storeBytes, l, float64(in.Bytes), "index", index)
+		s.gauge(f.indexValues, l, float64(in.Values), index)
+		s.gauge(f.indexEntries, l, float64(in.Entries), index)
+		s.gauge(f.indexLargest, l, float64(in.LargestObjects), index)
 	}
 }

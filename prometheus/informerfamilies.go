@@ -3,8 +3,8 @@ package prometheus
 // ofInformer are the labels of all metrics of an informer.
 var ofInformer = []string{"informer", "group", "version", "resource"}
 
-func (l *list) ofInformer(t tier, k kind, name, help string, more ...string) *family {
-	return l.define(t, k, "informer_"+name, help, append(ofInformer[:len(ofInformer):len(ofInformer)], more...)...)
+func (l *list) ofInformer(detailed bool, kind, name, help string, more ...string) *family {
+	return l.define(detailed, kind, "informer_"+name, help, append(ofInformer[:len(ofInformer):len(ofInformer)], more...)...)
 }
 
 type informerFamilies struct {
@@ -113,9 +113,9 @@ type handlerFamilies struct {
 }
 
 func (l *list) handlers() (f handlerFamilies) {
-	of := func(t tier, k kind, name, help string, more ...string) *family {
+	of := func(detailed bool, kind, name, help string, more ...string) *family {
 		labels := append(ofInformer[:len(ofInformer):len(ofInformer)], "handler")
-		return l.define(t, k, "handler_"+name, help, append(labels, more...)...)
+		return l.define(detailed, kind, "handler_"+name, help, append(labels, more...)...)
 	}
 	f.synced = of(detailed, gauge, "synced",
 		"1 once the handler has handled its initial list.")
@@ -131,7 +131,7 @@ func (l *list) handlers() (f handlerFamilies) {
 		"Panics of the handler that were recovered: a bug of the program. The error that was reported has the stack.")
 	f.inFlight = of(detailed, gauge, "in_flight",
 		"Changes that the call under way is about.")
-	f.duration = of(detailed, histogram, "call_duration_seconds",
+	f.duration = of(detailed, histo, "call_duration_seconds",
 		"How long the handler's calls took.")
 	f.changes = of(detailed, counter, "changes_total",
 		"Changes delivered, by reason. Many of reason relist or resync are floods: look at the lists by cause, or ask for fewer resyncs.", "reason")
@@ -145,8 +145,8 @@ type sharingFamilies struct {
 }
 
 func (l *list) sharings() (f sharingFamilies) {
-	of := func(k kind, name, help string) *family {
-		return l.define(detailed, k, "sharing_"+name, help, "sharing")
+	of := func(kind, name, help string) *family {
+		return l.define(detailed, kind, "sharing_"+name, help, "sharing")
 	}
 	f.bytes = of(gauge, "bytes",
 		"What the values and strings take that objects share. Informers of a program share one table, unless they were given one of their own; the label numbers it.")

@@ -2,16 +2,14 @@ package faults_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	clientgolang "github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/kinglettest/internal/pipes"
 	"github.com/kinglet-go/kinglet/prometheus"
 	"github.com/kinglet-go/kinglet/status"
 )
@@ -20,22 +18,22 @@ import (
 // enough: as regular expressions for a line of the exposition, with L for the informer's
 // labels.
 var shownBy = map[status.Cause]string{
-	status.CauseForbidden:      `kinglet_informer_errors_total{L,verb=".*",code="403"} [1-9]`,
-	status.CauseUnauthorized:   `kinglet_informer_errors_total{L,verb=".*",code="401"} [1-9]`,
-	status.CauseNotFound:       `kinglet_informer_errors_total{L,verb=".*",code="404"} [1-9]`,
-	status.CauseInvalidRequest: `kinglet_informer_errors_total{L,verb=".*",code="400"} [1-9]`,
-	status.CauseUnreachable:    `kinglet_informer_errors_total{L,verb=".*",code="network"} [1-9]`,
-	status.CauseExpired:        `kinglet_informer_errors_total{L,verb=".*",code="410"} [1-9]`,
-	status.CauseThrottled:      `kinglet_informer_errors_total{L,verb=".*",code="429"} [1-9]`,
-	status.CauseServerError:    `kinglet_informer_errors_total{L,verb=".*",code="5xx"} [1-9]`,
+	status.CauseForbidden:      `kinglet_informer_errors_total{L,code="403",verb=".*"} [1-9]`,
+	status.CauseUnauthorized:   `kinglet_informer_errors_total{L,code="401",verb=".*"} [1-9]`,
+	status.CauseNotFound:       `kinglet_informer_errors_total{L,code="404",verb=".*"} [1-9]`,
+	status.CauseInvalidRequest: `kinglet_informer_errors_total{L,code="400",verb=".*"} [1-9]`,
+	status.CauseUnreachable:    `kinglet_informer_errors_total{L,code="network",verb=".*"} [1-9]`,
+	status.CauseExpired:        `kinglet_informer_errors_total{L,code="410",verb=".*"} [1-9]`,
+	status.CauseThrottled:      `kinglet_informer_errors_total{L,code="429",verb=".*"} [1-9]`,
+	status.CauseServerError:    `kinglet_informer_errors_total{L,code="5xx",verb=".*"} [1-9]`,
 	status.CauseShortWatch:     `kinglet_informer_watches_total{L,end=".*"} [1-9]`,
-	status.CauseStalled:        `kinglet_informer_errors_total{L,verb="watch-list",code=".*"} [1-9]`,
+	status.CauseStalled:        `kinglet_informer_errors_total{L,code=".*",verb="watch-list"} [1-9]`,
 	status.CauseNotSynced:      `kinglet_informer_synced{L} 0`,
 	status.CauseSilent:         `kinglet_informer_last_contact_timestamp_seconds{L} [1-9]`,
 	status.CauseQuarantine:     `kinglet_informer_quarantined{L} 1`,
 	status.CauseDegraded:       `kinglet_informer_degraded{L} 1`,
 	status.CauseRelisting:      `kinglet_informer_phase_start_timestamp_seconds{L,phase="(Listing|Streaming)"} [1-9]`,
-	status.CauseProtocol:       `kinglet_informer_errors_total{L,verb=".*",code="protocol"} [1-9]`,
+	status.CauseProtocol:       `kinglet_informer_errors_total{L,code="protocol",verb=".*"} [1-9]`,
 	status.CauseRestored:       `kinglet_informer_lists_total{L,cause="restored"} [1-9]`,
 	status.CauseHandlerStalled: `kinglet_handler_call_start_timestamp_seconds{L,handler=".*"} [1-9]`,
 }
@@ -47,40 +45,33 @@ func matches(exposition, expression string) bool {
 	return regexp.MustCompile("(?m)^" + expression).MatchString(exposition)
 }
 
-// scraped is a server of metrics that exists in memory, and a client of it.
-type scraped struct {
-	t      *testing.T
-	server *http.Server
-	client *http.Client
-	done   chan struct{}
-}
-
-func newScraped(t *testing.T, h http.Handler) *scraped {
-	conns := pipes.Listen()
-	s := &scraped{t: t, server: &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}, done: make(chan struct{})}
-	s.client = &http.Client{Transport: &http.Transport{DialContext: conns.Dial}}
-	go func() { defer close(s.done); _ = s.server.Serve(conns) }()
-	return s
-}
-
-func (s *scraped) close() {
-	s.client.CloseIdleConnections()
-	_ = s.server.Close()
-	<-s.done
-}
-
-func (s *scraped) get() string {
-	s.t.Helper()
-	res, err := s.client.Get("http://metrics.test/metrics")
+// scrape returns the gauges and counters of a collector, a line each. The labels of
+// informers come first, and the others in the order of their names.
+func scrape(t *testing.T, c clientgolang.Collector) string {
+	t.Helper()
+	registry := clientgolang.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode != http.StatusOK {
-		s.t.Fatal(res.Status, err)
+	var b strings.Builder
+	for _, f := range families {
+		for _, m := range f.Metric {
+			first := []string{"", "", "", ""}
+			var more []string
+			for _, l := range m.Label {
+				text := fmt.Sprintf("%s=%q", l.GetName(), l.GetValue())
+				if i := slices.Index([]string{"informer", "group", "version", "resource"}, l.GetName()); i >= 0 {
+					first[i] = text
+				} else {
+					more = append(more, text)
+				}
+			}
+			fmt.Fprintf(&b, "%s{%s} %v\n", f.GetName(), strings.Join(append(first, more...), ","), m.GetGauge().GetValue()+m.GetCounter().GetValue())
+		}
 	}
-	return string(body)
+	return b.String()
 }
 
 func TestTheMetricsNameEachFaultWithinFiveSecondsOfWhenItCanBeKnown(t *testing.T) {
@@ -94,21 +85,20 @@ func TestTheMetricsNameEachFaultWithinFiveSecondsOfWhenItCanBeKnown(t *testing.T
 		}
 		problem := `kinglet_informer_problem_start_timestamp_seconds{L,cause="` + cause + `",severity=".*"} `
 		missing, text := []string{problem, shown}, ""
-		metrics := newScraped(r.t, prometheus.NewCollector(set, prometheus.Options{}))
+		collector := prometheus.NewCollector(set, prometheus.Options{})
 		return view{
 			wrong: func() string {
-				if text := metrics.get(); matches(text, problem) {
+				if text := scrape(r.t, collector); matches(text, problem) {
 					return text
 				}
 				return ""
 			},
 			named: func() bool {
-				text = metrics.get()
+				text = scrape(r.t, collector)
 				missing = slices.DeleteFunc(missing, func(expression string) bool { return matches(text, expression) })
 				return len(missing) == 0
 			},
-			seen:  func() string { return fmt.Sprintf("%q are missing of\n%s", missing, text) },
-			close: metrics.close,
+			seen: func() string { return fmt.Sprintf("%q are missing of\n%s", missing, text) },
 		}
 	})
 }

@@ -182,8 +182,7 @@ type view struct {
 	// named reports whether the fault is named.
 	named func() bool
 	// seen says what was seen in its place.
-	seen  func() string
-	close func()
+	seen func() string
 }
 
 // eachFaultIsNamed plays each fault, and fails unless a view of its informer names it
@@ -202,7 +201,6 @@ func eachFaultIsNamed(t *testing.T, open func(r *rig, f *named, set *kinglet.Set
 				set := kinglet.NewSet()
 				defer set.Observe(r.inf)()
 				v := open(r, &f, set)
-				defer v.close()
 				if f.begins != nil {
 					testclock.Elapse(time.Second)
 					if !r.inf.HasSynced() {
@@ -247,8 +245,7 @@ func TestThePageNamesEachFaultWithinFiveSecondsOfWhenItCanBeKnown(t *testing.T) 
 				}
 				return false
 			},
-			seen:  func() string { return strings.Join(seen, "\n") },
-			close: func() {},
+			seen: func() string { return strings.Join(seen, "\n") },
 		}
 	})
 }
