@@ -51,7 +51,8 @@ func (c *copier) copy(to, from reflect.Value) {
 			c.copy(to.Field(i), from.Field(i))
 		}
 	case reflect.Array:
-		for i := range from.Len() {
+		// An array without memory may have any number of elements.
+		for i := range from.Len() * int(min(t.Size(), 1)) {
 			c.copy(to.Index(i), from.Index(i))
 		}
 	case reflect.Pointer:
