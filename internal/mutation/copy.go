@@ -10,7 +10,8 @@ import (
 // DeepCopyObject if obj has that method, otherwise reflection.
 func deepCopy[T any](obj T) T {
 	if o, ok := any(obj).(runtime.Object); ok && reflect.TypeFor[T]().Kind() != reflect.Struct {
-		if c, ok := copyObject(o).(T); ok {
+		// It may be the method of a type that this one embeds.
+		if c, ok := copyObject(o).(T); ok && reflect.TypeOf(c) == reflect.TypeOf(obj) {
 			return c
 		}
 	}

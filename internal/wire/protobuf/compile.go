@@ -2,7 +2,6 @@ package protobuf
 
 import (
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +20,11 @@ import (
 // Compile makes the plan of a Go struct type with generated protobuf code,
 // without the fields in drop. It takes some milliseconds for a large type.
 //
-// The error is a *TypeError if the type has no Unmarshal, or one that could
-// recurse where a plan cannot tell how deep.
+// The error is a *TypeError if the type has no Unmarshal of its own, or one that could
+// recurse where a plan cannot tell how deep, or leads to too many types.
 func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
-	if typ.Kind() != reflect.Struct || !canUnmarshal(typ) {
-		return nil, &TypeError{typ, "it has no Unmarshal, or is no struct"}
+	if typ.Kind() != reflect.Struct || !Reads(typ) {
+		return nil, &TypeError{typ, "it has no Unmarshal of its own, or is no struct"}
 	}
 	c := compiler{messages: map[messageKey]*message{}, hiding: state.NewHiding(nil), nesting: map[reflect.Type]nesting{}}
 	p := &Plan{id: share.NewPlanID(), root: c.message(typ, drop), drops: drop, quantityText: -1}
@@ -50,27 +49,27 @@ var (
 	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
 )
 
+// Reads reports that objects of a type can be read from protobuf: it has an Unmarshal, and
+// not that of a type that it embeds, which would leave out the rest.
+func Reads(typ reflect.Type) bool { return canUnmarshal(typ) && fields.Declares(typ, "Unmarshal") }
+
 func canUnmarshal(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
 
 // generated reports that a type's Unmarshal was written by gogo, for the fields
 // that the type has.
 func generated(typ reflect.Type) bool {
 	m, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
-	if !ok || typ.Kind() != reflect.Struct {
-		return false
-	}
-	file, _ := runtime.FuncForPC(m.Func.Pointer()).FileLine(m.Func.Pointer())
-	return strings.HasSuffix(file, ".pb.go")
+	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(fields.FileOf(m), ".pb.go")
 }
 
 // compiler makes messages, each once.
 type compiler struct {
-	messages  map[messageKey]*message
-	open      []*message // being compiled
-	hiding    *state.Hiding
-	nesting   map[reflect.Type]nesting
+	messages map[messageKey]*message
+	open     []*message // being compiled
+	hiding   *state.Hiding
+	nesting  map[reflect.Type]nesting
 	// parts counts messages and fields.
-	parts int
+	parts     int
 	recursive bool
 	err       error
 }
