@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -181,9 +182,12 @@ func (i *Informer[T]) asWritten(answer any) (w source.Written[T], err error) {
 		return w, fmt.Errorf("%w, and this is a %T", source.ErrNoAnswers, answer)
 	}
 	if o, ok := answer.(runtime.Object); ok {
-		if obj, ok = o.DeepCopyObject().(T); !ok {
-			return w, fmt.Errorf("a copy of a %T is another type", answer)
+		// It may be the method of a type that this one embeds.
+		c := o.DeepCopyObject()
+		if reflect.TypeOf(c) != reflect.TypeOf(answer) {
+			return w, fmt.Errorf("DeepCopyObject of a %T returned a %T", answer, c)
 		}
+		obj = c.(T)
 	}
 	w.Object = obj
 	w.ResourceVersion, w.UID = objectVersion(obj), i.opts.UID(obj)

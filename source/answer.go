@@ -135,7 +135,12 @@ func copied[T any](obj any, want *expected) (T, error) {
 	if err := want.check(ro); err != nil {
 		return none, err
 	}
-	return ro.DeepCopyObject().(T), nil
+	// It may be the method of a type that this one embeds.
+	c := ro.DeepCopyObject()
+	if reflect.TypeOf(c) != reflect.TypeOf(obj) {
+		return none, fmt.Errorf("DeepCopyObject of a %T returned a %T", obj, c)
+	}
+	return c.(T), nil
 }
 
 // answer returns the item of an answer, without dropped fields.

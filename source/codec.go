@@ -49,6 +49,9 @@ func newCodec[T any](gv schema.GroupVersion, opts *Options) (*codec[T], error) {
 	if !opts.DisableSharing {
 		c.sharing = orDefault(opts.Sharing)
 	}
+	if _, has := any(k.new()).(official.Protobuf); has && !k.proto {
+		c.slow = ErrInheritedUnmarshal
+	}
 	return c, nil
 }
 

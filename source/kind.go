@@ -19,6 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
+	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
@@ -84,7 +85,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 	if _, err := accessor(obj); err != nil {
 		return nil, err
 	}
-	_, k.proto = any(obj).(official.Protobuf)
+	k.proto = protobuf.Reads(k.elem)
 	k.tells = sync.OnceValue(k.tellsKind)
 	switch ro.(type) {
 	case *unstructured.Unstructured:
@@ -238,11 +239,10 @@ func (k *kind[T]) decode(format formats.Format, raw []byte) (T, error) {
 		u, isUntyped := any(obj).(*unstructured.Unstructured)
 		switch {
 		case format == formats.Protobuf:
-			msg, ok := any(obj).(official.Protobuf)
-			if !ok {
+			if !k.proto {
 				return obj, formats.ErrNone
 			}
-			err = official.Unmarshal(raw, msg)
+			err = official.Unmarshal(raw, any(obj).(official.Protobuf))
 		case isUntyped:
 			// Its own UnmarshalJSON looks for "items" first, and is strict about
 			// the kind, which items of built-in lists do not have.

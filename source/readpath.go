@@ -42,9 +42,9 @@ func (p Path) String() string {
 type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
-	// fraction of any other way. Otherwise it is the reason why not: a
-	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or
-	// a type that decodes itself.
+	// fraction of any other way, from any encoding that the objects have. Otherwise it
+	// is the reason why not: a *InterceptError or a *FallbackError, ErrNoInterceptor,
+	// ErrSharingDisabled, ErrInheritedUnmarshal, or a type that decodes itself.
 	Why error
 	// Since is when this path began. A source leaves it zero; its caller, which
 	// knows the previous path, sets it.
@@ -59,12 +59,17 @@ var (
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.
 	ErrSharingDisabled = errors.New("DisableSharing is set")
+	// ErrInheritedUnmarshal: the objects' type has the Unmarshal of a type that it
+	// embeds, which reads only that part from protobuf. So kinglet's own decoder reads
+	// JSON.
+	ErrInheritedUnmarshal = errors.New("the type has the Unmarshal of a type that it embeds, so it is read from JSON alone")
 )
 
 // Lost reports that the source was made to read the wire with kinglet's own
 // decoder, and does not.
 func (p ReadPath) Lost() bool {
-	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled)
+	return p.Why != nil && !errors.Is(p.Why, ErrNoInterceptor) && !errors.Is(p.Why, ErrSharingDisabled) &&
+		!errors.Is(p.Why, ErrInheritedUnmarshal)
 }
 
 // Same reports whether both have the same Path and reason. It ignores Since.

@@ -10,7 +10,8 @@ import (
 // DeepCopyObject if obj has that method, otherwise reflection.
 func deepCopy[T any](obj T) T {
 	if o, ok := any(obj).(runtime.Object); ok && reflect.TypeFor[T]().Kind() != reflect.Struct {
-		if c, ok := copyObject(o).(T); ok {
+		// It may be the method of a type that this one embeds.
+		if c, ok := copyObject(o).(T); ok && reflect.TypeOf(c) == reflect.TypeOf(obj) {
 			return c
 		}
 	}
@@ -51,7 +52,8 @@ func (c *copier) copy(to, from reflect.Value) {
 			c.copy(to.Field(i), from.Field(i))
 		}
 	case reflect.Array:
-		for i := range from.Len() {
+		// An array without memory may have any number of elements.
+		for i := range from.Len() * int(min(t.Size(), 1)) {
 			c.copy(to.Index(i), from.Index(i))
 		}
 	case reflect.Pointer:

@@ -102,7 +102,7 @@ func (d *differ) compare(live, was reflect.Value) {
 	case k == reflect.Slice:
 		d.compareSlices(live, was)
 	case k == reflect.Array:
-		for i := range live.Len() {
+		for i := range live.Len() * int(min(live.Type().Size(), 1)) {
 			d.into(step{kind: intoElement, typ: live.Type(), i: i}, memory{}, live.Index(i), was.Index(i))
 		}
 	case k == reflect.Map:

@@ -94,7 +94,7 @@ func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey)
 		return err
 	}
 	d.plans[formats.JSON], d.apart = p, p.(*json.Plan).KindApart()
-	if _, ok := reflect.New(typ).Interface().(official.Protobuf); ok {
+	if protobuf.Reads(typ) {
 		d.plans[formats.Protobuf], err = cached(key.of(formats.Protobuf), func() (plan, error) { return protobuf.Compile(typ, drops) })
 	}
 	return err

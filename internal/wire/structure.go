@@ -50,7 +50,7 @@ func (s *Structure[T]) shape(typ reflect.Type) *shape[T] {
 	typ = typ.Elem()
 	plan, err := cached(planKey{typ: typ, format: formats.Structure}, func() (*structure.Plan, error) { return structure.Compile(typ) })
 	if err != nil {
-		return nil // Compile fails only if typ is no struct
+		return nil
 	}
 	session := share.NewSession(s.table)
 	// A transform's slices may be of a mapped file, or read-only data.

@@ -25,14 +25,23 @@ type compiler struct {
 	// has their keys in the order in which they were begun.
 	shapes map[shapeKey]*shape
 	made   []shapeKey
-	// outer are the plans under way: elements of a map have a plan of their own, and may
-	// contain the map.
-	outer map[shapeKey]*Plan
+	family *family
 }
 
-func compile(t reflect.Type, only *fields.Drops, outer map[shapeKey]*Plan) (*Plan, error) {
+// family is a plan and those of the elements of the maps in it, which may contain the map.
+type family struct {
+	// plans has the finished ones and those under way, made their keys in the order in
+	// which they were begun.
+	plans map[shapeKey]*Plan
+	made  []shapeKey
+	// left is how many more parts of types may be looked at. Beyond that their own methods
+	// copy values.
+	left int
+}
+
+func (f *family) compile(t reflect.Type, only *fields.Drops) (*Plan, error) {
 	key := shapeKey{t, only.String()}
-	if p := outer[key]; p != nil {
+	if p := f.plans[key]; p != nil {
 		return p, nil
 	}
 	c := &compiler{
@@ -40,12 +49,17 @@ func compile(t reflect.Type, only *fields.Drops, outer map[shapeKey]*Plan) (*Pla
 			typ: t, arrays: []reflect.Type{reflect.TypeFor[uint64]()},
 			layouts: layouts{seed: maphash.MakeSeed()},
 		},
-		shapes: map[shapeKey]*shape{}, outer: outer,
+		shapes: map[shapeKey]*shape{}, family: f,
 	}
-	outer[key] = c.plan
-	defer delete(outer, key)
+	before := len(f.made)
+	f.plans[key], f.made = c.plan, append(f.made, key)
 	root, err := c.shape(t, only)
 	if err != nil {
+		// Plans that were begun since may use this one.
+		for _, k := range f.made[before:] {
+			delete(f.plans, k)
+		}
+		f.made = f.made[:before]
 		return nil, err
 	}
 	c.plan.root = root
@@ -89,8 +103,11 @@ func (c *compiler) shape(t reflect.Type, only *fields.Drops) (*shape, error) {
 
 // links appends the links of a value of type t at an offset.
 func (c *compiler) links(to []link, t reflect.Type, offset uintptr, only *fields.Drops) ([]link, error) {
-	if immutable[t] {
+	if immutable[t] || t.Size() == 0 {
 		return to, nil
+	}
+	if c.family.left--; c.family.left < 0 {
+		return nil, fmt.Errorf("%v, with what it leads to, is too large", t)
 	}
 	if f := known[t]; f != nil {
 		return append(to, link{kind: call, offset: offset, call: f}), nil
@@ -102,10 +119,17 @@ func (c *compiler) links(to []link, t reflect.Type, offset uintptr, only *fields
 	case reflect.Struct:
 		return c.structLinks(to, t, offset, only)
 	case reflect.Array:
+		inside, err := c.links(nil, t.Elem(), offset, only)
+		if err != nil || len(inside) == 0 {
+			return to, err
+		}
+		if c.family.left -= t.Len() * len(inside); c.family.left < 0 {
+			return nil, fmt.Errorf("%v is too large", t)
+		}
 		for i := range t.Len() {
-			var err error
-			if to, err = c.links(to, t.Elem(), offset+uintptr(i)*t.Elem().Size(), only); err != nil {
-				return nil, err
+			for _, l := range inside {
+				l.offset += uintptr(i) * t.Elem().Size()
+				to = append(to, l)
 			}
 		}
 		return to, nil
@@ -178,8 +202,12 @@ var known = map[reflect.Type]copyFunc{
 	reflect.TypeFor[unstructured.Unstructured](): copyUnstructured,
 }
 
-// hasPointers reports that a value of a type has pointers in its memory.
+// hasPointers reports that a value of a type has pointers in its memory. Types without
+// memory would nest without an end in sight.
 func hasPointers(t reflect.Type) bool {
+	if t.Size() == 0 {
+		return false
+	}
 	switch t.Kind() {
 	case reflect.Struct:
 		for i := range t.NumField() {
@@ -189,7 +217,7 @@ func hasPointers(t reflect.Type) bool {
 		}
 		return false
 	case reflect.Array:
-		return t.Len() > 0 && hasPointers(t.Elem())
+		return hasPointers(t.Elem())
 	}
 	return t.Kind() == reflect.String || t.Kind() > reflect.Complex128
 }

@@ -28,7 +28,7 @@ func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error)
 	if t.Key().Kind() == reflect.String && elem == reflect.TypeFor[resource.Quantity]() {
 		return copyQuantityMap, nil
 	}
-	plan, err := compile(elem, only, c.outer)
+	plan, err := c.family.compile(elem, only)
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", t, err)
 	}

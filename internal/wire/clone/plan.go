@@ -79,7 +79,7 @@ func Of(pointer reflect.Type) *Plan {
 // copied whole. A nil only stands for all fields. Each call compiles the plan, which
 // takes some microseconds for each field, and does not keep it.
 func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
-	p, err := compile(pointer.Elem(), only, map[shapeKey]*Plan{})
+	p, err := (&family{plans: map[shapeKey]*Plan{}, left: fields.MaxParts}).compile(pointer.Elem(), only)
 	if err != nil {
 		return nil
 	}

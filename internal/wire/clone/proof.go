@@ -1,15 +1,14 @@
 package clone
 
 import (
-	"path/filepath"
 	"reflect"
-	"runtime"
 	"strings"
 	"time"
 	"unsafe"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -63,15 +62,7 @@ func generated(m *reflect.Method) bool {
 	if m == nil {
 		return true
 	}
-	// The last of the functions at a method's first instruction is the method: others are
-	// inlined in it.
-	var file string
-	frames := runtime.CallersFrames([]uintptr{m.Func.Pointer() + 1})
-	for more := true; more; {
-		var frame runtime.Frame
-		frame, more = frames.Next()
-		file = filepath.Base(frame.File)
-	}
+	file := fields.FileOf(*m)
 	return strings.HasPrefix(file, "zz_generated") && strings.Contains(file, "deepcopy")
 }
 

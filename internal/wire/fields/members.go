@@ -7,6 +7,10 @@ import (
 	"unicode"
 )
 
+// MaxParts is how many types and fields a plan may have, a dozen times those of a Pod. A
+// type that leads to more is left to the official decoder.
+const MaxParts = 16 << 10
+
 // Member is one field of a struct as encoding/json sees it.
 type Member struct {
 	Name   string

@@ -101,9 +101,11 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// element returns the type that a path continues in.
+// element returns the type that a path continues in, or any that it leads to if it
+// leads back to itself.
 func element(t reflect.Type) reflect.Type {
-	for {
+	for seen := map[reflect.Type]bool{}; !seen[t]; {
+		seen[t] = true
 		switch t.Kind() {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
 			if DecodesItself(t) {
@@ -114,6 +116,7 @@ func element(t reflect.Type) reflect.Type {
 			return t
 		}
 	}
+	return t
 }
 
 // nearest returns the name in list with the fewest edits to name, ignoring case.

@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// names finds a field by its name, in a hash table in which the known names do not
-// collide. A name that is found is compared.
+// names finds a field by its name, in a hash table. A name that is found is compared.
 type names struct {
 	list  []string
 	seed  uint64
 	shift uint
-	// places holds the number of a field, plus one.
+	// places holds the number of a field, plus one, where its name's hash says or in
+	// one of the places behind. Invariant: at least half of them are zero.
 	places []uint16
 }
 
@@ -21,30 +21,46 @@ const (
 	flags = 0x80 * ones
 )
 
+// maxPlaces is how many places newNames tries, for each name, to give each a place of
+// its own.
+const maxPlaces = 32
+
 func newNames(list []string) names {
 	n := names{list: list}
-	for size := 2 << bits.Len(uint(len(list))); ; size *= 2 {
+	size := 2 << bits.Len(uint(len(list)))
+	for ; ; size *= 2 {
 		n.shift = uint(64 - bits.TrailingZeros(uint(size)))
+		n.places = make([]uint16, size)
 		for try := range uint64(64) {
 			n.seed = (2*try + 1) * 0x9e3779b97f4a7c15
-			n.places = make([]uint16, size)
-			if n.fill() {
+			if n.fill(size >= maxPlaces*len(list)) {
 				return n
 			}
+			clear(n.places)
 		}
 	}
 }
 
-func (n *names) fill() bool {
+// fill fills the empty table. Names that hash does not tell apart stand one behind the
+// other. It reports whether no others do, which crowded permits.
+func (n *names) fill(crowded bool) bool {
 	for i, name := range n.list {
-		place := &n.places[n.hash(ends(name))]
-		if *place != 0 {
-			return false
+		first, last, length := ends(name)
+		at := n.hash(first, last, length)
+		for n.places[at] != 0 {
+			f, l, k := ends(n.list[n.places[at]-1])
+			if !crowded && (f != first || l != last || k != length) {
+				return false
+			}
+			at = n.after(at)
 		}
-		*place = uint16(i + 1)
+		n.places[at] = uint16(i + 1)
 	}
 	return true
 }
+
+// after returns the place behind another.
+func (n *names) after(at uint64) uint64 { return (at + 1) & uint64(len(n.places)-1) }
 
 // hash mixes a name's first and last eight bytes, which may overlap, and its
 // length.
@@ -89,11 +105,15 @@ func (n *names) find(raw []byte, at int) (field, quote int) {
 			}
 		}
 	}
-	i := int(n.places[n.hash(first, last, q)]) - 1
-	if i < 0 || n.list[i] != string(raw[at:at+q]) {
-		return -1, at
+	for place := n.hash(first, last, q); ; place = n.after(place) {
+		i := int(n.places[place]) - 1
+		if i < 0 {
+			return -1, at
+		}
+		if n.list[i] == string(raw[at:at+q]) {
+			return i, at + q
+		}
 	}
-	return i, at + q
 }
 
 // closing returns which byte of x is the first quote, or 8 if none is.

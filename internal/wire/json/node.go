@@ -49,8 +49,8 @@ type node struct {
 	op op
 	// shared: its values are looked up in the table of shared values.
 	shared bool
-	// large: a value takes 64 bytes or more although its encoding may take two, or
-	// has something inside that would be built again without a record.
+	// large: a value takes 64 bytes or more although its encoding may take two, or has
+	// something inside that would be built again without a record (compiler.enlarge).
 	large bool
 	// holds: its memory contains a Quantity, or a value that may have other hidden
 	// state (package state). A reader of the object may be writing to it, so it is
@@ -139,6 +139,9 @@ func kindOf(t reflect.Type) op {
 	case reflect.Struct:
 		return opStruct
 	case reflect.Pointer:
+		if !leads(t) {
+			return opOther
+		}
 		return opPointer
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
@@ -167,10 +170,24 @@ func kindOf(t reflect.Type) op {
 	return opOther
 }
 
+// leads reports that a pointer leads to a value, after a few pointers at most: one to its
+// own type does not.
+func leads(t reflect.Type) bool {
+	for range 8 {
+		if t = t.Elem(); t.Kind() != reflect.Pointer {
+			return true
+		}
+	}
+	return false
+}
+
 // compiler makes nodes, one for each type and the set of fields dropped inside it,
 // so that recursive types come to an end.
 type compiler struct {
-	nodes map[nodeKey]*node
+	nodes  map[nodeKey]*node
+	hiding *state.Hiding
+	// left is how many more nodes and fields the plan may have. It has failed below 0.
+	left int
 	// unsure: encoding/json treats a type differently depending on its place.
 	unsure bool
 }
@@ -186,13 +203,15 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 	if n := c.nodes[key]; n != nil {
 		return n
 	}
+	if c.left--; c.left < 0 {
+		return &node{}
+	}
 	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, formats.JSON, variant), drops: d}
 	n.place = share.PlaceOf(n.unit, 0)
 	c.nodes[key] = n
 	if t.Name() == "" && t.Kind() == reflect.Struct && fields.DecodesItself(t) {
 		c.unsure = true
 	}
-	n.large = rebuilt(t, nil)
 	switch n.op {
 	case opStruct:
 		c.structure(n, d)
@@ -214,7 +233,7 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 	case opQuantity:
 		n.holds, n.text = true, quantityText()
 	}
-	if n.op == opOther && state.Hides(t, fields.DecodesItself) {
+	if n.op == opOther && c.hiding.In(t) {
 		n.holds, n.alone = true, true
 	}
 	return n
@@ -222,6 +241,7 @@ func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
 
 func (c *compiler) structure(n *node, d *fields.Drops) {
 	list := fields.Members(n.typ)
+	c.left -= len(list)
 	odd := len(list) > maxFields
 	for _, m := range list {
 		odd = odd || m.Odd
@@ -250,22 +270,26 @@ func (c *compiler) structure(n *node, d *fields.Drops) {
 		known[i], n.fields[i] = m.Name, f
 	}
 	n.names = newNames(known)
-	if n.undecoded(n.typ, 0) {
+	if c.undecoded(n, n.typ, 0) {
 		n.holds, n.alone = true, true
 	}
 }
 
-// undecoded reports that a struct, at an offset in the node's, has hidden state in
-// a field that is not decoded.
-func (n *node) undecoded(t reflect.Type, at uintptr) bool {
+// undecoded reports that a struct, at an offset in a node's, has hidden state in a field
+// that is not decoded. Embedded structs may nest so that they have many more fields than
+// types.
+func (c *compiler) undecoded(n *node, t reflect.Type, at uintptr) bool {
 	for i := range t.NumField() {
+		if c.left--; c.left < 0 {
+			return true
+		}
 		sf := t.Field(i)
 		offset := at + sf.Offset
 		if slices.ContainsFunc(n.fields, func(f field) bool { return f.offset == offset && f.node.typ == sf.Type }) {
 			continue
 		}
 		if embedded := sf.Anonymous && sf.Type.Kind() == reflect.Struct && !fields.DecodesItself(sf.Type); embedded {
-			if n.undecoded(sf.Type, offset) {
+			if c.undecoded(n, sf.Type, offset) {
 				return true
 			}
 		} else if state.InField(sf) {
@@ -312,27 +336,32 @@ func (n *node) pointer() {
 	}
 }
 
-// rebuilt reports that a value of a type may have something inside that is not
-// compared with the previous version's: a map, which takes 48 bytes if empty and 300
-// and more with an entry, or a Quantity, to which a reader may be writing.
-func rebuilt(t reflect.Type, above []reflect.Type) bool {
-	switch kindOf(t) {
-	case opMap, opQuantity:
-		return true
-	case opPointer, opSlice:
-		return rebuilt(t.Elem(), above)
-	case opStruct:
-		if slices.Contains(above, t) {
-			return false
-		}
-		above = append(above, t)
-		for i := range t.NumField() {
-			if rebuilt(t.Field(i).Type, above) {
-				return true
+// enlarge marks the nodes whose values may have something inside that is not compared
+// with the previous version's: a map, which takes 48 bytes if empty and 300 and more with
+// an entry, or a Quantity, to which a reader may be writing.
+func (c *compiler) enlarge() {
+	above := map[*node][]*node{}
+	var large []*node
+	for _, n := range c.nodes {
+		switch n.op {
+		case opMap, opQuantity:
+			large = append(large, n)
+		case opPointer, opSlice:
+			above[n.elem] = append(above[n.elem], n)
+		case opStruct:
+			for i := range n.fields {
+				above[n.fields[i].node] = append(above[n.fields[i].node], n)
 			}
 		}
 	}
-	return false
+	for marked := map[*node]bool{}; len(large) > 0; {
+		n := large[len(large)-1]
+		large = large[:len(large)-1]
+		if !marked[n] {
+			marked[n], n.large = true, true
+			large = append(large, above[n]...)
+		}
+	}
 }
 
 // bits is the size of a number.

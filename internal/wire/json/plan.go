@@ -11,6 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // Plan decodes objects of one Go type. It is immutable and safe for concurrent
@@ -34,13 +35,17 @@ type Plan struct {
 // It takes about a millisecond for a Pod.
 func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
 	if typ == nil || typ.Kind() != reflect.Struct || kindOf(typ) != opStruct {
-		return nil, &TypeError{typ}
+		return nil, &TypeError{Type: typ}
 	}
 	p := &Plan{id: share.NewPlanID(), drops: drop}
-	c := compiler{nodes: map[nodeKey]*node{}}
+	c := compiler{nodes: map[nodeKey]*node{}, hiding: state.NewHiding(fields.DecodesItself), left: fields.MaxParts}
 	p.root = c.node(typ, p.drops)
+	if c.left < 0 {
+		return nil, &TypeError{Type: typ, Large: true}
+	}
+	c.enlarge()
 	if p.root.op != opStruct || c.unsure {
-		return nil, &TypeError{typ}
+		return nil, &TypeError{Type: typ}
 	}
 	p.identify()
 	return p, nil
@@ -65,7 +70,8 @@ func (p *Plan) identify() {
 		fields: slices.Clone(was.fields), names: was.names, quantities: was.quantities, text: was.text, holds: was.holds, alone: was.alone,
 	}
 	p.root = root
-	for _, at := range typeMetas(root.typ, 0) {
+	left := fields.MaxParts
+	for _, at := range typeMetas(root.typ, 0, &left) {
 		kind, version := p.fieldIn(at, "kind"), p.fieldIn(at, "apiVersion")
 		if kind == nil || version == nil {
 			// Another field of the name hides one of them.
@@ -89,10 +95,12 @@ func (p *Plan) fieldIn(at span, name string) *field {
 }
 
 // typeMetas returns the places of the TypeMetas whose fields are among typ's in
-// JSON: typ's own, and those of structs that it embeds. typ is at offset.
-func typeMetas(typ reflect.Type, offset uintptr) []span {
+// JSON: typ's own, and those of structs that it embeds, of which left bounds the number.
+// typ is at offset.
+func typeMetas(typ reflect.Type, offset uintptr, left *int) []span {
 	var all []span
-	for i := range typ.NumField() {
+	*left -= typ.NumField()
+	for i := 0; i < typ.NumField() && *left > 0; i++ {
 		f := typ.Field(i)
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -100,7 +108,7 @@ func typeMetas(typ reflect.Type, offset uintptr) []span {
 		case f.Type == reflect.TypeFor[metav1.TypeMeta]() || f.Type == reflect.TypeFor[runtime.TypeMeta]():
 			all = append(all, span{offset + f.Offset, offset + f.Offset + f.Type.Size()})
 		default:
-			all = append(all, typeMetas(f.Type, offset+f.Offset)...)
+			all = append(all, typeMetas(f.Type, offset+f.Offset, left)...)
 		}
 	}
 	return all

@@ -92,11 +92,11 @@ func (n *names) search(raw []byte, at int) (field, quote int) {
 		return -1, -1
 	}
 	name := unsafe.String(unsafe.SliceData(content), len(content))
-	i := int(n.places[n.hash(ends(name))]) - 1
-	if i >= 0 && n.list[i] != name {
-		i = -1
+	for place := n.hash(ends(name)); ; place = n.after(place) {
+		if i := int(n.places[place]) - 1; i < 0 || n.list[i] == name {
+			return i, end - 1
+		}
 	}
-	return i, end - 1
 }
 
 // structure decodes an object into the struct at p.

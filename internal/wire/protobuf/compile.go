@@ -2,7 +2,6 @@ package protobuf
 
 import (
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,13 +20,13 @@ import (
 // Compile makes the plan of a Go struct type with generated protobuf code,
 // without the fields in drop. It takes some milliseconds for a large type.
 //
-// The error is a *TypeError if the type has no Unmarshal, or one that could
-// recurse where a plan cannot tell how deep.
+// The error is a *TypeError if the type has no Unmarshal of its own, or one that could
+// recurse where a plan cannot tell how deep, or leads to too many types.
 func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
-	if typ.Kind() != reflect.Struct || !canUnmarshal(typ) {
-		return nil, &TypeError{typ, "it has no Unmarshal, or is no struct"}
+	if typ.Kind() != reflect.Struct || !Reads(typ) {
+		return nil, &TypeError{typ, "it has no Unmarshal of its own, or is no struct"}
 	}
-	c := compiler{messages: map[messageKey]*message{}}
+	c := compiler{messages: map[messageKey]*message{}, hiding: state.NewHiding(nil), nesting: map[reflect.Type]nesting{}}
 	p := &Plan{id: share.NewPlanID(), root: c.message(typ, drop), drops: drop, quantityText: -1}
 	whole := c.message(typ, nil)
 	if c.err != nil {
@@ -50,23 +49,27 @@ var (
 	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
 )
 
+// Reads reports that objects of a type can be read from protobuf: it has an Unmarshal, and
+// not that of a type that it embeds, which would leave out the rest.
+func Reads(typ reflect.Type) bool { return canUnmarshal(typ) && fields.Declares(typ, "Unmarshal") }
+
 func canUnmarshal(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
 
 // generated reports that a type's Unmarshal was written by gogo, for the fields
 // that the type has.
 func generated(typ reflect.Type) bool {
 	m, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
-	if !ok || typ.Kind() != reflect.Struct {
-		return false
-	}
-	file, _ := runtime.FuncForPC(m.Func.Pointer()).FileLine(m.Func.Pointer())
-	return strings.HasSuffix(file, ".pb.go")
+	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(fields.FileOf(m), ".pb.go")
 }
 
 // compiler makes messages, each once.
 type compiler struct {
-	messages  map[messageKey]*message
-	open      []*message // being compiled
+	messages map[messageKey]*message
+	open     []*message // being compiled
+	hiding   *state.Hiding
+	nesting  map[reflect.Type]nesting
+	// parts counts messages and fields.
+	parts     int
 	recursive bool
 	err       error
 }
@@ -87,6 +90,13 @@ func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
 		}
 		return m
 	}
+	if typ.Kind() == reflect.Struct {
+		c.parts += typ.NumField()
+	}
+	if c.parts++; c.parts > fields.MaxParts {
+		c.err = &TypeError{typ, "with it, there are too many types and fields"}
+		return &message{foreign: true}
+	}
 	m := &message{typ: typ, size: typ.Size(), drops: drop, typeMeta: -1}
 	c.messages[key] = m
 	c.open = append(c.open, m)
@@ -99,10 +109,10 @@ func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
 	}
 	if reason := c.fields(m, drop); reason != "" {
 		m.foreign, m.ops, m.index = true, nil, nil
-		m.private = state.Hides(typ, nil)
+		m.private = c.hiding.In(typ)
 		// A copy would refer to the same state, if it is not in place.
 		m.holds, m.alone = m.private, false
-		if nests(typ, nil) && generated(typ) && c.err == nil {
+		if c.err == nil && generated(typ) && c.nests(typ) {
 			c.err = &TypeError{typ, "it contains itself, and " + reason}
 		}
 	}
@@ -323,26 +333,37 @@ func (c *compiler) mapped(o *op, typ reflect.Type, drop *fields.Drops) bool {
 	return true
 }
 
-// nests reports whether a type contains itself.
-func nests(typ reflect.Type, above []reflect.Type) bool {
-	switch typ.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
-		return nests(typ.Elem(), above)
-	case reflect.Struct:
-	default:
+// nesting is what is known of a type that nests saw.
+type nesting uint8
+
+const (
+	unseen nesting = iota
+	above          // its parts are being looked at
+	ends           // it does not lead to itself
+)
+
+// nests reports whether a type leads to one that contains itself. It looks at no type
+// twice.
+func (c *compiler) nests(typ reflect.Type) bool {
+	if typ == quantityType || typ == reflect.TypeFor[time.Time]() || c.nesting[typ] == ends {
 		return false
 	}
-	if typ == quantityType || typ == reflect.TypeFor[time.Time]() {
-		return false
-	}
-	if slices.Contains(above, typ) {
+	if c.nesting[typ] == above {
 		return true
 	}
-	above = append(above, typ)
-	for i := range typ.NumField() {
-		if nests(typ.Field(i).Type, above) {
+	c.nesting[typ] = above
+	switch typ.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
+		if c.nests(typ.Elem()) {
 			return true
 		}
+	case reflect.Struct:
+		for i := range typ.NumField() {
+			if c.nests(typ.Field(i).Type) {
+				return true
+			}
+		}
 	}
+	c.nesting[typ] = ends
 	return false
 }

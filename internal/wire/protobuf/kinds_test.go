@@ -56,7 +56,7 @@ func TestObjectsOfEveryKindAreEqualToTheOfficialOnesInAllTheirVersions(t *testin
 	again := 0
 	for _, typ := range types {
 		p := compile(t, typ)
-		private := state.Hides(typ, nil)
+		private := state.NewHiding(nil).In(typ)
 		f := filler(rnd)
 		for range *objectsFlag {
 			v := reflect.New(typ)

@@ -90,10 +90,10 @@ func TestWhatCannotBeProvenFreeOfHiddenStateHidesIt(t *testing.T) {
 		{reflect.TypeFor[*big.Int](), true, true, false},
 		{reflect.TypeFor[struct{ _ [0]sync.Mutex }](), true, true, true},
 	} {
-		if got := Hides(c.typ, nil); got != c.byItself {
+		if got := NewHiding(nil).In(c.typ); got != c.byItself {
 			t.Errorf("%v, decoded by itself, hides state: %v", c.typ, got)
 		}
-		if got := Hides(c.typ, decodesItself); got != c.byFields {
+		if got := NewHiding(decodesItself).In(c.typ); got != c.byFields {
 			t.Errorf("%v, decoded field by field, hides state: %v", c.typ, got)
 		}
 		if got := Inline(c.typ); got != c.inline {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -72,23 +73,35 @@ type field struct {
 type Plan struct{ root *node }
 
 // Compile returns the plan for a struct type, to which objects are pointers. It is
-// an error if typ is no struct.
+// an error if typ is no struct, or leads to too many types and fields.
 func Compile(typ reflect.Type) (*Plan, error) {
 	if typ.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("structure: %v is no struct", typ)
 	}
-	return &Plan{root: compiler{}.node(typ)}, nil
+	c := compiler{nodes: map[reflect.Type]*node{}, left: fields.MaxParts}
+	root := c.node(typ)
+	if c.left < 0 {
+		return nil, fmt.Errorf("structure: %v leads to more than %d types and fields", typ, fields.MaxParts)
+	}
+	return &Plan{root: root}, nil
 }
 
 // compiler remembers the nodes of types, which may contain each other.
-type compiler map[reflect.Type]*node
+type compiler struct {
+	nodes map[reflect.Type]*node
+	// left is how many more nodes and fields there may be. The plan has failed below 0.
+	left int
+}
 
-func (c compiler) node(t reflect.Type) *node {
-	if n := c[t]; n != nil {
+func (c *compiler) node(t reflect.Type) *node {
+	if n := c.nodes[t]; n != nil {
 		return n
 	}
 	n := newNode(t, opOpaque, "")
-	c[t] = n
+	if c.left--; c.left < 0 {
+		return n
+	}
+	c.nodes[t] = n
 	switch k := t.Kind(); k {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -128,7 +141,7 @@ func (c compiler) node(t reflect.Type) *node {
 	return n
 }
 
-func (c compiler) mapping(n *node) {
+func (c *compiler) mapping(n *node) {
 	if n.typ.Key().Kind() != reflect.String {
 		return
 	}
@@ -145,7 +158,7 @@ func (c compiler) mapping(n *node) {
 }
 
 // structure fills the node of a struct.
-func (c compiler) structure(n *node) {
+func (c *compiler) structure(n *node) {
 	switch n.typ {
 	case reflect.TypeFor[time.Time]():
 		n.op = opTime
@@ -173,6 +186,10 @@ func (c compiler) structure(n *node) {
 		f := n.typ.Field(i)
 		inner := c.node(f.Type)
 		n.state = n.state || inner.state
+		// Fields of structs inside are fields of this one.
+		if c.left -= 1 + len(inner.fields); c.left < 0 {
+			return
+		}
 		if inner.op != opStruct {
 			n.add(f.Offset, inner)
 			continue
