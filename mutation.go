@@ -11,8 +11,10 @@ import (
 
 // MutationDetection makes an informer look for writes to its objects, which are
 // read-only and share memory: a write to one reaches its siblings. Each write that is
-// found is reported to Options.OnError as a *MutationError, once for each field. The
-// zero value looks for nothing, and costs nothing. All and Sample exclude each other.
+// found is reported to Options.OnError as a *MutationError; if several objects share
+// the memory, once for each that is watched. The zero value looks for nothing, and costs
+// nothing. All and Sample exclude each other. Objects need a method DeepCopyObject, as all
+// of Kubernetes' have.
 //
 // Comparing an object while the program writes to it is a data race, as is any other
 // read of it: the Go runtime or the race detector may end the program before the
@@ -25,18 +27,17 @@ type MutationDetection struct {
 	// as well.
 	All bool
 	// Sample watches a random choice of at most that many objects: 100 is a good
-	// number. It is for production: it takes at most a thousandth of one CPU's time
-	// (see internal/mutation for the little that it may exceed that), and one copy of
-	// each object that it watches. A write that it misses in one Interval it may find
-	// in another.
+	// number. It is for production: every Interval it costs a comparison of so many
+	// objects, and a few times as many copies if very many arrive. A write that it
+	// misses in one Interval it may find in another.
 	Sample int
 	// Interval is the time between two comparisons. If 0, it is 1 s with All, and 30 s
 	// with Sample.
 	Interval time.Duration
 }
 
-// MutationError names an object that was written to after it was stored, the field,
-// its value before and now, and the keys of all objects that share the memory.
+// MutationError names an object that was written to after it was stored, the field, and
+// its value before and now.
 type MutationError = mutation.Error
 
 // Validate returns everything that is wrong with m.

@@ -5,65 +5,99 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/store"
 )
 
 const (
+	// DefaultInterval is that of full mode: client-go's.
+	DefaultInterval = time.Second
+	// DefaultSampleInterval is that of sampling mode.
+	DefaultSampleInterval = 30 * time.Second
 	// maxErrors is how many errors end a check. The next check finds the rest.
 	maxErrors = 64
-	// maxPlaces is how many places are remembered, so that none is reported
-	// twice. Each keeps its memory alive.
-	maxPlaces = 256
-	// slack is how many more old versions than objects full mode keeps before the
-	// writer helps to check them, if there are few objects.
-	slack = 4096
 )
+
+// Options of a Detector. KeyFunc, Snapshot and Report are required, and one of
+// All and Sample.
+type Options[T any] struct {
+	// All watches every object.
+	All bool
+	// Sample is how many objects are watched at a time if not all are.
+	Sample int
+	// Interval is the time between two checks: DefaultInterval or
+	// DefaultSampleInterval if 0.
+	Interval time.Duration
+	// KeyFunc is the store's.
+	KeyFunc store.KeyFunc[T]
+	// Snapshot returns the store's present state. It must be O(1).
+	Snapshot func() store.Reader[T]
+	// Report is called with each *Error, under no lock, from the goroutine that
+	// found it.
+	Report func(error)
+}
+
+// Error reports a write into an object after it had been stored.
+type Error struct {
+	// Type is the object's Go type; for an unstructured one with its kind.
+	Type string
+	// Key is the object in which the difference was found. It may have been written
+	// to through another object with which it shares memory.
+	Key store.Key
+	// Path leads to the first changed value, by JSON names:
+	// "spec.containers[0].env[2].value".
+	Path string
+	// Was and Is are the value before and after, cut to 120 bytes. A value that is
+	// neither text nor a number is described.
+	Was, Is string
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s %s is read-only and was written to: %s was %s, is %s", e.Type, e.Key, e.Path, e.Was, e.Is)
+}
 
 // Detector watches the objects of one store. Make one with New. A nil Detector
 // does nothing. Its methods are safe for concurrent use.
 type Detector[T any] struct {
-	opts Options[T]
+	opts  Options[T]
+	found atomic.Uint64
 
 	// checking is held during a comparison.
 	checking sync.Mutex
-	rand     *rand.Rand         // guarded by checking
-	differ   differ             // guarded by checking
-	places   map[place]struct{} // guarded by checking
-	oldest   []place            // guarded by checking: those of places, oldest first
 
-	mu     sync.Mutex
-	roster roster[T] // guarded by mu
-	sample sample[T] // guarded by mu
-
-	// spent is what this interval has cost so far.
-	spent atomic.Int64
-	stats counters
+	mu sync.Mutex
+	// watches are compared by the next check; guarded by mu. In full mode those
+	// of entering objects, which are not stored yet, are not among them.
+	watches, entering []*watch[T]
+	// latest is, in full mode, the watch of the object that entered last under a key;
+	// guarded by mu.
+	latest map[store.Key]*watch[T]
+	// arrived counts, in sampling mode, the objects that entered in this interval;
+	// guarded by mu.
+	arrived int
 }
 
-// Stats counts what a detector has done since it was made.
-type Stats struct {
-	// Copied and Compared count objects; Searched counts those that were searched
-	// for sharers.
-	Copied, Compared, Searched uint64
-	// Found counts the writes that were reported.
-	Found uint64
-	// Watched is how many objects are watched now.
-	Watched int
+// watch is one object and a copy of its original state.
+type watch[T any] struct {
+	key store.Key
+	obj T
+	was T // not shared
+	// gone: it was not in the store at the last check.
+	gone bool
 }
 
-type counters struct{ copied, compared, searched, found atomic.Uint64 }
-
-// New returns a detector. It starts nothing; see Run. The error lists everything that
-// is wrong with opts.
+// New returns a detector. It starts nothing; see Run. It fails if T is neither an
+// interface nor a pointer with a method DeepCopyObject.
 func New[T any](opts Options[T]) (*Detector[T], error) {
-	if err := opts.validate(); err != nil {
-		return nil, fmt.Errorf("mutation detector: %w", err)
+	if t := reflect.TypeFor[T](); t.Kind() != reflect.Interface && (t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[runtime.Object]())) {
+		return nil, fmt.Errorf("writes to objects of %v cannot be detected: it is no pointer with a method DeepCopyObject", t)
 	}
 	switch {
 	case opts.Interval != 0:
@@ -72,86 +106,49 @@ func New[T any](opts Options[T]) (*Detector[T], error) {
 	default:
 		opts.Interval = DefaultSampleInterval
 	}
-	if opts.Clock == nil {
-		opts.Clock = time.Now
-	}
-	if opts.Seed == 0 {
-		opts.Seed = rand.Uint64()
-	}
-	d := &Detector[T]{opts: opts, places: map[place]struct{}{}, rand: rand.New(rand.NewPCG(opts.Seed, 1))}
-	d.sample.max, d.sample.rand = opts.Sample, rand.New(rand.NewPCG(opts.Seed, 0))
-	return d, nil
+	return &Detector[T]{opts: opts, latest: map[store.Key]*watch[T]{}}, nil
 }
 
 // Entering tells the detector of an object that is about to be stored, before other
 // code can write to it. An object that is then not stored does no harm. It costs a
-// deep copy if the object is to be watched, and otherwise, in sampling mode, about
-// 20 ns.
+// deep copy if the object is to be watched.
 func (d *Detector[T]) Entering(key store.Key, obj T) {
 	if d == nil {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	if d.opts.All {
-		d.enterRoster(key, obj)
+		if w := d.latest[key]; w != nil && same(w.obj, obj) {
+			return
+		}
+		if w := newWatch(key, obj); w != nil {
+			d.entering = append(d.entering, w)
+			d.latest[key] = w
+		}
 		return
 	}
-	if d.overspent() {
+	place := choose(rand.IntN, d.arrived, d.opts.Sample-d.opts.Sample/2)
+	d.arrived++
+	if place < 0 {
 		return
 	}
-	d.mu.Lock()
-	place, ok := d.sample.admit()
-	d.mu.Unlock()
-	if !ok {
-		return
+	if w := newWatch(key, obj); w != nil {
+		d.entering = put(d.entering, place, w)
 	}
-	w := d.watch(key, obj)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sample.put(place, w)
-}
-
-func (d *Detector[T]) enterRoster(key store.Key, obj T) {
-	d.mu.Lock()
-	known := d.roster.has(key, obj)
-	d.mu.Unlock()
-	if known {
-		return
-	}
-	w := d.watch(key, obj)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.roster.add(w)
 }
 
 // Settled tells the detector that all entering objects have been stored, or will not
-// be. In full mode it runs a check if there are many more old versions than objects,
-// which bounds how many can accumulate between two intervals.
+// be.
 func (d *Detector[T]) Settled() {
 	if d == nil || !d.opts.All {
 		return
 	}
-	n := d.opts.Snapshot().Len()
 	d.mu.Lock()
-	crowded := d.roster.settle(n)
-	d.mu.Unlock()
-	if crowded {
-		d.Check()
-	}
-}
-
-// watch copies an object.
-func (d *Detector[T]) watch(key store.Key, obj T) *watch[T] {
-	defer d.spend(d.opts.Clock())
-	d.stats.copied.Add(1)
-	return &watch[T]{key: key, obj: obj, was: deepCopy(obj)}
-}
-
-// spend counts the time since start.
-func (d *Detector[T]) spend(start time.Time) { d.spent.Add(int64(d.opts.Clock().Sub(start))) }
-
-// overspent reports whether the time allowed in this interval is used up.
-func (d *Detector[T]) overspent() bool {
-	return !d.opts.All && time.Duration(d.spent.Load()) >= d.opts.Interval/share
+	defer d.mu.Unlock()
+	d.watches = append(d.watches, d.entering...)
+	clear(d.entering)
+	d.entering = d.entering[:0]
 }
 
 // Run checks every interval until ctx ends. It is for one goroutine.
@@ -176,158 +173,142 @@ func (d *Detector[T]) Check() {
 		return
 	}
 	for _, err := range d.check() {
-		d.stats.found.Add(1)
+		d.found.Add(1)
 		d.opts.Report(err)
 	}
+}
+
+// Found returns how many writes were reported.
+func (d *Detector[T]) Found() uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.found.Load()
 }
 
 func (d *Detector[T]) check() (errs []*Error) {
 	d.checking.Lock()
 	defer d.checking.Unlock()
-	d.spent.Store(0)
 	d.mu.Lock()
-	watches := d.sample.end()
-	if d.opts.All {
-		watches = append(watches, d.roster.watches...)
+	watches := d.watches
+	if !d.opts.All {
+		watches = append(watches, d.entering...)
+		d.watches, d.entering, d.arrived = nil, nil, 0
 	}
 	d.mu.Unlock()
 	for i, w := range watches {
-		if len(errs) >= maxErrors || d.overspent() {
+		if len(errs) == maxErrors {
 			watches = watches[:i]
 			break
 		}
-		errs = append(errs, d.compare(w)...)
+		if x := diff(w.obj, w.was); x != nil {
+			errs = append(errs, &Error{Type: describe(w.obj), Key: w.key, Path: x.path, Was: x.was, Is: x.is})
+			if c, ok := deepCopy(w.obj); ok {
+				w.was = c
+			}
+		}
 	}
-	if d.opts.All {
-		now := d.opts.Snapshot()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.roster.retire(watches, now)
-	} else {
-		d.draw()
-	}
-	return errs
-}
-
-// draw fills the sample's places for stored objects.
-func (d *Detector[T]) draw() {
 	now := d.opts.Snapshot()
-	start := d.opts.Clock()
-	chosen := choose(d.rand, d.sample.max/2, now.Len(), now.All())
-	d.spend(start)
-	resident := make([]*watch[T], 0, len(chosen))
-	for _, obj := range chosen {
-		if d.overspent() {
-			break
-		}
-		if key, err := d.opts.KeyFunc(obj); err == nil {
-			resident = append(resident, d.watch(key, obj))
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.sample.resident = resident
-}
-
-// compare returns the writes to one object, except at places that were reported
-// before.
-func (d *Detector[T]) compare(w *watch[T]) (errs []*Error) {
-	start := d.opts.Clock()
-	defer func() { d.spend(start) }()
-	d.stats.compared.Add(1)
-	found := d.differ.diff(reflect.ValueOf(&w.obj).Elem(), reflect.ValueOf(&w.was).Elem())
-	for i := range found {
-		if i > 0 && d.overspent() {
-			break
-		}
-		if f := &found[i]; d.first(f.place()) {
-			e := &Error{Type: describe(w.obj), Key: w.key, Path: render(f.steps), Was: f.was, Is: f.is}
-			d.spend(start)
-			start = d.opts.Clock()
-			e.Sharers, e.Unsearched = d.sharers(f, start)
-			errs = append(errs, e)
-		}
-	}
-	if len(found) > 0 {
-		w.was = deepCopy(w.obj)
+	if d.opts.All {
+		d.retire(len(watches), now)
+	} else {
+		d.draw(now)
 	}
 	return errs
 }
 
-// first reports whether a place is found for the first time.
-func (d *Detector[T]) first(p place) bool {
-	if _, ok := d.places[p]; ok {
-		return false
-	}
-	if len(d.oldest) == maxPlaces {
-		delete(d.places, d.oldest[0])
-		d.oldest = append(d.oldest[:0], d.oldest[1:]...)
-	}
-	d.places[p] = struct{}{}
-	d.oldest = append(d.oldest, p)
-	return true
-}
-
-// sharers returns the keys of the stored objects that reach the memory of a
-// difference, and how many objects were searched along the path only, since the
-// interval's time was used up.
-func (d *Detector[T]) sharers(f *difference, start time.Time) (keys []store.Key, unsearched int) {
-	if f.in.ptr == nil {
-		return nil, 0
-	}
-	s := newSearch(f.in)
-	var obj T
-	v := reflect.ValueOf(&obj).Elem()
-	limit := d.opts.Interval/share - time.Duration(d.spent.Load())
-	for obj = range d.opts.Snapshot().All() {
-		d.stats.searched.Add(1)
-		reached := reachesAlong(v, f.steps, f.in)
-		if !reached {
-			if d.opts.All || d.opts.Clock().Sub(start) < limit {
-				reached = s.find(v, 0)
-			} else {
-				unsearched++
-			}
-		}
-		if reached {
-			if key, err := d.opts.KeyFunc(obj); err == nil {
-				keys = append(keys, key)
-			}
-		}
-	}
-	return keys, unsearched
-}
-
-// Stats returns the counts so far.
-func (d *Detector[T]) Stats() Stats {
+// retire ends those of the first n watches whose objects were not in the store at the
+// last check either. now is the store's present state.
+func (d *Detector[T]) retire(n int, now store.Reader[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return Stats{
-		Copied:   d.stats.copied.Load(),
-		Compared: d.stats.compared.Load(),
-		Searched: d.stats.searched.Load(),
-		Found:    d.stats.found.Load(),
-		Watched:  len(d.roster.watches) + len(d.roster.entering) + len(d.sample.resident) + len(d.sample.arrived),
-	}
+	i := 0
+	d.watches = slices.DeleteFunc(d.watches, func(w *watch[T]) bool {
+		if i++; i > n {
+			return false
+		}
+		obj, stored := now.Get(w.key)
+		before := w.gone
+		w.gone = !stored || !same(obj, w.obj)
+		if before && w.gone && d.latest[w.key] == w {
+			delete(d.latest, w.key)
+		}
+		return before && w.gone
+	})
 }
 
-// Found returns Stats().Found without taking a lock.
-func (d *Detector[T]) Found() uint64 {
-	if d == nil {
-		return 0
+// draw chooses the sample's half that is stored already.
+func (d *Detector[T]) draw(now store.Reader[T]) {
+	var chosen []T
+	seen := 0
+	for obj := range now.All() {
+		if place := choose(rand.IntN, seen, d.opts.Sample/2); place >= 0 {
+			chosen = put(chosen, place, obj)
+		}
+		seen++
 	}
-	return d.stats.found.Load()
+	var watches []*watch[T]
+	for _, obj := range chosen {
+		if key, err := d.opts.KeyFunc(obj); err == nil {
+			if w := newWatch(key, obj); w != nil {
+				watches = append(watches, w)
+			}
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.watches = watches
 }
 
-// same reports whether a and b are the same object; objects without identity never
-// are.
+// choose returns the place of the next object in a sample of room after seen others; -1
+// if it has none. Each object of a sequence ends up in the sample with the same chance.
+func choose(intN func(int) int, seen, room int) int {
+	if seen < room {
+		return seen
+	}
+	if place := intN(seen + 1); place < room {
+		return place
+	}
+	return -1
+}
+
+func put[E any](to []E, place int, e E) []E {
+	if place >= len(to) {
+		return append(to, e)
+	}
+	to[place] = e
+	return to
+}
+
+// newWatch returns nil if obj cannot be copied.
+func newWatch[T any](key store.Key, obj T) *watch[T] {
+	if was, ok := deepCopy(obj); ok {
+		return &watch[T]{key: key, obj: obj, was: was}
+	}
+	return nil
+}
+
+// deepCopy fails for an object that is no runtime.Object, and if the object's own method
+// panics: that of an unstructured object does on values that JSON does not have.
+func deepCopy[T any](obj T) (c T, ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	if o, is := any(obj).(runtime.Object); is {
+		// The method may be that of a type that this one embeds.
+		c, ok = any(o.DeepCopyObject()).(T)
+		ok = ok && reflect.TypeOf(c) == reflect.TypeOf(obj)
+	}
+	return c, ok
+}
+
+// same reports whether a and b, which have a DeepCopyObject, are the same object.
 func same[T any](a, b T) bool {
-	p := identity(reflect.ValueOf(&a).Elem())
-	return p != nil && p == identity(reflect.ValueOf(&b).Elem())
+	p, q := reflect.ValueOf(a), reflect.ValueOf(b)
+	return p.Kind() == reflect.Pointer && q.Kind() == reflect.Pointer && p.UnsafePointer() == q.UnsafePointer()
 }
-
-// identified reports whether objects like obj have an identity.
-func identified[T any](obj T) bool { return identity(reflect.ValueOf(&obj).Elem()) != nil }
 
 // describe returns an object's type, and its kind if the type does not imply it.
 func describe[T any](obj T) string {

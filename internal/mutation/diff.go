@@ -1,114 +1,79 @@
 package mutation
 
 import (
+	"bytes"
 	"math"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// memory is the piece of memory that holds a value: the target of a pointer, an
-// element of a slice, or a whole map.
-type memory struct {
-	ptr address
-	// typ is the type of the map, or of the value in the memory.
-	typ reflect.Type
-	// depth is how many steps lead there.
-	depth int
+// maxDepth is how deep values are compared. Unstructured values have no bound of
+// their own.
+const maxDepth = 1000
+
+// Equal reports whether a and b are equal as objects: see "What counts as a difference".
+// Unlike reflect.DeepEqual it does not read what a reader of an object may write, such as
+// the text that a quantity caches.
+func Equal[T any](a, b T) bool { return diff(a, b) == nil }
+
+// difference is the first value of an object that is not as it was.
+type difference struct{ path, was, is string }
+
+// diff returns nil if the two are equal.
+func diff[T any](live, was T) *difference {
+	x := (&differ{}).compare(reflect.ValueOf(&live).Elem(), reflect.ValueOf(&was).Elem(), 0)
+	if x != nil && x.path == "" {
+		x.path = "."
+	}
+	return x
 }
 
-// address is nil or an unsafe.Pointer, which keeps the memory alive.
+func changed(live, was reflect.Value) *difference {
+	return &difference{was: show(was), is: show(live)}
+}
+
+// in puts a step before the path; "" for one that has no name of its own.
+func (x *difference) in(step string) *difference {
+	if step != "" && x.path != "" && x.path[0] != '[' {
+		step += "."
+	}
+	x.path = step + x.path
+	return x
+}
+
+// address is an unsafe.Pointer, which keeps the memory alive.
 type address any
 
-// place identifies a difference.
-type place struct {
-	ptr  address
-	path string // from there
-}
-
-// difference is one value that changed.
-type difference struct {
-	steps   []step
-	in      memory
-	was, is string
-}
-
-func (d *difference) place() place { return place{d.in.ptr, render(d.steps[d.in.depth:])} }
-
-// differ compares objects with their copies. It caches facts about types. It is not
-// safe for concurrent use.
+// differ compares two objects.
 type differ struct {
-	structs map[reflect.Type]*structType
-
-	// State of the comparison under way:
-	steps []step
-	in    memory
-	found []difference
-	// met are the pointers that were followed. None is followed twice, so that
+	// met are the pairs of pointers that were followed. None is followed twice, so that
 	// objects may contain cycles.
 	met map[[2]address]struct{}
 }
 
-const (
-	// maxDifferences bounds the differences reported for one object at a time.
-	// Sorting a slice in place changes every field of every element.
-	maxDifferences = 8
-	// maxDepth is how deep values are compared. Unstructured values have no bound of
-	// their own.
-	maxDepth = 1000
-)
-
-// diff returns at most maxDifferences differences between live and was.
-func (d *differ) diff(live, was reflect.Value) []difference {
-	d.steps, d.in, d.found = d.steps[:0], memory{}, nil
-	if d.met == nil {
-		d.met = map[[2]address]struct{}{}
+func (d *differ) compare(live, was reflect.Value, depth int) *difference {
+	if depth == maxDepth {
+		return nil
 	}
-	clear(d.met)
-	d.compare(live, was)
-	return d.found
-}
-
-// differs notes a difference here.
-func (d *differ) differs(was, is string) {
-	if len(d.found) < maxDifferences {
-		d.found = append(d.found, difference{steps: slices.Clone(d.steps), in: d.in, was: was, is: is})
-	}
-}
-
-// into compares the values one step further. in, if set, is the memory of live.
-func (d *differ) into(s step, in memory, live, was reflect.Value) {
-	if len(d.steps) == maxDepth || len(d.found) == maxDifferences {
-		return
-	}
-	outside := d.in
-	d.steps = append(d.steps, s)
-	if in.ptr != nil {
-		d.in = in
-	}
-	d.compare(live, was)
-	d.steps = d.steps[:len(d.steps)-1]
-	d.in = outside
-}
-
-func (d *differ) compare(live, was reflect.Value) {
+	depth++
 	equal := true
 	switch k := live.Kind(); {
 	case k == reflect.Struct:
-		d.compareStructs(live, was)
+		return d.structs(live, was, depth)
 	case k == reflect.Pointer:
-		d.comparePointers(live, was)
-	case k == reflect.Slice:
-		d.compareSlices(live, was)
-	case k == reflect.Array:
-		for i := range live.Len() * int(min(live.Type().Size(), 1)) {
-			d.into(step{kind: intoElement, typ: live.Type(), i: i}, memory{}, live.Index(i), was.Index(i))
-		}
+		return d.pointers(live, was, depth)
+	case k == reflect.Slice || k == reflect.Array:
+		return d.elements(live, was, depth)
 	case k == reflect.Map:
-		d.compareMaps(live, was)
+		return d.entries(live, was, depth)
 	case k == reflect.Interface:
-		d.compareInterfaces(live, was)
+		if !live.IsNil() && !was.IsNil() && live.Elem().Type() == was.Elem().Type() {
+			return d.compare(live.Elem(), was.Elem(), depth)
+		}
+		equal = live.IsNil() && was.IsNil()
 	case k == reflect.String:
 		equal = live.String() == was.String()
 	case k == reflect.Bool:
@@ -125,127 +90,150 @@ func (d *differ) compare(live, was reflect.Value) {
 	default: // functions, channels, unsafe pointers
 		equal = live.UnsafePointer() == was.UnsafePointer()
 	}
-	if !equal {
-		d.differs(show(was), show(live))
+	if equal {
+		return nil
 	}
+	return changed(live, was)
 }
 
-func (d *differ) compareStructs(live, was reflect.Value) {
+func (d *differ) structs(live, was reflect.Value, depth int) *difference {
 	t := live.Type()
-	s := d.structs[t]
-	if s == nil {
-		if d.structs == nil {
-			d.structs = map[reflect.Type]*structType{}
-		}
-		s = structTypeOf(t)
-		d.structs[t] = s
-	}
+	s := structTypeOf(t)
 	if s.equal != nil {
 		if a, b := pointerTo(live), pointerTo(was); a.IsValid() && b.IsValid() {
-			if !s.equal(a, b) {
-				d.differs(show(was), show(live))
+			if s.equal(a, b) {
+				return nil
 			}
-			return
+			return changed(live, was)
 		}
 	}
 	for _, i := range s.fields {
-		d.into(step{kind: intoField, typ: t, i: i}, memory{}, live.Field(i), was.Field(i))
-	}
-}
-
-func (d *differ) comparePointers(live, was reflect.Value) {
-	switch a, b := live.UnsafePointer(), was.UnsafePointer(); {
-	case a == b:
-	case a == nil || b == nil:
-		d.differs(show(was), show(live))
-	default:
-		pair := [2]address{a, b}
-		if _, ok := d.met[pair]; ok {
-			return
+		if x := d.compare(live.Field(i), was.Field(i), depth); x != nil {
+			return x.in(fieldName(t, i))
 		}
-		d.met[pair] = struct{}{}
-		t := live.Type()
-		d.into(step{kind: intoPointer, typ: t}, memory{a, t.Elem(), len(d.steps) + 1}, live.Elem(), was.Elem())
 	}
+	return nil
 }
 
-func (d *differ) compareSlices(live, was reflect.Value) {
-	if live.IsNil() != was.IsNil() || live.Len() != was.Len() {
-		d.differs(show(was), show(live))
-		return
+func (d *differ) pointers(live, was reflect.Value, depth int) *difference {
+	a, b := live.UnsafePointer(), was.UnsafePointer()
+	if a == b {
+		return nil
 	}
-	t := live.Type()
-	in := memory{typ: t.Elem(), depth: len(d.steps) + 1}
-	if t.Elem().Kind() == reflect.Uint8 {
-		a, b := live.Bytes(), was.Bytes()
-		for i := range a {
-			if a[i] != b[i] {
-				outside := d.in
-				in.ptr = live.Index(i).Addr().UnsafePointer()
-				d.steps = append(d.steps, step{kind: intoElement, typ: t, i: i})
-				d.in = in
-				d.differs(strconv.Quote(cut(string(b[i:min(i+200, len(b))]))), strconv.Quote(cut(string(a[i:min(i+200, len(a))]))))
-				d.steps = d.steps[:len(d.steps)-1]
-				d.in = outside
-				return
-			}
+	if a == nil || b == nil {
+		return changed(live, was)
+	}
+	pair := [2]address{a, b}
+	if _, ok := d.met[pair]; ok {
+		return nil
+	}
+	if d.met == nil {
+		d.met = map[[2]address]struct{}{}
+	}
+	d.met[pair] = struct{}{}
+	return d.compare(live.Elem(), was.Elem(), depth)
+}
+
+// elements compares slices or arrays.
+func (d *differ) elements(live, was reflect.Value, depth int) *difference {
+	if live.Kind() == reflect.Slice {
+		if live.IsNil() != was.IsNil() || live.Len() != was.Len() {
+			return changed(live, was)
 		}
-		return
+		if live.Type().Elem().Kind() == reflect.Uint8 {
+			return differentBytes(live.Bytes(), was.Bytes())
+		}
 	}
-	for i := range live.Len() {
-		e := live.Index(i)
-		in.ptr = e.Addr().UnsafePointer()
-		d.into(step{kind: intoElement, typ: t, i: i}, in, e, was.Index(i))
+	n := live.Len()
+	if live.Type().Elem().Size() == 0 {
+		n = 0 // without memory there may be any number of elements
 	}
+	for i := range n {
+		if x := d.compare(live.Index(i), was.Index(i), depth); x != nil {
+			return x.in("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return nil
 }
 
-func (d *differ) compareMaps(live, was reflect.Value) {
+func differentBytes(live, was []byte) *difference {
+	if bytes.Equal(live, was) {
+		return nil
+	}
+	i := 0
+	for live[i] == was[i] {
+		i++
+	}
+	quoted := func(b []byte) string { return strconv.Quote(cut(string(b[i:min(i+200, len(b))]))) }
+	return &difference{path: "[" + strconv.Itoa(i) + "]", was: quoted(was), is: quoted(live)}
+}
+
+// entries compares maps. Their order is random, so it returns the difference with the
+// least path.
+func (d *differ) entries(live, was reflect.Value, depth int) (first *difference) {
 	if live.IsNil() != was.IsNil() {
-		d.differs(show(was), show(live))
-		return
+		return changed(live, was)
 	}
-	t := live.Type()
-	in := memory{live.UnsafePointer(), t, len(d.steps)}
-	before, common := d.found, 0
+	found := func(key reflect.Value, x *difference) {
+		if x = x.in(entryName(live.Type(), key)); first == nil || x.path < first.path {
+			first = x
+		}
+	}
+	common := 0
 	for e := was.MapRange(); e.Next(); {
-		s := step{kind: intoEntry, typ: t, key: e.Key()}
-		now := live.MapIndex(s.key)
-		if now.IsValid() {
-			common++
-			d.into(s, in, now, e.Value())
+		now := live.MapIndex(e.Key())
+		if !now.IsValid() {
+			found(e.Key(), &difference{was: show(e.Value()), is: "absent"})
 			continue
 		}
-		d.intoMissing(s, in, show(e.Value()), "absent")
+		common++
+		if x := d.compare(now, e.Value(), depth); x != nil {
+			found(e.Key(), x)
+		}
 	}
 	if live.Len() > common {
 		for e := live.MapRange(); e.Next(); {
 			if !was.MapIndex(e.Key()).IsValid() {
-				d.intoMissing(step{kind: intoEntry, typ: t, key: e.Key()}, in, "absent", show(e.Value()))
+				found(e.Key(), &difference{was: "absent", is: show(e.Value())})
 			}
 		}
 	}
-	// The iteration order of a map is random.
-	slices.SortStableFunc(d.found[len(before):], func(a, b difference) int {
-		return strings.Compare(render(a.steps), render(b.steps))
-	})
+	return first
 }
 
-// intoMissing notes that one of the two maps has no such entry.
-func (d *differ) intoMissing(s step, in memory, was, is string) {
-	outside := d.in
-	d.steps = append(d.steps, s)
-	d.in = in
-	d.differs(was, is)
-	d.steps = d.steps[:len(d.steps)-1]
-	d.in = outside
-}
-
-func (d *differ) compareInterfaces(live, was reflect.Value) {
-	switch {
-	case live.IsNil() && was.IsNil():
-	case live.IsNil() != was.IsNil() || live.Elem().Type() != was.Elem().Type():
-		d.differs(show(was), show(live))
-	default:
-		d.into(step{kind: intoInterface, typ: live.Type()}, memory{}, live.Elem(), was.Elem())
+// fieldName returns the JSON name, or the Go name if there is none; it is empty for a
+// field that has no level of its own in JSON.
+func fieldName(typ reflect.Type, i int) string {
+	if typ == reflect.TypeFor[unstructured.Unstructured]() {
+		return ""
 	}
+	f := typ.Field(i)
+	name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
+	switch {
+	case name == "" && (f.Anonymous || opts == "inline"):
+		return ""
+	case name == "" || name == "-":
+		return f.Name
+	}
+	return name
+}
+
+// entryName returns "[key]", or the key itself in an object without a Go type, in which
+// maps stand for structs.
+func entryName(typ reflect.Type, key reflect.Value) string {
+	for key.Kind() == reflect.Interface && !key.IsNil() {
+		key = key.Elem()
+	}
+	text := show(key)
+	if key.Kind() == reflect.String {
+		text = cut(key.String())
+		if typ.Elem().Kind() == reflect.Interface && plain(text) {
+			return text
+		}
+	}
+	return "[" + text + "]"
+}
+
+func plain(name string) bool {
+	return name != "" && strings.Trim(name, "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

@@ -5,25 +5,21 @@
 // # How
 //
 // A [Detector] receives every object before other code sees it
-// ([Detector.Entering]). It keeps a deep copy of each object that it watches, and
-// compares the two from time to time. A difference becomes an [*Error] with the type,
-// the path, both values, and the keys of all objects in the store that reach the
-// memory that was written.
+// ([Detector.Entering]). It keeps a deep copy of each object that it watches, by the
+// object's DeepCopyObject, and compares the two from time to time. A difference becomes an
+// [*Error] with the type, the key, the path to the first difference, and both values; then
+// the copy is taken again.
 //
 //   - In full mode every object is watched from before it is stored until it
 //     has been out of the store for one whole interval, so that a write into an
 //     old version is found too. It costs a second copy of everything, and a
-//     comparison of everything every interval.
+//     comparison of everything every interval. A write into shared memory is reported
+//     for each object that has it.
 //   - In sampling mode at most Sample objects are watched at a time, half of
 //     them drawn from what arrives in an interval, the others from what is
 //     stored when it begins. Each is compared once, when the interval ends, and
-//     a new sample is drawn. Copying, comparing and searching for sharers
-//     together stop for the rest of an interval once they have taken a
-//     thousandth of it. They exceed it by at most one object, or one search along a
-//     path in every object.
-//
-// A difference is reported once for each place, however many watched objects reach
-// it; the last 256 places are remembered. After that the copy is taken again.
+//     a new sample is drawn. Of n arrivals, Sample/2 * (1 + ln(2n/Sample)) are copied on
+//     average, since each has the same chance to stay in the sample.
 //
 // # What counts as a difference
 //
@@ -46,13 +42,11 @@
 // client-go's CacheMutationDetector, which an environment variable turns on,
 // copies every object too and compares all of them every second, for two to
 // four minutes each, whether they are in the store or not. It does not report which
-// object was written, nor which others are affected, prints both in full, and panics.
+// object was written, prints both in full, and panics.
 //
 // # Locks
 //
 // checking is held while objects are compared; mu is taken inside it, only for as long
-// as it takes to add to a list. Neither is held while errors are reported, or objects
-// copied on arrival. The writer that calls Entering waits for mu only; in full mode
-// Settled runs a check if objects leave so fast that there are many more old versions
-// than objects.
+// as it takes to change a list. mu is also held while an object is copied on arrival.
+// Neither is held while errors are reported.
 package mutation

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testseed"
@@ -20,91 +21,49 @@ func small(i int) pod {
 	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: fmt.Sprintf("p%06d", i), Labels: map[string]string{"a": "b"}}}
 }
 
-// The bound is that of doc.go: at most Sample objects are watched, each of them
-// compared once; at most Sample of those that arrive and half as many of those
-// that are stored are copied.
-func TestASampleCostsTheSameHoweverManyObjectsThereAre(t *testing.T) {
+// countedPod counts its copies.
+type countedPod struct {
+	corev1.Pod
+	copies *int
+}
+
+func (c *countedPod) DeepCopyObject() runtime.Object {
+	*c.copies++
+	return &countedPod{*c.Pod.DeepCopy(), c.copies}
+}
+
+func countedKey(c *countedPod) (store.Key, error) { return podKey(&c.Pod) }
+
+// The bound is that of doc.go.
+func TestASampleCostsNextToTheSameHoweverManyObjectsThereAre(t *testing.T) {
 	for _, objects := range []int{10, 1_000, 50_000} {
 		t.Run(fmt.Sprint(objects), func(t *testing.T) {
 			const most = 100
-			w := newWorld(t, podKey, Options[pod]{Sample: most})
+			copies := 0
+			w := newWorld(t, countedKey, Options[*countedPod]{Sample: most})
 			for i := range objects {
-				w.put(small(i))
-			}
-			before := w.detector.Stats()
-			if before.Copied > most || before.Watched > most {
-				t.Errorf("on arrival: %+v", before)
+				w.put(&countedPod{*small(i), &copies})
 			}
 			for range 10 {
+				if n := len(w.detector.watches) + len(w.detector.entering); n > most {
+					t.Errorf("%d watched", n)
+				}
+				// Arrivals are 50 * (1 + ln(50,000/50)) = 395 on average.
+				if copies > most/2+600 {
+					t.Errorf("%d copies in an interval", copies)
+				}
+				copies = 0
 				w.expect()
 				for i := range objects {
-					w.detector.Entering(key("x"), small(i))
+					w.detector.Entering(key("x"), &countedPod{*small(i), &copies})
 				}
-				now := w.detector.Stats()
-				if n := now.Compared - before.Compared; n > most {
-					t.Errorf("%d comparisons in an interval", n)
-				}
-				if n := now.Copied - before.Copied; n > most*3/2 {
-					t.Errorf("%d copies in an interval", n)
-				}
-				if now.Watched > most {
-					t.Errorf("%d watched", now.Watched)
-				}
-				before = now
-			}
-			if before.Searched != 0 {
-				t.Errorf("%d objects searched, and nothing was found", before.Searched)
 			}
 		})
 	}
 }
 
-// A clock by which everything takes a millisecond.
-func TestASampleStopsWhenItsTimeIsUsedUp(t *testing.T) {
-	var clock time.Time
-	w := newWorld(t, podKey, Options[pod]{Sample: 1000, Interval: 20 * time.Second, Clock: func() time.Time {
-		clock = clock.Add(time.Millisecond)
-		return clock
-	}})
-	for i := range 5000 {
-		w.put(small(i))
-	}
-	// 20 s / 1000 = 20 ms, and each copy takes one.
-	const most = 20
-	before := w.detector.Stats()
-	if before.Copied != most {
-		t.Errorf("%d copies, want %d", before.Copied, most)
-	}
-	for range 5 {
-		w.expect()
-		for i := range 1000 {
-			w.detector.Entering(key("x"), small(i))
-		}
-		now := w.detector.Stats()
-		if n := now.Copied - before.Copied + now.Compared - before.Compared; n == 0 || n > most {
-			t.Errorf("%d copies and comparisons, want at most %d", n, most)
-		}
-		before = now
-	}
-	p := small(0)
-	w.put(p)
-	w.expect()
-	w.store.All()(func(p pod) bool { p.Labels["a"] = "x"; return true })
-	w.detector.Check()
-	if len(w.errs) == 0 {
-		t.Fatal("nothing was found, though everything was written to")
-	}
-	for _, e := range w.errs {
-		if len(e.Sharers) != 1 || e.Unsearched == 0 {
-			t.Errorf("%v: %d sharers, %d objects not searched", e, len(e.Sharers), e.Unsearched)
-		}
-	}
-}
-
 func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
-	seed := testseed.Of(t)
-	w := newWorld(t, podKey, Options[pod]{Sample: 10, Seed: seed,
-		Clock: func() time.Time { return time.Time{} }})
+	w := newWorld(t, podKey, Options[pod]{Sample: 10})
 	pods := make([]pod, 1000)
 	for i := range pods {
 		pods[i] = small(i)
@@ -126,26 +85,25 @@ func TestASampleFindsAWriterWhoWritesToEverythingSoonerOrLater(t *testing.T) {
 	}
 }
 
-func TestEveryArrivalHasAChance(t *testing.T) {
-	seed := testseed.Of(t)
+func TestEachObjectHasTheSameChance(t *testing.T) {
+	dice := rand.New(rand.NewPCG(testseed.Of(t), 0))
 	const arrivals, places, rounds = 40, 20, 4000
-	s := sample[pod]{max: 2 * places, rand: rand.New(rand.NewPCG(seed, 0))}
 	var held [arrivals]int
 	for range rounds {
+		var sample []int
 		for i := range arrivals {
-			if place, ok := s.admit(); ok {
-				s.put(place, &watch[pod]{key: store.Key{Name: fmt.Sprint(i)}, obj: nil, gone: i == 0, was: nil})
-				s.arrived[place].key.Namespace = string(rune(i))
+			if place := choose(dice.IntN, i, places); place >= 0 {
+				sample = put(sample, place, i)
 			}
 		}
-		for _, w := range s.end() {
-			held[[]rune(w.key.Namespace)[0]]++
+		for _, i := range sample {
+			held[i]++
 		}
 	}
 	// Half of 4,000 rounds each; 32 is one standard deviation.
 	for i, n := range held {
 		if n < rounds/2-200 || n > rounds/2+200 {
-			t.Errorf("arrival %d was watched in %d of %d rounds", i, n, rounds)
+			t.Errorf("object %d was in the sample in %d of %d rounds", i, n, rounds)
 		}
 	}
 }
@@ -160,8 +118,8 @@ func TestRunChecksEveryIntervalAndEnds(t *testing.T) {
 		w.put(p)
 		<-time.After(5*time.Second + time.Millisecond)
 		synctest.Wait()
-		if n := w.detector.Stats().Compared; n != 1 {
-			t.Errorf("compared %d times in one interval", n)
+		if len(w.errs) != 0 {
+			t.Errorf("reported %v", w.errs)
 		}
 		w.detector.checking.Lock() // or it would be the race that it is
 		p.Labels["a"] = "x"
@@ -188,12 +146,15 @@ func TestNoDetectorDoesNothing(t *testing.T) {
 	}
 }
 
-func TestNewNamesEverythingThatIsWrong(t *testing.T) {
-	if _, err := New(Options[pod]{}); err == nil {
-		t.Error("no mode, no error")
+func TestWhatHasNoDeepCopyObjectCannotBeWatched(t *testing.T) {
+	if _, err := New(Options[corev1.Pod]{All: true}); err == nil {
+		t.Error("a struct can be watched")
 	}
-	if _, err := New(Options[pod]{All: true, Sample: -3, Interval: -1}); err == nil {
-		t.Error("no error")
+	if _, err := New(Options[*corev1.PodSpec]{All: true}); err == nil {
+		t.Error("a pointer without the method can be watched")
+	}
+	if _, err := New(Options[any]{All: true}); err != nil {
+		t.Error(err)
 	}
 }
 

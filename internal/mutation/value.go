@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
+
+// structTypes has a *structType for each reflect.Type that was compared.
+var structTypes sync.Map
 
 // structType is how values of a struct type are compared.
 type structType struct {
@@ -19,6 +24,15 @@ type structType struct {
 }
 
 func structTypeOf(t reflect.Type) *structType {
+	if s, ok := structTypes.Load(t); ok {
+		return s.(*structType)
+	}
+	s := newStructType(t)
+	structTypes.Store(t, s)
+	return s
+}
+
+func newStructType(t reflect.Type) *structType {
 	s := &structType{}
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -80,6 +94,15 @@ func pointerTo(v reflect.Value) reflect.Value {
 	return n
 }
 
+// open returns v without reflection's restriction on values reached through an
+// unexported field. It returns v itself if v has no address.
+func open(v reflect.Value) reflect.Value {
+	if v.CanInterface() || !v.CanAddr() {
+		return v
+	}
+	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem()
+}
+
 // show describes a value briefly.
 func show(v reflect.Value) string {
 	for v.IsValid() && v.Kind() == reflect.Interface {
@@ -129,4 +152,13 @@ func showStruct(v reflect.Value) string {
 		return q.String()
 	}
 	return v.Type().String()
+}
+
+// cut bounds the length of a displayed text.
+func cut(s string) string {
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

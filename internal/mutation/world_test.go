@@ -73,7 +73,7 @@ func (w *world[T]) check() []string {
 	w.detector.Check()
 	var lines []string
 	for _, e := range w.errs {
-		lines = append(lines, fmt.Sprintf("%s %s: %s -> %s %v", e.Key.Name, e.Path, e.Was, e.Is, e.Sharers))
+		lines = append(lines, fmt.Sprintf("%s %s: %s -> %s", e.Key.Name, e.Path, e.Was, e.Is))
 	}
 	w.errs = nil
 	return lines
