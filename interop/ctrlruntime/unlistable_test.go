@@ -84,6 +84,7 @@ func TestAReadOfAKindThatTheServerDoesNotListFailsSoon(t *testing.T) {
 							if err == nil || apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "does not list pods") {
 								t.Errorf("%s: %v", name, err)
 							}
+							testclock.Elapse(10 * time.Second) // each namespace has been refused twice
 							if again, err := within(read); again > 0 || err == nil {
 								t.Errorf("%s takes %v the second time: %v", name, again, err)
 							}
