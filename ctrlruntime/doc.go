@@ -23,6 +23,8 @@
 //     first used, and not when the cache is made.
 //   - A Get or List that makes an informer is logged once, with the reader's name, or
 //     refused: see Options.Implicit.
+//   - A read of a kind that the server does not list, such as Binding, is an error and
+//     does not wait: an *UnlistableError. Informers wait.
 //   - A kind has one resync period: the shortest of its namespaces.
 //   - An informer of metadata shows the objects of a typed or unstructured informer of
 //     the kind, if there is one.

@@ -182,9 +182,9 @@ func (c *Cache) remove(gvk schema.GroupVersionKind, f form) {
 func (k *kind) wait(ctx context.Context) error {
 	for {
 		s := k.now.Load()
-		err := k.listedIn(ctx, s, metav1.NamespaceAll)
+		err := k.listedIn(ctx, s, metav1.NamespaceAll, false)
 		if err == nil {
-			err = k.await(ctx, s, metav1.NamespaceAll, k.informer.Kinglet().Synced())
+			err = k.await(ctx, s, metav1.NamespaceAll, k.informer.Kinglet().Synced(), false)
 		}
 		if !errors.Is(err, errReplaced) {
 			return k.notSynced(err)
@@ -205,6 +205,9 @@ func (k *kind) endedBefore(ctx context.Context, made bool) error {
 func (k *kind) notSynced(err error) error {
 	if err == nil {
 		return nil
+	}
+	if refused, ok := err.(*UnlistableError); ok {
+		return refused
 	}
 	return apierrors.NewTimeoutError(fmt.Sprintf("failed waiting for %T Informer to sync: %v", k.example, err), 0)
 }

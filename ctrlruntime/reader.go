@@ -26,7 +26,8 @@ import (
 // *cache.ErrResourceNotCached with Options.ReaderFailOnMissingInformer or
 // RefuseImplicit; a timeout if ctx ends while Get waits, or has already ended when Get
 // makes an informer; a NotFound that names the kind; another error for a namespace that
-// the cache does not hold.
+// the cache does not hold. A kind that the server does not list is a *UnlistableError,
+// whatever ctx is.
 func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	gvk, err := apiutil.GVKForObject(out, c.settings.Scheme)
 	if err != nil {
@@ -98,9 +99,11 @@ func (c *Cache) read(ctx context.Context, gvk schema.GroupVersionKind, f form, i
 		if err := k.endedBefore(ctx, made); err != nil {
 			return nil, err
 		}
-		if err := k.listedIn(ctx, s, ns); errors.Is(err, errReplaced) {
+		switch err := k.listedIn(ctx, s, ns, true); {
+		case err == nil:
+		case err == errReplaced:
 			continue
-		} else if err != nil {
+		default:
 			return nil, k.notSynced(err)
 		}
 		if err := from(k, s); k.now.Load() == s {
