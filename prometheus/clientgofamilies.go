@@ -14,7 +14,7 @@ type clientGoFamilies struct {
 }
 
 func newClientGoFamilies() (f clientGoFamilies) {
-	l := list{enabled: [...]bool{base: true, detailed: true, classes: true}}
+	l := list{enabled: [...]bool{base: true, detailed: true}}
 	queue := func(k kind, name, help string) *family { return l.define(base, k, "workqueue_"+name, help, "name") }
 	f.depth = queue(gauge, "depth", "Current depth of workqueue.")
 	f.adds = queue(counter, "adds_total", "Total number of adds handled by workqueue.")

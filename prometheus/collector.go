@@ -18,10 +18,6 @@ type Options struct {
 	// costs about three times as many series, and a scrape inspects each informer:
 	// see [kinglet.Inspectable].
 	Detailed bool
-	// Classes adds the classes of each controller's keys as a label. Their values
-	// are what the program's Options.Class returns, so there may be as many over
-	// time as it has tenants; at most 32 of a controller are served at a time.
-	Classes bool
 }
 
 // Collector is a [prometheus.Collector] of the informers and controllers of a Set, those

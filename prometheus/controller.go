@@ -19,7 +19,7 @@ func (c *Collector) controller(s *scrape, st *status.Controller, l labels) {
 	s.bool(f.gateOpen, l, st.GateOpen)
 	s.time(f.gateSince, l, st.GateSince)
 	s.gauge(f.workers, l, float64(st.Workers))
-	for _, state := range [...]result{{"queued", uint64(st.Queued)}, {"running", uint64(st.Running)}, {"waiting", uint64(st.Waiting)}, {"paced", uint64(st.Paced)}} {
+	for _, state := range [...]result{{"queued", uint64(st.Queued)}, {"running", uint64(st.Running)}, {"waiting", uint64(st.Waiting)}} {
 		s.gauge(f.keys, l, float64(state.count), s.label("state", state.value))
 	}
 	s.gauge(f.failing, l, float64(st.Failing))
@@ -32,14 +32,4 @@ func (c *Collector) controller(s *scrape, st *status.Controller, l labels) {
 	s.counter(f.retries, l, st.Retries)
 	s.histogram(f.runDuration, l, &st.Runs)
 	s.histogram(f.waitLength, l, &st.Waits)
-	if f.classes == nil {
-		return
-	}
-	var used names
-	for i := range st.Classes {
-		class := &st.Classes[i]
-		of := s.label("class", used.unique(class.Name))
-		s.gauge(f.classes, l, float64(class.Queued), of, s.label("state", "queued"))
-		s.gauge(f.classes, l, float64(class.Running), of, s.label("state", "running"))
-	}
 }

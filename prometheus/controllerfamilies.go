@@ -5,7 +5,6 @@ type controllerFamilies struct {
 	keys, failing, oldest, hot             *family
 	runs, failures, unmapped               *family
 	adds, retries, runDuration, waitLength *family
-	classes                                *family
 }
 
 func (l *list) controllers() (f controllerFamilies) {
@@ -22,7 +21,7 @@ func (l *list) controllers() (f controllerFamilies) {
 	f.workers = of(base, gauge, "workers",
 		"How many keys may run at a time. If keys of state running are as many and others are queued, it is busy: look at the duration of runs before you raise it.")
 	f.keys = of(base, gauge, "keys",
-		"Keys by state: queued ones wait for a worker, waiting ones for a delay or their next try, paced ones for the limit of retries.", "state")
+		"Keys by state: queued ones wait for a worker and waiting ones for a delay or their next try.", "state")
 	f.failing = of(base, gauge, "failing_keys",
 		"Keys whose last run failed. The set's page has the keys and their errors.")
 	f.oldest = of(base, gauge, "oldest_queued_timestamp_seconds",
@@ -43,7 +42,5 @@ func (l *list) controllers() (f controllerFamilies) {
 		"How long runs took.")
 	f.waitLength = of(base, histogram, "queue_duration_seconds",
 		"How long keys were queued before they ran.")
-	f.classes = of(classes, gauge, "class_keys",
-		"Keys of a class (controller.Options.Class) by state, of the 32 classes with the most keys.", "class", "state")
 	return f
 }

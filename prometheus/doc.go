@@ -19,8 +19,7 @@
 // Metrics of an informer have the labels informer (its name), group, version and
 // resource. Further labels have a fixed set of values, or are names that the program
 // gave to handlers, indexes and controllers. No label is ever a namespace, the key of an
-// object, or the text of an error, with one exception that has to be asked for:
-// [Options.Classes].
+// object, or the text of an error.
 //
 // The label informer is unique within a collector. Where two informers have one name, the
 // second is name#2, in the order in which the set has them; the same holds for handlers of

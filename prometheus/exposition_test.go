@@ -24,7 +24,7 @@ import (
 )
 
 // everything has all options.
-var everything = Options{Detailed: true, Classes: true}
+var everything = Options{Detailed: true}
 
 // gather returns what a registry makes of c. It is a pedantic one: it compares each series
 // with its description.
@@ -93,11 +93,11 @@ func TestEveryMetricIsServedForAnInformerOfWhichEverythingIsKnown(t *testing.T) 
 
 func TestOptionsDecideWhichMetricsAreServed(t *testing.T) {
 	all := NewCollector(fullSet(), everything).families.served
-	for _, opts := range []Options{{}, {Detailed: true}, {Classes: true}, everything} {
+	for _, opts := range []Options{{}, everything} {
 		c := NewCollector(fullSet(), opts)
 		var want, got []string
 		for _, f := range all {
-			if f.tier == base || f.tier == detailed && opts.Detailed || f.tier == classes && opts.Classes {
+			if f.tier == base || f.tier == detailed && opts.Detailed {
 				want = append(want, f.name)
 			}
 		}
@@ -216,7 +216,7 @@ func FuzzNamesAndErrorsDoNotBreakTheExposition(f *testing.F) {
 		i.status.Phase, i.status.LastError = reflector.BackingOff, errors.New(e)
 		i.status.ReadPath.Why = errors.New(b)
 		i.details.Indexes = []status.Index{{Name: e}, {Name: c}}
-		ctrl := &fixedController{status.Controller{Name: e, GateReason: a, Classes: []status.Class{{Name: a}, {Name: b}}}}
+		ctrl := &fixedController{status.Controller{Name: e, GateReason: a}}
 		set := setOf(i, j)
 		set.ObserveController(ctrl)
 		set.ObserveController(&fixedController{status.Controller{Name: d}})

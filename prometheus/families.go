@@ -22,8 +22,6 @@ const (
 	base tier = iota
 	// detailed: with Options.Detailed.
 	detailed
-	// classes: with Options.Classes.
-	classes
 )
 
 // family is all series of one name.
@@ -42,7 +40,7 @@ type family struct {
 // enabled is nil, and nothing is served under it.
 type list struct {
 	prefix  string
-	enabled [classes + 1]bool
+	enabled [detailed + 1]bool
 	served  []*family
 }
 
@@ -66,7 +64,7 @@ type families struct {
 }
 
 func newFamilies(opts Options) families {
-	l := list{prefix: "kinglet_", enabled: [...]bool{base: true, detailed: opts.Detailed, classes: opts.Classes}}
+	l := list{prefix: "kinglet_", enabled: [...]bool{base: true, detailed: opts.Detailed}}
 	f := families{
 		informer:   l.informers(),
 		handler:    l.handlers(),

@@ -107,11 +107,10 @@ func full(name string) *fixed {
 func fullController(name string) *fixedController {
 	return &fixedController{status.Controller{
 		Name: name, Workers: 2, GateReason: forbidden, GateSince: start,
-		Queued: 1, Running: 2, Waiting: 3, Paced: 4, Failing: 5, OldestQueued: start,
+		Queued: 1, Running: 2, Waiting: 3, Failing: 5, OldestQueued: start,
 		Succeeded: 6, Failed: 7, Terminal: 8, Panicked: 9, TimedOut: 10, Unmapped: 11, Adds: 12, Retries: 13,
 		Runs: someDurations(), Waits: someDurations(),
-		Classes: []status.Class{{Name: "gold", Queued: 1, Running: 2}},
-		Hot:     []status.HotKey{{Key: forbidden, Runs: 11, Causes: map[string]int{forbidden: 11}}},
+		Hot: []status.HotKey{{Key: forbidden, Runs: 11, Causes: map[string]int{forbidden: 11}}},
 	}}
 }
 

@@ -17,11 +17,8 @@ func table() string {
 	b.WriteString("| metric | type | labels | what it says, and what to do |\n| --- | --- | --- | --- |\n")
 	for _, f := range newFamilies(everything).served {
 		name := "`" + f.name + "`"
-		switch f.tier {
-		case detailed:
+		if f.tier == detailed {
 			name += " (detailed)"
-		case classes:
-			name += " (classes)"
 		}
 		labels := strings.Join(f.labels, ", ")
 		if all := strings.Join(ofInformer, ", "); strings.HasPrefix(labels, all) {

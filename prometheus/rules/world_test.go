@@ -100,14 +100,13 @@ func live(t *testing.T, instance string, opts kinglet.Options[configMap], script
 		}), controller.Options[string]{
 			Name:    "rollout",
 			OnError: func(error) {},
-			Class:   func(string) string { return "all" },
 		})
 		w.must(err)
 
 		set := kinglet.NewSet()
 		set.Observe(shown{w})
 		set.ObserveController(w.ctrl)
-		w.metrics = prometheus.NewCollector(set, prometheus.Options{Detailed: true, Classes: true})
+		w.metrics = prometheus.NewCollector(set, prometheus.Options{Detailed: true})
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 2)
 		go func() { ended <- w.inf.Run(ctx) }()
