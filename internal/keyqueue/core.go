@@ -49,9 +49,12 @@ const (
 )
 
 // add enqueues a key, or moves it forward if it waits or is queued already. It reports
-// whether the key entered the queue.
-func (c *core[K]) add(now int64, key K, o AddOptions) (ready bool) {
-	r := c.records.entries[key]
+// whether the key entered the queue, and whether it is a key at all.
+func (c *core[K]) add(now int64, key K, o AddOptions) (ready, ok bool) {
+	r := c.records.entries[key] // panics for what is no key of a map
+	if key != key {             // not a number: it would never be found again
+		return false, false
+	}
 	if r == nil {
 		r = c.insert(key)
 	}
@@ -63,7 +66,7 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (ready bool) {
 	}
 	if o.After > 0 {
 		c.delay(now, r, o)
-		return false
+		return false, true
 	}
 	switch r.state {
 	case Running:
@@ -87,9 +90,9 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (ready bool) {
 		c.leaveHeap(r)
 		r.cause = o.Cause
 		c.enqueue(now, r, o.Head)
-		return true
+		return true, true
 	}
-	return false
+	return false, true
 }
 
 // raise sets the priority of a key's next run if it is higher than the present one,

@@ -93,22 +93,19 @@ func New[K comparable](o Options[K]) *Queue[K] {
 // Add reports whether the queue accepts the key: it does not after Close or Stop, nor
 // if the key does not equal itself.
 func (q *Queue[K]) Add(key K, o AddOptions) bool {
-	if key != key { // not a number: it would never be found again
-		return false
-	}
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed || q.stopped {
 		return false
 	}
-	switch ready := q.core.add(now, key, o); {
-	case ready:
+	ready, ok := q.core.add(now, key, o)
+	if ready {
 		q.runnable.Signal()
-	case o.After > 0:
+	} else if o.After > 0 {
 		q.setAlarmLocked(now)
 	}
-	return true
+	return ok
 }
 
 // Run is a run of a key by a worker.
