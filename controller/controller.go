@@ -87,14 +87,10 @@ func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
 	if err = errors.Join(missing, err); err != nil {
 		return nil, fmt.Errorf("controller %s: %w", o.Name, err)
 	}
-	queue := keyqueue.Options[K]{Retries: o.Retries}
-	if o.Class != nil {
-		queue.Workers = o.Workers
-	}
 	c := &Controller[K]{
 		opts:       o,
 		reconciler: r,
-		queue:      keyqueue.New(queue),
+		queue:      keyqueue.New(keyqueue.Options[K]{}),
 		hot:        newHotKeys[K](),
 		changed:    make(chan struct{}),
 		workers:    make([]worker[K], o.Workers),
@@ -121,9 +117,6 @@ func (c *Controller[K]) AddWith(o AddOptions, keys ...K) error {
 }
 
 func (c *Controller[K]) add(key K, o keyqueue.AddOptions) error {
-	if c.opts.Class != nil {
-		o.Class = c.opts.Class(key)
-	}
 	switch {
 	case !c.ended.Load() && c.queue.Add(key, o):
 		return nil

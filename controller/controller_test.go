@@ -371,7 +371,7 @@ func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
 		if errs := r.errors(); len(errs) != 1 || !errors.Is(errs[0], controller.ErrTimeout) {
 			t.Errorf("reported %v", errs)
 		}
-		if s := c.Status(); s.TimedOut != 1 || s.Terminal != 1 || s.Failing != 0 {
+		if s := c.Status(); s.TimedOut != 1 || s.Terminal != 1 || s.Failing != 1 {
 			t.Errorf("%+v", s)
 		}
 		if err := stop(); err != nil {
@@ -553,8 +553,8 @@ func TestBadInputIsRefusedWithAnErrorThatNamesIt(t *testing.T) {
 	}{
 		{"no reconciler", nil, controller.Options[int]{}, []string{"the reconciler is nil"}},
 		{"a nil function", controller.ReconcilerFunc[int](nil), controller.Options[int]{}, []string{"the reconciler is nil"}},
-		{"all at once", ok, controller.Options[int]{Name: "x", Workers: -1, Retries: -1, Timeout: -1, MaxStale: -1, Backoff: controller.Backoff{Base: -1}},
-			[]string{"controller x", "Workers is -1", "Retries is -1", "Timeout", "MaxStale", "Backoff.Base"}},
+		{"all at once", ok, controller.Options[int]{Name: "x", Workers: -1, Timeout: -1, Backoff: controller.Backoff{Base: -1}},
+			[]string{"controller x", "Workers is -1", "Timeout", "Backoff.Base"}},
 		{"backoff", ok, controller.Options[int]{Backoff: controller.Backoff{Base: 2, Max: 1}}, []string{"Backoff.Max"}},
 	} {
 		_, err := controller.New(test.r, test.o)

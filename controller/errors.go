@@ -38,8 +38,7 @@ type terminalError struct{ error }
 func (e *terminalError) Unwrap() error { return e.error }
 
 // RetryAfter returns an error that is reported and counted as a failure, and after
-// which the key runs again d later, whatever its backoff and Options.Retries. It
-// returns nil for nil.
+// which the key runs again d later, whatever its backoff. It returns nil for nil.
 func RetryAfter(d time.Duration, err error) error {
 	if err == nil {
 		return nil

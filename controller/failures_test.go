@@ -121,3 +121,49 @@ func TestOnlyRunsThatWereCancelledToStopGoUnreported(t *testing.T) {
 		})
 	}
 }
+
+// TestAKeyThatFailedForGoodIsShownAsFailingUntilItSucceeds has two keys with terminal
+// errors, of which one is added again and succeeds, and the other is cancelled.
+func TestAKeyThatFailedForGoodIsShownAsFailingUntilItSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mended := false
+		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+			if mended {
+				return controller.Result{}, nil
+			}
+			return controller.Result{}, controller.Terminal(errors.New("no such class"))
+		}, controller.Options[kinglet.Key]{OnError: func(error) {}})
+		stop := start(t, c)
+		failing := func(want int) {
+			t.Helper()
+			testclock.Pass(time.Hour)
+			s, r, d := c.Status(), c.Report(), c.ReportDetails()
+			if s.Failing != want || s.FailedForGood != want || r.Failing != want || r.FailedForGood != want || len(d.Failing) != want {
+				t.Errorf("%+v\n%+v\n%+v, want %d that failed for good", s, r, d, want)
+			}
+			if problems := r.Problems(time.Now()); want > 0 && (len(problems) != 1 || !strings.Contains(problems[0].What, "not tried again")) || want == 0 && len(problems) > 0 {
+				t.Errorf("problems: %+v", problems)
+			}
+			for _, k := range d.Failing {
+				if !strings.Contains(k.Error, "no such class") || k.State != "failed for good" || k.Failures != 1 {
+					t.Errorf("%+v", k)
+				}
+			}
+		}
+		_ = c.Add(key("a"), key("b"))
+		failing(2)
+		if s, ok := c.Key(key("a")); !ok || s.State != controller.FailedForGood || s.LastError == nil {
+			t.Errorf("%v: %+v", ok, s)
+		}
+		if c.Cancel(key("b")) {
+			t.Error("a run was cancelled of a key that has none")
+		}
+		failing(1)
+		mended = true
+		_ = c.Add(key("a"))
+		failing(0)
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	})
+}

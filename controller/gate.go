@@ -75,10 +75,6 @@ func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching boo
 			reason, wake = why, in.handler.Synced()
 			break
 		}
-		if why := in.stale(c.opts.MaxStale); why != "" {
-			reason = why
-			break
-		}
 	}
 	c.setGateLocked(reason)
 	return wake, c.changed, watching
@@ -135,31 +131,6 @@ func (in *input) unsynced() string {
 		return fmt.Sprintf("%s has not synced: %v", in.name, s.LastError)
 	}
 	return fmt.Sprintf("%s has not synced: %s, %d objects so far", in.name, s.Phase, s.Received)
-}
-
-// stale returns since when the server has been silent, if that is longer than limit, or
-// "".
-func (in *input) stale(limit time.Duration) string {
-	if limit == 0 {
-		return ""
-	}
-	s := in.status()
-	if s.Phase == kinglet.Watching && s.BookmarkInterval == 0 && s.LastError == nil {
-		return "" // silence means nothing without bookmarks
-	}
-	heard := s.LastContact
-	if heard.IsZero() {
-		heard = in.added
-	}
-	silence := time.Since(heard)
-	if silence < limit {
-		return ""
-	}
-	reason := fmt.Sprintf("nothing was heard of %s since %s", in.name, heard.Format(time.RFC3339))
-	if s.LastError != nil {
-		reason += fmt.Sprintf(": %v", s.LastError)
-	}
-	return reason
 }
 
 // setGateLocked shuts the gate for a reason, or opens it.

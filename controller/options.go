@@ -17,28 +17,11 @@ type Options[K comparable] struct {
 	Workers int
 	// Backoff is how long a key waits after a failure.
 	Backoff Backoff
-	// Retries, if not 0, bounds the retries per second of all keys together, which are
-	// shared fairly among the keys that fail. Keys after RetryAfter are not counted.
-	Retries float64
-	// Class, if not nil, returns the class of a key, such as its namespace. Classes
-	// with keys in the queue are served by what their runs have cost, and hold at most
-	// their share of the workers while others wait. Class is called when a key is
-	// added, and must always return the same class for it. Any name is a class.
-	Class func(K) string
-	// Yield is by how much keys of an initial list, of a relist and of a resync let
-	// others go first: 30 s if it is 0, not at all if it is negative. Compared with
-	// first in, first out, they are served at most that much later.
-	Yield time.Duration
 	// Timeout bounds one run, if not 0; the cause of its context is ErrTimeout.
 	Timeout time.Duration
 	// Drain is how long runs may continue after Run's context has ended; 20 s if it is
 	// 0, not at all if it is negative. Their contexts live until then.
 	Drain time.Duration
-	// MaxStale, if not 0, keeps runs from beginning while a watched informer has not
-	// heard from its server for that long. The least that makes sense is three
-	// intervals between bookmarks, which are three minutes with kube-apiserver. A watch
-	// without bookmarks is never considered stale.
-	MaxStale time.Duration
 	// Elector, if not nil, is called before the first run. Informers run and the queue
 	// fills meanwhile. See controller/lease.
 	Elector Elector
@@ -125,23 +108,13 @@ func (o Options[K]) withDefaults() (Options[K], error) {
 	if o.Backoff.Max < o.Backoff.Base {
 		errs = append(errs, fmt.Errorf("Backoff.Max is %v, less than Backoff.Base, %v", o.Backoff.Max, o.Backoff.Base))
 	}
-	if !(o.Retries >= 0) {
-		errs = append(errs, fmt.Errorf("option Retries is %v, must not be negative", o.Retries))
-	}
 	negative("Timeout", o.Timeout)
-	negative("MaxStale", o.MaxStale)
-	o.Yield = orDefault(o.Yield, 30*time.Second)
-	o.Drain = orDefault(o.Drain, 20*time.Second)
+	if o.Drain == 0 {
+		o.Drain = 20 * time.Second
+	}
+	o.Drain = max(o.Drain, 0)
 	if o.OnError == nil {
 		o.OnError = func(err error) { slog.Default().Warn("controller", "err", err) }
 	}
 	return o, errors.Join(errs...)
-}
-
-// orDefault returns d, the default if it is 0, and 0 if it is negative.
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return max(d, 0)
 }

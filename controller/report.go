@@ -12,42 +12,38 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// mostShown bounds the classes and keys of a report.
+// mostShown bounds the keys of a report.
 const mostShown = 32
 
 // Report returns the state of the controller as a kinglet.Set shows it: see
 // Set.ObserveController. It contains everything in Status, with keys as text, and the
-// queue's age, classes and distributions. Its cost grows with the number of classes
-// that have keys, not with the number of keys.
+// queue's age and distributions. Its cost does not grow with the number of keys.
 func (c *Controller[K]) Report() status.Controller {
-	q := c.queue.Report(mostShown)
+	q := c.queue.Report(0)
 	s := c.status(q.Counts)
 	r := status.Controller{
-		Name:         s.Name,
-		Workers:      s.Workers,
-		GateOpen:     s.Gate.Reason == "",
-		GateReason:   s.Gate.Reason,
-		GateSince:    s.Gate.Since,
-		Queued:       s.Queued,
-		Running:      s.Running,
-		Waiting:      s.Waiting,
-		Paced:        s.Paced,
-		Failing:      s.Failing,
-		OldestQueued: q.Oldest,
-		Succeeded:    s.Succeeded,
-		Failed:       s.Failed,
-		Terminal:     s.Terminal,
-		Panicked:     s.Panicked,
-		LastPanic:    s.LastPanic,
-		TimedOut:     s.TimedOut,
-		Unmapped:     s.Unmapped,
-		Adds:         q.Adds,
-		Retries:      q.Retries,
-		Runs:         c.counts.took.Snapshot(),
-		Waits:        c.counts.waited.Snapshot(),
-	}
-	for _, class := range q.Classes {
-		r.Classes = append(r.Classes, status.Class(class))
+		Name:          s.Name,
+		Workers:       s.Workers,
+		GateOpen:      s.Gate.Reason == "",
+		GateReason:    s.Gate.Reason,
+		GateSince:     s.Gate.Since,
+		Queued:        s.Queued,
+		Running:       s.Running,
+		Waiting:       s.Waiting,
+		Failing:       s.Failing,
+		FailedForGood: s.FailedForGood,
+		OldestQueued:  q.Oldest,
+		Succeeded:     s.Succeeded,
+		Failed:        s.Failed,
+		Terminal:      s.Terminal,
+		Panicked:      s.Panicked,
+		LastPanic:     s.LastPanic,
+		TimedOut:      s.TimedOut,
+		Unmapped:      s.Unmapped,
+		Adds:          q.Adds,
+		Retries:       q.Retries,
+		Runs:          c.counts.took.Snapshot(),
+		Waits:         c.counts.waited.Snapshot(),
 	}
 	for _, hot := range s.Hot {
 		r.Hot = append(r.Hot, status.HotKey{Key: keyText(hot.Key), Runs: hot.Runs, Causes: hot.Causes})
@@ -75,9 +71,8 @@ func (c *Controller[K]) ReportDetails() status.ControllerDetails {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
 	})
 	d.Running = d.Running[:min(len(d.Running), mostShown)]
-	keys, statuses := c.queue.MostFailures(mostShown)
-	for i, key := range keys {
-		d.Failing = append(d.Failing, keyReport(key, c.keyStatus(statuses[i])))
+	for _, failing := range c.queue.Report(mostShown).MostFailures {
+		d.Failing = append(d.Failing, keyReport(failing.Key, c.keyStatus(failing.KeyStatus)))
 	}
 	return d
 }
@@ -90,7 +85,6 @@ func keyReport[K comparable](key K, s KeyStatus) status.KeyStatus {
 		Next:     s.Next,
 		Failures: s.Failures,
 		Error:    errorText(s.LastError),
-		Class:    s.Class,
 		Cause:    s.Cause,
 	}
 }

@@ -30,7 +30,7 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 			}
 			return controller.Result{}, nil
 		}, controller.Options[kinglet.Key]{
-			Name: "c", OnError: func(error) {}, Class: func(k kinglet.Key) string { return k.Namespace },
+			Name: "c", OnError: func(error) {},
 		})
 		before := c.Report()
 		if before.GateOpen || before.GateReason == "" || !before.OldestQueued.IsZero() || before.Workers != 1 {
@@ -50,9 +50,6 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 		r := c.Report()
 		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
 			t.Errorf("in the first run: %+v", r)
-		}
-		if want := []status.Class{{Name: "ns", Queued: 2, Running: 1}, {Name: "other", Queued: 1}}; !slices.Equal(r.Classes, want) {
-			t.Errorf("classes: %+v, want %+v", r.Classes, want)
 		}
 		testclock.Pass(time.Minute)
 		r = c.Report()

@@ -16,10 +16,12 @@ type Status[K comparable] struct {
 	// Gate is whether runs may begin, and if not, why.
 	Gate Gate
 	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
-	// ones wait for a delay or for their next try, Paced ones for Options.Retries.
-	Queued, Running, Waiting, Paced int
-	// Failing keys failed when they last ran.
-	Failing int
+	// ones wait for a delay or for their next try.
+	Queued, Running, Waiting int
+	// Failing keys failed when they last ran: they wait for their next try, or the
+	// error was a Terminal one, as it was for FailedForGood of them. At most the last
+	// 1024 of the latter are remembered, until they succeed or are cancelled.
+	Failing, FailedForGood int
 	// Succeeded and Failed count runs. Of the failed ones, Terminal counts those with a
 	// Terminal error, Panicked those that panicked, and TimedOut those that took longer
 	// than Options.Timeout.
@@ -46,21 +48,21 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 	gate := c.gate
 	c.mu.Unlock()
 	s := Status[K]{
-		Name:      c.opts.Name,
-		Workers:   c.opts.Workers,
-		Gate:      gate,
-		Queued:    n.Queued,
-		Running:   n.Running,
-		Waiting:   n.Waiting,
-		Paced:     n.Paced,
-		Failing:   n.Failing,
-		Succeeded: c.counts.succeeded.Load(),
-		Failed:    c.counts.failed.Load(),
-		Terminal:  c.counts.terminal.Load(),
-		Panicked:  c.counts.panicked.Load(),
-		TimedOut:  c.counts.timedOut.Load(),
-		Unmapped:  c.mapFailures.Load(),
-		Hot:       c.hot.list(time.Now(), c.causeName),
+		Name:          c.opts.Name,
+		Workers:       c.opts.Workers,
+		Gate:          gate,
+		Queued:        n.Queued,
+		Running:       n.Running,
+		Waiting:       n.Waiting,
+		Failing:       n.Failing,
+		FailedForGood: n.Failed,
+		Succeeded:     c.counts.succeeded.Load(),
+		Failed:        c.counts.failed.Load(),
+		Terminal:      c.counts.terminal.Load(),
+		Panicked:      c.counts.panicked.Load(),
+		TimedOut:      c.counts.timedOut.Load(),
+		Unmapped:      c.mapFailures.Load(),
+		Hot:           c.hot.list(time.Now(), c.causeName),
 	}
 	if at := c.counts.lastPanic.Load(); at != nil {
 		s.LastPanic = *at
@@ -75,8 +77,6 @@ type State = keyqueue.State
 const (
 	// Waiting for a delay, or for its next try.
 	Waiting = keyqueue.Waiting
-	// Paced until Options.Retries allows another try.
-	Paced = keyqueue.Paced
 	// Queued until a worker is free.
 	Queued = keyqueue.Queued
 	// Running.
@@ -84,23 +84,22 @@ const (
 	// RunningAgain means that it runs, and will once more, because it was added
 	// meanwhile.
 	RunningAgain = keyqueue.Again
+	// FailedForGood means that its last run ended with a Terminal error. It runs when it
+	// is added again.
+	FailedForGood = keyqueue.Failed
 )
 
 // KeyStatus is what is known of a key.
 type KeyStatus struct {
 	State State
-	// Since is when it came into that state, to a sixteenth of a second.
+	// Since is when it came into that state.
 	Since time.Time
 	// Next is when it runs, if it waits for a time.
 	Next time.Time
-	// Took is how long its last run was, since it was last absent.
-	Took time.Duration
 	// Failures is how often it failed since it last succeeded, and LastError the
 	// last of their errors.
 	Failures  int
 	LastError error
-	// Class is the key's class: see Options.Class.
-	Class string
 	// Cause is what requested the run that it waits for, or the one under way: "add",
 	// "retry", "after", or an informer and the reason of the change.
 	Cause string
@@ -133,10 +132,8 @@ func (c *Controller[K]) keyStatus(s keyqueue.KeyStatus) KeyStatus {
 		State:     s.State,
 		Since:     s.Since,
 		Next:      s.Next,
-		Took:      s.Took,
 		Failures:  s.Failure.Count,
 		LastError: s.Failure.Err,
-		Class:     s.Class,
 		Cause:     c.causeName(s.Cause),
 	}
 }

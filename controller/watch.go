@@ -54,7 +54,7 @@ func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys f
 		opts = o[0]
 	}
 	name := i.Status().Name
-	index, err := c.addInput(input{name: name, status: i.Status, added: time.Now()})
+	index, err := c.addInput(input{name: name, status: i.Status})
 	if err != nil {
 		return nil, fmt.Errorf("controller %s: watch %s: %w", c.opts.Name, name, err)
 	}
@@ -72,13 +72,16 @@ func Watch[T any, K comparable](c *Controller[K], i *kinglet.Informer[T], keys f
 type input struct {
 	name   string
 	status func() kinglet.Status
-	added  time.Time
 	// handler is nil until the handler is registered.
 	handler kinglet.Registration
 	// gone is set if it could not be registered, or was removed and has returned.
 	// The name stays, for the causes of keys.
 	gone bool
 }
+
+// yield is by how much keys of an initial list, of a relist and of a resync let others go
+// first: compared with first in, first out, they are served at most that much later.
+const yield = 30 * time.Second
 
 // feed is the handler that maps changes to keys.
 type feed[T any, K comparable] struct {
@@ -116,7 +119,7 @@ func (f *feed[T, K]) add(change *Change[T]) {
 	}
 	o := keyqueue.AddOptions{Cause: causeOf(f.input, change.Reason)}
 	if change.Reason != store.Live {
-		o.Head = -f.c.opts.Yield
+		o.Head = -yield
 	}
 	keys := f.keys(*change)
 	if keys == nil {

@@ -118,7 +118,7 @@ func (c *Controller[K]) finish(ctx context.Context, run keyqueue.Run[K], result 
 		c.counts.terminal.Add(1)
 		res.Terminal = true
 	case errors.As(err, &retry):
-		res.After, res.Exact = retry.after, true
+		res.After = retry.after
 	default:
 		res.After = c.opts.Backoff.Delay(run.Failures + 1)
 	}

@@ -17,9 +17,9 @@ type Controller struct {
 	GateReason string
 	GateSince  time.Time
 	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
-	// wait for a delay or for their next try, Paced ones for Options.Retries. Failing
-	// keys failed in their last run.
-	Queued, Running, Waiting, Paced, Failing int
+	// wait for a delay or for their next try. Failing keys failed in their last run;
+	// FailedForGood are those of them that are not tried again.
+	Queued, Running, Waiting, Failing, FailedForGood int
 	// OldestQueued is when the key that has waited longest for a worker was queued;
 	// zero if none is.
 	OldestQueued time.Time
@@ -34,17 +34,8 @@ type Controller struct {
 	Adds, Retries uint64
 	// Runs is how long runs took, Waits how long keys were queued.
 	Runs, Waits Histogram
-	// Classes are those with keys, at most 32, the one with the most first. There are
-	// none without Options.Class.
-	Classes []Class
 	// Hot are keys that run too often, the hottest first.
 	Hot []HotKey
-}
-
-// Class is a class of keys of a controller.
-type Class struct {
-	Name            string
-	Queued, Running int
 }
 
 // HotKey is a key that ran more than ten times within a minute.
@@ -70,7 +61,6 @@ type KeyStatus struct {
 	Next     time.Time
 	Failures int
 	Error    string
-	Class    string
 	Cause    string
 }
 

@@ -33,7 +33,12 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		p.add(severity, CauseQueueBehind, c.OldestQueued, what, do)
 	}
 	if c.Failing > 0 {
-		p.add(Warning, CauseFailingKeys, time.Time{}, quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each")
+		what, do := quantity.Of(int64(c.Failing), "key")+" failed when last run", "see the failing keys, and the error of each"
+		if c.FailedForGood > 0 {
+			what += fmt.Sprintf("; %d of them with an error that is not tried again", c.FailedForGood)
+			do += "; a key that is not tried again runs when it changes"
+		}
+		p.add(Warning, CauseFailingKeys, time.Time{}, what, do)
 	}
 	if len(c.Hot) > 0 {
 		p.add(Warning, CauseHotKeys, time.Time{},

@@ -3,7 +3,6 @@ package workqueue
 //lint:file-ignore SA1019 deprecated names are as much of the surface as others
 
 import (
-	"iter"
 	"sync"
 	"time"
 
@@ -29,8 +28,7 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 //
 // The queue has a goroutine, which ends with ShutDown or ShutDownWithDrain. If it was
 // given a clock or a queue below it, it has a second one: if the queue below is shut
-// down directly, that one ends both within 10 s of the clock. The result implements
-// [Observable] and [Delays].
+// down directly, that one ends both within 10 s of the clock.
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
 	logger := klog.Background()
 	if config.Logger != nil {
@@ -140,42 +138,6 @@ func (q *delayingQueue[T]) ShutDown() {
 func (q *delayingQueue[T]) ShutDownWithDrain() {
 	q.end()
 	q.TypedInterface.ShutDownWithDrain()
-}
-
-// CancelDelay implements Delays.
-func (q *delayingQueue[T]) CancelDelay(item T) bool { return q.waiting.Cancel(item) }
-
-// Waiting implements Delays.
-func (q *delayingQueue[T]) Waiting() int {
-	c := q.waiting.Counts()
-	return c.Waiting + c.Queued
-}
-
-// Items implements Observable.
-func (q *delayingQueue[T]) Items() iter.Seq2[T, ItemStatus] {
-	return func(yield func(T, ItemStatus) bool) {
-		below, ok := q.TypedInterface.(Observable[T])
-		if ok {
-			for item, s := range below.Items() {
-				if w, waits := q.waiting.Get(item); waits {
-					s.Next = w.Next
-				}
-				if !yield(item, s) {
-					return
-				}
-			}
-		}
-		for item, s := range q.waiting.All() {
-			if engine, ok := below.(*Typed[T]); ok {
-				if _, listed := engine.queue.Get(item); listed {
-					continue
-				}
-			}
-			if !yield(item, ItemStatus{State: Waiting, Since: s.Since, Next: s.Next}) {
-				return
-			}
-		}
-	}
 }
 
 func (q *delayingQueue[T]) end() {

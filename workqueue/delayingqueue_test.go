@@ -2,8 +2,6 @@ package workqueue_test
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -106,108 +104,7 @@ func TestNoGoroutineStaysWhenTheQueueBelowIsShutDownDirectly(t *testing.T) {
 			shutDown(below)
 			testclock.Pass(10 * time.Second)
 			synctest.Wait()
-			equal(t, "items that wait", q.(workqueue.Delays[string]).Waiting(), 1)
 			q.AddAfter("b", time.Second)
-			equal(t, "items that wait", q.(workqueue.Delays[string]).Waiting(), 1)
 		})
 	}
-}
-
-func TestADelayCanBeCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](time.Second, time.Minute))
-		delays := q.(workqueue.Delays[string])
-		q.AddRateLimited("a")
-		q.AddAfter("b", time.Minute)
-		q.Add("b")
-		equal(t, "items that wait", delays.Waiting(), 2)
-		equal(t, "a had a delay", delays.CancelDelay("a"), true)
-		equal(t, "a has a delay", delays.CancelDelay("a"), false)
-		equal(t, "b had a delay", delays.CancelDelay("b"), true)
-		equal(t, "items that wait", delays.Waiting(), 0)
-		equal(t, "items", drained(q), "b")
-		testclock.Pass(time.Hour)
-		equal(t, "items", drained(q), "")
-		q.AddAfter("a", time.Second)
-		testclock.Pass(time.Second)
-		synctest.Wait()
-		equal(t, "items", drained(q), "a")
-		q.ShutDown()
-	})
-}
-
-func TestItemsAreListedWithWhatTheyDoAndSinceWhen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.DefaultTypedControllerRateLimiter[string](),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "listed"},
-		)
-		began := time.Now()
-		q.Add("processing")
-		q.Add("both")
-		q.Add("again")
-		for range 3 {
-			q.Get()
-		}
-		testclock.Pass(time.Second)
-		q.Add("again")
-		q.Add("queued")
-		q.AddAfter("both", time.Minute)
-		testclock.Pass(time.Second)
-		q.AddAfter("waiting", time.Hour)
-		list := func() string {
-			var lines []string
-			for item, s := range q.(workqueue.Observable[string]).Items() {
-				line := fmt.Sprintf("%s: %v since %v", item, s.State, s.Since.Sub(began))
-				if !s.Next.IsZero() {
-					line += fmt.Sprintf(", next %v", s.Next.Sub(began))
-				}
-				lines = append(lines, line)
-			}
-			slices.Sort(lines)
-			return strings.Join(lines, "\n")
-		}
-		equal(t, "items", list(), strings.TrimSpace(`
-again: processing, and again since 1s
-both: processing since 0s, next 1m1s
-processing: processing since 0s
-queued: queued since 1s
-waiting: waiting since 2s, next 1h0m2s`))
-		for range q.(workqueue.Observable[string]).Items() {
-			break
-		}
-		q.ShutDown()
-	})
-}
-
-func TestAQueueWithoutANameListsItemsWithoutTimes(t *testing.T) {
-	q := workqueue.NewTyped[string]()
-	q.Add("a")
-	q.Add("b")
-	q.Get()
-	got := maps.Collect(q.Items())
-	want := map[string]workqueue.ItemStatus{"a": {State: workqueue.Processing}, "b": {State: workqueue.Queued}}
-	if !maps.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	q.ShutDown()
-}
-
-// A rate limiting queue over a delaying queue that cannot list or cancel does not claim
-// that it can.
-func TestARateLimitingQueueOverAnotherDoesNotPretend(t *testing.T) {
-	below := struct {
-		workqueue.TypedDelayingInterface[string]
-	}{workqueue.NewTypedDelayingQueue[string]()}
-	q := workqueue.NewTypedRateLimitingQueueWithConfig(
-		workqueue.DefaultTypedControllerRateLimiter[string](),
-		workqueue.TypedRateLimitingQueueConfig[string]{DelayingQueue: below},
-	)
-	if _, ok := q.(workqueue.Observable[string]); ok {
-		t.Error("it lists items")
-	}
-	if _, ok := q.(workqueue.Delays[string]); ok {
-		t.Error("it cancels delays")
-	}
-	q.ShutDown()
 }

@@ -11,8 +11,8 @@
 // Interfaces, configurations and metrics are aliases of client-go's, so that values
 // pass freely to and from code that was compiled with client-go's package: a
 // controller-runtime controller takes one of these queues from its option NewQueue.
-// Queues are this package's own, over one engine (internal/keyqueue) that keeps one
-// record of an item where client-go has up to four sets and maps. So are the rate
+// Queues are this package's own, over internal/keyqueue, which keeps one record of an
+// item where client-go has up to four sets and maps. So are the rate
 // limiters that count failures, and [ParallelizeUntil]. The other rate limiters
 // ([TypedBucketRateLimiter], [TypedMaxOfRateLimiter], [TypedWithMaxWaitRateLimiter])
 // are aliases.
@@ -29,12 +29,6 @@
 // that of [SetProvider], else from the one that client-go's package was given. The last
 // costs as much as one more queue of client-go's for each queue here; a program that
 // cares calls SetProvider.
-//
-// # What can be seen
-//
-// All queues implement [Observable], which lists their items, what each is doing and
-// since when. Delaying and rate limiting queues implement [Delays], which can cancel a
-// delay.
 //
 // # Differences
 //

@@ -39,18 +39,3 @@ func ExampleNewTypedRateLimitingQueue() {
 	// default/web not yet
 	// reconciled default/web
 }
-
-// A queue lists what it holds, and cancels a delay.
-func ExampleObservable() {
-	queue := workqueue.NewTypedDelayingQueue[string]()
-	defer queue.ShutDown()
-	queue.Add("default/web")
-	queue.AddAfter("default/db", time.Hour)
-	fmt.Println("cancelled:", queue.(workqueue.Delays[string]).CancelDelay("default/db"))
-	for item, status := range queue.(workqueue.Observable[string]).Items() {
-		fmt.Println(item, status.State)
-	}
-	// Output:
-	// cancelled: true
-	// default/web queued
-}

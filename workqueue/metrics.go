@@ -69,7 +69,6 @@ func newQueueMetrics[T comparable](own MetricsProvider, name string, c clock.Wit
 		workDuration: p.NewWorkDurationMetric(name),
 		unfinished:   p.NewUnfinishedWorkSecondsMetric(name),
 		longest:      p.NewLongestRunningProcessorSecondsMetric(name),
-		added:        map[T]time.Time{},
 		begun:        map[T]time.Time{},
 	}
 }
@@ -99,17 +98,15 @@ type ownMetrics[T comparable] struct {
 	// mu is locked under the queue's lock, and without that lock to count unfinished
 	// work.
 	mu    sync.Mutex
-	added map[T]time.Time // guarded by mu; of items that have a run before them
 	begun map[T]time.Time // guarded by mu; of items that are processed
 }
 
 // Added implements keyqueue.Observer.
-func (m *ownMetrics[T]) Added(item T, _ int) {
+func (m *ownMetrics[T]) Added(T, int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.adds.Inc()
 	m.depth.Inc()
-	m.added[item] = m.clock.Now()
 }
 
 // Raised implements keyqueue.Observer: there are no priorities.
@@ -121,10 +118,13 @@ func (m *ownMetrics[T]) Taken(item T, _ int) {
 	defer m.mu.Unlock()
 	m.depth.Dec()
 	m.begun[item] = m.clock.Now()
-	if at, ok := m.added[item]; ok {
-		m.latency.Observe(m.clock.Since(at).Seconds())
-		delete(m.added, item)
-	}
+}
+
+// waited records how long an item was queued.
+func (m *ownMetrics[T]) waited(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latency.Observe(d.Seconds())
 }
 
 // Finished implements keyqueue.Observer.

@@ -3,7 +3,6 @@ package workqueue
 //lint:file-ignore SA1019 deprecated names are as much of the surface as others
 
 import (
-	"iter"
 	"sync"
 	"time"
 
@@ -93,6 +92,9 @@ func (q *Typed[T]) Len() int { return q.queue.Counts().Queued }
 // over. It returns true if the queue is shut down and has no more items.
 func (q *Typed[T]) Get() (item T, shutdown bool) {
 	run, ok := q.queue.Take()
+	if own, measured := q.metrics.(*ownMetrics[T]); ok && measured {
+		own.waited(run.Waited)
+	}
 	return run.Key, !ok
 }
 
@@ -118,20 +120,6 @@ func (q *Typed[T]) ShutDownWithDrain() {
 
 // ShuttingDown reports whether ShutDown or ShutDownWithDrain was called.
 func (q *Typed[T]) ShuttingDown() bool { return q.queue.Closed() }
-
-// Items returns the items that are queued or processed, in no particular order, with
-// what they do and since when. Items that change meanwhile may be missing or come
-// twice. It is for people and their tools: its time grows with the number of items, but
-// it locks the queue for some hundreds of them at a time.
-func (q *Typed[T]) Items() iter.Seq2[T, ItemStatus] {
-	return func(yield func(T, ItemStatus) bool) {
-		for item, s := range q.queue.All() {
-			if !yield(item, statusOf(s)) {
-				return
-			}
-		}
-	}
-}
 
 func (q *Typed[T]) stopCounting() { q.stopOnce.Do(func() { close(q.stop) }) }
 

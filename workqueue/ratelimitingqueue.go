@@ -24,11 +24,7 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 			Clock:           config.Clock,
 		})
 	}
-	l := limits[T]{config.DelayingQueue, rateLimiter}
-	if own, ok := config.DelayingQueue.(*delayingQueue[T]); ok {
-		return &rateLimitingQueue[T]{own, l}
-	}
-	return &rateLimitingQueueOver[T]{config.DelayingQueue, l}
+	return &rateLimitingQueue[T]{config.DelayingQueue, rateLimiter}
 }
 
 // NewRateLimitingQueue is [NewTypedRateLimitingQueue] for items of any type.
@@ -63,24 +59,13 @@ func NewRateLimitingQueueWithDelayingInterface(di DelayingInterface, rateLimiter
 
 // rateLimitingQueue is a delaying queue with a limiter.
 type rateLimitingQueue[T comparable] struct {
-	*delayingQueue[T]
-	limits[T]
-}
-
-// rateLimitingQueueOver is the same over a delaying queue of the program.
-type rateLimitingQueueOver[T comparable] struct {
 	TypedDelayingInterface[T]
-	limits[T]
-}
-
-type limits[T comparable] struct {
-	queue       TypedDelayingInterface[T]
 	rateLimiter TypedRateLimiter[T]
 }
 
 // AddRateLimited adds an item after the delay that the limiter returns.
-func (l *limits[T]) AddRateLimited(item T) { l.queue.AddAfter(item, l.rateLimiter.When(item)) }
+func (q *rateLimitingQueue[T]) AddRateLimited(item T) { q.AddAfter(item, q.rateLimiter.When(item)) }
 
-func (l *limits[T]) NumRequeues(item T) int { return l.rateLimiter.NumRequeues(item) }
+func (q *rateLimitingQueue[T]) NumRequeues(item T) int { return q.rateLimiter.NumRequeues(item) }
 
-func (l *limits[T]) Forget(item T) { l.rateLimiter.Forget(item) }
+func (q *rateLimitingQueue[T]) Forget(item T) { q.rateLimiter.Forget(item) }

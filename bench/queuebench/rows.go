@@ -44,7 +44,7 @@ var rows = []row{
 		{key: "ns", what: "16 goroutines add, 4 get: CPU an add", unit: "ns", ofCtrl: 1.0 / 3},
 	}},
 	{"waiting", waiting, []metric{
-		{key: "bytes", what: "a key that waits", unit: "B", ofSmaller: 0.5},
+		{key: "bytes", what: "a key that waits", unit: "B", ofSmaller: 1.05},
 		{key: "ns", what: "AddAfter: CPU a key", unit: "ns"},
 	}},
 	{"restart", restart, []metric{

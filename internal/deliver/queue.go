@@ -1,8 +1,6 @@
 package deliver
 
 import (
-	"math/bits"
-
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -11,6 +9,9 @@ import (
 // and 8 changes of 96 B to deliver are under 2 KiB. The memory of a larger burst is
 // freed when the handler has been idle for keepMemoryFor.
 const keepRecords = 8
+
+// fewRecords is how many records are found without an index.
+const fewRecords = 8
 
 // none is a slot number that refers to no slot.
 const none = -1
@@ -32,10 +33,9 @@ type queue[T any] struct {
 	// Invariant: every slot is on the list from head or on the one from free.
 	head, tail, free int32
 	n                int
-	// index finds the newest record of a key, if hashed; see index.go.
-	// Invariant: it is empty while hashed is not set.
-	index  index
-	hashed bool
+	// index finds the newest record of a key, if indexed. It is empty otherwise.
+	index   map[store.Key]int32
+	indexed bool
 
 	// version is the collection's after all pushed changes.
 	version string
@@ -46,17 +46,63 @@ type queue[T any] struct {
 type slot[T any] struct {
 	record[T]
 	next, prev int32
-	// hash is the key's, if the queue is hashed.
-	hash uint32
 	// at is when the record's first change was pushed.
 	at stamp
 }
 
 func newQueue[T any](opts HandlerOptions) queue[T] {
 	q := queue[T]{every: opts.EveryVersion, bound: opts.Bound, stop: opts.Overflow == OverflowStop}
-	q.index = newIndex()
 	q.release()
 	return q
+}
+
+// find returns the slot of the newest record of key, or none. Up to fewRecords it
+// compares with all of them, which are one or two for a handler that keeps up.
+func (q *queue[T]) find(key *store.Key) int32 {
+	if q.indexed {
+		if i, ok := q.index[*key]; ok {
+			return i
+		}
+		return none
+	}
+	// From the end, so that the newest record of a key comes first.
+	for i := q.tail; i != none; i = q.slots[i].prev {
+		if q.slots[i].key == *key {
+			return i
+		}
+	}
+	return none
+}
+
+// enter makes lookups find the record in slot i, the last of the queue.
+func (q *queue[T]) enter(i int32) {
+	if q.indexed {
+		q.index[q.slots[i].key] = i
+		return
+	}
+	if q.n <= fewRecords {
+		return
+	}
+	q.indexed = true
+	if q.index == nil {
+		q.index = make(map[store.Key]int32, 2*fewRecords)
+	}
+	for i := q.head; i != none; i = q.slots[i].next { // the newest of a key comes last
+		q.index[q.slots[i].key] = i
+	}
+}
+
+// leave removes the record in slot i from the index. An older record of a key, of which
+// there are none unless each change has its own, is not in it.
+func (q *queue[T]) leave(i int32) {
+	if !q.indexed {
+		return
+	}
+	if key := &q.slots[i].key; !q.every || q.index[*key] == i {
+		delete(q.index, *key)
+	}
+	// Without its last record the index is empty, and few records follow.
+	q.indexed = q.n > 1
 }
 
 // len returns the number of records.
@@ -64,8 +110,7 @@ func (q *queue[T]) len() int { return q.n }
 
 // has reports whether something is pending for key.
 func (q *queue[T]) has(key store.Key) bool {
-	i, _ := q.find(&key)
-	return i != none
+	return q.find(&key) != none
 }
 
 // through returns the version through which nothing is pending: the version before
@@ -86,7 +131,7 @@ func (q *queue[T]) grow(n int) {
 	q.release()
 	q.slots = make([]slot[T], 0, n)
 	if n > fewRecords {
-		q.index.resize(1 << bits.Len(uint(n+n/2)))
+		q.index = make(map[store.Key]int32, n)
 	}
 }
 
@@ -94,7 +139,7 @@ func (q *queue[T]) grow(n int) {
 // collection's version before it. It returns false if there is no room, which happens
 // only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
-	older, hash := q.find(&c.Key)
+	older := q.find(&c.Key)
 	if older != none && !mutant.On(mutant.NeverFold) {
 		r := &q.slots[older].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
@@ -115,7 +160,7 @@ func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
 	r.key, r.before = c.Key, before
 	r.fold(c)
 	q.slots[i].at = at
-	q.enter(i, older, hash)
+	q.enter(i)
 	return true
 }
 
@@ -187,7 +232,7 @@ func (q *queue[T]) foldInto(c store.Change[T]) (_ store.Change[T], ok bool) {
 	if q.every {
 		return c, true
 	}
-	i, _ := q.find(&c.Key)
+	i := q.find(&c.Key)
 	if i == none {
 		return c, true
 	}
@@ -204,6 +249,6 @@ func (q *queue[T]) large() bool { return cap(q.slots) > keepRecords }
 
 // release empties the queue and frees its memory.
 func (q *queue[T]) release() {
-	q.slots, q.index.cells, q.index.used, q.hashed = nil, nil, 0, false
+	q.slots, q.index, q.indexed = nil, nil, false
 	q.head, q.tail, q.free, q.n = none, none, none, 0
 }

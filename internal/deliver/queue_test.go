@@ -268,8 +268,8 @@ func TestQueueOfAStalledHandlerHoldsAtMostOneRecordAKey(t *testing.T) {
 		}
 		present[k] = !present[k]
 		q.push(&c, "", 1)
-		if q.len() > keys || len(q.slots) > keys || q.hashed && q.index.used != q.len() {
-			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), q.index.used)
+		if q.len() > keys || len(q.slots) > keys || q.indexed && len(q.index) != q.len() {
+			t.Fatalf("after %d changes to %d keys: %d records, %d slots, %d in the index", v+1, keys, q.len(), len(q.slots), len(q.index))
 		}
 	}
 }

@@ -10,106 +10,119 @@ import (
 // core decides what a key does next. It has no lock, no goroutine and no clock:
 // each method is told the time, in nanoseconds that never go back.
 //
-// Invariant: each record is in one heap, by its state: waiting, the pace's
-// line (Paced), its class's (Queued), none (Running, Again).
+// Invariant: each record is in one heap, by its state: waiting, queued (unless there
+// is an order), failed, or none (Running, Again).
 type core[K comparable] struct {
-	table   table[K]
-	records slab[K]
+	records peakMap[K, *record[K]]
+	// free are records to use again.
+	free []*record[K]
 
-	waiting heap
-	pace    pace
-	classes classes[K]
-	order   Order[K] // nil: the classes' heaps
-	// atTheEnd is Options.AgainAtTheEnd.
+	waiting, queued, failed byTime[K]
+	// order replaces the heap of queued keys if it is not nil.
+	order Order[K]
+	// atTheEnd is Options.AgainAtTheEnd, and headOf is Options.HeadStart.
 	atTheEnd bool
+	headOf   func(priority int) time.Duration
+	observer Observer[K]
 
-	// heads are the head starts of delayed runs that have one.
-	heads map[uint32]time.Duration
-	// headOf is Options.HeadStart. With it, priorities has the priorities of keys'
-	// next runs that are not 0, and heads is not used.
-	headOf     func(priority int) time.Duration
-	priorities map[uint32]int
-	observer   Observer[K]
 	// failures are those of the keys whose last run failed.
-	failures map[uint32]Failure
+	failures peakMap[*record[K], Failure]
+	arrivals arrivals[K]
 
 	// stamp is the last time of enqueueing, which rises with each, so that keys
 	// of equal head starts are served first in, first out.
 	stamp   int64
-	queued  int
 	running int
 	// again counts the running keys that will run once more.
 	again int
-	// ages counts the queued keys by when they entered the queue.
-	ages ages
 	// adds counts runs that were asked for; retries counts those of keys that had
 	// failed.
 	adds, retries uint64
-
-	// mostFailures, mostHeads and mostPriorities are the most entries that the maps
-	// have had.
-	mostFailures, mostHeads, mostPriorities int
-
-	// forgotten counts the keys forgotten since the memory was last adjusted; most is
-	// the most records since then.
-	forgotten, most int
 }
 
-// add enqueues a key with the given hash, or moves it forward if it waits or is queued
-// already. It reports whether the key entered the queue.
-func (c *core[K]) add(now int64, hash uint64, key K, o AddOptions) (ready bool) {
-	slot, _, ok := c.table.find(hash, key, &c.records)
-	if !ok {
-		slot = c.insert(hash, key, o.Class)
+const (
+	// mostFree bounds free.
+	mostFree = 1024
+	// mostFailed bounds the keys that failed for good and are remembered; the one that
+	// failed first is forgotten first.
+	mostFailed = 1024
+)
+
+// add enqueues a key, or moves it forward if it waits or is queued already. It reports
+// whether the key entered the queue, and whether it is a key at all.
+func (c *core[K]) add(now int64, key K, o AddOptions) (ready, ok bool) {
+	r := c.records.entries[key] // panics for what is no key of a map
+	if key != key {             // not a number: it would never be found again
+		return false, false
 	}
-	r := c.records.at(slot)
+	if r == nil {
+		r = c.insert(key)
+	}
 	if c.headOf != nil {
-		o.Head = c.raise(slot, r, o.Priority)
+		o.Head = c.raise(r, o.Priority)
 		if r.state == Queued || r.state == Again {
 			o.After = 0 // the run comes first; it may come earlier
 		}
 	}
 	if o.After > 0 {
-		c.delay(now, slot, r, o)
-		return false
+		c.delay(now, r, o)
+		return false, true
 	}
 	switch r.state {
 	case Running:
 		if mutant.On(mutant.LoseAdd) {
 			break
 		}
-		c.drop(slot)
-		r.state, r.since, r.cause = Again, since(now, o.Head), o.Cause
+		r.state, r.since, r.cause = Again, now, o.Cause
 		r.at = c.enqueueTime(now, o.Head)
 		c.again++
-		c.asked(slot, r)
+		c.countAdd(r)
 	case Again:
-		if at := c.enqueueTime(now, o.Head); at < r.at {
-			r.at = at
-			r.since.headed()
-		}
+		r.at = min(r.at, c.enqueueTime(now, o.Head))
 	case Queued:
 		if c.order != nil {
 			c.order.Touch(key)
-		} else if at := c.enqueueTime(now, o.Head); at < r.at {
-			r.cause = o.Cause
-			r.since.headed()
-			c.records.hurry(&c.classes.list[r.class].ready, slot, at)
+		} else if at := c.enqueueTime(now, o.Head); at < r.at && !mutant.On(mutant.OutOfLine) {
+			r.at, r.cause = at, o.Cause
+			c.queued.moved(r)
 		}
 	default:
-		c.unwait(slot, r)
+		c.leaveHeap(r)
 		r.cause = o.Cause
-		c.enqueue(now, slot, r, o.Head)
-		return true
+		c.enqueue(now, r, o.Head)
+		return true, true
 	}
-	return false
+	return false, true
+}
+
+// raise sets the priority of a key's next run if it is higher than the present one,
+// and returns the head start of the higher of the two.
+func (c *core[K]) raise(r *record[K], priority int) time.Duration {
+	// A key that is absent or failed, or runs and was not added since, has no next run.
+	if none := r.state == 0 || r.state == Failed || r.state == Running && r.at == never; none {
+		r.rank = int64(priority)
+	} else if had := int(r.rank); priority > had {
+		r.rank = int64(priority)
+		if c.observer != nil && (r.state == Queued || r.state == Again) {
+			c.observer.Raised(r.key, had, priority)
+		}
+	}
+	return c.headOf(int(r.rank))
+}
+
+// priority returns that of the key's next run.
+func (c *core[K]) priority(r *record[K]) int {
+	if c.headOf == nil {
+		return 0
+	}
+	return int(r.rank)
 }
 
 // delay schedules a later run of the key, unless it runs sooner anyway.
-func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
+func (c *core[K]) delay(now int64, r *record[K], o AddOptions) {
 	at := later(now, o.After)
 	switch r.state {
-	case Queued, Again, Paced: // the run that comes first would end the delay
+	case Queued, Again: // the run that comes first would end the delay
 		return
 	case Running:
 		if at >= r.at {
@@ -121,12 +134,20 @@ func (c *core[K]) delay(now int64, slot uint32, r *record[K], o AddOptions) {
 			return
 		}
 		r.at = at
-		c.records.fix(&c.waiting, slot)
+		c.waiting.moved(r)
 	default:
-		c.wait(now, slot, r, at)
+		c.leaveHeap(r)
+		c.wait(now, r, at)
 	}
-	r.cause = o.Cause
-	c.setHead(slot, o.Head)
+	c.setDelayed(r, o.Cause, o.Head)
+}
+
+// setDelayed sets the cause and the head start of a delayed run.
+func (c *core[K]) setDelayed(r *record[K], cause uint8, head time.Duration) {
+	r.cause = cause
+	if c.headOf == nil {
+		r.rank = int64(head)
+	}
 }
 
 // later returns the time a positive d after now, or the latest time on overflow.
@@ -138,67 +159,33 @@ func later(now int64, d time.Duration) int64 {
 	return min(at, never-1)
 }
 
-func (c *core[K]) setHead(slot uint32, head time.Duration) {
-	if c.headOf != nil {
-		return
-	}
-	if head == 0 {
-		delete(c.heads, slot)
-		return
-	}
-	if c.heads == nil {
-		c.heads = map[uint32]time.Duration{}
-	}
-	c.heads[slot] = head
-	c.mostHeads = max(c.mostHeads, len(c.heads))
-}
-
-// slotOf returns the slot of a key that is not absent.
-func (c *core[K]) slotOf(key K) (uint32, bool) {
-	slot, _, ok := c.table.find(c.table.hash(key), key, &c.records)
-	return slot, ok
-}
-
 // insert makes a record without a state.
-func (c *core[K]) insert(hash uint64, key K, class string) uint32 {
-	slot := c.records.take()
-	r := c.records.at(slot)
-	*r = record[K]{key: key, at: never, class: c.classes.of(class)}
-	c.table.insert(hash, slot)
-	c.most = max(c.most, c.records.used)
-	return slot
+func (c *core[K]) insert(key K) *record[K] {
+	var r *record[K]
+	if n := len(c.free); n > 0 {
+		r, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		r = &record[K]{}
+	}
+	r.key, r.at = key, never
+	c.records.set(key, r)
+	return r
 }
 
 // forget removes a record that is in no heap.
-func (c *core[K]) forget(hash uint64, slot uint32, r *record[K]) {
-	c.drop(slot)
-	if len(c.failures) > 0 {
-		delete(c.failures, slot)
-	}
-	c.takePriority(slot)
-	_, place, _ := c.table.find(hash, r.key, &c.records)
-	c.table.remove(hash, place)
-	c.classes.left(r.class)
-	c.records.release(slot)
-	if c.forgotten++; c.forgotten >= shrinkAfter {
-		c.forgotten = 0
-		c.table.shrink(2*c.most + chunkSize)
-		c.records.shrink(2*c.most + chunkSize)
-		c.most = c.records.used
-		c.failures, c.mostFailures = shrunk(c.failures, c.mostFailures)
-		c.heads, c.mostHeads = shrunk(c.heads, c.mostHeads)
-		c.priorities, c.mostPriorities = shrunk(c.priorities, c.mostPriorities)
+func (c *core[K]) forget(r *record[K]) {
+	c.succeeded(r)
+	c.records.delete(r.key)
+	*r = record[K]{}
+	if len(c.free) < mostFree {
+		c.free = append(c.free, r)
 	}
 }
 
-// shrinkAfter is how many keys are forgotten before the memory is adjusted to the need
-// since the last adjustment, so that a queue that fills and empties does not allocate.
-const shrinkAfter = 4096
-
-// drop forgets the head start of a delayed run.
-func (c *core[K]) drop(slot uint32) {
-	if len(c.heads) > 0 && !mutant.On(mutant.StaleHead) {
-		delete(c.heads, slot)
+// succeeded forgets the failures of a key.
+func (c *core[K]) succeeded(r *record[K]) {
+	if len(c.failures.entries) > 0 {
+		c.failures.delete(r)
 	}
 }
 
@@ -218,79 +205,73 @@ func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
 }
 
 // enqueue puts a key that is in no heap in the queue.
-func (c *core[K]) enqueue(now int64, slot uint32, r *record[K], head time.Duration) {
-	r.at = c.enqueueTime(now, head)
-	r.since = since(now, head)
-	c.drop(slot)
-	c.asked(slot, r)
-	c.toQueue(now, slot, r)
+func (c *core[K]) enqueue(now int64, r *record[K], head time.Duration) {
+	r.at, r.since = c.enqueueTime(now, head), now
+	c.countAdd(r)
+	c.toQueue(now, r)
 }
 
-// asked counts a run of a key that was asked for.
-func (c *core[K]) asked(slot uint32, r *record[K]) {
+// countAdd counts a run of a key that was asked for.
+func (c *core[K]) countAdd(r *record[K]) {
 	if c.observer != nil {
-		c.observer.Added(r.key, c.priorities[slot])
+		c.observer.Added(r.key, c.priority(r))
 	}
 	c.adds++
-	if len(c.failures) > 0 && c.failures[slot].Count > 0 {
+	if len(c.failures.entries) > 0 && c.failures.entries[r].Count > 0 {
 		c.retries++
 	}
 }
 
-func (c *core[K]) toQueue(now int64, slot uint32, r *record[K]) {
+func (c *core[K]) toQueue(now int64, r *record[K]) {
 	r.state = Queued
-	r.since.tick(c.ages.add(ticks(max(now, c.stamp))))
-	c.queued++
 	if c.order != nil {
 		c.order.Push(r.key)
 		return
 	}
-	c.classes.push(&c.records, slot, r.class)
+	c.queued.push(r)
+	c.arrivals.add(now, r)
 }
 
-func (c *core[K]) wait(now int64, slot uint32, r *record[K], at int64) {
-	r.at, r.state, r.since = at, Waiting, since(now, 0)
-	c.records.push(&c.waiting, slot)
+func (c *core[K]) wait(now int64, r *record[K], at int64) {
+	r.at, r.state, r.since = at, Waiting, now
+	c.waiting.push(r)
 }
 
-// unwait removes a key from the heap of waiting keys.
-func (c *core[K]) unwait(slot uint32, r *record[K]) {
+// fail remembers a key that is not retried.
+func (c *core[K]) fail(now int64, r *record[K]) {
+	r.at, r.state, r.since = now, Failed, now
+	c.failed.push(r)
+	if len(c.failed) > mostFailed {
+		c.forget(c.failed.pop())
+	}
+}
+
+// leaveHeap removes a key from the heap of the waiting keys, or of the failed ones.
+func (c *core[K]) leaveHeap(r *record[K]) {
 	switch r.state {
 	case Waiting:
-		c.records.remove(&c.waiting, slot)
-	case Paced:
-		c.records.remove(&c.pace.line, slot)
+		c.waiting.remove(r)
+	case Failed:
+		c.failed.remove(r)
 	}
 }
 
 // advance enqueues the keys that are due, and returns how many entered the queue.
 func (c *core[K]) advance(now int64) (ready int) {
-	for len(c.waiting.slots) > 0 {
-		slot := c.waiting.slots[0]
-		r := c.records.at(slot)
-		if r.at > now {
-			break
-		}
-		c.records.pop(&c.waiting)
+	for c.waiting.next() <= now {
+		r := c.waiting.pop()
 		if mutant.Ninth(mutant.LoseDue) {
-			c.forget(c.table.hash(r.key), slot, r)
+			c.forget(r)
 			continue
 		}
-		if f, failed := c.failures[slot]; failed && !f.exact && c.pace.limited() {
-			c.hold(now, slot, r, f.Count)
-			continue
+		head := time.Duration(r.rank)
+		if c.headOf != nil {
+			head = c.headOf(int(r.rank))
 		}
-		c.enqueue(now, slot, r, c.headStart(slot))
+		c.enqueue(now, r, head)
 		ready++
 	}
-	for {
-		slot, ok := c.deal(now)
-		if !ok {
-			return ready
-		}
-		c.enqueue(now, slot, c.records.at(slot), c.headStart(slot))
-		ready++
-	}
+	return ready
 }
 
 // lenQueued returns how many keys are queued.
@@ -298,133 +279,107 @@ func (c *core[K]) lenQueued() int {
 	if c.order != nil {
 		return c.order.Len()
 	}
-	return c.queued
+	return len(c.queued)
 }
 
-// next returns when advance must be called next, or never.
-func (c *core[K]) next() int64 {
-	at := c.pace.next()
-	if len(c.waiting.slots) > 0 {
-		at = min(at, c.records.at(c.waiting.slots[0]).at)
+// take begins the run of the next key, and returns how long the key waited for it and
+// its priority; nil if there is no key.
+func (c *core[K]) take(now int64) (r *record[K], waited time.Duration, priority int) {
+	switch {
+	case c.order != nil:
+		r = c.takeOrdered()
+	case len(c.queued) > 0:
+		r = c.queued.pop()
 	}
-	return at
-}
-
-// take begins the run of the next key, and returns how long the key waited for it, and
-// its priority.
-func (c *core[K]) take(now int64) (slot uint32, waited time.Duration, priority int, ok bool) {
-	if c.order != nil {
-		slot, ok = c.takeOrdered()
-	} else {
-		slot, ok = c.classes.pop(&c.records)
+	if r == nil {
+		return nil, 0, 0
 	}
-	if !ok {
-		return 0, 0, 0, false
-	}
-	r := c.records.at(slot)
-	waited = time.Duration(max(0, now-r.asked()))
-	c.unqueued(r)
 	c.running++
-	r.state, r.since, r.at = Running, since(now, 0), never
-	priority = c.takePriority(slot)
+	waited, priority = time.Duration(max(0, now-r.since)), c.priority(r)
+	r.state, r.since, r.at, r.rank = Running, now, never, 0
+	c.arrivals.trim(len(c.queued))
 	if c.observer != nil {
 		c.observer.Taken(r.key, priority)
 	}
-	return slot, waited, priority, true
-}
-
-// unqueued uncounts a queued key.
-func (c *core[K]) unqueued(r *record[K]) {
-	c.queued--
-	c.ages.remove(r.since.ticks())
+	return r, waited, priority
 }
 
 // takeOrdered asks the caller's Order. It ignores a key that the order was not given,
 // since to return one is a fault of the order.
-func (c *core[K]) takeOrdered() (uint32, bool) {
+func (c *core[K]) takeOrdered() *record[K] {
 	for c.order.Len() > 0 {
-		key := c.order.Pop()
-		slot, ok := c.slotOf(key)
-		if ok && c.records.at(slot).state == Queued {
-			return slot, true
+		if r := c.records.entries[c.order.Pop()]; r != nil && r.state == Queued {
+			return r
 		}
 	}
-	return 0, false
+	return nil
 }
 
-// finish ends the run of a key with the given hash, and returns how many keys entered
-// the queue.
-func (c *core[K]) finish(now int64, hash uint64, slot uint32, took time.Duration, res Result) (ready int) {
-	r := c.records.at(slot)
+// finish ends the run of a key, and returns how many keys entered the queue.
+func (c *core[K]) finish(now int64, r *record[K], res Result) (ready int) {
 	if c.observer != nil {
 		c.observer.Finished(r.key)
 	}
 	c.running--
-	r.took = spanOf(took)
-	if c.order == nil {
-		c.classes.finished(r.class, took)
-	}
-	if res.Err != nil && !res.Terminal {
-		if c.failures == nil {
-			c.failures = map[uint32]Failure{}
-		}
-		c.failures[slot] = Failure{Count: c.failures[slot].Count + 1, Err: res.Err, exact: res.Exact}
-		c.mostFailures = max(c.mostFailures, len(c.failures))
-	} else if len(c.failures) > 0 && !mutant.On(mutant.KeepFailure) {
-		delete(c.failures, slot)
+	if res.Err != nil {
+		c.failures.set(r, Failure{Count: c.failures.entries[r].Count + 1, Err: res.Err})
+	} else if !mutant.On(mutant.KeepFailure) {
+		c.succeeded(r)
 	}
 	if r.state == Again {
 		c.again--
 		if c.atTheEnd {
-			r.at, r.since = c.enqueueTime(now, 0), since(now, 0)
+			r.at = c.enqueueTime(now, 0)
 		}
-		c.toQueue(now, slot, r)
+		c.toQueue(now, r)
 		return 1
 	}
 	retry := (res.After > 0 || res.Err != nil) && (!res.Terminal || mutant.On(mutant.RetryTerminal))
 	if at := later(now, max(res.After, 0)); retry && at < r.at {
-		r.at, r.cause = at, res.Cause
-		c.setHead(slot, res.Head)
+		r.at = at
+		c.setDelayed(r, res.Cause, res.Head)
 	}
-	if r.at == never {
-		c.forget(hash, slot, r)
-		return 0
+	switch {
+	case r.at != never:
+		c.wait(now, r, r.at)
+		return c.advance(now)
+	case res.Err != nil:
+		c.fail(now, r)
+	default:
+		c.forget(r)
 	}
-	c.wait(now, slot, r, r.at)
-	return c.advance(now)
+	return 0
 }
 
 // cancel forgets a delay, a queued run or a run after the one under way, and
-// reports whether there was one.
+// reports whether there was one. It forgets as well that a key failed for good.
 func (c *core[K]) cancel(key K) bool {
-	hash := c.table.hash(key)
-	slot, _, ok := c.table.find(hash, key, &c.records)
-	if !ok {
+	r := c.records.entries[key]
+	if r == nil {
 		return false
 	}
-	r := c.records.at(slot)
+	wanted := r.state != Failed
 	switch r.state {
 	case Running, Again:
-		asked := r.at != never
+		wanted = r.at != never
 		if r.state == Again {
 			c.again--
 		}
-		r.state, r.at = Running, never
-		c.drop(slot)
-		c.takePriority(slot)
-		return asked
+		r.state, r.at, r.rank = Running, never, 0
+		return wanted
 	case Queued:
 		if c.order != nil {
 			return false
 		}
-		c.unqueued(r)
-		c.classes.remove(&c.records, slot, r.class)
+		c.queued.remove(r)
+		r.state = 0
+		c.arrivals.trim(len(c.queued))
 	default:
 		if mutant.On(mutant.KeepCancelled) {
 			return true
 		}
-		c.unwait(slot, r)
+		c.leaveHeap(r)
 	}
-	c.forget(hash, slot, r)
-	return true
+	c.forget(r)
+	return wanted
 }

@@ -1,7 +1,6 @@
 package keyqueue
 
 import (
-	"iter"
 	"sync"
 	"time"
 )
@@ -19,7 +18,7 @@ type Queue[K comparable] struct {
 	// ended is broadcast when the last run under way has ended.
 	ended sync.Cond
 
-	core core[K] // guarded by mu, except for the table's hash, which never changes
+	core core[K] // guarded by mu
 	// held keeps keys from being taken.
 	held bool // guarded by mu
 	// closed: no key is accepted; Take returns the queued keys, and then false.
@@ -39,16 +38,9 @@ type Queue[K comparable] struct {
 type Options[K comparable] struct {
 	// Clock is the system's if it is nil.
 	Clock Clock
-	// Workers is how many workers the classes share. If it is 0, the names of classes
-	// are ignored.
-	Workers int
-	// Retries is how many retries a second are allowed for all keys together; 0 is no
-	// limit.
-	Retries float64
 	// Order replaces the order in which keys are served, which is by the time of
-	// enqueueing minus the head start, with classes in fair turns. It is called under
-	// the queue's lock. With it there are no classes, head starts are ignored and a
-	// queued key cannot be cancelled.
+	// enqueueing minus the head start. It is called under the queue's lock. With it,
+	// head starts are ignored and a queued key cannot be cancelled.
 	Order Order[K]
 	// AgainAtTheEnd enqueues a key that was added during its run when the run ends,
 	// without a head start, instead of when it was added.
@@ -92,20 +84,7 @@ func New[K comparable](o Options[K]) *Queue[K] {
 		q.clock = systemClock{time.Now()}
 	}
 	q.runnable.L, q.ended.L = &q.mu, &q.mu
-	workers := o.Workers
-	if o.Order != nil {
-		workers = 0
-	}
-	q.core = core[K]{
-		table:   newTable[K](),
-		pace:    newPace(o.Retries),
-		classes: newClasses[K](workers),
-		order:   o.Order,
-
-		atTheEnd: o.AgainAtTheEnd,
-		observer: o.Observer,
-		headOf:   o.HeadStart,
-	}
+	q.core = core[K]{order: o.Order, atTheEnd: o.AgainAtTheEnd, observer: o.Observer, headOf: o.HeadStart}
 	return q
 }
 
@@ -114,23 +93,19 @@ func New[K comparable](o Options[K]) *Queue[K] {
 // Add reports whether the queue accepts the key: it does not after Close or Stop, nor
 // if the key does not equal itself.
 func (q *Queue[K]) Add(key K, o AddOptions) bool {
-	hash := q.core.table.hash(key) // panics for what is no key of a map
-	if key != key {                // not a number: it would never be found again
-		return false
-	}
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed || q.stopped {
 		return false
 	}
-	switch ready := q.core.add(now, hash, key, o); {
-	case ready:
+	ready, ok := q.core.add(now, key, o)
+	if ready {
 		q.runnable.Signal()
-	case o.After > 0:
+	} else if o.After > 0 {
 		q.setAlarmLocked(now)
 	}
-	return true
+	return ok
 }
 
 // Run is a run of a key by a worker.
@@ -147,8 +122,8 @@ type Run[K comparable] struct {
 	// that, perhaps running.
 	Waited time.Duration
 
-	slot  uint32
-	began int64
+	record *record[K]
+	began  int64
 }
 
 // Take waits for the next key and begins its run. It returns false when the queue is
@@ -174,17 +149,18 @@ func (q *Queue[K]) Take() (Run[K], bool) {
 
 func (q *Queue[K]) takeLocked() (Run[K], bool) {
 	if q.core.lenQueued() == 0 {
-		return Run[K]{}, false
+		return Run[K]{}, false // the clock need not be read
 	}
 	now := q.clock.Now()
-	slot, waited, priority, ok := q.core.take(now)
-	if !ok {
+	r, waited, priority := q.core.take(now)
+	if r == nil {
 		return Run[K]{}, false
 	}
-	r := q.core.records.at(slot)
-	run := Run[K]{Key: r.key, Cause: r.cause, Priority: priority, Waited: waited, slot: slot, began: now}
-	if len(q.core.failures) > 0 {
-		run.Failures = q.core.failures[slot].Count
+	run := Run[K]{
+		Key: r.key, Cause: r.cause, Priority: priority, Waited: waited, record: r, began: now,
+	}
+	if len(q.core.failures.entries) > 0 {
+		run.Failures = q.core.failures.entries[r].Count
 	}
 	return run, true
 }
@@ -192,30 +168,25 @@ func (q *Queue[K]) takeLocked() (Run[K], bool) {
 // Finish ends a run that Take began, and returns how long it took. It must be called
 // once for each run.
 func (q *Queue[K]) Finish(run Run[K], res Result) (took time.Duration) {
-	hash := q.core.table.hash(run.Key)
 	now := q.clock.Now()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	took = time.Duration(now - run.began)
-	q.finishLocked(now, hash, run.slot, took, res)
-	return took
+	q.finishLocked(now, run.record, res)
+	return time.Duration(now - run.began)
 }
 
 // Done ends the run of a key, with success. It does nothing if the key does not
 // run.
 func (q *Queue[K]) Done(key K) {
-	hash := q.core.table.hash(key)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	slot, _, ok := q.core.table.find(hash, key, &q.core.records)
-	if !ok || !q.core.records.at(slot).state.running() {
-		return
+	if r := q.core.records.entries[key]; r != nil && r.state.running() {
+		q.finishLocked(q.clock.Now(), r, Result{})
 	}
-	q.finishLocked(q.clock.Now(), hash, slot, 0, Result{})
 }
 
-func (q *Queue[K]) finishLocked(now int64, hash uint64, slot uint32, took time.Duration, res Result) {
-	for range q.core.finish(now, hash, slot, took, res) {
+func (q *Queue[K]) finishLocked(now int64, r *record[K], res Result) {
+	for range q.core.finish(now, r, res) {
 		q.runnable.Signal()
 	}
 	q.setAlarmLocked(now)
@@ -228,7 +199,7 @@ func (q *Queue[K]) finishLocked(now int64, hash uint64, slot uint32, took time.D
 }
 
 // Cancel forgets a delay, a queued run, or the run after the one under way. It
-// reports whether there was one.
+// reports whether there was one. It forgets as well that the key failed for good.
 func (q *Queue[K]) Cancel(key K) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -238,7 +209,7 @@ func (q *Queue[K]) Cancel(key K) bool {
 // setAlarmLocked sets the timer to the next time at which a key is due. A timer
 // that fires too early is left alone, since wake sets it again.
 func (q *Queue[K]) setAlarmLocked(now int64) {
-	at := q.core.next()
+	at := q.core.waiting.next()
 	if at >= q.alarmAt || q.closed {
 		return
 	}
@@ -322,101 +293,4 @@ func (q *Queue[K]) Closed() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.closed
-}
-
-// Counts is the number of keys in each state. Again counts the running keys that will
-// run once more; Running includes them.
-type Counts struct{ Waiting, Paced, Queued, Running, Again, Failing int }
-
-// Counts returns how many keys are in each state, in constant time.
-func (q *Queue[K]) Counts() Counts {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.countsLocked()
-}
-
-func (q *Queue[K]) countsLocked() Counts {
-	c := &q.core
-	return Counts{
-		Waiting: len(c.waiting.slots),
-		Paced:   len(c.pace.line.slots),
-		Queued:  c.lenQueued(),
-		Running: c.running,
-		Again:   c.again,
-		Failing: len(c.failures),
-	}
-}
-
-// KeyStatus is the status of a key that is not absent.
-type KeyStatus struct {
-	State State
-	// Since is when the key entered that state, to a sixteenth of a second.
-	Since time.Time
-	// Next is when a waiting key is due, and zero for the others.
-	Next time.Time
-	// Took is how long its last run was, to a thousandth; 0 if there was none
-	// since it was last absent.
-	Took time.Duration
-	// Failure is zero for a key that has not failed since it last succeeded.
-	Failure Failure
-	Class   string
-	Cause   uint8
-}
-
-// All returns all keys that are not absent, in no order. The queue is locked for a few
-// hundred keys at a time, so keys that change meanwhile may be missing or appear
-// twice.
-func (q *Queue[K]) All() iter.Seq2[K, KeyStatus] {
-	return func(yield func(K, KeyStatus) bool) {
-		keys := make([]K, 0, chunkSize)
-		statuses := make([]KeyStatus, 0, chunkSize)
-		for i := 0; ; i++ {
-			keys, statuses = keys[:0], statuses[:0]
-			q.mu.Lock()
-			if i >= len(q.core.records.chunks) {
-				q.mu.Unlock()
-				return
-			}
-			if c := q.core.records.chunks[i]; c != nil {
-				for j := range c {
-					if r := &c[j]; r.state != 0 {
-						keys = append(keys, r.key)
-						statuses = append(statuses, q.statusLocked(uint32(i*chunkSize+j), r))
-					}
-				}
-			}
-			q.mu.Unlock()
-			for j, key := range keys {
-				if !yield(key, statuses[j]) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Get returns the status of a key, or false if the key is absent.
-func (q *Queue[K]) Get(key K) (KeyStatus, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	slot, ok := q.core.slotOf(key)
-	if !ok {
-		return KeyStatus{}, false
-	}
-	return q.statusLocked(slot, q.core.records.at(slot)), true
-}
-
-func (q *Queue[K]) statusLocked(slot uint32, r *record[K]) KeyStatus {
-	s := KeyStatus{
-		State:   r.state,
-		Since:   q.timeOf(r.since.ticks()),
-		Took:    r.took.duration(),
-		Failure: q.core.failures[slot],
-		Class:   q.core.classes.name(r.class),
-		Cause:   r.cause,
-	}
-	if (r.state == Waiting || r.state == Running) && r.at != never {
-		s.Next = q.clock.Time(r.at)
-	}
-	return s
 }

@@ -1,8 +1,6 @@
 package keyqueue
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -20,52 +18,50 @@ import (
 // add it, and workers that note the count when their run begins.
 func TestNoKeyRunsTwiceAtOnceAndNoAddIsLost(t *testing.T) {
 	seed := testseed.Of(t)
-	for _, workers := range []int{0, 3} {
-		q := New[int](Options[int]{Workers: workers})
-		const keys, adders, adds = 20, 4, 3000
-		var wanted, seen, running [keys]atomic.Int64
-		var adding, working sync.WaitGroup
-		for i := range adders {
-			r := rand.New(rand.NewPCG(seed, uint64(i)))
-			adding.Go(func() {
-				for range adds {
-					key := r.IntN(keys)
-					wanted[key].Add(1)
-					o := AddOptions{Class: fmt.Sprint(key % 3)}
-					if r.IntN(4) == 0 {
-						o.After = time.Duration(r.IntN(100)) * time.Microsecond
-					}
-					q.Add(key, o)
+	q := New[int](Options[int]{})
+	const keys, adders, adds = 20, 4, 3000
+	var wanted, seen, running [keys]atomic.Int64
+	var adding, working sync.WaitGroup
+	for i := range adders {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		adding.Go(func() {
+			for range adds {
+				key := r.IntN(keys)
+				wanted[key].Add(1)
+				o := AddOptions{}
+				if r.IntN(4) == 0 {
+					o.After = time.Duration(r.IntN(100)) * time.Microsecond
 				}
-			})
-		}
-		for range 3 {
-			working.Go(func() {
-				for {
-					run, ok := q.Take()
-					if !ok {
-						return
-					}
-					if n := running[run.Key].Add(1); n != 1 {
-						t.Errorf("%d runs of key %d", n, run.Key)
-					}
-					seen[run.Key].Store(wanted[run.Key].Load())
-					running[run.Key].Add(-1)
-					q.Finish(run, Result{})
-				}
-			})
-		}
-		adding.Wait()
-		for key := range keys { // ends the delays
-			wanted[key].Add(1)
-			q.Add(key, AddOptions{})
-		}
-		q.Close()
-		working.Wait()
-		for key := range keys {
-			if wanted[key].Load() != seen[key].Load() {
-				t.Errorf("key %d: the last run began at %d, it was added at %d", key, seen[key].Load(), wanted[key].Load())
+				q.Add(key, o)
 			}
+		})
+	}
+	for range 3 {
+		working.Go(func() {
+			for {
+				run, ok := q.Take()
+				if !ok {
+					return
+				}
+				if n := running[run.Key].Add(1); n != 1 {
+					t.Errorf("%d runs of key %d", n, run.Key)
+				}
+				seen[run.Key].Store(wanted[run.Key].Load())
+				running[run.Key].Add(-1)
+				q.Finish(run, Result{})
+			}
+		})
+	}
+	adding.Wait()
+	for key := range keys { // ends the delays
+		wanted[key].Add(1)
+		q.Add(key, AddOptions{})
+	}
+	q.Close()
+	working.Wait()
+	for key := range keys {
+		if wanted[key].Load() != seen[key].Load() {
+			t.Errorf("key %d: the last run began at %d, it was added at %d", key, seen[key].Load(), wanted[key].Load())
 		}
 	}
 }
@@ -144,142 +140,6 @@ func TestAHeadStartIsNeverWorthMoreThanItsTime(t *testing.T) {
 	})
 }
 
-// TestAKeyThatFailsForTheFirstTimeDoesNotWaitForThoseThatFailAllTheTime has
-// 10,000 keys that fail always, a limit of ten retries a second, and one key that
-// fails once.
-func TestAKeyThatFailsForTheFirstTimeDoesNotWaitForThoseThatFailAllTheTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[int](Options[int]{Retries: 10})
-		defer q.Stop()
-		errFailed := errors.New("failed")
-		for key := range 10_000 {
-			q.Add(key, AddOptions{})
-		}
-		runs, last := 0, 0
-		healthy := time.Time{}
-		for {
-			run, ok := q.Take()
-			if !ok {
-				return
-			}
-			runs++
-			switch {
-			case run.Key < 10_000:
-				q.Finish(run, Result{Err: errFailed, After: 100 * time.Millisecond})
-			case healthy.IsZero():
-				healthy, last = time.Now(), runs
-				q.Finish(run, Result{Err: errFailed, After: 100 * time.Millisecond})
-			default:
-				if d := time.Since(healthy); d > 100*time.Millisecond+300*time.Millisecond {
-					t.Errorf("the healthy key's retry came after %v and %d other runs", d, runs-last)
-				}
-				return
-			}
-			if runs == 10_500 {
-				q.Add(10_000, AddOptions{})
-			}
-		}
-	})
-}
-
-func TestRetriesKeepToTheirLimitAndNoneStarves(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[int](Options[int]{Retries: 5})
-		defer q.Stop()
-		errFailed := errors.New("failed")
-		began := time.Now()
-		retries := map[int]int{}
-		next := 100
-		for key := range 20 {
-			q.Add(key, AddOptions{})
-		}
-		for time.Since(began) < time.Minute {
-			run, _ := q.Take()
-			if run.Failures > 0 {
-				retries[run.Key]++
-				// Somebody new fails for the first time whenever there is a token.
-				q.Add(next, AddOptions{})
-				next++
-			}
-			q.Finish(run, Result{Err: errFailed, After: time.Millisecond})
-		}
-		sum := 0
-		for _, n := range retries {
-			sum += n
-		}
-		if sum < 5*60-5 || sum > 5*60+5 {
-			t.Errorf("%d retries in a minute, of 5 a second", sum)
-		}
-		for key := range 20 {
-			if retries[key] < 2 {
-				t.Errorf("key %d was tried again %d times", key, retries[key])
-			}
-		}
-	})
-}
-
-// TestClassesAreServedByWhatTheirRunsCost has one class with runs ten times as
-// long as the other's, both with keys enough.
-func TestClassesAreServedByWhatTheirRunsCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := New[int](Options[int]{Workers: 1})
-		cost := map[string]time.Duration{"dear": 100 * time.Millisecond, "cheap": 10 * time.Millisecond}
-		spent := map[string]time.Duration{}
-		class := func(key int) string { return []string{"dear", "cheap"}[key%2] }
-		for key := range 2000 {
-			q.Add(key, AddOptions{Class: class(key)})
-		}
-		for range 500 {
-			run, _ := q.Take()
-			testclock.Pass(cost[class(run.Key)])
-			spent[class(run.Key)] += cost[class(run.Key)]
-			q.Finish(run, Result{})
-		}
-		if d := spent["dear"] - spent["cheap"]; d.Abs() > 200*time.Millisecond {
-			t.Errorf("spent %v", spent)
-		}
-		q.Stop()
-	})
-}
-
-// TestAClassHoldsItsShareOfTheWorkersWhileOthersWait has a flood of long runs, and
-// another class that comes later.
-func TestAClassHoldsItsShareOfTheWorkersWhileOthersWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const workers = 4
-		q := New[int](Options[int]{Workers: workers})
-		defer q.Stop()
-		for key := range 100 {
-			q.Add(key, AddOptions{Class: "flood"})
-		}
-		var runs []Run[int]
-		for range workers { // nobody else waits: all of them
-			run, _ := q.Take()
-			runs = append(runs, run)
-		}
-		for key := range 100 {
-			q.Add(1000+key, AddOptions{Class: "other"})
-		}
-		count := func() (flood int) {
-			for _, run := range runs {
-				if run.Key < 1000 {
-					flood++
-				}
-			}
-			return flood
-		}
-		for i := range 100 {
-			testclock.Pass(time.Millisecond)
-			q.Finish(runs[0], Result{})
-			run, _ := q.Take()
-			runs = append(runs[1:], run)
-			if i >= workers && count() != workers/2 {
-				t.Fatalf("after %d runs the flood has %d of %d workers", i, count(), workers)
-			}
-		}
-	})
-}
-
 func TestAQueueThatIsStoppedSaysSoAndKeepsWhatItHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := New[string](Options[string]{})
@@ -351,15 +211,6 @@ func TestAHeldQueueGivesNothingAwayUntilItIsLetGo(t *testing.T) {
 			t.Error("did not run when let go")
 		}
 	})
-}
-
-// TestSpansAreExactToAThousandth is about the two bytes that a duration has.
-func TestSpansAreExactToAThousandth(t *testing.T) {
-	for _, d := range []time.Duration{0, time.Microsecond, time.Millisecond, 1500 * time.Millisecond, time.Hour, 24 * time.Hour} {
-		if got := spanOf(d).duration(); (got - d).Abs() > d/1000 {
-			t.Errorf("%v is kept as %v", d, got)
-		}
-	}
 }
 
 func TestAKeyAddedDuringItsRunGoesToTheEndIfAsked(t *testing.T) {

@@ -2,7 +2,6 @@ package keyqueue
 
 import (
 	"math"
-	"math/bits"
 	"time"
 )
 
@@ -13,18 +12,18 @@ type record[K comparable] struct {
 	// at orders the heap that holds the record:
 	//
 	//   waiting        when it is due
-	//   paced          when it was due
 	//   queued, again  when it was enqueued, less its head start
 	//   running        when it is due after the run; never if it was not added
+	//   failed         when it failed
 	at int64
-	// pos is the place in that heap.
-	pos uint32
-	// class is the index of the key's class.
-	class uint32
-	// since is when the key entered its state.
-	since moment
-	// took is how long the last run was.
-	took  span
+	// since is when the key entered its state; for a queued key, when its run was asked
+	// for, which may have been during the run before.
+	since int64
+	// rank is the head start of a delayed run, as a time.Duration; in a queue with
+	// Options.HeadStart it is the priority of the next run.
+	rank int64
+	// index is the place in that heap.
+	index int32
 	state State
 	// cause is the cause of the next run, or of the one under way.
 	cause uint8
@@ -36,29 +35,29 @@ type State uint8
 const (
 	// Waiting until a time: for a delayed Add, or to be tried again.
 	Waiting State = iota + 1
-	// Paced: its delay is over, but the limit on all retries together does not allow
-	// the retry yet.
-	Paced
 	// Queued until a worker is free.
 	Queued
 	// Running: a worker has it.
 	Running
 	// Again: a worker has it, and it is to run once more.
 	Again
+	// Failed for good: its last run ended with a terminal error. It runs when it is
+	// added again.
+	Failed
 )
 
 func (s State) String() string {
 	switch s {
 	case Waiting:
 		return "waiting"
-	case Paced:
-		return "paced"
 	case Queued:
 		return "queued"
 	case Running:
 		return "running"
 	case Again:
 		return "running, and again"
+	case Failed:
+		return "failed for good"
 	}
 	return "absent"
 }
@@ -70,67 +69,37 @@ func (s State) running() bool { return s == Running || s == Again }
 type Failure struct {
 	Count int
 	Err   error
-	// exact is set if the key waits for a time that its error asked for; such a retry
-	// is not paced.
-	exact bool
 }
 
 const never = math.MaxInt64
 
-// A tick is the unit of times that are only displayed: 31 bits of ticks last for four
-// years.
-const tick = int64(time.Second / 16)
-
-func ticks(ns int64) uint32 { return uint32(min(max(ns, 0)/tick, math.MaxInt32)) }
-
-// moment is a time in ticks. Its upper bit is set if the record's at includes a head
-// start, so that at is not the time when the run was asked for.
-type moment uint32
-
-const headed moment = 1 << 31
-
-func since(ns int64, head time.Duration) moment {
-	m := moment(ticks(ns))
-	if head != 0 {
-		m |= headed
-	}
-	return m
+// AddOptions say when a key runs, and with what precedence.
+type AddOptions struct {
+	// After delays the run. If the key waits already, the earlier time counts;
+	// a run that begins ends the delay.
+	After time.Duration
+	// Head is a head start: the key is served as if it had been enqueued that
+	// much earlier, or later if it is negative.
+	Head time.Duration
+	// Priority is the argument of [Options.HeadStart].
+	Priority int
+	// Cause is shown for the run; see [Run.Cause].
+	Cause uint8
 }
 
-func (m moment) ticks() uint32 { return uint32(m &^ headed) }
-
-// tick sets the time, and headed the upper bit.
-func (m *moment) tick(ticks uint32) { *m = *m&headed | moment(ticks) }
-func (m *moment) headed()           { *m |= headed }
-
-// asked returns when the run of a queued key was asked for. With a head start that is
-// not a multiple of a tick, the result is accurate to one tick.
-func (r *record[K]) asked() int64 {
-	if r.since&headed == 0 {
-		return r.at
-	}
-	within := r.at % tick
-	if within < 0 {
-		within += tick
-	}
-	return int64(r.since.ticks())*tick + within
-}
-
-// span is a duration of microseconds up to a month, with 11 bits of precision: the
-// upper 5 bits are how far the lower 11 are shifted.
-type span uint16
-
-const spanBits = 11
-
-func spanOf(d time.Duration) span {
-	us := uint64(max(d, 0) / time.Microsecond)
-	shift := max(bits.Len64(us)-spanBits, 0)
-	if shift > 31 {
-		return math.MaxUint16
-	}
-	return span(shift<<spanBits | int(us>>shift))
-}
-
-func (s span) duration() time.Duration {
-	return time.Duration(s%(1<<spanBits)) << (s >> spanBits) * time.Microsecond
+// Result is how a run ended. After the zero Result, a success, the key is absent
+// unless it was added during the run.
+type Result struct {
+	// After, if not 0, is the delay after which the key runs once more. If delays
+	// were asked for during the run as well, the earliest time wins.
+	After time.Duration
+	// Head is the head start of that run.
+	Head time.Duration
+	// Err is why the run failed. The key is counted as failed until it succeeds.
+	Err error
+	// Terminal is set when the key is not retried, whatever After is. It runs when it
+	// is added again.
+	Terminal bool
+	// Cause is the cause of the run that After asks for.
+	Cause uint8
 }

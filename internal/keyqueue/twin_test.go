@@ -3,7 +3,6 @@ package keyqueue
 import (
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -19,10 +18,8 @@ var operations = flag.Int("operations", 50_000, "how many random operations are 
 type twin struct {
 	keys  map[int]*twinKey
 	stamp int64
-	// adds and retries count runs that were asked for. span is how many ticks the oldest
-	// queued key was from the latest at most, since none was queued.
+	// adds and retries count runs that were asked for.
 	adds, retries uint64
-	span          uint32
 	// prioritized: keys have priorities and no head starts of their own.
 	prioritized bool
 }
@@ -37,9 +34,8 @@ type twinKey struct {
 	head     time.Duration // of the delayed run
 	failures int
 	priority int
-	// The run was asked for between these.
-	earliest, latest int64
-	queued           uint32 // the tick in which it came into the queue
+	asked    int64 // queued or again
+	queued   int64 // when it came into the queue
 }
 
 func (w *twin) enqueue(now int64, k *twinKey, head time.Duration) {
@@ -50,46 +46,26 @@ func (w *twin) enqueue(now int64, k *twinKey, head time.Duration) {
 		if k.failures > 0 {
 			w.retries++
 		}
-		k.order, k.due, k.head, k.earliest, k.latest = order, never, 0, w.stamp, w.stamp
+		k.order, k.due, k.head, k.asked = order, never, 0, now
 	}
 	switch k.state {
 	case Running:
 		k.state = Again
-		if head != 0 {
-			k.latest = never
-		}
 	case Again, Queued:
-		if order < k.order {
-			k.order, k.earliest, k.latest = order, k.earliest-tick, never
-			if k.state == Queued {
-				k.latest = int64(k.queued+2) * tick
-			}
-		}
+		k.order = min(k.order, order)
 	default:
 		w.queue(now, k)
 	}
 }
 
-// queue has a key queued. With a head start it is known to a tick when.
-func (w *twin) queue(now int64, k *twinKey) {
-	k.state, k.queued = Queued, ticks(max(now, w.stamp))
-	if k.latest != k.earliest {
-		k.latest = max(now, w.stamp) + tick
-	}
-	if oldest, ok := w.oldest(); ok {
-		w.span = max(w.span, k.queued-oldest)
-	}
-}
+func (w *twin) queue(now int64, k *twinKey) { k.state, k.queued = Queued, now }
 
-// oldest returns the tick in which the queued key that is oldest came into the queue.
-func (w *twin) oldest() (oldest uint32, found bool) {
+// oldest returns when the queued key that is oldest came into the queue.
+func (w *twin) oldest() (oldest int64, found bool) {
 	for _, k := range w.keys {
 		if k.state == Queued && (!found || k.queued < oldest) {
 			oldest, found = k.queued, true
 		}
-	}
-	if !found {
-		w.span = 0
 	}
 	return oldest, found
 }
@@ -101,7 +77,7 @@ func (w *twin) add(now int64, key int, after, head time.Duration, priority int) 
 		w.keys[key] = k
 	}
 	if w.prioritized {
-		if k.state == 0 || k.state == Running && k.due == never {
+		if k.state == 0 || k.state == Failed || k.state == Running && k.due == never {
 			k.priority = priority
 		}
 		k.priority = max(k.priority, priority)
@@ -120,7 +96,7 @@ func (w *twin) add(now int64, key int, after, head time.Duration, priority int) 
 	if at := now + int64(after); at < k.due {
 		k.due, k.head = at, head
 	}
-	if k.state == 0 {
+	if k.state == 0 || k.state == Failed {
 		k.state = Waiting
 	}
 }
@@ -143,7 +119,7 @@ func (w *twin) advance(now int64) {
 	}
 }
 
-func (w *twin) take() (best, priority int, earliest, latest int64, found bool) {
+func (w *twin) take() (best, priority int, asked int64, found bool) {
 	for key, k := range w.keys {
 		if k.state == Queued && (!found || k.order < w.keys[best].order) {
 			best, found = key, true
@@ -151,15 +127,15 @@ func (w *twin) take() (best, priority int, earliest, latest int64, found bool) {
 	}
 	if found {
 		k := w.keys[best]
-		priority, earliest, latest = k.priority, k.earliest, k.latest
+		priority, asked = k.priority, k.asked
 		*k = twinKey{state: Running, due: never, failures: k.failures}
 	}
-	return best, priority, earliest, latest, found
+	return best, priority, asked, found
 }
 
 func (w *twin) finish(now int64, key int, res Result) {
 	k := w.keys[key]
-	if res.Err != nil && !res.Terminal {
+	if res.Err != nil {
 		k.failures++
 	} else {
 		k.failures = 0
@@ -172,7 +148,10 @@ func (w *twin) finish(now int64, key int, res Result) {
 		k.due, k.head = now+int64(res.After), res.Head
 	}
 	k.state = Waiting
-	if k.due == never {
+	switch {
+	case k.due == never && res.Err != nil:
+		k.state = Failed
+	case k.due == never:
 		delete(w.keys, key)
 	}
 	w.advance(now)
@@ -189,7 +168,7 @@ func (w *twin) cancel(key int) bool {
 		return asked
 	}
 	delete(w.keys, key)
-	return true
+	return k.state != Failed
 }
 
 func (w *twin) running() []int {
@@ -222,13 +201,13 @@ func TestPrioritiesAreThoseOfTheTwin(t *testing.T) {
 // twinTrial compares a core with a twin after each of so many operations.
 func twinTrial(seed uint64, operations int, prioritized bool) error {
 	r := rand.New(rand.NewPCG(seed, 1))
-	c := core[int]{table: newTable[int](), pace: newPace(0), classes: newClasses[int](0)}
+	c := core[int]{}
 	w := &twin{keys: map[int]*twinKey{}, prioritized: prioritized}
 	if prioritized {
 		c.headOf = twinHeadStart
 	}
 	var now int64
-	slots := map[int]uint32{}
+	records := map[int]*record[int]{}
 	errFailed := fmt.Errorf("failed")
 	keys := 1
 	var steps []string
@@ -251,25 +230,25 @@ func twinTrial(seed uint64, operations int, prioritized bool) error {
 		case op < 3:
 			key := r.IntN(keys)
 			step = fmt.Sprintf("add %d, head %v, priority %d", key, head, priority)
-			c.add(now, c.table.hash(key), key, AddOptions{Head: head, Priority: priority})
+			c.add(now, key, AddOptions{Head: head, Priority: priority})
 			w.add(now, key, 0, head, priority)
 		case op < 5:
 			key, after := r.IntN(keys), unique(time.Second+upTo(time.Minute))
 			step = fmt.Sprintf("add %d after %v, head %v, priority %d", key, after, head, priority)
-			c.add(now, c.table.hash(key), key, AddOptions{After: after, Head: head, Priority: priority})
+			c.add(now, key, AddOptions{After: after, Head: head, Priority: priority})
 			w.add(now, key, after, head, priority)
 		case op < 7:
 			step = "take"
-			slot, waited, got, ok := c.take(now)
-			want, priority, earliest, latest, wanted := w.take()
-			if ok != wanted || got != priority || ok && c.records.at(slot).key != want {
-				return fmt.Errorf("operation %d: take: %v %v of priority %d, the twin %v %v of %d\n%v", i, slot, ok, got, want, wanted, priority, steps)
+			r, waited, got := c.take(now)
+			want, priority, asked, wanted := w.take()
+			if (r != nil) != wanted || got != priority || wanted && r.key != want {
+				return fmt.Errorf("operation %d: take: %+v of priority %d, the twin %v %v of %d\n%v", i, r, got, want, wanted, priority, steps)
 			}
-			if asked := now - int64(waited); ok && (asked < min(earliest, now) || asked > min(latest, now)) {
-				return fmt.Errorf("operation %d: take: %d waited %v, since %d; its run was asked for between %d and %d\n%v", i, want, waited, asked, earliest, latest, steps)
+			if wanted && waited != time.Duration(now-asked) {
+				return fmt.Errorf("operation %d: take: %d waited %v since %d, not %d\n%v", i, want, waited, now, asked, steps)
 			}
-			if ok {
-				slots[want] = slot
+			if wanted {
+				records[want] = r
 			}
 		case op < 9:
 			running := w.running()
@@ -287,7 +266,7 @@ func twinTrial(seed uint64, operations int, prioritized bool) error {
 				res.Err, res.Terminal = errFailed, true
 			}
 			step = fmt.Sprintf("finish %d %+v", key, res)
-			c.finish(now, c.table.hash(key), slots[key], 0, res)
+			c.finish(now, records[key], res)
 			w.finish(now, key, res)
 		default:
 			key := r.IntN(keys)
@@ -296,7 +275,7 @@ func twinTrial(seed uint64, operations int, prioritized bool) error {
 				return fmt.Errorf("operation %d: cancel: %v, the twin %v\n%v", i, got, want, steps)
 			}
 		}
-		if c.next() <= now || r.IntN(4) == 0 {
+		if c.waiting.next() <= now || r.IntN(4) == 0 {
 			c.advance(now)
 			w.advance(now)
 		}
@@ -311,138 +290,44 @@ func twinTrial(seed uint64, operations int, prioritized bool) error {
 
 // sameAs compares a core with its twin.
 func sameAs(c *core[int], w *twin) error {
-	if c.records.used != len(w.keys) {
-		return fmt.Errorf("%d records, the twin has %d", c.records.used, len(w.keys))
+	if n := len(c.records.entries); n != len(w.keys) {
+		return fmt.Errorf("%d records, the twin has %d", n, len(w.keys))
 	}
 	if c.adds != w.adds || c.retries != w.retries {
 		return fmt.Errorf("%d adds and %d retries, the twin counts %d and %d", c.adds, c.retries, w.adds, w.retries)
 	}
-	oldest, ok := c.ages.oldest()
-	want, wanted := w.oldest()
-	if ok != wanted || ok && (oldest > want || want-oldest > w.span/(mostAges/2)) {
-		return fmt.Errorf("the oldest is of tick %d, %v; the twin's of %d, %v, of at most %d", oldest, ok, want, wanted, w.span)
+	oldest, ok := c.arrivals.oldest()
+	if want, wanted := w.oldest(); ok != wanted || oldest != want {
+		return fmt.Errorf("the oldest is of %d, %v; the twin's of %d, %v", oldest, ok, want, wanted)
+	}
+	if n := len(c.arrivals.list); n > 2*len(c.queued)+64 {
+		return fmt.Errorf("%d arrivals are kept of %d queued keys", n, len(c.queued))
 	}
 	again := 0
 	for key, k := range w.keys {
 		if k.state == Again {
 			again++
 		}
-		slot, ok := c.slotOf(key)
-		if !ok {
+		r := c.records.entries[key]
+		if r == nil {
 			return fmt.Errorf("key %d is absent, the twin has %+v", key, *k)
 		}
-		r := c.records.at(slot)
+		if r.state != k.state || c.failures.entries[r].Count != k.failures {
+			return fmt.Errorf("key %d is %v with failures %+v; the twin has %+v", key, r.state, c.failures.entries[r], *k)
+		}
 		at := k.due
 		if k.state == Queued || k.state == Again {
 			at = k.order
 		}
-		if c.priorities[slot] != k.priority {
-			return fmt.Errorf("key %d has priority %d, the twin's %d", key, c.priorities[slot], k.priority)
+		if k.state != Failed && (r.at != at || c.priority(r) != k.priority) {
+			return fmt.Errorf("key %d is %v at %d of priority %d; the twin has %+v", key, r.state, r.at, c.priority(r), *k)
 		}
-		head := k.head
-		if w.prioritized {
-			head = 0
-		}
-		if r.state != k.state || r.at != at || c.failures[slot].Count != k.failures || c.heads[slot] != head {
-			return fmt.Errorf("key %d is %v at %d, head %v, failures %+v; the twin has %+v",
-				key, r.state, r.at, c.heads[slot], c.failures[slot], *k)
+		if k.state == Waiting && !w.prioritized && r.rank != int64(k.head) {
+			return fmt.Errorf("key %d waits with head start %v; the twin has %+v", key, time.Duration(r.rank), *k)
 		}
 	}
 	if c.again != again {
 		return fmt.Errorf("%d run and will once more, the twin has %d", c.again, again)
 	}
 	return nil
-}
-
-// TestTheTableFindsWhatAMapFinds has many keys, of which most are deleted again.
-func TestTheTableFindsWhatAMapFinds(t *testing.T) {
-	seed := testseed.Of(t)
-	r := rand.New(rand.NewPCG(seed, 2))
-	table := newTable[string]()
-	records := &slab[string]{}
-	want := map[string]uint32{}
-	for _, size := range []int{10, 20_000, 100, 5_000, 0} {
-		for len(want) != size {
-			key := fmt.Sprint(r.IntN(200_000))
-			if len(want) > size {
-				for key = range want {
-					break
-				}
-			}
-			hash := table.hash(key)
-			slot, place, ok := table.find(hash, key, records)
-			if known, had := want[key]; ok != had || ok && slot != known {
-				t.Fatalf("%s: slot %d %v, the map has %d %v", key, slot, ok, known, had)
-			}
-			switch {
-			case !ok:
-				slot = records.take()
-				*records.at(slot) = record[string]{key: key}
-				table.insert(hash, slot)
-				want[key] = slot
-			case ok && (len(want) > size || r.IntN(3) == 0):
-				table.remove(hash, place)
-				records.release(slot)
-				delete(want, key)
-			}
-		}
-		for key, slot := range want {
-			if got, _, ok := table.find(table.hash(key), key, records); !ok || got != slot {
-				t.Fatalf("%d keys: %s: slot %d %v, the map has %d", size, key, got, ok, slot)
-			}
-		}
-		for before := 0; before != table.blocks; {
-			before = table.blocks
-			table.shrink(size)
-		}
-		records.shrink(size)
-		blocks := map[*block]bool{}
-		for _, b := range table.directory {
-			blocks[b] = true
-		}
-		if most := 2 + size*8/blockSize; len(blocks) > most || len(blocks) != table.blocks {
-			t.Errorf("%d keys are in %d blocks, more than %d, or not %d", size, len(blocks), most, table.blocks)
-		}
-		if size == 0 && records.held > 1 {
-			t.Errorf("without keys there are %d chunks", records.held)
-		}
-	}
-}
-
-// Nothing is lost where more keys have one home than an entry may be away from it:
-// blocks are split for them, and not merged.
-func TestTheTableHoldsManyKeysOfOneHome(t *testing.T) {
-	seed := testseed.Of(t)
-	r := rand.New(rand.NewPCG(seed, 3))
-	table := newTable[uint64]()
-	records := &slab[uint64]{}
-	want := map[uint64]uint32{} // the keys are their hashes
-	for range 2_000 {
-		key := r.Uint64() &^ math.MaxUint32
-		slot := records.take()
-		*records.at(slot) = record[uint64]{key: key}
-		table.insert(key, slot)
-		want[key] = slot
-	}
-	blocks := table.blocks
-	if blocks < len(want)/farthest {
-		t.Errorf("%d blocks hold %d keys", blocks, len(want))
-	}
-	for range 100 {
-		table.shrink(0)
-	}
-	for key, slot := range want {
-		got, place, ok := table.find(key, key, records)
-		if !ok || got != slot {
-			t.Fatalf("%x: slot %d %v, want %d", key, got, ok, slot)
-		}
-		table.remove(key, place)
-	}
-	for before := 0; before != table.blocks; {
-		before = table.blocks
-		table.shrink(0)
-	}
-	if table.blocks != 1 {
-		t.Errorf("%d blocks of %d are left for no key", table.blocks, blocks)
-	}
 }

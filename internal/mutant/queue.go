@@ -1,7 +1,7 @@
 package mutant
 
 // The mutations of the work queue (internal/keyqueue). Its trials, which compare it
-// with a naive model and check the shares of classes and retries, have to notice them.
+// with a naive model, have to notice them.
 const (
 	// LoseAdd forgets a key that is added while it runs.
 	LoseAdd Mutation = firstQueue + iota
@@ -11,9 +11,7 @@ const (
 	LoseDue
 	// NoHeadStart serves keys in the order in which they were added.
 	NoHeadStart
-	// StaleHead gives a run the head start of a delay that has ended.
-	StaleHead
-	// OutOfLine puts a key at the end of the line although it belongs before it.
+	// OutOfLine leaves a queued key in its place although it was added with a head start.
 	OutOfLine
 	// KeepFailure counts failures from before a success.
 	KeepFailure
@@ -21,14 +19,6 @@ const (
 	RetryTerminal
 	// KeepCancelled keeps a delay that was cancelled.
 	KeepCancelled
-	// ClassesByTurn serves classes in turn, whatever their runs cost.
-	ClassesByTurn
-	// HoldWorkers lets a class have all workers while others wait.
-	HoldWorkers
-	// NewestOnly deals all tokens to keys that failed for the first time.
-	NewestOnly
-	// OldestOnly deals all tokens in order.
-	OldestOnly
 	endQueue
 )
 
@@ -39,7 +29,7 @@ func Queue() []Mutation { return between(firstQueue, endQueue) }
 
 func (m Mutation) queueName() string {
 	return [endQueue - firstQueue]string{
-		"lose add", "later wins", "lose due", "no head start", "stale head", "out of line", "keep failure",
-		"retry terminal", "keep cancelled", "classes by turn", "hold workers", "newest only", "oldest only",
+		"lose add", "later wins", "lose due", "no head start", "out of line", "keep failure",
+		"retry terminal", "keep cancelled",
 	}[m-firstQueue]
 }

@@ -13,14 +13,14 @@ import (
 
 // controllerRow is a line of the second table.
 type controllerRow struct {
-	ID, Name, OpenURL                                string
-	Open                                             bool
-	State, Mark, Word, For, Gate                     string
-	Queued, Oldest, Running, Waiting, Paced, Failing string
-	Succeeded, Failed, Mean, Waits                   string
-	Details                                          *details
-	severity                                         status.Severity
-	problems                                         []status.Problem
+	ID, Name, OpenURL                         string
+	Open                                      bool
+	State, Mark, Word, For, Gate              string
+	Queued, Oldest, Running, Waiting, Failing string
+	Succeeded, Failed, Mean, Waits            string
+	Details                                   *details
+	severity                                  status.Severity
+	problems                                  []status.Problem
 }
 
 // controllerRows returns the rows sorted: the worst first, then by name.
@@ -53,7 +53,7 @@ func newControllerRow(now time.Time, q query, name string, c *status.Controller)
 		ID: id(opens), Name: name, Open: q.isOpen(opens), OpenURL: q.toggled(opens).url(), Word: "ok", Gate: "open",
 		Queued: quantity.Count(int64(c.Queued)), Oldest: since(now, c.OldestQueued),
 		Running: quantity.Count(int64(c.Running)),
-		Waiting: quantity.Count(int64(c.Waiting)), Paced: quantity.Count(int64(c.Paced)), Failing: quantity.Count(int64(c.Failing)),
+		Waiting: quantity.Count(int64(c.Waiting)), Failing: quantity.Count(int64(c.Failing)),
 		Succeeded: quantity.Count(int64(c.Succeeded)), Failed: quantity.Count(int64(c.Failed)),
 		Mean: mean(&c.Runs), Waits: mean(&c.Waits), problems: c.Problems(now),
 	}
@@ -84,13 +84,6 @@ func controllerDetails(now time.Time, c *status.Controller, of Controller, probl
 	counts.counted("changes without keys", c.Unmapped)
 	counts.None = "None yet."
 	d.Panels = append(d.Panels, counts)
-	if len(c.Classes) > 0 {
-		p := panel{Title: "Classes", Heads: heads("Class", "#Queued", "#Running")}
-		for _, x := range c.Classes {
-			p.Rows = append(p.Rows, []cell{text(x.Name), count(x.Queued), count(x.Running)})
-		}
-		d.Panels = append(d.Panels, p)
-	}
 	if len(c.Hot) > 0 {
 		p := panel{Title: "Hot keys", Heads: heads("Key", "#Runs a minute", "For")}
 		for _, x := range c.Hot {
@@ -114,7 +107,7 @@ func causes(all map[string]int) string {
 }
 
 func keys(now time.Time, title string, all []status.KeyStatus) panel {
-	p := panel{Title: title, Wide: true, Heads: heads("Key", "State", "#For", "#Failures", "#Next try", "Class", "Cause", "Error"), None: "None."}
+	p := panel{Title: title, Wide: true, Heads: heads("Key", "State", "#For", "#Failures", "#Next try", "Cause", "Error"), None: "None."}
 	for k := range all {
 		x := &all[k]
 		next := ""
@@ -122,7 +115,7 @@ func keys(now time.Time, title string, all []status.KeyStatus) panel {
 			next = "in " + coarse(wait)
 		}
 		p.Rows = append(p.Rows, []cell{
-			mono(x.Key), text(x.State), number(since(now, x.Since)), count(x.Failures), number(next), text(x.Class), text(x.Cause), text(trouble.OneLine(x.Error)),
+			mono(x.Key), text(x.State), number(since(now, x.Since)), count(x.Failures), number(next), text(x.Cause), text(trouble.OneLine(x.Error)),
 		})
 	}
 	return p

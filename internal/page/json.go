@@ -95,7 +95,6 @@ type jsonControl struct {
 	Queued       int           `json:"queued"`
 	Running      int           `json:"running"`
 	Waiting      int           `json:"waiting"`
-	Paced        int           `json:"paced"`
 	Failing      int           `json:"failing"`
 	OldestQueued time.Time     `json:"oldestQueued,omitzero"`
 	Succeeded    uint64        `json:"succeeded"`
@@ -128,7 +127,7 @@ func (h *handler) writeJSON(w io.Writer, now time.Time, q query) error {
 		sum.add(name, "", problems)
 		doc.Controllers = append(doc.Controllers, jsonControl{
 			Name: name, State: worst(problems), Problems: jsonProblems(problems), GateOpen: c.GateOpen, GateReason: c.GateReason,
-			Workers: c.Workers, Queued: c.Queued, Running: c.Running, Waiting: c.Waiting, Paced: c.Paced, Failing: c.Failing,
+			Workers: c.Workers, Queued: c.Queued, Running: c.Running, Waiting: c.Waiting, Failing: c.Failing,
 			OldestQueued: c.OldestQueued, Succeeded: c.Succeeded, Failed: c.Failed,
 		})
 	}

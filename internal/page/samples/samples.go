@@ -177,16 +177,15 @@ func (c *Cluster) Controllers() []page.Controller {
 		s.Waits.Counts[3], s.Waits.Sum = s.Succeeded+s.Failed, time.Duration(s.Succeeded+s.Failed)*210*time.Microsecond
 		return page.Controller{Report: func() status.Controller { return s }, Details: func() status.ControllerDetails {
 			return status.ControllerDetails{
-				Running: []status.KeyStatus{{Key: "shop/web", State: "running", Since: now.Add(-800 * time.Millisecond), Class: "paid", Cause: "update"}},
+				Running: []status.KeyStatus{{Key: "shop/web", State: "running", Since: now.Add(-800 * time.Millisecond), Cause: "update"}},
 				Failing: []status.KeyStatus{{Key: "ci/old", State: "waiting", Since: now.Add(-time.Minute), Next: now.Add(40 * time.Second), Failures: 9, Error: `create Service "old": the server rejected our request: quota exceeded`}},
 			}
 		}}
 	}
 	return []page.Controller{
 		one(status.Controller{Name: "deployment", Workers: 8, GateOpen: true, Running: 1, Waiting: 4, Succeeded: 91_220, Failed: 3}),
-		one(status.Controller{Name: "cleanup", Workers: 2, GateOpen: true, Running: 1, Queued: 3, OldestQueued: now.Add(-2 * time.Second), Paced: 1, Failing: 2, Succeeded: 400, Failed: 77,
-			Classes: []status.Class{{Name: "paid", Running: 1}, {Name: "free", Queued: 3}},
-			Hot:     []status.HotKey{{Key: "ci/old", Runs: 44, Causes: map[string]int{"retry": 40, "update": 4}}}}),
+		one(status.Controller{Name: "cleanup", Workers: 2, GateOpen: true, Running: 1, Queued: 3, OldestQueued: now.Add(-2 * time.Second), Failing: 2, Succeeded: 400, Failed: 77,
+			Hot: []status.HotKey{{Key: "ci/old", Runs: 44, Causes: map[string]int{"retry": 40, "update": 4}}}}),
 	}
 }
 
