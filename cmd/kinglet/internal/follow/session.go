@@ -21,6 +21,7 @@ import (
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -138,7 +139,7 @@ func (s *session) servePage(set *kinglet.Set) (stop func()) {
 	s.opts.Screen.Note("page: http://" + net.JoinHostPort(host, port) + "/")
 	// Nothing else is served: a request for /metrics must not be answered with a page.
 	paths := http.NewServeMux()
-	paths.Handle("/{$}", set.Handler())
+	paths.Handle("/{$}", page.Handler(set))
 	server := &http.Server{Handler: paths, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan struct{})
 	go func() {

@@ -15,10 +15,7 @@ type query struct {
 	all    bool // all rows
 	paused bool
 	stack  string // the informer whose stacks are asked for
-	// objects is the informer whose objects are requested; key is the key of one object,
-	// or of the first.
-	objects, key string
-	json         bool
+	json   bool
 }
 
 const (
@@ -46,8 +43,7 @@ func parse(v url.Values) query {
 	}
 	q := query{
 		sort: get("sort"), desc: v.Get("desc") != "", filter: get("q"), all: v.Get("all") != "",
-		paused: v.Get("pause") != "", stack: get("stack"), objects: get("objects"), key: get("key"),
-		json: v.Get("format") == "json",
+		paused: v.Get("pause") != "", stack: get("stack"), json: v.Get("format") == "json",
 	}
 	for _, name := range v["open"] {
 		if len(q.open) < maxOpen && !slices.Contains(q.open, name) && fits(name) {
@@ -76,8 +72,6 @@ func (q query) url() string {
 	flag("all", q.all)
 	flag("pause", q.paused)
 	set("stack", q.stack)
-	set("objects", q.objects)
-	set("key", q.key)
 	if q.json {
 		v.Set("format", "json")
 	}
@@ -97,9 +91,6 @@ func (q query) toggled(name string) query {
 	} else {
 		if q.stack == name {
 			q.stack = ""
-		}
-		if q.objects == name {
-			q.objects, q.key = "", ""
 		}
 	}
 	q.open = open

@@ -1,6 +1,6 @@
-// Package samples has informers and controllers in many states, for tests and
-// screenshots of the page. Only tests import it.
-package samples
+// Package pagesamples has informers and controllers in many states, for tests and
+// screenshots of package page. Only tests import it.
+package pagesamples
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/page"
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
@@ -86,7 +86,7 @@ func Forbidden(resource string) error {
 
 // Informers returns a dozen informers: some are well, and each of the others has a
 // different problem.
-func (c *Cluster) Informers() []page.Informer {
+func (c *Cluster) Informers() []*Informer {
 	now := time.Now()
 	all := []status.Informer{
 		c.well("pods", "", "pods", 48_213, 212), c.well("nodes", "", "nodes", 1_204, 31), c.well("secrets", "", "secrets", 9_120, 0.2),
@@ -111,16 +111,44 @@ func (c *Cluster) Informers() []page.Informer {
 	by["ingresses"].LastContact = now.Add(-72 * time.Second)
 	by["certificates"].ReadPath = source.ReadPath{Path: source.PathJSON, Since: c.began}
 	by["services"].ReadPath = source.ReadPath{Path: source.PathClient, Since: c.began, Why: source.ErrNoInterceptor}
-	out := make([]page.Informer, len(all))
+	out := make([]*Informer, len(all))
 	for k := range all {
 		out[k] = Of(all[k])
 	}
 	return out
 }
 
+// Informer is an informer with a given status.
+type Informer struct {
+	Is status.Informer
+	In status.Details
+}
+
+func (i *Informer) Status() status.Informer { return i.Is }
+func (i *Informer) Inspect() status.Details { return i.In }
+
 // Of makes an informer of a status, with details.
-func Of(i status.Informer) page.Informer {
-	return page.Informer{Status: func() status.Informer { return i }, Inspect: func() status.Details { return Details(&i) }, Objects: objects{}}
+func Of(i status.Informer) *Informer { return &Informer{i, Details(&i)} }
+
+// Controller is a controller with a given status.
+type Controller struct {
+	Is status.Controller
+	In status.ControllerDetails
+}
+
+func (c *Controller) Report() status.Controller               { return c.Is }
+func (c *Controller) ReportDetails() status.ControllerDetails { return c.In }
+
+// Set returns a set that shows informers, and the cluster's controllers.
+func (c *Cluster) Set(informers []*Informer) *kinglet.Set {
+	set := kinglet.NewSet()
+	for _, i := range informers {
+		set.Observe(i)
+	}
+	for _, one := range c.Controllers() {
+		set.ObserveController(one)
+	}
+	return set
 }
 
 // Details returns the details that the page unfolds.
@@ -153,46 +181,27 @@ func Details(i *status.Informer) status.Details {
 	return d
 }
 
-type objects struct{}
-
-func (objects) KeysFrom(from store.Key, limit int) (keys []store.Key) {
-	for k := range 300 {
-		key := store.Key{Namespace: "shop", Name: fmt.Sprintf("web-%03d", k)}
-		if key.Compare(from) >= 0 && len(keys) < limit {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-func (objects) Object(key store.Key) (any, bool) {
-	return map[string]any{"metadata": map[string]any{"name": key.Name, "namespace": key.Namespace, "labels": map[string]string{"app": "web"}}}, key.Name != ""
-}
-
 // Controllers returns two controllers: one is well, one is not.
-func (c *Cluster) Controllers() []page.Controller {
+func (c *Cluster) Controllers() []*Controller {
 	now := time.Now()
-	one := func(s status.Controller) page.Controller {
+	one := func(s status.Controller) *Controller {
 		s.Runs.Counts[6], s.Runs.Sum = s.Succeeded+s.Failed, time.Duration(s.Succeeded+s.Failed)*19*time.Millisecond
 		s.Waits.Counts[3], s.Waits.Sum = s.Succeeded+s.Failed, time.Duration(s.Succeeded+s.Failed)*210*time.Microsecond
-		return page.Controller{Report: func() status.Controller { return s }, Details: func() status.ControllerDetails {
-			return status.ControllerDetails{
-				Running: []status.KeyStatus{{Key: "shop/web", State: "running", Since: now.Add(-800 * time.Millisecond), Class: "paid", Cause: "update"}},
-				Failing: []status.KeyStatus{{Key: "ci/old", State: "waiting", Since: now.Add(-time.Minute), Next: now.Add(40 * time.Second), Failures: 9, Error: `create Service "old": the server rejected our request: quota exceeded`}},
-			}
+		return &Controller{s, status.ControllerDetails{
+			Running: []status.KeyStatus{{Key: "shop/web", State: "running", Since: now.Add(-800 * time.Millisecond), Cause: "update"}},
+			Failing: []status.KeyStatus{{Key: "ci/old", State: "waiting", Since: now.Add(-time.Minute), Next: now.Add(40 * time.Second), Failures: 9, Error: `create Service "old": the server rejected our request: quota exceeded`}},
 		}}
 	}
-	return []page.Controller{
+	return []*Controller{
 		one(status.Controller{Name: "deployment", Workers: 8, GateOpen: true, Running: 1, Waiting: 4, Succeeded: 91_220, Failed: 3}),
-		one(status.Controller{Name: "cleanup", Workers: 2, GateOpen: true, Running: 1, Queued: 3, OldestQueued: now.Add(-2 * time.Second), Paced: 1, Failing: 2, Succeeded: 400, Failed: 77,
-			Classes: []status.Class{{Name: "paid", Running: 1}, {Name: "free", Queued: 3}},
-			Hot:     []status.HotKey{{Key: "ci/old", Runs: 44, Causes: map[string]int{"retry": 40, "update": 4}}}}),
+		one(status.Controller{Name: "cleanup", Workers: 2, GateOpen: true, Running: 1, Queued: 3, OldestQueued: now.Add(-2 * time.Second), Failing: 2, Succeeded: 400, Failed: 77,
+			Hot: []status.HotKey{{Key: "ci/old", Runs: 44, Causes: map[string]int{"retry": 40, "update": 4}}}}),
 	}
 }
 
 // Many returns n informers, of which one in ten is not well.
-func (c *Cluster) Many(n int) []page.Informer {
-	out := make([]page.Informer, n)
+func (c *Cluster) Many(n int) []*Informer {
+	out := make([]*Informer, n)
 	for k := range out {
 		i := c.well(fmt.Sprintf("widgets-%04d", k), "example.com", fmt.Sprintf("widgets%04d", k), 10*k, float64(k%7))
 		switch k % 30 {
@@ -209,7 +218,7 @@ func (c *Cluster) Many(n int) []page.Informer {
 }
 
 // Hostile returns informers whose names and errors are text.
-func (c *Cluster) Hostile(text string) []page.Informer {
+func (c *Cluster) Hostile(text string) []*Informer {
 	failing := c.well(text, text, text, 3, 1)
 	fails(&failing, errors.New(text), time.Minute, "list")
 	failing.Handlers[0].Name, failing.ResourceVersion = text, text
@@ -218,18 +227,12 @@ func (c *Cluster) Hostile(text string) []page.Informer {
 	failing.ReadPath = source.ReadPath{Path: source.PathClient, Why: errors.New(text)}
 	refused := c.well("pods", "", "pods", 3, 1)
 	fails(&refused, apierrors.NewForbidden(schema.GroupResource{Resource: text}, text, errors.New(`User "`+text+`" cannot list resource "`+text+`"`)), time.Minute, "list")
-	out := []page.Informer{Of(failing), Of(refused)}
-	inspect := out[0].Inspect
-	out[0].Inspect = func() status.Details {
-		d := inspect()
-		d.Indexes[0].Name, d.Indexes[0].Largest = text, text
-		d.Memory.LargestObjects[0].Key, d.Memory.LargestNamespaces[0].Key = store.Key{Namespace: text, Name: text}, store.Key{Namespace: text}
-		d.Transitions[2].Err = errors.New(text)
-		d.Watch.ResourceVersion = text
-		if len(d.Quarantined) > 0 {
-			d.Quarantined[0].Key, d.Quarantined[0].Err = store.Key{Namespace: text, Name: text}, text
-		}
-		return d
-	}
+	out := []*Informer{Of(failing), Of(refused)}
+	d := &out[0].In
+	d.Indexes[0].Name, d.Indexes[0].Largest = text, text
+	d.Memory.LargestObjects[0].Key, d.Memory.LargestNamespaces[0].Key = store.Key{Namespace: text, Name: text}, store.Key{Namespace: text}
+	d.Transitions[2].Err = errors.New(text)
+	d.Watch.ResourceVersion = text
+	d.Quarantined[0].Key, d.Quarantined[0].Err = store.Key{Namespace: text, Name: text}, text
 	return out
 }

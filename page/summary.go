@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,12 @@ type group struct {
 
 type groupName struct{ Name, URL string }
 
-const maxNames = 6
+const (
+	// maxGroups is how many problems are shown above the table, and maxNames how many
+	// names each has.
+	maxGroups = 8
+	maxNames  = 6
+)
 
 // summary gathers the worst problem of each.
 type summary struct {
@@ -31,6 +37,18 @@ type summary struct {
 	groups []*group
 	by     map[groupKey]*group
 	counts [status.Broken + 1]int
+}
+
+// summarize gathers the problems of all.
+func summarize(now time.Time, q query, informers []*informer, controllers []*controller) *summary {
+	s := &summary{now: now, by: map[groupKey]*group{}}
+	for _, i := range informers {
+		s.add(&i.subject, q)
+	}
+	for _, c := range controllers {
+		s.add(&c.subject, q)
+	}
+	return s
 }
 
 // groupKey identifies problems that are grouped as one. Problems that differ only in
@@ -56,59 +74,46 @@ func withoutNumbers(s string) string {
 	return b.String()
 }
 
-func (s *summary) add(name, url string, problems []status.Problem) {
-	if len(problems) == 0 {
-		s.counts[status.OK]++
-		return
-	}
-	s.counts[problems[0].Severity]++
-	for _, p := range problems {
-		// Of each informer, count all problems that are as severe as its worst.
-		if p.Severity >= status.Warning && p.Severity == problems[0].Severity {
-			s.group(name, url, p)
+func (s *summary) add(of *subject, q query) {
+	s.counts[of.worst]++
+	for _, p := range of.problems {
+		// Of each, count all problems that are as severe as its worst.
+		if p.Severity >= status.Warning && p.Severity == of.worst {
+			s.group(groupName{of.name, q.opened(of.opens).url()}, p)
 		}
 	}
 }
 
-func (s *summary) group(name, url string, p status.Problem) {
+func (s *summary) group(name groupName, p status.Problem) {
 	key := groupKey{p.Severity, p.Cause, withoutNumbers(p.What), p.Do}
 	g := s.by[key]
 	if g == nil {
 		g = &group{State: p.Severity.String(), Mark: marks[p.Severity], Word: words(p.Cause), What: p.What, Do: p.Do, severity: p.Severity, since: p.Since, over: p.Over}
-		if s.by == nil {
-			s.by = map[groupKey]*group{}
-		}
 		s.by[key] = g
 		s.groups = append(s.groups, g)
 	}
 	g.count++
 	if len(g.Names) < maxNames {
-		g.Names = append(g.Names, groupName{name, url})
+		g.Names = append(g.Names, name)
 	}
 	if !p.Since.IsZero() && (g.since.IsZero() || p.Since.Before(g.since)) {
 		g.since, g.What = p.Since, p.What // the numbers of the one that began first
 	}
 }
 
-// finish returns the first groups, and how many more there are. Entries arrive sorted
-// by severity, unless the page is sorted otherwise.
-func (s *summary) finish() (groups []*group, more int) {
-	var worst []*group
-	for severity := status.Broken; severity >= status.Warning; severity-- {
-		for _, g := range s.groups {
-			if g.severity == severity {
-				worst = append(worst, g)
-			}
-		}
-	}
-	for _, g := range worst {
+// finish returns the worst groups, and how many more there are in words.
+func (s *summary) finish() (groups []*group, more string) {
+	slices.SortStableFunc(s.groups, func(a, b *group) int { return int(b.severity) - int(a.severity) })
+	for _, g := range s.groups {
 		g.For = lasting(s.now, g.since, g.over)
 		if n := g.count - len(g.Names); n > 0 {
-			g.More = "and " + quantity.Count(int64(n)) + " more"
+			g.More = "and " + number(n) + " more"
 		}
 	}
-	shown := min(len(worst), maxGroups)
-	return worst[:shown], len(worst) - shown
+	if n := len(s.groups) - maxGroups; n > 0 {
+		return s.groups[:maxGroups], "and " + quantity.Of(int64(n), "other problem") + ", below"
+	}
+	return s.groups, ""
 }
 
 // headline summarises the state in one line.
@@ -119,7 +124,7 @@ func (s *summary) headline(informers, controllers int) string {
 	}
 	var parts []string
 	if n := s.counts[status.Broken]; n > 0 {
-		parts = append(parts, quantity.Count(int64(n))+" broken")
+		parts = append(parts, number(n)+" broken")
 	}
 	if n := s.counts[status.Warning]; n > 0 {
 		parts = append(parts, quantity.Of(int64(n), "warning"))
@@ -135,11 +140,11 @@ func (s *summary) headline(informers, controllers int) string {
 	return "All " + what + " follow the server"
 }
 
-func (s *summary) state() string {
+func (s *summary) state() status.Severity {
 	for severity := status.Broken; severity > status.OK; severity-- {
 		if s.counts[severity] > 0 {
-			return severity.String()
+			return severity
 		}
 	}
-	return status.OK.String()
+	return status.OK
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/page"
-	"github.com/kinglet-go/kinglet/internal/page/samples"
+	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/page"
 )
 
 // cpu is what the process was charged so far.
@@ -25,9 +25,9 @@ var looks = []struct{ name, target string }{
 }
 
 func thousand() func(t testing.TB, target string) {
-	c := samples.New()
+	c := pagesamples.New()
 	many := c.Many(1000)
-	h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers})
+	h := page.Handler(c.Set(many))
 	return func(t testing.TB, target string) { get(t, h, target) }
 }
 

@@ -4,30 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/kinglet-go/kinglet/internal/page"
-	"github.com/kinglet-go/kinglet/internal/page/samples"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/status"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func of(c *samples.Cluster) http.Handler {
-	return page.New(page.Options{Informers: c.Informers, Controllers: c.Controllers})
+func of(c *pagesamples.Cluster) http.Handler {
+	return page.Handler(c.Set(c.Informers()))
 }
 
 func get(t testing.TB, h http.Handler, target string) string {
@@ -56,7 +57,7 @@ func order(t *testing.T, body string, text ...string) {
 
 func TestThePageNamesTheWorstFirstWithCauseTimeAndWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := get(t, of(samples.New()), "/")
+		body := get(t, of(pagesamples.New()), "/")
 		order(t, body, "1 broken, 4 warnings among 11 informers and 2 controllers",
 			"<b>forbidden</b>", "for 3m12s", ">secrets</a>", "forbidden (403): User &#34;system:serviceaccount:shop:reader&#34; cannot watch",
 			"grant watch on secrets to system:serviceaccount:shop:reader (a ClusterRole and a ClusterRoleBinding)",
@@ -65,11 +66,22 @@ func TestThePageNamesTheWorstFirstWithCauseTimeAndWhatToDo(t *testing.T) {
 	})
 }
 
+func TestThePageShowsWhatIsObservedAndForgetsWhatIsGone(t *testing.T) {
+	set := kinglet.NewSet()
+	remove := set.Observe(&pagesamples.Informer{Is: status.Informer{Name: "observed"}})
+	h := page.Handler(set)
+	order(t, get(t, h, "/"), "1 informer", "observed")
+	remove()
+	if body := get(t, h, "/"); strings.Contains(body, "observed") || !strings.Contains(body, "No informers") {
+		t.Error(body)
+	}
+}
+
 func TestAServerThatIsAwayIsOneProblemOfAllInformers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := samples.New()
+		c := pagesamples.New()
 		many := c.Many(600)
-		h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: c.Controllers})
+		h := page.Handler(c.Set(many))
 		body := get(t, h, "/")
 		if n := strings.Count(body, "no connection to the server"); n != 1 {
 			t.Errorf("it is said %d times", n)
@@ -84,16 +96,20 @@ func TestAServerThatIsAwayIsOneProblemOfAllInformers(t *testing.T) {
 // Of a thousand watches on which nothing comes, each has been silent for another time.
 func TestProblemsThatDifferInNumbersAloneAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := samples.New()
-		var many []page.Informer
+		c := pagesamples.New()
+		var many []*pagesamples.Informer
 		for k := range 100 {
 			i := c.Informers()[1].Status()
 			i.Name = fmt.Sprintf("widgets-%02d", k)
 			i.LastContact = time.Now().Add(-130*time.Second - time.Duration(k)*time.Second)
 			i.Handlers = []status.Handler{{Name: "queue", CallSince: time.Now().Add(-4*time.Second - time.Duration(k)*time.Second), Pending: 20 + 100*k}}
-			many = append(many, samples.Of(i))
+			many = append(many, pagesamples.Of(i))
 		}
-		h := page.New(page.Options{Informers: func() []page.Informer { return many }, Controllers: func() []page.Controller { return nil }})
+		set := kinglet.NewSet()
+		for _, i := range many {
+			set.Observe(i)
+		}
+		h := page.Handler(set)
 		body := get(t, h, "/")
 		for _, what := range []string{"nothing came on the watch", "has been in one call"} {
 			if n := strings.Count(body, what); n != 1 {
@@ -107,7 +123,7 @@ func TestProblemsThatDifferInNumbersAloneAreOne(t *testing.T) {
 
 func TestRowsAreSortedAsTheAddressSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := of(samples.New())
+		h := of(pagesamples.New())
 		names := func(query string) (out []string) {
 			body := get(t, h, "/"+query)
 			for _, line := range strings.Split(body[strings.Index(body, "<tbody"):strings.Index(body, "<h2>")], "<tr")[1:] {
@@ -138,11 +154,11 @@ func TestRowsAreSortedAsTheAddressSays(t *testing.T) {
 
 func TestWhatIsUnfoldedStaysSoInEveryLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := of(samples.New())
+		h := of(pagesamples.New())
 		body := get(t, h, "/some/prefix?open=pods&open=:cleanup&sort=name")
 		order(t, body, "Controllers", "Hot keys", "retry 40, update 4", "Running keys", "quota exceeded",
 			`class="informers"`, "▾</span> pods", "Show stacks", "index to search", "shop/web-7d4b9 and 11 more", "Requests", "watches ended: timeout", "Decoder", "hit rate", "95.7 %",
-			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "List objects", "▸</span> certificates")
+			"Request", "Transitions", "backing off → watching", "Indexes", "node-0417", "Memory", "Largest objects", "▸</span> certificates")
 		for _, part := range strings.Split(body, `href="`)[1:] {
 			link, _, _ := strings.Cut(part, `"`)
 			if !strings.HasPrefix(link, "?") && !strings.HasPrefix(link, "#") && link != "data:," {
@@ -168,7 +184,7 @@ func TestWhatIsUnfoldedStaysSoInEveryLink(t *testing.T) {
 
 func TestTheFilterLeavesWhatMatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := of(samples.New())
+		h := of(pagesamples.New())
 		for q, want := range map[string]int{"sets": 1, "apps": 2, "FORBIDDEN": 1, "forbidden": 1, "broken": 1, "backing": 1, "nothing": 0} {
 			if n := strings.Count(get(t, h, "/?q="+q), `data-l="Objects"`); n != want {
 				t.Errorf("%q leaves %d", q, n)
@@ -180,7 +196,7 @@ func TestTheFilterLeavesWhatMatches(t *testing.T) {
 func TestTheDocumentForProgramsHasProblemsAndDetails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := httptest.NewRecorder()
-		of(samples.New()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?format=json&open=secrets", nil))
+		of(pagesamples.New()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/?format=json&open=secrets", nil))
 		if got := w.Header().Get("Content-Type"); got != "application/json" {
 			t.Error(got)
 		}
@@ -214,9 +230,9 @@ func TestTheDocumentForProgramsHasProblemsAndDetails(t *testing.T) {
 // Every link of the page repeats the query, so a page of a thousand lines would be a
 // thousand times as large.
 func TestALongAddressMakesNoLargePage(t *testing.T) {
-	h := of(samples.New())
+	h := of(pagesamples.New())
 	plain := len(get(t, h, "/?pause=1"))
-	for _, name := range []string{"sort", "q", "open", "stack", "objects", "key"} {
+	for _, name := range []string{"sort", "q", "open", "stack"} {
 		if n := len(get(t, h, "/?pause=1&"+name+"="+strings.Repeat("x", 1<<20))); n > plain+plain/10 {
 			t.Errorf("%s: %d bytes, for %d", name, n, plain)
 		}
@@ -231,7 +247,7 @@ func TestALongAddressMakesNoLargePage(t *testing.T) {
 }
 
 func TestOnlyReadingIsAnswered(t *testing.T) {
-	h := of(samples.New())
+	h := of(pagesamples.New())
 	for method, want := range map[string]int{"GET": 200, "HEAD": 200, "POST": 405, "DELETE": 405} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(method, "/", nil))
@@ -244,47 +260,12 @@ func TestOnlyReadingIsAnswered(t *testing.T) {
 	}
 }
 
-func TestChartsHaveTenMinutesAndAreForgottenTenMinutesAfterTheLastLook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var reads atomic.Int64
-		var events atomic.Uint64
-		one := samples.New().Informers()[0].Status()
-		h := page.New(page.Options{
-			Informers: func() []page.Informer {
-				reads.Add(1)
-				now := one
-				now.Events += events.Add(50)
-				return []page.Informer{samples.Of(now)}
-			},
-			Controllers: func() []page.Controller { return nil },
-		})
-		testclock.Elapse(time.Hour)
-		if n := reads.Load(); n != 0 {
-			t.Errorf("read %d times, and nobody has looked", n)
-		}
-		if strings.Contains(get(t, h, "/"), `class="spark"`) {
-			t.Error("one look makes a chart")
-		}
-		testclock.Elapse(5 * time.Minute)
-		body := get(t, h, "/?open=pods")
-		order(t, body, `class="spark"`, "Events <b>10/s</b>", "Pending <b>1,904</b>")
-		testclock.Elapse(10*time.Minute + 5*time.Second)
-		before := reads.Load()
-		testclock.Elapse(time.Hour)
-		if n := reads.Load(); n != before {
-			t.Errorf("read %d times, and nobody has looked for ten minutes", n-before)
-		}
-		if strings.Contains(get(t, h, "/"), `class="spark"`) {
-			t.Error("a chart of long ago is shown")
-		}
-		testclock.Elapse(time.Hour)
-	})
-}
-
 func TestStacksOfAnInformersGoroutinesAreShownOnRequest(t *testing.T) {
-	one := samples.New().Informers()[0].Status()
+	one := pagesamples.New().Informers()[0].Status()
 	one.Name = `po"d,s}`
-	h := page.New(page.Options{Informers: func() []page.Informer { return []page.Informer{samples.Of(one)} }, Controllers: func() []page.Controller { return nil }})
+	set := kinglet.NewSet()
+	set.Observe(pagesamples.Of(one))
+	h := page.Handler(set)
 	release, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -309,25 +290,81 @@ func TestStacksOfAnInformersGoroutinesAreShownOnRequest(t *testing.T) {
 //go:noinline
 func standStill(release chan struct{}) { <-release }
 
-func TestSecretsShowNoTextOfADecoder(t *testing.T) {
+func TestNothingOfASecretIsOnThePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := samples.New()
+		c := pagesamples.New()
 		i := c.Informers()[2].Status()
 		i.LastError = fmt.Errorf("hunter2")
 		i.Recent.Last = i.LastError
 		i.Quarantined = 1
-		in := samples.Of(i)
-		in.Inspect = func() status.Details {
-			d := samples.Details(&i)
-			d.Quarantined[0].Err = "hunter2"
-			d.Transitions = []reflector.Transition{{Err: fmt.Errorf("hunter2")}}
-			return d
-		}
-		h := page.New(page.Options{Informers: func() []page.Informer { return []page.Informer{in} }, Controllers: c.Controllers})
+		in := pagesamples.Of(i)
+		in.In.Quarantined[0].Err = "hunter2"
+		in.In.Transitions = []reflector.Transition{{Err: fmt.Errorf("hunter2")}}
+		in.In.Indexes[1].Largest = "hunter2"
+		h := page.Handler(c.Set([]*pagesamples.Informer{in}))
 		for _, target := range []string{"/?open=secrets", "/?open=secrets&format=json"} {
 			if strings.Contains(get(t, h, target), "hunter2") {
-				t.Error(target + " shows what a decoder said")
+				t.Error(target + " shows what a decoder said, or what an index has")
 			}
 		}
 	})
+}
+
+// A name that a web site resolves to 127.0.0.1 leads to the page as well as localhost does.
+func TestOnThisMachineOnlyItsOwnNamesAreAnswered(t *testing.T) {
+	h := of(pagesamples.New())
+	loopback, other := net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 7)
+	for _, c := range []struct {
+		host  string
+		local net.IP
+		want  int
+	}{
+		{"localhost", loopback, 200}, {"LOCALHOST:8080", loopback, 200}, {"127.0.0.1:8080", loopback, 200}, {"[::1]:8080", net.IPv6loopback, 200},
+		{"[::1]", net.IPv6loopback, 200}, {"attacker.example", loopback, 403}, {"attacker.example:8080", net.IPv6loopback, 403},
+		{"localhost.attacker.example", loopback, 403}, {"127.0.0.1.attacker.example", loopback, 403}, {"", loopback, 403},
+		{"attacker.example", other, 200}, {"page.example:8080", nil, 200},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = c.host
+		if c.local != nil {
+			r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: c.local, Port: 8080}))
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != c.want || w.Code != 200 && strings.Contains(w.Body.String(), "pods") {
+			t.Errorf("%s on %v: %d", c.host, c.local, w.Code)
+		}
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "attacker.example"
+	answer, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a server answers %s", answer.Status)
+	}
+}
+
+// What programs without the page would link with it.
+func TestThePackageKingletDoesNotImportThePage(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "github.com/kinglet-go/kinglet").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	packages := strings.Fields(string(out))
+	for _, heavy := range []string{"html/template", "text/template", "net/http/pprof", "expvar", "github.com/kinglet-go/kinglet/page"} {
+		if slices.Contains(packages, heavy) {
+			t.Errorf("it imports %s", heavy)
+		}
+	}
+	if !slices.Contains(packages, "github.com/kinglet-go/kinglet/status") {
+		t.Errorf("no list of imports: %s", out)
+	}
 }
