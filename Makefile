@@ -128,7 +128,7 @@ alerts:
 
 # The random tests, of which the race detector sees an eighth, as often as they are
 # meant to run, and what the page and a scrape cost without it.
-MANY := ./kinglettest/torture ./internal/wire/... ./internal/page ./prometheus
+MANY := ./kinglettest/torture ./internal/wire/... ./page ./prometheus
 many:
 	$(GOTEST) $(MANY)
 	$(subst $(GO) test,$(GO) test -C interop,$(GOTEST)) -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./ctrlruntime -args -namespace-rounds 1000

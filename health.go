@@ -11,7 +11,7 @@ import (
 	"github.com/kinglet-go/kinglet/status"
 )
 
-// SetOptions configure when a Set counts as healthy, and what its page shows. The zero
+// SetOptions configure when a Set counts as healthy. The zero
 // value means the defaults.
 type SetOptions struct {
 	// StartupGrace is how long after Run an informer may take to sync before Check
@@ -20,9 +20,6 @@ type SetOptions struct {
 	// MaxStale is how long reads may be older than the server, as far as that is known,
 	// before Check fails; 5 minutes if 0.
 	MaxStale time.Duration
-	// ShowObjects makes the page list and show objects to anybody who can reach it:
-	// never the data of a Secret, but everything else.
-	ShowObjects bool
 }
 
 const (

@@ -8,31 +8,21 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/kinglet-go/kinglet/internal/page"
-	"github.com/kinglet-go/kinglet/internal/page/samples"
-	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/page"
 )
 
-// sample returns the page of samples at an address, after ten minutes in which somebody
-// looked.
+// sample returns the page of samples at an address.
 func sample(t *testing.T, target string) (body string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c := samples.New()
-		h := page.New(page.Options{Informers: c.Informers, Controllers: c.Controllers})
-		get := func(target string) string {
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
-			return w.Body.String()
-		}
-		get("/")
-		testclock.Elapse(10 * time.Minute)
-		body = get(target)
-		testclock.Elapse(time.Hour) // the samples end
+		c := pagesamples.New()
+		w := httptest.NewRecorder()
+		page.Handler(c.Set(c.Informers())).ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil))
+		body = w.Body.String()
 	})
 	return body
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
+	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/source/sourcetest"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -118,10 +119,10 @@ func TestInformersStartAndStopWhileTheyAreLookedAt(t *testing.T) {
 	collector := NewCollector(set, everything)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(collector)
-	page := set.Handler()
+	shown := page.Handler(set)
 	get := func(target string) {
 		w := httptest.NewRecorder()
-		if page.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil)); w.Code != http.StatusOK {
+		if shown.ServeHTTP(w, httptest.NewRequest(http.MethodGet, target, nil)); w.Code != http.StatusOK {
 			t.Errorf("%s: %d", target, w.Code)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
 
-	"github.com/kinglet-go/kinglet/internal/page"
-	"github.com/kinglet-go/kinglet/internal/page/samples"
+	"github.com/kinglet-go/kinglet/internal/pagesamples"
+	"github.com/kinglet-go/kinglet/page"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,9 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // get returns the page of informers whose names and errors are text.
 func get(t *testing.T, text, target string) string {
 	t.Helper()
-	c := samples.New()
-	informers := c.Hostile(text)
-	h := page.New(page.Options{Informers: func() []page.Informer { return informers }, Controllers: c.Controllers})
+	c := pagesamples.New()
+	h := page.Handler(c.Set(c.Hostile(text)))
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	q := r.URL.Query()
 	q.Set("open", text)
@@ -33,8 +32,6 @@ func get(t *testing.T, text, target string) string {
 	q.Set("sort", text)
 	if target == "paused" {
 		q.Set("pause", "1")
-		q.Set("objects", text)
-		q.Set("key", text)
 		q.Set("stack", text)
 	}
 	r.URL.RawQuery = q.Encode()

@@ -20,6 +20,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/page"
 	kingletprometheus "github.com/kinglet-go/kinglet/prometheus"
 )
 
@@ -240,7 +241,7 @@ func ExampleOptions_NewCache() {
 	if err := mgr.AddReadyzCheck("informers", set.Ready); err != nil {
 		panic(err)
 	}
-	if err := mgr.AddMetricsServerExtraHandler("/informers", set.Handler()); err != nil { // the page
+	if err := mgr.AddMetricsServerExtraHandler("/informers", page.Handler(set)); err != nil { // the page
 		panic(err)
 	}
 	registry := prometheus.NewRegistry() // metrics.Registry is controller-runtime's

@@ -15,6 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	kingletcache "github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/page"
 )
 
 // TestASetShowsTheInformersOfACache looks at them in every way.
@@ -66,7 +67,7 @@ func showInformers(t *testing.T, opts cache.Options) {
 		t.Error(err)
 	}
 	answer := httptest.NewRecorder()
-	set.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/?format=json", nil))
+	page.Handler(set).ServeHTTP(answer, httptest.NewRequest("GET", "/?format=json", nil))
 	text, _ := io.ReadAll(answer.Result().Body)
 	for _, want := range []string{"/v1, Kind=Pod", "/v1, Kind=ConfigMap, metadata"} {
 		if !strings.Contains(string(text), want) {

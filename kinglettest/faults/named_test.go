@@ -19,6 +19,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
+	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/status"
 )
 
@@ -230,12 +231,12 @@ func eachFaultIsNamed(t *testing.T, open func(r *rig, f *named, set *kinglet.Set
 // It holds through HTTP, for the page and for its document.
 func TestThePageNamesEachFaultWithinFiveSecondsOfWhenItCanBeKnown(t *testing.T) {
 	eachFaultIsNamed(t, func(r *rig, f *named, set *kinglet.Set) view {
-		page := set.Handler()
+		shown := page.Handler(set)
 		var seen []string
 		return view{
-			wrong: func() string { return strings.Join(onPage(r.t, page, ""), ", ") },
+			wrong: func() string { return strings.Join(onPage(r.t, shown, ""), ", ") },
 			named: func() bool {
-				causes := onPage(r.t, page, f.do)
+				causes := onPage(r.t, shown, f.do)
 				if slices.Contains(causes, string(f.cause)) || f.or != "" && slices.Contains(causes, string(f.or)) {
 					return true
 				}

@@ -9,47 +9,39 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
+const noFiles = cobra.ShellCompDirectiveNoFileComp
+
 // completeResources completes the last name of RESOURCE[,RESOURCE…].
-func (c *connection) completeResources(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func (c *connection) completeResources(_ *cobra.Command, args []string, typed string) (found []string, _ cobra.ShellCompDirective) {
 	before, last := "", typed
 	if i := strings.LastIndexByte(typed, ','); i >= 0 {
 		before, last = typed[:i+1], typed[i+1:]
 	}
-	if err := quieten(cmd.ErrOrStderr(), 0); err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
+	logLevel(0)
 	resolver, err := c.resolver()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	if err != nil || len(args) > 0 {
+		return nil, noFiles
 	}
-	names, err := resolver.Names()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var found []string
+	names, _ := resolver.watchable() // none, if there is an error
 	for _, name := range names {
 		if strings.HasPrefix(name, last) {
 			found = append(found, before+name)
 		}
 	}
-	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return found, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // completeFlags completes the values of -o, --context and -n.
-func (c *connection) completeFlags(cmd *cobra.Command) {
-	complete := map[string]cobra.CompletionFunc{
-		"output": cobra.FixedCompletions([]string{"wide", "json"}, cobra.ShellCompDirectiveNoFileComp),
+func (c *connection) completeFlags(cmd *cobra.Command, outputs ...string) {
+	for name, fn := range map[string]cobra.CompletionFunc{
+		"output": cobra.FixedCompletions(outputs, noFiles),
 		"context": func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return c.contexts(), cobra.ShellCompDirectiveNoFileComp
+			return c.contexts(), noFiles
 		},
 		"namespace": func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-			return c.namespaces(cmd), cobra.ShellCompDirectiveNoFileComp
+			return c.namespaces(cmd), noFiles
 		},
-	}
-	for name, fn := range complete {
+	} {
 		if err := cmd.RegisterFlagCompletionFunc(name, fn); err != nil {
 			panic("BUG: completion of --" + name + ": " + err.Error())
 		}
@@ -58,10 +50,8 @@ func (c *connection) completeFlags(cmd *cobra.Command) {
 
 // namespaces returns the namespaces of the server, or none if it does not answer within
 // the time that a user waits for completion.
-func (c *connection) namespaces(cmd *cobra.Command) []string {
-	if err := quieten(cmd.ErrOrStderr(), 0); err != nil {
-		return nil
-	}
+func (c *connection) namespaces(cmd *cobra.Command) (names []string) {
+	logLevel(0)
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {
 		return nil
@@ -71,14 +61,12 @@ func (c *connection) namespaces(cmd *cobra.Command) []string {
 	if err != nil {
 		return nil
 	}
-	const most = 500
-	list, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(cmd.Context(), metav1.ListOptions{Limit: most})
+	list, err := client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).List(cmd.Context(), metav1.ListOptions{Limit: 500})
 	if err != nil {
 		return nil
 	}
-	names := make([]string, len(list.Items))
 	for i := range list.Items {
-		names[i] = list.Items[i].Name
+		names = append(names, list.Items[i].Name)
 	}
 	return names
 }

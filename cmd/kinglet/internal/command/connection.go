@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,14 +15,10 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/follow"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 )
-
-// unconfigured is the server that client-go falls back to.
-const unconfigured = "http://localhost:8080"
 
 // connection is the cluster that the flags and the kubeconfig describe.
 type connection struct {
@@ -45,11 +42,11 @@ func newConnection() *connection {
 
 // open reads the kubeconfig. Nothing is sent yet.
 func (c *connection) open(given *pflag.FlagSet) error {
+	loader := c.flags.ToRawKubeConfigLoader()
 	config, err := c.flags.ToRESTConfig()
 	if err != nil {
 		return c.explain(err)
 	}
-	loader := c.flags.ToRawKubeConfigLoader()
 	if c.namespace, _, err = loader.Namespace(); err != nil {
 		return c.explain(err)
 	}
@@ -57,30 +54,29 @@ func (c *connection) open(given *pflag.FlagSet) error {
 	if err != nil {
 		return c.explain(err)
 	}
-	if config.Host == unconfigured && len(raw.Clusters) == 0 && *c.flags.APIServer == "" {
-		return fmt.Errorf("no cluster is configured: there is no kubeconfig at %s; set --kubeconfig or KUBECONFIG",
-			strings.Join(clientcmd.NewDefaultClientConfigLoadingRules().GetLoadingPrecedence(), " or "))
+	if len(raw.Clusters) == 0 && *c.flags.APIServer == "" && config.BearerTokenFile == "" { // nor in a pod
+		files := loader.ConfigAccess()
+		if files.IsExplicitFile() {
+			return fmt.Errorf("no cluster is configured: the kubeconfig %s has none", files.GetExplicitFile())
+		}
+		return fmt.Errorf("no cluster is configured: there is no kubeconfig at %s; set --kubeconfig or KUBECONFIG", strings.Join(files.GetLoadingPrecedence(), " or "))
+	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return errors.New("kubeconfig: the server's address is no URL; see: kubectl config view")
 	}
 	c.config = config
-	c.subject = trouble.Subject{Server: config.Host, User: c.user(raw), Flags: flagsText(given)}
-	return nil
-}
-
-func (c *connection) user(raw clientcmdapi.Config) string {
-	if *c.flags.BearerToken != "" {
-		return "" // a token does not name its user
-	}
-	if *c.flags.AuthInfoName != "" {
-		return *c.flags.AuthInfoName
-	}
+	c.subject = trouble.Subject{Server: server.Redacted(), Flags: flagsText(given)}
 	name := raw.CurrentContext
 	if *c.flags.Context != "" {
 		name = *c.flags.Context
 	}
-	if context, ok := raw.Contexts[name]; ok {
-		return context.AuthInfo
+	if *c.flags.AuthInfoName != "" {
+		c.subject.User = *c.flags.AuthInfoName
+	} else if context, ok := raw.Contexts[name]; ok && *c.flags.BearerToken == "" { // a token does not name its user
+		c.subject.User = context.AuthInfo
 	}
-	return ""
+	return nil
 }
 
 // flagsText returns the flags that select the cluster, for commands that are proposed to
@@ -97,13 +93,13 @@ func flagsText(given *pflag.FlagSet) string {
 
 // explain describes what is wrong with the kubeconfig.
 func (c *connection) explain(err error) error {
+	text := trouble.OneLine(err.Error())
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && *c.flags.KubeConfig != "":
 		return fmt.Errorf("kubeconfig: there is no file %s", *c.flags.KubeConfig)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("kubeconfig: %w", err)
-	case clientcmd.IsContextNotFound(err), strings.Contains(err.Error(), "context"):
-		text := trouble.OneLine(err.Error())
+	case clientcmd.IsContextNotFound(err), strings.Contains(text, "context"):
 		const most = 10
 		if known := c.contexts(); len(known) > most {
 			text += "; the kubeconfig has: " + strings.Join(known[:most], ", ") + ", …"
@@ -112,7 +108,7 @@ func (c *connection) explain(err error) error {
 		}
 		return errors.New(text)
 	}
-	return fmt.Errorf("kubeconfig: %s; see: kubectl config view", strings.TrimPrefix(trouble.OneLine(err.Error()), "invalid configuration: "))
+	return fmt.Errorf("kubeconfig: %s; see: kubectl config view", strings.TrimPrefix(text, "invalid configuration: "))
 }
 
 // contexts returns the names of the kubeconfig's contexts, sorted.
@@ -121,25 +117,17 @@ func (c *connection) contexts() []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
-	for name := range raw.Contexts {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(maps.Keys(raw.Contexts))
 }
 
 // resolver resolves names by discovery, from the server or the cache of an earlier run.
-func (c *connection) resolver() (*resolve.Resolver, error) {
+func (c *connection) resolver() (*resolver, error) {
 	mapper, err := c.flags.ToRESTMapper()
 	if err != nil {
 		return nil, err
 	}
 	discovery, err := c.flags.ToDiscoveryClient()
-	if err != nil {
-		return nil, err
-	}
-	return &resolve.Resolver{Mapper: mapper, Discovery: discovery}, nil
+	return &resolver{mapper, discovery}, err
 }
 
 // slow is the time after which a person wonders what is taking so long.
@@ -147,46 +135,41 @@ const slow = 3 * time.Second
 
 // resolve finds the resources. Discovery takes no context, so a request that is under way
 // when ctx ends is abandoned.
-func (c *connection) resolve(ctx context.Context, names []string, note func(string)) ([]resolve.Resource, []error) {
-	type result struct {
-		resources []resolve.Resource
-		errs      []error
-	}
-	done := make(chan result, 1)
+func (c *connection) resolve(ctx context.Context, targets []target, note func(string)) (found []follow.Resource, errs []error) {
+	done := make(chan struct{})
+	var resources []follow.Resource
+	var problems []error
 	go func() {
+		defer close(done)
 		resolver, err := c.resolver()
 		if err != nil {
-			done <- result{nil, []error{err}}
+			problems = []error{err}
 			return
 		}
-		resources, errs := resolver.Resolve(names)
-		done <- result{resources, errs}
+		resources, problems = resolver.resolve(targets)
 	}()
-	waiting := time.NewTimer(slow)
+	waiting := time.AfterFunc(slow, func() { note("waiting for " + c.subject.Server + " …") })
 	defer waiting.Stop()
-	for {
-		select {
-		case r := <-done:
-			return r.resources, r.errs
-		case <-waiting.C:
-			note("waiting for " + c.config.Host + " …")
-		case <-ctx.Done():
-			return nil, []error{ctx.Err()}
-		}
+	select {
+	case <-done:
+		return resources, problems
+	case <-ctx.Done():
+		return nil, nil
 	}
 }
 
 // explainLookup describes an error of resolve.
-func (c *connection) explainLookup(err error, names []string) string {
-	_, unknown := errors.AsType[*resolve.UnknownError](err)
-	_, unwatchable := errors.AsType[*resolve.UnwatchableError](err)
-	if unknown || unwatchable {
+func (c *connection) explainLookup(err error, targets []target) string {
+	if _, ok := errors.AsType[*nameError](err); ok {
 		return trouble.OneLine(err.Error())
 	}
-	subject := c.subject
-	subject.Namespaced = false
-	if gr := schema.ParseGroupResource(names[0]); len(names) == 1 {
-		subject.Resource = gr.String()
+	var names []string
+	for _, t := range targets {
+		names = append(names, t.resource)
 	}
-	return strings.Join(names, ",") + ": " + trouble.Explain(err, subject)
+	subject := c.subject
+	if len(names) == 1 {
+		subject.Resource = schema.ParseGroupResource(names[0]).String()
+	}
+	return strings.Join(slices.Compact(names), ",") + ": " + trouble.Explain(err, subject).Text
 }

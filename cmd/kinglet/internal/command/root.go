@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"runtime"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/follow"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 )
@@ -21,13 +23,7 @@ const (
 )
 
 // usageError is an error in the command line. Nothing was tried.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// errShown ends a command whose errors have been shown.
-var errShown = errors.New("failed")
+type usageError struct{ error }
 
 // Run executes the command line and returns the exit code. It blocks until the command has
 // ended, which is soon after ctx does at the latest.
@@ -41,11 +37,11 @@ func Run(ctx context.Context, args []string, streams screen.Streams) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errShown):
+	case errors.Is(err, follow.ErrShown):
 		return exitFailed
 	}
 	fmt.Fprintln(streams.Err, "error: "+trouble.OneLine(err.Error()))
-	if _, usage := errors.AsType[*usageError](err); usage {
+	if _, usage := errors.AsType[usageError](err); usage {
 		return exitUsage
 	}
 	return exitFailed
@@ -69,43 +65,53 @@ it changes. It takes the flags and the kubeconfig that kubectl takes.`,
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%w; see: %s --help", err, cmd.CommandPath())}
 	})
 	root.SuggestionsMinimumDistance = 2
-	root.AddCommand(newWatch(streams), newVersion(streams.Out))
+	root.AddCommand(newWatch(streams), &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			kinglet, clientGo := versions()
+			fmt.Fprintf(streams.Out, "kinglet %s\n%s %s/%s\nclient-go %s\n", kinglet, runtime.Version(), runtime.GOOS, runtime.GOARCH, clientGo)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	})
 	return root
 }
 
 // unknownCommand returns the error for an unknown command. Users type a resource, or get.
 func unknownCommand(cmd *cobra.Command, args []string) error {
-	hint := "see: kinglet --help"
-	switch {
-	case args[0] == "get" && len(args) > 1:
+	hint := "to watch resources of that name: kinglet watch " + args[0]
+	if args[0] == "get" && len(args) > 1 {
 		hint = "did you mean: kinglet watch " + strings.Join(args[1:], " ")
-	case len(cmd.SuggestionsFor(args[0])) > 0:
-		hint = "did you mean: kinglet " + cmd.SuggestionsFor(args[0])[0]
-	default:
-		hint = "to watch resources of that name: kinglet watch " + args[0]
+	} else if similar := cmd.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = "did you mean: kinglet " + similar[0]
 	}
-	return &usageError{fmt.Errorf("unknown command %q; %s", args[0], hint)}
+	return usageError{fmt.Errorf("unknown command %q; %s", args[0], hint)}
 }
 
-func newVersion(out io.Writer) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(out, versionText())
-			return err
-		},
-		ValidArgsFunction: cobra.NoFileCompletions,
+// versions reads the build information that is in the binary.
+func versions() (kinglet, clientGo string) {
+	kinglet, clientGo = "unknown", "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return kinglet, clientGo
 	}
+	if info.Main.Version != "" {
+		kinglet = info.Main.Version
+	}
+	for _, dep := range info.Deps {
+		if dep.Path == "k8s.io/client-go" {
+			clientGo = dep.Version
+		}
+	}
+	return kinglet, clientGo
 }
 
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return &usageError{fmt.Errorf("%s takes no arguments", cmd.CommandPath())}
-	}
-	return nil
+// userAgent is what the API server's audit log shows.
+func userAgent() string {
+	kinglet, _ := versions()
+	return fmt.Sprintf("kinglet/%s (%s/%s)", strings.Trim(kinglet, "()"), runtime.GOOS, runtime.GOARCH)
 }

@@ -171,14 +171,13 @@ func TestEventsAreShownAsTheyHappen(t *testing.T) {
 func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(pod("shop", "web-0", "Pending"))
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "json", "--show-initial", "--status-every", "100ms")...)
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods,nonsense", "-o", "json", "--show-initial")...)
 	p.out.wait(t, `web-0`)
 	s.put(pod("other", "db-0", "Running")) // in another namespace
 	s.put(pod("shop", "web-0", "Running"))
 	p.out.wait(t, `MODIFIED`)
 	s.removePod("shop", "web-0")
 	p.out.wait(t, `DELETED`)
-	p.err.wait(t, `pods 0 │`) // the status goes elsewhere
 	p.interrupt()
 	p.end(t, exitFailed) // because of the resource that does not exist
 	lines := strings.Split(strings.TrimSuffix(p.out.String(), "\n"), "\n")
@@ -192,6 +191,40 @@ func TestJSONIsOneDocumentAnEventAndNothingElseOnStdout(t *testing.T) {
 		}
 	}
 	golden.Check(t, *rewrite, "events.json", tidy(p.out.String()))
+}
+
+func TestObjectsAreNamedAndPrintedAsForKubectlGet(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"RESOURCE NAME":                     {[]string{"pod", "web-0"}, "ADDED     pods/web-0  shop/web-0  phase Pending\nMODIFIED  pods/web-0  shop/web-0  status.phase Pending→Running\n"},
+		"RESOURCE NAME NAME, with -w":       {[]string{"po", "web-0", "none", "-w", "-o", "name"}, "pod/web-0\npod/web-0\n"},
+		"RESOURCE/NAME":                     {[]string{"pods/web-0", "--watch", "-o", "jsonpath={.status.phase} "}, "Pending Running "},
+		"one in another namespace, as YAML": {[]string{"pod/web-0", "-n", "shop", "-o", "yaml"}, ""},
+		"all, with their names":             {[]string{"pods", "--field-selector", "metadata.name=web-0", "-o", "name", "--show-initial=false"}, "pod/web-0\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newAPIServer(t)
+			s.put(pod("shop", "web-0", "Pending"))
+			s.put(pod("shop", "other", "Pending"))
+			p := start(t, append(kubeconfig(t, s.URL), append([]string{"watch"}, c.args...)...)...)
+			p.err.wait(t, `1 object in namespace shop`)
+			s.put(pod("shop", "other", "Running"))
+			s.put(pod("shop", "web-0", "Running"))
+			if c.want == "" {
+				p.out.wait(t, `(?s)^apiVersion: v1\nkind: Pod\n.*phase: Pending\n---\napiVersion: v1\n.*phase: Running\n$`)
+			} else {
+				p.out.wait(t, strings.ReplaceAll(regexp.QuoteMeta(c.want), "\n", "\n.*")+`$`)
+			}
+			p.interrupt()
+			p.end(t, exitOK)
+			got := regexp.MustCompile(`\d\d:\d\d:\d\d  `).ReplaceAllString(p.out.String(), "")
+			if strings.Contains(got, "other") || c.want != "" && got != c.want {
+				t.Errorf("got\n%s", got)
+			}
+		})
+	}
 }
 
 func TestForEndsWithASummaryAndSuccess(t *testing.T) {
@@ -218,9 +251,13 @@ func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
 		code int
 	}{
 		{[]string{"watch"}, exitUsage},
-		{[]string{"watch", "pods", "deployments"}, exitUsage},
-		{[]string{"watch", "pods/web-0"}, exitUsage},
-		{[]string{"watch", "pods", "-o", "yaml"}, exitUsage},
+		{[]string{"watch", "pods,", "deployments"}, exitUsage},
+		{[]string{"watch", "pods", "db,web"}, exitUsage},
+		{[]string{"watch", "pods/web-0", "deployments"}, exitUsage},
+		{[]string{"watch", "pods/", "-o", "yaml"}, exitUsage},
+		{[]string{"watch", "pods", "web-0", "-A"}, exitUsage},
+		{[]string{"watch", "pods/web-0", "-l", "a=b"}, exitUsage},
+		{[]string{"watch", "pods", "-o", "yml"}, exitUsage},
 		{[]string{"watch", "pods", "-l", "a in b"}, exitUsage},
 		{[]string{"watch", "pods", "--field-selector", "name"}, exitUsage},
 		{[]string{"watch", "pods", "--for", "-1s"}, exitUsage},
@@ -228,7 +265,7 @@ func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
 		{[]string{"pods"}, exitUsage},
 		{[]string{"get", "pods"}, exitUsage},
 		{[]string{"wacth", "pods"}, exitUsage},
-		{[]string{"version", "1"}, exitUsage},
+		{[]string{"version", "1"}, exitFailed},
 		{append(flags, "watch", "podz"), exitFailed},
 		{append(flags, "watch", "bindings"), exitFailed},
 		{append(flags, "watch", "podz,deploymet"), exitFailed},
@@ -246,6 +283,29 @@ func TestWrongCommandLinesSayWhatToTypeInstead(t *testing.T) {
 		b.WriteString(tidy("$ kinglet " + shown + "\n" + p.err.String()))
 	}
 	golden.Check(t, *rewrite, "wrong.txt", b.String())
+}
+
+func TestNoPasswordOfTheServersAddressIsShown(t *testing.T) {
+	for _, address := range []string{"https://ann:hunter2@127.0.0.1:1", "https://ann:hunter2@127.0.0.1:x", "https://ann:hun/ter2@127.0.0.1:1", "http://hunter2:hunter2@:%zz"} {
+		p := start(t, append(kubeconfig(t, "http://127.0.0.1:1"), "watch", "pods", "--server", address)...)
+		p.err.wait(t, "error: ")
+		p.end(t, exitFailed)
+		if text := p.err.String() + p.out.String(); strings.Contains(text, ":hun") || strings.Contains(text, "ter2@") {
+			t.Errorf("%s: %s", address, text)
+		}
+	}
+}
+
+func TestAKubeconfigWithoutAClusterIsNamed(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "watch", "pods", "--kubeconfig", empty)
+	p.end(t, exitFailed)
+	if want := "error: no cluster is configured: the kubeconfig " + empty + " has none\n"; p.err.String() != want {
+		t.Errorf("got %s, want %s", p.err, want)
+	}
 }
 
 func TestAServerThatIsNotThereIsAnErrorAtOnce(t *testing.T) {
@@ -316,12 +376,11 @@ func TestAllResourcesForbiddenIsAnErrorAtOnce(t *testing.T) {
 func TestAServerThatGoesAwayAndReturnsIsToldOnceEach(t *testing.T) {
 	s := newAPIServer(t)
 	s.put(pod("shop", "web-0", "Pending"))
-	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods", "--status-every", "200ms")...)
+	p := start(t, append(kubeconfig(t, s.URL), "watch", "pods")...)
 	p.err.wait(t, `pods: 1 object`)
 	s.refuseWith(refusal(apierrors.NewServiceUnavailable("starting"), "/api"))
 	s.CloseClientConnections()
 	p.err.wait(t, `error: pods: the server fails \(503\): starting`)
-	p.err.wait(t, `✗ server fails: pods 1 |pods 1 ✗ server fails`)
 	s.refuseWith(nil)
 	s.put(pod("shop", "web-0", "Running"))
 	p.err.wait(t, `pods: works again after`)
@@ -370,7 +429,7 @@ func TestCompletionKnowsResourcesAndContexts(t *testing.T) {
 		{[]string{"po"}, "pods\n"},
 		{[]string{"pods,dep"}, "pods,deployments.apps\n"},
 		{[]string{"--context", ""}, "work\n"},
-		{[]string{"pods", "-o", ""}, "wide\njson\n"},
+		{[]string{"pods", "-o", ""}, "wide\njson\nyaml\nname\n"},
 	} {
 		args := append([]string{"__complete", "watch"}, flags...)
 		p := start(t, append(args, c.args...)...)

@@ -1,20 +1,27 @@
 package command
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/follow"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 )
 
@@ -22,16 +29,15 @@ import (
 type watchFlags struct {
 	allNamespaces                bool
 	labelSelector, fieldSelector string
-	output                       string
+	print                        *genericclioptions.PrintFlags
 	showInitial                  bool
 	duration                     time.Duration
-	statusEvery                  time.Duration
 	http                         string
 	verbosity                    int
 }
 
-// validate returns every problem at once.
-func (f *watchFlags) validate() error {
+// validate returns every problem at once. The printer is nil for lines and for JSON.
+func (f *watchFlags) validate(targets []target) (printer printers.ResourcePrinter, err error) {
 	var errs []error
 	if _, err := labels.Parse(f.labelSelector); err != nil {
 		errs = append(errs, fmt.Errorf("--selector %q: %w", f.labelSelector, err))
@@ -39,27 +45,30 @@ func (f *watchFlags) validate() error {
 	if _, err := fields.ParseSelector(f.fieldSelector); err != nil {
 		errs = append(errs, fmt.Errorf("--field-selector %q: %w", f.fieldSelector, err))
 	}
-	switch f.output {
-	case "", "wide", "json":
-	default:
-		errs = append(errs, fmt.Errorf("--output %q: it can be wide or json", f.output))
+	if len(targets) > 0 && targets[0].name != "" {
+		if f.labelSelector != "" || f.fieldSelector != "" {
+			errs = append(errs, errors.New("name cannot be provided when a selector is specified"))
+		}
+		if f.allNamespaces {
+			errs = append(errs, errors.New("a resource cannot be retrieved by name across all namespaces"))
+		}
+	}
+	if !slices.Contains([]string{"", "wide", "json"}, *f.print.OutputFormat) {
+		if printer, err = f.print.ToPrinter(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if f.duration < 0 {
 		errs = append(errs, fmt.Errorf("--for %v: it must not be negative", f.duration))
 	}
-	if f.statusEvery < 0 {
-		errs = append(errs, fmt.Errorf("--status-every %v: it must not be negative", f.statusEvery))
-	}
-	return errors.Join(errs...)
+	return printer, errors.Join(errs...)
 }
 
 func newWatch(streams screen.Streams) *cobra.Command {
-	var (
-		flags watchFlags
-		conn  = newConnection()
-	)
+	flags := watchFlags{print: genericclioptions.NewPrintFlags("")}
+	conn := newConnection()
 	cmd := &cobra.Command{
-		Use:   "watch RESOURCE[,RESOURCE…]",
+		Use:   "watch (RESOURCE[,RESOURCE…] | RESOURCE NAME… | RESOURCE/NAME…)",
 		Short: "Show what changes, as it changes",
 		Long: `Keep a live copy of resources, and show what changes in it: one line an event,
 with the fields that differ. At the bottom of a terminal, or every 10 seconds
@@ -68,10 +77,16 @@ on stderr, a status line: objects, events a second, and memory.
 Resources are named as kubectl names them: pods, po, deployments.apps,
 deployments.v1.apps, custom resources, and categories such as all.
 
+The data of Secrets is not shown, except by output formats that print the
+whole object, such as json and yaml.
+
 If lines cannot be written as fast as things change, several updates of one
 object are shown as one.`,
 		Example: `  # Pods of one namespace
   kinglet watch pods -n shop
+
+  # One pod, as it is and as it becomes
+  kinglet watch pod/web-0 -o yaml
 
   # Pods and deployments of all namespaces, with everything that changes
   kinglet watch po,deploy -A -o wide
@@ -80,27 +95,31 @@ object are shown as one.`,
   kinglet watch pods -A -o json --for 1m`,
 		ValidArgsFunction: conn.completeResources,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			names, err := resolve.Split(args)
+			targets, err := parseTargets(args)
 			if err != nil {
-				return &usageError{err}
+				return usageError{err}
 			}
-			if err := flags.validate(); err != nil {
-				return &usageError{err}
-			}
-			page, err := listen(flags.http)
+			printer, err := flags.validate(targets)
 			if err != nil {
-				return err
+				return usageError{err}
 			}
-			if page != nil {
+			if !cmd.Flags().Changed("show-initial") {
+				// To ask for an object, or for whole objects, is to ask how they are now.
+				flags.showInitial = printer != nil || targets[0].name != ""
+			}
+			var page net.Listener
+			if flags.http != "" {
+				// Before anything is asked of a server.
+				if page, err = net.Listen("tcp", flags.http); err != nil {
+					return fmt.Errorf("--http: %w", err)
+				}
 				defer page.Close()
 			}
-			if err := quieten(streams.Err, flags.verbosity); err != nil {
-				return err
-			}
+			logLevel(flags.verbosity)
 			if err := conn.open(cmd.Flags()); err != nil {
 				return err
 			}
-			return runWatch(cmd.Context(), conn, names, flags, page, streams)
+			return runWatch(cmd.Context(), conn, targets, flags, printer, page, streams)
 		},
 	}
 	fs := cmd.Flags()
@@ -108,35 +127,34 @@ object are shown as one.`,
 	fs.BoolVarP(&flags.allNamespaces, "all-namespaces", "A", false, "Watch all namespaces, whatever --namespace says")
 	fs.StringVarP(&flags.labelSelector, "selector", "l", "", "Label selector, such as app=web,tier!=cache")
 	fs.StringVar(&flags.fieldSelector, "field-selector", "", "Field selector, such as spec.nodeName=node-1")
-	fs.StringVarP(&flags.output, "output", "o", "", "wide: versions, reasons, and all that changes; json: one JSON document an event, and nothing else on stdout")
-	fs.BoolVar(&flags.showInitial, "show-initial", false, "Show an event for every object that exists already")
+	flags.print.AddFlags(cmd)
+	fs.Lookup("output").Usage = "wide: versions, reasons, and all that changes; json: one JSON document an event; yaml, name, jsonpath=…, go-template=… and others as in kubectl, an object an event. Nothing else goes to stdout"
+	fs.BoolVar(&flags.showInitial, "show-initial", false, "Show an event for every object that exists already; the default if objects are named, and with yaml, name and templates")
 	fs.DurationVar(&flags.duration, "for", 0, "Stop after this time, such as 30s or 5m")
-	fs.DurationVar(&flags.statusEvery, "status-every", 10*time.Second, "How often to print the status where stderr is no terminal; 0 for never")
 	fs.StringVar(&flags.http, "http", "", "Serve a page of what is watched at this address, such as :8080 or localhost:8080; anybody who reaches it sees names and errors, and no objects")
 	fs.IntVarP(&flags.verbosity, "v", "v", 0, "Log level of the Kubernetes client libraries, as in kubectl")
+	fs.BoolP("watch", "w", true, "Has no effect: for fingers used to kubectl get")
 	conn.flags.AddFlags(fs)
-	conn.completeFlags(cmd)
+	conn.completeFlags(cmd, "wide", "json", "yaml", "name")
 	return cmd
 }
 
-func runWatch(ctx context.Context, conn *connection, names []string, flags watchFlags, page net.Listener, streams screen.Streams) error {
-	jsonOut, wide := flags.output == "json", flags.output == "wide"
+func runWatch(ctx context.Context, conn *connection, targets []target, flags watchFlags, printer printers.ResourcePrinter, page net.Listener, streams screen.Streams) error {
 	note := func(line string) { fmt.Fprintln(streams.Err, line) }
-
-	resources, errs := conn.resolve(ctx, names, note)
+	resources, errs := conn.resolve(ctx, targets, note)
 	if ctx.Err() != nil {
 		return nil // interrupted before anything was shown
 	}
 	for _, err := range errs {
-		note("error: " + conn.explainLookup(err, names))
+		note("error: " + conn.explainLookup(err, targets))
 	}
 	if len(resources) == 0 {
-		return errShown
+		return follow.ErrShown
 	}
-
-	scr := screen.Open(streams, jsonOut || flags.verbosity > 0)
+	output := *flags.print.OutputFormat
+	scr := screen.Open(streams, printer != nil || output == "json" || flags.verbosity > 0)
 	config := rest.CopyConfig(conn.config)
-	config.WarningHandler = &warnings{note: scr.Note}
+	config.WarningHandler = rest.NewWarningWriter(noteWriter{scr}, rest.WarningWriterOptions{Deduplicate: true})
 	opts := follow.Options{
 		Config:        config,
 		Resources:     resources,
@@ -144,35 +162,68 @@ func runWatch(ctx context.Context, conn *connection, names []string, flags watch
 		LabelSelector: flags.labelSelector,
 		FieldSelector: flags.fieldSelector,
 		Screen:        scr,
-		JSON:          jsonOut,
-		ShowInitial:   flags.showInitial,
+		Initial:       flags.showInitial,
 		For:           flags.duration,
-		StatusEvery:   flags.statusEvery,
 		Page:          page,
 		Subject:       conn.subject,
-		Lines: eventlog.NewLines(eventlog.LinesOptions{
-			Wide:      wide,
-			Color:     streams.Colors(),
-			Width:     streams.Width,
-			Resources: resolve.ShortestNames(resources),
-		}),
 	}
 	if flags.allNamespaces {
 		opts.Namespace = ""
 	}
-	summary, err := follow.Run(ctx, opts)
-	scr.Close()
 	switch {
-	case errors.Is(err, follow.ErrOutputClosed):
-		return nil
-	case errors.Is(err, follow.ErrGaveUp):
-		return errShown
-	case summary == nil:
-		return err
+	case printer != nil:
+		opts.Format = printed(printer)
+	case output == "json":
+		opts.Format = eventlog.AppendJSON
+	default:
+		lines := eventlog.NewLines(eventlog.LinesOptions{Wide: output == "wide", Color: streams.Colors(), Width: streams.Width, Resources: follow.Names(resources)})
+		opts.Exists = lines.Widen
+		opts.Format = func(buf []byte, e eventlog.Event) ([]byte, error) { return lines.Append(buf, e), nil }
 	}
-	note(summary.String())
+	err := follow.Run(ctx, opts)
 	if err == nil && len(errs) > 0 {
-		return errShown
+		return follow.ErrShown
 	}
 	return err
+}
+
+// printed formats events with a printer of kubectl's, which prints objects, as kubectl get
+// --watch does. Printers are not safe for concurrent use.
+func printed(printer printers.ResourcePrinter) func([]byte, eventlog.Event) ([]byte, error) {
+	var mu sync.Mutex
+	return func(buf []byte, e eventlog.Event) ([]byte, error) {
+		obj := e.Object()
+		if obj == nil {
+			return buf, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		b := bytes.NewBuffer(buf)
+		// A printer may leave out fields in place, and this object is the store's.
+		err := printer.PrintObj(obj.DeepCopy(), b)
+		return b.Bytes(), err
+	}
+}
+
+// noteWriter shows lines as notes.
+type noteWriter struct{ screen *screen.Screen }
+
+func (w noteWriter) Write(line []byte) (int, error) {
+	w.screen.Note(string(bytes.TrimRight(line, "\n")))
+	return len(line), nil
+}
+
+// logLevel sets how much the client libraries log on stderr. Nothing by default: their
+// errors are shown in better words.
+func logLevel(verbosity int) {
+	if verbosity <= 0 {
+		klog.SetLogger(klog.New(nil))
+		return
+	}
+	klog.ClearLogger()
+	fs := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(fs)
+	if err := fs.Set("v", strconv.Itoa(verbosity)); err != nil {
+		panic("BUG: " + err.Error())
+	}
 }

@@ -1,12 +1,11 @@
 package eventlog
 
 import (
-	"reflect"
+	"encoding/json"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/fielddiff"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -15,13 +14,22 @@ type Event struct {
 	Time time.Time
 	// Name is the resource's name for people; Resource identifies it.
 	Name, Resource string
-	// Secret hides values.
+	// Secret hides values in lines for people.
 	Secret bool
 	store.Change[*unstructured.Unstructured]
 }
 
-// Verb is the name of the change as on the wire, which is what kubectl shows.
-func (e *Event) Verb() string {
+// Object is the state after the change, or the last one before a delete; nil if there is
+// none.
+func (e *Event) Object() *unstructured.Unstructured {
+	if e.Type == store.Deleted {
+		return e.Old
+	}
+	return e.New
+}
+
+// verb is the name of the change as on the wire, which is what kubectl shows.
+func (e *Event) verb() string {
 	switch e.Type {
 	case store.Added:
 		return "ADDED"
@@ -31,55 +39,64 @@ func (e *Event) Verb() string {
 	return "MODIFIED"
 }
 
-// object is the state after, or the last one before a delete; nil if there is
-// none.
-func (e *Event) object() map[string]any {
-	obj := e.New
-	if e.Type == store.Deleted {
-		obj = e.Old
-	}
-	return content(obj)
-}
-
-func content(obj *unstructured.Unstructured) map[string]any {
-	if obj == nil {
+// content is an object's fields, as far as people may see them.
+func (e *Event) content(obj *unstructured.Unstructured) map[string]any {
+	switch {
+	case obj == nil:
 		return nil
+	case e.Secret:
+		return withoutSecrets(obj.Object)
 	}
 	return obj.Object
 }
 
-// summary says what changed in at most width characters; 0 is no bound.
-func (e *Event) summary(width int, wide bool) string {
-	limits := fielddiff.Limits{Width: width, Bookkeeping: wide}
-	if wide {
-		limits.Value = 120
-	}
-	if e.Secret {
-		limits.Hide = fielddiff.HideSecrets
-	}
-	switch e.Type {
-	case store.Updated:
-		changes := fielddiff.Compare(content(e.Old), content(e.New))
+// summary words what changed.
+func (e *Event) summary(l limits) string {
+	switch {
+	case e.Type == store.Updated:
+		changes := Compare(e.content(e.Old), e.content(e.New))
 		if len(changes) == 0 {
-			return onlyNoise(e.Old, e.New)
+			return "(bookkeeping only)"
 		}
-		return fielddiff.Summarize(changes, limits)
-	case store.Deleted:
-		if e.FinalStateUnknown {
-			const missed = "(end not seen) "
-			if limits.Width > 0 {
-				limits.Width = max(1, limits.Width-len(missed))
-			}
-			return missed + fielddiff.Highlights(e.object(), limits)
+		return summarize(changes, l)
+	case e.Type == store.Deleted && e.FinalStateUnknown:
+		const missed = "(end not seen) "
+		if l.width > 0 {
+			l.width = max(1, l.width-len(missed))
 		}
+		return missed + highlights(e.content(e.Old), l)
 	}
-	return fielddiff.Highlights(e.object(), limits)
+	return highlights(e.content(e.Object()), l)
 }
 
-// onlyNoise says what changed if Compare leaves all of it out.
-func onlyNoise(before, after *unstructured.Unstructured) string {
-	if before != nil && after != nil && !reflect.DeepEqual(before.GetManagedFields(), after.GetManagedFields()) {
-		return "(managedFields only)"
+// document is what -o json writes. Fields are only ever added to it.
+type document struct {
+	Time              time.Time                  `json:"time"`
+	Type              string                     `json:"type"`
+	Resource          string                     `json:"resource"`
+	Key               string                     `json:"key"`
+	Namespace         string                     `json:"namespace,omitempty"`
+	Name              string                     `json:"name"`
+	ResourceVersion   string                     `json:"resourceVersion"`
+	Reason            string                     `json:"reason"`
+	FinalStateUnknown bool                       `json:"finalStateUnknown,omitempty"`
+	Changes           []Change                   `json:"changes,omitempty"`
+	Object            *unstructured.Unstructured `json:"object"`
+}
+
+// AppendJSON appends one document and a line break. The object is complete, a Secret's
+// data included; changes lists the fields that differ from the version before.
+func AppendJSON(buf []byte, e Event) ([]byte, error) {
+	d := document{
+		Time: e.Time, Type: e.verb(), Resource: e.Resource, Key: e.Key.String(), Namespace: e.Key.Namespace, Name: e.Key.Name,
+		ResourceVersion: e.ResourceVersion, Reason: e.Reason.String(), FinalStateUnknown: e.FinalStateUnknown, Object: e.Object(),
 	}
-	return "(resourceVersion only)"
+	if e.Type == store.Updated && e.Old != nil && e.New != nil {
+		d.Changes = Compare(e.Old.Object, e.New.Object)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		return buf, err
+	}
+	return append(append(buf, text...), '\n'), nil
 }

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/mattn/go-runewidth"
@@ -13,12 +14,14 @@ const (
 	// maxNameColumn bounds how far names are padded; a longer one pushes only
 	// its own line.
 	maxNameColumn = 56
-	// maxSummary and maxWideSummary bound a summary where no terminal does.
+	// maxSummary and maxWideSummary bound a summary where no terminal does, and maxValue
+	// and maxWideValue one value of it.
 	maxSummary, maxWideSummary = 140, 1000
+	maxValue, maxWideValue     = 40, 120
 	// minSummary is the width below which the time is left out in favour of the summary,
-	// and minName the width to which a name is then cut.
-	minSummary, minName = 24, 24
-	// ellipsis is put where a line was cut.
+	// and then the beginning of the key.
+	minSummary = 24
+	// ellipsis is put where text was cut.
 	ellipsis = "…"
 )
 
@@ -67,56 +70,50 @@ func (l *Lines) Widen(key store.Key) {
 // Append appends the event as one line, made printable by trouble.Printable: any user who
 // may create an object chooses the names of its fields.
 func (l *Lines) Append(buf []byte, e Event) []byte {
-	key := trouble.Printable(e.Key.String())
+	l.Widen(e.Key)
 	l.mu.Lock()
 	l.resource = max(l.resource, len(e.Name))
-	l.name = max(l.name, min(maxNameColumn, len(key)))
 	resource, name := l.resource, l.name
 	l.mu.Unlock()
 
-	width := 0
-	if l.opts.Width != nil && !l.opts.Wide {
-		width = l.opts.Width()
-	}
-	stamp := e.Time.Format("15:04:05")
-	if l.opts.Wide {
-		stamp = e.Time.Format("15:04:05.000")
-	}
-	verb := pad(e.Verb(), len("MODIFIED"))
+	key := trouble.Printable(e.Key.String())
+	stamp, verb := e.Time.Format("15:04:05")+"  ", pad(e.verb(), len("MODIFIED"))
 	rest := "  " + pad(e.Name, resource) + "  " + pad(key, name)
+	bound := limits{width: maxSummary, value: maxValue}
+	width := 0
 	if l.opts.Wide {
+		stamp = e.Time.Format("15:04:05.000") + "  "
 		rest += "  " + pad(trouble.Printable(e.ResourceVersion), len("12345678")) + "  " + pad(e.Reason.String(), len("Initial"))
-	} else if e.Reason == store.Relist {
-		rest += "  (relist)"
+		bound = limits{width: maxWideSummary, value: maxWideValue, bookkeeping: true}
+	} else {
+		if e.Reason == store.Relist {
+			rest += "  (relist)"
+		}
+		if l.opts.Width != nil {
+			width = l.opts.Width()
+		}
 	}
 	rest += "  "
-
-	head := stamp + "  "
 	if width > 0 {
-		room := func() int { return width - len(head) - len(verb) - runewidth.StringWidth(rest) }
+		room := func() int { return width - len(stamp) - len(verb) - runewidth.StringWidth(rest) }
 		if room() < minSummary {
-			head = "" // who and what come before when
+			stamp = ""
 		}
 		if room() < minSummary {
-			// Then the beginning of the key: objects differ at the end.
+			// Objects differ at the end of their key. The key and the summary share what
+			// there is.
 			left := width - len(verb) - len("  ")*3 - len(e.Name)
-			rest = "  " + e.Name + "  " + lastOf(key, max(min(left, minName), left-minSummary)) + "  "
+			rest = "  " + e.Name + "  " + lastOf(key, max(left/2, left-minSummary)) + "  "
 		}
-		if left := room(); left > 0 {
-			rest += trouble.Printable(e.summary(left, false))
-		}
-		rest = runewidth.Truncate(rest, max(1, width-len(head)-len(verb)), ellipsis)
-	} else {
-		bound := maxSummary
-		if l.opts.Wide {
-			bound = maxWideSummary
-		}
-		rest += trouble.Printable(e.summary(bound, l.opts.Wide))
+		bound.width = max(1, room())
 	}
-
-	buf = append(buf, head...)
+	rest += trouble.Printable(e.summary(bound))
+	if width > 0 {
+		rest = runewidth.Truncate(rest, max(1, width-len(stamp)-len(verb)), ellipsis)
+	}
+	buf = append(buf, stamp...)
 	buf = l.paint(buf, e.Type, verb)
-	buf = append(buf, trimRight(rest)...)
+	buf = append(buf, strings.TrimRight(rest, " ")...)
 	return append(buf, '\n')
 }
 
@@ -135,12 +132,7 @@ func (l *Lines) paint(buf []byte, kind store.ChangeType, text string) []byte {
 	return append(buf, "\x1b[0m"...)
 }
 
-func pad(s string, n int) string {
-	for len(s) < n {
-		s += "          "[:min(10, n-len(s))]
-	}
-	return s
-}
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-len(s))) }
 
 // lastOf returns the last n characters of a key, which is ASCII, the first of
 // them replaced by an ellipsis if there are more.
@@ -152,11 +144,4 @@ func lastOf(key string, n int) string {
 		return ""
 	}
 	return ellipsis + key[len(key)-n+1:]
-}
-
-func trimRight(s string) string {
-	for len(s) > 0 && s[len(s)-1] == ' ' {
-		s = s[:len(s)-1]
-	}
-	return s
 }

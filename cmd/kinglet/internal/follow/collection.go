@@ -10,12 +10,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 	"github.com/kinglet-go/kinglet/source"
@@ -28,43 +28,99 @@ const (
 	maxPending = 4096
 	// maxWrite is about how much is written at once.
 	maxWrite = 64 << 10
+	// maxObjectNotes bounds how many objects that could not be read are named for one
+	// collection; the summary counts all of them.
+	maxObjectNotes = 10
+	// failure is the beginning of the notes of errors.
+	failure = "error: "
 )
+
+// Resource is a collection that can be listed and watched, or one object of it.
+type Resource struct {
+	schema.GroupVersionResource
+	Namespaced bool
+	// Name is that of the one object to follow; empty for all.
+	Name string
+}
+
+// String returns the name that identifies the resource to kubectl: "pods",
+// "deployments.apps", "pods/web-0".
+func (r Resource) String() string {
+	text := r.GroupResource().String()
+	if r.Name != "" {
+		text += "/" + r.Name
+	}
+	return text
+}
+
+// Names returns for each resource a name for people: the plural alone
+// where it is the only one of its name, with its group otherwise.
+func Names(resources []Resource) []string {
+	groups := map[string]map[string]bool{}
+	for _, r := range resources {
+		if groups[r.Resource] == nil {
+			groups[r.Resource] = map[string]bool{}
+		}
+		groups[r.Resource][r.Group] = true
+	}
+	names := make([]string, len(resources))
+	for i, r := range resources {
+		if len(groups[r.Resource]) == 1 {
+			r.Group = ""
+		}
+		names[i] = r.String()
+	}
+	return names
+}
 
 // collection is one resource that is followed.
 type collection struct {
 	name     string
-	resource resolve.Resource
+	resource Resource
 	subject  trouble.Subject
 	opts     *Options
 	informer *kinglet.Informer[*unstructured.Unstructured]
 	server   metadata.ResourceInterface // of the same collection
-	notices  *notices
-	// broken is called when stdout cannot be written to.
-	broken func(error)
+	// stop ends the session, because stdout cannot be written to.
+	stop context.CancelCauseFunc
 
-	added, modified, deleted, errors atomic.Int64
-	expected                         atomic.Int64 // objects, as the server said at the start; 0 if it did not
-	buf                              []byte       // the handler's own
+	added, modified, deleted, errors, unreadable atomic.Int64
+	expected                                     atomic.Int64 // objects, as the server said at the start; 0 if it did not
+	buf                                          []byte       // the handler's own
 
 	// The rest belongs to the session.
-	removeBar    func()
-	began        time.Time
-	synced       bool
-	failingSince time.Time // zero while nothing fails
+	synced bool
+	failures
 }
 
-func newCollection(opts *Options, resource resolve.Resource, name string, client metadata.Interface, n *notices, broken func(error)) (*collection, error) {
-	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, notices: n, broken: broken}
+// failures decides which failures of a collection are shown: each once until it changes,
+// and its end. One that is often transient is held back.
+type failures struct {
+	failing *trouble.Trouble // nil while nothing fails
+	since   time.Time        // of failing
+	told    string           // the failure that was shown last, since it last worked
+}
+
+func newCollection(opts *Options, resource Resource, name string, client metadata.Interface, stop context.CancelCauseFunc) (*collection, error) {
+	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, stop: stop}
 	namespace := ""
 	if resource.Namespaced {
 		namespace = opts.Namespace
 	}
 	c.subject.Resource, c.subject.Namespaced, c.subject.Namespace = resource.String(), resource.Namespaced, namespace
-
-	src, err := source.FromConfig[*unstructured.Unstructured](opts.Config, resource.GVR, source.Options{
+	c.subject.Secret = resource.Resource == "secrets"
+	c.server = client.Resource(resource.GroupVersionResource)
+	if namespace != "" {
+		c.server = client.Resource(resource.GroupVersionResource).Namespace(namespace)
+	}
+	selector := opts.FieldSelector
+	if resource.Name != "" {
+		selector = fields.OneTermEqualSelector(metav1.ObjectNameField, resource.Name).String()
+	}
+	src, err := source.FromConfig[*unstructured.Unstructured](opts.Config, resource.GroupVersionResource, source.Options{
 		Namespace:     namespace,
 		LabelSelector: opts.LabelSelector,
-		FieldSelector: opts.FieldSelector,
+		FieldSelector: selector,
 	})
 	if err != nil {
 		return nil, err
@@ -80,20 +136,13 @@ func newCollection(opts *Options, resource resolve.Resource, name string, client
 		EveryVersion: true,
 		Bound:        maxPending,
 	})
-	if err != nil {
-		return nil, err
-	}
-	c.server = client.Resource(resource.GVR)
-	if namespace != "" {
-		c.server = client.Resource(resource.GVR).Namespace(namespace)
-	}
-	return c, nil
+	return c, err
 }
 
 // expect asks the server how many objects there are, which a watch-list does not say. A
 // server does not count what a selector selects. A failure only costs the bar.
 func (c *collection) expect(ctx context.Context) {
-	if c.opts.LabelSelector != "" || c.opts.FieldSelector != "" {
+	if c.opts.LabelSelector != "" || c.opts.FieldSelector != "" || c.resource.Name != "" {
 		return
 	}
 	if list, err := c.server.List(ctx, metav1.ListOptions{Limit: 1}); err == nil && list.RemainingItemCount != nil {
@@ -108,55 +157,41 @@ func (c *collection) handle(_ context.Context, changes []store.Change[*unstructu
 	buf := c.buf[:0]
 	now := time.Now()
 	for _, change := range changes {
-		if change.Reason == store.Initial && !c.opts.ShowInitial {
-			if c.opts.Lines != nil {
-				c.opts.Lines.Widen(change.Key)
+		if change.Reason == store.Initial && !c.opts.Initial {
+			if c.opts.Exists != nil {
+				c.opts.Exists(change.Key)
 			}
 			continue
 		}
-		c.count(change)
-		buf = c.word(buf, eventlog.Event{
-			Time: now, Name: c.name, Resource: c.resource.String(), Secret: c.resource.IsSecret(), Change: change,
+		switch change.Type {
+		case store.Added:
+			if change.Reason != store.Initial {
+				c.added.Add(1)
+			}
+		case store.Updated:
+			c.modified.Add(1)
+		case store.Deleted:
+			c.deleted.Add(1)
+		}
+		longer, err := c.opts.Format(buf, eventlog.Event{
+			Time: now, Name: c.name, Resource: c.resource.GroupResource().String(), Secret: c.subject.Secret, Change: change,
 		})
-		if len(buf) >= maxWrite {
+		if err != nil {
+			c.object(fmt.Errorf("%s cannot be written: %w", change.Key, err))
+			continue
+		}
+		if buf = longer; len(buf) >= maxWrite {
 			buf = c.write(buf)
 		}
 	}
 	c.buf = c.write(buf)
 }
 
-func (c *collection) count(change store.Change[*unstructured.Unstructured]) {
-	switch change.Type {
-	case store.Added:
-		if change.Reason != store.Initial {
-			c.added.Add(1)
-		}
-	case store.Updated:
-		c.modified.Add(1)
-	case store.Deleted:
-		c.deleted.Add(1)
-	}
-}
-
-func (c *collection) events() int64 { return c.added.Load() + c.modified.Load() + c.deleted.Load() }
-
-func (c *collection) word(buf []byte, e eventlog.Event) []byte {
-	if !c.opts.JSON {
-		return c.opts.Lines.Append(buf, e)
-	}
-	buf, err := eventlog.AppendJSON(buf, e)
-	if err != nil {
-		c.errors.Add(1)
-		c.notices.object(c.name, fmt.Sprintf("%s cannot be written as JSON: %v", e.Key, err))
-	}
-	return buf
-}
-
 // write returns buf for use again.
 func (c *collection) write(buf []byte) []byte {
 	if len(buf) > 0 {
 		if err := c.opts.Screen.Event(buf); err != nil {
-			c.broken(fmt.Errorf("write to stdout: %w", err))
+			c.stop(fmt.Errorf("write to stdout: %w", err))
 		}
 	}
 	return buf[:0]
@@ -164,68 +199,97 @@ func (c *collection) write(buf []byte) []byte {
 
 // failed is called by the informer with every error.
 func (c *collection) failed(err error) {
-	if errors.Is(err, context.Canceled) {
-		return // stopping
-	}
-	c.errors.Add(1)
 	if item, ok := errors.AsType[*kinglet.ItemError](err); ok {
-		c.notices.object(c.name, trouble.OneLine(item.Error()))
-		return
+		if c.subject.Secret {
+			item = &kinglet.ItemError{Key: item.Key, Err: errors.New("the error is not shown, since it may have parts of a Secret")}
+		}
+		c.object(item)
+	} else if !errors.Is(err, context.Canceled) { // stopping
+		c.errors.Add(1)
 	}
-	c.notices.failed(c.name, trouble.Classify(err), trouble.Explain(err, c.subject), time.Now())
+}
+
+// object notes an object that could not be read or written.
+func (c *collection) object(err error) {
+	c.errors.Add(1)
+	text := failure + c.name + ": " + trouble.OneLine(err.Error())
+	switch n := c.unreadable.Add(1); {
+	case n == maxObjectNotes:
+		text += " (further ones are only counted)"
+		fallthrough
+	case n < maxObjectNotes:
+		c.opts.Screen.Note(text)
+	}
+}
+
+// observe returns what to tell of the collection, without its name.
+func (c *collection) observe(now, began time.Time) (notes []string) {
+	st := c.informer.Status()
+	if st.Synced && !c.synced {
+		c.synced = true
+		text := quantity.Of(int64(st.Objects), "object")
+		if c.subject.Namespace != "" {
+			text += " in namespace " + c.subject.Namespace
+			if st.Objects == 0 {
+				text += " (-n or -A for others)"
+			}
+		}
+		text += " in " + quantity.Duration(now.Sub(began).Round(10*time.Millisecond))
+		if st.Bytes > 0 {
+			text += " (" + quantity.Bytes(int64(st.Bytes)) + ")"
+		}
+		notes = append(notes, text)
+	}
+	var failing *trouble.Trouble
+	if st.LastError != nil {
+		t := trouble.Explain(st.LastError, c.subject)
+		failing = &t
+	}
+	return append(notes, c.failures.observe(now, failing)...)
+}
+
+// observe returns what to tell of a failure, or of none.
+func (f *failures) observe(now time.Time, failing *trouble.Trouble) []string {
+	was := *f
+	f.failing = failing
+	if failing == nil {
+		f.told = ""
+		if was.told == "" {
+			return nil
+		}
+		return []string{"works again after " + quantity.Duration(now.Sub(f.since).Round(100*time.Millisecond))}
+	}
+	if was.failing == nil {
+		f.since = now
+	}
+	mark := failing.Text
+	if failing.Kind == trouble.Unreachable || failing.Kind == trouble.Throttled || failing.Kind == trouble.Server {
+		mark = failing.Short() // refused, reset, timed out: the words change from try to try
+	}
+	if mark == f.told || !failing.Lasting() && now.Sub(f.since) < passing {
+		return nil
+	}
+	f.told = mark
+	return []string{failure + failing.Text}
+}
+
+// hopeless reports whether the collection will not work before somebody does something.
+func (f *failures) hopeless(now time.Time) bool {
+	return f.failing != nil && (f.failing.Lasting() || f.failing.Kind == trouble.Unreachable && now.Sub(f.since) >= patience)
 }
 
 // view returns the current state of the collection, for display.
-func (c *collection) view() view {
+func (c *collection) view(took time.Duration) view {
 	st := c.informer.Status()
 	v := view{
-		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes),
-		received: st.Received, total: c.total(st),
+		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes), received: st.Received, total: c.expected.Load(), took: took,
+		added: c.added.Load(), modified: c.modified.Load(), deleted: c.deleted.Load(), errors: c.errors.Load(),
 	}
-	if st.LastError != nil {
-		v.trouble = trouble.Classify(st.LastError).Short()
+	if st.Remaining > 0 {
+		v.total = st.Received + st.Remaining
+	}
+	if c.failing != nil {
+		v.trouble = c.failing.Short()
 	}
 	return v
-}
-
-// total estimates how many objects the list under way will have; 0 if it is unknown.
-func (c *collection) total(st kinglet.Status) int64 {
-	if st.Remaining > 0 {
-		return st.Received + st.Remaining
-	}
-	return c.expected.Load()
-}
-
-// progress is what the bar shows while syncing.
-func (c *collection) progress() screen.Progress {
-	v := c.view()
-	return screen.Progress{Name: c.name, Done: v.received, Total: v.total, Text: c.progressText(v)}
-}
-
-func (c *collection) progressText(v view) string {
-	text := quantity.Count(v.received)
-	if v.total > 0 {
-		text += " of " + quantity.Count(v.total)
-	}
-	text += " objects"
-	if v.bytes > 0 {
-		text += ", " + quantity.Bytes(v.bytes)
-	}
-	if seconds := time.Since(c.began).Seconds(); seconds > 0.5 {
-		text += ", " + quantity.Rate(float64(v.received)/seconds) + "/s"
-	}
-	return text
-}
-
-func (c *collection) summary() CollectionSummary {
-	st := c.informer.Status()
-	s := CollectionSummary{
-		Name: c.name, Synced: st.Synced, Objects: st.Objects,
-		Added: c.added.Load(), Modified: c.modified.Load(), Deleted: c.deleted.Load(),
-		Bytes: int64(st.Bytes), Errors: c.errors.Load(),
-	}
-	if st.LastError != nil {
-		s.Trouble = trouble.Classify(st.LastError).Short()
-	}
-	return s
 }

@@ -4,92 +4,113 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/resolve"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
+	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/trouble"
 	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/page"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 const (
 	// look is how often a session looks at its collections.
 	look = 250 * time.Millisecond
-	// progressEvery is how often progress is noted where it is not live.
+	// progressEvery and statusEvery are how often progress and status are noted where the
+	// screen is not live.
 	progressEvery = 2 * time.Second
+	statusEvery   = 10 * time.Second
+	// passing is how long an error that is often transient is held back: most are over
+	// at the next try.
+	passing = time.Second
+	// patience is how long a server that was never reached is tried before giving up, if
+	// there is nothing else to wait for.
+	patience = 5 * time.Second
+)
+
+// Options say what to follow and how to show it. All fields are required unless they say
+// otherwise.
+type Options struct {
+	// Config is shared by all resources, and so are its connections.
+	Config    *rest.Config
+	Resources []Resource
+	// Namespace is empty for all namespaces. Resources without namespaces ignore it.
+	Namespace                    string
+	LabelSelector, FieldSelector string
+	// Screen is where everything goes. Run closes it.
+	Screen *screen.Screen
+	// Format appends an event to what is written to stdout. It is called from several
+	// goroutines.
+	Format func(buf []byte, e eventlog.Event) ([]byte, error)
+	// Initial writes an event for each object that exists already. Otherwise Exists, unless
+	// it is nil, is called with its key.
+	Initial bool
+	Exists  func(store.Key)
+	// For ends the session after a time; 0 means never.
+	For time.Duration
+	// Page is where a page of the collections is served; nil for none. The caller closes
+	// it.
+	Page net.Listener
+	// Subject is what errors are explained with.
+	Subject trouble.Subject
+}
+
+// ErrShown is returned when a session has failed and the reason has been shown.
+var ErrShown = errors.New("the reason has been shown")
+
+var (
+	errForIsOver = errors.New("as long as --for said")
+	errGaveUp    = errors.New("nothing works")
 )
 
 // session is one run of Run.
 type session struct {
 	opts        Options
 	collections []*collection
-	notices     *notices
 	began       time.Time
-	events      rate
-	latest      atomic.Pointer[vitals]
-
-	nextStatus, nextProgress time.Time
+	rate        rate
+	shown       atomic.Pointer[vitals] // what the rows show
 }
 
-// Run follows the resources until ctx ends, which is no error, until For has passed, until
-// stdout is closed, or until there is no point in going on. It blocks until everything that
-// it started has ended. The summary is nil only if opts are invalid.
-//
-// The error is ErrGaveUp, ErrOutputClosed, or a *NeverSyncedError if some collections
-// failed and were never complete, or For had passed before they were.
-func Run(ctx context.Context, opts Options) (*Summary, error) {
-	if err := opts.validate(); err != nil {
-		return nil, err
-	}
+// Run follows the resources until ctx ends, until For has passed, until stdout is closed,
+// or until there is no point in going on, and shows a summary. It blocks until everything
+// that it started has ended. It returns an error if stdout could not be written to, if
+// collections failed and were never complete, or if For had passed before they were.
+func Run(ctx context.Context, opts Options) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	s := &session{opts: opts, notices: newNotices(), began: time.Now()}
-	if err := s.assemble(stop); err != nil {
-		return nil, err
-	}
-	ended := s.drive(ctx, stop)
-	return s.finish(ended)
-}
-
-// assemble makes the collections. broken is called with an error of stdout.
-func (s *session) assemble(broken func(error)) error {
-	client, err := metadata.NewForConfig(s.opts.Config)
+	defer opts.Screen.Close()
+	s := &session{opts: opts, began: time.Now()}
+	client, err := metadata.NewForConfig(opts.Config)
 	if err != nil {
 		return err
 	}
-	for i, name := range resolve.ShortestNames(s.opts.Resources) {
-		c, err := newCollection(&s.opts, s.opts.Resources[i], name, client, s.notices, broken)
+	set := kinglet.NewSet()
+	for i, name := range Names(opts.Resources) {
+		c, err := newCollection(&s.opts, opts.Resources[i], name, client, stop)
+		if err == nil {
+			err = set.Add(c.informer)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		c.began = s.began
 		s.collections = append(s.collections, c)
 	}
-	return nil
-}
-
-var (
-	errForIsOver = errors.New("--for is over")
-	errStopped   = errors.New("interrupted")
-)
-
-// drive runs everything until it is time to stop, and says why.
-func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error {
-	set := kinglet.NewSet()
 	defer s.servePage(set)()
-	for _, c := range s.collections {
-		if err := set.Add(c.informer); err != nil {
-			return err
-		}
-		c.removeBar = s.opts.Screen.Progress(c.progress)
-	}
-	s.observe()
-	s.opts.Screen.Status(func(width int) string { return statusLine(*s.latest.Load(), width) })
+	s.observe(time.Now())
+	opts.Screen.Rows(func(width int) []string { return s.shown.Load().rows(width) })
 
 	var running sync.WaitGroup
 	running.Go(func() {
@@ -100,14 +121,34 @@ func (s *session) drive(ctx context.Context, stop context.CancelCauseFunc) error
 	for _, c := range s.collections {
 		running.Go(func() { c.expect(ctx) })
 	}
-	ended := s.lookAround(ctx)
-	stop(ended)
+	stop(s.lookAround(ctx))
 	running.Wait()
-	// Notices that were held back are shown now if they say why nothing works.
-	if errors.Is(ended, ErrGaveUp) {
-		s.flushNotices(time.Now().Add(passing))
+	return s.finish(context.Cause(ctx))
+}
+
+// servePage serves the page of the set, if there is a listener for it, until stop is
+// called, which waits for its end.
+func (s *session) servePage(set *kinglet.Set) (stop func()) {
+	if s.opts.Page == nil {
+		return func() {}
 	}
-	return context.Cause(ctx)
+	host, port, _ := net.SplitHostPort(s.opts.Page.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	s.opts.Screen.Note("page: http://" + net.JoinHostPort(host, port) + "/")
+	// Nothing else is served: a request for /metrics must not be answered with a page.
+	paths := http.NewServeMux()
+	paths.Handle("/{$}", page.Handler(set))
+	server := &http.Server{Handler: paths, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(s.opts.Page); !errors.Is(err, http.ErrServerClosed) {
+			s.opts.Screen.Note("error: the page is no longer served: " + err.Error())
+		}
+	}()
+	return func() { _ = server.Close(); <-ended }
 }
 
 // lookAround looks at the collections again and again until it is time to
@@ -121,138 +162,124 @@ func (s *session) lookAround(ctx context.Context) error {
 		defer timer.Stop()
 		over = timer.C
 	}
-	s.nextProgress = s.began.Add(progressEvery)
-	s.nextStatus = s.began.Add(s.opts.StatusEvery)
+	progress, status := s.began.Add(progressEvery), s.began.Add(statusEvery)
 	for {
 		select {
 		case <-ctx.Done():
-			return errStopped
+			return context.Cause(ctx)
 		case <-over:
 			return errForIsOver
 		case now := <-ticker.C:
-			prospects := s.observe()
-			s.flushNotices(now)
-			if hopeless(prospects) {
-				return ErrGaveUp
+			for _, line := range s.observe(now) {
+				s.opts.Screen.Note(line)
 			}
-			s.noteProgress(now)
+			if s.hopeless(now) {
+				return errGaveUp
+			}
+			s.opts.Screen.Redraw()
+			if s.opts.Screen.Live() {
+				continue
+			}
+			if now.After(progress) {
+				progress = now.Add(progressEvery)
+				for _, v := range s.shown.Load().views {
+					if !v.synced && v.trouble == "" {
+						s.opts.Screen.Note(v.name + ": syncing, " + v.progress())
+					}
+				}
+			}
+			if now.After(status) {
+				status = now.Add(statusEvery)
+				s.opts.Screen.Note(s.shown.Load().status(0))
+			}
 		}
 	}
 }
 
-// observe looks at every collection once.
-func (s *session) observe() []prospect {
-	now := time.Now()
-	v := &vitals{memory: readMemory()}
-	prospects := make([]prospect, len(s.collections))
+// observe looks at every collection once, and returns the lines to show: collections that
+// are complete, that fail, each error once until it changes, and that work again. The same
+// error of several collections is one line.
+func (s *session) observe(now time.Time) []string {
+	v := &vitals{took: now.Sub(s.began), memory: readMemory()}
 	var events int64
-	for i, c := range s.collections {
-		prospects[i] = s.observeOne(c, now)
-		v.views = append(v.views, c.view())
-		events += c.events()
+	var told []note
+	for _, c := range s.collections {
+		for _, text := range c.observe(now, s.began) {
+			told = append(told, note{c.name, text})
+		}
+		v.views = append(v.views, c.view(now.Sub(s.began)))
+		events += c.added.Load() + c.modified.Load() + c.deleted.Load()
 	}
-	s.events.add(now, events)
-	v.perSecond = s.events.perSecond()
-	s.latest.Store(v)
-	return prospects
+	v.perSecond = s.rate.add(now, events)
+	s.shown.Store(v)
+	return grouped(told)
 }
 
-func (s *session) observeOne(c *collection, now time.Time) prospect {
-	st := c.informer.Status()
-	if st.Synced && !c.synced {
-		c.synced = true
-		c.finishBar()
-		s.opts.Screen.Note(syncedText(c, st, now))
+// note is a text about a collection.
+type note struct{ about, text string }
+
+// grouped makes one line of collections with the same text, in the place of the first.
+func grouped(notes []note) (lines []string) {
+	var texts []string
+	about := map[string][]string{}
+	for _, n := range notes {
+		if about[n.text] == nil {
+			texts = append(texts, n.text)
+		}
+		about[n.text] = append(about[n.text], n.about)
 	}
-	p := prospect{synced: c.synced, failing: st.LastError != nil}
+	for _, text := range texts {
+		what, failed := strings.CutPrefix(text, failure)
+		line := strings.Join(about[text], ", ") + ": " + what
+		if failed {
+			line = failure + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// hopeless reports whether there is no point in going on: no collection ever worked, and
+// none will soon. While one works or has worked, the others are retried.
+func (s *session) hopeless(now time.Time) bool {
+	return !slices.ContainsFunc(s.collections, func(c *collection) bool { return c.synced || !c.hopeless(now) })
+}
+
+// finish shows the summary.
+func (s *session) finish(ended error) error {
+	if errors.Is(ended, syscall.EPIPE) {
+		return nil // the reader of stdout has gone
+	}
+	s.observe(time.Now())
+	v := s.shown.Load()
+	s.opts.Screen.Close()
+	var missing []string
+	failed := errors.Is(ended, errForIsOver)
+	for _, view := range v.views {
+		if view.synced {
+			continue
+		}
+		text := view.name
+		if view.trouble != "" {
+			text += " (" + view.trouble + ")"
+			failed = true
+		}
+		missing = append(missing, text)
+	}
+	why := "failed"
 	switch {
-	case !p.failing:
-		c.failingSince = time.Time{}
-		s.notices.recovered(c.name, now)
-	default:
-		if c.failingSince.IsZero() {
-			c.failingSince = now
-		}
-		p.kind, p.since = trouble.Classify(st.LastError), now.Sub(c.failingSince)
-		c.finishBar() // the status line shows what is wrong
+	case errors.Is(ended, errGaveUp):
+		return ErrShown
+	case errors.Is(ended, context.Canceled):
+		why, ended = "interrupted", nil
+	case errors.Is(ended, errForIsOver):
+		why, ended = ended.Error(), nil
 	}
-	return p
-}
-
-func (c *collection) finishBar() {
-	if c.removeBar != nil {
-		c.removeBar()
-		c.removeBar = nil
-	}
-}
-
-func syncedText(c *collection, st kinglet.Status, now time.Time) string {
-	text := c.name + ": " + quantity.Of(int64(st.Objects), "object")
-	if c.subject.Namespace != "" {
-		text += " in namespace " + c.subject.Namespace
-		if st.Objects == 0 {
-			text += " (-n or -A for others)"
-		}
-	}
-	text += " in " + quantity.Duration(now.Sub(c.began).Round(10*time.Millisecond))
-	if st.Bytes > 0 {
-		text += " (" + quantity.Bytes(int64(st.Bytes)) + ")"
-	}
-	return text
-}
-
-func (s *session) flushNotices(now time.Time) {
-	for _, line := range s.notices.take(now) {
+	for line := range strings.SplitSeq(v.summary(why), "\n") {
 		s.opts.Screen.Note(line)
 	}
-}
-
-// noteProgress writes the lines that a live screen does not need.
-func (s *session) noteProgress(now time.Time) {
-	if s.opts.Screen.Live() {
-		return
+	if ended == nil && failed && len(missing) > 0 {
+		return fmt.Errorf("%d of %s never synced: %s", len(missing), quantity.Of(int64(len(v.views)), "resource"), strings.Join(missing, ", "))
 	}
-	if !now.Before(s.nextProgress) {
-		s.nextProgress = now.Add(progressEvery)
-		for _, c := range s.collections {
-			if v := c.view(); !v.synced && v.trouble == "" {
-				s.opts.Screen.Note(c.name + ": syncing, " + c.progressText(v))
-			}
-		}
-	}
-	if s.opts.StatusEvery > 0 && !now.Before(s.nextStatus) {
-		s.nextStatus = now.Add(s.opts.StatusEvery)
-		s.opts.Screen.Note(statusLine(*s.latest.Load(), 0))
-	}
-}
-
-// finish returns the summary.
-func (s *session) finish(ended error) (*Summary, error) {
-	sum := &Summary{Took: time.Since(s.began), Memory: readMemory()}
-	failed := false
-	for _, c := range s.collections {
-		one := c.summary()
-		sum.Collections = append(sum.Collections, one)
-		failed = failed || (!one.Synced && one.Trouble != "")
-	}
-	switch {
-	case errors.Is(ended, ErrGaveUp):
-		sum.Ended = "nothing works"
-		return sum, ErrGaveUp
-	case errors.Is(ended, syscall.EPIPE):
-		sum.Ended = "output closed"
-		return sum, ErrOutputClosed
-	case errors.Is(ended, errForIsOver):
-		sum.Ended = "as long as --for said"
-		failed = true
-	case errors.Is(ended, errStopped), errors.Is(ended, context.Canceled):
-		sum.Ended = "interrupted"
-	default:
-		sum.Ended = "failed"
-		return sum, ended
-	}
-	if missing := sum.neverSynced(); failed && len(missing) > 0 {
-		return sum, &NeverSyncedError{Collections: missing, Of: len(s.collections)}
-	}
-	return sum, nil
+	return ended
 }

@@ -42,7 +42,7 @@ func pty(t *testing.T, width int) (master, tty *os.File) {
 
 // show runs use with a Screen on a terminal of the given width, and returns
 // what stands there at the end.
-func show(t *testing.T, width int, use func(s Screen, tty *os.File)) []string {
+func show(t *testing.T, width int, use func(s *Screen, tty *os.File)) []string {
 	t.Helper()
 	master, tty := pty(t, width)
 	screen := newTerminal(width)
@@ -67,9 +67,8 @@ func TestEventLinesAreNeverMixedWithTheStatusLine(t *testing.T) {
 	seed := testseed.Of(t)
 	for _, width := range []int{20, 60, 120} {
 		const writers, each = 3, 200
-		got := show(t, width, func(s Screen, tty *os.File) {
-			remove := s.Progress(func() Progress { return Progress{Name: "pods", Done: 3, Total: 10, Text: "3 of 10 objects"} })
-			s.Status(func(int) string { return "STATUS " + strings.Repeat("│ segment ", 20) })
+		got := show(t, width, func(s *Screen, tty *os.File) {
+			s.Rows(func(int) []string { return []string{"pods [===>", "STATUS " + strings.Repeat("│ segment ", 20)} })
 			var all sync.WaitGroup
 			for w := range writers {
 				all.Go(func() {
@@ -86,8 +85,10 @@ func TestEventLinesAreNeverMixedWithTheStatusLine(t *testing.T) {
 					}
 				})
 			}
+			for range 20 {
+				s.Redraw()
+			}
 			all.Wait()
-			remove()
 		})
 		next := make([]int, writers)
 		for _, line := range got {
@@ -121,43 +122,11 @@ func TestEventLinesAreNeverMixedWithTheStatusLine(t *testing.T) {
 	}
 }
 
-func TestTheStatusLineStandsBelowTheEventsAndOnlyOnce(t *testing.T) {
-	drawn := make(chan struct{}, 100)
-	got := show(t, 80, func(s Screen, _ *os.File) {
-		s.Status(func(int) string {
-			select {
-			case drawn <- struct{}{}:
-			default:
-			}
-			return "STATUS"
-		})
+func TestTheRowsStandBelowTheEventsAndOnlyOnceWhateverIsTyped(t *testing.T) {
+	got := show(t, 80, func(s *Screen, tty *os.File) {
+		rows := []string{"pods", "STATUS"}
+		s.Rows(func(int) []string { return rows })
 		for i := range 5 {
-			if err := s.Event(fmt.Appendf(nil, "event %d\n", i)); err != nil {
-				t.Error(err)
-			}
-			<-drawn
-			<-drawn
-		}
-	})
-	if text := strings.TrimRight(strings.Join(got, "\n"), "\n"); text != "event 0\nevent 1\nevent 2\nevent 3\nevent 4\nSTATUS" {
-		t.Errorf("got\n%s", text)
-	}
-}
-
-func TestWhatAPersonTypesIsClearedAway(t *testing.T) {
-	const rounds = 10
-	drawing := make(chan struct{})
-	got := show(t, 80, func(s Screen, tty *os.File) {
-		s.Status(func(int) string {
-			select {
-			case drawing <- struct{}{}:
-			default:
-			}
-			return "STATUS"
-		})
-		for i := range rounds {
-			<-drawing
-			<-drawing // the one before stands there now
 			if err := s.Event(fmt.Appendf(nil, "event %d\n", i)); err != nil {
 				t.Error(err)
 			}
@@ -165,12 +134,13 @@ func TestWhatAPersonTypesIsClearedAway(t *testing.T) {
 			if _, err := tty.WriteString("^C"); err != nil {
 				t.Error(err)
 			}
+			s.Redraw()
 		}
+		s.Rows(func(int) []string { return rows[1:] })
+		s.Note("note")
 	})
-	for i := range rounds {
-		if want := fmt.Sprintf("event %d", i); i >= len(got) || got[i] != want {
-			t.Fatalf("want %q in line %d of\n%s", want, i, strings.Join(got, "\n"))
-		}
+	if text := strings.TrimRight(strings.Join(got, "\n"), "\n"); text != "event 0\nevent 1\nevent 2\nevent 3\nevent 4\nnote" {
+		t.Errorf("got\n%s", text)
 	}
 }
 

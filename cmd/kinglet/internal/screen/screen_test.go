@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/mattn/go-runewidth"
-	"github.com/vbauerster/mpb/v8/decor"
 	"go.uber.org/goleak"
 )
 
@@ -14,8 +12,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestAPlainScreenWritesLinesAndNothingElse(t *testing.T) {
 	var out, err bytes.Buffer
 	s := Open(Streams{Out: &out, Err: &err}, false)
-	s.Progress(func() Progress { return Progress{Name: "pods"} })()
-	s.Status(func(int) string { return "status" })
+	s.Rows(func(int) []string { return []string{"status"} })
 	if e := s.Event([]byte("event\n")); e != nil {
 		t.Fatal(e)
 	}
@@ -33,21 +30,15 @@ func TestColoursAndWidthAreATerminals(t *testing.T) {
 	}
 }
 
-func TestAProgressRowFitsAnyWidth(t *testing.T) {
-	for _, p := range []Progress{
-		{Name: "pods", Done: 1200, Total: 50000, Text: "1,200 of 50,000 objects, 7.3 MiB, 4,100/s"},
-		{Name: "pods", Done: 1200, Text: "1,200 objects"},
-		{Name: "a-very-long-name-of-a-custom-resource.example.com", Done: 9, Total: 3, Text: "9 of 3 objects"},
-		{Name: "pods"},
-	} {
-		for width := range 150 {
-			var b bytes.Buffer
-			if err := progressRow(func() Progress { return p }).Fill(&b, decor.Statistics{AvailableWidth: width}); err != nil {
-				t.Fatal(err)
-			}
-			if got := runewidth.StringWidth(b.String()); got > width {
-				t.Fatalf("width %d: %d columns: %q", width, got, b.String())
-			}
+func TestABarGrowsFromNothingToItsWidth(t *testing.T) {
+	for done, want := range map[int64]string{-1: "[--------]", 0: "[--------]", 1: "[--------]", 5: "[===>----]", 9: "[======>-]", 10: "[========]", 11: "[========]"} {
+		if got := Bar(done, 10, 10); got != want {
+			t.Errorf("%d: %s", done, got)
+		}
+	}
+	for width := range 4 {
+		if got := Bar(1, 0, width); len(got) > max(2, width) {
+			t.Errorf("%d: %s", width, got)
 		}
 	}
 }

@@ -1,6 +1,28 @@
+// Package trouble turns errors into the one line that a person at a terminal
+// needs: what it is about, what is wrong, and the way out by kubectl and flags. It
+// is pure. What kind an error is, and what is wrong, the library decides, as for
+// its page and metrics.
 package trouble
 
-import "github.com/kinglet-go/kinglet/internal/trouble"
+import (
+	"regexp"
+
+	"github.com/kinglet-go/kinglet/internal/trouble"
+)
+
+// The kinds of which this package, or its callers, know more than the library.
+const (
+	Unreachable = trouble.Unreachable
+	Throttled   = trouble.Throttled
+	Server      = trouble.Server
+)
+
+// Trouble is an error, explained.
+type Trouble struct {
+	trouble.Kind
+	// Text is one line: what is wrong, and the way out where there is one.
+	Text string
+}
 
 // Subject is what was being asked for, and how.
 type Subject struct {
@@ -10,6 +32,8 @@ type Subject struct {
 	// any.
 	Namespace  string
 	Namespaced bool
+	// Secret hides errors that may have parts of an object.
+	Secret bool
 	// Server and User are those of the kubeconfig in use; each may be empty.
 	Server, User string
 	// Flags are the connection flags that were given, as text, so that a
@@ -17,38 +41,38 @@ type Subject struct {
 	Flags string
 }
 
-// Explain returns one line without a line break: what is wrong, and the way
-// out where there is one.
-func Explain(err error, s Subject) string {
-	kind := Classify(err)
-	line := OneLine(err.Error())
-	if kind != Config {
-		line = trouble.Describe(trouble.Kind(kind), err, trouble.Peer{Server: s.Server, User: s.User})
+// Explain explains an error.
+func Explain(err error, s Subject) Trouble {
+	t := Trouble{Kind: trouble.Classify(err)}
+	t.Text = trouble.Describe(t.Kind, err, trouble.Peer{Server: s.Server, User: s.User})
+	if s.Secret && (t.Kind == trouble.Malformed || t.Kind == trouble.Other) {
+		t.Text = trouble.DescribeOf(t.Kind, err, "secrets")
 	}
-	if hint := s.hint(kind, err); hint != "" {
-		line += "; " + hint
+	if hint := s.hint(t.Kind, err); hint != "" {
+		t.Text += "; " + hint
 	}
-	return line
+	t.Text = withoutPasswords(t.Text)
+	return t
 }
 
 // hint is what a person at a terminal can do.
-func (s Subject) hint(kind Kind, err error) string {
+func (s Subject) hint(kind trouble.Kind, err error) string {
 	switch kind {
-	case Forbidden:
+	case trouble.Forbidden:
 		return "check with: " + s.canI(err)
-	case Unauthorized:
+	case trouble.Unauthorized:
 		return "they may have expired: log in again; check with: kubectl auth whoami" + s.flags()
-	case NotFound:
+	case trouble.NotFound:
 		return "its definition may have been deleted; see: kubectl api-resources" + s.flags()
-	case Invalid:
+	case trouble.Invalid:
 		return "check -l and --field-selector"
-	case Unreachable:
+	case trouble.Unreachable:
 		return "is the cluster running, and --context the right one?"
-	case Untrusted:
+	case trouble.Untrusted:
 		return "the kubeconfig may be of another cluster; see certificate-authority there, or --certificate-authority"
-	case Login:
+	case trouble.Login:
 		return "the kubeconfig gets them from a program, see its users"
-	case Throttled, Server:
+	case trouble.Throttled, trouble.Server:
 		return "trying again"
 	}
 	return ""
@@ -56,30 +80,21 @@ func (s Subject) hint(kind Kind, err error) string {
 
 // canI is the command that asks the server about the permission.
 func (s Subject) canI(err error) string {
-	verb := "list"
+	verb, resource := "list", s.Resource
 	if trouble.ParseRefusal(err).Verb == "watch" {
 		verb = "watch"
 	}
-	cmd := "kubectl auth can-i " + verb + " " + s.resource()
+	if resource == "" {
+		resource = "RESOURCE"
+	}
+	cmd := "kubectl auth can-i " + verb + " " + resource
 	switch {
 	case !s.Namespaced:
+		return cmd + s.flags()
 	case s.Namespace == "":
-		cmd += " --all-namespaces"
-	default:
-		cmd += " -n " + s.Namespace
+		return cmd + " --all-namespaces" + s.flags() + " (or try one namespace, with -n)"
 	}
-	cmd += s.flags()
-	if s.Namespaced && s.Namespace == "" {
-		cmd += " (or try one namespace, with -n)"
-	}
-	return cmd
-}
-
-func (s Subject) resource() string {
-	if s.Resource == "" {
-		return "RESOURCE"
-	}
-	return s.Resource
+	return cmd + " -n " + s.Namespace + s.flags()
 }
 
 func (s Subject) flags() string {
@@ -89,5 +104,10 @@ func (s Subject) flags() string {
 	return " " + s.Flags
 }
 
-// OneLine puts text on one line of bounded length.
-func OneLine(text string) string { return trouble.OneLine(text) }
+// OneLine puts text on one line of bounded length, without passwords in URLs.
+func OneLine(text string) string { return trouble.OneLine(withoutPasswords(text)) }
+
+// userinfo is a URL up to its host, with a password.
+var userinfo = regexp.MustCompile(`(://[^\s/?#"]*?):[^\s"]*@`)
+
+func withoutPasswords(text string) string { return userinfo.ReplaceAllString(text, "$1:xxxxx@") }

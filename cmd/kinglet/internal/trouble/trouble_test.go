@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kinglet-go/kinglet/internal/trouble"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,65 +36,65 @@ func TestEveryTroubleSaysWhatIsWrongAndTheWayOut(t *testing.T) {
 		name    string
 		err     error
 		subject Subject
-		kind    Kind
+		kind    trouble.Kind
 		lasting bool
 		want    string
 	}{
 		{
 			"403 everywhere", fmt.Errorf("list pods: %w", apierrors.NewForbidden(pods, "", errors.New(`User "ann" cannot list resource "pods" in API group "" at the cluster scope`))),
-			subject, Forbidden, true,
+			subject, trouble.Forbidden, true,
 			`forbidden (403): User "ann" cannot list resource "pods" in API group "" at the cluster scope; check with: kubectl auth can-i list pods --all-namespaces --context prod (or try one namespace, with -n)`,
 		},
 		{
 			"403 of the watch in a namespace", apierrors.NewForbidden(pods, "", errors.New(`User "ann" cannot watch resource "pods"`)),
-			inNamespace, Forbidden, true,
+			inNamespace, trouble.Forbidden, true,
 			`forbidden (403): User "ann" cannot watch resource "pods"; check with: kubectl auth can-i watch pods -n shop --context prod`,
 		},
 		{
-			"401", apierrors.NewUnauthorized("Unauthorized"), subject, Unauthorized, true,
+			"401", apierrors.NewUnauthorized("Unauthorized"), subject, trouble.Unauthorized, true,
 			`the server does not accept the credentials of user "ann" (401); they may have expired: log in again; check with: kubectl auth whoami --context prod`,
 		},
 		{
-			"404", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Resource: "widgets"}, "", "", 0, true), subject, NotFound, true,
+			"404", apierrors.NewGenericServerResponse(404, "get", schema.GroupResource{Resource: "widgets"}, "", "", 0, true), subject, trouble.NotFound, true,
 			`the server has no such resource (404); its definition may have been deleted; see: kubectl api-resources --context prod`,
 		},
 		{
-			"400", apierrors.NewBadRequest(`field label not supported: spec.color`), subject, Invalid, true,
+			"400", apierrors.NewBadRequest(`field label not supported: spec.color`), subject, trouble.Invalid, true,
 			`the server refuses the request (400): field label not supported: spec.color; check -l and --field-selector`,
 		},
 		{
-			"429", apierrors.NewTooManyRequests("slow down", 3), subject, Throttled, false,
+			"429", apierrors.NewTooManyRequests("slow down", 3), subject, trouble.Throttled, false,
 			`the server is busy (429): slow down; trying again`,
 		},
 		{
-			"refused", request(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), subject, Unreachable, false,
+			"refused", request(&net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}), subject, trouble.Unreachable, false,
 			`no connection to https://10.0.0.1:6443: connection refused; is the cluster running, and --context the right one?`,
 		},
 		{
-			"no such host", request(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.example.com"}}), subject, Unreachable, false,
+			"no such host", request(&net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.example.com"}}), subject, trouble.Unreachable, false,
 			`no connection to https://10.0.0.1:6443: unknown host api.example.com; is the cluster running, and --context the right one?`,
 		},
 		{
-			"an untrusted certificate", request(x509.UnknownAuthorityError{}), subject, Untrusted, true,
+			"an untrusted certificate", request(x509.UnknownAuthorityError{}), subject, trouble.Untrusted, true,
 			`the certificate of https://10.0.0.1:6443 is not trusted: x509: certificate signed by unknown authority; the kubeconfig may be of another cluster; see certificate-authority there, or --certificate-authority`,
 		},
 		{
-			"a program that gets credentials", request(errors.New("getting credentials: exec: executable aws not found\n\nIt looks like\nyou are trying")), subject, Login, true,
+			"a program that gets credentials", request(errors.New("getting credentials: exec: executable aws not found\n\nIt looks like\nyou are trying")), subject, trouble.Login, true,
 			`no credentials of user "ann": exec: executable aws not found It looks like you are trying; the kubeconfig gets them from a program, see its users`,
 		},
-		{"something else", errors.New("what\nis this"), subject, Other, false, `what is this`},
-		{"timeout", fmt.Errorf("list pods: %w", context.DeadlineExceeded), subject, Unreachable, false,
+		{"something else", errors.New("what\nis this"), subject, trouble.Other, false, `what is this`},
+		{"timeout", fmt.Errorf("list pods: %w", context.DeadlineExceeded), subject, trouble.Unreachable, false,
 			`no connection to https://10.0.0.1:6443: list pods: context deadline exceeded; is the cluster running, and --context the right one?`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if kind := Classify(c.err); kind != c.kind || kind.Lasting() != c.lasting {
-				t.Errorf("got kind %q, lasting %v; want %q, %v", kind.Short(), kind.Lasting(), c.kind.Short(), c.lasting)
-			}
 			got := Explain(c.err, c.subject)
-			if got != c.want {
-				t.Errorf("\n got %s\nwant %s", got, c.want)
+			if got.Kind != c.kind || got.Lasting() != c.lasting {
+				t.Errorf("got kind %q, lasting %v; want %q, %v", got.Short(), got.Lasting(), c.kind.Short(), c.lasting)
 			}
-			if strings.ContainsAny(got, "\n\r\t") {
+			if got.Text != c.want {
+				t.Errorf("\n got %s\nwant %s", got.Text, c.want)
+			}
+			if strings.ContainsAny(got.Text, "\n\r\t") {
 				t.Error("more than one line")
 			}
 		})
@@ -100,7 +102,7 @@ func TestEveryTroubleSaysWhatIsWrongAndTheWayOut(t *testing.T) {
 }
 
 func TestForeignTextIsKeptToOneLineOfBoundedLength(t *testing.T) {
-	got := Explain(errors.New(strings.Repeat("very long\n", 1000)), Subject{Resource: "pods"})
+	got := Explain(errors.New(strings.Repeat("very long\n", 1000)), Subject{Resource: "pods"}).Text
 	if len([]rune(got)) > 600 || strings.Contains(got, "\n") {
 		t.Errorf("%d characters: %s", len(got), got)
 	}
@@ -108,7 +110,23 @@ func TestForeignTextIsKeptToOneLineOfBoundedLength(t *testing.T) {
 
 func TestAStatusWithoutDetailsIsStillExplained(t *testing.T) {
 	err := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 403, Reason: metav1.StatusReasonForbidden}}
-	if got := Explain(err, Subject{Resource: "nodes"}); !strings.Contains(got, "kubectl auth can-i list nodes") {
+	if got := Explain(err, Subject{Resource: "nodes"}).Text; !strings.Contains(got, "kubectl auth can-i list nodes") {
+		t.Error(got)
+	}
+}
+
+func TestNoPasswordOfAURLAndNoPartOfASecretIsShown(t *testing.T) {
+	for _, text := range []string{`parse "https://ann:hunter2@host:x": invalid port`, `Get "https://ann:hun/ter2@host/api": no`, "to http://:hunter2@proxy failed", "https://a:x@hunter2@host"} {
+		for _, got := range []string{OneLine(text), Explain(errors.New(text), Subject{}).Text} {
+			if strings.Contains(got, "hun") {
+				t.Errorf("%s: %s", text, got)
+			}
+		}
+	}
+	if got := OneLine("https://host:6443/a b@c"); got != "https://host:6443/a b@c" {
+		t.Error(got)
+	}
+	if got := Explain(fmt.Errorf("json: cannot unmarshal hunter2"), Subject{Resource: "secrets", Secret: true}).Text; strings.Contains(got, "hunter2") {
 		t.Error(got)
 	}
 }
