@@ -77,10 +77,11 @@
 // there is one list for each wait, 30 to 60 s apart, until a watch is open again: so a
 // role with list but not watch is followed by polling, and Status names the refused
 // watch all the while. If that list fails as well, the next wait leads to a watch. A
-// server that throttles, or refuses connections, is listed only after a minute.
+// server that throttles is listed only after a minute, and one that refuses connections
+// is not.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
-// list at once, since a fake does not send what happened before a watch.
+// list, since a fake does not send what happened before a watch.
 //
 // Initial events are streamed (KEP-3157) if the source and the server support it. If a
 // stream fails, whatever the error is, a paged list follows, at once unless the server

@@ -61,8 +61,8 @@ const (
 	// than the store before the server is considered restored. For a
 	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
-	// busyPatience is how long a server may refuse watches because it is busy, or not
-	// be reached at all, before a list follows.
+	// busyPatience is how long a server may refuse watches because it is busy before a
+	// list follows.
 	busyPatience = Minute
 	// streamRetryAfter is when streaming is tried again after it made no
 	// progress once. A refusal stands longer; see Refused.

@@ -109,7 +109,8 @@ func (m *Machine) initialEnded() {
 		m.withhold(NoInitialEventsEnd)
 		return
 	}
-	m.Paged = true
+	m.Truncations++
+	m.Paged = m.Truncations > 1
 	m.wait(Failure{Class: Protocol, Err: Truncated}, true)
 }
 

@@ -152,7 +152,7 @@ func (m *Machine) publish(epoch bool) {
 	m.Unordered, m.Renumbered = false, false
 	m.Older, m.OlderConsistent = 0, 0
 	m.sign()
-	m.ListStalls = 0
+	m.ListStalls, m.Truncations = 0, 0
 }
 
 // listFailed handles the failure of a list request.

@@ -175,6 +175,8 @@ type State struct {
 	// Paged is whether the next list is fetched page by page, because a stream just
 	// failed.
 	Paged bool
+	// Truncations counts streams since the last list that ended before their end.
+	Truncations int
 
 	// Refusals counts watches that were refused since one was open; RefusedSince is
 	// when the first of them was.

@@ -138,7 +138,11 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		} else {
 			m.because(CauseRepair)
 		}
-		m.listSoon(f)
+		m.calm()
+		if !m.Backoff.Hurried {
+			m.report(f) // else the wait does
+		}
+		m.hurry(f)
 	case f.Class == NotFound:
 		m.because(CauseNotFound)
 		m.vanished()
@@ -179,33 +183,29 @@ func (m *Machine) brokenOff(f Failure) {
 // refuses for a moment, and a list of everything would be wasted. The second one leads
 // to a list. While lists are answered and watches are not, there is one list a wait.
 //
-// A source that may have no history is listed after the first refusal, since another
-// watch would not send what was missed. A server that is busy, or cannot be reached, is
-// given time.
+// A source that may have no history is listed after the first wait, since another watch
+// would not send what was missed. A server that is busy is given time, and one that
+// cannot be reached can answer no list.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
 	}
 	m.Refusals++
 	patience := Nanos(0)
-	switch {
-	case f.Class == Throttled, f.Unreachable:
+	switch f.Class {
+	case Throttled:
 		patience = busyPatience
-	case f.Class == Server:
+	case Server:
 		patience = m.config.RefusalPatience
 	}
-	switch {
-	case m.now-m.RefusedSince < patience, m.Refusals == 1 && !f.NoHistory:
+	again := f.Unreachable || m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
+	if again {
 		m.wait(f, false)
-		return
-	case f.NoHistory:
-		m.because(CauseRefused)
-		m.listSoon(f)
 		return
 	}
 	m.because(CauseRefused)
-	m.Optional = true
-	if !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
+	m.Optional = !f.NoHistory
+	if f.NoHistory || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
 		m.wait(f, true)
 		return
 	}
@@ -214,13 +214,4 @@ func (m *Machine) refused(f Failure) {
 	m.fail(f)
 	m.leave()
 	m.sync()
-}
-
-// listSoon lists at once, but only the first time in a row.
-func (m *Machine) listSoon(f Failure) {
-	m.calm()
-	if !m.Backoff.Hurried {
-		m.report(f) // else the wait does
-	}
-	m.hurry(f)
 }
