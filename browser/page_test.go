@@ -133,7 +133,7 @@ func TestAFaultStandsOnThePageWithinFiveSecondsAndGoesWhenItIsOver(t *testing.T)
 	refused := apierrors.NewForbidden(apiserver.ConfigMaps.GroupResource(), "", fmt.Errorf(`User "system:serviceaccount:shop:reader" cannot watch resource "configmaps" in API group "" at the cluster scope`))
 	p.fault.Store(&apiserver.Fault{Answer: refused})
 	p.server.Disconnect()
-	took := b.within(5*time.Second, "the refusal is named", says("→ what to do: grant watch on configmaps to system:serviceaccount:shop:reader")+" || "+says("grant watch on configmaps to system:serviceaccount:shop:reader"))
+	took := b.within(5*time.Second, "the refusal is named", says("→ what to do: grant list and watch on configmaps to system:serviceaccount:shop:reader")+" || "+says("grant list and watch on configmaps to system:serviceaccount:shop:reader"))
 	t.Logf("on the page after %v", took)
 	if title := eval[string](b, "document.title"); !strings.Contains(title, "1 broken") {
 		t.Errorf("the title is %q", title)

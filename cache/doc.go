@@ -110,11 +110,6 @@
 //     wait, beyond it the updates of a key fold; adds and deletes never do.
 //     (https://github.com/kubernetes/kubernetes/issues/137314,
 //     https://github.com/kubernetes/client-go/issues/1326)
-//   - When a watch cannot be started because of a 5xx or a reset connection:
-//     everything is listed again. Here: it watches again from where it was; it
-//     lists only when the version is gone.
-//     (https://github.com/kubernetes/kubernetes/issues/119646,
-//     https://github.com/kubernetes/kubernetes/issues/129683)
 //   - When a relist finds an object as it was: handlers get an Update from the
 //     object to itself. Here: nobody is told; who wants to hear of every object
 //     asks for a resync.

@@ -124,7 +124,8 @@ func TestARelistIsOfWhatTheVersionAsksAndOnlyWhenItIsGone(t *testing.T) {
 	reflecting(t, []func() (runtime.Object, error){lists("5"), lists("9", pod("a", "8"))}, ReflectorOptions{}, nil,
 		func(t *testing.T, r *running) {
 			r.script.heard()
-			r.script.watched().Stop() // the ordinary end, but at once
+			pass(2 * time.Second)
+			r.script.watched().Stop() // the ordinary end
 			pass(2 * time.Second)
 			want(t, "asked after the end", r.script.heard(), "watch 5")
 			pass(time.Minute)

@@ -84,7 +84,7 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 	SetReflectorMetricsProvider(f)
 	SetReflectorMetricsProvider(&figures{}) // does not count
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4"))}}
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4")), lists("6", pod("a", "3"), pod("b", "4"), pod("c", "6"))}}
 		r := NewNamedReflector("me", s, &corev1.Pod{}, &taker{}, 0)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -100,7 +100,7 @@ func TestReflectorsTellTheirMetrics(t *testing.T) {
 		s.watched().Stop() // at once
 		pass(time.Minute)
 		for name, figures := range map[string]string{
-			"lists": "[1 1]", "list duration": "[0]", "items in list": "[2]",
+			"lists": "[1 1 1]", "list duration": "[0 0]", "items in list": "[2 3]",
 			"watches": "[1 1 1]", "items in watch": "[1 0]", "short watches": "[1]", "version": "[5 6]",
 		} {
 			want(t, name, f.of("me "+name), figures)
@@ -137,7 +137,7 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 		}
 		defer n.Release()
 		f := &figures{}
-		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4"))}}
+		s := &script{lists: []func() (runtime.Object, error){listFails(errBoom), lists("5", pod("a", "3"), pod("b", "4")), lists("6", pod("a", "3"), pod("b", "4"), pod("c", "6"))}}
 		_, c := NewInformerWithOptions(InformerOptions{
 			ListerWatcher: s, ObjectType: &corev1.Pod{}, Handler: ResourceEventHandlerFuncs{},
 			Identifier: n.WithResource(schema.GroupVersionResource{Resource: "pods"}), InformerMetricsProvider: f,

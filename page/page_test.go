@@ -60,7 +60,7 @@ func TestThePageNamesTheWorstFirstWithCauseTimeAndWhatToDo(t *testing.T) {
 		body := get(t, of(pagesamples.New()), "/")
 		order(t, body, "1 broken, 4 warnings among 11 informers and 2 controllers",
 			"<b>forbidden</b>", "for 3m12s", ">secrets</a>", "forbidden (403): User &#34;system:serviceaccount:shop:reader&#34; cannot watch",
-			"grant watch on secrets to system:serviceaccount:shop:reader (a ClusterRole and a ClusterRoleBinding)",
+			"grant list and watch on secrets to system:serviceaccount:shop:reader (a ClusterRole and a ClusterRoleBinding)",
 			"<b>quarantine</b>", ">deployments</a>", "<b>handler stalled</b>", ">pods</a>", "handler index to search has been in one call for 43s; 1,904 changes wait",
 			"<table", "✗</span> forbidden", "!</span> quarantine", "!</span> handler stalled", "ok")
 	})
@@ -220,7 +220,7 @@ func TestTheDocumentForProgramsHasProblemsAndDetails(t *testing.T) {
 		}
 		first := doc.Informers[0]
 		if doc.State != "broken" || len(doc.Informers) != 11 || len(doc.Controllers) != 2 || first.Name != "secrets" || first.State != "broken" ||
-			first.Problems[0].Cause != "forbidden" || time.Since(first.Problems[0].Since) != 192*time.Second || !strings.HasPrefix(first.Problems[0].Do, "grant watch") ||
+			first.Problems[0].Cause != "forbidden" || time.Since(first.Problems[0].Since) != 192*time.Second || !strings.HasPrefix(first.Problems[0].Do, "grant list and watch") ||
 			first.Objects != 9120 || first.ListsByCause["start"] != 1 || len(first.Transitions) != 4 || !strings.Contains(first.LastError, "403") {
 			t.Errorf("%+v", doc)
 		}

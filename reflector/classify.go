@@ -31,6 +31,8 @@ func classify(err error) machine.Failure {
 	var malformed *source.MalformedError
 	f.Limit = errors.As(err, &limit) || errors.As(err, &large)
 	f.Malformed = errors.As(err, &malformed)
+	f.Unanswered = unanswered(err)
+	f.Unreachable = utilnet.IsConnectionRefused(err)
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok && seconds > 0 {
 		f.RetryAfter = machine.Nanos(time.Duration(seconds) * time.Second)
 	}
@@ -64,6 +66,8 @@ func class(err error) machine.Class {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err),
 		apierrors.IsNotAcceptable(err), apierrors.IsUnsupportedMediaType(err):
 		return machine.Invalid
+	case utilnet.IsHTTP2ConnectionLost(err): // also in the Status that client-go makes of it
+		return machine.Transport
 	case apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err),
 		apierrors.IsServerTimeout(err), apierrors.IsTimeout(err):
 		return machine.Server
@@ -93,7 +97,6 @@ func fromNetwork(err error) bool {
 	)
 	return errors.As(err, &network) || errors.As(err, &system) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) ||
-		utilnet.IsHTTP2ConnectionLost(err) || // a ping had no answer
 		errors.As(err, &malformed) || errors.As(err, &large) || errors.As(err, &limit)
 }
 

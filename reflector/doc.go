@@ -67,18 +67,30 @@
 //   - an Error event has no status, which no server sends;
 //   - the resource itself was gone (404);
 //   - only a list can recover what was lost;
-//   - the server, though it answers, refuses or breaks off the watch at one
-//     version three times in a row.
+//   - watches are refused.
 //
-// Server errors, refused and reset connections, throttling and the ordinary end of a
-// watch lead to another watch from the same version.
+// A watch that was open, and ends or is reset, leads to another watch from the version
+// that it had reached. A watch is refused if it never opens, whatever the error is, if
+// an Error event breaks it off before it made progress, or if it ends within a second
+// with nothing in it. After the first refusal the reflector waits and watches again: a
+// server that restarts has lost nothing. After the second it lists, and from then on
+// there is one list for each wait, 30 to 60 s apart, until a watch is open again: so a
+// role with list but not watch is followed by polling, and Status names the refused
+// watch all the while. If that list fails as well, the next wait leads to a watch. A
+// server that throttles is listed only after a minute, and one that refuses connections
+// is not.
 //
-// Initial events are streamed (KEP-3157) if the source and the server support it. A
-// server's refusal is remembered for the life of the reflector, or until the resource
-// was gone in between, since another server may serve it then. A stream that makes no
-// progress for Options.InitialEventsProgress is replaced by a paged list, and
-// streaming is tried again with a list that is due an hour or more later. Bookmarks
-// that do not mark the end are no progress.
+// If the objects are read by a client, which may be a fake, the first refusal leads to a
+// list, since a fake does not send what happened before a watch.
+//
+// Initial events are streamed (KEP-3157) if the source and the server support it. If a
+// stream fails, whatever the error is, a paged list follows, at once unless the server
+// throttles or refuses connections. An answer that streams are not supported is
+// remembered for the life of the reflector, or until the resource was gone in between,
+// since another server may serve it then. A stream that makes no progress for
+// Options.InitialEventsProgress is replaced by a paged list, and streaming is tried
+// again with a list that is due an hour or more later. Bookmarks that do not mark the
+// end are no progress.
 //
 // # Restored backups
 //

@@ -107,11 +107,12 @@ func TestWaitsAreDrawnFromTheirWholeRange(t *testing.T) {
 
 func TestTwoMinutesOfHealthBeginTheRowOfWaitsAnew(t *testing.T) {
 	throttled := fails(apierrors.NewTooManyRequests("busy", 0))
+	opened := event(source.Bookmark, "", "5")
 	play(t, Options{DisableWatchList: true, Rand: lowest}, []answer{
 		throttled, throttled, throttled, // 0.8, 1.6 and 3.2 seconds
 		lists("5"),
-		after(119*time.Second, throttled), // 6.4 seconds
-		after(2*time.Minute, throttled),   // 0.8 seconds
+		sends(after(119*time.Second, throttled), opened), // 6.4 seconds
+		sends(after(2*time.Minute, throttled), opened),   // 0.8 seconds
 	}, func(t *testing.T, p *playing) {
 		p.pass(10 * time.Minute)
 		expect(t, "requests", p.script.heard(),

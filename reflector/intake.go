@@ -74,6 +74,9 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		event := &batch[i]
 		in := input(event, d.machine.Phase == machine.Watching)
 		in.At = machine.Nanos(now)
+		if in.Event == machine.Error {
+			in.Failure.NoHistory = d.noHistory()
+		}
 		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
 			in.Version = d.pretend(in.Version)
 		}

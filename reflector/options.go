@@ -83,7 +83,7 @@ type Options struct {
 	ListProgress time.Duration
 
 	// RefusalPatience is how long a watch that the server answers with a 5xx of its own
-	// is retried at one version before a relist; 0 means three times in a row.
+	// is retried at one version before a relist; 0 means twice in a row.
 	RefusalPatience time.Duration
 
 	// WatchTimeoutMin and WatchTimeoutMax bound the timeout requested for a watch; each

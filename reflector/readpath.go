@@ -27,6 +27,10 @@ func (r *Reflector[T]) keepPath(now *source.ReadPath) (before source.ReadPath, c
 	return before, true
 }
 
+// noHistory reports whether a watch may not send what happened before it was open. An
+// API server sends it, but a client that is given to a ListerWatcher may be a fake.
+func (d *driver[T]) noHistory() bool { return d.reflector.readPath().Path == source.PathClient }
+
 // readPath returns how the source reads.
 func (r *Reflector[T]) readPath() source.ReadPath {
 	r.mu.Lock()

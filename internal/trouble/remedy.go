@@ -100,10 +100,6 @@ func between(text, before, after string) string {
 }
 
 func grant(r Refusal, resource string) string {
-	verbs := "list and watch"
-	if r.Verb == "watch" {
-		verbs = "watch"
-	}
 	if r.Resource != "" {
 		resource = r.Resource
 		if r.Group != "" {
@@ -114,12 +110,15 @@ func grant(r Refusal, resource string) string {
 	if user == "" {
 		user = "this program's user"
 	}
-	line := "grant " + verbs + " on " + resource + " to " + user
+	line := "grant list and watch on " + resource + " to " + user
 	switch {
 	case r.Namespace != "":
 		line += " in namespace " + r.Namespace + " (a Role and a RoleBinding)"
 	case r.Everywhere:
 		line += " (a ClusterRole and a ClusterRoleBinding)"
+	}
+	if r.Verb == "watch" {
+		line += "; until then kinglet lists every 30 to 60 s"
 	}
 	return line
 }

@@ -46,7 +46,7 @@ func TestEachErrorHasItsKindWhatIsWrongAndWhatToDo(t *testing.T) {
 			"grant list and watch on pods to system:serviceaccount:shop:reader (a ClusterRole and a ClusterRoleBinding)"},
 		{forbidden(`User "ann" cannot watch resource "deployments" in API group "apps" in the namespace "shop"`), Forbidden, true,
 			`forbidden (403): User "ann" cannot watch resource "deployments" in API group "apps" in the namespace "shop"`,
-			"grant watch on deployments.apps to ann in namespace shop (a Role and a RoleBinding)"},
+			"grant list and watch on deployments.apps to ann in namespace shop (a Role and a RoleBinding); until then kinglet lists every 30 to 60 s"},
 		{forbidden("no RBAC policy matched"), Forbidden, true, "forbidden (403): no RBAC policy matched", "grant list and watch on widgets to this program's user"},
 		{apierrors.NewUnauthorized("Unauthorized"), Unauthorized, true, "the server does not accept the credentials (401)", "renew"},
 		{apierrors.NewGenericServerResponse(404, "list", pods, "", "", 0, true), NotFound, true, "the server has no such resource (404)", "definition of widgets"},

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -124,16 +123,6 @@ func informerDifferences() []Difference {
 			outcome:   unboundedBuffer,
 			weak:      "every update was kept; all adds and deletes kept; ends with the newest",
 			right:     "updates folded; all adds and deletes kept; ends with the newest",
-		},
-		{
-			ID:        "watch-fails",
-			Situation: "a watch cannot be started because of a 5xx or a reset connection",
-			ClientGo:  "everything is listed again",
-			Right:     "it watches again from where it was; it lists only when the version is gone",
-			Source:    "https://github.com/kubernetes/kubernetes/issues/119646, https://github.com/kubernetes/kubernetes/issues/129683",
-			outcome:   watchFails,
-			weak:      "500: listed; 503: listed; reset: listed",
-			right:     "500: watched; 503: watched; reset: watched",
 		},
 		{
 			ID:        "relist-unchanged",
@@ -358,36 +347,6 @@ func unboundedBuffer(t *testing.T, im Implementation) string {
 		end = "ends with " + last
 	}
 	return what + "; " + kept + "; " + end
-}
-
-func watchFails(t *testing.T, im Implementation) string {
-	var outcomes []string
-	for _, c := range []struct {
-		name string
-		err  error
-	}{
-		{"500", apierrors.NewInternalError(errBad)},
-		{"503", apierrors.NewServiceUnavailable("starting")},
-		{"reset", errors.New("read: connection reset by peer")},
-	} {
-		o := newOrigin(pod("ns", "a"))
-		informer := podInformer(im, o)
-		stop := running(t, informer.RunWithContext)
-		testclock.Elapse(10 * time.Second)
-		o.asked()
-		o.failWatches(c.err, c.err)
-		o.end()
-		testclock.Elapse(5 * time.Minute)
-		outcome := "watched"
-		for _, r := range o.asked() {
-			if r.verb != "watch" {
-				outcome = "listed"
-			}
-		}
-		outcomes = append(outcomes, c.name+": "+outcome)
-		stop()
-	}
-	return strings.Join(outcomes, "; ")
 }
 
 func relistUnchanged(t *testing.T, im Implementation) string {

@@ -41,8 +41,7 @@ type Config struct {
 	ListProgress Nanos
 
 	// RefusalPatience is how long a watch that the server answers with a 5xx is
-	// retried at one version, before that version is given up; 0 leaves it at
-	// refusalsBeforeRelist.
+	// retried at one version before a list.
 	RefusalPatience Nanos
 
 	// WatchTimeoutMin and WatchTimeoutMax bound the timeout drawn for each
@@ -62,13 +61,9 @@ const (
 	// than the store before the server is considered restored. For a
 	// kube-apiserver one would do, since it reads them from a quorum of etcd.
 	consistentRetries = 3
-	// refusalsBeforeRelist is how many watches in a row the server may refuse or
-	// break off at one version, without calling it expired, before that version
-	// is given up.
-	refusalsBeforeRelist = 3
-	// streamAttempts failed attempts at streamed initial events are followed
-	// by one attempt page by page, in case it is the streaming that fails.
-	streamAttempts = 3
+	// busyPatience is how long a server may refuse watches because it is busy before a
+	// list follows.
+	busyPatience = Minute
 	// streamRetryAfter is when streaming is tried again after it made no
 	// progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour

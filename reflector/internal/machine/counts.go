@@ -113,7 +113,7 @@ type Counts struct {
 // cause stands.
 func (m *Machine) because(cause ListCause) {
 	if m.Phase == Watching || m.Phase == Starting {
-		m.Cause = cause
+		m.Cause, m.Optional = cause, false
 	}
 }
 

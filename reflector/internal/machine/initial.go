@@ -2,8 +2,8 @@ package machine
 
 // mayStream reports whether the next list is to be streamed (KEP-3157).
 func (m *Machine) mayStream() bool {
-	if !m.config.WatchList || m.SyncFailures%(streamAttempts+1) == streamAttempts {
-		return false
+	if !m.config.WatchList || m.Paged || m.Cause == CauseRefused {
+		return false // a server that refuses watches refuses streams
 	}
 	switch m.Streamability {
 	case Refused:
@@ -109,7 +109,8 @@ func (m *Machine) initialEnded() {
 		m.withhold(NoInitialEventsEnd)
 		return
 	}
-	m.SyncFailures++
+	m.Truncations++
+	m.Paged = m.Truncations > 1
 	m.wait(Failure{Class: Protocol, Err: Truncated}, true)
 }
 
@@ -121,37 +122,45 @@ func (m *Machine) withhold(fault Fault) {
 	m.sync()
 }
 
-// initialFailed handles the failure of a stream of initial events.
+// initialFailed handles the failure of a stream of initial events: the list is fetched
+// page by page instead. That begins at once, unless the server is busy or cannot be
+// reached.
 func (m *Machine) initialFailed(f Failure) {
 	asked := m.Request
 	if asked.Verb == NoRequest {
 		asked = m.last
 	}
+	m.Paged = true
 	switch f.Class {
 	case Invalid:
 		m.Streamability = Refused
 		m.leave()
 		m.sync()
 		return
+	case Foreign:
+		// A source that is not a client may know only lists and watches, and has its
+		// own errors for that.
+		m.Streamability, m.StreamFailedAt = Withheld, m.now
+		m.leave()
+		m.sync()
+		return
 	case Expired, TooLarge:
 		if asked.Version != "" {
+			m.Paged = false
 			m.report(f)
 			m.leave()
 			m.forgetVersion()
 			return
 		}
-	case Foreign:
-		if !m.List.Staged {
-			// A source that is not a client may know only lists and watches,
-			// and has its own errors for that. A list shows it at once.
-			m.Streamability, m.StreamFailedAt = Withheld, m.now
-			m.leave()
-			m.sync()
-			return
-		}
 	case NotFound:
 		m.vanished()
 	}
-	m.SyncFailures++
-	m.wait(f, true)
+	if f.Class == Throttled || f.Unreachable {
+		m.Paged = f.Class == Throttled
+		m.wait(f, true)
+		return
+	}
+	m.fail(f)
+	m.leave()
+	m.sync()
 }

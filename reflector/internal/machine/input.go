@@ -131,6 +131,12 @@ type Failure struct {
 	// Malformed: the response could not be understood. Limit: it exceeded a
 	// limit.
 	Malformed, Limit bool
+	// Unanswered, of Transport: the request got no answer at all. Unreachable: the
+	// connection was refused.
+	Unanswered, Unreachable bool
+	// NoHistory: the source may not send on a watch what happened before it, as fakes
+	// do not. It is set even if Class is NoFailure.
+	NoHistory bool
 
 	// The machine fills in the fields below.
 

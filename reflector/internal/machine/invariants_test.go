@@ -104,7 +104,7 @@ func relistReason(before *State, in Input, after *State) error {
 	switch f := in.Failure.Class; {
 	case f == Expired || f == StoreRead || f == NotFound:
 	case in.Kind == Event && in.Event == Error && f == Foreign:
-	case after.Refusals >= refusalsBeforeRelist:
+	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:

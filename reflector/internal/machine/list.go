@@ -79,7 +79,6 @@ func (m *Machine) page(in *Input) {
 func (m *Machine) mixed() {
 	f := Failure{Class: Protocol, Err: MixedVersions}
 	if m.Unpaged {
-		m.SyncFailures++
 		m.wait(f, true)
 		return
 	}
@@ -114,6 +113,7 @@ func (m *Machine) accept() bool {
 	order, ok := m.compare(m.List.Version, m.Version)
 	if ok && order < 0 {
 		m.Older++
+		m.Optional = false
 		f := Failure{Class: Protocol, Err: OlderThanStore}
 		if !m.List.Consistent {
 			// Repeating the request is of no use, now or later: the server ignores the
@@ -144,15 +144,15 @@ func (m *Machine) publish(epoch bool) {
 	m.Counts.Published++
 	m.emit(Effect{Kind: Publish, Version: m.Version, Epoch: epoch})
 	m.healed(m.List.Unreadable > 0)
-	m.healthy()
+	m.recovered()
 	m.List = Progress{}
-	m.Relist, m.VersionGone, m.Unpaged = false, false, false
+	m.Relist, m.Optional, m.VersionGone, m.Unpaged, m.Paged = false, false, false, false, false
 	// This version is one of the collection. It orders later versions until an event
 	// shows that they have no order.
 	m.Unordered, m.Renumbered = false, false
 	m.Older, m.OlderConsistent = 0, 0
 	m.sign()
-	m.ListStalls, m.SyncFailures, m.Refusals = 0, 0, 0
+	m.ListStalls, m.Truncations = 0, 0
 }
 
 // listFailed handles the failure of a list request.
@@ -186,13 +186,13 @@ func (m *Machine) listFailed(f Failure) {
 	case NotFound:
 		m.vanished()
 	}
-	m.SyncFailures++
-	m.wait(f, true)
+	m.Paged = false
+	m.wait(f, !m.Optional)
 }
 
 // forgetVersion lists again at once, consistently.
 func (m *Machine) forgetVersion() {
-	m.VersionGone = true
+	m.VersionGone, m.Optional = true, false
 	m.leave()
 	m.sync()
 }

@@ -39,6 +39,10 @@ func TestThePaceIsTheLongestOfTheLastIntervals(t *testing.T) {
 				if m.Phase == BackingOff { // it was too short
 					step(Input{Kind: Timer})
 				}
+				if m.Phase == Listing { // as the one before
+					step(Input{Kind: Page, Version: "5"})
+					step(Input{Kind: Ended})
+				}
 				confirm(m, now)
 				begun = now
 			default:

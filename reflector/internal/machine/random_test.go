@@ -70,6 +70,7 @@ type world struct {
 	now    Nanos
 	server int // the server's version
 	strict bool
+	fake   bool // the source may have no history
 
 	waiting   bool // a wait is under way
 	requested bool // a request is
@@ -90,7 +91,7 @@ func newWorld(seed, i uint64) *world {
 	config.WatchList = r.IntN(3) > 0
 	config.AlwaysPage = r.IntN(4) == 0
 	// A strict world has no nonsense in it, so that more of it goes well.
-	return &world{m: New(config), rand: r, server: 1000, strict: r.IntN(2) == 0}
+	return &world{m: New(config), rand: r, server: 1000, strict: r.IntN(2) == 0, fake: r.IntN(4) == 0}
 }
 
 func (w *world) chance(n int) bool { return w.rand.IntN(n) == 0 }
@@ -119,6 +120,9 @@ func (w *world) failure() Failure {
 	if class == Transport {
 		f.Malformed, f.Limit = w.chance(3), w.chance(3)
 	}
+	f.Unanswered = class == Transport && w.chance(2)
+	f.Unreachable = f.Unanswered && w.chance(2)
+	f.NoHistory = w.fake
 	if w.chance(4) {
 		f.RetryAfter = Nanos(w.rand.Int64N(int64(Hour)))
 	}
@@ -145,7 +149,7 @@ func (w *world) invent() Input {
 	}
 	if w.m.Refusals > 0 && w.m.Request.Verb == VerbWatch && w.chance(4) {
 		// Who refuses once does so again.
-		in.Kind, in.Failure = Ended, Failure{Class: Invalid, Err: fmt.Errorf("refused again")}
+		in.Kind, in.Failure = Ended, Failure{Class: Invalid, Err: fmt.Errorf("refused again"), NoHistory: w.fake}
 		return in
 	}
 	switch in.Kind {
@@ -187,6 +191,7 @@ func (w *world) invent() Input {
 		if w.chance(2) {
 			in.Failure = w.failure()
 		}
+		in.Failure.NoHistory = w.fake
 	case Differs:
 		in.Failure = Failure{Class: Protocol, Err: fmt.Errorf("differs")}
 		in.Cause = []ListCause{CauseConsistency, CauseRequested}[w.rand.IntN(2)]

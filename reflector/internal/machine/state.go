@@ -151,6 +151,10 @@ type State struct {
 	// Invariant: false while Watching.
 	Relist bool
 
+	// Optional is whether the list under way, or due, only follows refused watches.
+	// If it fails as well, the server is away, and a watch may be answered first.
+	Optional bool
+
 	// VersionGone is whether the next list must not ask for Version.
 	VersionGone bool
 	// Unpaged is whether the next list must come in one piece, because its pages
@@ -168,11 +172,14 @@ type State struct {
 	// Streamability and StreamFailedAt say whether streaming is tried.
 	Streamability  Streamability
 	StreamFailedAt Nanos
-	// SyncFailures counts failed attempts in a row at getting a list.
-	SyncFailures int
+	// Paged is whether the next list is fetched page by page, because a stream just
+	// failed.
+	Paged bool
+	// Truncations counts streams since the last list that ended before their end.
+	Truncations int
 
-	// Refusals counts watches in a row that the server refused or broke off at
-	// Version; RefusedSince is when the first of them was.
+	// Refusals counts watches that were refused since one was open; RefusedSince is
+	// when the first of them was.
 	Refusals     int
 	RefusedSince Nanos
 
@@ -326,9 +333,15 @@ func (m *Machine) compare(a, b string) (order int, ok bool) {
 	return resourceversion.Compare(a, b)
 }
 
-// healthy forgets the last failure.
+// healthy forgets the last failure: a watch is open.
 func (m *Machine) healthy() {
-	if m.Failure.Class != NoFailure {
+	m.Refusals = 0
+	m.recovered()
+}
+
+// recovered forgets the last failure, unless lists are answered and watches are not.
+func (m *Machine) recovered() {
+	if m.Failure.Class != NoFailure && m.Refusals < 2 {
 		m.Failure = Failure{}
 	}
 }
@@ -355,7 +368,7 @@ func (m *Machine) ended(f Failure) {
 	case m.last.Verb == VerbProbe:
 		m.probeFailed(f)
 	case good:
-		m.watchEnded()
+		m.watchEnded(f)
 	default:
 		m.watchFailed(f, false)
 	}

@@ -86,7 +86,7 @@ func reason(before *State, in Input, after *State) ListCause {
 		return CauseNotFound
 	case ended && before.Request.Verb == VerbWatch && f == StoreRead, in.Kind == Event && in.Event == Error && f == Foreign:
 		return CauseRepair
-	case after.Refusals > before.Refusals && after.Refusals >= refusalsBeforeRelist:
+	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
 		return CauseRefused
 	}
 	return CauseRestored // it was due after the watch, whatever ended it

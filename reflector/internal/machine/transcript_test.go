@@ -122,6 +122,12 @@ func parseInput(t *testing.T, d *datadriven.TestData) Input {
 			in.Failure = Failure{Class: Transport, Malformed: true, Err: errors.New("malformed")}
 		case "limit":
 			in.Failure = Failure{Class: Transport, Limit: true, Err: errors.New("limit")}
+		case "unanswered":
+			in.Failure.Unanswered = true
+		case "unreachable":
+			in.Failure.Unanswered, in.Failure.Unreachable = true, true
+		case "no-history":
+			in.Failure.NoHistory = true
 		case "retry-after":
 			in.Failure.RetryAfter = nanos(t, value)
 		default:

@@ -77,7 +77,6 @@ func (m *Machine) reach(v string) bool {
 	}
 	order, ok := m.compare(v, m.Version)
 	m.Version = v
-	m.Refusals = 0
 	switch {
 	case ok && order > 0:
 		m.sign()
@@ -111,56 +110,60 @@ func (m *Machine) outOfOrder() {
 	m.Unordered = true
 }
 
-// watchEnded handles the normal end of a watch.
-func (m *Machine) watchEnded() {
+// watchEnded handles the normal end of a watch. One that ends at once, with nothing
+// new in it, is as good as refused.
+func (m *Machine) watchEnded(f Failure) {
 	if m.Advanced || m.age() >= shortWatch {
 		m.healthy()
 		m.resume()
 		return
 	}
-	m.wait(Failure{Class: Protocol, Err: ShortWatch}, false)
+	m.refused(Failure{Class: Protocol, Err: ShortWatch, NoHistory: f.NoHistory})
 }
 
 // watchFailed handles the failure of a watch; streamed is whether the server
 // sent it as an event.
 //
-// The version is given up only if the server says that it is gone, or cannot
-// read what follows it; if the resource itself was gone; if an error event has
-// no status, since it is then unknown what the watch has missed; or if the
-// server, able to answer, refused the watch or broke it off refusalsBeforeRelist
-// times in a row at that very version. Any other failure leads to another watch
-// from where the last one was.
+// A version is given up at once if the server says that it is gone, or cannot read
+// what follows it; if the resource itself was gone; or if an error event has no
+// status, since it is then unknown what the watch has missed. A watch that was open
+// and is broken off is followed by another one from where it was. Any other failure
+// is a refusal.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	unexplained := streamed && f.Class == Foreign
 	switch {
 	case f.Class == Expired, f.Class == StoreRead, unexplained:
-		m.calm()
-		if !m.Backoff.Hurried {
-			m.report(f) // else the wait does
-		}
 		if f.Class == Expired {
 			m.because(CauseExpired)
 		} else {
 			m.because(CauseRepair)
 		}
+		m.calm()
+		if !m.Backoff.Hurried {
+			m.report(f) // else the wait does
+		}
 		m.hurry(f)
-		return
 	case f.Class == NotFound:
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-		return
-	case f.Class == Invalid, f.Class == TooLarge:
+	case f.Class == Transport && !f.Unanswered && (streamed || !f.NoHistory),
+		streamed && m.Advanced && !f.NoHistory:
+		m.brokenOff(f)
+	default:
 		m.refused(f)
-		return
-	case f.Class == Transport, f.Class == Server, f.Class == Other, f.Class == Foreign:
-		if streamed && f.Class != Transport && !m.Advanced {
-			m.refused(f)
-			return
-		}
-		// A watch that made progress, or that held longer than the wait would
-		// last, is followed at once: a proxy that cuts every quiet watch after a
-		// minute must not cost another half minute.
+	}
+}
+
+// brokenOff goes on from where a watch was that had been open.
+//
+// One that made progress, or that held longer than the wait would last, is followed
+// at once: a proxy that cuts every quiet watch after a minute must not cost another
+// half minute.
+func (m *Machine) brokenOff(f Failure) {
+	m.Refusals = 0
+	switch f.Class {
+	case Transport, Server, Other:
 		if m.Advanced || m.age() >= 2*m.delay() {
 			if !m.Advanced {
 				m.fail(f)
@@ -173,16 +176,42 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 	m.wait(f, false)
 }
 
-// refused counts watches that the server refuses at the store's version.
+// refused handles a watch that the server refuses, or breaks off, at the store's
+// version.
+//
+// The first refusal in a row leads to a wait and another watch: a server that restarts
+// refuses for a moment, and a list of everything would be wasted. The second one leads
+// to a list. While lists are answered and watches are not, there is one list a wait.
+//
+// A source that may have no history is listed after the first wait, since another watch
+// would not send what was missed. A server that is busy is given time, and one that
+// cannot be reached can answer no list.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
 	}
 	m.Refusals++
-	patient := f.Class == Server && m.now-m.RefusedSince < m.config.RefusalPatience
-	relist := m.Refusals >= refusalsBeforeRelist && !patient
-	if relist {
-		m.because(CauseRefused)
+	patience := Nanos(0)
+	switch f.Class {
+	case Throttled:
+		patience = busyPatience
+	case Server:
+		patience = m.config.RefusalPatience
 	}
-	m.wait(f, relist)
+	again := f.Unreachable || m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
+	if again {
+		m.wait(f, false)
+		return
+	}
+	m.because(CauseRefused)
+	m.Optional = !f.NoHistory
+	if f.NoHistory || !m.Resumed || f.Class == Throttled || f.RetryAfter > 0 {
+		m.wait(f, true)
+		return
+	}
+	// The wait was before this watch. If the list fails too, the next wait leads to a
+	// watch, so that a server that returns is not asked for everything.
+	m.fail(f)
+	m.leave()
+	m.sync()
 }
