@@ -42,9 +42,9 @@ func (p Path) String() string {
 type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
-	// fraction of any other way. Otherwise it is the reason why not: a
-	// *InterceptError or a *FallbackError, ErrNoInterceptor, ErrSharingDisabled, or
-	// a type that decodes itself.
+	// fraction of any other way. Otherwise it is the reason why not: an
+	// *InterceptError, ErrNoInterceptor, ErrSharingDisabled, or a type that decodes
+	// itself.
 	Why error
 	// Since is when this path began. A source leaves it zero; its caller, which
 	// knows the previous path, sets it.
