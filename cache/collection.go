@@ -3,12 +3,16 @@ package cache
 import (
 	"context"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
+
+	"github.com/kinglet-go/kinglet/source"
 )
 
 // collection is one resource of a REST client: what a ListWatch from a client lists
@@ -20,6 +24,9 @@ type collection struct {
 	modify    func(*metav1.ListOptions) // may be nil
 	// metadata is the kind of the objects if only their metadata is asked for.
 	metadata schema.GroupVersionKind
+	// lists and watches are the functions that its ListWatch was given.
+	lists   ListWithContextFunc
+	watches WatchFuncWithContext
 }
 
 // The headers of requests for metadata alone.
@@ -30,9 +37,17 @@ const (
 		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 
+// newCollection returns a collection whose answers an informer's Interceptor may read,
+// if client is a REST client. A fake clientset returns a nil pointer for one.
+func newCollection(client Getter, resource, namespace string, modify func(*metav1.ListOptions)) *collection {
+	if c, ok := client.(*rest.RESTClient); ok && c != nil {
+		client = source.WrapClient(c)
+	}
+	return &collection{client: client, resource: resource, namespace: namespace, modify: modify}
+}
+
 // groupVersionResource returns the resource that is listed; empty if the client
-// does not report its group and version. A fake clientset returns a nil pointer for
-// a client.
+// does not report its group and version.
 func (c *collection) groupVersionResource() schema.GroupVersionResource {
 	client, ok := c.client.(rest.Interface)
 	if v := reflect.ValueOf(c.client); !ok || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -52,12 +67,13 @@ func (c *collection) request(options *metav1.ListOptions) *rest.Request {
 }
 
 func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	if c.answers(ctx) {
-		return nil, nil
-	}
 	req := c.request(&options)
 	if c.metadata.Empty() {
-		return req.Do(ctx).Get()
+		list, err := req.Do(ctx).Get()
+		if u, ok := list.(*unstructured.Unstructured); ok && u.IsList() {
+			err = nameKinds(u)
+		}
+		return list, err
 	}
 	list := &metav1.PartialObjectMetadataList{}
 	if err := req.SetHeader("Accept", acceptMetadataList).Do(ctx).Into(list); err != nil {
@@ -69,10 +85,19 @@ func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runt
 	return list, nil
 }
 
+// nameKinds gives the items of a list the kind that servers write once, in the list.
+func nameKinds(list *unstructured.Unstructured) error {
+	gvk := list.GroupVersionKind()
+	gvk.Kind = strings.TrimSuffix(gvk.Kind, "List")
+	return list.EachListItem(func(obj runtime.Object) error {
+		if obj.GetObjectKind().GroupVersionKind().Kind == "" {
+			obj.GetObjectKind().SetGroupVersionKind(gvk)
+		}
+		return nil
+	})
+}
+
 func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	if c.answers(ctx) {
-		return nil, nil
-	}
 	options.Watch = true
 	req := c.request(&options)
 	if c.metadata.Empty() {
@@ -88,50 +113,4 @@ func (c *collection) watch(ctx context.Context, options metav1.ListOptions) (wat
 		}
 		return ev, true
 	}), nil
-}
-
-// Go cannot compare functions, so it cannot tell directly whether a function is one
-// of c's own. But the code pointer shows whether it is a list or watch of some
-// collection, and such a function can safely be asked for its collection, without
-// doing anything.
-
-// whose is the context value by which a function is asked for its collection.
-type whose struct{ collection *collection }
-
-type whoseKey struct{}
-
-// answers stores c in the question that ctx carries, and reports whether there is
-// one.
-func (c *collection) answers(ctx context.Context) bool {
-	asks, ok := ctx.Value(whoseKey{}).(*whose)
-	if ok {
-		asks.collection = c
-	}
-	return ok
-}
-
-// listsWith reports whether f is c.list.
-func (c *collection) listsWith(f ListWithContextFunc) bool {
-	if !sameCode(f, ListWithContextFunc(c.list)) {
-		return false
-	}
-	asks := &whose{}
-	_, _ = f(context.WithValue(context.Background(), whoseKey{}, asks), metav1.ListOptions{})
-	return asks.collection == c
-}
-
-// watchesWith reports whether f is c.watch.
-func (c *collection) watchesWith(f WatchFuncWithContext) bool {
-	if !sameCode(f, WatchFuncWithContext(c.watch)) {
-		return false
-	}
-	asks := &whose{}
-	_, _ = f(context.WithValue(context.Background(), whoseKey{}, asks), metav1.ListOptions{})
-	return asks.collection == c
-}
-
-// sameCode reports whether two functions of one type, the second not nil, run
-// the same code, if perhaps on other data.
-func sameCode(f, g any) bool {
-	return reflect.ValueOf(f).Pointer() == reflect.ValueOf(g).Pointer()
 }

@@ -11,7 +11,7 @@
 // kinglet, store, source, reflector and cache/internal/fifo.
 //
 // Some types are this package's own, because client-go's cannot hold what they
-// need: [ListWatch] (it remembers the REST client that it came from), [Config],
+// need: [ListWatch] (it remembers the resource that it was made for), [Config],
 // [FIFO], [DeltaFIFO], [RealFIFO] and [ErrRequeue] (which newer client-go no
 // longer has), and every other type with state of its own.
 //
@@ -38,12 +38,11 @@
 // [NewFilteredListWatchFromClient] from the wire, without any option: known bytes
 // are not decoded again, and objects share what they have in common. If the
 // client's configuration names AcceptContentTypes, those are requested and no
-// others. Kinglet calls the functions instead, as client-go does, if one of the
-// functions with a context was replaced, if the client is not a rest.Interface or
-// accepts nothing that kinglet reads, or if the server sends what kinglet cannot
-// read.
+// others. The client decodes, as with client-go, if it is not a *rest.RESTClient or
+// accepts nothing that kinglet reads, if the server sends what kinglet cannot read,
+// or if one of the functions with a context was replaced.
 //
-// Everything that passes closures (clientsets, dynamic and metadata clients,
+// Everything else that passes closures (clientsets, dynamic and metadata clients,
 // controller-runtime) is decoded by its client, unless source.WrapTransport was
 // set in the client's configuration:
 //

@@ -48,7 +48,7 @@ type engineConfig struct {
 func newEngine(c engineConfig) (*engine, error) {
 	e := &engine{config: c}
 	e.sink = newStoreSink(c.store, e.report)
-	src, err := newSource(c.lw, c.example, source.Options{Name: c.description})
+	src, err := newSource(c.lw, c.example, source.Options{Name: c.description}, nil)
 	if err != nil {
 		return nil, err
 	}

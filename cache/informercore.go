@@ -122,7 +122,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	if opts.scopes != nil {
 		err = e.newScoped(options, opts.scopes)
 	} else {
-		e.source = &lateSource{lw: lw, name: e.description}
+		e.source = newLateSource(lw, e.description)
 		e.informer, err = kinglet.New[any](e.source, options)
 	}
 	if err != nil {
@@ -173,15 +173,11 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 // If drop is not empty, transform does nothing but remove the fields with these paths.
 func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop []string) (source.Source[any], error) {
 	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
-	if transform != nil && len(drop) > 0 {
-		opts.Drop = drop
-		if listed := newDroppingSource(lw, e.example, opts, transform); listed != nil {
-			listed.fixes = append(listed.fixes, (&informerItems{}).fix)
-			return e.observed(listed), nil
-		}
-		opts.Drop = nil
+	var decoded TransformFunc
+	if transform != nil && len(drop) > 0 && clientDecodes(lw) == nil {
+		opts.Drop, decoded, transform = drop, transform, nil
 	}
-	listed, err := newSource(lw, e.example, opts)
+	listed, err := newSource(lw, e.example, opts, decoded)
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,46 @@ import (
 type itemSource struct {
 	source.Source[any]
 	fixes []itemFix
+	// transform, if not nil, is called with the objects of a list or watch that a client
+	// has decoded, before fixes. decoded reports that the current one is such a one.
+	transform TransformFunc
+	decoded   bool
+	// why, if not nil, is the reason why a client decodes.
+	why error
 	// unchunked lists in one piece, whatever limit is requested. A sample keeps
 	// its limit, and so does a probe, which requests one object for its version.
 	unchunked bool
 }
 
 type itemFix func(it *source.Item[any], deleted bool)
+
+// onPath returns the OnPath for a request.
+func (s *itemSource) onPath(onPath func(source.ReadPath)) func(source.ReadPath) {
+	if s.transform == nil && (s.why == nil || onPath == nil) {
+		return onPath
+	}
+	return func(path source.ReadPath) {
+		s.decoded = path.Path == source.PathClient
+		if s.decoded && s.why != nil {
+			path.Why = s.why
+		}
+		if onPath != nil {
+			onPath(path)
+		}
+	}
+}
+
+// read makes it what is stored: transformed, if a client has decoded it, and fixed.
+func (s *itemSource) read(it *source.Item[any], deleted bool) {
+	if s.decoded && s.transform != nil && it.Err == nil {
+		if obj, err := s.transform(it.Object); err == nil {
+			it.Object = obj
+		} else {
+			*it = source.Item[any]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: err}
+		}
+	}
+	s.fix(it, deleted)
+}
 
 func (s *itemSource) fix(it *source.Item[any], deleted bool) {
 	for _, fix := range s.fixes {
@@ -35,7 +69,8 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	if probe := req.Once && req.Limit == 1; s.unchunked && !probe {
 		req.Limit = 0
 	}
-	return s.Source.List(ctx, req, s.fixed(yield))
+	req.OnPath = s.onPath(req.OnPath)
+	return s.Source.List(ctx, req, each(s.read, yield))
 }
 
 // Traits implements source.Source.
@@ -53,16 +88,17 @@ func (s *itemSource) Traits() source.Traits[any] {
 	}
 	if sample := t.Sample; sample != nil {
 		t.Sample = func(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-			return sample(ctx, req, s.fixed(yield))
+			return sample(ctx, req, each(s.fix, yield))
 		}
 	}
 	return t
 }
 
-func (s *itemSource) fixed(yield func(source.Page[any]) error) func(source.Page[any]) error {
+// each returns a function that calls fix with the items of a page before yield.
+func each(fix itemFix, yield func(source.Page[any]) error) func(source.Page[any]) error {
 	return func(page source.Page[any]) error {
 		for i := range page.Items {
-			s.fix(&page.Items[i], false)
+			fix(&page.Items[i], false)
 		}
 		return yield(page)
 	}
@@ -70,10 +106,11 @@ func (s *itemSource) fixed(yield func(source.Page[any]) error) func(source.Page[
 
 // Watch implements source.Source.
 func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	req.OnPath = s.onPath(req.OnPath)
 	return s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
 		for i := range events {
 			if e := &events[i]; e.Type.HasObject() {
-				s.fix(&e.Item, e.Type == source.Deleted)
+				s.read(&e.Item, e.Type == source.Deleted)
 			}
 		}
 		return yield(events)

@@ -16,6 +16,8 @@ import (
 type lateSource struct {
 	lw   ListerWatcher
 	name string
+	// made is the resource of a ListWatch from a client.
+	made schema.GroupVersionResource
 	// transform may be nil. drop are the fields that the transform removes, if it is
 	// known to do nothing else.
 	transform TransformFunc
@@ -28,9 +30,16 @@ type lateSource struct {
 // traits.
 type decision struct {
 	source.Source[any]
-	resource  schema.GroupVersionResource
 	shared    func() *source.Sharing
 	requested func() schema.GroupVersionResource
+}
+
+func newLateSource(lw ListerWatcher, name string) *lateSource {
+	s := &lateSource{lw: lw, name: name}
+	if made := listWatchIn(lw).made; made != nil {
+		s.made = made.groupVersionResource()
+	}
+	return s
 }
 
 var errNotDecided = errors.New("the informer has not started")
@@ -41,7 +50,7 @@ func (s *lateSource) decide(src source.Source[any], err error) {
 		src = failingSource{name: s.name, err: err}
 	}
 	t := src.Traits()
-	s.decision.Store(&decision{src, t.Resource, t.Shared, t.Requested})
+	s.decision.Store(&decision{src, t.Shared, t.Requested})
 }
 
 // decided returns the source that was decided on, or nil.
@@ -60,13 +69,10 @@ func (s *lateSource) shared() *source.Sharing {
 	return nil
 }
 
-// requested returns what the decided source lists, as far as that is known.
+// requested returns what the last request was for, as far as that is known.
 func (s *lateSource) requested() (known schema.GroupVersionResource) {
-	if d := s.decision.Load(); d != nil {
-		known = d.resource
-		if known.Empty() && d.requested != nil {
-			known = d.requested()
-		}
+	if d := s.decision.Load(); d != nil && d.requested != nil {
+		known = d.requested()
 	}
 	return known
 }
@@ -74,19 +80,13 @@ func (s *lateSource) requested() (known schema.GroupVersionResource) {
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
-// Traits implements source.Source. It returns the traits of the decided source. If there
-// is none yet, or it does not know the resource, the resource is that of a ListWatch from
-// a client.
+// Traits implements source.Source. It returns the traits of the decided source, with
+// the resource of a ListWatch from a client.
 func (s *lateSource) Traits() (t source.Traits[any]) {
 	if d := s.decision.Load(); d != nil {
 		t = d.Traits()
 	}
-	if t.Resource.Empty() {
-		if made, _ := fromClient(s.lw); made != nil {
-			t.Resource = made.groupVersionResource()
-		}
-	}
-	t.Shared, t.Requested = s.shared, s.requested
+	t.Resource, t.Shared, t.Requested = s.made, s.shared, s.requested
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
 }

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -15,10 +16,11 @@ import (
 // to watch are enough; where both variants are set, a call uses the one of its
 // own kind. Its methods are as safe for concurrent use as its functions.
 //
-// A ListWatch from NewListWatchFromClient or NewFilteredListWatchFromClient also
-// remembers its REST client. As long as neither ListWithContextFunc nor
-// WatchFuncWithContext is replaced, informers and reflectors of this package read
-// its collection from the wire themselves: see package source, FromREST.
+// Informers and reflectors of this package read the answers to a ListWatch from
+// NewListWatchFromClient or NewFilteredListWatchFromClient from the wire: its functions
+// use a copy of the client, see source.WrapClient. If ListWithContextFunc or
+// WatchFuncWithContext is replaced, both are asked as client-go does: the new function
+// may look at the objects.
 type ListWatch struct {
 	// ListFunc and WatchFunc take no context, so what they began may outlive its
 	// caller. Prefer the ones with a context.
@@ -32,8 +34,7 @@ type ListWatch struct {
 	// package list without a limit through such a ListWatch.
 	DisableChunking bool
 
-	// made is the collection that the constructor made the functions for; nil if
-	// they are the caller's own.
+	// made is what the constructor made the functions for; nil without a constructor.
 	made *collection
 }
 
@@ -62,7 +63,7 @@ func NewListWatchFromClient(c Getter, resource string, namespace string, fieldSe
 // namespace or, if that is empty, all of them. optionsModifier, if not nil, is
 // applied last to the options of every request; it must be safe for concurrent use.
 func NewFilteredListWatchFromClient(c Getter, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
-	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier})
+	return listWatchOf(newCollection(c, resource, namespace, optionsModifier))
 }
 
 // NewMetadataListWatchFromClient is NewFilteredListWatchFromClient for metadata
@@ -70,10 +71,13 @@ func NewFilteredListWatchFromClient(c Getter, resource string, namespace string,
 // configuration must be metadata.ConfigFor with the group and version of the
 // resource. Its informers need an example that has the kind.
 func NewMetadataListWatchFromClient(c Getter, gvk schema.GroupVersionKind, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
-	return listWatchOf(&collection{client: c, resource: resource, namespace: namespace, modify: optionsModifier, metadata: gvk})
+	made := newCollection(c, resource, namespace, optionsModifier)
+	made.metadata = gvk
+	return listWatchOf(made)
 }
 
 func listWatchOf(made *collection) *ListWatch {
+	made.lists, made.watches = made.list, made.watch
 	return &ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return made.list(context.Background(), options)
@@ -81,8 +85,8 @@ func listWatchOf(made *collection) *ListWatch {
 		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 			return made.watch(context.Background(), options)
 		},
-		ListWithContextFunc:  made.list,
-		WatchFuncWithContext: made.watch,
+		ListWithContextFunc:  made.lists,
+		WatchFuncWithContext: made.watches,
 		made:                 made,
 	}
 }
@@ -132,12 +136,17 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 	return nil, errNoFunction
 }
 
-// readable returns the collection that a source may read instead of calling lw's
-// functions, or nil if one of them is not the constructor's.
-func (lw *ListWatch) readable() *collection {
-	made := lw.made
-	if made == nil || !made.listsWith(lw.ListWithContextFunc) || !made.watchesWith(lw.WatchFuncWithContext) {
-		return nil
+// replaced reports whether a function of a ListWatch from a client is not the
+// constructor's any more.
+func (lw *ListWatch) replaced() bool {
+	return lw.made != nil && (!identicalFuncs(lw.ListWithContextFunc, lw.made.lists) || !identicalFuncs(lw.WatchFuncWithContext, lw.made.watches))
+}
+
+// identicalFuncs reports whether two functions are one and the same value, which Go's ==
+// cannot: the same code over the same variables.
+func identicalFuncs[F any](f, g F) bool {
+	value := func(f *F) any {
+		return reflect.NewAt(reflect.TypeFor[uintptr](), reflect.ValueOf(f).UnsafePointer()).Elem().Interface()
 	}
-	return made
+	return value(&f) == value(&g)
 }

@@ -11,9 +11,12 @@ import (
 // informer of this package, and every controller that has a store of its own,
 // implements it:
 //
-//	if o, ok := informer.(cache.Observable); ok {
+//	if o, ok := informer.GetController().(cache.Observable); ok {
 //		fmt.Println(o.Status().LastError, o.Quarantined())
 //	}
+//
+// So does the Controller of each informer: client-go's factories return informers in
+// wrappers of their own, which have no other methods than client-go's.
 //
 // Its methods are safe for concurrent use. Status and Quarantined cost about a
 // microsecond.

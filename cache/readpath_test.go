@@ -128,7 +128,7 @@ func TestThatTheWireIsLeftIsLoggedOnce(t *testing.T) {
 	log := &testlog.Log{}
 	// The server has pods, whatever the example says.
 	status := statusOnceSynced(t, NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone), &corev1.Node{}, 0, log)
-	if got := status.ReadPath; got.Path != source.PathClient || !errors.As(got.Why, new(*source.FallbackError)) || !errors.As(got.Why, new(*source.KindError)) {
+	if got := status.ReadPath; got.Path != source.PathClient || !errors.As(got.Why, new(*source.InterceptError)) || !errors.As(got.Why, new(*source.KindError)) {
 		t.Errorf("%v because of %v", got.Path, got.Why)
 	}
 	if n := log.Count(anotherPath); n != 1 {

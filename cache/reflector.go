@@ -61,7 +61,7 @@ func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store Reflector
 		r.options.Clock = clock.RealClock{}
 	}
 	// The engine resyncs and checks types itself, so the shell does not.
-	options.ResyncPeriod = 0
+	options.ResyncPeriod, options.Logger = 0, &silent
 	r.shell = kc.NewReflectorWithOptions(r, nil, inertStore{}, options)
 	return r.shell
 }

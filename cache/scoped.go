@@ -132,7 +132,8 @@ func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedLi
 
 // lateScope must be called before the core is shared, or under mu.
 func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
-	late := &lateSource{lw: s.ListerWatcher, transform: s.Transform, drop: dropOf(s), name: fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID)}
+	late := newLateSource(s.ListerWatcher, fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID))
+	late.transform, late.drop = s.Transform, dropOf(s)
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
 }

@@ -230,10 +230,14 @@ func (s *sharedInformer) stoppedLocked() bool {
 
 // GetController returns a Controller that reports the informer's state. Its Run
 // does nothing, since the informer runs itself.
-func (s *sharedInformer) GetController() Controller { return idleController{s} }
+func (s *sharedInformer) GetController() Controller { return idleController{s, s} }
 
-// idleController is a sharedInformer seen as a Controller.
-type idleController struct{ informer *sharedInformer }
+// idleController is a sharedInformer seen as a Controller. It is Observable, since what
+// client-go's factories return may hide the informer, but not its Controller.
+type idleController struct {
+	Observable
+	informer *sharedInformer
+}
 
 func (idleController) Run(<-chan struct{})            {}
 func (idleController) RunWithContext(context.Context) {}

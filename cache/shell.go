@@ -38,8 +38,13 @@ func newShell(name, description string, version func() string) *shell {
 	return &shell{reflector: kc.NewReflectorWithOptions(shellListWatch{version}, nil, inertStore{}, ReflectorOptions{
 		Name:            name,
 		TypeDescription: description,
+		Logger:          &silent,
 	})}
 }
+
+// silent is the logger of client-go's Reflectors. They use it for one line, that a
+// watch-list is not asked for, which is not true of the engine behind them.
+var silent klog.Logger
 
 // current returns the shell's Reflector, its last resource version up to date. It
 // costs some microseconds, so it is for handlers of errors, not for data.

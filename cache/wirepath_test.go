@@ -14,10 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -64,8 +66,8 @@ func podServer(t *testing.T, contentType string) (*kubernetes.Clientset, *atomic
 
 var notGone = fields.OneTermNotEqualSelector("spec.nodeName", "gone")
 
-// synced runs an informer until it has the two pods, and returns its source.
-func synced(t *testing.T, lw ListerWatcher) *itemSource {
+// synced runs an informer until it has the two pods, and returns its status.
+func synced(t *testing.T, lw ListerWatcher) kinglet.Status {
 	t.Helper()
 	inf := NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,12 +83,7 @@ func synced(t *testing.T, lw ListerWatcher) *itemSource {
 			t.Errorf("%s: %v, %v, %v", name, obj, there, err)
 		}
 	}
-	src := inf.(*sharedInformer).source.decided()
-	// Another test may have set a provider of metrics.
-	if observed, ok := src.(*observedSource); ok {
-		src = observed.Source
-	}
-	return src.(*itemSource)
+	return inf.(Observable).Status()
 }
 
 func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
@@ -95,13 +92,8 @@ func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
 			client, lists := podServer(t, contentType)
 			lw := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
 			for _, lw := range []ListerWatcher{lw, ToListWatcherWithWatchListSemantics(lw, client)} {
-				src := synced(t, lw).Source
-				preferred, ok := src.(*source.Preferred[any])
-				if !ok {
-					t.Fatalf("reads through a %T", src)
-				}
-				if st := preferred.Stats(); st.First < 2 || st.Second != 0 || st.Reason != nil {
-					t.Errorf("%+v", st)
+				if path := synced(t, lw).ReadPath; path.Why != nil || path.Path.String() == "unknown" || path.Path == source.PathClient {
+					t.Errorf("%v because of %v", path.Path, path.Why)
 				}
 			}
 			if lists.Load() != 2 {
@@ -118,38 +110,40 @@ func TestAListWatchFromAClientIsReadFromTheWire(t *testing.T) {
 
 func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 	client, _ := podServer(t, runtime.ContentTypeJSON)
-	from := func() *ListWatch {
-		return NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "ns", notGone)
+	from := func(namespace string) *ListWatch {
+		return NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace, notGone)
 	}
-	wrapped, asked := from(), 0
+	wrapped, asked := from("ns"), 0
 	list := wrapped.ListWithContextFunc
 	wrapped.ListWithContextFunc = func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		asked++
 		return list(ctx, options)
 	}
-	// The same code as its own, but of another collection.
-	swapped := NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", "elsewhere", notGone)
-	swapped.ListWithContextFunc, swapped.WatchFuncWithContext = from().ListWithContextFunc, from().WatchFuncWithContext
-	older := from()
-	older.ListWithContextFunc = nil // leaves ListFunc
-	for _, lw := range []*ListWatch{wrapped, swapped, older} {
-		if lw.readable() != nil {
-			t.Error("taken for one as it was made")
-		}
-		if src, wire := synced(t, lw).Source.(*source.Preferred[any]); wire {
-			t.Errorf("was read from the wire: %+v", src.Stats())
+	swapped := from("elsewhere")
+	swapped.ListWithContextFunc, swapped.WatchFuncWithContext = from("ns").ListWithContextFunc, from("ns").WatchFuncWithContext
+	held := from("ns")
+	held.ListWithContextFunc = func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*testPod("a", "n1"), *testPod("b", "n2")}}, nil
+	}
+	held.WatchFuncWithContext = func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
+	older := from("ns")
+	older.ListWithContextFunc, older.WatchFuncWithContext = nil, nil // leaves ListFunc and WatchFunc
+	for _, tc := range []struct {
+		lw   *ListWatch
+		path source.Path
+	}{{wrapped, source.PathClient}, {swapped, source.PathClient}, {held, source.PathClient}, {older, source.PathClient}, {from("ns"), source.PathJSON}} {
+		if got := synced(t, tc.lw).ReadPath; got.Path != tc.path {
+			t.Errorf("%v because of %v, want %v", got.Path, got.Why, tc.path)
 		}
 	}
 	if asked == 0 {
 		t.Error("the function was not asked")
 	}
-	if kept := from(); kept.readable() == nil {
-		t.Error("one as it was made was not recognised")
-	}
-	older = from()
 	older.DisableChunking = true
-	if !synced(t, older).unchunked {
-		t.Error("lists come in chunks in spite of DisableChunking")
+	for _, lw := range []ListerWatcher{older, ToListWatcherWithWatchListSemantics(older, client)} {
+		if src, err := newSource(lw, &corev1.Pod{}, source.Options{}, nil); err != nil || !src.unchunked {
+			t.Errorf("lists come in chunks in spite of DisableChunking: %v", err)
+		}
 	}
 }
 

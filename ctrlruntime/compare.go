@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -90,7 +89,7 @@ func (o CompareOptions) NewCache(cfg *rest.Config, opts cache.Options) (cache.Ca
 		return nil, err
 	}
 	primary, err := o.Primary(cfg, opts)
-	if err != nil || strings.EqualFold(os.Getenv(switchedOff), "off") {
+	if err != nil || switchedOff() {
 		return primary, err
 	}
 	shadow, err := o.Shadow(cfg, opts)

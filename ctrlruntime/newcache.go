@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,9 +23,15 @@ import (
 	"github.com/kinglet-go/kinglet/source"
 )
 
-// switchedOff is the environment variable that, if it is "off", makes NewCache return
-// controller-runtime's own cache.
-const switchedOff = "KINGLET"
+// environment is the environment variable that, if it is "off" or any other false word,
+// makes NewCache return controller-runtime's own cache.
+const environment = "KINGLET"
+
+func switchedOff() bool {
+	value := os.Getenv(environment)
+	on, err := strconv.ParseBool(value)
+	return err == nil && !on || strings.EqualFold(value, "off") || strings.EqualFold(value, "no")
+}
 
 // Options configure the caches of a program beyond cache.Options. The zero value is
 // ready to use.
@@ -87,7 +94,7 @@ func NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 // It asks the server for its resources if opts.ByObject has entries, and makes no other
 // request.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
-	if opts.NewInformer != nil || strings.EqualFold(os.Getenv(switchedOff), "off") {
+	if opts.NewInformer != nil || switchedOff() {
 		if o.StripManagedFields && opts.DefaultTransform == nil {
 			opts.DefaultTransform = cache.TransformStripManagedFields()
 		}

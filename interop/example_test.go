@@ -7,16 +7,12 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -27,6 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/cache/factories"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -53,20 +50,13 @@ func Example_typedClientset() {
 	defer stop()
 
 	cfg.Wrap(source.WrapTransport) // before the client is made
-	factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(cfg), 0)
-	informer := factory.InformerFor(&corev1.Pod{}, func(client kubernetes.Interface, _ time.Duration) cache.SharedIndexInformer {
-		pods := client.CoreV1().Pods("ns")
-		return cache.NewSharedIndexInformer(&cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				return pods.List(ctx, o)
-			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return pods.Watch(ctx, o)
-			},
-		}, &corev1.Pod{}, 0, indexers)
-	})
+	client := kubernetes.NewForConfigOrDie(cfg)
+	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("ns"))
+	if err := factories.Typed(factory, client.CoreV1().Pods("ns")); err != nil {
+		panic(err)
+	}
 
-	printNames(informer)
+	printNames(factory.Core().V1().Pods().Informer())
 	pods, err := factory.Core().V1().Pods().Lister().Pods("ns").List(labels.Everything())
 	fmt.Println(len(pods), "pods in the generated lister", err)
 	// Output:
@@ -80,17 +70,9 @@ func Example_dynamicClient() {
 	defer stop()
 
 	cfg.Wrap(source.WrapTransport)
-	widgets := dynamic.NewForConfigOrDie(cfg).Resource(widgetGVR).Namespace("ns")
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return widgets.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return widgets.Watch(ctx, o)
-		},
-	}, &unstructured.Unstructured{}, 0, indexers)
+	factory := factories.Dynamic(dynamic.NewForConfigOrDie(cfg), 0, "ns", nil)
 
-	printNames(informer)
+	printNames(factory.ForResource(widgetGVR).Informer())
 	// Output: widget-000 widget-001
 }
 
@@ -100,17 +82,9 @@ func Example_metadataClient() {
 	defer stop()
 
 	cfg.Wrap(source.WrapTransport)
-	pods := metadata.NewForConfigOrDie(cfg).Resource(podGVR).Namespace("ns")
-	informer := cache.NewSharedIndexInformer(&cache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return pods.List(ctx, o)
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return pods.Watch(ctx, o)
-		},
-	}, &metav1.PartialObjectMetadata{}, 0, indexers)
+	factory := factories.Metadata(metadata.NewForConfigOrDie(cfg), 0, "ns", nil, nil)
 
-	printNames(informer)
+	printNames(factory.ForResource(podGVR).Informer())
 	// Output: pod-000 pod-001
 }
 

@@ -73,7 +73,6 @@ func (c *Collector) state(s *scrape, st *status.Informer, l labels) {
 // reason is why objects are not read from the wire, as one of a fixed set.
 func reason(why error) string {
 	var intercept *source.InterceptError
-	var fallback *source.FallbackError
 	switch {
 	case why == nil:
 		return ""
@@ -83,8 +82,6 @@ func reason(why error) string {
 		return "sharing_disabled"
 	case errors.As(why, &intercept):
 		return "intercept"
-	case errors.As(why, &fallback):
-		return "fallback"
 	}
 	return "type"
 }

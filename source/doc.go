@@ -10,8 +10,6 @@
 //     cache.ListWatch, the closures of generated informers, dynamic and
 //     metadata clients, fakes. With an Interceptor it reads the bytes that these
 //     ask for.
-//   - Prefer asks one source until that cannot read an answer, and from then on
-//     another one of the same collection.
 //   - Map turns objects into others; WithKeyFunc gives them other keys.
 //   - ItemOf and ReadObject help to write a Source of your own.
 //   - Sharing stores the parts that objects share; Options.Drop names fields to
@@ -72,14 +70,13 @@
 // internal/wire decodes what it is certain of, and leaves the whole object to
 // apimachinery's decoder for anything else, errors included; so errors have
 // apimachinery's words. A T with a decoder of its own, a T for which no protobuf or
-// JSON plan can be compiled, and DisableSharing without Drop always use apimachinery's decoder. An Interceptor that cannot be used
-// leaves the call to the closures. Prefer changes to its second source for good if
-// the first sends something that is not a T, or that it cannot read.
+// JSON plan can be compiled, and DisableSharing without Drop always use apimachinery's
+// decoder. An Interceptor that cannot be used leaves the call to the closures.
 //
 // None of this is silent: a request's OnPath is called with how its answer is read,
-// and why not faster. The decoder reports the encoding, a ListerWatcher's source why
-// it returns the closures' objects, and Prefer why it asks its second source. A
-// source that wraps another passes OnPath on with the request.
+// and why not faster. The decoder reports the encoding, and a ListerWatcher's source
+// why it returns the closures' objects. A source that wraps another passes OnPath on
+// with the request.
 //
 // # Who may call what
 //

@@ -45,21 +45,26 @@ func (g *interception[T]) open(honours bool) bool {
 
 // call returns a new Call.
 func (g *interception[T]) call(watch bool, asked metav1.ListOptions) *intercept.Call {
-	return intercept.NewCall(watch, g.want.metadata(), asked, func(resource schema.GroupVersionResource) (string, error) {
-		return g.accept(resource, watch)
+	return intercept.NewCall(watch, g.want.metadata(), asked, func(resource schema.GroupVersionResource, named string) (string, error) {
+		return g.accept(resource, named, watch)
 	})
 }
 
-// accept returns the Accept header of a request for a resource.
-func (g *interception[T]) accept(resource schema.GroupVersionResource, watch bool) (string, error) {
+// accept returns the Accept header of a request for a resource. named are the types
+// that the client's configuration limits it to.
+func (g *interception[T]) accept(resource schema.GroupVersionResource, named string, watch bool) (string, error) {
 	dec, _, err := g.decoder(resource.GroupVersion())
+	if err != nil {
+		return "", err
+	}
+	a, err := acceptsOf(dec.codec.kind, named)
 	if err != nil {
 		return "", err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.requested = resource
-	return dec.Accept(watch), nil
+	return a.header(watch), nil
 }
 
 func (g *interception[T]) decoder(gv schema.GroupVersion) (*decoder[T], *kind[T], error) {

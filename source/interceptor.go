@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 	"github.com/kinglet-go/kinglet/store"
@@ -27,8 +29,8 @@ import (
 //	…
 //	informer.Status().ReadPath // how objects are read, why, and since when
 //
-// It needs both ends: WrapTransport on the client's configuration, and an
-// Interceptor in the Options of the source. Everything else that such a client
+// It needs both ends: WrapTransport on the client's configuration, or WrapClient, and
+// an Interceptor in the Options of the source. Everything else that such a client
 // does is untouched. The zero value is ready to use. Any number of sources may
 // share an Interceptor, which is safe for concurrent use and must not be copied.
 //
@@ -143,7 +145,28 @@ var (
 // do without WrapTransport. Wrappers of your own that read the body of a 200
 // belong below it; above it they see an empty body. The HTTP transport, which is
 // below, undoes compression.
-func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Transport(rt) }
+func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Transport(rt, "") }
+
+// WrapClient returns a copy of a client that exists already, with WrapTransport above
+// all else in its transport. If the client's configuration names types
+// (rest.Config.AcceptContentTypes), those are requested and no others. The copy shares
+// connections and the rate limiter with client.
+func WrapClient(client *rest.RESTClient) *rest.RESTClient {
+	c := &rest.RESTClient{}
+	// client-go cannot copy a client. By reflection, since vet takes an atomic in it
+	// for a lock: a flag that is set once if a server refuses CBOR.
+	reflect.ValueOf(c).Elem().Set(reflect.ValueOf(client).Elem())
+	hc := http.Client{}
+	if client.Client != nil {
+		hc = *client.Client
+	}
+	if hc.Transport == nil {
+		hc.Transport = http.DefaultTransport
+	}
+	hc.Transport = intercept.Transport(hc.Transport, acceptHeader(client.Get()))
+	c.Client = &hc
+	return c
+}
 
 // ObjectOf returns the object that the path of a request names. The path may have
 // a proxy's prefix:

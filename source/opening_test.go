@@ -74,8 +74,7 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 			},
 			"behind wrappers": func() Source[*corev1.Pod] {
 				lw := must(FromListerWatcher[*corev1.Pod](withContext, Options{}))
-				keyed := WithKeyFunc(Map(lw, slim), ObjectKey)
-				return must(Prefer(nil, keyed, PreferOptions{Missing: errEnough}))
+				return WithKeyFunc(Map(lw, slim), ObjectKey)
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {

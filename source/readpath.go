@@ -43,7 +43,7 @@ type ReadPath struct {
 	Path Path
 	// Why is nil where the wire is read by kinglet's own decoder, which costs a
 	// fraction of any other way, from any encoding that the objects have. Otherwise it
-	// is the reason why not: a *InterceptError or a *FallbackError, ErrNoInterceptor,
+	// is the reason why not: an *InterceptError, ErrNoInterceptor,
 	// ErrSharingDisabled, ErrInheritedUnmarshal, or a type that decodes itself.
 	Why error
 	// Since is when this path began. A source leaves it zero; its caller, which

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -37,9 +36,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		src, _ := intercepted(lw)
 		return src
 	}
-	prefer := func(first, second Source[*corev1.Pod], opts PreferOptions) Source[*corev1.Pod] {
-		return must(Prefer(first, second, opts))
-	}
 	through := podClosures(wrapped(serve(t, handler)))
 	plain := podClosures(serve(t, handler))
 	// asking is closures that ask with other options than they were given.
@@ -54,16 +50,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 				return through.WatchFuncWithContext(ctx, o)
 			},
 		}
-	}
-	refuses := func(w http.ResponseWriter, r *http.Request) {
-		answerStatus(&apierrors.NewGenericServerResponse(http.StatusNotAcceptable, "list", schema.GroupResource{}, "", "", 0, true).ErrStatus)(w, r)
-	}
-	nodes := func(w http.ResponseWriter, r *http.Request) {
-		body := jsonBytes(&corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}})
-		if r.URL.Query().Get("watch") != "" {
-			body = jsonFrame("ADDED", &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})
-		}
-		answer(runtime.ContentTypeJSON, body)(w, r)
 	}
 	for _, tc := range []struct {
 		name string
@@ -94,23 +80,12 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		}), path: PathClient, why: ErrNotIntercepted, lost: true},
 		{name: "an interceptor of closures that ask for something else", src: open(asking(func(o *metav1.ListOptions) { o.ResourceVersion = "1" })),
 			path: PathClient, says: "resourceVersion of the request", lost: true},
-		{name: "a preferred one", src: prefer(rest(handler, Options{}), closed(plain), PreferOptions{}), path: PathProtobuf},
-		{name: "a preferred one that is refused", src: prefer(rest(refuses, Options{}), closed(plain), PreferOptions{}),
-			path: PathClient, says: "read the ordinary way from now on", lost: true},
-		{name: "a preferred one of another kind", src: prefer(rest(nodes, Options{}), closed(plain), PreferOptions{}),
-			path: PathClient, says: "Kind=Node", lost: true},
-		{name: "a preferred one that there is not", src: prefer(nil, closed(plain), PreferOptions{Missing: ErrNoExample}),
-			path: PathClient, why: ErrNoExample, lost: true},
-		{name: "a preferred one that there is not, then an interceptor", src: prefer(nil, open(through), PreferOptions{Missing: ErrNoExample}), path: PathProtobuf},
-		{name: "a preferred one that there is not, then an interceptor that is missed", src: prefer(nil, open(plain), PreferOptions{Missing: ErrNoExample}),
-			path: PathClient, why: ErrNotIntercepted, says: ErrNoExample.Error(), lost: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, src := range []Source[*corev1.Pod]{
 				tc.src,
 				WithKeyFunc(tc.src, ObjectKey[*corev1.Pod]),
 				Map(tc.src, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
-				must(Prefer(tc.src, closed(plain), PreferOptions{})),
 			} {
 				var last ReadPath
 				onPath := func(p ReadPath) { last = p }
@@ -230,17 +205,14 @@ func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
 	for _, src := range []Source[*corev1.Pod]{
 		WithKeyFunc[*corev1.Pod](at, ObjectKey[*corev1.Pod]),
 		Map[*corev1.Pod](at, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
-		must(Prefer[*corev1.Pod](at, nowhere, PreferOptions{})),
-		must(Prefer[*corev1.Pod](nil, at, PreferOptions{Missing: errEnough})),
 	} {
-		_, held := src.(*Preferred[*corev1.Pod])
 		_ = src.List(t.Context(), lr, nil)
 		_ = src.Watch(t.Context(), wr, nil)
 		for _, got := range []any{at.list, at.watch} {
 			v := reflect.ValueOf(got)
 			for i := range v.NumField() {
 				name := v.Type().Field(i).Name
-				if want := name != "Held" || held; v.Field(i).IsZero() == want {
+				if want := name != "Held"; v.Field(i).IsZero() == want {
 					t.Errorf("%T: %s of a %T is passed on: %v", src, name, got, !want)
 				}
 			}

@@ -111,7 +111,7 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
-	accepts, err := acceptsOf(dec.codec.kind, client)
+	accepts, err := acceptsOf(dec.codec.kind, acceptHeader(client.Get()))
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}

@@ -23,12 +23,11 @@ func (a *accepts) header(watch bool) string {
 	return a.list
 }
 
-// acceptsOf returns the types to ask client for: all that k reads, or if the
-// client's configuration names types (rest.Config.AcceptContentTypes), those of
-// them that k reads, in the client's order. It is an error if there are none.
-func acceptsOf[T any](k *kind[T], client rest.Interface) (accepts, error) {
+// acceptsOf returns the types to ask for: all that k reads, or if the client's
+// configuration names types (rest.Config.AcceptContentTypes), those of them that k
+// reads, in the client's order. It is an error if there are none.
+func acceptsOf[T any](k *kind[T], named string) (accepts, error) {
 	a := accepts{list: k.accept(false), watch: k.accept(true)}
-	named := acceptHeader(client.Get())
 	types, any := readTypes(named)
 	if any {
 		return a, nil

@@ -8,9 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/rest/fake"
+	"k8s.io/client-go/tools/cache"
 )
 
 // TestOnlyTheEncodingsThatAClientNamesAreAskedFor, in lists, watches and
@@ -72,6 +74,7 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 		check("pods", tc.typed, tc.typed, pods, err)
 		pods, err = FromREST[*corev1.Pod](client(), "pods", Options{})
 		check("pods of a client", tc.typed, tc.typed, pods, err)
+		checkCopy(t, client().(*rest.RESTClient), tc.named, tc.typed, &asked)
 		things, err := FromREST[*unstructured.Unstructured](client(), "pods", Options{})
 		check("unstructured pods", tc.untyped, tc.untyped, things, err)
 		meta, err := FromConfig[*metav1.PartialObjectMetadata](serve(), podGVR, Options{})
@@ -79,6 +82,60 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 	}
 	if _, err := FromREST[*corev1.Pod](&fake.RESTClient{GroupVersion: podGVR.GroupVersion()}, "pods", Options{}); err != nil {
 		t.Errorf("a fake client names nothing: %v", err)
+	}
+}
+
+// checkCopy lists and watches through closures over WrapClient's copy of client, and checks
+// what is asked for: want, or if that is empty what the client names.
+func checkCopy(t *testing.T, client *rest.RESTClient, named, want string, asked *[]string) {
+	t.Helper()
+	if want == "" {
+		want = named
+	}
+	src, _ := intercepted(cache.NewListWatchFromClient(WrapClient(client), "pods", "ns", fields.Everything()))
+	*asked = nil
+	_ = src.List(t.Context(), ListRequest[*corev1.Pod]{}, nil)
+	_ = src.Watch(t.Context(), WatchRequest[*corev1.Pod]{}, nil)
+	if got := strings.Join(*asked, " "); got != want+" "+want {
+		t.Errorf("%q, a copy of the client: asked for %q, want %q", named, got, want)
+	}
+	// The client itself is as it was: it asks for what it reads.
+	*asked = nil
+	_ = client.Get().Resource("pods").Do(t.Context()).Error()
+	if got := acceptHeader(client.Get()); strings.Join(*asked, " ") != got {
+		t.Errorf("%q, the client: asked for %q, want %q", named, *asked, got)
+	}
+}
+
+// TestACopyOfAClientIsReadFromTheWire through a transport of the program's own, which a
+// fake server's client has, or none.
+func TestACopyOfAClientIsReadFromTheWire(t *testing.T) {
+	var accepts []string
+	cfg := serve(t, negotiated(&accepts, podList("3", "a"), pod("ns", "b", "4")))
+	for name, change := range map[string]func(*rest.RESTClient){
+		"as it is":               func(*rest.RESTClient) {},
+		"without an HTTP client": func(c *rest.RESTClient) { c.Client = nil },
+		"without a transport":    func(c *rest.RESTClient) { c.Client = &http.Client{} },
+		"of a wrapped config":    func(c *rest.RESTClient) { c.Client.Transport = WrapTransport(c.Client.Transport) },
+	} {
+		client := must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient().(*rest.RESTClient)
+		change(client)
+		src, interceptor := intercepted(cache.NewListWatchFromClient(WrapClient(client), "pods", "ns", fields.Everything()))
+		var path ReadPath
+		onPath := func(p ReadPath) { path = p }
+		if got, err := list(t, src, ListRequest[*corev1.Pod]{OnPath: onPath}); err != nil || len(got.items) != 1 || path.Path != PathProtobuf {
+			t.Errorf("%s: %+v, %v, %v", name, got, path, err)
+		}
+		if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{OnPath: onPath}); err != nil || len(got.events) != 1 || path.Path != PathProtobuf {
+			t.Errorf("%s: %+v, %v, %v", name, got, path, err)
+		}
+		checkStats(t, interceptor, 2, 0, nil)
+	}
+}
+
+func TestAFakeClientsetHasNoClientForREST(t *testing.T) {
+	if _, err := FromREST[any]((*rest.RESTClient)(nil), "pods", Options{Example: &corev1.Pod{}}); err == nil {
+		t.Error("a nil pointer was taken for a client")
 	}
 }
 

@@ -87,10 +87,28 @@ func (s *lwSource[T]) sample(ctx context.Context, req SampleRequest, yield func(
 		return failed(ctx, err)
 	}
 	if len(s.opts.Drop) > 0 {
-		// Fields are dropped only when reading through an Interceptor.
-		page = identities[T](page)
+		s.drop(&page)
 	}
 	return yield(page)
+}
+
+// drop removes dropped fields from what the closures returned. Without a request so far,
+// it removes the objects: their version is unknown.
+func (s *lwSource[T]) drop(page *Page[T]) {
+	requested := s.interception.resource()
+	codec, err := newCodec[T](requested.GroupVersion(), &s.opts)
+	if requested.Empty() || err != nil {
+		*page = identities[T](*page)
+		return
+	}
+	r := codec.reader(nil)
+	for i := range page.Items {
+		if it := &page.Items[i]; it.Err == nil {
+			if it.Object, err = r.dropped(it.Object); err != nil {
+				*it = withoutObject[T](it)
+			}
+		}
+	}
 }
 
 func (r *rekeyed[T]) sample(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error {

@@ -24,8 +24,6 @@ func TestWhatIsListedAndSharedIsKnownBehindWrappers(t *testing.T) {
 		"its transform":   {func(s *Sharing) Source[*corev1.Pod] { return Map(rest(s), slim) }, podGVR, true},
 		"with other keys": {func(s *Sharing) Source[*corev1.Pod] { return WithKeyFunc(rest(s), ObjectKey) }, podGVR, false},
 		"closures":        {lw, schema.GroupVersionResource{}, false},
-		"preferred to closures": {func(s *Sharing) Source[*corev1.Pod] { return must(Prefer(rest(s), lw(s), PreferOptions{})) },
-			podGVR, true},
 	}
 	for name, c := range cases {
 		for _, options := range []*Sharing{nil, given} {
@@ -52,7 +50,7 @@ func TestAnInterceptorsSharingIsKnownOnceItReads(t *testing.T) {
 	if got := src.Traits().Shared(); got != nil {
 		t.Errorf("before anything: %v", got)
 	}
-	if _, err := src.(*lwSource[*corev1.Pod]).interception.accept(podGVR, true); err != nil {
+	if _, err := src.(*lwSource[*corev1.Pod]).interception.accept(podGVR, "", true); err != nil {
 		t.Fatal(err)
 	}
 	if got := src.Traits().Shared(); got != DefaultSharing() {
@@ -67,10 +65,9 @@ func TestAnInterceptorsSharingIsKnownOnceItReads(t *testing.T) {
 func TestTheResourceOfClosuresIsKnownBehindWrappersOnceARequestShowsIt(t *testing.T) {
 	closures := must(FromListerWatcher[*corev1.Pod](&closures{}, Options{Interceptor: &Interceptor{}}))
 	sources := map[string]Source[*corev1.Pod]{
-		"closures":                closures,
-		"their transform":         Map(closures, slim),
-		"with other keys":         WithKeyFunc(closures, ObjectKey),
-		"where there is no other": must(Prefer(nil, closures, PreferOptions{Missing: errEnough})),
+		"closures":        closures,
+		"their transform": Map(closures, slim),
+		"with other keys": WithKeyFunc(closures, ObjectKey),
 	}
 	requested := map[string]func() schema.GroupVersionResource{}
 	for name, src := range sources {
@@ -82,7 +79,7 @@ func TestTheResourceOfClosuresIsKnownBehindWrappersOnceARequestShowsIt(t *testin
 			t.Errorf("%s: %v before the first request", name, got)
 		}
 	}
-	if _, err := closures.(*lwSource[*corev1.Pod]).interception.accept(podGVR, true); err != nil {
+	if _, err := closures.(*lwSource[*corev1.Pod]).interception.accept(podGVR, "", true); err != nil {
 		t.Fatal(err)
 	}
 	for name, ask := range requested {

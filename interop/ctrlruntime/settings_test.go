@@ -228,9 +228,11 @@ func TestSwitchedOffItIsControllerRuntimes(t *testing.T) {
 		if c, err := ctrlruntime.NewCache(w.server.Config(), opts); err != nil || !isKinglets(c) {
 			t.Errorf("it is a %T, %v", c, err)
 		}
-		t.Setenv("KINGLET", "off")
-		if c, err := ctrlruntime.NewCache(w.server.Config(), opts); err != nil || isKinglets(c) {
-			t.Errorf("with KINGLET=off it is a %T, %v", c, err)
+		for value, on := range map[string]bool{"off": false, "OFF": false, "false": false, "0": false, "no": false, "true": true, "on": true, "1": true} {
+			t.Setenv("KINGLET", value)
+			if c, err := ctrlruntime.NewCache(w.server.Config(), opts); err != nil || isKinglets(c) != on {
+				t.Errorf("with KINGLET=%s it is a %T, %v", value, c, err)
+			}
 		}
 		t.Setenv("KINGLET", "")
 		opts.NewInformer = toolscache.NewSharedIndexInformer

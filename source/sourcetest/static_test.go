@@ -236,12 +236,8 @@ func TestACancelledContextEndsStaticAtOnce(t *testing.T) {
 
 func TestStaticSaysThatItReadsMemoryAlsoThroughWhatIsMadeOfIt(t *testing.T) {
 	s := sourcetest.NewStatic(testpods.New("a", "n1"))
-	preferred, err := source.Prefer[*corev1.Pod](s, s, source.PreferOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, src := range []source.Source[*corev1.Pod]{
-		s, preferred, source.WithKeyFunc(s, source.ObjectKey[*corev1.Pod]),
+		s, source.WithKeyFunc(s, source.ObjectKey[*corev1.Pod]),
 		source.Map(s, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
 	} {
 		var paths []source.ReadPath

@@ -29,8 +29,9 @@ type Call struct {
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
-	// accept returns the Accept header for objects of a resource.
-	accept func(schema.GroupVersionResource) (string, error)
+	// accept returns the Accept header for objects of a resource. named are the types
+	// that the client's configuration limits it to; empty for no limit.
+	accept func(resource schema.GroupVersionResource, named string) (string, error)
 	// over is closed when the call has returned.
 	over chan struct{}
 
@@ -53,7 +54,7 @@ const (
 
 // NewCall returns a call for the options asked. accept returns the Accept header
 // for objects of a resource.
-func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(schema.GroupVersionResource) (string, error)) *Call {
+func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
 		Responses: make(chan *Response),
 		watch:     watch, metadata: metadata, asked: asked, accept: accept,
@@ -85,13 +86,13 @@ func (c *Call) Reason() error {
 
 // admit is called for every request that carries c. It returns nil if the
 // request is the client's alone.
-func (c *Call) admit(req *http.Request) *admission {
+func (c *Call) admit(req *http.Request, named string) *admission {
 	if !c.begin() {
 		// Another request at the same time, or after. Its response is for the
 		// closure to return.
 		return nil
 	}
-	a, err := c.examine(req)
+	a, err := c.examine(req, named)
 	if err != nil {
 		c.decline(err)
 		return nil
@@ -140,7 +141,7 @@ type admission struct {
 
 // examine returns an error unless req is the request for a collection that the
 // call asked for, from a client that wants such objects.
-func (c *Call) examine(req *http.Request) (*admission, error) {
+func (c *Call) examine(req *http.Request, named string) (*admission, error) {
 	resource, ok := CollectionOf(req.URL.Path)
 	if !ok || req.Method != http.MethodGet {
 		return nil, fmt.Errorf("%s %s is no request for a collection", req.Method, req.URL.Path)
@@ -155,7 +156,7 @@ func (c *Call) examine(req *http.Request) (*admission, error) {
 	case client.table || client.metadata != c.metadata:
 		return nil, fmt.Errorf("the client asks for another form of the objects: %q", req.Header["Accept"])
 	}
-	accept, err := c.accept(resource)
+	accept, err := c.accept(resource, named)
 	if err != nil {
 		return nil, err
 	}

@@ -10,14 +10,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-// Transport returns a round tripper that intercepts the requests of Calls. Any
-// other request costs one context lookup.
-func Transport(next http.RoundTripper) http.RoundTripper { return &transport{next: next} }
+// Transport returns a round tripper that intercepts the requests of Calls. If named,
+// an Accept header, is not empty, it asks for the types that it names and no others.
+// Any other request costs one context lookup.
+func Transport(next http.RoundTripper, named string) http.RoundTripper {
+	return &transport{next: next, named: named}
+}
 
-type transport struct{ next http.RoundTripper }
+type transport struct {
+	next  http.RoundTripper
+	named string
+}
 
 // WrappedRoundTripper returns the transport below, for apimachinery.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
@@ -28,11 +35,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c == nil {
 		return t.next.RoundTrip(req)
 	}
-	a := c.admit(req)
+	a := c.admit(req, t.named)
 	if a == nil {
 		return t.next.RoundTrip(req)
 	}
-	ours := req.WithContext(req.Context())
+	ctx := req.Context()
+	var gathered *connection.Gathered
+	if c.watch {
+		ctx, gathered = connection.Gather(ctx)
+	}
+	ours := req.WithContext(ctx)
 	ours.Header = req.Header.Clone()
 	ours.Header.Set("Accept", a.accept)
 	// A wrapper above that asked for compression would undo it on the empty
@@ -56,6 +68,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case compressed != "" && compressed != "identity":
 		c.decline(fmt.Errorf("the answer is encoded as %q", compressed))
 		return resp, nil
+	}
+	if c.watch {
+		resp.Body = gathered.Over(resp.Body)
 	}
 	r := newResponse(req.Context(), c.watch, a, resp)
 	if !c.deliver(r) {
