@@ -46,11 +46,6 @@ func (l logger) readPath(before, now ReadPath) {
 // status returns a function that logs changes of phase.
 func (l logger) status() func(reflector.Status) {
 	var phases phaselog.Log
-	if l.to != nil {
-		if handler, ok := l.to.Handler().(phaselog.Expecting); ok {
-			phases.Expected = handler.Expects
-		}
-	}
 	return func(s reflector.Status) {
 		line, ok := phases.Next(time.Now(), &s)
 		if !ok {

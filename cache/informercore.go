@@ -39,9 +39,8 @@ type informerCore struct {
 	// provider.
 	identifier InformerNameAndResource
 	metrics    InformerMetricsProvider
-	// onMutation and expected may be nil.
+	// onMutation may be nil.
 	onMutation func(*kinglet.MutationError)
-	expected   func(error) bool
 
 	// changing is held by SetScopes. It is locked before mu.
 	changing sync.Mutex
@@ -79,8 +78,6 @@ type coreOptions struct {
 	onMutation func(*kinglet.MutationError)
 	// covers is kinglet.Options.Covers; may be nil.
 	covers func(any) bool
-	// expected is ScopedInformerOptions.Expected; may be nil.
-	expected func(error) bool
 	// scopes, if not nil, replace the single ListerWatcher.
 	scopes []ScopedListerWatcher
 }
@@ -89,7 +86,7 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	e := &informerCore{
 		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
-		onMutation: opts.onMutation, expected: opts.expected,
+		onMutation: opts.onMutation,
 	}
 	if e.sharing == nil {
 		e.sharing = source.OwnSharing()

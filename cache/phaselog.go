@@ -43,9 +43,6 @@ func (l phaseLogger) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Expects implements phaselog.Expecting.
-func (l phaseLogger) Expects(err error) bool { return l.core.expected != nil && l.core.expected(err) }
-
 // WithAttrs and WithGroup are not called by a kinglet informer.
 func (l phaseLogger) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l phaseLogger) WithGroup(string) slog.Handler      { return l }

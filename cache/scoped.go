@@ -46,10 +46,6 @@ type ScopedInformerOptions struct {
 	// Covers decides which of the objects that the program writes belong to the
 	// informer, if its sources cannot: see kinglet.Options. May be nil.
 	Covers func(obj any) bool
-	// Expected reports whether the program expects a failure of a list or watch to
-	// last. Such a failure is logged at once, and then once an hour; others once a
-	// minute. May be nil.
-	Expected func(err error) bool
 }
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
@@ -100,7 +96,6 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
 		covers:      options.Covers,
-		expected:    options.Expected,
 	}
 	if len(scopes) == 1 && scopes[0].Scope.Everything() && !options.ScopesChange {
 		if scopes[0].ListerWatcher == nil {

@@ -2,8 +2,7 @@
 // often. It writes nothing: packages kinglet and cache do, each with its logger.
 //
 // There is one line for each change of phase and for each failure, but at most one a
-// minute for each [Line.What] and cause, or one an hour for failures that are
-// [Log.Expected]. So an informer that fails for hours is logged every minute, with the
+// minute for each [Line.What] and cause. So an informer that fails for hours is logged every minute, with the
 // number of failures since; one line says when it has recovered. The phases between the
 // attempts of a failing informer are not logged.
 package phaselog
@@ -76,23 +75,12 @@ func (l *Line) Attributes() []any {
 	return args
 }
 
-// every is how long a line suppresses others of its kind and cause, and everyExpected
-// how long the line of an expected failure does.
-const (
-	every         = time.Minute
-	everyExpected = time.Hour
-)
-
-// Expecting is what a slog.Handler implements for Log.Expected.
-type Expecting interface{ Expects(err error) bool }
+// every is how long a line suppresses others of its kind and cause.
+const every = time.Minute
 
 // Log is the log of one informer. The zero value is ready for use. It is not safe for
 // concurrent use.
 type Log struct {
-	// Expected reports whether the program expects a failure, which is then logged once
-	// an hour. May be nil.
-	Expected func(error) bool
-
 	phase  reflector.Phase
 	synced bool
 	lists  reflector.ListCounts
@@ -180,14 +168,6 @@ func (l *Log) well(line Line) (Line, bool) {
 	return line, told
 }
 
-// distance returns the least time between two lines of the kind.
-func (l *Log) distance(line *Line) time.Duration {
-	if line.What == Fails && l.Expected != nil && l.Expected(line.Err) {
-		return everyExpected
-	}
-	return every
-}
-
 // limited returns the line if it is due. It represents n failures, and those of its kind
 // that were not written.
 func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
@@ -200,7 +180,7 @@ func (l *Log) limited(now time.Time, line Line, n uint64) (Line, bool) {
 		}
 		before = &last{}
 		l.recent[k] = before
-	case now.Sub(before.at) < l.distance(&line):
+	case now.Sub(before.at) < every:
 		before.unsaid += n
 		return line, false
 	}

@@ -81,25 +81,24 @@ func TestThereIsAtMostOneLineAMinuteAndCauseAndNoFailureIsForgotten(t *testing.T
 	}
 }
 
-// Each failure is in one line or in none for less than its distance: an hour if it is
-// expected, else a minute.
-func TestAnExpectedFailureIsLoggedOnceAndThenOnceAnHour(t *testing.T) {
+// Each failure is in one line, which stands for those since the last.
+func TestEachCauseIsLoggedOnceAMinute(t *testing.T) {
 	refused, other := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New("no")), apierrors.NewInternalError(errors.New("etcd"))
-	l := Log{Expected: apierrors.IsForbidden}
+	var l Log
 	var s reflector.Status
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	lines, failures := map[error]int{}, map[error]uint64{}
-	for minute := range 3*60 + 1 {
+	for half := range 2*60 + 1 {
 		for _, err := range []error{refused, other} {
 			s.Phase, s.LastError, s.Recent.Last = reflector.BackingOff, err, err
 			s.Errors += 2
-			if line, ok := l.Next(start.Add(time.Duration(minute)*time.Minute), &s); ok {
+			if line, ok := l.Next(start.Add(time.Duration(half)*30*time.Second), &s); ok {
 				lines[line.Err]++
 				failures[line.Err] += line.Failures
 			}
 		}
 	}
-	if lines[refused] != 4 || lines[other] != 181 || failures[refused] != 362 || failures[other] != 362 {
-		t.Errorf("lines %v of failures %v in three hours", lines, failures)
+	if lines[refused] != 61 || lines[other] != 61 || failures[refused] != 242 || failures[other] != 242 {
+		t.Errorf("lines %v of failures %v in an hour", lines, failures)
 	}
 }
