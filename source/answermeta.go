@@ -1,8 +1,6 @@
 package source
 
 import (
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -13,11 +11,11 @@ import (
 // or of each object of a list. It returns nil for a Status, and for an answer that it
 // cannot read.
 func AnswerMetadata(body []byte) []metav1.ObjectMeta {
-	gvk, _, m := readDeleted(body)
+	_, _, m := readDeleted(body)
 	switch {
 	case m == nil:
 		return nil
-	case !strings.HasSuffix(gvk.Kind, "List"):
+	case m.Name != "": // a list has none
 		return []metav1.ObjectMeta{*m}
 	}
 	enc := encoding.Of(body[0])

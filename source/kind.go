@@ -278,13 +278,14 @@ func (k *kind[T]) sameVersion(got schema.GroupVersionKind) bool {
 	return k.want.Version == "" || got.GroupVersion() == k.want.GroupVersion()
 }
 
-// checkList returns a *KindError if got is no list of what is wanted. A
-// list that does not name its kind is accepted.
-func (k *kind[T]) checkList(got schema.GroupVersionKind) error {
+// checkList returns a *KindError if got is no list of what is wanted. A list that does
+// not name its kind is accepted. items reports that it has items: a custom resource may
+// name its list as it likes (names.listKind).
+func (k *kind[T]) checkList(got schema.GroupVersionKind, items bool) error {
 	if got.Empty() {
 		return nil
 	}
-	ok := strings.HasSuffix(got.Kind, "List")
+	ok := items || strings.HasSuffix(got.Kind, "List")
 	switch k.form {
 	case typed:
 		ok = k.sameVersion(got) && (got.Kind == k.want.Kind+"List" || k.registeredList(got))

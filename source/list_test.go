@@ -10,12 +10,14 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 )
@@ -325,5 +327,34 @@ func TestACompressedListCountsWhatItIsDecompressed(t *testing.T) {
 	got, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 2 || got.bytes != int64(len(body)) {
 		t.Errorf("%d items of %d bytes: %v", len(got.items), got.bytes, err)
+	}
+}
+
+// One object in place of a list is refused, whatever may be the kind of a list.
+func TestAnObjectInPlaceOfAListIsRefused(t *testing.T) {
+	for _, body := range []string{
+		`{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"a"}}`,
+		`{"metadata":{"name":"a"},"spec":{},"kind":"Foos","apiVersion":"example.com/v1"}`,
+	} {
+		dec := must(NewDecoder[*unstructured.Unstructured](kindGV, Options{}))
+		var kerr *KindError
+		var got listed[*unstructured.Unstructured]
+		if err := dec.DecodeList(strings.NewReader(body), nil, got.page); !errors.As(err, &kerr) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
+func TestTheMetadataOfAnAnswerIsThatOfAnObjectOrOfAListOfAnyKind(t *testing.T) {
+	const object = `"kind":"Foo","apiVersion":"example.com/v1"`
+	for _, kind := range []string{"FooList", "Foos", "Foo"} {
+		for body, want := range map[string]int{
+			`{"kind":"` + kind + `","apiVersion":"example.com/v1","metadata":{"name":"a"}}`:                                                                                                        1,
+			`{"kind":"` + kind + `","apiVersion":"example.com/v1","metadata":{"resourceVersion":"7"},"items":[{` + object + `,"metadata":{"name":"a"}},{` + object + `,"metadata":{"name":"b"}}]}`: 2,
+		} {
+			if all := AnswerMetadata([]byte(body)); len(all) != want || all[0].Name != "a" {
+				t.Errorf("%s: %v", body, all)
+			}
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
@@ -50,7 +51,7 @@ type listing[T any] struct {
 // read reads the list until its end.
 func (l *listing[T]) read() error {
 	l.list = encoding.List{
-		Check:  l.codec.kind.checkList,
+		Check:  l.check,
 		Item:   l.add,
 		Flush:  l.decode,
 		Status: statusError,
@@ -59,6 +60,10 @@ func (l *listing[T]) read() error {
 		return err
 	}
 	return l.finish()
+}
+
+func (l *listing[T]) check(got schema.GroupVersionKind) error {
+	return l.codec.kind.checkList(got, l.list.Items)
 }
 
 // add consumes the next n unread bytes, which are an item.
@@ -126,7 +131,7 @@ func (l *listing[T]) send(more bool) error {
 
 // finish resolves the unsure items by the list's kind, and sends the last page.
 func (l *listing[T]) finish() error {
-	if err := l.codec.kind.checkList(l.list.Kind); err != nil {
+	if err := l.check(l.list.Kind); err != nil {
 		return err
 	}
 	gvk, known := l.codec.kind.listed(l.list.Kind, true)

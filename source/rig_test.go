@@ -23,7 +23,8 @@ import (
 // A trial has a decoder read lists and watches in JSON, one after the other,
 // with what it returned before. Random are the objects' type, by where it keeps
 // its kind; whether an Interceptor asks; the order of each object's members and each
-// list's; which items say their kind; and how the stream is cut. Each item has
+// list's; what kind an unstructured one's list is; which items say their kind; and how
+// the stream is cut. Each item has
 // to be what apimachinery makes of its bytes, and none that was ever returned
 // may change, since somebody reads it.
 
@@ -66,8 +67,10 @@ type rig struct {
 	example     runtime.Object
 	gv          schema.GroupVersion
 	interceptor bool
-	held        *sink[runtime.Object]
-	log         []string
+	// listKind is the last list's.
+	listKind string
+	held     *sink[runtime.Object]
+	log      []string
 	// returned are all objects so far, and was what was in each then.
 	returned []runtime.Object
 	was      []string
@@ -118,7 +121,12 @@ func (r *rig) decode(dec Decoder[runtime.Object], kind string, watch bool, objec
 			body += r.shuffled(`"type":"MODIFIED"`, `"object":`+o) + "\n"
 		}
 	} else {
-		members := []string{`"kind":"` + kind + `List"`, fmt.Sprintf(`"apiVersion":%q`, r.gv), `"items":[` + strings.Join(objects, ",") + `]`}
+		r.listKind = kind + "List"
+		if _, any := r.example.(*unstructured.Unstructured); any {
+			// A custom resource may name its list as it likes.
+			r.listKind = []string{kind + "List", kind + "s", "All" + kind, kind}[r.rand.IntN(4)]
+		}
+		members := []string{fmt.Sprintf(`"kind":%q`, r.listKind), fmt.Sprintf(`"apiVersion":%q`, r.gv), `"items":[` + strings.Join(objects, ",") + `]`}
 		if r.rand.IntN(2) == 0 {
 			members = append(members, `"metadata":{"resourceVersion":"9"}`)
 		}
@@ -165,7 +173,7 @@ func (r *rig) compare(it Item[runtime.Object], raw, kind string, said, watch boo
 			return err
 		}
 		if !said {
-			u.SetGroupVersionKind(r.gv.WithKind(kind))
+			u.SetGroupVersionKind(r.gv.WithKind(strings.TrimSuffix(r.listKind, "List")))
 		}
 	} else if err := json.Unmarshal([]byte(raw), want); err != nil {
 		return err

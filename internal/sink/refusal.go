@@ -107,23 +107,18 @@ func (s *Sink[T]) refuseOther(ops []store.Op[T], ev *source.Event[T]) []store.Op
 func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept []store.Op[T]) {
 	s.Quarantine.reset(scope)
 	unreadable := false
-	var good map[store.Key]struct{} // made when an object of another kind arrives
+	good := readable(pages)
 	for _, page := range pages {
 		for i := range page {
 			it := &page[i]
 			if it.Err == nil {
 				continue
 			}
-			if it.Key != (store.Key{}) && otherKind(it.Err) {
-				if good == nil {
-					good = readable(pages)
-				}
-				if _, there := good[it.Key]; there {
-					// It is about another object than that of the list.
-					s.Quarantine.failed(it.Err)
-					s.failures = append(s.failures, it.Err)
-					continue
-				}
+			if good[it.Key] {
+				// It is about another object than that of the list, or another version.
+				s.Quarantine.failed(it.Err)
+				s.failures = append(s.failures, it.Err)
+				continue
 			}
 			unreadable = unreadable || it.Key == (store.Key{})
 			obj, memo, held := s.opts.Store.Held(it.Key)
@@ -147,13 +142,26 @@ func (s *Sink[T]) refuseAll(scope store.Scope, pages [][]source.Item[T]) (kept [
 	return kept
 }
 
-// readable returns the keys of the items of a list that can be stored.
-func readable[T any](pages [][]source.Item[T]) map[store.Key]struct{} {
-	keys := map[store.Key]struct{}{}
+// readable returns, of the keys of items of a list that cannot be stored, which are also
+// those of items that can.
+func readable[T any](pages [][]source.Item[T]) map[store.Key]bool {
+	keys := map[store.Key]bool{}
 	for _, page := range pages {
 		for i := range page {
-			if page[i].Err == nil {
-				keys[page[i].Key] = struct{}{}
+			if it := &page[i]; it.Err != nil && it.Key != (store.Key{}) {
+				keys[it.Key] = false
+			}
+		}
+	}
+	if len(keys) == 0 {
+		return keys
+	}
+	for _, page := range pages {
+		for i := range page {
+			if it := &page[i]; it.Err == nil {
+				if _, broken := keys[it.Key]; broken {
+					keys[it.Key] = true
+				}
 			}
 		}
 	}

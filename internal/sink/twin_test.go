@@ -102,8 +102,20 @@ func againstTwin(t *testing.T, rnd *rand.Rand) {
 			}
 		}
 		clear(w.refused)
+		for range rnd.IntN(2) * rnd.IntN(4) {
+			// A list that is made of several may name an object twice.
+			it := items[rnd.IntN(max(len(items), 1)):]
+			if len(it) > 0 && it[0].Key.Name != "" {
+				items = slices.Insert(items, rnd.IntN(len(items)+1), item(it[0].Key.Name, string(it[0].UID)))
+			}
+		}
+		readable := map[string]bool{}
 		for _, it := range items {
-			if it.Key.Name != "" {
+			readable[it.Key.Name] = readable[it.Key.Name] || it.Err == nil
+		}
+		for _, it := range items {
+			// What can be read of an object counts, whatever cannot.
+			if name := it.Key.Name; name != "" && (it.Err == nil || !readable[name]) {
 				w.put(it)
 			}
 		}

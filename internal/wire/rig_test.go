@@ -16,6 +16,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -51,15 +52,12 @@ var subjects = []subject{
 	{unstructuredType, []string{"metadata.labels", "spec.list", "status.any", "status.any.a"}},
 }
 
-type unmarshaler interface{ Unmarshal([]byte) error }
-
 type marshaler interface{ Marshal() ([]byte, error) }
 
 // formats are those that a subject can be read from.
 func (s subject) formats() []formats.Format {
 	all := []formats.Format{formats.JSON}
-	obj := reflect.New(s.typ).Interface()
-	if _, ok := obj.(unmarshaler); ok {
+	if protobuf.Reads(s.typ) {
 		all = append(all, formats.Protobuf)
 	}
 	return all
@@ -100,7 +98,11 @@ type rig struct {
 }
 
 func newRig(script *filler.Script) (*rig, error) {
-	r := &rig{rigFiller: &rigFiller{filler.Filler{Script: script}}, subject: filler.Pick(script, subjects), states: map[uintptr]bool{}}
+	return newRigOf(filler.Pick(script, subjects), script)
+}
+
+func newRigOf(of subject, script *filler.Script) (*rig, error) {
+	r := &rig{rigFiller: &rigFiller{filler.Filler{Script: script}}, subject: of, states: map[uintptr]bool{}}
 	table := share.NewTable(0)
 	r.session = share.NewSession(table)
 	if script.OneIn(2) {

@@ -108,6 +108,9 @@ func (r *rig) named(o *Object[any], want any, format formats.Format) error {
 		return nil
 	}
 	tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta")
+	if !tm.IsValid() {
+		return nil
+	}
 	if kind := tm.FieldByName("Kind").String(); format != formats.Protobuf && o.Kind != kind {
 		return fmt.Errorf("of kind %q, not %q", o.Kind, kind)
 	}
@@ -126,7 +129,9 @@ func (r *rig) name(obj any) {
 		}
 		return
 	}
-	reflect.ValueOf(obj).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(metav1.TypeMeta{Kind: "Listed"}))
+	if tm := reflect.ValueOf(obj).Elem().FieldByName("TypeMeta"); tm.IsValid() {
+		tm.Set(reflect.ValueOf(metav1.TypeMeta{Kind: "Listed"}))
+	}
 }
 
 // keep holds an object, and has readers read it.
@@ -158,8 +163,8 @@ func (r *rig) unchanged(h rigVersion) error {
 		if v, ok := h.object.(*unstructured.Unstructured).Object["apiVersion"]; ok {
 			u.Object["apiVersion"] = v
 		}
-	} else {
-		reflect.ValueOf(want).Elem().FieldByName("TypeMeta").Set(reflect.ValueOf(h.object).Elem().FieldByName("TypeMeta"))
+	} else if tm := reflect.ValueOf(want).Elem().FieldByName("TypeMeta"); tm.IsValid() {
+		tm.Set(reflect.ValueOf(h.object).Elem().FieldByName("TypeMeta"))
 	}
 	for _, v := range r.held {
 		if v.object == h.object {

@@ -126,6 +126,9 @@ type List struct {
 	// Kind is the list's own kind, as far as it was read.
 	Kind schema.GroupVersionKind
 	Meta metav1.ListMeta
+	// Items reports that the list has a member for its items, as far as it was read. It
+	// is set for JSON only: in protobuf an empty list has none.
+	Items bool
 	// Check is called once Kind is complete.
 	Check func(schema.GroupVersionKind) error
 	// Item is called for each item, which is the next n unread bytes, and

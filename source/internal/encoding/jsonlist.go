@@ -25,7 +25,6 @@ func (json) List(w *Window, l *List) error {
 	var apiVersion, kind string
 	// others is an object of the other members, without its end.
 	var others []byte
-	hasItems := false
 	for {
 		name, ok, err := r.name()
 		if err != nil {
@@ -35,7 +34,7 @@ func (json) List(w *Window, l *List) error {
 			break
 		}
 		if name == "items" {
-			hasItems = true
+			l.Items = true
 			if apiVersion != "" && kind != "" && l.Kind != StatusKind {
 				if err := l.Check(l.Kind); err != nil {
 					return err
@@ -61,7 +60,7 @@ func (json) List(w *Window, l *List) error {
 				return w.Malformed("list metadata", "%w", err)
 			}
 		}
-		if !hasItems && len(others)+len(name)+len(raw) < maxOtherBytes {
+		if !l.Items && len(others)+len(name)+len(raw) < maxOtherBytes {
 			others = appendMember(others, name, raw)
 		}
 		w.Consume(len(raw))
@@ -76,7 +75,7 @@ func (json) List(w *Window, l *List) error {
 			return w.Malformed("status in place of a list", "%w", err)
 		}
 		return l.Status(&status)
-	case !hasItems && l.Kind.Empty():
+	case !l.Items && l.Kind.Empty():
 		return w.Malformed("list", "neither kind nor items")
 	}
 	return nil
