@@ -34,9 +34,9 @@
 // the cache runs (SetNamespaces), and whole objects for some and metadata for the others
 // (Options.Full).
 //
-// NewQueue makes controllers use kinglet's queue, and CompareOptions.NewCache tries a
-// cache beside controller-runtime's own. In the queue, requests that are due at the
-// same nanosecond are served in no particular order.
+// NewQueue makes controllers use kinglet's queue, and package compare tries the cache
+// beside controller-runtime's own. In the queue, requests that are due at the same
+// nanosecond are served in no particular order.
 //
 // With Options.NewInformer set, and with KINGLET=off in the environment of the
 // process, NewCache returns controller-runtime's own cache.
@@ -63,10 +63,6 @@
 //	shown.go       what a Set shows of a cache
 //	queue.go       NewQueue, with its metrics and report in queuemetrics.go and
 //	               queuereport.go
-//	compare.go     Compare: a cache that is compared with another; what is compared and
-//	               when is in comparecheck.go and comparesuspects.go, what handlers received in
-//	               comparehandlers.go, what differs in comparediff.go, and what is reported in
-//	               comparereport.go
 //
 //	client.go        NewClient
 //	clientoptout.go  writes that do not want to be recorded

@@ -27,7 +27,9 @@ import (
 // makes NewCache return controller-runtime's own cache.
 const environment = "KINGLET"
 
-func switchedOff() bool {
+// SwitchedOff reports whether KINGLET is set to off, no or what strconv.ParseBool takes for
+// false in the environment.
+func SwitchedOff() bool {
 	value := os.Getenv(environment)
 	on, err := strconv.ParseBool(value)
 	return err == nil && !on || strings.EqualFold(value, "off") || strings.EqualFold(value, "no")
@@ -94,7 +96,7 @@ func NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 // It asks the server for its resources if opts.ByObject has entries, and makes no other
 // request.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
-	if opts.NewInformer != nil || switchedOff() {
+	if opts.NewInformer != nil || SwitchedOff() {
 		if o.StripManagedFields && opts.DefaultTransform == nil {
 			opts.DefaultTransform = cache.TransformStripManagedFields()
 		}

@@ -17,13 +17,9 @@ func (c *Cache) showLocked(h *holding) {
 	}
 }
 
-// Status returns the status of each informer of a cache that NewCache made, by name;
-// for a Comparison, those of its shadow. The error is a *ForeignCacheError for another
-// cache.
+// Status returns the status of each informer of a cache that NewCache made, by name.
+// The error is a *ForeignCacheError for another cache.
 func Status(c cache.Cache) ([]kinglet.Status, error) {
-	if compared, ok := c.(*Comparison); ok {
-		c = compared.shadow
-	}
 	ours, ok := c.(*Cache)
 	if !ok {
 		return nil, &ForeignCacheError{Cache: c}

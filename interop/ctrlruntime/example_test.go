@@ -19,6 +19,7 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
+	"github.com/kinglet-go/kinglet/ctrlruntime/compare"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/page"
 	kingletprometheus "github.com/kinglet-go/kinglet/prometheus"
@@ -179,13 +180,13 @@ func ExampleNewQueue() {
 
 // In shadow mode, controller-runtime's cache serves, kinglet's runs beside it, and
 // differences are reported. Here the shadow has a bug.
-func ExampleCompareOptions_NewCache() {
+func Example_compare() {
 	cfg, stop := aCluster()
 	defer stop()
 
-	found := make(chan ctrlruntime.Difference, 20)
-	compare := ctrlruntime.CompareOptions{
-		OnDifference: func(d ctrlruntime.Difference) { found <- d }, // leave it out for a line in the log
+	found := make(chan compare.Difference, 20)
+	compared := compare.Options{
+		OnDifference: func(d compare.Difference) { found <- d }, // leave it out for a line in the log
 		Every:        100 * time.Millisecond,
 		Shadow: func(cfg *rest.Config, opts cache.Options) (cache.Cache, error) { // leave it out for kinglet's
 			opts.DefaultTransform = func(obj any) (any, error) {
@@ -198,7 +199,7 @@ func ExampleCompareOptions_NewCache() {
 		},
 	}
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
-		NewCache:       compare.NewCache, // ctrlruntime.CompareOptions{}.NewCache is the one line
+		NewCache:       compared.NewCache, // compare.Options{}.NewCache is the one line
 		Metrics:        metricsserver.Options{BindAddress: "0"},
 		MapperProvider: podsOnly,
 	})
