@@ -142,7 +142,10 @@ func (c *Controller[K]) Cancel(key K) bool { return c.queue.Cancel(key) }
 // called once.
 //
 // The error is nil after a stop, a *DrainError if runs had to be cancelled,
-// ErrLeadershipLost, or the Elector's.
+// ErrLeadershipLost with the Elector's reason, or the Elector's error.
+//
+// Run does not run the informers, which may serve others: run each, or a kinglet.Set that
+// has them. If nobody does within 5 s, a warning to slog.Default() names them.
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if c.started.Swap(true) {
 		return fmt.Errorf("controller %s: %w", c.opts.Name, ErrAlreadyRun)
@@ -155,6 +158,8 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	for i := range c.workers {
 		c.startWorker(&c.workers[i], &workers)
 	}
+	warning := time.AfterFunc(notRunFor, c.warnOfInformersNotRun)
+	defer warning.Stop()
 	idle := make(chan struct{}) // closed when workers and handlers have returned
 	led, lost, err := c.lead(ctx)
 	if err == nil {
@@ -169,7 +174,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 		close(idle)
 	}()
 	if errors.Is(err, ErrLeadershipLost) {
-		cancel(ErrLeadershipLost)
+		cancel(err)
 		<-idle
 	} else if drainErr := c.drain(idle, lost, cancel); drainErr != nil {
 		err = errors.Join(err, drainErr)
@@ -190,7 +195,7 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 		return nil, nil, nil
 	}
 	c.mu.Lock()
-	c.setGateLocked("this replica does not lead")
+	c.setGateLocked(notLeading)
 	c.mu.Unlock()
 	led, err := c.opts.Elector.Acquire(ctx)
 	switch {
@@ -202,6 +207,14 @@ func (c *Controller[K]) lead(ctx context.Context) (Leadership, <-chan struct{}, 
 		return nil, nil, errors.New("election: the Elector returned neither a Leadership nor an error")
 	}
 	return led, led.Lost(), nil
+}
+
+// leadershipLost returns ErrLeadershipLost, with the Elector's reason.
+func (c *Controller[K]) leadershipLost() error {
+	if cause := c.opts.Elector.Err(); cause != nil {
+		return fmt.Errorf("%w: %w", ErrLeadershipLost, cause)
+	}
+	return ErrLeadershipLost
 }
 
 // stop ends the inputs, and keeps runs from beginning. It returns the handlers, which
@@ -231,9 +244,10 @@ func (c *Controller[K]) drain(idle, lost <-chan struct{}, cancel context.CancelC
 	case <-idle:
 		return nil
 	case <-lost:
-		cancel(ErrLeadershipLost)
+		err := c.leadershipLost()
+		cancel(err)
 		<-idle
-		return ErrLeadershipLost
+		return err
 	case <-timer.C:
 	}
 	err := &DrainError{Controller: c.opts.Name, Drain: c.opts.Drain}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -384,6 +385,7 @@ func TestARunThatTakesTooLongIsEndedWithItsCause(t *testing.T) {
 type leader struct {
 	lost     chan struct{}
 	released chan struct{}
+	err      atomic.Pointer[error]
 }
 
 func newLeader() *leader {
@@ -393,6 +395,13 @@ func newLeader() *leader {
 func (l *leader) Acquire(context.Context) (controller.Leadership, error) { return l, nil }
 func (l *leader) Lost() <-chan struct{}                                  { return l.lost }
 func (l *leader) Release()                                               { close(l.released) }
+
+func (l *leader) Err() error {
+	if err := l.err.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
 
 func (l *leader) isReleased() bool {
 	select {
@@ -483,12 +492,16 @@ func TestLostLeadershipEndsRunsAtOnce(t *testing.T) {
 	})
 }
 
+// One key runs for its changes, and another because it fails.
 func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		src, inf := informerOf(t, newPod("a"), newPod("b"))
-		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
+			if k.Name == "b" { // it runs as often, to be tried again
+				return controller.Result{}, controller.RetryAfter(time.Second, errors.New("no"))
+			}
 			return controller.Result{}, nil
-		}, controller.Options[kinglet.Key]{})
+		}, controller.Options[kinglet.Key]{OnError: func(error) {}})
 		mustWatch(t, c, inf)
 		stop := start(t, c, inf)
 		for i := range 20 {

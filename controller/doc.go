@@ -1,11 +1,16 @@
 // Package controller is the last stage: it runs a function of the program for each key
 // that something happened to, and retries it until it succeeds.
 //
-//	pods, deployments := ... // *kinglet.Informer, run by a kinglet.Set
+//	pods, deployments := ... // *kinglet.Informer
 //	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
 //	controller.Watch(c, deployments, controller.Self)
 //	controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
+//	go kinglet.NewSet(pods, deployments).Run(ctx)
 //	err = c.Run(ctx)
+//
+// The controller does not run the informers, which may serve others. If they are to be
+// read by runs that end after the stop, run them with a context that ends later, as
+// examples/site does.
 //
 // # Guarantees
 //

@@ -37,9 +37,6 @@ func Example() {
 		stop()
 		return controller.Result{}, nil
 	}
-	informers := kinglet.NewSet(deployments, pods)
-	ended := make(chan error)
-	go func() { ended <- informers.Run(ctx) }()
 
 	// README begin
 	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
@@ -48,9 +45,11 @@ func Example() {
 	check(err)
 	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
 	check(err)
+	ended := make(chan error, 1)
+	go func() { ended <- kinglet.NewSet(deployments, pods).Run(ctx) }()
 	check(c.Run(ctx))
+	check(<-ended)
 	// README end
 
-	check(<-ended)
 	// Output: reconciles web
 }

@@ -3,7 +3,9 @@ package controller
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kinglet-go/kinglet"
@@ -15,7 +17,13 @@ type Gate struct {
 	Reason string
 	// Since is when the gate was last opened or shut.
 	Since time.Time
+	// Err is why this replica cannot lead, if that keeps the gate shut; Reason has its
+	// text as well.
+	Err error
 }
+
+// notLeading is the reason of a gate that waits for leadership.
+const notLeading = "this replica does not lead"
 
 // gateInterval is how often a gate that depends on informers is checked.
 const gateInterval = 500 * time.Millisecond
@@ -25,7 +33,7 @@ func (c *Controller[K]) supervise(ctx context.Context, lost <-chan struct{}) err
 	for {
 		select {
 		case <-lost:
-			return ErrLeadershipLost
+			return c.leadershipLost()
 		default:
 		}
 		if ctx.Err() != nil {
@@ -78,6 +86,25 @@ func (c *Controller[K]) checkGate() (wake, changed <-chan struct{}, watching boo
 	}
 	c.setGateLocked(reason)
 	return wake, c.changed, watching
+}
+
+// notRunFor is how long informers may not have been run before a warning names them.
+const notRunFor = 5 * time.Second
+
+// warnOfInformersNotRun logs which inputs nobody runs, if there are any.
+func (c *Controller[K]) warnOfInformersNotRun() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for i := range c.inputs {
+		if in := &c.inputs[i]; !in.removed() && in.status().Phase == kinglet.Starting {
+			names = append(names, in.name)
+		}
+	}
+	if len(names) > 0 && !c.ended.Load() {
+		slog.Default().Warn("controller waits for informers that nobody runs: call Run of each, or of a kinglet.Set that has them",
+			"controller", c.opts.Name, "informers", strings.Join(names, ", "))
+	}
 }
 
 // removed reports whether the program has removed the input. Once the handler has

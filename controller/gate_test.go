@@ -1,18 +1,27 @@
 package controller_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
+	"net"
 	"runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove stops one informer
@@ -124,3 +133,117 @@ func TestAFunctionThatReturnsNoSequenceMapsToNoKeys(t *testing.T) {
 		}
 	})
 }
+
+// A replica that cannot lead says why in its status, its report and its problems, and Run
+// returns why leadership was lost.
+func TestWhyAReplicaDoesNotLeadOrLosesLeadershipIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		forbidden := error(apierrors.NewForbidden(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, "l", errors.New("no")))
+		l := &candidate{leader: newLeader(), leads: make(chan struct{})}
+		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+			return controller.Result{}, nil
+		}, controller.Options[kinglet.Key]{Elector: l})
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(context.Background()) }()
+		problem := func(severity status.Severity, texts ...string) {
+			t.Helper()
+			testclock.Pass(time.Second)
+			s, r := c.Status(), c.Report()
+			problems := r.Problems(time.Now())
+			if len(problems) != 1 || problems[0].Severity != severity || problems[0].Cause != status.CauseGateClosed {
+				t.Fatalf("problems: %+v, want one of severity %v", problems, severity)
+			}
+			for _, text := range texts {
+				if !strings.Contains(s.Gate.Reason, text) || !strings.Contains(r.GateReason, text) || !strings.Contains(problems[0].What, text) {
+					t.Errorf("%q is not in the gate's reason %q, or not in %+v", text, s.Gate.Reason, problems[0])
+				}
+			}
+		}
+		problem(status.Note, "this replica does not lead")
+		l.err.Store(&forbidden)
+		problem(status.Broken, "this replica does not lead", "leases.coordination.k8s.io", "forbidden")
+		if do := c.Report(); !strings.Contains(do.Problems(time.Now())[0].Do, "grant") {
+			t.Errorf("%+v", do.Problems(time.Now()))
+		}
+		unreachable := error(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+		l.err.Store(&unreachable)
+		problem(status.Warning, "connection refused")
+		testclock.Pass(time.Minute)
+		problem(status.Broken, "connection refused")
+		l.err.Store(nil)
+		close(l.leads)
+		testclock.Pass(time.Second)
+		if s := c.Report(); !s.GateOpen || len(s.Problems(time.Now())) > 0 {
+			t.Errorf("it leads: %+v", s)
+		}
+		l.err.Store(&unreachable)
+		close(l.lost)
+		if err := <-ended; !errors.Is(err, controller.ErrLeadershipLost) || !errors.Is(err, syscall.ECONNREFUSED) {
+			t.Errorf("lost leadership: %v", err)
+		}
+	})
+}
+
+// candidate leads when leads is closed.
+type candidate struct {
+	*leader
+	leads chan struct{}
+}
+
+func (c *candidate) Acquire(ctx context.Context) (controller.Leadership, error) {
+	select {
+	case <-c.leads:
+		return c.leader, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// TestInformersThatNobodyRunsAreNamedOnce has two informers, of which one is run later.
+func TestInformersThatNobodyRunsAreNamedOnce(t *testing.T) {
+	for _, run := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			logged := logLines(t)
+			_, pods := informerOf(t, newPod("a"))
+			c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
+				return controller.Result{}, nil
+			}, controller.Options[kinglet.Key]{Name: "site"})
+			mustWatch(t, c, pods)
+			var informers []kinglet.Runnable
+			if run {
+				informers = append(informers, pods)
+			}
+			stop := start(t, c, informers...)
+			testclock.Pass(time.Hour)
+			lines := strings.Count(logged(), "\n")
+			if !run && (lines != 1 || !strings.Contains(logged(), "nobody runs") || !strings.Contains(logged(), "informers=pods") || !strings.Contains(logged(), "controller=site")) || run && lines > 0 {
+				t.Errorf("run %v, logged:\n%s", run, logged())
+			}
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// logLines has slog's default logger write into a buffer until the test ends.
+func logLines(t *testing.T) func() string {
+	var mu sync.Mutex
+	var b bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return b.Write(p)
+	}), nil)))
+	t.Cleanup(func() { slog.SetDefault(before) })
+	return func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return b.String()
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }

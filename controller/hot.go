@@ -11,7 +11,7 @@ import (
 type HotKey[K comparable] struct {
 	Key K
 	// Runs is how often it ran in a minute, at least. Runs that its own Result.After
-	// requested do not count.
+	// requested do not count, nor do retries of failures.
 	Runs int
 	// Causes counts the runs by the name of their cause: see KeyStatus.Cause.
 	Causes map[string]int

@@ -39,6 +39,10 @@ type Options[K comparable] struct {
 type Elector interface {
 	// Acquire waits until this replica leads or ctx ends.
 	Acquire(ctx context.Context) (Leadership, error)
+	// Err returns why this replica could not lead, or go on leading, when it last
+	// tried. It is nil if it could, or if another replica leads. Status and the error
+	// of Run have it.
+	Err() error
 }
 
 // Leadership is held from Acquire to Release.

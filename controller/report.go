@@ -26,6 +26,7 @@ func (c *Controller[K]) Report() status.Controller {
 		Workers:       s.Workers,
 		GateOpen:      s.Gate.Reason == "",
 		GateReason:    s.Gate.Reason,
+		GateErr:       s.Gate.Err,
 		GateSince:     s.Gate.Since,
 		Queued:        s.Queued,
 		Running:       s.Running,

@@ -31,8 +31,8 @@ type Status[K comparable] struct {
 	// Unmapped counts changes of informers that could not be mapped to keys; each
 	// was reported as a *MapError.
 	Unmapped uint64
-	// Hot are keys that ran more than ten times within a minute, the hottest
-	// first: often two controllers that undo each other's work, or one that acts
+	// Hot are keys that ran more than ten times within a minute, retries of failures
+	// not counted, the hottest first: often two controllers that undo each other's work, or one that acts
 	// on its own writes.
 	Hot []HotKey[K]
 }
@@ -47,6 +47,11 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 	c.mu.Lock()
 	gate := c.gate
 	c.mu.Unlock()
+	if gate.Reason == notLeading {
+		if gate.Err = c.opts.Elector.Err(); gate.Err != nil {
+			gate.Reason += ": " + errorText(gate.Err)
+		}
+	}
 	s := Status[K]{
 		Name:          c.opts.Name,
 		Workers:       c.opts.Workers,

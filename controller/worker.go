@@ -67,7 +67,7 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	if run.Cause != causeAfter {
+	if run.Cause != causeAfter && run.Cause != causeRetry {
 		c.hot.count(now, run.Key, run.Cause)
 	}
 	var result Result

@@ -13,9 +13,11 @@ type Controller struct {
 	// Workers is 0 if it is not known.
 	Workers int
 	// GateOpen is whether runs may begin, GateReason why not, GateSince since when.
+	// GateErr is why this replica cannot lead, if that is the reason.
 	GateOpen   bool
 	GateReason string
 	GateSince  time.Time
+	GateErr    error
 	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
 	// wait for a delay or for their next try. Failing keys failed in their last run;
 	// FailedForGood are those of them that are not tried again.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/quantity"
+	"github.com/kinglet-go/kinglet/internal/trouble"
 )
 
 // Problems returns what is wrong with the controller, the worst first; nothing if all
@@ -16,7 +17,11 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		if c.GateReason != "" {
 			what += ": " + c.GateReason
 		}
-		p.add(Note, CauseGateClosed, c.GateSince, what, "nothing, if another replica leads; else open what the gate waits for")
+		severity, do := Note, "nothing, if another replica leads; else open what the gate waits for"
+		if c.GateErr != nil {
+			severity, do = c.cannotLead(now)
+		}
+		p.add(severity, CauseGateClosed, c.GateSince, what, do)
 	}
 	if waits := now.Sub(c.OldestQueued); c.GateOpen && !c.OldestQueued.IsZero() && waits > longWait {
 		severity := Warning
@@ -52,6 +57,19 @@ func (c *Controller) Problems(now time.Time) []Problem {
 		p.panicked(CauseRunPanics, c.LastPanic, "runs panicked "+times(c.Panicked), "see the stack in the log; the key is tried again")
 	}
 	return p.sorted()
+}
+
+// cannotLead returns how bad it is that this replica cannot lead, and what to do.
+func (c *Controller) cannotLead(now time.Time) (Severity, string) {
+	kind := trouble.Classify(c.GateErr)
+	severity := Warning
+	if kind.Lasting() || now.Sub(c.GateSince) > passing {
+		severity = Broken
+	}
+	if kind == trouble.Forbidden {
+		return severity, "grant this program's user get, create and update on leases.coordination.k8s.io in the namespace of the Lease"
+	}
+	return severity, trouble.Remedy(kind, c.GateErr, "leases.coordination.k8s.io")
 }
 
 func runs(n int) string {

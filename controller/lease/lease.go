@@ -7,11 +7,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
@@ -52,6 +53,10 @@ type Elector struct {
 	mu   sync.Mutex
 	term *term // guarded by mu; nil while nobody leads or tries to
 	last *term // guarded by mu; the last that was begun, which may be ending
+	// lost counts the members of terms that were lost that have not released: their
+	// runs may not have ended, so the lease is not freed. Guarded by mu.
+	lost int
+	err  error // guarded by mu; see Err
 }
 
 var _ controller.Elector = (*Elector)(nil)
@@ -99,6 +104,24 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return d
 }
 
+// Err returns the error of the last attempt to get or renew the Lease, such as that it is
+// forbidden. It is nil if the attempt succeeded, or if another replica renews the Lease
+// and this one has not lost it.
+func (e *Elector) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil {
+		return nil
+	}
+	return fmt.Errorf("lease %s/%s: %w", e.opts.Namespace, e.opts.Name, e.err)
+}
+
+func (e *Elector) setErr(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.err = err
+}
+
 // Acquire waits until this replica leads, or ctx ends.
 func (e *Elector) Acquire(ctx context.Context) (controller.Leadership, error) {
 	t, err := e.join()
@@ -138,38 +161,44 @@ func (e *Elector) join() (*term, error) {
 // released.
 type term struct {
 	e      *Elector
+	lock   *lock
 	ctx    context.Context
 	cancel context.CancelFunc
 	// members are the controllers that lead, or wait to; guarded by e.mu.
 	members int
+	// released is set if the lease may be freed: nobody leads by it any more. Guarded
+	// by e.mu.
+	released bool
+	// ended is set when no more requests are made to lead; guarded by e.mu.
+	ended bool
 	// leads is closed when this replica leads, lost when another may.
 	leads, lost chan struct{}
 	// over is closed when there are no goroutines of the term left.
 	over chan struct{}
-	// released is set before the last member lets go.
-	released atomic.Bool
 }
 
 func (e *Elector) newTerm() *term {
 	t := &term{e: e, leads: make(chan struct{}), lost: make(chan struct{}), over: make(chan struct{})}
-	t.ctx, t.cancel = context.WithCancel(context.WithValue(context.Background(), ofTerm{}, true))
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	t.lock = &lock{term: t, Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: e.opts.Namespace, Name: e.opts.Name},
+		Client:     e.client,
+		LockConfig: resourcelock.ResourceLockConfig{Identity: e.opts.Identity},
+	}}
 	return t
 }
 
-// elector returns client-go's elector for the term.
+// elector returns client-go's elector for the term. It does not free the lease: it would
+// after a failure to renew as well, when the runs of this replica may not have ended and
+// others have to wait for the lease to expire.
 func (t *term) elector() (*leaderelection.LeaderElector, error) {
 	o := t.e.opts
 	return leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name: o.Name,
-		Lock: &lock{term: t, Interface: &resourcelock.LeaseLock{
-			LeaseMeta:  metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
-			Client:     t.e.client,
-			LockConfig: resourcelock.ResourceLockConfig{Identity: o.Identity},
-		}},
-		LeaseDuration:   o.Duration,
-		RenewDeadline:   o.RenewDeadline,
-		RetryPeriod:     o.RetryPeriod,
-		ReleaseOnCancel: true,
+		Name:          o.Name,
+		Lock:          t.lock,
+		LeaseDuration: o.Duration,
+		RenewDeadline: o.RenewDeadline,
+		RetryPeriod:   o.RetryPeriod,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(t.leads) },
 			OnStoppedLeading: func() {},
@@ -185,31 +214,82 @@ func (t *term) run(elector *leaderelection.LeaderElector, before *term) {
 		<-before.over
 	}
 	elector.Run(t.ctx)
+	t.cancel()
 	t.e.mu.Lock()
 	if t.e.term == t {
 		t.e.term = nil
 	}
+	t.ended = true
+	t.e.lost += t.members
+	released := t.released
 	t.e.mu.Unlock()
-	if !t.released.Load() {
+	if !released {
 		close(t.lost)
+	} else if elector.IsLeader() {
+		t.free()
 	}
 	close(t.over)
 }
 
-// leave takes a member out of the term, which ends with the last.
-func (t *term) leave() {
-	t.e.mu.Lock()
-	t.members--
-	last := t.members == 0
-	if last {
-		t.released.Store(true)
-		if t.e.term == t {
-			t.e.term = nil
+// free lets another replica lead at once. It does not touch the lease of another.
+func (t *term) free() {
+	o := t.e.opts
+	ctx, cancel := context.WithTimeout(context.Background(), o.RenewDeadline)
+	defer cancel()
+	for {
+		record, _, err := t.lock.Interface.Get(ctx)
+		if apierrors.IsNotFound(err) || err == nil && record.HolderIdentity != o.Identity {
+			return
 		}
+		if err == nil {
+			now := metav1.Now()
+			err = t.lock.Interface.Update(ctx, resourcelock.LeaderElectionRecord{
+				LeaderTransitions: record.LeaderTransitions, LeaseDurationSeconds: 1, RenewTime: now, AcquireTime: now,
+			})
+		}
+		if apierrors.IsConflict(err) {
+			continue
+		}
+		if err != nil {
+			slog.Default().Warn("lease was not released, and expires", "lease", o.Namespace+"/"+o.Name, "err", err)
+		}
+		return
 	}
-	t.e.mu.Unlock()
-	if last {
-		t.cancel()
+}
+
+func (t *term) isLeading() bool {
+	select {
+	case <-t.leads:
+		return true
+	default:
+		return false
+	}
+}
+
+// leave takes a member out of the term. The term under way ends when it has no members
+// and none are left of terms that were lost: freed, its lease would let another replica
+// lead beside their runs. A term that does not lead yet ends without members.
+func (t *term) leave() {
+	e := t.e
+	e.mu.Lock()
+	t.members--
+	wasLost := t.ended
+	if wasLost {
+		e.lost--
+	}
+	ending := e.term
+	if ending != nil && ending.members == 0 && (e.lost == 0 || !ending.isLeading()) {
+		ending.released = e.lost == 0
+		e.term = nil
+	} else {
+		ending = nil
+	}
+	e.mu.Unlock()
+	if ending != nil {
+		ending.cancel()
+		<-ending.over
+	}
+	if wasLost {
 		<-t.over
 	}
 }
@@ -223,32 +303,53 @@ type membership struct {
 func (m *membership) Lost() <-chan struct{} { return m.term.lost }
 func (m *membership) Release()              { m.once.Do(m.term.leave) }
 
-// ofTerm is the key of a value that the context of a term has, and so those of its
-// requests. A release has a context of its own.
-type ofTerm struct{}
-
-// lock keeps client-go's elector from freeing the lease when it failed to renew
-// it: the runs of this replica may not have ended yet, and others have to wait
-// for the lease to expire. It refuses the first request of such a release, since
-// leadership counts as lost only when the elector is through with it, and a server
-// that does not answer would take another RenewDeadline.
+// lock records the errors of an elector's requests: see Elector.Err.
 type lock struct {
 	resourcelock.Interface
 	term *term
+	// renewed is when another replica had renewed the lease, by the last Get.
+	renewed metav1.Time
 }
 
-var errHeld = errors.New("not released: the controllers have not stopped")
-
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	if ctx.Value(ofTerm{}) == nil && !l.term.released.Load() {
-		return nil, nil, errHeld
+	r, raw, err := l.Interface.Get(ctx)
+	switch {
+	case err != nil:
+		if !apierrors.IsNotFound(err) {
+			l.failed(err)
+		}
+	case r.HolderIdentity != l.Identity() && !r.RenewTime.Equal(&l.renewed):
+		l.renewed = r.RenewTime
+		err := error(nil)
+		if l.term.isLeading() {
+			err = fmt.Errorf("it is held by %q", r.HolderIdentity)
+		}
+		l.term.e.setErr(err)
 	}
-	return l.Interface.Get(ctx)
+	return r, raw, err
+}
+
+func (l *lock) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	return l.wrote(l.Interface.Create(ctx, r))
 }
 
 func (l *lock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
-	if r.HolderIdentity == "" && !l.term.released.Load() {
-		return errHeld
+	return l.wrote(l.Interface.Update(ctx, r))
+}
+
+func (l *lock) wrote(err error) error {
+	switch {
+	case err == nil:
+		l.term.e.setErr(nil)
+	case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err): // else another was faster
+		l.failed(err)
 	}
-	return l.Interface.Update(ctx, r)
+	return err
+}
+
+// failed records an error, unless the term was to end.
+func (l *lock) failed(err error) {
+	if l.term.ctx.Err() == nil {
+		l.term.e.setErr(err)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/typed/coordination/v1/fake"
 	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/kinglet-go/kinglet/controller"
 	"github.com/kinglet-go/kinglet/controller/lease"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
@@ -131,4 +132,152 @@ func TestBadOptionsAreRefusedAllAtOnce(t *testing.T) {
 	if _, err := lease.New(client, lease.Options{Namespace: "ns", Name: "l", RenewDeadline: time.Hour}); err == nil {
 		t.Error("a deadline longer than the lease is taken")
 	}
+}
+
+// TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded has two controllers with one Elector,
+// which lose leadership. One leads again and stops, while runs of the other go on.
+func TestALostTermsRunsKeepTheLeaseUntilTheyHaveEnded(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		leaves string // in which order they release: the member of the lost term, or of the new one
+	}{
+		{"the new term's member first", "new lost"},
+		{"the lost term's member first", "lost new"},
+		{"a third one joins after the new term's has left", "new third lost thirdLeaves"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client := newClient()
+				var broken atomic.Bool
+				client.PrependReactor("update", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+					return broken.Load(), nil, apierrors.NewInternalError(errors.New("broken"))
+				})
+				a, b := replica(t, client, "a"), replica(t, client, "b")
+				acquire := func() controller.Leadership {
+					led, err := a.Acquire(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					return led
+				}
+				lost, again := acquire(), acquire()
+				broken.Store(true)
+				<-lost.Lost()
+				if err := a.Err(); err == nil || !strings.Contains(err.Error(), "lease ns/l") || !strings.Contains(err.Error(), "broken") {
+					t.Errorf("lost, and the error is %v", err)
+				}
+				again.Release()
+				broken.Store(false)
+				again = acquire()
+				if err := a.Err(); err != nil {
+					t.Errorf("a leads, and the error is %v", err)
+				}
+				leaves := strings.Fields(test.leaves)
+				var third controller.Leadership
+				for i, who := range leaves {
+					switch who {
+					case "new":
+						again.Release()
+					case "lost":
+						lost.Release()
+					case "third":
+						third = acquire()
+					case "thirdLeaves":
+						third.Release()
+					}
+					if i == len(leaves)-1 {
+						break
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					if _, err := b.Acquire(ctx); err == nil {
+						t.Errorf("b leads after %v of %v", leaves[:i+1], leaves)
+					}
+					cancel()
+					if h := holder(t, client); h != "a" {
+						t.Errorf("%q holds the lease after %v of %v", h, leaves[:i+1], leaves)
+					}
+				}
+				if h := holder(t, client); h != "" {
+					t.Errorf("%q holds the lease after all have released it", h)
+				}
+			})
+		})
+	}
+}
+
+// A controller that gives up before it leads ends the attempt, though the runs of a lost
+// term go on: nobody is to lead for it.
+func TestAnAttemptThatIsGivenUpEndsBesideALostTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient()
+		var forbidden atomic.Bool
+		client.PrependReactor("*", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+			return forbidden.Load(), nil, apierrors.NewForbidden(coordinationv1.Resource("leases"), "l", errors.New("no"))
+		})
+		a := replica(t, client, "a")
+		lost, err := a.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		forbidden.Store(true)
+		<-lost.Lost()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := a.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("leads although it may not: %v", err)
+		}
+		if err := a.Err(); !apierrors.IsForbidden(err) {
+			t.Errorf("the error is %v", err)
+		}
+		forbidden.Store(false)
+		testclock.Pass(time.Minute)
+		b := replica(t, client, "b") // a's lease has expired, and a does not try
+		led, err := b.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		led.Release()
+		lost.Release()
+	})
+}
+
+// TestTheErrorIsThatOfTheLastAttempt has a replica that leads, another that waits, and
+// one that takes the lease of the first by force.
+func TestTheErrorIsThatOfTheLastAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newClient()
+		var stolen atomic.Bool
+		client.PrependReactor("update", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+			return stolen.Load(), nil, apierrors.NewConflict(coordinationv1.Resource("leases"), "l", errors.New("it has changed"))
+		})
+		a, b := replica(t, client, "a"), replica(t, client, "b")
+		led, err := a.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := b.Acquire(ctx); err == nil {
+			t.Fatal("b leads beside a")
+		}
+		if err := b.Err(); err != nil {
+			t.Errorf("a leads, and b's error is %v", err)
+		}
+		l, err := client.Leases("ns").Get(t.Context(), "l", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		thief := "thief"
+		l.Spec.HolderIdentity = &thief
+		l.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+		if _, err := client.Leases("ns").Update(t.Context(), l, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		stolen.Store(true)
+		<-led.Lost()
+		led.Release()
+		if err := a.Err(); err == nil || !strings.Contains(err.Error(), `held by "thief"`) {
+			t.Errorf("a lost its lease to another, and the error is %v", err)
+		}
+	})
 }
