@@ -90,7 +90,7 @@ const runLength = 7
 
 func TestNothingOfASecretIsShownWhateverChanges(t *testing.T) {
 	m := &secretMaker{r: rand.New(rand.NewPCG(testseed.Of(t), 3))}
-	for n := range 1000 {
+	for n := range 300 {
 		m.hidden = nil
 		before, after := m.secret(), m.secret()
 		if n%3 == 0 { // a change within
