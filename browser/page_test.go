@@ -16,7 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kinglet-go/kinglet"
-	"github.com/kinglet-go/kinglet/internal/pagesamples"
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 	"github.com/kinglet-go/kinglet/page"
 	"github.com/kinglet-go/kinglet/source"
@@ -189,14 +188,4 @@ func TestNothingIsReadableOnlyByColour(t *testing.T) {
 			t.Errorf("line %d says %q", k, s)
 		}
 	}
-}
-
-func TestAThousandInformersAreOnePage(t *testing.T) {
-	c := pagesamples.New()
-	many := c.Many(1000)
-	b := open(t)
-	b.as(narrow)
-	b.do(chromedp.Navigate(b.serve(page.Handler(c.Set(many)))))
-	b.within(20*time.Second, "it is there", says("750 more informers: show all"))
-	b.click(`//a[contains(., "show all")]`, 30*time.Second, "all are there", `document.querySelectorAll("th.name").length == 1002`)
 }

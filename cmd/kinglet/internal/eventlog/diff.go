@@ -17,7 +17,7 @@ type Change struct {
 	// Old is nil if the field was absent, New if it is absent now.
 	Old any `json:"old,omitempty"`
 	New any `json:"new,omitempty"`
-	// reordered marks a list of which only the order differs.
+	// reordered marks a list with the same elements in another order.
 	reordered bool
 }
 
@@ -69,7 +69,7 @@ func (d *differences) values(at string, before, after any) {
 
 // lists compares lists that are not equal; nil is an absent one.
 func (d *differences) lists(at string, before, after []any) {
-	from := len(*d)
+	from, reordered := len(*d), true
 	if was, is, ok := byIdentity(before, after); ok {
 		for _, id := range keysOf(was, is) {
 			d.values(at+"["+id+"]", was[id], is[id])
@@ -85,11 +85,13 @@ func (d *differences) lists(at string, before, after []any) {
 				d.add(at, nil, v)
 			}
 		}
+	} else {
+		reordered = false
 	}
 	if len(*d) > from {
 		return
 	}
-	c := Change{Path: at, reordered: len(before) == len(after) && sameElements(before, after)}
+	c := Change{Path: at, reordered: reordered && len(before) == len(after)}
 	if before != nil {
 		c.Old = before
 	}
@@ -97,19 +99,6 @@ func (d *differences) lists(at string, before, after []any) {
 		c.New = after
 	}
 	*d = append(*d, c)
-}
-
-// sameElements reports whether two lists of one length have the same elements.
-func sameElements(a, b []any) bool {
-	left := slices.Clone(b)
-	for _, v := range a {
-		k := slices.IndexFunc(left, func(w any) bool { return reflect.DeepEqual(v, w) })
-		if k < 0 {
-			return false
-		}
-		left = slices.Delete(left, k, k+1)
-	}
-	return true
 }
 
 // byIdentity returns both lists as maps by the first field that tells apart the elements

@@ -207,28 +207,22 @@ func (m memory) short() string {
 	return "RSS " + quantity.Bytes(int64(m.rss))
 }
 
-// rate is how fast a counter grows, as an average over a window that is long enough not to
-// flicker, and short enough to follow what happens.
+// rate is how fast a counter grows, as a moving average: slow enough not to flicker, quick
+// enough to follow what happens.
 type rate struct {
-	samples []sample // the oldest is the last one before the window
+	at        time.Time
+	count     int64
+	perSecond float64
 }
-
-type sample struct {
-	at    time.Time
-	count int64
-}
-
-const rateWindow = 5 * time.Second
 
 // add tells the counter's value at a time, which never falls, and returns its growth a
-// second.
+// second. A change shows by two thirds after rateTime.
 func (r *rate) add(at time.Time, count int64) float64 {
-	r.samples = append(r.samples, sample{at, count})
-	for len(r.samples) > 2 && at.Sub(r.samples[1].at) >= rateWindow {
-		r.samples = r.samples[1:]
+	const rateTime = 2 * time.Second
+	if passed := at.Sub(r.at); !r.at.IsZero() && passed > 0 {
+		share := min(1, float64(passed)/float64(rateTime))
+		r.perSecond += share * (float64(count-r.count)/passed.Seconds() - r.perSecond)
 	}
-	if seconds := at.Sub(r.samples[0].at).Seconds(); seconds > 0 {
-		return float64(count-r.samples[0].count) / seconds
-	}
-	return 0
+	r.at, r.count = at, count
+	return r.perSecond
 }

@@ -23,19 +23,12 @@ func Check(t *testing.T, rewrite bool, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if rewrite {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v; run with -rewrite to make it", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs (-file +got); review, then run with -rewrite:\n%s", path, diff)
+	if diff := cmp.Diff(string(want), got); err != nil || diff != "" {
+		t.Errorf("%s differs (-file +got), %v; review, then run with -rewrite:\n%s", path, err, diff)
 	}
 }
