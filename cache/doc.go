@@ -40,7 +40,7 @@
 // client's configuration names AcceptContentTypes, those are requested and no
 // others. The client decodes, as with client-go, if it is not a *rest.RESTClient or
 // accepts nothing that kinglet reads, if the server sends what kinglet cannot read,
-// or if one of the functions with a context was replaced.
+// or if one of the functions with a context was replaced: the new one gets the objects.
 //
 // Everything else that passes closures (clientsets, dynamic and metadata clients,
 // controller-runtime) is decoded by its client, unless source.WrapTransport was

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -18,9 +17,8 @@ import (
 //
 // Informers and reflectors of this package read the answers to a ListWatch from
 // NewListWatchFromClient or NewFilteredListWatchFromClient from the wire: its functions
-// use a copy of the client, see source.WrapClient. If ListWithContextFunc or
-// WatchFuncWithContext is replaced, both are asked as client-go does: the new function
-// may look at the objects.
+// use a copy of the client, see source.WrapClient. A function that replaces one of them
+// and calls it gets the objects, decoded by the client.
 type ListWatch struct {
 	// ListFunc and WatchFunc take no context, so what they began may outlive its
 	// caller. Prefer the ones with a context.
@@ -77,7 +75,6 @@ func NewMetadataListWatchFromClient(c Getter, gvk schema.GroupVersionKind, resou
 }
 
 func listWatchOf(made *collection) *ListWatch {
-	made.lists, made.watches = made.list, made.watch
 	return &ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return made.list(context.Background(), options)
@@ -85,8 +82,8 @@ func listWatchOf(made *collection) *ListWatch {
 		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 			return made.watch(context.Background(), options)
 		},
-		ListWithContextFunc:  made.lists,
-		WatchFuncWithContext: made.watches,
+		ListWithContextFunc:  made.list,
+		WatchFuncWithContext: made.watch,
 		made:                 made,
 	}
 }
@@ -134,19 +131,4 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 		return lw.WatchFunc(options)
 	}
 	return nil, errNoFunction
-}
-
-// replaced reports whether a function of a ListWatch from a client is not the
-// constructor's any more.
-func (lw *ListWatch) replaced() bool {
-	return lw.made != nil && (!identicalFuncs(lw.ListWithContextFunc, lw.made.lists) || !identicalFuncs(lw.WatchFuncWithContext, lw.made.watches))
-}
-
-// identicalFuncs reports whether two functions are one and the same value, which Go's ==
-// cannot: the same code over the same variables.
-func identicalFuncs[F any](f, g F) bool {
-	value := func(f *F) any {
-		return reflect.NewAt(reflect.TypeFor[uintptr](), reflect.ValueOf(f).UnsafePointer()).Elem().Interface()
-	}
-	return value(&f) == value(&g)
 }

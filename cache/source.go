@@ -14,7 +14,6 @@ import (
 var (
 	errNoListerWatcher = errors.New("no ListerWatcher")
 	errNotREST         = errors.New("the client that the ListWatch was made from is no *rest.RESTClient")
-	errReplaced        = errors.New("a function of the ListWatch was replaced")
 	errDisabled        = errors.New("the fast path is disabled in the environment")
 )
 
@@ -70,8 +69,6 @@ func clientDecodes(lw ListerWatcher) error {
 	switch disabled := fastPathDisabled(); {
 	case disabled != nil:
 		return disabled
-	case ours.replaced():
-		return errReplaced
 	case ours.made != nil && ours.made.groupVersionResource().Empty():
 		return errNotREST
 	}
