@@ -1,5 +1,6 @@
 // Package cache is a drop-in for k8s.io/client-go/tools/cache: change that one
-// import to this one, and a program compiles, behaves, and runs on kinglet.
+// import to this one, and a program compiles, behaves, and runs on kinglet. Package
+// factories does the same for the informers of client-go's factories.
 //
 // # Whose types are whose
 //
