@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"reflect"
+	goruntime "runtime"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,14 +20,12 @@ import (
 // and watches.
 type collection struct {
 	client    Getter
+	wire      Getter // client, or its copy whose answers an Interceptor reads
 	resource  string
 	namespace string                    // empty for all of them
 	modify    func(*metav1.ListOptions) // may be nil
 	// metadata is the kind of the objects if only their metadata is asked for.
 	metadata schema.GroupVersionKind
-	// lists and watches are the functions that its ListWatch was given.
-	lists   ListWithContextFunc
-	watches WatchFuncWithContext
 }
 
 // The headers of requests for metadata alone.
@@ -37,13 +36,14 @@ const (
 		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 )
 
-// newCollection returns a collection whose answers an informer's Interceptor may read,
-// if client is a REST client. A fake clientset returns a nil pointer for one.
+// newCollection returns a collection. A fake clientset returns a nil pointer for a
+// client.
 func newCollection(client Getter, resource, namespace string, modify func(*metav1.ListOptions)) *collection {
+	made := &collection{client: client, wire: client, resource: resource, namespace: namespace, modify: modify}
 	if c, ok := client.(*rest.RESTClient); ok && c != nil {
-		client = source.WrapClient(c)
+		made.wire = source.WrapClient(c)
 	}
-	return &collection{client: client, resource: resource, namespace: namespace, modify: modify}
+	return made
 }
 
 // groupVersionResource returns the resource that is listed; empty if the client
@@ -56,14 +56,34 @@ func (c *collection) groupVersionResource() schema.GroupVersionResource {
 	return client.APIVersion().WithResource(c.resource)
 }
 
+// request returns a request for list or watch, which calls it. Only what a ListWatch asks
+// itself may be read from the wire: a function that was put in place of list or watch,
+// and calls it, may look at the objects.
 func (c *collection) request(options *metav1.ListOptions) *rest.Request {
 	if c.modify != nil {
 		c.modify(options)
 	}
-	return c.client.Get().
+	client := c.client
+	if strings.HasPrefix(callerOf(2), listWatchMethods) {
+		client = c.wire
+	}
+	return client.Get().
 		Namespace(c.namespace).
 		Resource(c.resource).
 		VersionedParams(options, metav1.ParameterCodec)
+}
+
+// listWatchMethods begins the names of a ListWatch's methods.
+var listWatchMethods = reflect.TypeFor[ListWatch]().PkgPath() + ".(*ListWatch)."
+
+// callerOf returns the name of the function that called the one that is skip above its
+// own caller.
+func callerOf(skip int) string {
+	var pcs [8]uintptr
+	frames := goruntime.CallersFrames(pcs[:goruntime.Callers(skip+1, pcs[:])])
+	frames.Next()
+	caller, _ := frames.Next()
+	return caller.Function
 }
 
 func (c *collection) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {

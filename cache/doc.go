@@ -1,5 +1,6 @@
 // Package cache is a drop-in for k8s.io/client-go/tools/cache: change that one
-// import to this one, and a program compiles, behaves, and runs on kinglet.
+// import to this one, and a program compiles, behaves, and runs on kinglet. Package
+// factories does the same for the informers of client-go's factories.
 //
 // # Whose types are whose
 //
@@ -40,7 +41,7 @@
 // client's configuration names AcceptContentTypes, those are requested and no
 // others. The client decodes, as with client-go, if it is not a *rest.RESTClient or
 // accepts nothing that kinglet reads, if the server sends what kinglet cannot read,
-// or if one of the functions with a context was replaced.
+// or if one of the functions with a context was replaced: the new one gets the objects.
 //
 // Everything else that passes closures (clientsets, dynamic and metadata clients,
 // controller-runtime) is decoded by its client, unless source.WrapTransport was

@@ -1,6 +1,10 @@
 package cache
 
-import kc "k8s.io/client-go/tools/cache"
+import (
+	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/skew"
+)
 
 // Stores.
 type (
@@ -107,3 +111,6 @@ type (
 	// InformerMetricsProvider makes the metrics of informers.
 	InformerMetricsProvider = kc.InformerMetricsProvider
 )
+
+// See package skew.
+const _ = skew.UpgradeAllModulesOfKingletTogether1

@@ -3,13 +3,13 @@ package cache
 import (
 	"context"
 	"errors"
-	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/util/watchlist"
 )
 
 // ListWatch is a ListerWatcher made of functions. One function to list and one
@@ -18,9 +18,8 @@ import (
 //
 // Informers and reflectors of this package read the answers to a ListWatch from
 // NewListWatchFromClient or NewFilteredListWatchFromClient from the wire: its functions
-// use a copy of the client, see source.WrapClient. If ListWithContextFunc or
-// WatchFuncWithContext is replaced, both are asked as client-go does: the new function
-// may look at the objects.
+// use a copy of the client, see source.WrapClient. A function that replaces one of them
+// and calls it gets the objects, decoded by the client.
 type ListWatch struct {
 	// ListFunc and WatchFunc take no context, so what they began may outlive its
 	// caller. Prefer the ones with a context.
@@ -77,7 +76,6 @@ func NewMetadataListWatchFromClient(c Getter, gvk schema.GroupVersionKind, resou
 }
 
 func listWatchOf(made *collection) *ListWatch {
-	made.lists, made.watches = made.list, made.watch
 	return &ListWatch{
 		ListFunc: func(options metav1.ListOptions) (runtime.Object, error) {
 			return made.list(context.Background(), options)
@@ -85,8 +83,8 @@ func listWatchOf(made *collection) *ListWatch {
 		WatchFunc: func(options metav1.ListOptions) (watch.Interface, error) {
 			return made.watch(context.Background(), options)
 		},
-		ListWithContextFunc:  made.lists,
-		WatchFuncWithContext: made.watches,
+		ListWithContextFunc:  made.list,
+		WatchFuncWithContext: made.watch,
 		made:                 made,
 	}
 }
@@ -136,17 +134,63 @@ func (lw *ListWatch) WatchWithContext(ctx context.Context, options metav1.ListOp
 	return nil, errNoFunction
 }
 
-// replaced reports whether a function of a ListWatch from a client is not the
-// constructor's any more.
-func (lw *ListWatch) replaced() bool {
-	return lw.made != nil && (!identicalFuncs(lw.ListWithContextFunc, lw.made.lists) || !identicalFuncs(lw.WatchFuncWithContext, lw.made.watches))
+// ToListerWithContext returns l itself if it takes a context, else a Lister
+// that ignores the context.
+func ToListerWithContext(l Lister) ListerWithContext {
+	if with, ok := l.(ListerWithContext); ok {
+		return with
+	}
+	return contextIgnoringLister{l}
 }
 
-// identicalFuncs reports whether two functions are one and the same value, which Go's ==
-// cannot: the same code over the same variables.
-func identicalFuncs[F any](f, g F) bool {
-	value := func(f *F) any {
-		return reflect.NewAt(reflect.TypeFor[uintptr](), reflect.ValueOf(f).UnsafePointer()).Elem().Interface()
+// ToWatcherWithContext returns w itself if it takes a context, else a Watcher
+// that ignores the context.
+func ToWatcherWithContext(w Watcher) WatcherWithContext {
+	if with, ok := w.(WatcherWithContext); ok {
+		return with
 	}
-	return value(&f) == value(&g)
+	return contextIgnoringWatcher{w}
 }
+
+// ToListerWatcherWithContext returns lw itself if it takes a context for both,
+// else one that uses the context where lw does.
+func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
+	if with, ok := lw.(ListerWatcherWithContext); ok {
+		return with
+	}
+	return struct {
+		ListerWithContext
+		WatcherWithContext
+	}{ToListerWithContext(lw), ToWatcherWithContext(lw)}
+}
+
+type contextIgnoringLister struct{ Lister }
+
+func (l contextIgnoringLister) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	//lint:ignore SA1019 It is all that this lister has.
+	return l.List(options)
+}
+
+type contextIgnoringWatcher struct{ Watcher }
+
+func (w contextIgnoringWatcher) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	//lint:ignore SA1019 It is all that this watcher has.
+	return w.Watch(options)
+}
+
+// ToListWatcherWithWatchListSemantics returns lw together with what client
+// reports about itself: a client that never answers a watch-list (KEP-3157),
+// such as a fake client, is not asked for one.
+func ToListWatcherWithWatchListSemantics(lw *ListWatch, client any) ListerWatcher {
+	return &clientListWatch{ListWatch: lw, noWatchList: watchlist.DoesClientNotSupportWatchListSemantics(client)}
+}
+
+// clientListWatch is a ListWatch that knows whether its client supports
+// watch-lists.
+type clientListWatch struct {
+	*ListWatch
+	noWatchList bool
+}
+
+// IsWatchListSemanticsUnSupported is client-go's name for it.
+func (lw *clientListWatch) IsWatchListSemanticsUnSupported() bool { return lw.noWatchList }

@@ -245,3 +245,132 @@ func (idleController) RunWithContext(context.Context) {}
 func (c idleController) HasSynced() bool                 { return c.informer.HasSynced() }
 func (c idleController) HasSyncedChecker() DoneChecker   { return c.informer.HasSyncedChecker() }
 func (c idleController) LastSyncResourceVersion() string { return c.informer.LastSyncResourceVersion() }
+
+// registration is one handler of a sharedInformer.
+type registration struct {
+	informer *sharedInformer
+	// requested is the requested resync period, at least a second; 0 for none.
+	requested time.Duration
+	handling  handling
+	kinglet   kinglet.Registration
+}
+
+var _ ResourceEventHandlerRegistration = (*registration)(nil)
+
+// HasSynced reports whether the handler has returned from every object of the
+// state that it began with.
+func (r *registration) HasSynced() bool {
+	if r.kinglet.HasSynced() {
+		return true
+	}
+	saysNo(r.HasSyncedChecker)
+	return false
+}
+
+// HasSyncedChecker returns HasSynced as a checker to wait for.
+func (r *registration) HasSyncedChecker() DoneChecker {
+	return checker{
+		name:   r.informer.HasSyncedChecker().Name() + " + event handler " + r.handling.name,
+		done:   r.kinglet.Synced(),
+		status: r.informer.Status,
+	}
+}
+
+// ShutdownChan returns a channel that is closed once the handler has been
+// called for the last time and has returned. ShutDownEventHandler uses it.
+func (r *registration) ShutdownChan() <-chan struct{} { return r.kinglet.Done() }
+
+// RemoveEventHandler ends a registration: no further call begins. It does not
+// wait for a call that has begun (ShutDownEventHandler does). It may be called
+// at any time, any number of times, also from inside the handler. It fails for
+// a handle that no informer of this package has made, and ignores a handle of
+// another informer.
+func (s *sharedInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
+	r, ok := handle.(*registration)
+	if !ok || r == nil {
+		return fmt.Errorf("invalid key type %T", handle)
+	}
+	if r.informer != s {
+		return nil
+	}
+	s.mu.Lock()
+	delete(s.early, r)
+	s.mu.Unlock()
+	r.kinglet.Remove()
+	return nil
+}
+
+// ShutDownEventHandler removes a handler and waits until it has returned for
+// the last time. It may be called at any time, any number of times, but not
+// from inside the handler, which would wait for itself. It works with every
+// informer whose handles have a method ShutdownChan() <-chan struct{}.
+func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRegistration) error {
+	if err := informer.RemoveEventHandler(handle); err != nil {
+		return err
+	}
+	waitable, ok := handle.(interface{ ShutdownChan() <-chan struct{} })
+	if !ok {
+		return errNoShutdownChan
+	}
+	<-waitable.ShutdownChan()
+	return nil
+}
+
+// minResync is the shortest period at which a handler of a shared informer is
+// resynced.
+const minResync = time.Second
+
+// requestedResync returns the period that a handler requests: at least
+// minResync, or 0 for none.
+func (s *sharedInformer) requestedResync(logger klog.Logger, period *time.Duration) time.Duration {
+	requested := s.defaultResync
+	if period != nil {
+		requested = *period
+	}
+	switch {
+	case requested <= 0:
+		return 0
+	case requested < minResync:
+		logger.Info("Warning: the resync period is raised to the minimum", "requested", requested, "minimum", minResync)
+		return minResync
+	}
+	return requested
+}
+
+// resyncLocked returns the resync period of a handler that requested this one.
+// Before the start it may lower the informer's own period, for all handlers.
+func (s *sharedInformer) resyncLocked(logger klog.Logger, requested time.Duration) time.Duration {
+	switch {
+	case requested == 0:
+		return 0
+	case s.resync <= 0:
+		logger.Info("Warning: this informer does no resyncs, so the handler gets none", "requested", requested)
+		return 0
+	case s.ctx == nil:
+		s.resync = min(s.resync, requested)
+		return requested
+	}
+	period := multiple(requested, s.resync)
+	if period != requested {
+		logger.Info("Warning: the resync period is rounded up to a multiple of the informer's, which has started",
+			"requested", requested, "informer", s.resync)
+	}
+	return period
+}
+
+// fixResyncLocked fixes the informer's period, and the periods of the handlers
+// that were added before the start.
+func (s *sharedInformer) fixResyncLocked() {
+	if s.resync > 0 {
+		s.resync = max(s.resync, minResync)
+	}
+	for r := range s.early {
+		r.kinglet.SetResync(multiple(r.requested, s.resync))
+	}
+	s.early = nil
+}
+
+// multiple rounds period up to a multiple of unit.
+func multiple(period, unit time.Duration) time.Duration {
+	return (period + unit - 1) / unit * unit
+}

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -125,13 +127,18 @@ func TestAListWatchWithAFunctionOfSomebodyElseIsAskedThroughIt(t *testing.T) {
 	held.ListWithContextFunc = func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 		return &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "5"}, Items: []corev1.Pod{*testPod("a", "n1"), *testPod("b", "n2")}}, nil
 	}
-	held.WatchFuncWithContext = func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
+	held.WatchFuncWithContext = func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+		if o.SendInitialEvents != nil {
+			return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
+		}
+		return watch.NewFake(), nil
+	}
 	older := from("ns")
 	older.ListWithContextFunc, older.WatchFuncWithContext = nil, nil // leaves ListFunc and WatchFunc
 	for _, tc := range []struct {
 		lw   *ListWatch
 		path source.Path
-	}{{wrapped, source.PathClient}, {swapped, source.PathClient}, {held, source.PathClient}, {older, source.PathClient}, {from("ns"), source.PathJSON}} {
+	}{{wrapped, source.PathClient}, {swapped, source.PathJSON}, {held, source.PathClient}, {older, source.PathClient}, {from("ns"), source.PathJSON}} {
 		if got := synced(t, tc.lw).ReadPath; got.Path != tc.path {
 			t.Errorf("%v because of %v, want %v", got.Path, got.Why, tc.path)
 		}
