@@ -56,6 +56,8 @@ const (
 // has metadata. The number of bytes received is unknown. With Options.Interceptor the
 // source reads the answers itself where it can; Interceptor says when.
 //
+// A call that panics fails with a *PanicError.
+//
 // When ctx ends, List and Watch return at once; if lw took the context, they wait
 // for lw to return, but no longer than a second. A call that ignores its context
 // is left behind, and a watch that it returns later is stopped. A watch is always
