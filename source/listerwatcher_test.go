@@ -24,8 +24,8 @@ type closures struct {
 	watch func(metav1.ListOptions) (watch.Interface, error)
 }
 
-func (c closures) List(o metav1.ListOptions) (apiruntime.Object, error)   { return c.list(o) }
-func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error) { return c.watch(o) }
+func (c closures) List(o metav1.ListOptions) (apiruntime.Object, error) { return c.list(o) }
+func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error)  { return c.watch(o) }
 
 func TestAListerWatchersOddAnswersAreErrors(t *testing.T) {
 	var answer apiruntime.Object
