@@ -11,7 +11,7 @@ import (
 // tells them what the source has, as a change of what they know.
 //
 // A key is here only while the store holds what was put, or until a Reported batch
-// names what was removed. The map is nil until the first such write, and empty most of
+// names what was removed and some receiver knows. The map is nil until the first such write, and empty most of
 // the time: the source sends an event for each object that was written ahead of it.
 type byHand[T any] struct {
 	// from is whether a Reported batch was applied. Receivers know nothing before.
@@ -19,16 +19,18 @@ type byHand[T any] struct {
 	keys map[Key]received[T]
 }
 
-// received is what receivers know of a key: the object that was removed, if known is
-// set, else nothing.
+// received is what receivers know of a key: object if known is set, else nothing. But if
+// shown is set, some have begun while an object was held that had been put by hand, and
+// so know that one. If it is no longer held either, object is the last.
 type received[T any] struct {
-	known  bool
-	object T
+	known, shown bool
+	object       T
 }
 
 // ByHand returns the keys for which receivers of Reported batches know something else
 // than the store holds: true for one that was removed without their knowledge, false
-// for one that was put.
+// for one that was put. Somebody who begins with what is held is told of the ends of
+// the latter from now on.
 func (s *Store[T]) ByHand() map[Key]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,48 +40,71 @@ func (s *Store[T]) ByHand() map[Key]bool {
 	keys := make(map[Key]bool, len(s.byHand.keys))
 	for key, r := range s.byHand.keys {
 		keys[key] = r.known
+		r.shown = !r.known
+		s.byHand.keys[key] = r
 	}
 	return keys
 }
 
 // putLocked records that a write that is not reported puts a key.
 func (s *Store[T]) putLocked(key Key, found bool) {
-	if h := &s.byHand; h.from && !found {
-		h.differ(key, received[T]{})
+	h := &s.byHand
+	if found || !h.from {
+		return
+	}
+	switch r, is := h.keys[key]; {
+	case r.known:
+		delete(h.keys, key)
+	case is:
+		h.keys[key] = received[T]{shown: true}
+	default:
+		h.set(key, received[T]{})
 	}
 }
 
 // removedLocked records that a write that is not reported removed old.
 func (s *Store[T]) removedLocked(key Key, old T) {
-	if h := &s.byHand; h.from {
-		h.differ(key, received[T]{true, old})
+	h := &s.byHand
+	if !h.from {
+		return
+	}
+	switch r, is := h.keys[key]; {
+	case !is:
+		h.set(key, received[T]{known: true, object: old})
+	case r.shown:
+		h.keys[key] = received[T]{shown: true, object: old}
+	default:
+		delete(h.keys, key)
 	}
 }
 
-// differ records what receivers know of a key that was put or removed; if it was not
-// what they know before, it is now.
-func (h *byHand[T]) differ(key Key, r received[T]) {
-	if _, is := h.keys[key]; is {
-		delete(h.keys, key)
-		return
-	}
+func (h *byHand[T]) set(key Key, r received[T]) {
 	if h.keys == nil {
 		h.keys = map[Key]received[T]{}
 	}
 	h.keys[key] = r
 }
 
-// reportLocked forgets what was written by hand under a key that a Reported batch
-// names. It returns what receivers know if the store holds nothing, or whether what it
-// holds was put by hand.
-func (s *Store[T]) reportLocked(key Key) (r received[T], byHand bool) {
-	if len(s.byHand.keys) == 0 {
-		return r, false
+// reportLocked returns what a write finds under a key, and forgets what was written there
+// by hand if the write is reported: found is then whether receivers know the object, or,
+// with byHand, only those to whom it was shown.
+func (s *Store[T]) reportLocked(at location[T], key Key, reported, deleted bool) (old T, found, byHand bool) {
+	old, found = at.object(), at.found()
+	if !reported || len(s.byHand.keys) == 0 {
+		return old, found, false
 	}
-	if r, byHand = s.byHand.keys[key]; byHand {
-		delete(s.byHand.keys, key)
+	r, is := s.byHand.keys[key]
+	if !is {
+		return old, found, false
 	}
-	return r, byHand && !r.known
+	delete(s.byHand.keys, key)
+	switch {
+	case found:
+		return old, true, true
+	case r.known || deleted:
+		return r.object, true, !r.known
+	}
+	return old, false, false
 }
 
 // tellRemovedLocked reports what was removed by hand within the scope of a list, which
@@ -90,12 +115,13 @@ func (s *Store[T]) tellRemovedLocked(b *Batch[T], changed func(Change[T])) {
 	}
 	s.byHand.from = true
 	for _, key := range slices.SortedFunc(maps.Keys(s.byHand.keys), Key.Compare) {
-		if !s.inScope(&b.Scope, key) {
+		if _, held := s.draft.Get(key); held || !s.inScope(&b.Scope, key) {
 			continue
 		}
-		r, _ := s.reportLocked(key)
-		if changed != nil && r.known {
-			changed(Change[T]{Type: Deleted, Key: key, Old: r.object,
+		r := s.byHand.keys[key]
+		delete(s.byHand.keys, key)
+		if changed != nil {
+			changed(Change[T]{Type: Deleted, Key: key, Old: r.object, ByHand: !r.known,
 				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		}
 	}

@@ -53,22 +53,19 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 		at := s.locate(op.Key)
 		c := Change[T]{Type: Added, Key: op.Key, New: op.Object, ResourceVersion: b.ResourceVersion, Reason: b.Reason}
 		write := true
-		var r received[T]
-		if b.Reported {
-			r, c.ByHand = s.reportLocked(op.Key)
-		} else {
+		if !b.Reported {
 			s.putLocked(op.Key, at.found())
+		}
+		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, false)
+		if known {
+			c.Type, c.Old, c.ByHand = Updated, old, byHand
 		}
 		if at.found() {
 			named.set(at.slot)
-			c.Type, c.Old = Updated, at.object()
 			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
 			if s.opts.Equal != nil && !b.Rewrite && !c.ByHand && (!write || s.equal(op.Key, c.Old, op.Object)) {
 				continue
 			}
-		}
-		if r.known {
-			c.Type, c.Old = Updated, r.object
 		}
 		if write {
 			slot := s.put(at, op.Key, &op, b.Scope.ID)
@@ -113,10 +110,10 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	for _, slot := range missing {
 		key, old := w.keyOf(slot), w.blocks.at(slot).obj
 		byHand := false
-		if b.Reported {
-			_, byHand = s.reportLocked(key)
-		} else {
+		if _, byHand = s.byHand.keys[key]; !b.Reported {
 			s.removedLocked(key, old)
+		} else if byHand {
+			delete(s.byHand.keys, key)
 		}
 		if done++; changed != nil {
 			changed(Change[T]{Type: Deleted, Key: key, Old: old, ByHand: byHand,

@@ -99,13 +99,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 			continue
 		}
 		at := s.locate(op.Key)
-		old, known, byHand := at.object(), at.found(), false
-		if b.Reported {
-			var r received[T]
-			if r, byHand = s.reportLocked(op.Key); r.known {
-				old, known = r.object, true
-			}
-		}
+		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, op.Delete)
 		if op.Delete && !known {
 			continue
 		}
