@@ -109,7 +109,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	i.hub, err = deliver.NewHub(deliver.Options[T]{
 		KeyFunc:  i.opts.KeyFunc,
 		Snapshot: func() store.Reader[T] { return i.store.Snapshot() },
-		Removed:  i.store.Removed,
+		ByHand:   i.store.ByHand,
 		Report:   i.opts.OnError,
 		Grace:    i.opts.StopGrace,
 	})

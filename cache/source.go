@@ -11,8 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/util/watchlist"
 
+	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -177,7 +179,7 @@ func (s *lateSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	if src == nil {
 		return errNotDecided
 	}
-	return src.List(ctx, req, yield)
+	return crashed(src.List(ctx, req, yield))
 }
 
 // Watch implements source.Source.
@@ -186,7 +188,22 @@ func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yi
 	if src == nil {
 		return errNotDecided
 	}
-	return src.Watch(ctx, req, yield)
+	return crashed(src.Watch(ctx, req, yield))
+}
+
+// crashed returns err. If a function of the ListWatch panicked, it handles the panic as
+// client-go does: it logs it, and ends the process unless utilruntime.ReallyCrash is
+// false.
+func crashed(err error) error {
+	p, ok := errtype.As[*source.PanicError](err)
+	if !ok {
+		return err
+	}
+	func() {
+		defer utilruntime.HandleCrash()
+		panic(p)
+	}()
+	return err
 }
 
 // failingSource replaces a source that could not be made, so that its error appears where

@@ -31,7 +31,7 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 		if res.err == nil && res.value != nil {
 			s.interception.left(call.Reason(), req.OnPath)
 		}
-		return s.relay(ctx, res.value, res.err, yield)
+		return s.relay(ctx, res.value, res.err, req, yield)
 	case a == nil:
 		p.settle()
 		return ctx.Err()

@@ -56,6 +56,10 @@ const (
 // has metadata. The number of bytes received is unknown. With Options.Interceptor the
 // source reads the answers itself where it can; Interceptor says when.
 //
+// A call that panics fails with a *PanicError. A fake clientset sends no end of initial
+// events: if lw does not say so of itself, as client-go's ListWatch of such a client does,
+// a list is sent for them after a tenth of a second.
+//
 // When ctx ends, List and Watch return at once; if lw took the context, they wait
 // for lw to return, but no longer than a second. A call that ignores its context
 // is left behind, and a watch that it returns later is stopped. A watch is always
@@ -186,7 +190,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
 	w, err := s.open(ctx, honours, call, &req)
-	return s.relay(ctx, w, err, yield)
+	return s.relay(ctx, w, err, &req, yield)
 }
 
 // open returns what call does, and reports that it has opened a watch.
@@ -202,7 +206,7 @@ func (s *lwSource[T]) open(ctx context.Context, honours bool, call func() (watch
 }
 
 // relay yields what comes from w, which lw returned with err.
-func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, yield func([]Event[T]) error) error {
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, req *WatchRequest[T], yield func([]Event[T]) error) error {
 	if err == nil && w == nil {
 		err = errNothing
 	}
@@ -210,6 +214,11 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, y
 		return failed(ctx, err)
 	}
 	defer stopWatch(w)
+	if req.SendInitialEvents && isFake(w) {
+		if open, err := s.beginFake(ctx, w, req, yield); !open || err != nil {
+			return err
+		}
+	}
 	var batch []Event[T]
 	for {
 		select {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,28 +13,28 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
 // closures is a ListerWatcher that knows no context.
 type closures struct {
-	list  func(metav1.ListOptions) (runtime.Object, error)
+	list  func(metav1.ListOptions) (apiruntime.Object, error)
 	watch func(metav1.ListOptions) (watch.Interface, error)
 }
 
-func (c closures) List(o metav1.ListOptions) (runtime.Object, error)   { return c.list(o) }
-func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error) { return c.watch(o) }
+func (c closures) List(o metav1.ListOptions) (apiruntime.Object, error) { return c.list(o) }
+func (c closures) Watch(o metav1.ListOptions) (watch.Interface, error)  { return c.watch(o) }
 
 func TestAListerWatchersOddAnswersAreErrors(t *testing.T) {
-	var answer runtime.Object
+	var answer apiruntime.Object
 	var failure error
 	src := must(FromListerWatcher[*corev1.Pod](closures{
-		list:  func(metav1.ListOptions) (runtime.Object, error) { return answer, failure },
+		list:  func(metav1.ListOptions) (apiruntime.Object, error) { return answer, failure },
 		watch: func(metav1.ListOptions) (watch.Interface, error) { return nil, failure },
 	}, Options{}))
-	for _, answer = range []runtime.Object{nil, pod("ns", "a", "1"), &apierrors.NewResourceExpired("x").ErrStatus} {
+	for _, answer = range []apiruntime.Object{nil, pod("ns", "a", "1"), &apierrors.NewResourceExpired("x").ErrStatus} {
 		if _, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil {
 			t.Errorf("%T was taken for a list", answer)
 		}
@@ -49,7 +50,7 @@ func TestAListerWatchersOddAnswersAreErrors(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	failure = nil
-	answer = &metav1.List{Items: []runtime.RawExtension{{Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "4"}}}, {Object: pod("ns", "a", "1")}, {Object: pod("", "", "")}}}
+	answer = &metav1.List{Items: []apiruntime.RawExtension{{Object: &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", ResourceVersion: "4"}}}, {Object: pod("ns", "a", "1")}, {Object: pod("", "", "")}}}
 	got, err := list(t, src, ListRequest[*corev1.Pod]{})
 	if err != nil || len(got.items) != 3 || got.items[0].Err == nil || got.items[0].Key.Name != "n" || got.items[1].Err != nil || got.items[2].Err == nil {
 		t.Errorf("%+v: %v", got.items, err)
@@ -121,6 +122,24 @@ func TestEventsThatWaitJoinOneBatch(t *testing.T) {
 	}
 }
 
+func TestACallThatPanicsOrEndsItsGoroutineFails(t *testing.T) {
+	boom := errors.New("boom")
+	for name, end := range map[string]func(){"panic": func() { panic(boom) }, "goexit": runtime.Goexit} {
+		src := must(FromListerWatcher[*corev1.Pod](closures{
+			list:  func(metav1.ListOptions) (apiruntime.Object, error) { end(); return nil, nil },
+			watch: func(metav1.ListOptions) (watch.Interface, error) { end(); return nil, nil },
+		}, Options{}))
+		_, listed := list(t, src, ListRequest[*corev1.Pod]{})
+		_, watched := watchAll(t, src, WatchRequest[*corev1.Pod]{})
+		for verb, err := range map[string]error{"list": listed, "watch": watched} {
+			var p *PanicError
+			if err == nil || errors.As(err, &p) != (name == "panic") || p != nil && p.Value != boom {
+				t.Errorf("%s, %s: %v", verb, name, err)
+			}
+		}
+	}
+}
+
 // relentless is a watch that sends until it is stopped, each time waiting for
 // a reader and for nobody else, as watch.Filter does.
 func relentless(source watch.Interface) watch.Interface {
@@ -150,7 +169,7 @@ func TestABlockingCallDoesNotOutliveItsContextInList(t *testing.T) {
 		release := make(chan struct{})
 		late := watch.NewRaceFreeFake()
 		src := must(FromListerWatcher[*corev1.Pod](closures{
-			list:  func(metav1.ListOptions) (runtime.Object, error) { <-release; return podList("1"), nil },
+			list:  func(metav1.ListOptions) (apiruntime.Object, error) { <-release; return podList("1"), nil },
 			watch: func(metav1.ListOptions) (watch.Interface, error) { <-release; return late, nil },
 		}, Options{}))
 		start := time.Now()
@@ -179,7 +198,7 @@ type slow struct {
 	ended *atomic.Bool
 }
 
-func (s slow) ListWithContext(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+func (s slow) ListWithContext(ctx context.Context, _ metav1.ListOptions) (apiruntime.Object, error) {
 	<-ctx.Done()
 	<-time.After(s.takes)
 	s.ended.Store(true)

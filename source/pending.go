@@ -2,8 +2,11 @@ package source
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+var errGoexit = errors.New("the call ended its goroutine")
 
 // await calls call on a goroutine of its own and waits for it until ctx ends,
 // and then for grace if call honours ctx. A later result is given to late. While it
@@ -44,17 +47,20 @@ type result[R any] struct {
 }
 
 // begin calls call on a goroutine of its own. A result that comes after leave is
-// given to late.
+// given to late. A panic is a *PanicError, and a call that ends its goroutine fails too.
 func begin[R any](call func() (R, error), late func(R)) *pending[R] {
 	p := &pending[R]{results: make(chan result[R]), left: make(chan struct{}), late: late}
 	go func() {
-		var res result[R]
-		res.value, res.err = call()
-		select {
-		case p.results <- res:
-		case <-p.left:
-			p.drop(res)
-		}
+		// t.FailNow, for one, ends the goroutine.
+		res := result[R]{err: errGoexit}
+		defer func() {
+			select {
+			case p.results <- res:
+			case <-p.left:
+				p.drop(res)
+			}
+		}()
+		res.value, res.err = guard(call)
 	}()
 	return p
 }

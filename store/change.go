@@ -71,6 +71,11 @@ type Change[T any] struct {
 	// FinalStateUnknown is true for a Deleted change of which the object's
 	// last state was missed; Old is then the last state that was seen.
 	FinalStateUnknown bool
+	// ByHand is true if Old was put by a write that was not reported: a receiver of
+	// Reported batches does not know it, unless it has begun with a state of the store
+	// that has it. To one that does not know it, an Updated is an Added, and a Deleted
+	// is nothing.
+	ByHand bool
 	// OwnEcho is true for a change that consists only of versions that the
 	// program has told its informer it wrote (kinglet's Informer.Wrote and
 	// WroteDelete). A version that the watch delivered before the program did so
@@ -114,7 +119,8 @@ type Batch[T any] struct {
 	// Reported says that there are receivers of the changes, such as an
 	// informer's handlers. They see the changes of every Reported batch and no
 	// others. An object that another write has removed counts as held in these
-	// changes, so that no receiver misses a Deleted or gets a second Added.
+	// changes, so that no receiver misses a Deleted or gets a second Added. One that
+	// another write has put is marked: see Change.ByHand.
 	Reported bool
 	// AtOnce makes readers see all of an applied batch or nothing, at the price
 	// of a copy of every block and node that it changes.

@@ -53,16 +53,19 @@ func (s *Store[T]) ReplaceSeq(b Batch[T], ops iter.Seq[Op[T]], changed func(Chan
 		at := s.locate(op.Key)
 		c := Change[T]{Type: Added, Key: op.Key, New: op.Object, ResourceVersion: b.ResourceVersion, Reason: b.Reason}
 		write := true
+		if !b.Reported {
+			s.putLocked(op.Key, at.found())
+		}
+		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, false)
+		if known {
+			c.Type, c.Old, c.ByHand = Updated, old, byHand
+		}
 		if at.found() {
 			named.set(at.slot)
-			c.Type, c.Old = Updated, at.object()
 			write = b.Rewrite || s.identical == nil || !s.identical(c.Old, op.Object)
-			if s.opts.Equal != nil && !b.Rewrite && (!write || s.equal(op.Key, c.Old, op.Object)) {
+			if s.opts.Equal != nil && !b.Rewrite && !c.ByHand && (!write || s.equal(op.Key, c.Old, op.Object)) {
 				continue
 			}
-		}
-		if old, was := s.recallLocked(op.Key); was && b.Reported && !at.found() {
-			c.Type, c.Old = Updated, old
 		}
 		if write {
 			slot := s.put(at, op.Key, &op, b.Scope.ID)
@@ -100,15 +103,20 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 	}
 	done := 0
 	defer func() { s.endBulk(missing[:done]) }()
-	if changed == nil && (b.Reported || !s.removed.from) {
+	if changed == nil && !s.byHand.from {
 		done = len(missing)
 		return
 	}
 	for _, slot := range missing {
 		key, old := w.keyOf(slot), w.blocks.at(slot).obj
-		s.removedLocked(b.Reported, key, old)
+		byHand := false
+		if _, byHand = s.byHand.keys[key]; !b.Reported {
+			s.removedLocked(key, old)
+		} else if byHand {
+			delete(s.byHand.keys, key)
+		}
 		if done++; changed != nil {
-			changed(Change[T]{Type: Deleted, Key: key, Old: old,
+			changed(Change[T]{Type: Deleted, Key: key, Old: old, ByHand: byHand,
 				ResourceVersion: b.ResourceVersion, Reason: b.Reason, FinalStateUnknown: true})
 		}
 	}

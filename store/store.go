@@ -33,7 +33,7 @@ type Store[T any] struct {
 	// slots is how many slots were ever used; free are those not in use now.
 	slots   uint32
 	free    freeSlots
-	removed removals[T]
+	byHand byHand[T]
 	// gone and goneSlots are the slots deleted since the last publication; see
 	// forget.
 	gone      []gone

@@ -29,8 +29,9 @@ func (s *Store[T]) Put(obj T) (err error) {
 	}
 	s.mu.Lock()
 	defer s.unlock(&err)
-	s.put(s.locate(key), key, &Op[T]{Object: obj}, "")
-	s.recallLocked(key)
+	at := s.locate(key)
+	s.putLocked(key, at.found())
+	s.put(at, key, &Op[T]{Object: obj}, "")
 	return nil
 }
 
@@ -48,10 +49,10 @@ func (s *Store[T]) Write(op Op[T]) (err error) {
 	at := s.locate(op.Key)
 	switch {
 	case !op.Delete:
+		s.putLocked(op.Key, at.found())
 		s.put(at, op.Key, &op, "")
-		s.recallLocked(op.Key)
 	case at.found():
-		s.removedLocked(false, op.Key, at.object())
+		s.removedLocked(op.Key, at.object())
 		s.erase(at, op.Key, "", op.ResourceVersion)
 	case op.ResourceVersion != "":
 		s.begin().setVersion("", op.ResourceVersion)
@@ -66,7 +67,7 @@ func (s *Store[T]) Delete(key Key) (T, bool) {
 	at := s.locate(key)
 	old := at.object()
 	if at.found() {
-		s.removedLocked(false, key, old)
+		s.removedLocked(key, old)
 		s.erase(at, key, "", "")
 	}
 	return old, at.found()
@@ -88,7 +89,7 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 	s.mu.Lock()
 	defer s.unlock(&err)
 	changes = slices.Grow(changes, len(b.Ops))
-	s.removed.from = s.removed.from || b.Reported
+	s.byHand.from = s.byHand.from || b.Reported
 	if b.AtOnce && len(b.Ops) > 0 {
 		s.beginDraft()
 	}
@@ -98,11 +99,11 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 			continue
 		}
 		at := s.locate(op.Key)
-		old, known := s.knownLocked(at, op, b.Reported)
+		old, known, byHand := s.reportLocked(at, op.Key, b.Reported, op.Delete)
 		if op.Delete && !known {
 			continue
 		}
-		c := Change[T]{Type: Added, Key: op.Key, Old: old, New: op.Object,
+		c := Change[T]{Type: Added, Key: op.Key, Old: old, New: op.Object, ByHand: byHand,
 			ResourceVersion: op.ResourceVersion, Reason: b.Reason}
 		if c.ResourceVersion == "" {
 			c.ResourceVersion = b.ResourceVersion
@@ -115,15 +116,20 @@ func (s *Store[T]) Apply(b Batch[T], changes []Change[T]) (_ []Change[T], err er
 				c.Old = op.Object
 			}
 			if at.found() {
-				s.removedLocked(b.Reported, op.Key, old)
+				if !b.Reported {
+					s.removedLocked(op.Key, old)
+				}
 				s.erase(at, op.Key, b.Scope.ID, op.ResourceVersion)
 			}
 		default:
 			if known {
-				if at.found() && op.IfChanged && s.opts.Equal != nil && s.equal(op.Key, old, op.Object) {
+				if at.found() && !byHand && op.IfChanged && s.opts.Equal != nil && s.equal(op.Key, old, op.Object) {
 					continue
 				}
 				c.Type = Updated
+			}
+			if !b.Reported {
+				s.putLocked(op.Key, at.found())
 			}
 			s.put(at, op.Key, op, b.Scope.ID)
 		}

@@ -30,10 +30,10 @@ type Options[T any] struct {
 	// under the hub's lock: it must be O(1) and must not call into the hub.
 	Snapshot func() store.Reader[T]
 
-	// Removed returns the keys that changes treat as known although the store does
-	// not hold them: store.Removed. It is called after Snapshot, under the same hold
-	// of the hub's lock. May be nil.
-	Removed func() []store.Key
+	// ByHand returns the keys of which receivers of changes know something else than
+	// the store holds: store.ByHand. It is called after Snapshot, under the same hold
+	// of the hub's mutex; it may be nil.
+	ByHand func() map[store.Key]bool
 
 	// Report is called with each *HandlerPanicError, *HandlerExitError,
 	// *OverflowError, *StuckHandlerError and *store.KeyError, from the goroutine

@@ -49,8 +49,9 @@ type Registration[T any] struct {
 	replay replay[T]
 	flight flight
 	counts counts
-	// unknown are keys that this handler has not received and others have.
-	unknown unknownKeys
+	// exceptions are keys that this handler has received and others have not, or the
+	// other way round.
+	exceptions exceptions
 	// idle: the goroutine waits for wake.
 	idle bool
 	// ended: no further call begins, and nothing more is queued.
@@ -241,8 +242,8 @@ func (r *Registration[T]) pushChunk(changes []store.Change[T], n, hint int, befo
 	for i := range n {
 		c := &changes[i]
 		received := c
-		if len(r.unknown) > 0 {
-			received = asReceived(r.unknown, c)
+		if c.ByHand || len(r.exceptions) > 0 {
+			received = asReceived(r.exceptions, c)
 		}
 		if received != nil && !r.queue.push(received, before, at) {
 			return before, &OverflowError{Handler: r.opts.Name, Bound: r.opts.Bound, Key: c.Key}

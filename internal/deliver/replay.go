@@ -43,9 +43,9 @@ type replay[T any] struct {
 
 // beginReplay is called under Hub.mu.
 func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) {
-	var removed []store.Key
-	if r.hub.opts.Removed != nil {
-		removed = r.hub.opts.Removed()
+	var byHand map[store.Key]bool
+	if r.hub.opts.ByHand != nil {
+		byHand = r.hub.opts.ByHand()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *Registration[T]) beginReplay(snapshot store.Reader[T], version string) 
 	}
 	r.replay = replay[T]{snapshot: snapshot, version: version, left: snapshot.Len(), since: r.hub.now()}
 	r.queue.version = version
-	r.unknown = unknownTo(snapshot, removed)
+	r.exceptions = exceptionsOf(snapshot, byHand)
 	r.wakeLocked()
 }
 

@@ -57,7 +57,7 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 	s.hub, err = deliver.NewHub(deliver.Options[*object]{
 		KeyFunc:  keyOf,
 		Snapshot: func() store.Reader[*object] { return s.store.Snapshot() },
-		Removed:  s.store.Removed,
+		ByHand:   s.store.ByHand,
 		Report:   report,
 	})
 	if err != nil {

@@ -21,8 +21,8 @@ func TestARefusedConnectionIsTriedAgainWithBackoff(t *testing.T) {
 		r.status(reflector.BackingOff, something)
 		testclock.Elapse(time.Minute)
 		reqs := r.took()
-		r.sequence(reqs, "watch-list!", "watch-list!", "watch-list")
-		r.apart(reqs, 0, 800*time.Millisecond)
+		r.sequence(reqs, "watch-list!", "list 0!", "watch-list")
+		r.apart(reqs, 1, 800*time.Millisecond)
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
 }
@@ -31,7 +31,7 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 	each(t, setup{}, func(r *rig) {
 		r.synced()
 		at := r.version()
-		r.arm(apiserver.Script{{Times: 6, Fault: apiserver.Fault{Refuse: true}}})
+		r.arm(apiserver.Script{{Times: 9, Fault: apiserver.Fault{Refuse: true}}})
 		r.disconnect(func() {
 			r.put("o0", "2")
 			r.remove("o1")
@@ -40,14 +40,14 @@ func TestAServerThatIsAwayIsWaitedForAndNothingIsTornDown(t *testing.T) {
 		r.shows("o0=1", "o1=1", "o2=1")
 		// 0.8, 1.6 … 25.6 s, and up to twice as much: 101 s.
 		testclock.Elapse(3 * time.Minute)
-		// The seventh is answered, and if that is a probe, the watch follows.
+		// The tenth is answered, and if that is a probe, the watch follows. No list was.
 		reqs := r.tookAll()
 		for i, q := range reqs {
-			if q.what != "watch "+at && q.what != "probe" || q.fault != (i < 6) {
+			if q.what != "watch "+at && q.what != "probe" && !(q.what == "list from "+at && q.fault) || q.fault != (i < 9) {
 				r.errorf("request %d was for %s", i+1, q.what)
 			}
 		}
-		if n := len(reqs); n < 7 || n > 8 || reqs[n-1].what != "watch "+at {
+		if n := len(reqs); n < 10 || n > 11 || reqs[n-1].what != "watch "+at {
 			r.errorf("%d requests: %v", n, reqs)
 		}
 		r.heard("update o0=2", "delete o1")
@@ -80,12 +80,13 @@ func TestAListThatIsResetInItsMiddleIsThrownAwayAndAskedForAgain(t *testing.T) {
 func TestInitialEventsThatAreResetInTheirMiddleAreNotPublished(t *testing.T) {
 	each(t, setup{json: true, script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 300}},
+		{Match: apiserver.On("list"), Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
 		testclock.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
 		testclock.Elapse(time.Minute)
-		r.asked("watch-list!", "watch-list")
+		r.asked("watch-list!", "list 0!", "watch-list")
 		r.heard("add o0=1", "add o1=1", "add o2=1")
 	})
 }

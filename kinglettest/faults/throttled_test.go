@@ -52,7 +52,7 @@ func TestA429OnWatchListIsNotAskedAgainBeforeRetryAfter(t *testing.T) {
 	}}, func(r *rig) {
 		testclock.Elapse(time.Minute)
 		reqs := r.took()
-		r.sequence(reqs, "watch-list!", "watch-list")
+		r.sequence(reqs, "watch-list!", "list 0", "watch "+r.version())
 		r.apart(reqs, 0, retryAfter)
 	})
 }
@@ -107,20 +107,20 @@ func TestServerErrorsOnListAreRetriedWithBackoffAndShown(t *testing.T) {
 	}
 }
 
-func TestServerErrorsOnWatchLeadToTheSameWatchAgainAndToNoList(t *testing.T) {
+func TestServerErrorsLeadToTheSameWatchAgainAndToNoListThatIsAnswered(t *testing.T) {
 	for name, answer := range map[string]error{"500": internal(), "502": badGateway(), "503": unavailable()} {
 		t.Run(name, func(t *testing.T) {
 			each(t, setup{}, func(r *rig) {
 				r.synced()
 				at := r.version()
-				r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 5, Fault: apiserver.Fault{Answer: answer}}})
+				r.arm(apiserver.Script{{Times: 5, Fault: apiserver.Fault{Answer: answer}}})
 				r.disconnect(func() {
 					r.put("o0", "2")
 					r.remove("o1")
 				})
 				r.shows("o0=1", "o1=1", "o2=1")
 				testclock.Elapse(5 * time.Minute)
-				r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch "+at)
+				r.asked("watch "+at+"!", "watch "+at+"!", "list from "+at+"!", "watch "+at+"!", "list from "+at+"!", "watch "+at)
 				r.heard("update o0=2", "delete o1")
 			})
 		})

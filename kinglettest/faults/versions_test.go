@@ -76,12 +76,13 @@ func TestACompactionOfAServerOfEachVersionIsOneRelistThatAsksForNoWatchListTwice
 func TestACompressedWatchListThatBreaksOffIsNotPublished(t *testing.T) {
 	each(t, setup{json: true, objects: 100, server: apiserver.Options{Version: apiserver.V137}, script: apiserver.Script{
 		{Match: apiserver.On("watch-list"), Fault: apiserver.Fault{CutAfter: 1000}},
+		{Match: apiserver.On("list"), Fault: apiserver.Fault{Refuse: true}},
 	}}, func(r *rig) {
 		testclock.Elapse(500 * time.Millisecond)
 		r.shows()
 		r.heard()
 		testclock.Elapse(time.Minute)
-		r.asked("watch-list!", "watch-list")
+		r.asked("watch-list!", "list 0!", "watch-list")
 		if n := len(r.told.take()); n != 100 {
 			r.errorf("%d calls for 100 objects", n)
 		}

@@ -22,32 +22,33 @@ func short(err error) bool {
 	return ok || errors.Is(err, reflector.ErrShortWatch)
 }
 
-func TestAWatchThatClosesAtOnceAgainAndAgainIsBackedOffFromAndNeverListed(t *testing.T) {
+func TestAWatchThatClosesAtOnceAgainAndAgainIsPolledOnceAWait(t *testing.T) {
 	each(t, setup{}, func(r *rig) {
 		r.synced()
-		at := r.version()
 		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: -1, Fault: apiserver.Fault{EndAfter: -1}}})
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
 		testclock.Elapse(5 * time.Minute)
-		reqs := r.took()
-		for _, q := range reqs {
-			if q.what != "watch "+at || !q.fault {
+		lists := 0
+		for _, q := range r.took() {
+			if strings.HasPrefix(q.what, "list") {
+				lists++
+			} else if !strings.HasPrefix(q.what, "watch ") || !q.fault {
 				r.errorf("asked for %s", q.what)
 			}
 		}
-		// 0.8, 1.6 … 25.6 s at least come to 51 s and six requests; 30 s each
-		// after that. Twice as long at most.
-		if n := len(reqs); n < 6 || n > 20 {
-			r.errorf("%d requests in five minutes", n)
+		// 0.8, 1.6 … 25.6 s at least come to 51 s and six waits; 30 s each after that.
+		// Twice as long at most.
+		if lists < 5 || lists > 19 {
+			r.errorf("%d lists in five minutes", lists)
 		}
 		r.reported("says that the watch was short", short)
-		r.shows("o0=1", "o1=1", "o2=1")
+		r.shows("o0=2", "o1=1", "o2=1")
+		r.heard("update o0=2")
 		r.arm(nil)
 		testclock.Elapse(2 * time.Minute)
-		r.asked("watch " + at)
-		r.heard("update o0=2")
+		r.asked("list from "+r.version(), "watch "+r.version())
 	})
 }
 
@@ -143,12 +144,12 @@ func TestAnErrorStatusAtOneVersionAgainAndAgainEndsInOneRelist(t *testing.T) {
 	each(t, setup{}, func(r *rig) {
 		r.synced()
 		at := r.version()
-		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 3, Fault: apiserver.Fault{EndAfter: -1, End: internal()}}})
+		r.arm(apiserver.Script{{Match: apiserver.On("watch"), Times: 2, Fault: apiserver.Fault{EndAfter: -1, End: internal()}}})
 		r.disconnect(func() {
 			r.put("o0", "2")
 		})
 		testclock.Elapse(2 * time.Minute)
-		r.asked("watch "+at+"!", "watch "+at+"!", "watch "+at+"!", "watch-list")
+		r.asked("watch "+at+"!", "watch "+at+"!", "list from "+at, "watch "+r.version())
 		r.heard("update o0=2")
 		r.reported("is the server's", apierrors.IsInternalError)
 	})

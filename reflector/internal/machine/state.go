@@ -182,6 +182,8 @@ type State struct {
 	// when the first of them was.
 	Refusals     int
 	RefusedSince Nanos
+	// Polling is whether lists are answered and watches are not.
+	Polling bool
 
 	// Contact is when the server last sent a page, or an event that was not an
 	// error.
@@ -335,13 +337,13 @@ func (m *Machine) compare(a, b string) (order int, ok bool) {
 
 // healthy forgets the last failure: a watch is open.
 func (m *Machine) healthy() {
-	m.Refusals = 0
+	m.Refusals, m.Polling = 0, false
 	m.recovered()
 }
 
-// recovered forgets the last failure, unless lists are answered and watches are not.
+// recovered forgets the last failure, unless it stands between lists.
 func (m *Machine) recovered() {
-	if m.Failure.Class != NoFailure && m.Refusals < 2 {
+	if m.Failure.Class != NoFailure && !m.Polling {
 		m.Failure = Failure{}
 	}
 }

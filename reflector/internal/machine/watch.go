@@ -161,7 +161,7 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 // at once: a proxy that cuts every quiet watch after a minute must not cost another
 // half minute.
 func (m *Machine) brokenOff(f Failure) {
-	m.Refusals = 0
+	m.Refusals, m.Polling = 0, false
 	switch f.Class {
 	case Transport, Server, Other:
 		if m.Advanced || m.age() >= 2*m.delay() {
@@ -191,6 +191,7 @@ func (m *Machine) refused(f Failure) {
 		m.RefusedSince = m.now
 	}
 	m.Refusals++
+	m.Polling = m.Polling || m.Refusals > 1 && !m.Resumed
 	patience := Nanos(0)
 	switch f.Class {
 	case Throttled:
