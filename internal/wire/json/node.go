@@ -73,7 +73,7 @@ type node struct {
 	// fields and names are a struct's, in the same order.
 	fields []field
 	names  names
-	// quantities are the offsets of the struct's own Quantity values.
+	// quantities are the offsets of the Quantity values in the struct's memory.
 	quantities []uintptr
 	// raw is the offset of the field Raw, text that of a Quantity's text.
 	raw, text uintptr
@@ -261,7 +261,7 @@ func (c *compiler) structure(n *node, d *fields.Drops) {
 			f.node = c.node(m.Type, inside)
 		}
 		switch f.node.op {
-		case opStruct, opOther, opQuantity:
+		case opOther, opQuantity:
 			n.holds, n.alone = n.holds || f.node.holds, n.alone || f.node.alone
 		}
 		if f.node.op == opQuantity {
@@ -333,6 +333,30 @@ func (n *node) pointer() {
 		n.plain = true
 	default:
 		n.shared, n.large = true, n.large || t.Size() >= share.MinDecoded
+	}
+}
+
+// enclose adds to a struct's node what the structs in its memory have. Their nodes are
+// finished only now if they lead back to it. done are the nodes that it was called with.
+func (c *compiler) enclose(n *node, done map[*node]bool) {
+	if n.op != opStruct || done[n] {
+		return
+	}
+	done[n] = true
+	for i := range n.fields {
+		inner := n.fields[i].node
+		if inner.op != opStruct {
+			continue
+		}
+		c.enclose(inner, done)
+		n.holds, n.alone = n.holds || inner.holds, n.alone || inner.alone
+		if c.left -= len(inner.quantities); c.left < 0 {
+			return
+		}
+		for _, q := range inner.quantities {
+			// A member that is missing leaves them zero, and String writes to them as well.
+			n.quantities, n.text = append(n.quantities, n.fields[i].offset+q), inner.text
+		}
 	}
 }
 

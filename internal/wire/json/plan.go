@@ -40,6 +40,10 @@ func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
 	p := &Plan{id: share.NewPlanID(), drops: drop}
 	c := compiler{nodes: map[nodeKey]*node{}, hiding: state.NewHiding(fields.DecodesItself), left: fields.MaxParts}
 	p.root = c.node(typ, p.drops)
+	done := map[*node]bool{}
+	for _, n := range c.nodes {
+		c.enclose(n, done)
+	}
 	if c.left < 0 {
 		return nil, &TypeError{Type: typ, Large: true}
 	}
