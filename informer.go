@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 	"sync/atomic"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/ownwrites"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/sink"
+	"github.com/kinglet-go/kinglet/internal/wire/state"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -165,7 +165,7 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 		return false
 	}
 	if i.opts.Equal == nil {
-		return reflect.DeepEqual(a, b)
+		return state.Equal(a, b)
 	}
 	return i.opts.Equal(a, b)
 }

@@ -30,7 +30,11 @@ func Float64(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b)
 }
 
-type comparison struct{ steps int }
+type comparison struct {
+	steps int
+	// visible: hidden state is not read.
+	visible bool
+}
 
 func (c *comparison) identical(a, b reflect.Value) bool {
 	if c.steps--; c.steps < 0 || a.IsValid() != b.IsValid() {
@@ -49,7 +53,14 @@ func (c *comparison) identical(a, b reflect.Value) bool {
 		x, y := a.Complex(), b.Complex()
 		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
 	case reflect.Struct:
+		var skipped []bool
+		if c.visible {
+			skipped = skippedFields(a.Type())
+		}
 		for i := range a.NumField() {
+			if skipped != nil && skipped[i] {
+				continue
+			}
 			if !c.identical(a.Field(i), b.Field(i)) {
 				return false
 			}
