@@ -9,7 +9,7 @@
 // generated listers, informer factories and controller-runtime, and back
 // (interfaces.go, data.go). Every store, queue, controller, reflector and
 // informer behind them is kinglet's, and is a thin adapter over packages
-// kinglet, store, source, reflector and cache/internal/fifo.
+// kinglet, store, source and reflector.
 //
 // Some types are this package's own, because client-go's cannot hold what they
 // need: [ListWatch] (it remembers the resource that it was made for), [Config],

@@ -1,19 +1,12 @@
 package cache
 
-import (
-	"context"
-	"sync"
-
-	"github.com/kinglet-go/kinglet/cache/internal/fifo"
-)
-
 // FIFO is a Queue that holds the newest object of each key, and pops keys in
 // the order in which they were queued. A deleted object leaves the queue
 // without a report. All methods are safe for concurrent use, and only Pop
 // blocks. The package's documentation lists where client-go differs.
 type FIFO struct {
-	queueBase
-	queue *fifo.FIFO[string, any]
+	keyedQueue
+	keyFunc KeyFunc
 }
 
 var (
@@ -24,14 +17,38 @@ var (
 // NewFIFO returns an empty FIFO whose keys are made by keyFunc. It starts no
 // goroutine.
 func NewFIFO(keyFunc KeyFunc) *FIFO {
-	f := &FIFO{queue: fifo.NewFIFO[string, any](keyFunc)}
-	f.typed, f.name = f.queue, "FIFO"
+	f := &FIFO{keyFunc: keyFunc}
+	f.init(f.order.Len, "FIFO")
 	return f
+}
+
+// key returns the key of an object. The error is a KeyError.
+func (f *FIFO) key(obj any) (string, error) {
+	if f.keyFunc == nil {
+		return "", KeyError{Obj: obj, Err: errNoKeyFunc}
+	}
+	key, err := f.keyFunc(obj)
+	if err != nil {
+		return "", KeyError{Obj: obj, Err: err}
+	}
+	return key, nil
+}
+
+// change calls do with obj's key, as a write.
+func (f *FIFO) change(obj any, do func(key string)) error {
+	var key string
+	return f.write(func() (err error) { key, err = f.key(obj); return err }, func() []error {
+		f.populated = true
+		do(key)
+		return nil
+	})
 }
 
 // Add queues obj, and replaces any object under its key. The error is a
 // KeyError.
-func (f *FIFO) Add(obj any) error { return f.write(func() error { return f.queue.Add(obj) }) }
+func (f *FIFO) Add(obj any) error {
+	return f.change(obj, func(key string) { f.hold(key).obj = obj })
+}
 
 // Update is Add.
 func (f *FIFO) Update(obj any) error { return f.Add(obj) }
@@ -39,34 +56,76 @@ func (f *FIFO) Update(obj any) error { return f.Add(obj) }
 // AddIfNotPresent queues obj unless something is queued under its key. The
 // error is a KeyError.
 func (f *FIFO) AddIfNotPresent(obj any) error {
-	return f.write(func() error { return f.queue.AddIfNotPresent(obj) })
+	return f.change(obj, func(key string) {
+		if _, ok := f.find(key); !ok {
+			f.hold(key).obj = obj
+		}
+	})
 }
 
 // Delete removes what is queued under obj's key. The error is a KeyError.
-func (f *FIFO) Delete(obj any) error { return f.write(func() error { return f.queue.Delete(obj) }) }
+func (f *FIFO) Delete(obj any) error {
+	return f.change(obj, func(key string) {
+		if _, ok := f.find(key); ok {
+			f.drop(key)
+		}
+	})
+}
 
-// Replace makes the queue hold list and nothing else, in its order. If it
-// fails, with a KeyError, nothing has changed.
+func (f *FIFO) drop(key string) {
+	if f.remove(key).initial {
+		f.initial--
+	}
+}
+
+// Replace makes the queue hold list and nothing else, in its order; of several objects
+// with one key the last counts. If it fails, with a KeyError, nothing has changed.
 func (f *FIFO) Replace(list []any, _ string) error {
-	return f.write(func() error { return f.queue.Replace(list) })
+	var keys []string
+	return f.write(func() (err error) { keys, err = queueKeys(list, f.key); return err }, func() []error {
+		listed := make(map[string]struct{}, len(keys))
+		for i, key := range keys {
+			f.hold(key).obj = list[i]
+			if _, twice := listed[key]; !twice {
+				f.order.MoveToBack(f.entries[key])
+			}
+			listed[key] = struct{}{}
+		}
+		for f.order.Len() > len(listed) { // the others are in front
+			f.drop(f.order.Front().Value.(*entry).key)
+		}
+		f.markInitial()
+		return nil
+	})
 }
 
 // Resync does nothing, since every object here is queued already.
 func (f *FIFO) Resync() error { return nil }
 
 // List returns the objects that wait, the next one first.
-func (f *FIFO) List() []any { return f.queue.List() }
-
-// ListKeys returns the keys that wait, the next one first.
-func (f *FIFO) ListKeys() []string { return f.queue.ListKeys() }
+func (f *FIFO) List() []any {
+	list := []any{}
+	f.each(func(e *entry) { list = append(list, e.obj) })
+	return list
+}
 
 // Get returns the object that waits under obj's key. The error is a KeyError.
-func (f *FIFO) Get(obj any) (item any, exists bool, err error) { return f.queue.Get(obj) }
+func (f *FIFO) Get(obj any) (item any, exists bool, err error) {
+	key, err := f.key(obj)
+	if err != nil {
+		return nil, false, err
+	}
+	return f.GetByKey(key)
+}
 
 // GetByKey returns the object that waits under key. There is no error.
 func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
-	item, exists = f.queue.GetByKey(key)
-	return item, exists, nil
+	f.state.Lock()
+	defer f.state.Unlock()
+	if e, ok := f.find(key); ok {
+		return e.obj, true, nil
+	}
+	return nil, false, nil
 }
 
 // Pop waits for an object, removes it from the queue and calls process with it,
@@ -74,7 +133,12 @@ func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
 // error; ErrRequeue puts the object back. It returns ErrFIFOClosed once the
 // queue is closed and empty.
 func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
-	return f.queue.Pop(context.Background(), locked(&f.queueBase, process))
+	var popped any
+	err := f.pop(func(e *entry) error {
+		popped = e.obj
+		return process(e.obj, e.initial)
+	})
+	return popped, err
 }
 
 // Pop removes the next object from queue and returns it, or nil once the queue
@@ -88,79 +152,3 @@ func Pop(queue Queue) any {
 	})
 	return popped
 }
-
-// The common part of FIFO, DeltaFIFO and RealFIFO: each wraps one of package
-// fifo's queues, with objects of any type under string keys.
-//
-// Client-go runs process functions under the queue's lock, so a program may rely
-// on two things: no write happens meanwhile, and two process functions never run
-// at once. Package fifo runs them without its lock. So there is one more mutex
-// here, which is held by writers and process functions, and never by readers: a
-// process function may read its queue, but must not write to it, as in client-go.
-
-// typedQueue is what the queues of package fifo have in common.
-type typedQueue interface {
-	Close()
-	IsClosed() bool
-	HasSynced() bool
-	Synced() <-chan struct{}
-	Len() int
-}
-
-// queueBase is the common part of the queues here. Lock order: mu, then the
-// typed queue's lock, then the known objects'.
-type queueBase struct {
-	mu      sync.Mutex
-	typed   typedQueue
-	name    string
-	metrics queueMetrics // zero, which shows nothing, except in a RealFIFO
-}
-
-// Close closes the queue. Pop goes on until it is empty, and then returns
-// ErrFIFOClosed. It does not block; closing again does nothing.
-func (q *queueBase) Close() { q.typed.Close() }
-
-// IsClosed reports whether the queue was closed.
-func (q *queueBase) IsClosed() bool { return q.typed.IsClosed() }
-
-// HasSynced reports whether the first batch has been popped and processed: what
-// the first Replace queued, or nothing if another write came before it.
-func (q *queueBase) HasSynced() bool { return q.typed.HasSynced() }
-
-// HasSyncedChecker is HasSynced for callers that wait.
-func (q *queueBase) HasSyncedChecker() DoneChecker { return q }
-
-// Done returns a channel that is closed once HasSynced is true.
-func (q *queueBase) Done() <-chan struct{} { return q.typed.Synced() }
-
-// Name returns the queue's name.
-func (q *queueBase) Name() string { return q.name }
-
-// honoursErrRequeue marks queues that put an item back if process returns
-// ErrRequeue.
-func (q *queueBase) honoursErrRequeue() {}
-
-// write makes one write, while no process function runs, and reports the queue's
-// length after it.
-func (q *queueBase) write(do func() error) error {
-	defer q.metrics.waiting(q.typed)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return do()
-}
-
-// locked returns process with writers blocked while it runs, for package fifo.
-func locked[I any](q *queueBase, process func(item I, initial bool) error) func(I, bool) error {
-	return func(item I, initial bool) error {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		return process(item, initial)
-	}
-}
-
-// ErrRequeue makes Pop put back what it popped, if a process function returns
-// it. If the key is queued again already, a FIFO keeps the newer object, and
-// the other queues put the older deltas before the newer ones. Pop returns the
-// inner error, Err, which may be nil. All queues of this package support it;
-// newer client-go no longer has it.
-type ErrRequeue = fifo.ErrRequeue

@@ -47,13 +47,6 @@ type queueMetrics struct {
 	latency HistogramMetric
 }
 
-// waiting reports the length of a queue.
-func (m queueMetrics) waiting(queue interface{ Len() int }) {
-	if m.queued != nil {
-		m.show(queue.Len())
-	}
-}
-
 // show reports that n items are queued.
 func (m queueMetrics) show(n int) {
 	if m.queued != nil {

@@ -1,12 +1,9 @@
 package cache
 
 import (
-	"context"
+	"slices"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	kc "k8s.io/client-go/tools/cache"
-
-	"github.com/kinglet-go/kinglet/cache/internal/fifo"
 )
 
 // RealFIFOOptions say how a RealFIFO works. KnownObjects is required unless
@@ -24,11 +21,24 @@ const realFIFOBatch = 1000
 // keys. All methods are safe for concurrent use, and only Pop and PopBatch
 // block.
 type RealFIFO struct {
-	deltaQueueBase
-	queue *fifo.Journal[string, any]
+	queueBase
+	deltaSource
 	// atomic queues a list or resync as one delta, bookmarks queues bookmarks
 	// too, and unlocked lets writers in while changes are processed.
 	atomic, bookmarks, unlocked bool
+
+	waiting []queuedDelta // guarded by state
+	// flight is what a process function has; nothing else is taken meanwhile, or the
+	// order would be lost. guarded by state
+	flight []queuedDelta
+}
+
+// queuedDelta is one change.
+type queuedDelta struct {
+	key     string // empty if it is about all keys
+	delta   Delta
+	whole   bool // it is about all keys
+	initial bool // of the first batch
 }
 
 var (
@@ -60,15 +70,64 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 		panic("coding error: EmitDeltaTypeBookmark must be false when AtomicEvents is false")
 	}
 	f := &RealFIFO{
-		deltaQueueBase: deltaQueueBase{keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer},
-		atomic:         opts.AtomicEvents,
-		bookmarks:      opts.EmitDeltaTypeBookmark,
-		unlocked:       opts.UnlockWhileProcessing,
+		deltaSource: deltaSource{opts.KeyFunction, opts.KnownObjects, opts.Transformer},
+		atomic:      opts.AtomicEvents,
+		bookmarks:   opts.EmitDeltaTypeBookmark,
+		unlocked:    opts.UnlockWhileProcessing,
 	}
 	f.metrics = newQueueMetrics(opts.Identifier, opts.MetricsProvider)
-	f.queue = fifo.NewJournal(func(obj any) (string, error) { return keyOf(f.keyFunc, obj) }, f.typedOptions())
-	f.use(f.queue, "RealFIFO", opts.Name, opts.Identifier.Name())
+	f.init(func() int { return len(f.waiting) }, "RealFIFO", opts.Name, opts.Identifier.Name())
 	return f
+}
+
+// Add queues an Added delta. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Add(obj any) error { return f.change(Added, obj) }
+
+// Update queues an Updated delta. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Update(obj any) error { return f.change(Updated, obj) }
+
+// Delete queues a Deleted delta. The error is a KeyError or the transformer's.
+func (f *RealFIFO) Delete(obj any) error { return f.change(Deleted, obj) }
+
+func (f *RealFIFO) change(t DeltaType, obj any) error {
+	var key string
+	return f.write(func() (err error) {
+		if key, err = f.key(obj); err == nil {
+			obj, err = f.transformed(obj)
+		}
+		return err
+	}, func() []error {
+		f.populated = true
+		f.push(key, Delta{Type: t, Object: obj})
+		return nil
+	})
+}
+
+func (f *RealFIFO) push(key string, d Delta) {
+	f.waiting = append(f.waiting, queuedDelta{key: key, delta: d})
+}
+
+// pushWhole queues a delta about all keys.
+func (f *RealFIFO) pushWhole(t DeltaType, info any) error {
+	return f.write(nil, func() []error {
+		f.waiting = append(f.waiting, queuedDelta{delta: Delta{Type: t, Object: info}, whole: true})
+		if t == ReplacedAll {
+			f.markInitial()
+		}
+		return nil
+	})
+}
+
+// markInitial ends the first Replace.
+func (f *RealFIFO) markInitial() {
+	if f.populated {
+		return
+	}
+	f.populated = true
+	for i := range f.waiting {
+		f.waiting[i].initial = true
+	}
+	f.initial = len(f.waiting)
 }
 
 // Replace queues a Deleted delta with a DeletedFinalStateUnknown for each
@@ -76,21 +135,68 @@ func NewRealFIFOWithOptions(opts RealFIFOOptions) *RealFIFO {
 // object of list; or one ReplacedAll delta, if AtomicEvents is set. The error
 // is a KeyError or the transformer's, and then nothing was queued.
 func (f *RealFIFO) Replace(list []any, resourceVersion string) error {
-	if !f.atomic {
-		return f.replace(list)
+	if f.atomic {
+		_, objs, err := f.prepare(list)
+		if err != nil {
+			return err
+		}
+		return f.pushWhole(ReplacedAll, ReplacedAllInfo{ResourceVersion: resourceVersion, Objects: objs})
 	}
-	return f.write(func() error { return f.queue.ReplaceAll(list, resourceVersion) })
+	var keys []string
+	var objs []any
+	return f.write(func() (err error) { keys, objs, err = f.prepare(list); return err }, func() []error {
+		listed := make(map[string]struct{}, len(keys))
+		for _, key := range keys {
+			listed[key] = struct{}{}
+		}
+		newest, order := f.newest()
+		for _, key := range order {
+			if _, ok := listed[key]; !ok && newest[key].Type != Deleted {
+				f.push(key, missed(key, newest[key].Object))
+			}
+		}
+		failed := f.eachKnown(func(key string) bool {
+			_, isListed := listed[key]
+			_, isQueued := newest[key]
+			return isListed || isQueued
+		}, func(key string, obj any, _ bool) { f.push(key, missed(key, obj)) })
+		for i, key := range keys {
+			f.push(key, Delta{Type: Replaced, Object: objs[i]})
+		}
+		f.markInitial()
+		return failed
+	})
+}
+
+// newest returns the last delta of each key that waits, and the keys in the order in
+// which they came first.
+func (f *RealFIFO) newest() (map[string]Delta, []string) {
+	last := map[string]Delta{}
+	var order []string
+	for i := range f.waiting {
+		r := &f.waiting[i]
+		if _, seen := last[r.key]; !seen {
+			order = append(order, r.key)
+		}
+		last[r.key] = r.delta
+	}
+	return last, order
 }
 
 // Resync queues a Sync delta for every known object with nothing queued; or one
 // SyncAll delta, if AtomicEvents is set.
 func (f *RealFIFO) Resync() error {
-	if !f.atomic {
-		return f.resync()
+	if f.atomic {
+		return f.pushWhole(SyncAll, SyncAllInfo{})
 	}
-	return f.write(func() error {
-		f.queue.SyncAll()
-		return nil
+	return f.write(nil, func() []error {
+		newest, _ := f.newest()
+		queued := func(key string) bool { _, is := newest[key]; return is }
+		return f.eachKnown(queued, func(key string, obj any, found bool) {
+			if found {
+				f.push(key, Delta{Type: Sync, Object: obj})
+			}
+		})
 	})
 }
 
@@ -99,10 +205,22 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 	if !f.bookmarks {
 		return nil
 	}
-	return f.write(func() error {
-		f.queue.Bookmark(resourceVersion)
-		return nil
-	})
+	return f.pushWhole(Bookmark, BookmarkInfo{ResourceVersion: resourceVersion})
+}
+
+// latest returns the newest state that the queue or its consumers have under key.
+func (f *RealFIFO) latest(key string) (any, bool) {
+	f.state.Lock()
+	for _, records := range [][]queuedDelta{f.waiting, f.flight} {
+		for _, r := range slices.Backward(records) {
+			if !r.whole && r.key == key {
+				f.state.Unlock()
+				return r.delta.Object, r.delta.Type != Deleted
+			}
+		}
+	}
+	f.state.Unlock()
+	return latestIn(f.known, key)
 }
 
 // Pop waits for a change, removes it from the queue and calls process with it,
@@ -112,10 +230,9 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 // the queue is closed and empty.
 func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	var popped any
-	_, err := f.queue.Pop(context.Background(), func(r fifo.Record[string, any], initial bool) error {
-		deltas := Deltas{recordDelta(r)}
+	err := f.pop(1, func(deltas Deltas, initial bool) error {
 		popped = deltas
-		return f.processing(func() error { return process(deltas, initial) })
+		return process(deltas, initial)
 	})
 	return popped, err
 }
@@ -124,164 +241,76 @@ func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 // thousand at most, with processBatch; a single change goes to processSingle.
 // The error of either counts for the whole batch.
 func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProcessFunc) error {
-	_, err := f.queue.PopBatch(context.Background(), realFIFOBatch, func(records []fifo.Record[string, any], initial bool) error {
-		deltas := make(Deltas, len(records))
-		for i, r := range records {
-			deltas[i] = recordDelta(r)
+	return f.pop(realFIFOBatch, func(deltas Deltas, initial bool) error {
+		if len(deltas) == 1 {
+			return processSingle(deltas, initial)
 		}
-		return f.processing(func() error {
-			if len(deltas) == 1 {
-				return processSingle(deltas, initial)
+		return processBatch(deltas, initial)
+	})
+}
+
+func (f *RealFIFO) pop(limit int, process func(deltas Deltas, initial bool) error) error {
+	left := 0
+	err := f.take(func() {
+		n := batch(f.waiting, limit)
+		f.flight = slices.Clone(f.waiting[:n])
+		clear(f.waiting[:n])
+		if f.waiting = f.waiting[n:]; len(f.waiting) == 0 {
+			f.waiting = nil
+		}
+		left = len(f.waiting)
+	})
+	if err != nil {
+		return err
+	}
+	if f.unlocked && left < 2*realFIFOBatch {
+		f.writing.Unlock()
+	} else {
+		defer f.writing.Unlock()
+	}
+	return f.run(func() error {
+		f.metrics.show(left)
+		defer f.metrics.processed()()
+		deltas := make(Deltas, len(f.flight))
+		for i, r := range f.flight {
+			deltas[i] = r.delta
+		}
+		return process(deltas, f.flight[0].initial)
+	}, func(back bool) {
+		for _, r := range f.flight {
+			if back {
+				f.putBack(r)
+			} else if r.initial {
+				f.initial--
 			}
-			return processBatch(deltas, initial)
-		})
-	})
-	return err
-}
-
-// processing calls process, with writers blocked unless they may write
-// meanwhile.
-func (f *RealFIFO) processing(process func() error) error {
-	f.metrics.waiting(f.queue)
-	defer f.metrics.processed()()
-	if !f.unlocked || f.queue.Len() >= 2*realFIFOBatch {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-	}
-	return process()
-}
-
-// recordDelta converts a record to client-go's type.
-func recordDelta(r fifo.Record[string, any]) Delta {
-	switch r.Type {
-	case fifo.ReplacedAll:
-		return Delta{Type: ReplacedAll, Object: ReplacedAllInfo{ResourceVersion: r.ResourceVersion, Objects: r.List}}
-	case fifo.SyncAll:
-		return Delta{Type: SyncAll, Object: SyncAllInfo{}}
-	case fifo.Bookmark:
-		return Delta{Type: Bookmark, Object: BookmarkInfo{ResourceVersion: r.ResourceVersion}}
-	}
-	return deltaOf(r.Key, r.Delta)
-}
-
-// typedDeltaQueue is what package fifo's DeltaFIFO and Journal have in common.
-type typedDeltaQueue interface {
-	typedQueue
-	deletable
-	Add(obj any) error
-	Update(obj any) error
-	Replace(list []any) error
-	Resync()
-	Latest(key string) (fifo.Delta[any], bool)
-}
-
-// deltaQueueBase is the common part of DeltaFIFO and RealFIFO.
-type deltaQueueBase struct {
-	queueBase
-	deltas      typedDeltaQueue // the same queue as queueBase's typed
-	keyFunc     KeyFunc
-	known       KeyListerGetter
-	transformer TransformFunc
-}
-
-// typedOptions returns the options of package fifo's queue. It is called after the
-// functions are set and before the queue is.
-func (q *deltaQueueBase) typedOptions() fifo.Options[string, any] {
-	if q.keyFunc == nil {
-		q.keyFunc = MetaNamespaceKeyFunc
-	}
-	return fifo.Options[string, any]{Known: q.known, Transform: transformOf(q.transformer), OnError: lookupFailed}
-}
-
-// use sets the queue and its name, the last of names that is not empty.
-func (q *deltaQueueBase) use(typed typedDeltaQueue, names ...string) {
-	q.typed, q.deltas = typed, typed
-	for _, name := range names {
-		if name != "" {
-			q.name = name
 		}
-	}
-}
-
-// Transformer returns the function that objects go through before they are
-// queued, or nil.
-func (q *deltaQueueBase) Transformer() TransformFunc { return q.transformer }
-
-// Add queues an Added delta. The error is a KeyError or the transformer's.
-func (q *deltaQueueBase) Add(obj any) error {
-	return q.write(func() error { return q.deltas.Add(obj) })
-}
-
-// Update queues an Updated delta. The error is a KeyError or the transformer's.
-func (q *deltaQueueBase) Update(obj any) error {
-	return q.write(func() error { return q.deltas.Update(obj) })
-}
-
-// Delete queues a Deleted delta. A DeltaFIFO does so only if the key is in the
-// queue, in flight, or among the known objects. The error is a KeyError or the
-// transformer's.
-func (q *deltaQueueBase) Delete(obj any) error {
-	return q.write(func() error { return deleteFrom(q.deltas, obj) })
-}
-
-// replace queues a delta for each key.
-func (q *deltaQueueBase) replace(list []any) error {
-	return q.write(func() error { return q.deltas.Replace(list) })
-}
-
-// resync queues a Sync delta for each known object without a queued one.
-func (q *deltaQueueBase) resync() error {
-	return q.write(func() error {
-		q.deltas.Resync()
-		return nil
+		f.flight = nil
 	})
 }
 
-// latest returns the newest state that the queue or its consumers have under key.
-func (q *deltaQueueBase) latest(key string) (any, bool) {
-	if newest, ok := q.deltas.Latest(key); ok {
-		return newest.Object, newest.Type != fifo.Deleted
+// batch returns how many records can be popped at once, at most limit: of different
+// keys, all of the first batch or none of it, and one about all keys alone.
+func batch(waiting []queuedDelta, limit int) int {
+	if limit == 1 || waiting[0].whole {
+		return 1
 	}
-	return latestIn(q.known, key)
-}
-
-// keyOf returns the key of what a queue is given: an object, a
-// DeletedFinalStateUnknown, or Deltas.
-func keyOf(keyFunc KeyFunc, obj any) (string, error) {
-	switch d := obj.(type) {
-	case Deltas:
-		if len(d) == 0 {
-			return "", KeyError{Obj: obj, Err: ErrZeroLengthDeltasObject}
+	keys := map[string]struct{}{}
+	for i, r := range waiting {
+		_, twice := keys[r.key]
+		if i == limit || twice || r.whole || r.initial != waiting[0].initial {
+			return i
 		}
-		return keyOf(keyFunc, d[len(d)-1].Object)
-	case DeletedFinalStateUnknown:
-		return d.Key, nil
+		keys[r.key] = struct{}{}
 	}
-	return keyFunc(obj)
+	return len(waiting)
 }
 
-// transformOf returns transform for objects that have not been through it before.
-func transformOf(transform TransformFunc) func(any) (any, error) {
-	if transform == nil {
-		return nil
+// putBack queues a record again: at the end, but before changes of its key or of all
+// keys.
+func (f *RealFIFO) putBack(back queuedDelta) {
+	at := slices.IndexFunc(f.waiting, func(r queuedDelta) bool { return back.whole || r.whole || r.key == back.key })
+	if at < 0 {
+		at = len(f.waiting)
 	}
-	return func(obj any) (any, error) {
-		if _, gone := obj.(DeletedFinalStateUnknown); gone {
-			return obj, nil
-		}
-		return transform(obj)
-	}
-}
-
-// lookupFailed reports an error of the known objects; the queue has gone on
-// without them.
-func lookupFailed(err error) { utilruntime.HandleError(err) }
-
-// latestIn returns what known has under key. known may be nil.
-func latestIn(known KeyGetter, key string) (any, bool) {
-	if known == nil {
-		return nil, false
-	}
-	obj, ok, err := known.GetByKey(key)
-	return obj, ok && err == nil
+	f.waiting = slices.Insert(f.waiting, at, back)
 }
