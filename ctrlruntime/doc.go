@@ -43,24 +43,18 @@
 //
 // # What lives here
 //
-//	newcache.go    NewCache, and the cache's life
-//	settings.go    cache.Options as settings of a kind, by namespace
+//	newcache.go    NewCache, the cache's life, and what a Set shows of it
+//	settings.go    cache.Options as settings of a kind, and what they list and watch
 //	kinds.go       the kinds of the cache, by the form in which they are read
 //	holding.go     the informers of the cache, and what each holds
-//	spaces.go      the namespaces of an informer at one time
-//	namespaces.go  SetNamespaces
-//	front.go       the informer that programs receive: objects in the form of a kind
-//	frontindexer.go  the store of that informer
+//	namespaces.go  the namespaces of an informer at one time, and SetNamespaces
+//	front.go       the informer that programs receive, and its store: objects in the form of a kind
 //	full.go        whole objects for some, metadata for the others
-//	implicit.go    informers that a read makes
-//	listwatch.go   what an informer lists and watches
-//	reader.go      Get and List
+//	reader.go      Get and List, and the informers that they make
 //	select.go      which objects a list selects
-//	fill.go        objects, or copies of them, into what a caller reads into
-//	copier.go      copiers by type; plan.go and plan_safe.go make them
+//	fill.go        objects, or copies of them, into what a caller reads into; plan.go and
+//	               plan_safe.go make the copiers
 //	view.go        reads by type, without copies
-//	snapshot.go    several of them at one moment
-//	shown.go       what a Set shows of a cache
 //	queue.go       NewQueue, with its metrics and report in queuemetrics.go and
 //	               queuereport.go
 //

@@ -27,12 +27,10 @@ import (
 
 // Options configure a comparison. The zero value is ready to use.
 type Options struct {
-	// Primary and Shadow make the caches. If nil, they are controller-runtime's cache.New
-	// and ctrlruntime.NewCache.
+	// Primary and Shadow are cache.New and ctrlruntime.NewCache if nil.
 	Primary, Shadow cache.NewCacheFunc
-	// OnDifference is called with each difference, by one goroutine at a time, and must
-	// not block: once for one that lasts, at most 20 times at once and 6 times a minute.
-	// If nil, differences are written to controller-runtime's log.
+	// OnDifference is called once with each difference, one after the other, at most 20
+	// times at once and 6 times a minute, and must not block. If nil, it is a log line.
 	OnDifference func(Difference)
 	// Within is how long an object must be missing from one cache, or older in it, before
 	// that counts as a difference: 30 s if 0, since one watch is always a little behind.
@@ -41,9 +39,8 @@ type Options struct {
 	Every time.Duration
 }
 
-// NewCache makes both caches with the same options, and returns a *Cache of them; with
-// KINGLET=off in the environment, it returns the primary alone. Both caches call the
-// functions in opts. It is a cache.NewCacheFunc.
+// NewCache makes both caches with opts, whose functions both call, and returns a *Cache
+// of them, or the primary if kinglet is switched off. It is a cache.NewCacheFunc.
 func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, error) {
 	if o.Within < 0 || o.Every < 0 {
 		return nil, fmt.Errorf("comparison of caches: Within is %v, Every is %v, must not be negative", o.Within, o.Every)
@@ -52,7 +49,8 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 	if o.Primary == nil {
 		o.Primary = cache.New
 	}
-	if o.Shadow == nil {
+	kinglets := o.Shadow == nil
+	if kinglets {
 		// The shadow repeats the program's reads, and the primary warns of them or not.
 		o.Shadow = ctrlruntime.Options{Implicit: ctrlruntime.AllowImplicit}.NewCache
 	}
@@ -60,12 +58,15 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 		o.OnDifference = func(d Difference) { logf.Log.WithName("kinglet").Info("The caches differ", "difference", d.String()) }
 	}
 	primary, err := o.Primary(cfg, opts)
-	if err != nil || ctrlruntime.SwitchedOff() {
-		return primary, err
+	if err != nil {
+		return nil, err
 	}
 	shadow, err := o.Shadow(cfg, opts)
 	if err != nil {
 		return nil, fmt.Errorf("the shadow of a cache: %w", err)
+	}
+	if _, is := shadow.(*ctrlruntime.Cache); kinglets && !is {
+		return primary, nil // kinglet is switched off
 	}
 	return &Cache{
 		Cache: primary, shadow: shadow, opts: o, scheme: cmp.Or(opts.Scheme, scheme.Scheme),
