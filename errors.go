@@ -9,8 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/overlay"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -38,25 +37,27 @@ var (
 	// see Informer.Wrote.
 	ErrNotCovered = source.ErrNotCovered
 	// ErrNotRunning means that a write was recorded before Run.
-	ErrNotRunning = ownwrites.ErrNotRunning
+	ErrNotRunning = own.ErrNotRunning
 	// ErrNoVersion means that an object has no resource version, so no server answered
 	// with it.
 	ErrNoVersion = errors.New("the object has no resource version: record what the server answered, not what it was sent")
 	// ErrUnknownKey means that a delete names no UID, and nothing is known under its
 	// key.
-	ErrUnknownKey = overlay.ErrUnknown
+	ErrUnknownKey = own.ErrUnknown
 	// ErrNotConfirmed means that the watch has not shown a write for two minutes.
-	ErrNotConfirmed = ownwrites.ErrNotConfirmed
+	ErrNotConfirmed = own.ErrNotConfirmed
+	// ErrNotShown means that a read waited ten seconds for a write.
+	ErrNotShown = own.ErrNotShown
 	// ErrTooManyWrites means that there are too many writes that the watch has not
 	// shown.
-	ErrTooManyWrites = ownwrites.ErrTooManyWrites
+	ErrTooManyWrites = own.ErrTooManyWrites
 	// ErrNotComparable means that a resource version cannot be compared with the
 	// informer's, because one of them is not a decimal number (KEP-5504).
-	ErrNotComparable = ownwrites.ErrNotComparable
+	ErrNotComparable = own.ErrNotComparable
 	// ErrEpoch means that the server was restored from a backup, or restarted in
 	// memory, and numbers its versions anew. A write or version from before may never
 	// be seen.
-	ErrEpoch = ownwrites.ErrEpoch
+	ErrEpoch = own.ErrEpoch
 )
 
 // NotSyncedError names an informer that has not synced, and the reason as far as it is
@@ -140,6 +141,31 @@ func (e *UnconfirmedWriteError) Error() string {
 
 // Unwrap returns why the write ended.
 func (e *UnconfirmedWriteError) Unwrap() error { return e.Err }
+
+// WriteNotSeenError reports that a read waited for a write of the program that the watch
+// did not show: see [Informer.AwaitOwnWrites].
+type WriteNotSeenError struct {
+	// Name is the informer's.
+	Name string
+	Key  Key
+	// ResourceVersion is that of the write; empty for a delete.
+	ResourceVersion string
+	// Since is when it was recorded.
+	Since time.Time
+	// Err is why the wait ended.
+	Err error
+}
+
+func (e *WriteNotSeenError) Error() string {
+	what := "write of " + e.Key.String() + " at version " + e.ResourceVersion
+	if e.ResourceVersion == "" {
+		what = "delete of " + e.Key.String()
+	}
+	return fmt.Sprintf("%s: the watch has not shown this program's %s: %v (a write in the type and version in which it is read is in reads at once)", e.Name, what, e.Err)
+}
+
+// Unwrap returns why the wait ended.
+func (e *WriteNotSeenError) Unwrap() error { return e.Err }
 
 // VersionNotReachedError reports that an informer has not reached a version.
 type VersionNotReachedError struct {

@@ -12,8 +12,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/mutation"
-	"github.com/kinglet-go/kinglet/internal/overlay"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/internal/wire/state"
@@ -28,7 +27,7 @@ type Informer[T any] struct {
 	opts      Options[T]
 	source    source.Source[T]
 	store     *store.Store[T]
-	own       *ownwrites.Writes[T]
+	own       *own.Writes[T]
 	hub       *deliver.Hub[T]
 	sink      *sink.Sink[T]
 	reflector *reflector.Reflector[T]
@@ -116,9 +115,9 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if err != nil {
 		return err
 	}
-	i.own = ownwrites.New(ownwrites.Options[T]{
+	i.own = own.New(own.Options[T]{
 		Store:       i.store,
-		Rules:       overlay.Rules[T]{UID: i.opts.UID, Version: objectVersion[T]},
+		Rules:       own.Rules[T]{UID: i.opts.UID, Version: objectVersion[T], Deleting: deleting[T]},
 		Stopped:     ErrStopped,
 		Unconfirmed: i.unconfirmed,
 		Report:      i.opts.OnError,
@@ -135,9 +134,11 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 	if i.parts != nil {
 		return nil
 	}
-	i.own.Enter(Scope{})
+	i.own.Enter(Scope{}, func() bool { return src.Traits().Whole })
 	i.sink = i.newSink(func() { close(i.synced) }, nil)
-	i.reflector, err = reflector.New(src, i.sink, i.opts.reflector())
+	opts := i.opts.reflector()
+	opts.Latest = i.own.Recent
+	i.reflector, err = reflector.New(src, i.sink, opts)
 	return err
 }
 
@@ -234,7 +235,7 @@ func (i *Informer[T]) WritableStore() *store.Store[T] { return i.store }
 // Snapshot returns the latest state as one immutable version: objects, indexes,
 // resource version and own writes agree. Its cost does not depend on the number of
 // objects.
-func (i *Informer[T]) Snapshot() Snapshot[T] { return i.reads.snapshot() }
+func (i *Informer[T]) Snapshot() Snapshot[T] { return Snapshot[T]{i.own.View()} }
 
 // AddIndex adds an index, even if there are objects already: when AddIndex returns, the
 // index covers all of them, except those for which fn fails. OnError is called with an

@@ -35,11 +35,6 @@ type Options[T any] struct {
 	// UID and resource version are equal: in a relist, for objects without a version
 	// that a watch sends as added again, and by a ConsistencyCheck, on its goroutine.
 	Equal func(a, b T) bool
-	// Covers reports whether an object that the program wrote belongs to the
-	// collection, for Informer.Wrote, if the source cannot decide that, because it has
-	// a field selector or is made of closures. If nil, only objects whose key is known
-	// are recorded then.
-	Covers func(T) bool
 	// Indexers are the indexes to begin with; see also Informer.AddIndex.
 	Indexers map[string]store.IndexFunc[T]
 	// OnError is called with every error that no call returns: an *ItemError, an

@@ -3,14 +3,18 @@ package kinglet
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/source"
 )
 
@@ -21,6 +25,10 @@ type clientWrite struct {
 	delete   bool
 	// scale is set if the answer has the object's name and version, but another type.
 	scale bool
+	// otherVersion is set if the request was in another API version than the informer's.
+	otherVersion bool
+	// sent is when the request was sent.
+	sent time.Time
 }
 
 // answeredWithObject are the subresources whose answer is the object itself.
@@ -70,59 +78,126 @@ func dryDelete(req *http.Request) bool {
 	return err != nil || bytes.Contains(b, []byte("All"))
 }
 
-// record records the answer with one informer.
-func (w *clientWrite) record(own *OwnWrites, i ownInformer, body []byte) {
-	var err error
-	unread := w.scale || w.resource.Version != i.version
-	switch {
-	case w.delete && w.key.Name == "":
-		w.unread(own, i, source.AnswerMetadata(body), true)
-		return
-	case w.delete:
-		status, uid, gone := source.DeleteAnswer(body)
-		switch {
-		case gone && uid != "":
-			err, unread = i.informer.WroteDelete(w.key, uid), false
-		case gone:
-			// The answer does not say which object it was.
-			w.unread(own, i, []metav1.ObjectMeta{{Namespace: w.key.Namespace, Name: w.key.Name}}, true)
-			return
-		case status:
-			return
-		case !unread:
-			err = i.informer.wroteAnswer(w.resource.GroupVersion(), body)
-		}
-	case !unread:
-		err = i.informer.wroteAnswer(w.resource.GroupVersion(), body)
-	}
-	if _, otherKind := errtype.As[*source.KindError](err); otherKind || errors.Is(err, source.ErrNoAnswers) {
-		unread = true
-	}
-	switch {
-	case unread:
-		if objects := source.AnswerMetadata(body); len(objects) > 0 {
-			w.unread(own, i, objects, false)
-		}
-	case err == nil, errors.Is(err, ErrNotCovered), errors.Is(err, ErrNotRunning), errors.Is(err, ErrStopped):
-		// It is recorded, or does not concern the informer.
-	default:
-		i.informer.report(err)
-	}
-}
-
-// unread calls OwnWrites.Unread.
-func (w *clientWrite) unread(own *OwnWrites, i ownInformer, objects []metav1.ObjectMeta, deleted bool) {
-	if own.Unread != nil {
-		own.Unread(UnreadWrite{
-			Informer: i.informer, Resource: w.resource, Namespace: w.key.Namespace, Deleted: deleted, Objects: objects,
-		})
-	}
-}
-
-// wroteAnswer implements OwnWriter.
-func (i *Informer[T]) wroteAnswer(gv schema.GroupVersion, body []byte) error {
-	return i.wrote(source.Answer{Body: body, GroupVersion: gv}, Key{})
-}
+// noticed implements OwnWriter.
+func (i *Informer[T]) noticed(at time.Time) { _ = i.own.Noticed(at) }
 
 // report implements OwnWriter.
 func (i *Informer[T]) report(err error) { i.opts.OnError(err) }
+
+// answered implements OwnWriter.
+func (i *Informer[T]) answered(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) (err error) {
+	switch {
+	case w.delete && w.key.Name == "":
+		err = i.deletedMany(w, body, list)
+	case w.delete:
+		err = i.deletedOne(w, body)
+	default:
+		err = i.wroteOne(w, body)
+	}
+	switch {
+	case errors.Is(err, ErrNotCovered), errors.Is(err, ErrNotRunning), errors.Is(err, ErrStopped):
+		return nil // it does not concern the informer, or AwaitOwnWrites waits for it
+	}
+	return err
+}
+
+// wroteOne records the answer to a create, an update, a patch or an apply.
+func (i *Informer[T]) wroteOne(w *clientWrite, body []byte) error {
+	if !w.scale && !w.otherVersion {
+		err := i.wrote(source.Answer{Body: body, GroupVersion: w.resource.GroupVersion()}, w.key, w.sent)
+		if _, otherKind := errtype.As[*source.KindError](err); !otherKind && !errors.Is(err, source.ErrNoAnswers) {
+			return err
+		}
+	}
+	if objects := source.AnswerMetadata(body); len(objects) == 1 {
+		m := &objects[0]
+		return i.wrote(source.Answer{Metadata: m, NoLabels: w.scale}, Key{Namespace: m.Namespace, Name: m.Name}, w.sent)
+	}
+	return nil // it is no object
+}
+
+// deletedOne records the answer to the delete of one object.
+func (i *Informer[T]) deletedOne(w *clientWrite, body []byte) error {
+	d := source.DeleteAnswer(body)
+	switch {
+	case !d.Gone && d.Status:
+		return nil
+	case !d.Gone:
+		return i.wroteOne(w, body)
+	}
+	// Without a UID, the answer does not say which object it was: wait until the one that
+	// reads show is gone.
+	err := i.removed(w.key, own.Removal{UID: d.UID, Version: d.Version, Marked: d.UID == "", Sent: w.sent})
+	if errors.Is(err, ErrUnknownKey) {
+		return nil
+	}
+	return i.notWritten(w.key, err)
+}
+
+// deletedMany records the answer to the deletion of a collection: the objects as they
+// were, of which some are gone and some are marked for deletion. If the answer does not
+// list them, it is found out what is left.
+func (i *Informer[T]) deletedMany(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error {
+	if err := i.own.Noticed(time.Now()); err != nil {
+		return err
+	}
+	var errs []error
+	if objects := source.AnswerMetadata(body); objects != nil {
+		for n := range objects {
+			if m := &objects[n]; m.DeletionTimestamp == nil {
+				errs = append(errs, i.deletedOf(m, w.sent))
+			}
+		}
+		return errors.Join(errs...)
+	}
+	// Taken before the server is asked: its answer does not include later objects either.
+	before := i.Snapshot()
+	objects, err := list()
+	if err != nil {
+		return i.notWritten(w.key, fmt.Errorf("a collection was deleted, and reads may be older than that: %w", err))
+	}
+	left := make(map[types.UID]bool, len(objects))
+	for n := range objects {
+		m := &objects[n]
+		left[m.UID] = true
+		if m.DeletionTimestamp != nil {
+			key := Key{Namespace: m.Namespace, Name: m.Name}
+			if obj, shown := before.Get(key); shown && !deleting(obj) {
+				errs = append(errs, i.wrote(source.Answer{Metadata: m}, key, w.sent))
+			}
+		}
+	}
+	for obj := range before.Prefix(Key{Namespace: w.key.Namespace}) {
+		if uid := i.opts.UID(obj); !left[uid] {
+			key, err := i.opts.KeyFunc(obj)
+			if err == nil {
+				err = i.removed(key, own.Removal{UID: uid, Sent: w.sent})
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// deletedOf records that an object was deleted or marked for deletion. m is what it was
+// before.
+func (i *Informer[T]) deletedOf(m *metav1.ObjectMeta, sent time.Time) error {
+	key := Key{Namespace: m.Namespace, Name: m.Name}
+	scope, was, err := i.readAnswer(source.Answer{Metadata: m}, key)
+	switch {
+	case errors.Is(err, ErrNotCovered):
+		return nil
+	case err != nil:
+		return i.notWritten(key, err)
+	case was.Coverage == source.NotCovered:
+		// It was not in the collection, although the store may still have it.
+		return i.notWritten(key, i.own.Wrote(own.Write[T]{Key: was.Key, Scope: scope, UID: was.UID, Version: was.ResourceVersion, Sent: sent, Time: time.Now()}, was.Coverage))
+	}
+	return i.notWritten(key, i.removed(was.Key, own.Removal{UID: was.UID, Version: was.ResourceVersion, Marked: true, Sent: sent}))
+}
+
+// deleting reports whether an object is marked for deletion. One without metadata may be.
+func deleting[T any](obj T) bool {
+	m, ok := any(obj).(metav1.Object)
+	return !ok || m.GetDeletionTimestamp() != nil
+}

@@ -26,7 +26,6 @@ func ownPods(b testing.TB, pods, written int) *Informer[*corev1.Pod] {
 	}
 	inf, err := New[*corev1.Pod](f, Options[*corev1.Pod]{
 		OnError: func(error) {},
-		Covers:  func(*corev1.Pod) bool { return true },
 		Indexers: map[string]IndexFunc[*corev1.Pod]{
 			"node": func(p *corev1.Pod) ([]string, error) { return []string{p.Spec.NodeName}, nil },
 		},

@@ -3,11 +3,15 @@ package kinglet
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,27 +32,29 @@ import (
 // resource include the write. The informer's own decoder reads the answer, in addition
 // to the client's. An object that the informer does not cover changes nothing.
 //
-// An informer cannot read some answers, although its reads may have to include the
-// write: metadata alone for an informer of whole objects, protobuf for one of
-// unstructured objects, another API version of the resource, the answer to a scale, and
-// the deletion of a collection. Unread is called with them.
+// Some answers do not tell what the informer will have: metadata alone for an informer of
+// whole objects, protobuf for one of unstructured objects, another API version of the
+// resource, the answer to a scale, a field selector that depends on what the object does
+// not have, and the deletion of a collection. [Informer.AwaitOwnWrites] then waits until
+// the watch has shown the write.
+//
+// An informer, or a source, that begins within two minutes after a write to its resource
+// lists the latest state first, so that its reads are not older than the write.
 //
 // Dry runs are not recorded, nor are answers that are errors, requests under
 // WithoutOwnWrites, and subresources that answer with another type, except scale:
-// eviction, binding, token.
+// eviction, binding, token. If the answer to the deletion of a collection does not list
+// what was deleted, what is left is listed, within the request.
 //
 // It costs the answer's memory once more, and about ten to a hundred microseconds of
-// decoding for each write and informer. Requests other than writes of a resource that
-// was added are passed on unchanged. The zero value is ready to use. All methods are
+// decoding for each write and informer. The zero value is ready to use. All methods are
 // safe for concurrent use.
 type OwnWrites struct {
-	// Unread, if it is not nil, is called with each write that an informer cannot read,
-	// before the call of the client returns. It must be set before the first request.
-	Unread func(UnreadWrite)
-
 	mu sync.RWMutex
-	// informers by resource; guarded by mu.
+	// What follows is by resource, and guarded by mu. written is when the program last
+	// wrote to it.
 	informers map[schema.GroupResource][]ownInformer
+	written   map[schema.GroupResource]time.Time
 }
 
 // ownInformer is an informer of a resource in a version.
@@ -57,30 +63,15 @@ type ownInformer struct {
 	informer OwnWriter
 }
 
-// UnreadWrite is a write through a client that an informer has not recorded, because it
-// cannot read the answer.
-type UnreadWrite struct {
-	// Informer is the informer, and Resource what was written, in the request's
-	// version.
-	Informer OwnWriter
-	Resource schema.GroupVersionResource
-	// Namespace is the request's namespace; empty for all namespaces.
-	Namespace string
-	// Deleted is set if one request deleted the objects, or marked them for deletion;
-	// then Objects is what they were before. Otherwise Objects is what was written.
-	Deleted bool
-	// Objects holds the metadata in the answer. It is nil if the answer to the deletion
-	// of a collection does not list what was deleted.
-	Objects []metav1.ObjectMeta
-}
-
 // OwnWriter is an Informer of any type.
 type OwnWriter interface {
 	Runnable
 	// WroteDelete is Informer.WroteDelete.
 	WroteDelete(key Key, uid types.UID) error
-	// wroteAnswer records the object in the body of an answer.
-	wroteAnswer(gv schema.GroupVersion, body []byte) error
+	// noticed records when the program last wrote to the resource.
+	noticed(at time.Time)
+	// answered records the answer to a write. list lists what is left of a collection.
+	answered(w *clientWrite, body []byte, list func() ([]metav1.ObjectMeta, error)) error
 	// report calls OnError.
 	report(err error)
 }
@@ -113,6 +104,7 @@ func (o *OwnWrites) Add(resource schema.GroupVersionResource, informers ...OwnWr
 	all := slices.Clip(o.informers[gr])
 	for _, i := range informers {
 		all = append(all, ownInformer{resource.Version, i})
+		i.noticed(o.written[gr])
 	}
 	o.informers[gr] = all
 	return nil
@@ -140,6 +132,18 @@ func (o *OwnWrites) of(resource schema.GroupResource) []ownInformer {
 // knows reports whether informers were added for a resource.
 func (o *OwnWrites) knows(resource schema.GroupResource) bool { return len(o.of(resource)) > 0 }
 
+// wrote records that a resource has been written to, and returns its informers: an
+// informer that is added later learns it from Add.
+func (o *OwnWrites) wrote(resource schema.GroupResource) []ownInformer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.written == nil {
+		o.written = map[schema.GroupResource]time.Time{}
+	}
+	o.written[resource] = time.Now()
+	return o.informers[resource]
+}
+
 // Wrap returns a transport that sends requests through rt and records the writes among
 // them. It is meant for rest.Config.Wrap.
 func (o *OwnWrites) Wrap(rt http.RoundTripper) http.RoundTripper {
@@ -160,12 +164,16 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !ok {
 		return t.next.RoundTrip(req)
 	}
+	w.sent = time.Now()
 	resp, err := t.next.RoundTrip(req)
+	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return resp, err
+	}
 	// An informer that was added since the request was sent may have listed before the
 	// write.
-	informers := t.own.of(w.resource.GroupResource())
-	if len(informers) == 0 || err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 || resp.Header.Get("Content-Encoding") != "" {
-		return resp, err
+	informers := t.own.wrote(w.resource.GroupResource())
+	if len(informers) == 0 || resp.Header.Get("Content-Encoding") != "" {
+		return resp, nil
 	}
 	body, err := io.ReadAll(resp.Body)
 	rest := resp.Body
@@ -181,10 +189,47 @@ func (t *ownTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.MultiReader(bytes.NewReader(body), failingReader{err}), rest}
 		return resp, nil
 	}
+	list := sync.OnceValues(func() ([]metav1.ObjectMeta, error) { return t.list(req) })
 	for _, i := range informers {
-		w.record(t.own, i, body)
+		w.otherVersion = w.resource.Version != i.version
+		if err := i.informer.answered(&w, body, list); err != nil {
+			i.informer.report(err)
+		}
 	}
 	return resp, nil
+}
+
+// list requests the metadata of what a request deleted from, without its selectors.
+func (t *ownTransport) list(deletion *http.Request) (all []metav1.ObjectMeta, err error) {
+	for next := ""; ; {
+		req := deletion.Clone(deletion.Context())
+		req.Method, req.Body, req.GetBody, req.ContentLength = http.MethodGet, nil, nil, 0
+		req.Header.Del("Content-Type")
+		req.Header.Set("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
+		req.URL.RawQuery = url.Values{"limit": {"500"}, "continue": {next}}.Encode()
+		resp, err := t.next.RoundTrip(req)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		var list metav1.PartialObjectMetadataList
+		if err == nil && resp.StatusCode == http.StatusOK {
+			err = json.Unmarshal(body, &list)
+		}
+		if err == nil && !strings.HasSuffix(list.Kind, "List") {
+			err = fmt.Errorf("the server answered a list with %s and %q", resp.Status, list.Kind)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			all = append(all, list.Items[i].ObjectMeta)
+		}
+		if next = list.Continue; next == "" {
+			return all, nil
+		}
+	}
 }
 
 // failingReader fails.

@@ -26,8 +26,8 @@ func goroutines(t *testing.T) string {
 	return profile.String()
 }
 
-// own returns the part of a goroutine profile for the goroutine that took it.
-func own(profile string) string {
+// ownStack returns the part of a goroutine profile for the goroutine that took it.
+func ownStack(profile string) string {
 	for _, group := range strings.Split(profile, "\n\n") {
 		if strings.Contains(group, "kinglet.goroutines+") {
 			return group
@@ -60,7 +60,7 @@ func TestEachGoroutineOfAnInformerIsLabelledWithInformerStageAndHandler(t *testi
 			if err := inf.Run(ctx); err != nil {
 				t.Error(err)
 			}
-			ran <- own(goroutines(t)) // a handler's goroutine may be about to end
+			ran <- ownStack(goroutines(t)) // a handler's goroutine may be about to end
 		}()
 		given := <-handled
 		synctest.Wait()

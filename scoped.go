@@ -8,7 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -38,7 +38,7 @@ var (
 	// ErrScopeExists means that the informer has a source with the same scope ID.
 	ErrScopeExists = errors.New("a source with this scope ID exists")
 	// ErrNoScope means that the informer has no source with the scope ID.
-	ErrNoScope = ownwrites.ErrNoScope
+	ErrNoScope = own.ErrNoScope
 	// ErrScoped means that an informer of several sources does not support it.
 	ErrScoped = errors.New("not supported by an informer of several sources")
 )
@@ -241,7 +241,7 @@ func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	one := &part[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
 	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
 	opts := i.opts.reflector()
-	opts.Scope, opts.Held = s.Scope, held
+	opts.Scope, opts.Held, opts.Latest = s.Scope, held, i.own.Recent
 	var err error
 	if one.reflector, err = reflector.New(s.Source, one.sink, opts); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	}
 	p.all = append(p.all, one)
 	if !entered {
-		i.own.Enter(s.Scope)
+		i.own.Enter(s.Scope, func() bool { return s.Source.Traits().Whole })
 	}
 	if p.ctx != nil {
 		p.startLocked(one)

@@ -58,7 +58,7 @@ func (p *parts[T]) set(sources []ScopedSource[T]) error {
 	}
 	// Own writes move to the scopes that are added, and waits continue.
 	for _, s := range added {
-		p.informer.own.Enter(s.Scope)
+		p.informer.own.Enter(s.Scope, func() bool { return s.Source.Traits().Whole })
 	}
 	for _, one := range leaving {
 		if one.stop != nil {
@@ -76,7 +76,7 @@ func (p *parts[T]) set(sources []ScopedSource[T]) error {
 	for n, s := range added {
 		if err := p.add(s, true, held[n]); err != nil {
 			for _, s := range added[n:] {
-				for _, err := range p.informer.own.Leave(s.Scope.ID, nil) {
+				for _, err := range p.informer.own.Leave(s.Scope.ID) {
 					p.informer.opts.OnError(err)
 				}
 			}

@@ -1,7 +1,7 @@
 package kinglet
 
 import (
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
@@ -32,7 +32,7 @@ type (
 	// passed them. Expired writes were not confirmed within two minutes, or were one
 	// too many; Dropped ones ended with a new epoch of the server's versions. Each
 	// Expired or Dropped write was reported as an *UnconfirmedWriteError.
-	OwnWritesStatus = ownwrites.Status
+	OwnWritesStatus = own.Status
 	// Quarantined is a Key whose latest version could not be stored: Err is the
 	// *ItemError, which has the stage and the reason, and Since when that version
 	// arrived. Stale is true if the store holds an earlier, good version.

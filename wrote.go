@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/overlay"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -38,15 +38,15 @@ import (
 // subresource that answers with another type, such as scale and eviction. [OwnWrites]
 // leaves these out, and records everything else that goes through a client.
 //
-// If Wrote returns an error, which names the informer and the object, nothing has
+// If Wrote returns an error, which names the informer and the object, no read has
 // changed:
 //
 //   - ErrNotCovered, if the object is in another namespace, or in no scope of the
-//     informer's sources; or if the key is new and only the server knows whether the
-//     informer's selectors cover it, as for a field selector beyond metadata.name and
-//     metadata.namespace, and for closures, which may narrow what they list.
-//     Options.Covers can decide it, too. It is no failure, but reads will not have the
-//     object before the watch does.
+//     informer's sources; or if only the server knows whether the informer's selectors
+//     cover it: the object does not have the field of a field selector, or the key is
+//     new and the source is made of closures, which may narrow what they list. Then
+//     reads will not have the object before the watch does; [Informer.AwaitOwnWrites]
+//     waits for that.
 //   - ErrNoVersion, a *KindError or a *KeyError, if no server answers with such an
 //     object of the collection, and an *ItemError, if the transform refuses it.
 //   - ErrNotRunning before Run, ErrStopped after it. Reads stay as they were then.
@@ -56,12 +56,14 @@ import (
 // until then.
 //
 // Wrote costs a copy of the object, and is safe for concurrent use.
-func (i *Informer[T]) Wrote(obj T) error { return i.wrote(source.Answer{Object: obj}, keyOfAny(obj)) }
+func (i *Informer[T]) Wrote(obj T) error {
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), time.Time{})
+}
 
 // WroteDecoded is Informer.Wrote for an informer of T whose source is a
 // source.Map from another type: obj is what the client decoded.
 func WroteDecoded[W, T any](i *Informer[T], obj W) error {
-	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj))
+	return i.wrote(source.Answer{Object: obj}, keyOfAny(obj), time.Time{})
 }
 
 // WroteDelete records that the server has deleted an object: it answered with a Status,
@@ -74,20 +76,28 @@ func WroteDecoded[W, T any](i *Informer[T], obj W) error {
 // ErrUnknownKey if there is none. Otherwise errors, and how long the write is in reads,
 // are as with Wrote; a delete is confirmed when the object is gone from the store.
 // WroteDelete is safe for concurrent use.
+//
+// The informer may hold another object under the key, and never have seen the deleted
+// one. It cannot know which of the two is older: reads show what the watch has shown,
+// and [Informer.AwaitOwnWrites] waits until it has shown more.
 func (i *Informer[T]) WroteDelete(key Key, uid types.UID) error {
 	if key.Name == "" {
 		return i.notWritten(key, &store.KeyError{Object: "a delete", Err: errors.New("the key has no name")})
 	}
-	return i.notWritten(key, i.removed(key, uid))
+	return i.notWritten(key, i.removed(key, own.Removal{UID: uid}))
 }
 
-// removed records that the object with a UID is gone.
-func (i *Informer[T]) removed(key Key, uid types.UID) error {
-	scope, ok := i.own.ScopeOf(key)
-	if !ok {
+// removed records that an object is gone, or about to go.
+func (i *Informer[T]) removed(key Key, m own.Removal) error {
+	m.Key, m.Time = key, time.Now()
+	if err := i.own.Noticed(m.Time); err != nil {
+		return err
+	}
+	var ok bool
+	if m.Scope, ok = i.own.ScopeOf(key); !ok {
 		return errNoSourceOf
 	}
-	return i.own.Removed(overlay.Removal{Key: key, Scope: scope, UID: uid, Time: time.Now()})
+	return i.own.Removed(m)
 }
 
 // errNoSourceOf means that a key is in no scope.
@@ -101,9 +111,11 @@ func (i *Informer[T]) notWritten(key Key, err error) error {
 	return fmt.Errorf("informer of %s: own write of %s: %w", i.opts.Name, key, err)
 }
 
-// wrote records an answer to a write.
-func (i *Informer[T]) wrote(a source.Answer, key Key) error {
-	if err := i.own.Running(); err != nil {
+// wrote records an answer to a write, whose request was sent at a time; zero if that is
+// not known.
+func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
+	now := time.Now()
+	if err := i.own.Noticed(now); err != nil {
 		return i.notWritten(key, err)
 	}
 	scope, written, err := i.readAnswer(a, key)
@@ -115,23 +127,21 @@ func (i *Informer[T]) wrote(a source.Answer, key Key) error {
 		return i.notWritten(key, ErrNoVersion)
 	}
 	if written.Gone {
-		return i.notWritten(key, i.own.Removed(overlay.Removal{Key: key, Scope: scope, UID: written.UID, Time: time.Now()}))
+		return i.notWritten(key, i.own.Removed(own.Removal{
+			Key: key, Scope: scope, UID: written.UID, Version: written.ResourceVersion, Sent: sent, Time: now,
+		}))
 	}
-	if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
-		if err == nil {
-			err = fmt.Errorf("it is %s", is)
+	w := own.Write[T]{Key: key, Scope: scope, UID: written.UID, Version: written.ResourceVersion, Object: written.Object, Unread: written.Unread, Sent: sent, Time: now}
+	if !w.Unread {
+		w.UID = i.opts.UID(written.Object)
+		if is, err := i.opts.KeyFunc(written.Object); err != nil || is != key {
+			if err == nil {
+				err = fmt.Errorf("it is %s", is)
+			}
+			return i.notWritten(key, &store.KeyError{Object: fmt.Sprintf("a %T", written.Object), Err: err})
 		}
-		return i.notWritten(key, &store.KeyError{Object: fmt.Sprintf("a %T", written.Object), Err: err})
 	}
-	if written.Coverage == source.CoverageUnknown && i.opts.Covers != nil {
-		written.Coverage = source.NotCovered
-		if i.opts.Covers(written.Object) {
-			written.Coverage = source.Covered
-		}
-	}
-	return i.notWritten(key, i.own.Wrote(overlay.Write[T]{
-		Key: key, Scope: scope, UID: i.opts.UID(written.Object), Version: written.ResourceVersion, Object: written.Object, Time: time.Now(),
-	}, written.Coverage))
+	return i.notWritten(key, i.own.Wrote(w, written.Coverage))
 }
 
 // readAnswer reads the answer to a write with the source of a key, and returns the
@@ -146,8 +156,6 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 		if is, err := i.opts.KeyFunc(obj); err == nil {
 			key = is
 		}
-	} else if a.Object == nil {
-		key = source.AnswerKey(a.Body)
 	}
 	// The source of that key may make another key of the answer.
 	for range 2 {
@@ -207,9 +215,29 @@ func keyOfAny(obj any) (key Key) {
 }
 
 // unconfirmed returns the error of a write that ended without having been seen.
-func (i *Informer[T]) unconfirmed(u overlay.Unconfirmed, why error) error {
+func (i *Informer[T]) unconfirmed(u own.Unconfirmed, why error) error {
 	return &UnconfirmedWriteError{Name: i.opts.Name, Key: u.Key, UID: u.UID, ResourceVersion: u.Version, Since: u.Since, Err: why}
 }
+
+// AwaitOwnWrites blocks until reads of a key include the program's own writes; those of
+// a namespace if the key has no name, and all of them for the zero Key. It returns at
+// once, and costs two loads, unless there is a write under the key that the informer
+// cannot show of its own accord, because the answer did not tell what it left in the
+// collection: see Wrote, WroteDelete and OwnWrites. Store and Snapshot never wait.
+//
+// It waits until the watch has shown the write, for at most ten seconds, and starts no
+// goroutine. The error is a *WriteNotSeenError, which wraps ErrNotShown, the cause of
+// ctx, or ErrStopped. It is safe for concurrent use.
+func (i *Informer[T]) AwaitOwnWrites(ctx context.Context, key Key) error {
+	missing, err := i.own.AwaitWrites(ctx, key)
+	if err == nil {
+		return nil
+	}
+	return &WriteNotSeenError{Name: i.opts.Name, Key: missing.Key, ResourceVersion: missing.Version, Since: missing.Since, Err: err}
+}
+
+// OwnWritesUnsure reports whether AwaitOwnWrites may wait for some key. It costs a load.
+func (i *Informer[T]) OwnWritesUnsure() bool { return i.own.Unsure() }
 
 // WaitVersion blocks until store and indexes are at resource version rv of the
 // collection or a later one, as events, bookmarks and lists deliver it. It starts no

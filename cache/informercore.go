@@ -76,8 +76,6 @@ type coreOptions struct {
 	// detection is kinglet.Options.MutationDetection, if not zero. onMutation may be nil.
 	detection  kinglet.MutationDetection
 	onMutation func(*kinglet.MutationError)
-	// covers is kinglet.Options.Covers; may be nil.
-	covers func(any) bool
 	// scopes, if not nil, replace the single ListerWatcher.
 	scopes []ScopedListerWatcher
 }
@@ -104,7 +102,6 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 		RememberKeys:      true,
 		UID:               uidOf,
 		Indexers:          storeIndexers(opts.indexers),
-		Covers:            opts.covers,
 		OnError:           e.report,
 		OnReadPath:        e.readBy,
 		Logger:            slog.New(phaseLogger{e}),

@@ -80,7 +80,7 @@ func (s *itemSource) Traits() source.Traits[any] {
 	if read := t.ReadAnswer; read != nil {
 		t.ReadAnswer = func(a source.Answer) (source.Written[any], error) {
 			w, err := read(a)
-			if err == nil {
+			if err == nil && !w.Unread {
 				s.fix(&w.Item, false)
 				err = w.Err
 			}

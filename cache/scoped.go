@@ -44,9 +44,6 @@ type ScopedInformerOptions struct {
 	// OnMutation is called with each write that is found, one at a time, and may block.
 	// If nil, the write ends the process by a panic.
 	OnMutation func(*kinglet.MutationError)
-	// Covers decides which of the objects that the program writes belong to the
-	// informer, if its sources cannot: see kinglet.Options. May be nil.
-	Covers func(obj any) bool
 }
 
 // ScopedInformer is a SharedIndexInformer of any number of sources, such as one for
@@ -96,7 +93,6 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		scheme:      options.Scheme,
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
-		covers:      options.Covers,
 	}
 	if len(scopes) == 1 && scopes[0].Scope.Everything() && !options.ScopesChange {
 		if scopes[0].ListerWatcher == nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -54,6 +55,14 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 		opts.Example = obj
 	}
 	ours := listWatchIn(lw)
+	if made := ours.made; made != nil {
+		opts.Narrows = func(lo *metav1.ListOptions) string {
+			if made.modify != nil {
+				made.modify(lo)
+			}
+			return made.namespace
+		}
+	}
 	s := &itemSource{unchunked: ours.DisableChunking, transform: transform, why: clientDecodes(lw), fixes: []itemFix{keyedHere}}
 	switch {
 	case fastPathDisabled() != nil:

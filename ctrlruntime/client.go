@@ -23,18 +23,24 @@ func NewClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 //
 // What Create, Update, Patch, Apply and Delete return, also for a subresource, is in
 // each Get, List and view of the cache that begins later: typed, unstructured and
-// metadata, whichever of them wrote. Nothing waits for that, except where an informer
-// cannot read the answer:
+// metadata, whichever of them wrote. Nothing waits for that, except where the answer does
+// not tell what the informer will have:
 //
 //   - A write by metadata is not an object for an informer of whole ones. Built-in
 //     types are written in protobuf, which cannot be read into unstructured objects.
 //     The answer to a scale, or in another API version, is of another type.
 //   - DeleteAllOf returns the objects as they were before it.
+//   - The cache has a field selector, and the object does not have the field.
+//   - The server deleted an object that the cache had not seen, while it held another one
+//     of that name.
 //
 // Then a Get of such an object, and a List of its namespace, wait until the watch has
-// shown the write, for at most Options.WaitForWrites of the cache, and then fail with a
-// *WriteNotSeenError, which names the kind and the version. From two minutes after the
-// write they wait no longer, and that is logged. Views never wait.
+// shown the write, for at most ten seconds, and then fail with a
+// *kinglet.WriteNotSeenError, which names the kind, the object and the version. From two
+// minutes after the write they wait no longer, and that is logged. Views never wait.
+//
+// A kind, or a namespace of SetNamespaces, that is first listed within two minutes after
+// a write is listed from the server's latest state.
 //
 // An object that the cache's selectors do not cover after a write is removed from
 // reads, or never shown, and nothing waits for it. Dry runs, evictions, bindings and

@@ -60,14 +60,10 @@
 //
 //	client.go        NewClient
 //	clientoptout.go  writes that do not want to be recorded
-//	clientrecord.go  writes that an informer cannot read
-//	clientunread.go  reads that wait for those
-//	clientcovers.go  which written objects are of an informer
 //
 // # Locks
 //
 // Cache.mu guards the map of kinds. It is held while a kind is added or removed, but
 // not while a call waits for one. front.mu is locked after it, and before those of an
 // informer. Cache.turn is taken before both, to change the namespaces of informers.
-// unreadWrites.mu is held only to look at the writes, and nothing is called under it.
 package ctrlruntime

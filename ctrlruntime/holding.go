@@ -56,8 +56,6 @@ type holding struct {
 
 	// lists makes the informer's ListerWatchers.
 	lists atomic.Pointer[listWatches]
-	// unread are own writes that reads wait for.
-	unread unreadWrites
 	// transformed is set once a program has set the informer's transform.
 	transformed atomic.Bool
 
@@ -110,7 +108,6 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),
-		Covers:            h.coversFunc(s),
 	}, s.inOrder()...)
 	if err != nil {
 		return nil, err

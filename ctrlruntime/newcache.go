@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -80,9 +79,6 @@ type Options struct {
 	// key and the path of the field. If nil, the error is written to
 	// controller-runtime's log.
 	OnMutation func(kind schema.GroupVersionKind, err *kinglet.MutationError)
-	// WaitForWrites is how long a Get or List waits at most for a write of NewClient's
-	// client that it cannot include at once: see NewClient. 10 seconds if 0.
-	WaitForWrites time.Duration
 }
 
 // NewCache is Options.NewCache with the zero Options: a cache.NewCacheFunc.
@@ -128,7 +124,6 @@ func (o Options) NewCache(cfg *rest.Config, opts cache.Options) (cache.Cache, er
 
 		generations: make(map[schema.GroupVersionKind]int),
 	}
-	c.own.Unread = c.unread
 	return c, nil
 }
 

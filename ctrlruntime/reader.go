@@ -50,12 +50,13 @@ func (c *Cache) Get(ctx context.Context, key client.ObjectKey, out client.Object
 	}
 	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, _ *spaces) error {
 		at := kinglet.Key{Namespace: key.Namespace, Name: key.Name}
-		if k.unread.any.Load() && !optedOut(&get) {
-			if err := k.waitForWrites(ctx, at, c.options.WaitForWrites); err != nil {
+		inf := k.informer.Kinglet()
+		if inf.OwnWritesUnsure() && !optedOut(&get) {
+			if err := inf.AwaitOwnWrites(ctx, at); err != nil {
 				return err
 			}
 		}
-		obj, ok = k.informer.Kinglet().Store().Get(at)
+		obj, ok = inf.Store().Get(at)
 		return nil
 	})
 	if err != nil {
@@ -156,12 +157,17 @@ func (c *Cache) List(ctx context.Context, out client.ObjectList, opts ...client.
 	var snap kinglet.Snapshot[any]
 	var version string
 	k, err := c.read(ctx, gvk, formOf(out), in, func(k *kind, s *spaces) error {
-		if k.unread.any.Load() && !optedOut(&list) {
-			if err := k.waitForWrites(ctx, kinglet.Key{Namespace: list.Namespace}, c.options.WaitForWrites); err != nil {
+		inf := k.informer.Kinglet()
+		if inf.OwnWritesUnsure() && !optedOut(&list) {
+			at := kinglet.Key{Namespace: list.Namespace}
+			if !s.namespaced {
+				at.Namespace = metav1.NamespaceAll
+			}
+			if err := inf.AwaitOwnWrites(ctx, at); err != nil {
 				return err
 			}
 		}
-		snap = k.informer.Kinglet().Snapshot()
+		snap = inf.Snapshot()
 		version = s.version(snap, list.Namespace)
 		return nil
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	core "github.com/kinglet-go/kinglet/internal/histogram"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
@@ -63,7 +63,7 @@ func full(name string) *fixed {
 		Quarantined: 2,
 		Failures:    3,
 		Mutations:   4,
-		OwnWrites:   ownwrites.Status{Entries: 1, Oldest: start, Confirmed: 2, Late: 3, Expired: 4, Dropped: 5},
+		OwnWrites:   own.Status{Entries: 1, Oldest: start, Confirmed: 2, Late: 3, Expired: 4, Dropped: 5},
 		Consistency: consistency.Status{Checks: 5, NotChecked: 1, Sweeps: 2, Compared: 3, Skipped: 4, Differences: 6, Relists: 7, Last: start, LastNotChecked: bad},
 		SharingID:   7,
 		Sharing:     status.Sharing{Values: 1, Bytes: 2, MaxBytes: 3, Hits: 4, Misses: 5},

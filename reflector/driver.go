@@ -56,7 +56,12 @@ func (d *driver[T]) run(ctx context.Context) {
 }
 
 //go:noinline
-func (d *driver[T]) start() { d.step(machine.Input{Kind: machine.Start}) }
+func (d *driver[T]) start() {
+	if latest := d.reflector.options.Latest; latest != nil && latest() && !d.machine.Synced {
+		d.machine.VersionGone = true
+	}
+	d.step(machine.Input{Kind: machine.Start})
+}
 
 // goesOn moves next to now, unless ctx has ended.
 //

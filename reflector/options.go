@@ -42,6 +42,9 @@ type Options struct {
 	// list, for example from an earlier reflector; empty if there are none. The first
 	// list is then not older than Held, by the same rule as later lists.
 	Held string
+	// Latest, if not nil, is called when Run begins. If it returns true, the first list
+	// asks for the latest state, and not for any that the server has at hand.
+	Latest func() bool
 	// Name appears in errors; the source's description if empty.
 	Name string
 

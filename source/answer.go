@@ -5,7 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,11 +30,15 @@ var (
 )
 
 // Answer is a server's answer to a create, an update, a patch or an apply: the
-// object as a client has decoded it, or the body as it came.
+// object as a client has decoded it, the body as it came, or the metadata in it.
 type Answer struct {
 	// Object is of the type that the source decodes into. It is copied.
 	Object any
-	// Body is read if Object is nil: one object in JSON or protobuf. It is of
+	// Metadata is read if Object is nil. It is for an answer of another type or version:
+	// see Written.Unread. NoLabels: its labels are not the object's, as in a scale.
+	Metadata *metav1.ObjectMeta
+	NoLabels bool
+	// Body is read if both are nil: one object in JSON or protobuf. It is of
 	// the group and version of the request.
 	Body         []byte
 	GroupVersion schema.GroupVersion
@@ -52,12 +62,18 @@ type Written[T any] struct {
 	// Item is the object as List or Watch would send it, without a memo.
 	Item[T]
 	Coverage Coverage
+	// Unread: the source cannot tell what the write left in the collection, because it
+	// has only metadata, or a field selector that it cannot evaluate. Item has no object.
+	Unread bool
 	// Gone: the object exists no more. It was deleted, and the write removed the
 	// last of its finalizers.
 	Gone bool
 }
 
 func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
+	if a.Object == nil && a.Metadata != nil {
+		return unreadWrite[T](&a, &s.opts, Covered)
+	}
 	item, err := s.dec.codec.answer(a, len(s.opts.Drop) > 0)
 	if err != nil {
 		return Written[T]{}, err
@@ -65,8 +81,16 @@ func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, Covered)
 }
 
-// readAnswer never returns Covered: the closures may narrow the collection.
+// readAnswer never returns Covered unless Options.Narrows is set: the closures may narrow
+// the collection.
 func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
+	opts, most := s.collection(), CoverageUnknown
+	if s.opts.Narrows != nil {
+		most = Covered
+	}
+	if a.Object == nil && a.Metadata != nil {
+		return unreadWrite[T](&a, opts, most)
+	}
 	var item Item[T]
 	var err error
 	if a.Object != nil && len(s.opts.Drop) == 0 {
@@ -83,7 +107,7 @@ func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	if err != nil {
 		return Written[T]{}, err
 	}
-	return written(item, &s.opts, CoverageUnknown)
+	return written(item, opts, most)
 }
 
 // ReadObject implements Traits.ReadAnswer for a source that has objects and no
@@ -103,6 +127,9 @@ func ReadObject[T any](a Answer) (Written[T], error) {
 
 func (r *rekeyed[T]) readAnswer(a Answer) (Written[T], error) {
 	w, err := ReadAnswer(r.src, a)
+	if err == nil && w.Unread {
+		return w, ErrNoAnswers // the key is in the object
+	}
 	if err == nil {
 		r.rekey(&w.Item)
 		err = w.Err
@@ -115,6 +142,10 @@ func (m *mapped[W, T]) readAnswer(a Answer) (Written[T], error) {
 	w, err := ReadAnswer(m.src, a)
 	if err != nil {
 		return Written[T]{}, err
+	}
+	if w.Unread {
+		item := Item[T]{Key: w.Key, UID: w.UID, ResourceVersion: w.ResourceVersion}
+		return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone, Unread: true}, nil
 	}
 	m.mu.Lock()
 	item := m.item(&w.Item, nil, nil)
@@ -211,13 +242,90 @@ func written[T any](item Item[T], opts *Options, most Coverage) (Written[T], err
 	if err != nil {
 		return w, err
 	}
-	if opts.Namespace != "" && m.GetNamespace() != opts.Namespace {
-		return w, fmt.Errorf("%w: it is in namespace %q, and the collection of %q", ErrNotCovered, m.GetNamespace(), opts.Namespace)
-	}
 	w.Gone = objectmeta.Gone(item.Object, m)
-	w.Coverage, err = opts.covers(m, most)
-	if err == nil && item.Key == (store.Key{}) {
+	if w.Coverage, err = opts.covers(m, item.Object, most); err == nil && item.Key == (store.Key{}) {
 		err = &NamelessError{item.Object}
 	}
+	if most == Covered && w.Coverage == CoverageUnknown {
+		var none T
+		w.Object, w.Unread = none, true
+	}
 	return w, err
+}
+
+// unreadWrite returns the write of an object of which only the metadata is known.
+func unreadWrite[T any](a *Answer, opts *Options, most Coverage) (w Written[T], err error) {
+	m := a.Metadata
+	w.Key, w.UID, w.ResourceVersion = store.Key{Namespace: m.Namespace, Name: m.Name}, m.UID, m.ResourceVersion
+	w.Unread = true
+	// For cluster-scoped objects, metadata does not tell.
+	w.Gone = m.Namespace != "" && objectmeta.Gone(m, m)
+	if w.Coverage, err = opts.covers(m, nil, most); a.NoLabels {
+		w.Coverage = CoverageUnknown
+	}
+	return w, err
+}
+
+// covers returns whether namespace and selectors select an object, as far as its
+// metadata and fields tell; obj may be nil. It returns most if they do.
+func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, error) {
+	if o.Namespace != "" && m.GetNamespace() != o.Namespace {
+		return NotCovered, fmt.Errorf("%w: it is in namespace %q, and the collection of %q", ErrNotCovered, m.GetNamespace(), o.Namespace)
+	}
+	byLabels, byFields, err := o.selectors()
+	if err != nil {
+		return CoverageUnknown, err
+	}
+	switch selected, known := objectmeta.Selected(m, byLabels, byFields, fieldsOf(obj)); {
+	case !known:
+		return CoverageUnknown, nil
+	case !selected:
+		return NotCovered, nil
+	}
+	return most, nil
+}
+
+// selectors returns the selectors of requests.
+func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
+	lo := metav1.ListOptions{LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector}
+	if o.Modify != nil {
+		o.Modify(&lo)
+	}
+	if byLabels, err = labels.Parse(lo.LabelSelector); err != nil {
+		return nil, nil, fmt.Errorf("label selector %q: %w", lo.LabelSelector, err)
+	}
+	if byFields, err = fields.ParseSelector(lo.FieldSelector); err != nil {
+		return nil, nil, fmt.Errorf("field selector %q: %w", lo.FieldSelector, err)
+	}
+	return byLabels, byFields, nil
+}
+
+// whole reports whether objects leave the collection only by being deleted: no selector
+// depends on what an update changes.
+func (o *Options) whole() bool {
+	byLabels, byFields, err := o.selectors()
+	return err == nil && byLabels.Empty() && !slices.ContainsFunc(byFields.Requirements(), func(r fields.Requirement) bool { return !objectmeta.IsField(r.Field) })
+}
+
+// fieldsOf returns the fields of an object by their paths. A field that is absent is not
+// known: for some, a server selects by a default, or by another field.
+func fieldsOf(obj any) func(path string) (value string, known bool) {
+	if obj == nil {
+		return nil
+	}
+	var content map[string]any
+	return func(path string) (string, bool) {
+		if content == nil {
+			if u, ok := obj.(*unstructured.Unstructured); ok {
+				content = u.Object
+			} else if content, _ = runtime.DefaultUnstructuredConverter.ToUnstructured(obj); content == nil {
+				return "", false
+			}
+		}
+		switch value, _, _ := unstructured.NestedFieldNoCopy(content, strings.Split(path, ".")...); value.(type) {
+		case string, bool, int64:
+			return fmt.Sprint(value), true
+		}
+		return "", false
+	}
 }

@@ -109,8 +109,25 @@ func (s *lwSource[T]) Traits() Traits[T] {
 		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 		Shared: s.interception.shared, Requested: s.interception.resource,
 		Sample:     s.sample,
+		Whole:      s.opts.Narrows != nil && s.collection().whole(),
 		ReadAnswer: s.readAnswer,
 	}
+}
+
+// collection returns the options that decide what the collection covers.
+func (s *lwSource[T]) collection() *Options {
+	opts := s.opts
+	if narrows := s.opts.Narrows; narrows != nil {
+		opts.Namespace = narrows(&metav1.ListOptions{})
+		modify := opts.Modify
+		opts.Modify = func(lo *metav1.ListOptions) {
+			if modify != nil {
+				modify(lo)
+			}
+			narrows(lo)
+		}
+	}
+	return &opts
 }
 
 // List implements Source. It yields one page, or through an interceptor as many as the

@@ -76,6 +76,10 @@ type Options struct {
 	// 45 s, unless the configuration has a Dial function, whose connections are
 	// left as they are. FromConfig only.
 	OwnConnection bool
+	// Narrows says how a ListerWatcher's closures narrow the collection, if the caller
+	// knows: it returns their namespace, empty for all of them, and sets the selectors of
+	// their requests. Other sources do not look at it. It may be called at any time.
+	Narrows func(*metav1.ListOptions) (namespace string)
 	// Interceptor lets FromListerWatcher read the wire itself where its closures use
 	// a client with WrapTransport. Other sources do not look at it.
 	Interceptor *Interceptor

@@ -140,6 +140,7 @@ func (s *restSource[T]) Traits() Traits[T] {
 		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: func() *Sharing { return s.dec.codec.sharing },
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
 		Sample:     s.sample,
+		Whole:      s.opts.whole(),
 		ReadAnswer: s.readAnswer,
 	}
 }

@@ -44,6 +44,9 @@ type Traits[T any] struct {
 	// List and Watch, Sample may be called at any time, from any goroutine, but
 	// one at a time.
 	Sample func(ctx context.Context, req SampleRequest, yield func(Page[T]) error) error
+	// Whole reports that objects leave the collection only by being deleted, since no
+	// selector depends on what an update changes.
+	Whole bool
 	// ReadAnswer, if it is not nil, returns the object in the answer to a write as
 	// List or Watch would have sent it: without dropped fields, transformed, and in
 	// memory of its own. It may be called at any time and from any goroutine. The

@@ -73,7 +73,7 @@ func (m *mapped[W, T]) Traits() Traits[T] {
 	t := Traits[T]{
 		NoWatchList: src.NoWatchList, ReportsOpen: src.ReportsOpen,
 		Sharing: src.Sharing, DisableSharing: src.DisableSharing,
-		Resource: src.Resource, Requested: src.Requested,
+		Resource: src.Resource, Requested: src.Requested, Whole: src.Whole,
 		Shared: func() *Sharing { return m.sharing },
 	}
 	if src.Sample != nil {

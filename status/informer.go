@@ -7,7 +7,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/consistency"
 	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
 )
 
@@ -39,7 +39,7 @@ type Informer struct {
 	QuarantinedSince time.Time
 	// OwnWrites counts the outcomes of the writes that were recorded with
 	// Informer.Wrote and WroteDelete.
-	OwnWrites ownwrites.Status
+	OwnWrites own.Status
 	// Consistency counts what consistency checks did.
 	Consistency consistency.Status
 	// Mutations counts the writes into objects that MutationDetection reported.

@@ -1,6 +1,6 @@
 package mutant
 
-// The mutations of reads that include a program's own writes (internal/overlay,
+// The mutations of reads that include a program's own writes (internal/own,
 // and what the root package does with it). The trials of own writes have to
 // notice them: no other trial tells an informer of a write.
 const (

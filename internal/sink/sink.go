@@ -10,7 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/mutation"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -26,7 +26,7 @@ const keepBatch = 16
 type Options[T any] struct {
 	Store *store.Store[T]
 	Hub   *deliver.Hub[T]
-	Own   *ownwrites.Writes[T]
+	Own   *own.Writes[T]
 	// Detector receives every object before it is stored; nil if off.
 	Detector *mutation.Detector[T]
 	// UID distinguishes an object from a later one under the same key.
@@ -333,7 +333,7 @@ func (s *Sink[T]) Leave(scope store.Scope) {
 		none := func(func(store.Op[T]) bool) {}
 		s.failed(s.opts.Store.ReplaceSeq(batch, none, func(c store.Change[T]) { changes = append(changes, c) }))
 		s.opts.Store.SetResourceVersion(scope.ID, "")
-		s.failures = append(s.failures, s.opts.Own.Leave(scope.ID, changes)...)
+		s.failures = append(s.failures, s.opts.Own.Leave(scope.ID)...)
 		return changes, ""
 	})
 	s.opts.Detector.Settled()

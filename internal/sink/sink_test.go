@@ -10,8 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
-	"github.com/kinglet-go/kinglet/internal/overlay"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
@@ -31,7 +30,7 @@ type stages struct {
 	*sink.Sink[*object]
 	store  *store.Store[*object]
 	hub    *deliver.Hub[*object]
-	own    *ownwrites.Writes[*object]
+	own    *own.Writes[*object]
 	synced int
 	// onReport is called with each error that is reported.
 	onReport func(error)
@@ -64,12 +63,12 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 		t.Fatal(err)
 	}
 	uid := func(o *object) types.UID { return o.uid }
-	s.own = ownwrites.New(ownwrites.Options[*object]{
+	s.own = own.New(own.Options[*object]{
 		Store: s.store, Report: report, Stopped: deliver.ErrStopped,
-		Rules:       overlay.Rules[*object]{UID: uid, Version: func(o *object) string { return o.version }},
-		Unconfirmed: func(u overlay.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key, why) },
+		Rules:       own.Rules[*object]{UID: uid, Version: func(o *object) string { return o.version }},
+		Unconfirmed: func(u own.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key, why) },
 	})
-	s.own.Enter(store.Scope{})
+	s.own.Enter(store.Scope{}, func() bool { return true })
 	opts := sink.Options[*object]{
 		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report, Synced: func() { s.synced++ },
 	}

@@ -2,6 +2,7 @@ package ctrlruntime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/ctrlruntime"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
@@ -85,7 +87,7 @@ type clientTorture struct {
 
 func (tr clientTrial) run(t *testing.T, seed uint64) []string {
 	w := newWorld(t)
-	r, end := w.withClient(ctrlruntime.Options{WaitForWrites: 110 * time.Second}, tr.opts, allForms...)
+	r, end := w.withClient(ctrlruntime.Options{}, tr.opts, allForms...)
 	defer end()
 	if err := r.cache.IndexField(t.Context(), &corev1.ConfigMap{}, "x", func(obj client.Object) []string { return []string{obj.GetLabels()["x"]} }); err != nil {
 		t.Fatal(err)
@@ -287,6 +289,8 @@ func (c *clientTorture) read(rnd *rand.Rand) {
 		err := c.Get(ctx, key, obj)
 		if apierrors.IsNotFound(err) {
 			obj = nil
+		} else if errors.Is(err, kinglet.ErrNotShown) {
+			return // the watch stood still for too long
 		} else if err != nil {
 			c.truth.violated("Get of %s: %v", form, err)
 			return
@@ -317,7 +321,9 @@ func (c *clientTorture) list(ctx context.Context, rnd *rand.Rand, form, namespac
 		floors[key] = c.truth.floor(form, key)
 	}
 	l := list(form)
-	if err := c.List(ctx, l, opts...); err != nil {
+	if err := c.List(ctx, l, opts...); errors.Is(err, kinglet.ErrNotShown) {
+		return // the watch stood still for too long
+	} else if err != nil {
 		c.truth.violated("List of %s: %v", form, err)
 		return
 	}

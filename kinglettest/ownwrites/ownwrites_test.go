@@ -129,29 +129,64 @@ func TestAnObjectThatLeavesTheSelectorLeavesReads(t *testing.T) {
 	})
 }
 
-func TestWritesOfUnknownCoverageAreRecordedForKnownKeysOnly(t *testing.T) {
+func TestAFieldSelectorIsEvaluatedWhereTheObjectHasTheField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName=n1"}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
-		defer b.end()
-		if err := b.informer.Wrote(b.create(testpods.New("b", "n1"))); !errors.Is(err, kinglet.ErrNotCovered) || !strings.Contains(err.Error(), "ns/b") {
-			t.Error(err)
-		}
-		changed := testpods.New("a", "n1")
-		changed.Labels = map[string]string{"changed": "yes"}
-		b.must(b.informer.Wrote(b.update(changed)))
-		if p, _ := b.informer.Store().Get(key("a")); p.Labels["changed"] != "yes" {
-			t.Errorf("%v", p)
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName=n1,metadata.name!=c"}, kinglet.Options[pod]{
-			Covers: func(p pod) bool { return p.Spec.NodeName == "n1" },
-		})
+		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName=n1,metadata.name!=c"}, kinglet.Options[pod]{}, testpods.New("d", "n1"))
 		defer b.end()
 		b.must(b.informer.Wrote(b.create(testpods.New("a", "n1"))))
 		b.must(b.informer.Wrote(b.create(testpods.New("b", "n2"))))
 		b.must(b.informer.Wrote(b.create(testpods.New("c", "n1"))))
+		b.must(b.informer.Wrote(b.update(testpods.New("d", "n2"))))
 		b.shows("a on n1")
+		b.must(b.informer.AwaitOwnWrites(t.Context(), kinglet.Key{}))
+	})
+}
+
+func TestAReadWaitsForAWriteThatOnlyTheServerCanJudge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{FieldSelector: "spec.nodeName!=n2"}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+		defer b.end()
+		unassigned := testpods.New("b", "")
+		if err := b.informer.Wrote(b.create(unassigned)); !errors.Is(err, kinglet.ErrNotCovered) || !strings.Contains(err.Error(), "ns/b") {
+			t.Error(err)
+		}
+		b.must(b.informer.AwaitOwnWrites(t.Context(), key("a")))
+		began := time.Now()
+		err := b.informer.AwaitOwnWrites(t.Context(), key("b"))
+		var not *kinglet.WriteNotSeenError
+		if !errors.As(err, &not) || not.Key != key("b") || !errors.Is(err, kinglet.ErrNotShown) || time.Since(began) != 10*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		go func() {
+			testclock.Pass(3 * time.Second)
+			b.server.Release()
+		}()
+		began = time.Now()
+		if err := b.informer.AwaitOwnWrites(t.Context(), kinglet.Key{Namespace: testpods.Namespace}); err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		b.shows("a on n1", "b on ")
+	})
+}
+
+// A delete of an object that the watch has not shown, while another one is held: nobody
+// knows which of the two is older.
+func TestAReadWaitsForTheDeleteOfAnObjectThatWasNeverSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBehind(t, source.Options{}, kinglet.Options[pod]{}, testpods.New("a", "n1"))
+		defer b.end()
+		b.delete("a") // somebody else, who also creates another one
+		b.create(testpods.New("a", "n2"))
+		b.must(b.informer.WroteDelete(key("a"), b.delete("a").UID))
+		go func() {
+			testclock.Pass(3 * time.Second)
+			b.server.Release()
+		}()
+		began := time.Now()
+		if err := b.informer.AwaitOwnWrites(t.Context(), key("a")); err != nil || time.Since(began) != 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		b.shows()
 	})
 }
 

@@ -100,7 +100,7 @@ func NewStatic[T StaticObject](initial ...T) *Static[T] {
 
 // Traits implements source.Source.
 func (s *Static[T]) Traits() source.Traits[T] {
-	return source.Traits[T]{Sample: s.sample, ReadAnswer: source.ReadObject[T]}
+	return source.Traits[T]{Sample: s.sample, Whole: true, ReadAnswer: source.ReadObject[T]}
 }
 
 // String implements source.Source.

@@ -1,4 +1,4 @@
-package overlay_test
+package own
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -30,9 +29,10 @@ func itemKey(i *item) (store.Key, error) { return keyOf(i.name), nil }
 
 func keyOf(name string) store.Key { return store.Key{Namespace: name[:1], Name: name} }
 
-var rules = overlay.Rules[*item]{
-	UID:     func(i *item) types.UID { return i.uid },
-	Version: func(i *item) string { return i.version },
+var rules = Rules[*item]{
+	UID:      func(i *item) types.UID { return i.uid },
+	Version:  func(i *item) string { return i.version },
+	Deleting: func(*item) bool { return false },
 }
 
 func newStore(t *testing.T) *store.Store[*item] {
@@ -70,7 +70,8 @@ func TestAViewIsTheSnapshotMergedWithNewerWrites(t *testing.T) {
 		if over == nil {
 			continue
 		}
-		view := overlay.NewView(s.Snapshot(), over, &rules, uint64(rnd.IntN(2)))
+		base := s.Snapshot()
+		view := View[*item]{base, &merged[*item]{base: base, over: over, r: &rules, generation: uint64(rnd.IntN(2))}}
 		if err := compare(view, want, rnd); err != nil {
 			t.Fatalf("seed %d, trial %d: %v", seed, trial, err)
 		}
@@ -93,8 +94,8 @@ func randomItem(rnd *rand.Rand, version func(scope string) int) *item {
 
 // randomOverlay writes and removes at random, and does the same to want unless
 // the store, with the scopes at these versions, has passed it.
-func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want map[string]*item) (over *overlay.Overlay[*item]) {
-	held := maps.Clone(want)
+func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want map[string]*item) (over *overlay[*item]) {
+	has := maps.Clone(want)
 	latest := map[string]int{}
 	for range rnd.IntN(12) {
 		it := randomItem(rnd, func(scope string) int { return versions[scope] - 20 + rnd.IntN(60) })
@@ -104,25 +105,25 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 		if version <= latest[it.name] || latest[it.name] < 0 {
 			continue // what comes late is for the trials of package torture
 		}
-		w := overlay.Write[*item]{Key: keyOf(it.name), Scope: scope, UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), Generation: 1}
-		w.Values = map[string][]string{"values": it.values}
+		w := Write[*item]{Key: keyOf(it.name), Scope: scope, UID: it.uid, Version: it.version, Object: it, Time: time.Unix(1, 0), generation: 1}
+		w.values = map[string][]string{"values": it.values}
 		if rnd.IntN(5) == 0 {
 			w.Object, w.Absent = nil, true
 		}
-		h, ok := held[it.name]
+		h, ok := has[it.name]
 		// Told while the store was at 1, or at the version that it is at.
 		told, was := "1", (*item)(nil)
 		if rnd.IntN(2) == 0 {
 			told, was = strconv.Itoa(at), h
 		}
-		next := over.Wrote(&rules, w, told, was, was != nil && ok)
+		next := over.wrote(&rules, &w, held[*item]{told, was, was != nil && ok, true})
 		if next == over {
 			continue
 		}
 		over, latest[it.name] = next, version
 		switch {
 		case version <= at:
-			setTo(want, held, it.name)
+			setTo(want, has, it.name)
 		case w.Absent:
 			delete(want, it.name)
 		default:
@@ -131,7 +132,8 @@ func randomOverlay(t *testing.T, rnd *rand.Rand, versions map[string]int, want m
 		if rnd.IntN(4) > 0 {
 			continue
 		}
-		removed, err := over.Removed(&rules, overlay.Removal{Key: w.Key, Scope: scope, UID: it.uid, Time: time.Unix(1, 0)}, strconv.Itoa(at), h, ok, func(types.UID) bool { return false })
+		removed, err := over.removed(&rules, &Removal{Key: w.Key, Scope: scope, UID: it.uid, Sent: time.Unix(1, 0), Time: time.Unix(1, 0)},
+			held[*item]{strconv.Itoa(at), h, ok, true}, func(types.UID) (string, bool) { return "", false })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +155,7 @@ func setTo(want, held map[string]*item, name string) {
 }
 
 // compare compares every read of a view with what there is.
-func compare(view *overlay.View[*item], want map[string]*item, rnd *rand.Rand) error {
+func compare(view View[*item], want map[string]*item, rnd *rand.Rand) error {
 	names := slices.SortedFunc(maps.Keys(want), func(a, b string) int { return keyOf(a).Compare(keyOf(b)) })
 	if view.Len() != len(want) {
 		return fmt.Errorf("a length of %d, want %d", view.Len(), len(want))
@@ -174,7 +176,7 @@ func compare(view *overlay.View[*item], want map[string]*item, rnd *rand.Rand) e
 				in = append(in, name)
 			}
 		}
-		seq := view.Span(span)
+		seq := view.merged.span(span)
 		for range 2 { // an iterator begins anew each time
 			got = nil
 			for it := range seq {
@@ -189,14 +191,14 @@ func compare(view *overlay.View[*item], want map[string]*item, rnd *rand.Rand) e
 		if !slices.Equal(got, in) || !slices.Equal(keys, in) {
 			return fmt.Errorf("a span from %v to %v has %v and the keys %v, want %v", span.From, span.To, got, keys, in)
 		}
-		for range view.Span(span) {
+		for range view.merged.span(span) {
 			break
 		}
 	}
 	return compareIndex(view, want)
 }
 
-func compareIndex(view *overlay.View[*item], want map[string]*item) error {
+func compareIndex(view View[*item], want map[string]*item) error {
 	index := map[string][]string{}
 	for name, it := range want {
 		for _, v := range it.values {

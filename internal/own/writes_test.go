@@ -1,4 +1,4 @@
-package ownwrites_test
+package own_test
 
 import (
 	"context"
@@ -10,8 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/overlay"
-	"github.com/kinglet-go/kinglet/internal/ownwrites"
+	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -22,7 +21,7 @@ type object struct{ name, version string }
 var errStopped = errors.New("stopped")
 
 type rig struct {
-	*ownwrites.Writes[*object]
+	*own.Writes[*object]
 	store    *store.Store[*object]
 	reported []error
 }
@@ -35,17 +34,18 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Writes = ownwrites.New(ownwrites.Options[*object]{
+	r.Writes = own.New(own.Options[*object]{
 		Store: r.store,
-		Rules: overlay.Rules[*object]{
-			UID:     func(*object) types.UID { return "u" },
-			Version: func(o *object) string { return o.version },
+		Rules: own.Rules[*object]{
+			UID:      func(*object) types.UID { return "u" },
+			Version:  func(o *object) string { return o.version },
+			Deleting: func(*object) bool { return false },
 		},
 		Stopped:     errStopped,
-		Unconfirmed: func(u overlay.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key.Name, why) },
+		Unconfirmed: func(u own.Unconfirmed, why error) error { return fmt.Errorf("%s: %w", u.Key.Name, why) },
 		Report:      func(err error) { r.reported = append(r.reported, err) },
 	})
-	r.Enter(store.Scope{})
+	r.Enter(store.Scope{}, func() bool { return true })
 	return r
 }
 
@@ -59,18 +59,17 @@ func (r *rig) list(t *testing.T, version string, epoch bool) {
 }
 
 func (r *rig) wrote(name, version string) error {
-	return r.Wrote(overlay.Write[*object]{
+	if err := r.Noticed(time.Now()); err != nil {
+		return err
+	}
+	return r.Wrote(own.Write[*object]{
 		Key: store.Key{Name: name}, UID: "u", Version: version, Object: &object{name, version}, Time: time.Now(),
 	}, source.Covered)
 }
 
 func (r *rig) shows(name string) bool {
 	_, ok := r.Get(store.Key{Name: name})
-	base, merged := r.Snapshot()
-	_, inSnapshot := base.Get(store.Key{Name: name})
-	if merged != nil {
-		_, inSnapshot = merged.Get(store.Key{Name: name})
-	}
+	_, inSnapshot := r.View().Get(store.Key{Name: name})
 	return ok && inSnapshot
 }
 
@@ -82,10 +81,10 @@ func TestAWaitForAVersionEndsAtItOrWithTheReasonWhyNot(t *testing.T) {
 	}{
 		"the version":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.Reached("", "5", nil) }, nil},
 		"a later version":     {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.list(t, "7", false) }, nil},
-		"a new epoch":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.list(t, "2", true) }, ownwrites.ErrEpoch},
+		"a new epoch":         {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.list(t, "2", true) }, own.ErrEpoch},
 		"the end":             {"5", func(t *testing.T, r *rig, _ context.CancelFunc) { r.End() }, errStopped},
 		"its context":         {"5", func(t *testing.T, r *rig, stop context.CancelFunc) { stop() }, context.Canceled},
-		"a version unordered": {"x", func(*testing.T, *rig, context.CancelFunc) {}, ownwrites.ErrNotComparable},
+		"a version unordered": {"x", func(*testing.T, *rig, context.CancelFunc) {}, own.ErrNotComparable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -110,16 +109,16 @@ func TestAWriteEndsWhenItIsConfirmedTooOldOrOfAnotherEpoch(t *testing.T) {
 	for name, c := range map[string]struct {
 		then     func(t *testing.T, r *rig)
 		reported error
-		counted  func(ownwrites.Status) uint64
+		counted  func(own.Status) uint64
 	}{
-		"confirmed": {func(t *testing.T, r *rig) { r.list(t, "5", false) }, nil, func(s ownwrites.Status) uint64 { return s.Confirmed }},
-		"too old":   {func(*testing.T, *rig) { testclock.Pass(2*time.Minute + time.Second) }, ownwrites.ErrNotConfirmed, func(s ownwrites.Status) uint64 { return s.Expired }},
-		"epoch":     {func(t *testing.T, r *rig) { r.list(t, "2", true) }, ownwrites.ErrEpoch, func(s ownwrites.Status) uint64 { return s.Dropped }},
+		"confirmed": {func(t *testing.T, r *rig) { r.list(t, "5", false) }, nil, func(s own.Status) uint64 { return s.Confirmed }},
+		"too old":   {func(*testing.T, *rig) { testclock.Pass(2*time.Minute + time.Second) }, own.ErrNotConfirmed, func(s own.Status) uint64 { return s.Expired }},
+		"epoch":     {func(t *testing.T, r *rig) { r.list(t, "2", true) }, own.ErrEpoch, func(s own.Status) uint64 { return s.Dropped }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
-				if err := r.wrote("a", "5"); !errors.Is(err, ownwrites.ErrNotRunning) {
+				if err := r.wrote("a", "5"); !errors.Is(err, own.ErrNotRunning) {
 					t.Errorf("before Begin: %v", err)
 				}
 				r.Begin()

@@ -1,4 +1,4 @@
-package ownwrites
+package own
 
 import (
 	"errors"
@@ -13,6 +13,8 @@ var ErrNoScope = errors.New("no source with this scope ID")
 // scopeState is a scope with the version that the store has reached of it.
 type scopeState struct {
 	store.Scope
+	// whole reports that objects leave the scope's collection only by being deleted.
+	whole func() bool
 	// at is the version of the scope's source that the store has reached. The store's
 	// own version may differ after a direct write.
 	at string
@@ -21,23 +23,23 @@ type scopeState struct {
 }
 
 // Enter adds a scope. Its keys are in no other scope, except in some that are about to
-// leave.
-func (w *Writes[T]) Enter(scope store.Scope) {
+// leave. whole reports whether objects leave its collection only by being deleted; it is
+// called later, under a lock.
+func (w *Writes[T]) Enter(scope store.Scope, whole func() bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.scopes = append(w.scopes, &scopeState{Scope: scope})
+	w.scopes = append(w.scopes, &scopeState{Scope: scope, whole: whole})
 }
 
 // Leave removes the scope with an ID; of two, the one that entered first. Writes under
-// its keys move to the scope that has entered for them, and end if there is none.
-// changes are those that empty the scope. The caller reports the errors.
-func (w *Writes[T]) Leave(id string, changes []store.Change[T]) (dropped []error) {
+// its keys move to the scope that has entered for them, and end if there is none. The
+// caller reports the errors.
+func (w *Writes[T]) Leave(id string) (dropped []error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i := slices.Index(w.scopes, w.scopeLocked(id)); i >= 0 {
 		w.scopes = slices.Delete(slices.Clone(w.scopes), i, i+1)
 	}
-	w.rememberEndsLocked(changes)
 	dropped = w.dropLocked(id, ErrNoScope, w.scopeOfLocked)
 	w.wakeLocked()
 	return dropped
@@ -45,7 +47,7 @@ func (w *Writes[T]) Leave(id string, changes []store.Change[T]) (dropped []error
 
 // dropLocked ends the unseen writes in a scope, except those that move to another one.
 func (w *Writes[T]) dropLocked(id string, why error, to func(store.Key) (string, bool)) (dropped []error) {
-	left, ended := w.over.Load().Leave(id, to)
+	left, ended := w.over.Load().leave(id, to)
 	dropped = w.unconfirmed(ended, why)
 	w.counts.Dropped += uint64(len(dropped))
 	w.setLocked(left)

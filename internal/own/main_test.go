@@ -1,4 +1,4 @@
-package ownwrites_test
+package own
 
 import (
 	"testing"

@@ -1,0 +1,276 @@
+package own
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// Rules read the identity, the version and the deletion mark of objects.
+type Rules[T any] struct {
+	UID func(T) types.UID
+	// Version is the object's resource version, or empty.
+	Version func(T) string
+	// Deleting reports whether an object is marked for deletion.
+	Deleting func(T) bool
+}
+
+// entry has the pending writes and removals of one key. It never changes.
+type entry[T any] struct {
+	key store.Key
+	// scope is the ID of the scope that the key is in.
+	scope string
+	// written is the newest write with an object; nil if there is none.
+	written *written[T]
+	// unread is the newest write whose object is not known, if it is newer than
+	// written; else nil.
+	unread *unread
+	// removals are those of objects that are not known to be older than written.
+	removals []removal
+	// versions are those of the program's writes that the watch has not reached
+	// yet, in the order of recording; at most maxVersions.
+	versions []string
+}
+
+// maxVersions bounds the versions by which an entry recognises the program's own
+// changes. Changes at older versions count as foreign.
+const maxVersions = 64
+
+// written is the state of a key after a write.
+type written[T any] struct {
+	obj T
+	// absent: the write left the object outside of the collection.
+	absent  bool
+	uid     types.UID
+	version string
+	since   time.Time
+	// quiet: absent, and no read had shown the object.
+	quiet bool
+	// pinned: the watch has passed it without showing it.
+	pinned bool
+	// values are the object's values in each index, as of a generation of indexes.
+	values     map[string][]string
+	generation uint64
+}
+
+// unread is a write that the informer knows only by its version.
+type unread struct {
+	uid     types.UID
+	version string
+	since   time.Time
+}
+
+// removal is an object that was deleted.
+type removal struct {
+	uid types.UID
+	// bound is a version at which the object existed or ceased to; empty if none is
+	// known. Other objects under its key are older before bound, and newer after it.
+	bound string
+	// marked: it is not known whether the object is gone or marked for deletion.
+	marked bool
+	// seen: the object was in the collection, so that the watch will show its end.
+	seen bool
+	// done: the object left the collection after the delete was recorded. It may have
+	// been deleted or left the selector, and could come back for a moment.
+	done  bool
+	since time.Time
+}
+
+// reached reports whether a collection at version at has reached another version.
+func reached(at, version string) bool {
+	order, ok := resourceversion.Compare(at, version)
+	return ok && order >= 0
+}
+
+// before reports whether a collection at version at is known not to have reached
+// another version. A collection without a version has reached none.
+func before(at, version string) bool {
+	if at == "" {
+		return resourceversion.Ordered(version)
+	}
+	order, ok := resourceversion.Compare(at, version)
+	return ok && order < 0
+}
+
+// comparableWith reports whether a collection's version can be compared with another
+// one. A collection without a version is before all versions that have an order.
+func comparableWith(at, version string) bool {
+	return resourceversion.Ordered(version) && (at == "" || resourceversion.Ordered(at))
+}
+
+// raise sets bound to a later version, or to any if it is empty.
+func raise(bound *string, version string) {
+	if *bound == "" || before(*bound, version) {
+		*bound = version
+	}
+}
+
+// asNew reports whether the held object is as new as a version.
+func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
+	if !ok {
+		return false
+	}
+	is := r.Version(held)
+	return is == version && version != "" || reached(is, version)
+}
+
+// is reports whether the held object has a UID.
+func (r *Rules[T]) is(held T, ok bool, uid types.UID) bool { return ok && r.UID(held) == uid }
+
+// confirmed reports whether a store that holds held at version at shows w or something
+// newer.
+func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
+	if mutant.On(mutant.EndlessWrite) {
+		return false
+	}
+	return !w.pinned && reached(at, w.version) || r.asNew(held, ok, w.version)
+}
+
+// state is what a read shows under a key.
+type state[T any] struct {
+	obj   T
+	shown bool
+	// merged is false if the read shows what the store holds.
+	merged bool
+	// unsure: the state may be older than a write, or the write may have left another
+	// one.
+	unsure bool
+}
+
+// resolve returns what a read shows under the entry's key if the store, at version at,
+// holds held.
+func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
+	s := state[T]{obj: held, shown: ok}
+	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
+		s = state[T]{obj: w.obj, shown: !w.absent, merged: true}
+	}
+	if u := e.unread; u != nil && !reached(at, u.version) && !r.asNew(held, ok, u.version) {
+		s.unsure = true
+	}
+	for i := range e.removals {
+		m := &e.removals[i]
+		older, is := before(at, m.bound), s.shown && (r.UID(s.obj) == m.uid || mutant.On(mutant.RemovalHidesAll))
+		switch {
+		case m.marked:
+			if s.merged && e.written != nil {
+				older = before(e.written.version, m.bound)
+			}
+			s.unsure = s.unsure || older || is && !r.Deleting(s.obj)
+		case s.merged && !is:
+			s.unsure = s.unsure || m.bound == "" && s.shown
+		case older, is:
+			s = state[T]{merged: true, unsure: s.unsure}
+		case m.bound == "" && s.shown:
+			s.unsure = true
+		}
+	}
+	return s
+}
+
+// mayBeUnsure reports whether reads of the entry may have to wait.
+func (e *entry[T]) mayBeUnsure() bool {
+	return e.unread != nil || slices.ContainsFunc(e.removals, func(m removal) bool { return m.marked || m.bound == "" })
+}
+
+// isOwn reports whether a change of the key consists only of the program's writes.
+func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
+	if mutant.On(mutant.EchoOfOthers) {
+		return true
+	}
+	if c.Reason != store.Live {
+		return false // there may have been other changes in between
+	}
+	if c.ResourceVersion != "" && slices.Contains(e.versions, c.ResourceVersion) {
+		return true
+	}
+	if c.Type != store.Deleted {
+		return false
+	}
+	i := e.removed(r.UID(c.Old))
+	return i >= 0 && !e.removals[i].done
+}
+
+// removed returns the index of the removal with a UID, or -1.
+func (e *entry[T]) removed(uid types.UID) int {
+	return slices.IndexFunc(e.removals, func(m removal) bool { return m.uid == uid })
+}
+
+// pending returns how many writes and removals the store has not confirmed.
+func (e *entry[T]) pending() (n int) {
+	for range e.each() {
+		n++
+	}
+	return n
+}
+
+// each iterates over what is pending, for reports and clocks. loud is false for what
+// the collection may never have had, of which nobody is told.
+func (e *entry[T]) each() iter.Seq2[Unconfirmed, bool] {
+	return func(yield func(u Unconfirmed, loud bool) bool) {
+		if w := e.written; w != nil && !yield(Unconfirmed{e.key, w.uid, w.version, w.since}, !w.quiet) {
+			return
+		}
+		if u := e.unread; u != nil && !yield(Unconfirmed{e.key, u.uid, u.version, u.since}, true) {
+			return
+		}
+		for _, m := range e.removals {
+			if !m.done && !yield(Unconfirmed{e.key, m.uid, "", m.since}, m.seen) {
+				return
+			}
+		}
+	}
+}
+
+// oldest returns the time of the entry's oldest part.
+func (e *entry[T]) oldest() (t time.Time) {
+	earlier := func(since time.Time) {
+		if t.IsZero() || since.Before(t) {
+			t = since
+		}
+	}
+	for u := range e.each() {
+		earlier(u.Since)
+	}
+	for _, m := range e.removals {
+		earlier(m.since)
+	}
+	return t
+}
+
+// quiet reports whether an entry consists of what the collection may never have had.
+func (e *entry[T]) quiet() bool {
+	for _, loud := range e.each() {
+		if loud {
+			return false
+		}
+	}
+	return true
+}
+
+// without returns what remains of an entry without the parts for which ends returns
+// true; nil if that is nothing.
+func (e *entry[T]) without(ends func(since time.Time) bool) *entry[T] {
+	next := *e
+	if e.written != nil && ends(e.written.since) {
+		next.written = nil
+	}
+	if e.unread != nil && ends(e.unread.since) {
+		next.unread = nil
+	}
+	next.removals = slices.DeleteFunc(slices.Clone(e.removals), func(m removal) bool { return ends(m.since) })
+	return next.orNil()
+}
+
+// orNil returns nil for an entry that has nothing.
+func (e *entry[T]) orNil() *entry[T] {
+	if e.written == nil && e.unread == nil && len(e.removals) == 0 {
+		return nil
+	}
+	return e
+}

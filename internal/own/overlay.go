@@ -1,0 +1,457 @@
+package own
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/internal/mutant"
+	"github.com/kinglet-go/kinglet/store"
+)
+
+// ErrUnknown: a removal has no UID, and no object is known under its key.
+var ErrUnknown = errors.New("nothing is known under this key, so a delete needs a UID")
+
+// overlay has the writes of a program that the store does not show yet. The nil overlay
+// is empty. It never changes.
+type overlay[T any] struct {
+	// entries are in key order. Invariant: there is at least one.
+	entries []*entry[T]
+	// mayBeUnsure: reads of some entry may have to wait.
+	mayBeUnsure bool
+}
+
+// Write is the object in the server's answer to a write.
+type Write[T any] struct {
+	Key store.Key
+	// Scope is the ID of the scope that the key is in.
+	Scope   string
+	UID     types.UID
+	Version string
+	// Object is the zero T if Absent or Unread. Absent: the write left the object outside
+	// of the collection. Unread: the answer does not tell what it left there.
+	Object         T
+	Absent, Unread bool
+	// Sent is when the request was sent, zero if that is not known, and Time when its
+	// answer was recorded.
+	Sent, Time time.Time
+	// values are the object's values in each index, as of a generation of indexes.
+	values     map[string][]string
+	generation uint64
+}
+
+// Removal is an object that was deleted.
+type Removal struct {
+	Key store.Key
+	// Scope is the ID of the scope that the key is in.
+	Scope string
+	UID   types.UID
+	// Version is one at which the object existed or ceased to; it may be empty.
+	Version string
+	// Marked: the object may only have been marked for deletion.
+	Marked bool
+	// Sent is when the request was sent, zero if that is not known, and Time when its
+	// answer was recorded.
+	Sent, Time time.Time
+}
+
+// Unconfirmed is a write or a removal that the watch has not shown.
+type Unconfirmed struct {
+	Key     store.Key
+	UID     types.UID
+	Version string // empty for a removal
+	Since   time.Time
+}
+
+// maxQuiet bounds the entries of objects that the collection may never have had. Beyond
+// it the oldest end.
+const maxQuiet = 256
+
+// find returns the index at which a key's entry is or belongs, and whether it exists.
+func (o *overlay[T]) find(key store.Key) (int, bool) {
+	if o == nil {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(o.entries, key, func(e *entry[T], k store.Key) int { return e.key.Compare(k) })
+}
+
+// at returns a key's entry, or nil.
+func (o *overlay[T]) at(key store.Key) *entry[T] {
+	if i, ok := o.find(key); ok {
+		return o.entries[i]
+	}
+	return nil
+}
+
+// with returns o with next as the entry of its key, or without one if that is empty.
+func (o *overlay[T]) with(next *entry[T]) *overlay[T] {
+	i, found := o.find(next.key)
+	var entries []*entry[T]
+	if o != nil {
+		entries = slices.Clone(o.entries)
+	}
+	if found {
+		entries = slices.Delete(entries, i, i+1)
+	}
+	if next.orNil() != nil {
+		entries = slices.Insert(entries, i, next)
+	}
+	return overlayOf(entries)
+}
+
+// overlayOf returns the overlay with the given entries, nil if there are none.
+func overlayOf[T any](entries []*entry[T]) *overlay[T] {
+	if len(entries) == 0 {
+		return nil
+	}
+	return &overlay[T]{entries: entries, mayBeUnsure: slices.ContainsFunc(entries, (*entry[T]).mayBeUnsure)}
+}
+
+// held is what the store has under a key, whose scope is at version at.
+type held[T any] struct {
+	at  string
+	obj T
+	ok  bool
+	// whole: objects leave the scope's collection only by being deleted.
+	whole bool
+}
+
+// entryOf returns a copy of the entry of a key, or a new one.
+func (o *overlay[T]) entryOf(key store.Key, scope string) *entry[T] {
+	next := &entry[T]{}
+	if e := o.at(key); e != nil {
+		*next = *e
+	}
+	next.key, next.scope, next.removals = key, scope, slices.Clone(next.removals)
+	return next
+}
+
+// wrote returns o with a write added. It returns o itself if the write is late: the
+// store has reached its version, or a later write or removal of the object is known.
+func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
+	next := o.entryOf(w.Key, w.Scope)
+	if i := next.removed(w.UID); i >= 0 && w.UID != "" && !next.removals[i].marked && !mutant.On(mutant.BelieveLateAnswers) {
+		// A late answer of an object that is gone: it existed at this version.
+		raise(&next.removals[i].bound, w.Version)
+		next.removals[i].seen = next.removals[i].seen || !w.Absent && !w.Unread
+		if other := next.written; other != nil && before(other.version, w.Version) {
+			next.written = nil
+		}
+		return o.with(next)
+	}
+	changed := false
+	for _, m := range next.removals {
+		if m.uid != w.UID && m.bound != "" && reached(m.bound, w.Version) && !mutant.On(mutant.BelieveLateAnswers) {
+			return o
+		}
+	}
+	next.removals = slices.DeleteFunc(next.removals, func(m removal) bool {
+		// A delete of unknown version that was answered before this request was sent is
+		// older, and so is what is before the write.
+		older := m.uid != w.UID && m.bound == "" && !w.Sent.Before(m.since)
+		changed = changed || older
+		return older
+	})
+	late := reached(h.at, w.Version) || r.asNew(h.obj, h.ok, w.Version)
+	if last := next.written; last != nil && (last.version == w.Version || before(w.Version, last.version)) && !mutant.On(mutant.LastToldWins) {
+		late = true
+	}
+	if last := next.unread; last != nil && before(w.Version, last.version) && w.Unread {
+		late = true
+	}
+	if late && !mutant.On(mutant.BelieveLateAnswers) {
+		if !changed {
+			return o
+		}
+		return o.with(next)
+	}
+	next.versions = append(slices.Clip(next.versions), w.Version)
+	next.versions = next.versions[max(0, len(next.versions)-maxVersions):]
+	if w.Unread {
+		next.unread = &unread{uid: w.UID, version: w.Version, since: w.Time}
+		return o.with(next)
+	}
+	if u := next.unread; u != nil && !before(w.Version, u.version) {
+		next.unread = nil
+	}
+	next.written = &written[T]{
+		obj: w.Object, absent: w.Absent, uid: w.UID, version: w.Version, since: w.Time,
+		quiet: w.Absent && !h.ok && next.written == nil, values: w.values, generation: w.generation,
+	}
+	return o.with(next).withoutSurplus()
+}
+
+// removed returns o with a removal added. A removal without a UID removes the object
+// that a read shows; if there is none, the error is ErrUnknown. gone returns the version
+// at which the store recently saw an object leave. removed returns o itself if the
+// removal is late.
+func (o *overlay[T]) removed(r *Rules[T], m *Removal, h held[T], gone func(types.UID) (string, bool)) (*overlay[T], error) {
+	next := o.entryOf(m.Key, m.Scope)
+	now := next.resolve(r, h.at, h.obj, h.ok)
+	uid := m.UID
+	switch {
+	case now.shown && (uid == "" || r.UID(now.obj) == ""):
+		uid = r.UID(now.obj)
+	case uid == "":
+		return o, ErrUnknown
+	}
+	add := removal{uid: uid, bound: m.Version, marked: m.Marked, since: m.Time}
+	if i := next.removed(uid); i >= 0 && (uid != "" || next.written == nil) {
+		was := next.removals[i]
+		if was.marked == m.Marked || !was.marked {
+			return o, nil
+		}
+		raise(&add.bound, was.bound)
+		add.seen = was.seen
+		next.removals = slices.Delete(next.removals, i, i+1)
+	}
+	w := next.written
+	switch version, left := gone(uid); {
+	case w != nil && w.uid == uid:
+		raise(&add.bound, w.version)
+		add.seen = !w.absent
+		if !m.Marked {
+			next.written = nil
+		}
+	case r.is(h.obj, h.ok, uid):
+		raise(&add.bound, h.at)
+		add.seen = true
+	case left && h.whole:
+		return o, nil
+	case left:
+		raise(&add.bound, version)
+	}
+	if u := next.unread; u != nil && u.uid == uid {
+		raise(&add.bound, u.version)
+		next.unread = nil
+	}
+	if w != nil && w.uid != uid {
+		// Of two objects under one key, one is gone before the other begins.
+		older := !m.Sent.Before(w.since)
+		if add.bound != "" {
+			older = !before(add.bound, w.version)
+		}
+		if older {
+			next.written = nil
+		}
+	}
+	if add.bound != "" {
+		next.removals = slices.DeleteFunc(next.removals, func(old removal) bool {
+			if old.bound == "" {
+				return !m.Sent.Before(old.since)
+			}
+			return before(old.bound, add.bound)
+		})
+	}
+	next.removals = append(next.removals, add)
+	return o.with(next).withoutSurplus(), nil
+}
+
+// withoutSurplus returns o without the oldest quiet entry if there are too many.
+func (o *overlay[T]) withoutSurplus() *overlay[T] {
+	n, oldest := 0, -1
+	if len(o.entries) <= maxQuiet {
+		return o
+	}
+	for i, e := range o.entries {
+		if e.quiet() {
+			if n++; oldest < 0 || e.oldest().Before(o.entries[oldest].oldest()) {
+				oldest = i
+			}
+		}
+	}
+	if n <= maxQuiet {
+		return o
+	}
+	return overlayOf(slices.Delete(slices.Clone(o.entries), oldest, oldest+1))
+}
+
+// pin returns o with the entry of a key pinned: a version of the object arrived that
+// could not be stored.
+func (o *overlay[T]) pin(key store.Key) *overlay[T] {
+	e := o.at(key)
+	if e == nil || e.written == nil || e.written.pinned {
+		return o
+	}
+	next, w := *e, *e.written
+	w.pinned = true
+	next.written = &w
+	return o.with(&next)
+}
+
+// len returns the number of keys with something pending.
+func (o *overlay[T]) len() (n int) {
+	if o == nil {
+		return 0
+	}
+	for _, e := range o.entries {
+		if e.pending() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// oldest returns the time of the oldest part; zero if there is none.
+func (o *overlay[T]) oldest() (oldest time.Time) {
+	if o == nil {
+		return oldest
+	}
+	for _, e := range o.entries {
+		if t := e.oldest(); oldest.IsZero() || t.Before(oldest) {
+			oldest = t
+		}
+	}
+	return oldest
+}
+
+// pass returns what remains of o once the store shows version at of a scope, and how
+// many writes and removals this has confirmed. get reads the store. changes are those
+// of the step, all in the scope; pass marks those that consist only of the program's
+// writes as OwnEcho.
+func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get func(store.Key) (T, bool), changes []store.Change[T]) (*overlay[T], int) {
+	if o == nil {
+		return nil, 0
+	}
+	// touched are the changes of each entry's key.
+	touched := make([][]*store.Change[T], len(o.entries))
+	for i := range changes {
+		c := &changes[i]
+		if n, ok := o.find(c.Key); ok {
+			c.OwnEcho = o.entries[n].isOwn(r, c)
+			touched[n] = append(touched[n], c)
+		}
+	}
+	confirmed, same := 0, true
+	left := make([]*entry[T], 0, len(o.entries))
+	for n, e := range o.entries {
+		if e.scope == scope || mutant.On(mutant.PassOtherScopes) {
+			obj, ok := get(e.key)
+			next := e.passed(r, held[T]{at, obj, ok, whole}, touched[n])
+			same = same && next == e
+			confirmed += e.pending()
+			if e = next; e == nil {
+				continue
+			}
+			confirmed -= e.pending()
+		}
+		left = append(left, e)
+	}
+	if same {
+		return o, 0
+	}
+	return overlayOf(left), confirmed
+}
+
+// passed returns what remains of an entry once the store holds h, after the given
+// changes of the key.
+func (e *entry[T]) passed(r *Rules[T], h held[T], changes []*store.Change[T]) *entry[T] {
+	next := *e
+	if w := e.written; w != nil && w.ended(r, h, changes) {
+		next.written = nil
+	}
+	if u := e.unread; u != nil && (reached(h.at, u.version) || r.asNew(h.obj, h.ok, u.version)) {
+		next.unread = nil
+	}
+	next.removals = nil
+	same := true
+	for _, m := range e.removals {
+		was := m
+		ended := passRemoval(&m, r, h, changes)
+		if !ended {
+			next.removals = append(next.removals, m)
+		}
+		same = same && !ended && m == was
+	}
+	next.versions = slices.DeleteFunc(slices.Clone(e.versions), func(v string) bool { return reached(h.at, v) })
+	if same && next.written == e.written && next.unread == e.unread && len(next.versions) == len(e.versions) {
+		return e
+	}
+	return next.orNil()
+}
+
+// ended reports whether a write has been seen.
+func (w *written[T]) ended(r *Rules[T], h held[T], changes []*store.Change[T]) bool {
+	switch {
+	case w.confirmed(r, h.at, h.obj, h.ok):
+		return true
+	case !comparableWith(h.at, w.version):
+		return len(changes) > 0
+	}
+	// A pinned write waits for something newer that can be stored.
+	return w.pinned && slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return reached(c.ResourceVersion, w.version) })
+}
+
+// passRemoval updates a removal once the store holds h, after the given changes of the key, and
+// reports whether it has ended.
+func passRemoval[T any](m *removal, r *Rules[T], h held[T], changes []*store.Change[T]) (ended bool) {
+	if before(h.at, m.bound) {
+		return false // the object left the collection, and enters it again
+	}
+	left := slices.ContainsFunc(changes, func(c *store.Change[T]) bool { return c.Type != store.Added && r.UID(c.Old) == m.uid })
+	switch is := r.is(h.obj, h.ok, m.uid); {
+	case is && m.uid != "":
+		raise(&m.bound, h.at)
+		m.seen, m.done = true, false
+		return m.marked && r.Deleting(h.obj)
+	case !left && !reached(h.at, m.bound):
+		return false // nothing is known of it yet
+	case m.uid == "":
+		// Any change of the key counts as one of another object.
+		return !h.ok || len(changes) > 0
+	case h.ok, h.whole:
+		return true
+	}
+	raise(&m.bound, h.at)
+	m.done = true
+	return false
+}
+
+// expire returns o without what is of cutoff or before, and a list of it. What the
+// collection may never have had is not listed.
+func (o *overlay[T]) expire(cutoff time.Time) (*overlay[T], []Unconfirmed) {
+	return o.without(func(_ *entry[T], since time.Time) bool { return !since.After(cutoff) })
+}
+
+// leave returns o without what is in a scope, and a list of it as expire does. What is
+// under keys that move to another scope is kept in that scope.
+func (o *overlay[T]) leave(scope string, to func(store.Key) (id string, ok bool)) (*overlay[T], []Unconfirmed) {
+	left, ended := o.without(func(e *entry[T], _ time.Time) bool {
+		_, stays := to(e.key)
+		return e.scope == scope && !stays
+	})
+	if left == nil {
+		return nil, ended
+	}
+	entries := slices.Clone(left.entries)
+	for i, e := range entries {
+		if e.scope == scope {
+			moved := *e
+			moved.scope, _ = to(e.key)
+			entries[i] = &moved
+		}
+	}
+	return overlayOf(entries), ended
+}
+
+// without returns o without the parts for which ends returns true, and a list of them.
+func (o *overlay[T]) without(ends func(e *entry[T], since time.Time) bool) (*overlay[T], []Unconfirmed) {
+	if o == nil {
+		return nil, nil
+	}
+	var ended []Unconfirmed
+	var left []*entry[T]
+	for _, e := range o.entries {
+		for u, loud := range e.each() {
+			if loud && ends(e, u.Since) {
+				ended = append(ended, u)
+			}
+		}
+		if next := e.without(func(since time.Time) bool { return ends(e, since) }); next != nil {
+			left = append(left, next)
+		}
+	}
+	return overlayOf(left), ended
+}
