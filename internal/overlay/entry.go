@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -96,15 +95,12 @@ func (r *Rules[T]) asNew(held T, ok bool, version string) bool {
 // confirmed reports whether a store that holds held at version at shows w or something
 // newer.
 func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
-	if mutant.On(mutant.EndlessWrite) {
-		return false
-	}
 	return !w.pinned && reached(at, w.version) || r.asNew(held, ok, w.version)
 }
 
 // hides reports whether a removal hides the key if the store holds held at version at.
 func (r *Rules[T]) hides(m *removal, at string, held T, ok bool) bool {
-	return before(at, m.bound) || ok && (r.UID(held) == m.uid || mutant.On(mutant.RemovalHidesAll))
+	return before(at, m.bound) || ok && r.UID(held) == m.uid
 }
 
 // resolve returns what a read shows under the entry's key if the store, at version
@@ -124,9 +120,6 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) (obj T, show
 
 // isOwn reports whether a change of the key consists only of the program's writes.
 func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
-	if mutant.On(mutant.EchoOfOthers) {
-		return true
-	}
 	if c.Reason != store.Live {
 		return false // there may have been other changes in between
 	}

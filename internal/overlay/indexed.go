@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -28,7 +27,7 @@ func Values[T any](base *store.Snapshot[T], obj T, failed func(index string, err
 
 // shows reports whether a difference shows an object under an index value.
 func (v *View[T]) shows(d *difference[T], index, value string) bool {
-	return d.shown && slices.Contains(v.valuesOf(d, index), value) && !mutant.On(mutant.ForgetOwnIndex)
+	return d.shown && slices.Contains(v.valuesOf(d, index), value)
 }
 
 // valuesOf returns the values of the object that a difference shows.
@@ -169,7 +168,7 @@ func (v *View[T]) IndexValues(index string) (iter.Seq[string], error) {
 		more := map[string]int{}
 		for i := range v.differences() {
 			d := &v.differ[i]
-			if d.shown && !mutant.On(mutant.ForgetOwnIndex) {
+			if d.shown {
 				for _, value := range v.valuesOf(d, index) {
 					more[value]++
 				}

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -133,7 +132,7 @@ func of[T any](entries []*entry[T]) *Overlay[T] {
 // with the write's scope at version at. Wrote returns o itself if the write is late:
 // the store has reached its version, or a later write or removal of the object is known.
 func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) *Overlay[T] {
-	if !mutant.On(mutant.BelieveLateAnswers) && (reached(at, w.Version) || r.asNew(held, ok, w.Version)) {
+	if reached(at, w.Version) || r.asNew(held, ok, w.Version) {
 		return o
 	}
 	next := &entry[T]{key: w.Key, scope: w.Scope, versions: []string{w.Version}}
@@ -142,18 +141,16 @@ func (o *Overlay[T]) Wrote(r *Rules[T], w Write[T], at string, held T, ok bool) 
 		return o // no read has shown it
 	}
 	if e != nil {
-		if i := e.removed(w.UID); i >= 0 && w.UID != "" && !mutant.On(mutant.BelieveLateAnswers) {
+		if i := e.removed(w.UID); i >= 0 && w.UID != "" {
 			return o.bounded(e, i, &w)
 		}
-		if s := e.written; s != nil && (s.version == w.Version || before(w.Version, s.version)) && !mutant.On(mutant.LastToldWins) {
+		if s := e.written; s != nil && (s.version == w.Version || before(w.Version, s.version)) {
 			return o
 		}
 		for _, m := range e.removals {
 			switch {
 			case m.uid == w.UID && reached(m.bound, w.Version), before(w.Version, m.bound):
-				if !mutant.On(mutant.BelieveLateAnswers) {
-					return o
-				}
+				return o
 			case m.bound == "" || !before(m.bound, w.Version):
 				next.removals = append(next.removals, m)
 			}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -28,7 +27,7 @@ func (o *Overlay[T]) Pass(r *Rules[T], scope, at string, get func(store.Key) (T,
 	confirmed, same := 0, true
 	left := make([]*entry[T], 0, len(o.entries))
 	for n, e := range o.entries {
-		if e.scope != scope && !mutant.On(mutant.PassOtherScopes) {
+		if e.scope != scope {
 			left = append(left, e)
 			continue
 		}

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -77,7 +76,7 @@ func (v *View[T]) Len() int {
 		if v.differ[i].shown {
 			n++
 		}
-		if v.differ[i].hidden && !mutant.On(mutant.CountTwice) {
+		if v.differ[i].hidden {
 			n--
 		}
 	}

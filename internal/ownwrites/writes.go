@@ -10,7 +10,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/overlay"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -131,7 +130,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	defer w.mu.Unlock()
 	s := w.scopeLocked(scope)
 	s.at, s.listed = version, true
-	if epoch && !mutant.On(mutant.KeepEpoch) {
+	if epoch {
 		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
 		clear(w.gone)
 		w.endWaitsLocked(ErrEpoch, func(wait *versionWait) bool { return wait.includes(s) })
