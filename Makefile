@@ -65,10 +65,9 @@ $(BIN)/govulncheck:
 
 lint: vet staticcheck
 
-# Staticcheck of the modules that test the library, and both with the tags of tests.
+# Staticcheck of the modules that test the library, and of the tests with tags.
 .PHONY: lint-all
 lint-all: lint $(BIN)/staticcheck
-	$(VET) -tags mutants ./internal/mutant/... ./internal/wire ./internal/wire/clone ./source ./reflector ./internal/keyqueue ./kinglettest/torture
 	$(STATICCHECK) $(call packages,$(filter-out $(PRODUCT),$(MODULES)))
 	$(STATICCHECK) -tags e2e ./e2e/...
 	cd interop && $(STATICCHECK) -tags e2e ./programs/...
@@ -215,17 +214,11 @@ torture:
 		-args -for $(TORTURE_FOR) -summary $(BIN)/torture.txt; \
 	code=$$?; cat $(BIN)/torture.txt || code=1; exit $$code
 
-# The engine broken in one way after the other, each to be caught within 1,000
-# of the same trials, and the decoders, each to be caught by the rig that compares
-# them with the official ones, and the work queue. The tables at the end have the seed, and the symptom.
+# The product broken by one patch of hack/mutations after the other, each to be caught
+# by the tests of its group; MUTANT=name (or a group) runs only that.
 .PHONY: mutants
 mutants:
-	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheDecodersIsCaught$$' -v ./internal/wire
-	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfCopiesIsCaught$$' -v ./internal/wire/clone
-	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheSourceIsCaught$$' -v ./source
-	$(GOTEST) -tags mutants -count=1 -run '^TestVersionsThatDecideWithinAWatchAreCaught$$' -v ./reflector
-	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutationOfTheQueueIsCaught$$' -v ./internal/keyqueue
-	$(GOTEST) -tags mutants -count=1 -run '^TestEveryMutation(OfOwnWrites)?IsCaught$$' -v ./kinglettest/torture
+	@hack/mutants $(MUTANT)
 
 # Informers on a real control plane that is killed, compacted and cut off, for
 # long. What it finds is also in bin, as JSON.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -141,9 +140,6 @@ func (d *driver[T]) over(parent, ctx context.Context, err error) {
 	d.deadline.stop()
 	d.deadline = nil
 	d.reflector.requestEnds()
-	if mutant.On(mutant.SweepOnForbidden) && classify(err).Class == machine.Forbidden && d.machine.Synced {
-		d.reflector.sink.Replace(d.reflector.options.Scope, nil, d.machine.Version, false)
-	}
 	switch {
 	case d.next.Kind != 0 || parent.Err() != nil:
 	case context.Cause(ctx) == errTimedOut:
@@ -178,9 +174,6 @@ func (d *driver[T]) list(ctx context.Context) error {
 
 func (d *driver[T]) watch(ctx context.Context) error {
 	r := &d.now.Request
-	if mutant.On(mutant.ResumeTooNew) && r.Verb != machine.VerbStream {
-		d.skipAhead()
-	}
 	req := source.WatchRequest[T]{
 		ResourceVersion:   r.Version,
 		SendInitialEvents: r.Verb == machine.VerbStream,

@@ -3,7 +3,6 @@ package reflector
 import (
 	"errors"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/internal/machine"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -31,9 +30,6 @@ func (d *driver[T]) page(page source.Page[T]) error {
 			in.Failure = lost(page.Items[i].Err)
 			in.Unreadable++
 		}
-	}
-	if mutant.On(mutant.TakeOlderList) || mutant.On(mutant.TrustProbes) && d.now.Request.Verb == machine.VerbProbe {
-		in.Version = d.pretend(in.Version)
 	}
 	effects := d.machine.Step(in)
 	for i := range effects {
@@ -76,12 +72,6 @@ func (d *driver[T]) events(batch []source.Event[T]) error {
 		in.At = machine.Nanos(now)
 		if in.Event == machine.Error {
 			in.Failure.NoHistory = d.noHistory()
-		}
-		if in.InitialEventsEnd && mutant.On(mutant.TakeOlderList) {
-			in.Version = d.pretend(in.Version)
-		}
-		if mutant.On(mutant.VersionsDecide) && d.comesLate(in) {
-			continue
 		}
 		effects := d.machine.Step(in)
 		for j := range effects {

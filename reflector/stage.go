@@ -2,7 +2,6 @@ package reflector
 
 import (
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -107,9 +106,7 @@ func (s *stage[T]) index() {
 			switch {
 			case !named(p):
 			case s.at[p.Key] != nil:
-				if !mutant.On(mutant.LeaveGhost) {
-					s.drop(p)
-				}
+				s.drop(p)
 			default:
 				s.at[p.Key] = p
 			}

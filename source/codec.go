@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -151,8 +150,6 @@ func (r *reader[T]) withKind(enc encoding.Encoding, obj wire.Object[T], o encodi
 	switch {
 	case o.Enveloped:
 		return decoded[T]{Object: obj, gvk: o.Kind}
-	case mutant.On(mutant.KindOfItsOwn) && r.kind.inherited():
-		return decoded[T]{Object: obj}
 	case r.wire.KindApart():
 		return decoded[T]{Object: obj, gvk: schema.FromAPIVersionAndKind(obj.APIVersion, obj.Kind)}
 	case r.kind.form != untyped:

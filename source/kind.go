@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
@@ -170,7 +169,7 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 	if k.form == metadataOnly {
 		return partialKind, true
 	}
-	known = list.Kind != "" && (all || list.Version != "" || mutant.On(mutant.KindWithoutVersion))
+	known = list.Kind != "" && (all || list.Version != "")
 	list.Kind = strings.TrimSuffix(list.Kind, "List")
 	return list, known && list.Kind != ""
 }
@@ -216,7 +215,7 @@ func (k *kind[T]) mark(o *wire.Object[T], gvk schema.GroupVersionKind) {
 // own copies the part of the object that has its kind, if T has one, so that it
 // can be set. The rest may still be the previous version's, which is held.
 func (k *kind[T]) own(o *wire.Object[T]) {
-	if !o.Same || mutant.On(mutant.WriteHeldKind) {
+	if !o.Same {
 		return
 	}
 	var c runtime.Object

@@ -28,9 +28,9 @@
 //	slotset.go                    slot → values
 //	check.go                      the consistency checker
 //
-// Of kinglet's packages it imports only internal/mutant. It starts no goroutine, and
-// everything in it is safe for concurrent use. Key, index, scope and equality functions
-// may read the store that calls them, but must not write to it.
+// It starts no goroutine, and everything in it is safe for concurrent use. Key, index,
+// scope and equality functions may read the store that calls them, but must not write to
+// it.
 //
 // # Locks
 //

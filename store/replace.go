@@ -3,8 +3,6 @@ package store
 import (
 	"iter"
 	"slices"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // Replace makes a scope equal to a list. Every operation of the batch is treated as a
@@ -98,9 +96,6 @@ func (s *Store[T]) sweep(b *Batch[T], named slotBits, changed func(Change[T])) {
 		}
 		return true
 	})
-	if mutant.On(mutant.SkipSweep) {
-		missing = nil
-	}
 	done := 0
 	defer func() { s.endBulk(missing[:done]) }()
 	if changed == nil && !s.byHand.from {

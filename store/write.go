@@ -3,8 +3,6 @@ package store
 import (
 	"fmt"
 	"slices"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // maxDraft bounds how many operations of a batch readers cannot see yet. The
@@ -210,9 +208,6 @@ func (s *Store[T]) put(at location[T], key Key, op *Op[T], scope string) uint32 
 		}
 		p.changed = !x.filedUnder(filing, at.slot, p.values)
 		moves = moves || p.changed
-	}
-	if moves && at.found() && mutant.Ninth(mutant.ForgetIndexEntry) {
-		moves = false
 	}
 	slot := at.slot
 	if !at.found() {

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -127,9 +126,6 @@ func (h *Hub[T]) commit(apply func() ([]store.Change[T], string)) (overflows []e
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	changes, version := apply()
-	if mutant.On(mutant.StallAll) {
-		h.stallAllLocked()
-	}
 	before := h.version
 	if version != "" {
 		h.version = version

@@ -1,9 +1,6 @@
 package deliver
 
-import (
-	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/store"
-)
+import "github.com/kinglet-go/kinglet/store"
 
 // keepRecords is the capacity that an empty queue may keep: 8 records of 136 B
 // and 8 changes of 96 B to deliver are under 2 KiB. The memory of a larger burst is
@@ -140,7 +137,7 @@ func (q *queue[T]) grow(n int) {
 // only with stop.
 func (q *queue[T]) push(c *store.Change[T], before string, at stamp) bool {
 	older := q.find(&c.Key)
-	if older != none && !mutant.On(mutant.NeverFold) {
+	if older != none {
 		r := &q.slots[older].record
 		if !q.every || q.n >= q.bound && !q.stop && r.foldsUpdate(c) {
 			had := r.changes()

@@ -1,9 +1,6 @@
 package deliver
 
-import (
-	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/store"
-)
+import "github.com/kinglet-go/kinglet/store"
 
 // form is what a record amounts to when it is delivered.
 type form uint8
@@ -76,9 +73,6 @@ func (r *record[T]) foldUpdated(c *store.Change[T]) {
 		r.form, r.old, r.reason, r.own = updated, c.Old, c.Reason, true
 	case updated:
 		r.reason = c.Reason
-		if mutant.On(mutant.LastOld) {
-			r.old = c.Old
-		}
 	case deleted:
 		r.form, r.reason, r.own = replaced, c.Reason, true
 	}
@@ -89,10 +83,6 @@ func (r *record[T]) foldDeleted(c *store.Change[T]) {
 	var zero T
 	switch r.form {
 	case nothing, updated:
-		if r.form == updated && mutant.On(mutant.LoseDelete) {
-			r.form = nothing
-			break
-		}
 		r.goneOwn = c.OwnEcho && (r.form == nothing || r.own)
 		r.setDeleted(c)
 	case added:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -65,13 +64,7 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 	if snapshot == nil {
 		return false
 	}
-	if mutant.On(mutant.SyncedEarly) {
-		close(r.synced)
-	}
 	for obj := range snapshot.All() {
-		if mutant.On(mutant.EmptyReplay) {
-			break
-		}
 		key, err := r.hub.opts.KeyFunc(obj)
 		if err != nil {
 			r.hub.opts.Report(fmt.Errorf("handler %q, initial state: %w", r.opts.Name,
@@ -92,9 +85,7 @@ func (r *Registration[T]) runReplay(ctx context.Context) bool {
 	r.mu.Lock()
 	r.replay.handled = true
 	r.mu.Unlock()
-	if !mutant.On(mutant.SyncedEarly) {
-		close(r.synced)
-	}
+	close(r.synced)
 	return true
 }
 

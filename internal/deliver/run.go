@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // Run is Start, then Wait.
@@ -51,9 +49,6 @@ func (h *Hub[T]) Wait() error {
 		return fmt.Errorf("deliver: %w", ErrNotStarted)
 	}
 	<-ctx.Done()
-	if mutant.On(mutant.LeaveHandlers) {
-		return nil
-	}
 	// Add fails from here on, so that the list can only become shorter.
 	left := h.Handlers()
 	if len(left) == 0 {

@@ -3,8 +3,6 @@ package keyqueue
 import (
 	"math"
 	"time"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // core decides what a key does next. It has no lock, no goroutine and no clock:
@@ -70,9 +68,6 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (ready, ok bool) {
 	}
 	switch r.state {
 	case Running:
-		if mutant.On(mutant.LoseAdd) {
-			break
-		}
 		r.state, r.since, r.cause = Again, now, o.Cause
 		r.at = c.enqueueTime(now, o.Head)
 		c.again++
@@ -82,7 +77,7 @@ func (c *core[K]) add(now int64, key K, o AddOptions) (ready, ok bool) {
 	case Queued:
 		if c.order != nil {
 			c.order.Touch(key)
-		} else if at := c.enqueueTime(now, o.Head); at < r.at && !mutant.On(mutant.OutOfLine) {
+		} else if at := c.enqueueTime(now, o.Head); at < r.at {
 			r.at, r.cause = at, o.Cause
 			c.queued.moved(r)
 		}
@@ -130,7 +125,7 @@ func (c *core[K]) delay(now int64, r *record[K], o AddOptions) {
 		}
 		r.at = at
 	case Waiting:
-		if (at >= r.at) != mutant.On(mutant.LaterWins) {
+		if at >= r.at {
 			return
 		}
 		r.at = at
@@ -191,9 +186,6 @@ func (c *core[K]) succeeded(r *record[K]) {
 
 func (c *core[K]) enqueueTime(now int64, head time.Duration) int64 {
 	c.stamp = max(now, c.stamp+1)
-	if mutant.On(mutant.NoHeadStart) {
-		head = 0
-	}
 	at := c.stamp - int64(head)
 	switch {
 	case head < 0 && at < c.stamp: // overflow
@@ -260,10 +252,6 @@ func (c *core[K]) leaveHeap(r *record[K]) {
 func (c *core[K]) advance(now int64) (ready int) {
 	for c.waiting.next() <= now {
 		r := c.waiting.pop()
-		if mutant.Ninth(mutant.LoseDue) {
-			c.forget(r)
-			continue
-		}
 		head := time.Duration(r.rank)
 		if c.headOf != nil {
 			head = c.headOf(int(r.rank))
@@ -323,7 +311,7 @@ func (c *core[K]) finish(now int64, r *record[K], res Result) (ready int) {
 	c.running--
 	if res.Err != nil {
 		c.failures.set(r, Failure{Count: c.failures.entries[r].Count + 1, Err: res.Err})
-	} else if !mutant.On(mutant.KeepFailure) {
+	} else {
 		c.succeeded(r)
 	}
 	if r.state == Again {
@@ -334,7 +322,7 @@ func (c *core[K]) finish(now int64, r *record[K], res Result) (ready int) {
 		c.toQueue(now, r)
 		return 1
 	}
-	retry := (res.After > 0 || res.Err != nil) && (!res.Terminal || mutant.On(mutant.RetryTerminal))
+	retry := (res.After > 0 || res.Err != nil) && !res.Terminal
 	if at := later(now, max(res.After, 0)); retry && at < r.at {
 		r.at = at
 		c.setDelayed(r, res.Cause, res.Head)
@@ -375,9 +363,6 @@ func (c *core[K]) cancel(key K) bool {
 		r.state = 0
 		c.arrivals.trim(len(c.queued))
 	default:
-		if mutant.On(mutant.KeepCancelled) {
-			return true
-		}
 		c.leaveHeap(r)
 	}
 	c.forget(r)

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -126,9 +125,6 @@ func (r *Rules[T]) is(held T, ok bool, uid types.UID) bool { return ok && r.UID(
 // confirmed reports whether a store that holds held at version at shows w or something
 // newer.
 func (w *written[T]) confirmed(r *Rules[T], at string, held T, ok bool) bool {
-	if mutant.On(mutant.EndlessWrite) {
-		return false
-	}
 	return !w.pinned && reached(at, w.version) || r.asNew(held, ok, w.version)
 }
 
@@ -155,7 +151,7 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
-		older, is := before(at, m.bound), s.shown && (r.UID(s.obj) == m.uid || mutant.On(mutant.RemovalHidesAll))
+		older, is := before(at, m.bound), s.shown && r.UID(s.obj) == m.uid
 		switch {
 		case m.marked:
 			if s.merged && e.written != nil {
@@ -180,9 +176,6 @@ func (e *entry[T]) mayBeUnsure() bool {
 
 // isOwn reports whether a change of the key consists only of the program's writes.
 func (e *entry[T]) isOwn(r *Rules[T], c *store.Change[T]) bool {
-	if mutant.On(mutant.EchoOfOthers) {
-		return true
-	}
 	if c.Reason != store.Live {
 		return false // there may have been other changes in between
 	}

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -28,7 +27,7 @@ func valuesIn[T any](base *store.Snapshot[T], obj T, failed func(index string, e
 
 // shows reports whether a difference shows an object under an index value.
 func (m *merged[T]) shows(d *difference[T], index, value string) bool {
-	return d.shown && slices.Contains(m.valuesOf(d, index), value) && !mutant.On(mutant.ForgetOwnIndex)
+	return d.shown && slices.Contains(m.valuesOf(d, index), value)
 }
 
 // valuesOf returns the values of the object that a difference shows.
@@ -190,7 +189,7 @@ func (v View[T]) IndexValues(index string) (iter.Seq[string], error) {
 		more := map[string]int{}
 		for i := range m.differences() {
 			d := &m.differ[i]
-			if d.shown && !mutant.On(mutant.ForgetOwnIndex) {
+			if d.shown {
 				for _, value := range m.valuesOf(d, index) {
 					more[value]++
 				}

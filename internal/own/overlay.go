@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -132,7 +131,7 @@ func (o *overlay[T]) entryOf(key store.Key, scope string) *entry[T] {
 // store has reached its version, or a later write or removal of the object is known.
 func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 	next := o.entryOf(w.Key, w.Scope)
-	if i := next.removed(w.UID); i >= 0 && w.UID != "" && !next.removals[i].marked && !mutant.On(mutant.BelieveLateAnswers) {
+	if i := next.removed(w.UID); i >= 0 && w.UID != "" && !next.removals[i].marked {
 		// A late answer of an object that is gone: it existed at this version.
 		raise(&next.removals[i].bound, w.Version)
 		next.removals[i].seen = next.removals[i].seen || !w.Absent && !w.Unread
@@ -143,7 +142,7 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 	}
 	changed := false
 	for _, m := range next.removals {
-		if m.uid != w.UID && m.bound != "" && reached(m.bound, w.Version) && !mutant.On(mutant.BelieveLateAnswers) {
+		if m.uid != w.UID && m.bound != "" && reached(m.bound, w.Version) {
 			return o
 		}
 	}
@@ -155,13 +154,13 @@ func (o *overlay[T]) wrote(r *Rules[T], w *Write[T], h held[T]) *overlay[T] {
 		return older
 	})
 	late := reached(h.at, w.Version) || r.asNew(h.obj, h.ok, w.Version)
-	if last := next.written; last != nil && (last.version == w.Version || before(w.Version, last.version)) && !mutant.On(mutant.LastToldWins) {
+	if last := next.written; last != nil && (last.version == w.Version || before(w.Version, last.version)) {
 		late = true
 	}
 	if last := next.unread; last != nil && before(w.Version, last.version) && w.Unread {
 		late = true
 	}
-	if late && !mutant.On(mutant.BelieveLateAnswers) {
+	if late {
 		if !changed {
 			return o
 		}
@@ -327,7 +326,7 @@ func (o *overlay[T]) pass(r *Rules[T], scope string, whole bool, at string, get 
 	confirmed, same := 0, true
 	left := make([]*entry[T], 0, len(o.entries))
 	for n, e := range o.entries {
-		if e.scope == scope || mutant.On(mutant.PassOtherScopes) {
+		if e.scope == scope {
 			obj, ok := get(e.key)
 			next := e.passed(r, held[T]{at, obj, ok, whole}, touched[n])
 			same = same && next == e

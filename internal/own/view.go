@@ -4,7 +4,6 @@ import (
 	"iter"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/store"
 )
 
@@ -84,7 +83,7 @@ func (v View[T]) Len() int {
 		if v.merged.differ[i].shown {
 			n++
 		}
-		if v.merged.differ[i].hidden && !mutant.On(mutant.CountTwice) {
+		if v.merged.differ[i].hidden {
 			n--
 		}
 	}

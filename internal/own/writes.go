@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -412,7 +411,7 @@ func (w *Writes[T]) Replaced(scope, version string, changes []store.Change[T], e
 	defer w.mu.Unlock()
 	s := w.scopeLocked(scope)
 	s.at, s.listed = version, true
-	if epoch && !mutant.On(mutant.KeepEpoch) {
+	if epoch {
 		dropped = w.dropLocked(scope, ErrEpoch, func(store.Key) (string, bool) { return "", false })
 		clear(w.left)
 		w.endWaitsLocked(ErrEpoch, func(wait *waiting) bool { return wait.includes(s) })

@@ -12,7 +12,6 @@
 //	refusal.go      events and items that change nothing, and why
 //	quarantine.go   the keys whose latest version is not in the store
 //	history.go      changes of the store as a legal history
-//	mutant.go       mutations, for tests of the tests
 //
 // Errors in a step (of objects that cannot be stored, and those that the store
 // returns) are reported when the lock is released, in that order.

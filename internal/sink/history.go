@@ -1,22 +1,16 @@
 package sink
 
-import (
-	"github.com/kinglet-go/kinglet/internal/mutant"
-	"github.com/kinglet-go/kinglet/store"
-)
+import "github.com/kinglet-go/kinglet/store"
 
 // legal turns changes of the store into a legal history: an object that replaced
 // another one under the same key is a delete, then an add.
 func (s *Sink[T]) legal(changes []store.Change[T]) []store.Change[T] {
-	if mutant.On(mutant.ReorderChanges) {
-		reorder(changes)
-	}
 	replaced := 0
 	for i := range changes {
 		c := &changes[i]
 		switch {
 		case c.Type == store.Deleted && c.Reason == store.Relist:
-			c.FinalStateUnknown = !mutant.On(mutant.ForgetUnknown)
+			c.FinalStateUnknown = true
 		case s.replaces(c):
 			replaced++
 		}
@@ -31,7 +25,7 @@ func (s *Sink[T]) legal(changes []store.Change[T]) []store.Change[T] {
 // without a UID, such as one that was written to the store directly, cannot be
 // distinguished from its successor.
 func (s *Sink[T]) replaces(c *store.Change[T]) bool {
-	return c.Type == store.Updated && s.areTwo(c.Old, c.New) && !mutant.On(mutant.UpdateInPlace)
+	return c.Type == store.Updated && s.areTwo(c.Old, c.New)
 }
 
 // areTwo reports whether a and b are two objects, not two versions of one.

@@ -6,7 +6,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -18,9 +17,6 @@ import (
 // unless RemoveUndecodable is set, which adds a delete to ops.
 func (s *Sink[T]) refuse(ops []store.Op[T], item *source.Item[T]) []store.Op[T] {
 	_, held := s.opts.Store.Get(item.Key)
-	if mutant.On(mutant.DropUndecodable) {
-		return ops
-	}
 	s.Quarantine.add(item.Key, item.Err, time.Now(), held && !s.opts.RemoveUndecodable)
 	s.pinOwn(item.Key)
 	s.failedItem(item)

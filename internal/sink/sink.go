@@ -8,7 +8,6 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/deliver"
 	"github.com/kinglet-go/kinglet/internal/errtype"
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/reflector"
@@ -107,9 +106,6 @@ func (s *Sink[T]) Len() int { return s.opts.Store.Len() }
 
 // Apply implements reflector.Sink for a batch of live events.
 func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version string) {
-	if mutant.Enabled {
-		events = s.mutate(scope, events, version)
-	}
 	if s.opts.Detector != nil {
 		for i := range events {
 			if ev := &events[i]; ev.Err == nil && ev.Type != source.Deleted {
@@ -121,9 +117,6 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
 		s.operations(w, events)
 		batch := store.Batch[T]{Scope: scope, Ops: w.ops, Reason: store.Live, ResourceVersion: version, Reported: true}
-		if mutant.On(mutant.EndEarly) {
-			s.endEarly(scope.ID, version)
-		}
 		changes, err := s.opts.Store.Apply(batch, w.changes)
 		s.failed(err)
 		if n := s.unchanged(w.ops, changes, err); n > 0 {
@@ -145,14 +138,14 @@ func (s *Sink[T]) operations(w *workspace[T], events []source.Event[T]) {
 	for i := range events {
 		ev := &events[i]
 		switch {
-		case otherKind(ev.Err) && !(ev.Type == source.Deleted && mutant.On(mutant.DeleteByStranger)):
+		case otherKind(ev.Err):
 			w.ops = s.refuseOther(w.ops, ev)
 			healthy = healthy && s.Quarantine.empty()
 			continue
 		case ev.Type == source.Deleted && ev.Key != (store.Key{}):
 			// An object that no longer decodes is deleted all the same.
 			another := s.another(w.ops, ev)
-			if another && !s.Quarantine.has(ev.Key) && !mutant.On(mutant.DeleteByStranger) {
+			if another && !s.Quarantine.has(ev.Key) {
 				continue // the held object was created after this delete
 			}
 			last := ev.Err == nil && !another

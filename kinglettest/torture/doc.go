@@ -55,6 +55,6 @@
 // Reads that include the program's own writes (guarantee 12) have trials of their own, in
 // the files whose names begin with own. No engine but kinglet has such reads.
 //
-// Client-go and mutations of the engine (package internal/mutant, `make mutants`) show
-// that the checker can fail.
+// Client-go and the mutations of the engine (`make mutants`) show that the checker can
+// fail.
 package torture

@@ -19,6 +19,7 @@ import (
 var (
 	firstSeed = flag.Uint64("seed", 1, "of the first trial")
 	trials    = flag.Int("trials", 0, "how many; 0 for as many as a test needs")
+	enough    = flag.Bool("enough", false, "end with the first failure, and do not shrink it")
 	duration  = flag.Duration("for", 0, "run new trials for so long instead, over all engines together")
 	summaryTo = flag.String("summary", "", "a file for one line that says what came of it all")
 	steps     = flag.String("steps", "all", "of TestReplay: which, by number, or none")
@@ -44,7 +45,10 @@ func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
 	var sums []*summary
 	for _, e := range engines() {
 		t.Run(strings.ReplaceAll(e.Name, " ", "-"), func(t *testing.T) {
-			c := campaign{engine: e, first: *firstSeed, trials: testrepeat.Times(1000), workers: workers(), shrink: 2}
+			c := campaign{engine: e, first: *firstSeed, trials: testrepeat.Times(1000), workers: workers(), shrink: 2, enough: *enough}
+			if *enough {
+				c.shrink = 0
+			}
 			ours := e.Name != torture.ClientGo().Name
 			if !ours {
 				// Two plans of five fail.

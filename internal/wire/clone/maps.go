@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
@@ -39,9 +38,6 @@ func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error)
 // any type with the kinds of the one that they name.
 
 func copyStringMap(from, to unsafe.Pointer) {
-	if mutant.Ninth(mutant.CloneSharesMap) {
-		return
-	}
 	*(*map[string]string)(to) = maps.Clone(*(*map[string]string)(from))
 }
 
@@ -49,7 +45,7 @@ func copySliceMap[E any](from, to unsafe.Pointer) {
 	had := *(*map[string][]E)(from)
 	made := maps.Clone(had)
 	for k, v := range had {
-		if v != nil && !mutant.Ninth(mutant.CloneSharesMapElements) {
+		if v != nil {
 			made[k] = append(make([]E, 0, len(v)), v...)
 		}
 	}

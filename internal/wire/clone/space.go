@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -160,7 +159,7 @@ func (s *space) fill(links []link, from, to unsafe.Pointer) {
 		switch l.kind {
 		case pointer:
 			p := *(*unsafe.Pointer)(unsafe.Add(from, l.offset))
-			if p == nil || mutant.Ninth(mutant.CloneSharesPointer) {
+			if p == nil {
 				continue
 			}
 			made := s.take(l.to, 1)
@@ -169,7 +168,7 @@ func (s *space) fill(links []link, from, to unsafe.Pointer) {
 			s.fill(l.to.links, p, made)
 		case slice:
 			list := *(*memory.Slice)(unsafe.Add(from, l.offset))
-			if list.Data == nil || mutant.Ninth(mutant.CloneSharesSlice) {
+			if list.Data == nil {
 				continue
 			}
 			s.fillSlice((*memory.Slice)(unsafe.Add(to, l.offset)), list, l.to)
@@ -181,19 +180,12 @@ func (s *space) fill(links []link, from, to unsafe.Pointer) {
 
 func (s *space) fillSlice(to *memory.Slice, from memory.Slice, of *shape) {
 	if from.Len == 0 {
-		if mutant.On(mutant.CloneEmptyIsNil) {
-			*to = memory.Slice{}
-			return
-		}
 		*to = memory.SliceOf(empty, 0)
 		return
 	}
 	made := s.take(of, from.Len)
 	s.copy(of, made, from.Data, from.Len)
 	*to = memory.SliceOf(made, from.Len)
-	if mutant.On(mutant.CloneLeavesRoom) {
-		to.Cap = min(from.Len+1, s.arrays[of.array].need-s.arrays[of.array].used+from.Len)
-	}
 	if len(of.links) == 0 {
 		return
 	}

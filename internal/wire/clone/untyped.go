@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
@@ -18,9 +17,6 @@ func copyUnstructured(from, to unsafe.Pointer) {
 // Untyped returns a deep copy of a JSON object. Like runtime.DeepCopyJSON, it panics on
 // values that JSON does not have.
 func Untyped(object map[string]any) map[string]any {
-	if mutant.Ninth(mutant.CloneSharesUntyped) {
-		return object
-	}
 	made := maps.Clone(object)
 	for name, v := range object {
 		switch v := v.(type) {

@@ -1,7 +1,5 @@
 package share
 
-import "github.com/kinglet-go/kinglet/internal/mutant"
-
 // Decision determines how one unit gets its value: from the previous version, from
 // another object, or from the reader, which then builds it. Its zero value is for a
 // unit of which nothing is known.
@@ -96,7 +94,7 @@ func (s *Session) Own(u *Decision) bool { return s.Private != u.private }
 // looked up, if any were. The bytes cut out for the lookup may have more than the
 // value, as in 5x.
 func (u *Decision) Ends(size int) bool {
-	return !u.asked || u.size == size || mutant.On(mutant.OfferWrongExtent)
+	return !u.asked || u.size == size
 }
 
 // Offer offers the value that was built, with the bytes allocated meanwhile as its

@@ -3,8 +3,6 @@ package share
 import (
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // PlanID identifies one plan of one decoder, and with it the format, the Go type
@@ -42,9 +40,6 @@ func VersionOf(object unsafe.Pointer, memo *Memo) Version { return Version{objec
 func (v Version) By(plan PlanID) (object unsafe.Pointer, records Cursor) {
 	m := v.memo
 	if m == nil || m.plan != plan || m.object != uintptr(v.object) {
-		if mutant.On(mutant.TrustForeignMemo) {
-			return v.object, Cursor{}
-		}
 		return nil, Cursor{}
 	}
 	return v.object, Cursor{records: m.records()}

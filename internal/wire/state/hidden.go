@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/kinglet-go/kinglet/internal/mutant"
 )
 
 // immutable are types without hidden state whose fields do not prove that, but whose
@@ -54,9 +52,6 @@ type visit struct {
 // interface without methods, and nothing into functions, channels and other
 // interfaces.
 func (h *Hiding) In(typ reflect.Type) bool {
-	if mutant.On(mutant.ShareHiddenState) {
-		return false
-	}
 	root := visit{typ, h.own == nil}
 	if hides, known := h.hides[root]; known {
 		return hides
@@ -137,13 +132,13 @@ func unexported(f reflect.StructField) bool {
 
 // InField reports whether a field that no decoder sets may have hidden state.
 func InField(f reflect.StructField) bool {
-	return !mutant.On(mutant.ShareHiddenState) && (unexported(f) || Inline(f.Type))
+	return unexported(f) || Inline(f.Type)
 }
 
 // Inline reports whether the memory of a zero value of typ may have hidden
 // state: an unexported field, or a Quantity.
 func Inline(typ reflect.Type) bool {
-	return !mutant.On(mutant.ShareHiddenState) && inline(typ, map[reflect.Type]bool{})
+	return inline(typ, map[reflect.Type]bool{})
 }
 
 // inline is Inline for a type that is not in seen.

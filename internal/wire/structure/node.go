@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/kinglet-go/kinglet/internal/mutant"
 	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -175,9 +174,6 @@ func (c *compiler) structure(n *node) {
 	for i := range n.typ.NumField() {
 		if !n.typ.Field(i).IsExported() {
 			n.op, n.state = opState, true
-			if mutant.On(mutant.ShareHiddenState) {
-				n.op, n.state = opOpaque, false
-			}
 			return
 		}
 	}
