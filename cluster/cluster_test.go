@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
@@ -45,6 +48,25 @@ func TestControlPlane(t *testing.T) {
 	t.Run("starts its components in order", func(t *testing.T) {
 		if got, want := fmt.Sprint(started), fmt.Sprint(Components()); got != want {
 			t.Errorf("got %v, want %v", got, want)
+		}
+	})
+	t.Run("says which release of Kubernetes it is, so that kubectl version can parse it", func(t *testing.T) {
+		info, err := client.Discovery().ServerVersion()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := version.ParseSemantic(info.GitVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A test binary does not record its modules, so the patch is not known here.
+		out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := version.MustParseSemantic(strings.TrimSpace(string(out)))
+		if got.Major() != want.Major() || got.Minor() != want.Minor() {
+			t.Errorf("got %s, go.mod requires %s", info.GitVersion, want)
 		}
 	})
 	t.Run("is the only one in the process", func(t *testing.T) {

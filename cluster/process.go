@@ -96,7 +96,7 @@ func newRegistry() (compatibility.ComponentGlobalsRegistry, error) {
 	version.SetEmulationVersion(gates.EmulationVersion())
 	version.SetMinCompatibilityVersion(gates.MinCompatibilityVersion())
 	registry := compatibility.NewComponentGlobalsRegistry()
-	if err := registry.Register(compatibility.DefaultKubeComponent, version, gates); err != nil {
+	if err := registry.Register(compatibility.DefaultKubeComponent, stampedVersion{version}, gates); err != nil {
 		return nil, err
 	}
 	return registry, nil

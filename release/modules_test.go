@@ -3,12 +3,14 @@ package release
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/mod/modfile"
+	"golang.org/x/mod/semver"
 )
 
 func goMod(t *testing.T, dir string) *modfile.File {
@@ -94,5 +96,37 @@ func TestTheRootIsBuiltFromKubernetesAlone(t *testing.T) {
 	}
 	if ours < 200 {
 		t.Errorf("only %d imports were looked at", ours)
+	}
+}
+
+// TestEveryTaggedModuleIsInTheTableOfVersions: docs/upgrading.md has a row for each, with
+// the oldest Kubernetes, the version of Go and the tag.
+func TestEveryTaggedModuleIsInTheTableOfVersions(t *testing.T) {
+	var rows []string
+	for line := range strings.Lines(read(t, "../docs/upgrading.md")) {
+		if strings.HasPrefix(line, "| `kinglet") {
+			rows = append(rows, line)
+		}
+	}
+	if len(rows) != len(Modules) {
+		t.Errorf("docs/upgrading.md has %d modules, %d are tagged", len(rows), len(Modules))
+	}
+	for _, m := range Modules {
+		tag, prefix := m.Dir+"/", strings.TrimSuffix(path.Join("kinglet", m.Dir), "/")
+		if m.Dir == "." {
+			tag = ""
+		}
+		version := "v0.x.y"
+		if m.Dir == "cache" {
+			version = strings.TrimSuffix(m.Version, "0") + "y"
+		}
+		kubernetes := strings.TrimPrefix(semver.MajorMinor(m.Kubernetes), "v")
+		golang := goMod(t, m.Dir).Go.Version
+		if !slices.ContainsFunc(rows, func(row string) bool {
+			return strings.HasPrefix(row, "| `"+prefix+"`") &&
+				strings.HasSuffix(row, "| "+kubernetes+" and later | "+strings.TrimSuffix(golang, ".0")+" | `"+tag+version+"` |\n")
+		}) {
+			t.Errorf("docs/upgrading.md has no row of `%s` with %s and later | %s | `%s%s`", prefix, kubernetes, golang, tag, version)
+		}
 	}
 }
