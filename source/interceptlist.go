@@ -18,6 +18,7 @@ import (
 // may add objects from elsewhere, or fail.
 func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo metav1.ListOptions, req *ListRequest[T], yield func(Page[T]) error) error {
 	call := s.interception.call(false, lo)
+	call.Once = req.Once
 	defer call.End()
 	within, cancel := call.InContext(ctx)
 	defer cancel()
@@ -30,7 +31,7 @@ func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo 
 	select {
 	case res := <-p.results:
 		if res.err != nil {
-			return failed(ctx, res.err)
+			return failed(ctx, call.Refusal(res.err))
 		}
 		s.interception.left(call.Reason(), req.OnPath)
 		return s.deliver(ctx, res.value, yield)
@@ -41,6 +42,10 @@ func (s *lwSource[T]) listIntercepted(ctx context.Context, lw contextLister, lo 
 			p.settle()
 			return err
 		}
+	case err := <-call.Failures:
+		cancel()
+		p.settle()
+		return failed(ctx, err)
 	case <-ctx.Done():
 		p.settle()
 		return ctx.Err()

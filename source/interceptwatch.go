@@ -25,9 +25,14 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	}
 	p := begin(func() (watch.Interface, error) { return lw.WatchWithContext(within, lo) }, stopWatch)
 	defer p.leave()
-	res, a := opened(ctx, p, call, newOpening(req.OnOpen))
+	res, a, err := opened(ctx, p, call, newOpening(req.OnOpen))
 	switch {
+	case err != nil:
+		cancel()
+		p.settle()
+		return failed(ctx, err)
 	case res != nil:
+		res.err = call.Refusal(res.err)
 		if res.err == nil && res.value != nil {
 			s.interception.left(call.Reason(), req.OnPath)
 		}
@@ -44,9 +49,9 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	return s.readWatch(ctx, a, w, req, yield)
 }
 
-// opened waits until p returns, or its request was answered, or ctx ends; it returns
-// nothing then. It reports the first two to o.
-func opened(ctx context.Context, p *pending[watch.Interface], call *intercept.Call, o *opening) (*result[watch.Interface], *intercept.Response) {
+// opened waits until p returns, or its request was answered or failed, or ctx ends; it
+// returns nothing then. It reports the first two to o.
+func opened(ctx context.Context, p *pending[watch.Interface], call *intercept.Call, o *opening) (*result[watch.Interface], *intercept.Response, error) {
 	defer o.leave()
 	for {
 		select {
@@ -54,14 +59,16 @@ func opened(ctx context.Context, p *pending[watch.Interface], call *intercept.Ca
 			if res.err == nil && res.value != nil {
 				o.end()
 			}
-			return &res, nil
+			return &res, nil, nil
 		case a := <-call.Responses:
 			o.end()
-			return nil, a
+			return nil, a, nil
+		case err := <-call.Failures:
+			return nil, nil, err
 		case <-o.expired():
 			o.end()
 		case <-ctx.Done():
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
 }

@@ -179,7 +179,9 @@ func name(req *apiserver.Request) string {
 		return "probe"
 	case o.ResourceVersion == "":
 		return "list latest"
-	case o.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan:
+	case o.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan,
+		// Closures are asked as client-go asks them: without a limit it is the default.
+		o.ResourceVersionMatch == "" && o.Limit == 0 && o.ResourceVersion != "0":
 		return "list from " + o.ResourceVersion
 	}
 	return "list " + o.ResourceVersion

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -24,6 +25,12 @@ type Call struct {
 	// Responses delivers the response. It is unbuffered, so that a response is
 	// either the transport's or the source's.
 	Responses chan *Response
+	// Failures delivers the error of a request that got no response. client-go would try
+	// again for long, or return a watch that ends at once.
+	Failures chan error
+	// Once returns a refusal at once, whatever Retry-After says, as all watches do. It is
+	// set before the call begins.
+	Once bool
 
 	watch bool
 	// metadata reports that the call wants PartialObjectMetadata.
@@ -39,6 +46,8 @@ type Call struct {
 	state callState // guarded by mu
 	// reason is why the last request was not intercepted. guarded by mu
 	reason error
+	// retryAfter is what the last refusal asked for, in seconds. guarded by mu
+	retryAfter int
 }
 
 type callState uint8
@@ -56,8 +65,9 @@ const (
 // for objects of a resource.
 func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
-		Responses: make(chan *Response),
-		watch:     watch, metadata: metadata, asked: asked, accept: accept,
+		Responses: make(chan *Response), Failures: make(chan error),
+		Once:  watch,
+		watch: watch, metadata: metadata, asked: asked, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }
@@ -115,6 +125,50 @@ func (c *Call) decline(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.state, c.reason = waiting, reason
+}
+
+// errFailed is what the client gets of an error that the source has: nothing that it
+// would retry.
+var errFailed = errors.New("the request failed")
+
+// fail gives the error of a request to the source, unless the call has returned. It returns
+// the client's error.
+func (c *Call) fail(req *http.Request, err error) error {
+	select {
+	case c.Failures <- &url.Error{Op: "Get", URL: req.URL.Redacted(), Err: err}:
+		return errFailed
+	case <-c.over:
+		return err
+	}
+}
+
+// refused notes when a refused request may be sent again, and hides it from the client,
+// which would do so itself, silently.
+func (c *Call) refused(resp *http.Response) {
+	after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if !c.Once || err != nil {
+		return
+	}
+	resp.Header.Del("Retry-After")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.retryAfter = after
+}
+
+// Refusal returns the client's error of a refused request with what refused has hidden.
+func (c *Call) Refusal(err error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	api, ok := err.(*apierrors.StatusError) //nolint:errorlint // as the client returns it
+	if !ok || c.retryAfter == 0 || api.ErrStatus.Details != nil && api.ErrStatus.Details.RetryAfterSeconds != 0 {
+		return err
+	}
+	st := *api.ErrStatus.DeepCopy()
+	if st.Details == nil {
+		st.Details = &metav1.StatusDetails{}
+	}
+	st.Details.RetryAfterSeconds = int32(c.retryAfter)
+	return &apierrors.StatusError{ErrStatus: st}
 }
 
 // deliver gives r to the source, unless the call has returned.

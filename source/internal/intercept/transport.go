@@ -37,7 +37,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	a := c.admit(req, t.named)
 	if a == nil {
-		return t.next.RoundTrip(req)
+		resp, err := t.next.RoundTrip(req)
+		if err != nil {
+			err = c.fail(req, err)
+		} else if resp.StatusCode != http.StatusOK {
+			c.refused(resp)
+		}
+		return resp, err
 	}
 	ctx := req.Context()
 	var gathered *connection.Gathered
@@ -53,12 +59,13 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(ours)
 	if err != nil {
 		c.decline(fmt.Errorf("the request failed: %w", err))
-		return resp, err
+		return resp, c.fail(req, err)
 	}
 	resp.Request = req
 	switch compressed := resp.Header.Get("Content-Encoding"); {
 	case resp.StatusCode != http.StatusOK:
 		c.decline(fmt.Errorf("the answer was %s", resp.Status))
+		c.refused(resp)
 		client := readAccept(req.Header)
 		statusAsJSON(resp, &client)
 		return resp, nil
