@@ -22,8 +22,8 @@ func isFake(w watch.Interface) bool {
 	return false
 }
 
-// beginFake yields the initial events of a fake. If their end does not come, it lists, and
-// yields the list as the initial events. It does not open another watch: the fake may
+// beginFake yields the initial events of a fake. If their end does not come, nor any bookmark,
+// which a fake clientset never sends, it lists, and yields the list as the initial events. It does not open another watch: the fake may
 // have one only, and sends on no other what was deleted in between. It returns false if w
 // was closed.
 func (s *lwSource[T]) beginFake(ctx context.Context, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) (open bool, err error) {
@@ -36,6 +36,9 @@ func (s *lwSource[T]) beginFake(ctx context.Context, w watch.Interface, req *Wat
 				return false, ctx.Err()
 			}
 			event := eventOf[T](e, &s.want)
+			if event.Type == Bookmark {
+				timer.Stop()
+			}
 			if err := yield([]Event[T]{event}); err != nil || event.InitialEventsEnd {
 				return true, err
 			}
