@@ -33,6 +33,9 @@
 //   - Of [ReflectorOptions], Clock has less effect than its name suggests; see
 //     [NewReflectorWithOptions]. All others have their usual effect.
 //
+// A watch-list that the server refuses, also with 429, leads to a list, and not to
+// another watch-list: the first sync does not wait for more refusals.
+//
 // # The fast path
 //
 // Kinglet reads the collections of [NewListWatchFromClient] and

@@ -186,9 +186,6 @@ func (h *holding) setListed(s *spaces) {
 	close(s.applied)
 }
 
-// namespaced reports whether the kind is namespaced, as far as that is known.
-func (h *holding) namespaced() bool { return h.now.Load().namespaced }
-
 // settings returns the current settings of a namespace.
 func (h *holding) settings(ns string) (id string, config *cache.Config, known bool) {
 	return h.now.Load().settings(ns)
@@ -197,12 +194,6 @@ func (h *holding) settings(ns string) (id string, config *cache.Config, known bo
 // newObject returns an empty object of a kind in a form.
 func newObject(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
 	return newOf(scheme, gvk, f, &unstructured.Unstructured{}, &metav1.PartialObjectMetadata{})
-}
-
-// newList returns an empty list of objects of a kind in a form.
-func newList(scheme *runtime.Scheme, gvk schema.GroupVersionKind, f form) (runtime.Object, error) {
-	gvk.Kind += "List"
-	return newOf(scheme, gvk, f, &unstructured.UnstructuredList{}, &metav1.PartialObjectMetadataList{})
 }
 
 // kinded is an object whose Go type does not determine its kind.

@@ -2,7 +2,6 @@ package prometheus
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,13 +138,4 @@ func setOf(informers ...kinglet.Observable) *kinglet.Set {
 		set.Observe(inf)
 	}
 	return set
-}
-
-// many returns n healthy informers, each of its own name.
-func many(n int) []kinglet.Observable {
-	out := make([]kinglet.Observable, n)
-	for i := range out {
-		out[i] = healthy(fmt.Sprintf("informer-%d", i))
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package eventlog
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -134,7 +133,7 @@ func TestKeysOfASecretThatChangeAreNamed(t *testing.T) {
 	if got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}
-	if changes := Compare(before, of(fmt.Sprint(`{kind: Secret, data: {password: b2xk, token: eA==}}`))); len(changes) != 0 {
+	if changes := Compare(before, of(`{kind: Secret, data: {password: b2xk, token: eA==}}`)); len(changes) != 0 {
 		t.Errorf("what is equal has changed: %v", changes)
 	}
 }
