@@ -107,6 +107,7 @@ func TestHistoriesAreLegalWhateverIsWrittenByHand(t *testing.T) {
 			r.must(r.src.Add(newPod("last", "n1")))
 			r.src.Disconnect(apierrors.NewResourceExpired("gone"))
 			<-time.After(5 * time.Minute)
+			synctest.Wait()
 			r.equal()
 			want := map[kinglet.Key]bool{}
 			for _, p := range r.src.Objects() {
