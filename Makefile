@@ -199,7 +199,7 @@ long-cluster: $(BIN)/staticcheck
 
 e2e: $(BIN)/kinglet-cluster
 	$(TEST) -p 1 -parallel 3 -tags e2e -count=1 ./e2e/... -args -cluster $(BIN)/kinglet-cluster
-	$(subst $(GO) test,$(GO) test -C examples,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
+	$(subst $(GO) test,$(GO) test -C examples,$(TEST)) -tags e2e -count=1 ./site/... -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults. TORTURE_FOR is for all of
 # them: two parts of five for kinglet, two for its drop-in, one for client-go,
