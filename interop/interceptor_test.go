@@ -156,9 +156,13 @@ func testInterceptor[T any](t *testing.T, lw func(*rest.Config) source.ListerWat
 		t.Error("there is a fourth page")
 	}
 
-	// A watch from a version and a watch-list, sent away first.
+	// A watch from a version and a watch-list, each refused once: a client alone would try
+	// again, and the source says so.
 	for _, req := range []source.WatchRequest[T]{{ResourceVersion: "130"}, {SendInitialEvents: true}} {
 		s.throttle(1)
+		if err := src.Watch(t.Context(), req, func([]source.Event[T]) error { return nil }); !apierrors.IsTooManyRequests(err) {
+			t.Errorf("refused: %v", err)
+		}
 		got := watchN(t, src, req, 35)
 		want := watchN(t, plain, req, 35)
 		for i := range got {
