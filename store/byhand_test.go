@@ -47,7 +47,7 @@ func TestChangesThatAreReportedAreALegalHistoryWhateverIsWrittenByHand(t *testin
 		for step := range 60 {
 			key := some()
 			obj := object{key, step}
-						switch rnd.IntN(9) {
+			switch rnd.IntN(9) {
 			case 0:
 				s.Delete(key)
 			case 1:

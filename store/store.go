@@ -31,8 +31,8 @@ type Store[T any] struct {
 	indexers []*indexer[T]
 	filings  filings
 	// slots is how many slots were ever used; free are those not in use now.
-	slots   uint32
-	free    freeSlots
+	slots  uint32
+	free   freeSlots
 	byHand byHand[T]
 	// gone and goneSlots are the slots deleted since the last publication; see
 	// forget.
