@@ -139,7 +139,7 @@ func (t *table) add(now time.Time, r row) {
 // marks are shown before a word, and convey the same as its colour.
 var marks = [...]string{status.OK: "✓", status.Note: "·", status.Warning: "!", status.Broken: "✗"}
 
-// words returns a cause with spaces in place of underscores.
+// words returns a cause with its underscores replaced by spaces.
 func words(c status.Cause) string { return strings.ReplaceAll(string(c), "_", " ") }
 
 func number[N ~int | ~int64 | ~uint64](n N) string { return quantity.Count(int64(n)) }

@@ -84,7 +84,7 @@ func TestReadingIsNoWrite(t *testing.T) {
 	p.Status.StartTime.Time = p.Status.StartTime.Local()
 	p.Spec.Containers[0].Env = slices.Clone(p.Spec.Containers[0].Env)
 	w.expect()
-	if !Equal(p, fullPod("a")) {
+	if diff(p, fullPod("a")) != nil {
 		t.Error("a pod that was read differs from one that was not")
 	}
 }

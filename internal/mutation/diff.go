@@ -14,11 +14,6 @@ import (
 // their own.
 const maxDepth = 1000
 
-// Equal reports whether a and b are equal as objects: see "What counts as a difference".
-// Unlike reflect.DeepEqual it does not read what a reader of an object may write, such as
-// the text that a quantity caches.
-func Equal[T any](a, b T) bool { return diff(a, b) == nil }
-
 // difference is the first value of an object that is not as it was.
 type difference struct{ path, was, is string }
 

@@ -55,7 +55,7 @@ func parseTargets(args []string) ([]target, error) {
 	return targets, nil
 }
 
-// nameError says that a name stands for nothing that can be watched.
+// nameError is the error for a name that the server has no resource for.
 type nameError struct{ text string }
 
 func (e *nameError) Error() string { return e.text }
