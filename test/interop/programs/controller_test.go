@@ -9,8 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 )
 
 func testController(t *testing.T, s *server, _ *kinglettest.Cluster) {

@@ -23,9 +23,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kinglet-go/kinglet/cache"
-	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 )
 
 func testManager(t *testing.T, s *server, _ *kinglettest.Cluster) {

@@ -12,8 +12,8 @@ import (
 	"k8s.io/klog/v2"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 )
 
 var program = flag.String("cluster", "", "the kinglet-cluster program; built if empty")
