@@ -231,17 +231,10 @@ long-decoders:
 		done; \
 	done
 
-# Two hours in all. BENCH="-runs 1" measures each row once instead of three times, and
-# takes one; BENCH=-quick is a look. What wirebench finds is also
-# in bin/bench, as JSON and as charts.
+# Two hours in all. BENCH="-runs 1" measures each row once instead of three times;
+# BENCH=-quick is a look; BENCH="-rows '^rates/'" measures some of them.
 bench: $(BIN)/kinglet-cluster
-	$(GO) run -C bench ./storebench $(BENCH)
-	$(GO) run -C bench ./queuebench $(BENCH)
-	$(GO) run -C bench ./ctrlbench $(BENCH)
-	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
-	$(GO) run -C bench ./wirebench -cluster $(BIN)/kinglet-cluster $(BENCH)
-	$(GO) run -C bench ./idlebench
-	$(GO) run -C bench ./stallbench
+	$(GO) run -C bench . -cluster $(BIN)/kinglet-cluster -json $(BIN)/bench.json $(BENCH)
 
 demo:
 	@hack/demo
