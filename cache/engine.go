@@ -54,10 +54,8 @@ func newEngine(c engineConfig) (*engine, error) {
 	}
 	metrics := newReflectorMetrics(c.name)
 	e.sink.moved = metrics.moved
+	src.counts = metrics
 	e.source = &storeSource{Source: src, sink: e.sink}
-	if metrics != nil {
-		e.source.Source = &observedSource{Source: src, counts: metrics}
-	}
 	c.reflector.Name = c.name
 	c.reflector.OnReadPath = func(before, now source.ReadPath) { logReadPath(c.logger, c.description, before, now) }
 	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()

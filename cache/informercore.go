@@ -163,34 +163,38 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	return true
 }
 
-// newSource returns the source of what the informer stores of lw. transform may be nil.
-// If drop is not empty, transform does nothing but remove the fields with these paths.
-func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop []string) (source.Source[any], error) {
-	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
-	var decoded TransformFunc
-	if transform != nil && len(drop) > 0 && clientDecodes(lw) == nil {
-		opts.Drop, decoded, transform = drop, transform, nil
-	}
-	listed, err := newSource(lw, e.example, opts, decoded)
-	if err != nil {
-		return nil, err
-	}
-	src := e.observed(listed)
-	items := informerItems{transformed: transform != nil}
+// decideLocked decides on the source of late. Without a transform of its own, late has
+// that of SetTransform.
+func (e *informerCore) decideLocked(late *lateSource) {
+	transform := late.transform
 	if transform == nil {
-		listed.fixes = append(listed.fixes, items.fix)
-		return src, nil
+		transform = e.transform
 	}
-	return &itemSource{Source: source.Map(src, transformed(transform)), fixes: []itemFix{items.fix}}, nil
+	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
+	var dropping TransformFunc
+	if transform != nil && len(late.drop) > 0 && clientDecodes(late.lw) == nil {
+		opts.Drop, dropping, transform = late.drop, transform, nil
+	}
+	items, err := newSource(late.lw, e.example, opts, dropping)
+	if err != nil {
+		late.decide(nil, false, err)
+		return
+	}
+	items.counts, items.meter = e.meters()
+	var src source.Source[any] = items
+	if transform != nil {
+		src = source.Map(src, transformed(transform))
+	}
+	late.decide(src, transform != nil, nil)
 }
 
-// observed returns src with its calls counted in the informer's metrics, if it has any.
-func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
+// meters returns what counts a source's calls in the informer's metrics, nil if it has none.
+func (e *informerCore) meters() (*reflectorMetrics, *meter) {
 	counts := newReflectorMetrics(e.name)
 	if counts == nil && !e.identifier.Reserved() {
-		return src
+		return nil, nil
 	}
-	m := &meter{
+	return counts, &meter{
 		queue:   newQueueMetrics(e.identifier, e.metrics),
 		version: e.LastSyncResourceVersion,
 		moved: func(version string) {
@@ -198,7 +202,6 @@ func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
 			e.indexer.saw(version)
 		},
 	}
-	return &observedSource{Source: src, counts: counts, meter: m}
 }
 
 // run keeps the store equal to the source until ctx ends. begin must have been called.

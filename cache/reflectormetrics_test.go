@@ -174,7 +174,7 @@ func TestASampleIsBroughtThroughWhatMeasuresAndIsNoneOfIt(t *testing.T) {
 	f := &figures{}
 	m := &meter{queue: queueMetrics{queued: figure{f, "queued"}, latency: figure{f, "latency"}}}
 	got := ""
-	err := source.Sample(t.Context(), &observedSource{Source: sampled{}, meter: m}, source.SampleRequest{}, func(p source.Page[any]) error {
+	err := source.Sample(t.Context(), &itemSource{Source: sampled{}, meter: m}, source.SampleRequest{}, func(p source.Page[any]) error {
 		got = p.ResourceVersion
 		return nil
 	})

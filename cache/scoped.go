@@ -145,15 +145,6 @@ func dropOf(s ScopedListerWatcher) []string {
 	return s.Drop
 }
 
-// decideLocked decides on the source of late.
-func (e *informerCore) decideLocked(late *lateSource) {
-	transform := late.transform
-	if transform == nil {
-		transform = e.transform
-	}
-	late.decide(e.newSource(late.lw, transform, late.drop))
-}
-
 // AddScope implements ScopedInformer.
 func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 	e.mu.Lock()
