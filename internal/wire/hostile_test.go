@@ -43,6 +43,17 @@ type (
 		By   map[string]ring `json:"by,omitempty"`
 		Own  string          `json:"own,omitempty"`
 	}
+	// A coil is in the memory of what it leads to.
+	coil struct {
+		Turn *turn  `json:"turn,omitempty"`
+		Own  string `json:"own,omitempty"`
+	}
+	turn struct {
+		Coil coil `json:"coil"`
+		Wire struct {
+			Coil coil `json:"coil"`
+		} `json:"wire"`
+	}
 	// Knots refer to each other in every way: there are 15! simple paths.
 	knots struct {
 		A *knotA
@@ -122,6 +133,7 @@ type (
 		Forest            forest           `json:"forest,omitempty"`
 		Chain             chain            `json:"chain,omitempty"`
 		Ring              ring             `json:"ring"`
+		Coil              coil             `json:"coil"`
 		Knots             *knots           `json:"knots,omitempty"`
 		JSON              *InheritsJSON    `json:"json,omitempty"`
 		Text              *InheritsText    `json:"text,omitempty"`
@@ -152,7 +164,7 @@ var leaves = []reflect.Type{
 	reflect.TypeFor[float64](), reflect.TypeFor[float32](), reflect.TypeFor[[]byte](), reflect.TypeFor[any](), reflect.TypeFor[[2]string](), reflect.TypeFor[[0]func()](),
 	reflect.TypeFor[void](), reflect.TypeFor[time.Duration](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString](),
 	reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.ObjectMeta](), reflect.TypeFor[limits](), reflect.TypeFor[message](), reflect.TypeFor[shadowing](),
-	reflect.TypeFor[tree](), reflect.TypeFor[forest](), reflect.TypeFor[chain](), reflect.TypeFor[ring](), reflect.TypeFor[knotA](), reflect.TypeFor[corev1.PodSpec](),
+	reflect.TypeFor[tree](), reflect.TypeFor[forest](), reflect.TypeFor[chain](), reflect.TypeFor[ring](), reflect.TypeFor[coil](), reflect.TypeFor[knotA](), reflect.TypeFor[corev1.PodSpec](),
 	reflect.TypeFor[InheritsJSON](), reflect.TypeFor[InheritsText](), reflect.TypeFor[InheritsNeither](), reflect.TypeFor[measured](), reflect.TypeFor[quoted](),
 }
 

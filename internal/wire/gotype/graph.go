@@ -335,4 +335,3 @@ func (t *Type) measure() {
 	}
 	t.parts = min(t.parts, MaxParts+1)
 }
-
