@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 )
 
 // MaxParts is how many parts a type may lead to, a dozen times those of a Pod: the types,
@@ -100,9 +102,6 @@ var stateless = []reflect.Type{
 }
 
 var quantity = reflect.TypeFor[resource.Quantity]()
-
-// Protobuf is what gogo generates.
-type Protobuf interface{ Unmarshal([]byte) error }
 
 // TooLargeError reports a type that leads to more than MaxParts parts.
 type TooLargeError struct{ Type reflect.Type }
@@ -188,7 +187,7 @@ func (c *compiler) visit(k key) *Type {
 	if !k.closed {
 		p := reflect.PointerTo(k.typ)
 		t.DecodesItself = p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-		t.Unmarshals = p.Implements(reflect.TypeFor[Protobuf]())
+		t.Unmarshals = p.Implements(reflect.TypeFor[official.Protobuf]())
 	}
 	switch t.Kind {
 	case reflect.Map, reflect.Pointer, reflect.Slice:
