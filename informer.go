@@ -15,7 +15,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
 	"github.com/kinglet-go/kinglet/internal/sink"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -166,7 +166,7 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 		return false
 	}
 	if i.opts.Equal == nil {
-		return state.Equal(a, b)
+		return gotype.Equal(a, b)
 	}
 	return i.opts.Equal(a, b)
 }

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
@@ -68,9 +68,9 @@ func (o *Object[T]) Copied(value T) {
 
 // Compile returns the decoder of Ts that are pointers to typ, or hold such, and
 // leaves out the fields with the given paths. Decoders of one type share their
-// plans. The error is a *fields.PathError for a path that leads nowhere.
+// plans. The error is a *gotype.PathError for a path that leads nowhere.
 func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
-	drops, err := fields.DropsOf(typ, drop)
+	drops, err := gotype.DropsOf(typ, drop)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
 	return d, nil
 }
 
-// compile makes the plans of a type with fields.
-func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey) error {
+// compile makes the plans of a type with gotype.
+func (d *Decoder[T]) compile(typ reflect.Type, drops *gotype.Drops, key planKey) error {
 	p, err := cached(key.of(formats.JSON), func() (plan, error) { return json.Compile(typ, drops) })
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey)
 
 // plans are those compiled so far, as encoding/json keeps its own: a plan of a Pod
 // takes a millisecond and some hundred kilobytes, and depends only on the type and
-// the dropped fields. There are as many as a program has types.
+// the dropped gotype. There are as many as a program has types.
 var plans sync.Map // of planKey
 
 type planKey struct {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -14,9 +14,9 @@ import (
 type Plan struct {
 	typ  reflect.Type
 	root *shape
-	// arrays are the types of the elements that copies need memory for. The first
-	// stands for all types without pointers.
-	arrays []reflect.Type
+	// arrays are the types of the elements that copies need memory for, those of maps
+	// included. The first stands for all types without pointers.
+	arrays *[]reflect.Type
 	// spaces are *space.
 	spaces  sync.Pool
 	layouts layouts
@@ -26,7 +26,6 @@ type Plan struct {
 
 // shape describes what has to be copied of a value besides its own memory.
 type shape struct {
-	typ  reflect.Type
 	size uintptr
 	// links are in the order of their offsets.
 	links []link
@@ -44,8 +43,6 @@ type link struct {
 	to *shape
 	// call copies a value that is not a pointer or slice.
 	call copyFunc
-	// own is the type whose DeepCopyInto call is, if it is one.
-	own reflect.Type
 }
 
 type linkKind uint8
@@ -63,27 +60,25 @@ type copyFunc func(from, to unsafe.Pointer)
 var plans sync.Map // of *Plan by type; nil for a type without a plan
 
 // Of returns the plan for values that pointers of a type point to, or nil if there is no
-// plan: then there is no DeepCopyInto either. It is compiled once, and kept for the life
-// of the process.
+// plan: then there is no DeepCopyInto either. It is compiled once, which takes some
+// microseconds for each field, and kept for the life of the process.
 func Of(pointer reflect.Type) *Plan {
 	t := pointer.Elem()
 	p, ok := plans.Load(t)
 	if !ok {
-		p, _ = plans.LoadOrStore(t, OfFields(pointer, nil))
+		p, _ = plans.LoadOrStore(t, newPlan(t))
 	}
 	return p.(*Plan)
 }
 
-// OfFields returns a plan for copies that share all fields except those of only, which
-// are copied whole, and the values on the way there. A part that its own method copies is
-// copied whole. A nil only stands for all fields. Each call compiles the plan, which
-// takes some microseconds for each field, and does not keep it.
-func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
-	p, err := (&family{plans: map[shapeKey]*Plan{}, left: fields.MaxParts}).compile(pointer.Elem(), only)
-	if err != nil {
-		return nil
+func newPlan(typ reflect.Type) *Plan {
+	if t, err := gotype.Of(typ); err == nil {
+		return compile(t)
 	}
-	return p
+	if own := ownCopy(typ); own != nil {
+		return &Plan{typ: typ, own: own}
+	}
+	return nil
 }
 
 // Copy overwrites the value that to points to by a copy of the one that from points to.

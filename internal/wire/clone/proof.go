@@ -8,7 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -62,7 +62,7 @@ func generated(m *reflect.Method) bool {
 	if m == nil {
 		return true
 	}
-	file := fields.FileOf(*m)
+	file := gotype.FileOf(*m)
 	return strings.HasPrefix(file, "zz_generated") && strings.Contains(file, "deepcopy")
 }
 

@@ -6,8 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 )
 
 func copyUnstructured(from, to unsafe.Pointer) {
@@ -45,38 +43,4 @@ func untypedValue(v any) any {
 		return made
 	}
 	return runtime.DeepCopyJSONValue(v)
-}
-
-// UntypedFields is Untyped for a copy that shares everything except the fields of only,
-// and the maps and slices on the way there. It always copies the outermost map.
-func UntypedFields(object map[string]any, only *fields.Drops) map[string]any {
-	made := maps.Clone(object)
-	for name, inside := range only.Names() {
-		v, ok := object[name]
-		switch {
-		case !ok:
-		case inside == nil:
-			made[name] = untypedValue(v)
-		default:
-			made[name] = untypedInside(v, inside)
-		}
-	}
-	return made
-}
-
-func untypedInside(v any, only *fields.Drops) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return UntypedFields(v, only)
-	case []any:
-		if v == nil {
-			return v
-		}
-		made := make([]any, len(v))
-		for i, e := range v {
-			made[i] = untypedInside(e, only)
-		}
-		return made
-	}
-	return v
 }

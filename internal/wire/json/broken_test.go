@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // disturb changes some bytes at random. other is another object's.
@@ -80,7 +80,7 @@ func (p *Plan) mustAgree(t testing.TB, s *share.Session, raw []byte, last share.
 		}
 		return r, false
 	}
-	if !state.Identical(p.value(r), want) || r.Kind != kind || r.APIVersion != apiVersion {
+	if !gotype.Identical(p.value(r), want) || r.Kind != kind || r.APIVersion != apiVersion {
 		t.Fatalf("%v: unlike the official decoder's:\n%q\n got %s\nwant %s", p.root.typ, raw, spell(p.value(r)), spell(want))
 	}
 	return r, true

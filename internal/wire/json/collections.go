@@ -64,7 +64,7 @@ func (d *decoder) slice(n *node, p, last *memory.Slice, records *share.Cursor, a
 			return -1
 		}
 		if n.elem.op == opQuantity {
-			d.countLazy(n.elem, elem)
+			d.countLazy(elem)
 		}
 		var more bool
 		if at, more = scan.Item(raw, at, false, ']'); more {

@@ -2,11 +2,12 @@ package json
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -19,7 +20,7 @@ func TestDroppedFieldsAreZeroAndTheRestIsWhatItWas(t *testing.T) {
 			continue
 		}
 		dropped := []string{"metadata.managedFields", "metadata.labels"}
-		if fields.Check(k.typ, "spec.template.spec.containers.env") == nil {
+		if _, err := gotype.DropsOf(k.typ, []string{"spec.template.spec.containers.env"}); err == nil {
 			dropped = append(dropped, "spec.template.spec.containers.env", "spec.template.metadata")
 		}
 		p, err := Compile(k.typ, drops(t, dropped...))
@@ -74,10 +75,20 @@ func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
 	}
 }
 
-func drops(t testing.TB, paths ...string) *fields.Drops {
-	d, err := fields.NewDrops(paths)
+func drops(t testing.TB, paths ...string) *gotype.Drops {
+	d, err := gotype.NewDrops(paths)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
+
+func typeOf(typ reflect.Type) *gotype.Type {
+	t, err := gotype.Of(typ)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func members(p *Plan) []gotype.Member { return slices.Clone(typeOf(p.root.typ).Members()) }

@@ -25,9 +25,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/testseed"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 var objects = flag.Int("objects", 1, "how many sequences of objects of each kind are compared with the official decoder")
@@ -129,7 +128,7 @@ func change(r *rand.Rand, f *randfill.Filler, v reflect.Value) {
 			}
 			v = v.Index(r.Intn(v.Len()))
 		case reflect.Struct:
-			if v.NumField() == 0 || fields.DecodesItself(v.Type()) {
+			if v.NumField() == 0 || typeOf(v.Type()).DecodesItself {
 				f.Fill(v.Addr().Interface())
 				return
 			}
@@ -198,7 +197,7 @@ func (p *Plan) mustEqual(t testing.TB, s *share.Session, raw []byte, last share.
 	if n != len(raw) || r.Kind != kind || r.APIVersion != apiVersion {
 		t.Fatalf("%v: decoded %d of %d bytes of a %q of %q", p.root.typ, n, len(raw), r.Kind, r.APIVersion)
 	}
-	if !state.Identical(p.value(r), want) {
+	if !gotype.Identical(p.value(r), want) {
 		t.Fatalf("%v: unlike the official decoder's:\n%s\n got %s\nwant %s", p.root.typ, raw, spell(p.value(r)), spell(want))
 	}
 	if r.Same && share.VersionOf(r.Object, r.Memo) != last {

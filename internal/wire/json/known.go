@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
@@ -35,7 +36,7 @@ func (d *decoder) time(n *node, p unsafe.Pointer, at int) int {
 }
 
 // quantity decodes a Quantity, from a string or from a number.
-func (d *decoder) quantity(n *node, p unsafe.Pointer, at int) int {
+func (d *decoder) quantity(p unsafe.Pointer, at int) int {
 	var text []byte
 	end := at
 	if d.raw[at] == '"' {
@@ -62,23 +63,13 @@ func (d *decoder) quantity(n *node, p unsafe.Pointer, at int) int {
 		return -1
 	}
 	*(*resource.Quantity)(p) = parsed
-	d.countLazy(n, p)
+	d.countLazy(p)
 	return end
 }
 
-// quantityText is where a Quantity keeps its text.
-func quantityText() uintptr {
-	f, ok := reflect.TypeFor[resource.Quantity]().FieldByName("s")
-	if !ok || f.Type.Kind() != reflect.String {
-		panic("BUG: a Quantity keeps its text elsewhere")
-	}
-	return f.Offset
-}
-
-// countLazy counts the Quantity at p if it has no text: then String will write to
-// it. n is its node or its struct's.
-func (d *decoder) countLazy(n *node, p unsafe.Pointer) {
-	if !d.inMap && *(*string)(unsafe.Add(p, n.text)) == "" {
+// countLazy counts the Quantity at p if it has no text: then String will write to it.
+func (d *decoder) countLazy(p unsafe.Pointer) {
+	if !d.inMap && gotype.QuantityText((*resource.Quantity)(p)) == "" {
 		d.session.Private++
 	}
 }

@@ -112,7 +112,7 @@ func (d *decoder) structure(n *node, p, last unsafe.Pointer, records *share.Curs
 		at = d.value(f.node, unsafe.Add(p, f.offset), memory.At(last, f.offset), records, i, at)
 	}
 	for _, q := range n.quantities {
-		d.countLazy(n, unsafe.Add(p, q))
+		d.countLazy(unsafe.Add(p, q))
 	}
 	if n.alone {
 		d.session.Private++

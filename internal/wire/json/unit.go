@@ -4,10 +4,10 @@ import (
 	"reflect"
 	"unsafe"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // value decodes the value at raw[at] into the zeroed memory at p, and returns
@@ -149,7 +149,7 @@ func (d *decoder) build(n *node, p, last unsafe.Pointer, inside *share.Cursor, a
 	case opOther:
 		return d.other(n, p, at)
 	case opQuantity:
-		return d.quantity(n, p, at)
+		return d.quantity(p, at)
 	}
 	// The rest is plain, and is behind two pointers.
 	var none share.Cursor
@@ -216,7 +216,7 @@ func (n *node) equal(p, last unsafe.Pointer) bool {
 		b := *(*[]byte)(last)
 		return b != nil && string(*(*[]byte)(p)) == string(b)
 	case opOther:
-		return state.Identical(reflect.NewAt(n.typ, p).Elem(), reflect.NewAt(n.typ, last).Elem())
+		return gotype.Identical(reflect.NewAt(n.typ, p).Elem(), reflect.NewAt(n.typ, last).Elem())
 	case opDrop:
 		return false
 	}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // agrees compares Decode with the official decoder on bytes of any kind.
@@ -33,7 +33,7 @@ func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last share.Resu
 	if err != nil {
 		return
 	}
-	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
+	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !gotype.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
 		t.Fatalf("%v: not what the official decoder makes of %x:\n%s", p.root.typ, raw, cmp.Diff(want, got))
 	}
 }

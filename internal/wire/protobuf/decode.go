@@ -17,8 +17,6 @@ type decoder struct {
 	session *share.Session
 	table   *share.Table // nil if nothing is shared
 	depth   int
-	// quantityText is the offset of the string that a Quantity caches, or -1.
-	quantityText int
 	// frames are the values being compared with the previous version; deepest is the
 	// most that there were at once.
 	frames  []frame

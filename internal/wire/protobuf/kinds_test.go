@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // decoded is a result with the bytes that it is of.
@@ -56,7 +56,7 @@ func TestObjectsOfEveryKindAreEqualToTheOfficialOnesInAllTheirVersions(t *testin
 	again := 0
 	for _, typ := range types {
 		p := compile(t, typ)
-		private := state.NewHiding(nil).In(typ)
+		private := typeOf(typ).HidesState
 		f := filler(rnd)
 		for range *objectsFlag {
 			v := reflect.New(typ)
@@ -198,4 +198,12 @@ func addresses(v reflect.Value, fn func(uintptr)) {
 			addresses(it.Value(), fn)
 		}
 	}
+}
+
+func typeOf(typ reflect.Type) *gotype.Type {
+	t, err := gotype.Of(typ)
+	if err != nil {
+		panic(err)
+	}
+	return t
 }

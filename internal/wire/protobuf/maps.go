@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/footprint"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // All maps with keys and values of the same kinds are one type here: a map in memory
@@ -176,7 +176,7 @@ func (d *decoder) messageMap(o *op, field unsafe.Pointer, b []byte, count int, l
 		m.SetMapIndex(key, v.Elem())
 	}
 	if last != nil && d.session.Private == private &&
-		state.Identical(m, reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem()) {
+		gotype.Identical(m, reflect.NewAt(o.typ, unsafe.Pointer(&last)).Elem()) {
 		return same
 	}
 	reflect.NewAt(o.typ, field).Elem().Set(m)

@@ -6,9 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // nextUnit decodes a pointer, slice or map that is a field of a frame's
@@ -67,7 +67,7 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 	st := d.build(o, unsafe.Pointer(&d.slot), b, count, last)
 	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.session.Private == private && !o.elem.private {
 		was := memory.SliceOf(last.Ptr, last.Len)
-		if state.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
+		if gotype.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
 			st = same
 		}
 	}
@@ -166,7 +166,7 @@ func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, 
 	if d.foreign(m, p, b) == failed {
 		return failed
 	}
-	if !m.private && state.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
+	if !m.private && gotype.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
 		return same
 	}
 	memory.Copy(m.typ, unsafe.Add(d.own(parent), offset), p)

@@ -20,7 +20,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
 var objectsFlag = flag.Int("objects", testrepeat.Times(2), "objects of each kind in the comparison with the official decoder")
@@ -124,7 +124,7 @@ func unmarshaled(t testing.TB, typ reflect.Type, raw []byte) any {
 
 func compile(t testing.TB, typ reflect.Type, drop ...string) *Plan {
 	t.Helper()
-	drops, err := fields.NewDrops(drop)
+	drops, err := gotype.NewDrops(drop)
 	if err != nil {
 		t.Fatal(err)
 	}

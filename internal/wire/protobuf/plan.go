@@ -5,7 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -15,12 +15,10 @@ import (
 type Plan struct {
 	id   share.PlanID
 	root *message
-	// whole is root without anything dropped, if messages of the type can contain
-	// themselves: it checks how deep they nest.
+	// whole is root without anything dropped, if the type leads to one that contains
+	// itself: it checks how deep messages nest.
 	whole *message
-	drops *fields.Drops
-	// quantityText is the offset of the string that a Quantity caches, or -1.
-	quantityText int
+	drops *gotype.Drops
 
 	decoders sync.Pool // of *decoder
 }
@@ -31,7 +29,7 @@ type message struct {
 	typ  reflect.Type
 	size uintptr
 	// drops are the fields of the type that are left out.
-	drops *fields.Drops
+	drops *gotype.Drops
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
 	// private: a foreign type may have hidden state, such as a Quantity
@@ -160,7 +158,7 @@ func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res
 	}
 	d, _ := p.decoders.Get().(*decoder)
 	if d == nil {
-		d = &decoder{quantityText: p.quantityText}
+		d = &decoder{}
 	}
 	d.session, d.table = s, s.Table
 	st := failed

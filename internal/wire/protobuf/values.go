@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // number converts a varint as gogo does: excess bits are cut off.
@@ -50,13 +50,13 @@ func (d *decoder) number(o *op, field unsafe.Pointer, v uint64, old unsafe.Point
 func (d *decoder) float64(o *op, field unsafe.Pointer, v float64, old unsafe.Pointer) status {
 	if o.kind == kindFloat64 {
 		*(*float64)(field) = v
-		if old != nil && state.Float64(*(*float64)(old), v) {
+		if old != nil && gotype.Float64(*(*float64)(old), v) {
 			return same
 		}
 		return changed
 	}
 	if old != nil {
-		if p := *(**float64)(old); p != nil && state.Float64(*p, v) {
+		if p := *(**float64)(old); p != nil && gotype.Float64(*p, v) {
 			*(**float64)(field) = p
 			return same
 		}
@@ -147,7 +147,7 @@ func (d *decoder) parse(q *resource.Quantity, b []byte) bool {
 	if !d.unmarshal(q, b) {
 		return false
 	}
-	if d.quantityText < 0 || *(*string)(unsafe.Add(unsafe.Pointer(q), d.quantityText)) == "" {
+	if gotype.QuantityText(q) == "" {
 		d.session.Private++
 	}
 	return true

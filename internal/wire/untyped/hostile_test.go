@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // checkBytes decodes raw, which may be anything, with a last version that has
@@ -48,7 +48,7 @@ func checkBytes(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result
 			}
 		}
 	}
-	if !state.Identical(reflect.ValueOf(r.Object), reflect.ValueOf(want)) {
+	if !gotype.Identical(reflect.ValueOf(r.Object), reflect.ValueOf(want)) {
 		t.Fatalf("decoded\n%v, not\n%v, from\n%q", r.Object, want, extent)
 	}
 }

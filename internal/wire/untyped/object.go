@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/kinglet-go/kinglet/internal/footprint"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -21,7 +21,7 @@ type frame struct {
 	note bool
 	// root: the outermost.
 	root  bool
-	drops *fields.Drops
+	drops *gotype.Drops
 	name  share.Hash // of the way here, as in unit
 	path  path
 	depth int

@@ -11,7 +11,7 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -23,7 +23,7 @@ func random(t testing.TB) *rand.Rand {
 
 func compile(t testing.TB, drop ...string) *Plan {
 	t.Helper()
-	drops, err := fields.NewDrops(drop)
+	drops, err := gotype.NewDrops(drop)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package untyped
 
 import (
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -17,7 +17,7 @@ type unit struct {
 	// member's name. name is the hash of all names on the way to it.
 	field int
 	name  share.Hash
-	drops *fields.Drops
+	drops *gotype.Drops
 	path  path
 	depth int
 }

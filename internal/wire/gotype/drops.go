@@ -1,7 +1,6 @@
-package fields
+package gotype
 
 import (
-	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -72,24 +71,27 @@ func (d *Drops) Of(name string) (inside *Drops, whole bool) {
 
 // In is Of for a field of a struct. The field may be an embedded struct, whose fields
 // are then named as the outer struct's.
-func (d *Drops) In(f reflect.StructField) (inside *Drops, whole bool) {
-	name, _, direct, ok := nameOf(f)
+func (d *Drops) In(f *Field) (inside *Drops, whole bool) {
+	name, _, ok := f.jsonName()
 	if d == nil || !ok {
 		return nil, false
 	}
 	if name != "" {
 		return d.Of(name)
 	}
+	outer := f.Type
+	if outer.Kind == reflect.Pointer {
+		outer = outer.Elem
+	}
 	inside = &Drops{}
-	for _, m := range Members(direct) {
-		if i := slices.IndexFunc(d.kids, func(k drop) bool { return k.name == m.Name }); i >= 0 {
-			inside.kids = append(inside.kids, d.kids[i])
+	for _, k := range d.kids {
+		if slices.ContainsFunc(outer.Members(), func(m Member) bool { return m.Name == k.name }) {
+			inside.kids = append(inside.kids, k)
 		}
 	}
 	if len(inside.kids) == 0 {
 		return nil, false
 	}
-	slices.SortFunc(inside.kids, func(a, b drop) int { return strings.Compare(a.name, b.name) })
 	return inside, false
 }
 
@@ -101,21 +103,6 @@ func (d *Drops) All(visit func(*Drops)) {
 	visit(d)
 	for _, k := range d.kids {
 		k.inside.All(visit)
-	}
-}
-
-// Names iterates over the names at the top, sorted, with what the set has inside
-// each; nil for a whole field.
-func (d *Drops) Names() iter.Seq2[string, *Drops] {
-	return func(yield func(string, *Drops) bool) {
-		if d == nil {
-			return
-		}
-		for _, k := range d.kids {
-			if !yield(k.name, k.inside) {
-				return
-			}
-		}
 	}
 }
 
@@ -153,7 +140,11 @@ func (d *Drops) Clear(v reflect.Value) {
 			v.SetMapIndex(k, elem)
 		}
 	case reflect.Struct:
-		for _, m := range Members(v.Type()) {
+		t, err := Of(v.Type())
+		if err != nil {
+			panic("BUG: a type in one with a plan is too large for one")
+		}
+		for _, m := range t.Members() {
 			inside, whole := d.Of(m.Name)
 			if inside == nil && !whole {
 				continue

@@ -1,4 +1,4 @@
-package fields
+package gotype
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package fields
+package gotype
 
 import (
 	"errors"
@@ -17,14 +17,14 @@ func TestPathsThatLeadNowhereNameTheNearestField(t *testing.T) {
 		"metadata.name.first":          `no field "first" in "metadata.name"; the nearest is "metadata.name"`,
 		"metadata.creationTimestamp.x": `in "metadata.creationTimestamp"`,
 	} {
-		err := Check(reflect.TypeFor[corev1.Pod](), path)
+		_, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{path})
 		var e *PathError
 		if !errors.As(err, &e) || e.Path != path || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", path, err, want)
 		}
 	}
 	for _, path := range []string{"spec", "metadata.managedFields", "spec.containers.env", "spec.volumes.configMap.items"} {
-		if err := Check(reflect.TypeFor[corev1.Pod](), path); err != nil {
+		if _, err := DropsOf(reflect.TypeFor[corev1.Pod](), []string{path}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -99,14 +99,14 @@ func TestAFieldOfAStructIsFoundByItsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	typ := reflect.TypeFor[deep]()
+	typ := of(t, reflect.TypeFor[deep]())
 	for i, want := range []struct {
 		inside string
 		whole  bool
 	}{{"{name}", false}, {"{value}", false}, {"", false}, {"", true}} {
-		inside, whole := d.In(typ.Field(i))
+		inside, whole := d.In(&typ.Fields[i])
 		if inside.String() != want.inside || whole != want.whole {
-			t.Errorf("%s: %q, %v", typ.Field(i).Name, inside, whole)
+			t.Errorf("%s: %q, %v", typ.Fields[i].Name, inside, whole)
 		}
 	}
 }

@@ -1,8 +1,6 @@
-package fields
+package gotype
 
 import (
-	"encoding"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -49,41 +47,39 @@ func (e *PathError) Reason() string {
 	return b.String()
 }
 
-// DecodesItself reports that a type has a decoder of its own for JSON.
-func DecodesItself(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
-}
-
-// DropsOf returns the set of the fields with these paths in a struct type. It
-// returns a *PathError for a path without a field. In unstructured objects every
-// path has one.
+// DropsOf returns the set of the fields with these paths in a struct type. It returns a
+// *PathError for a path without a field, and a *TooLargeError for a type without a plan.
+// In unstructured objects every path has a field.
 func DropsOf(root reflect.Type, paths []string) (*Drops, error) {
 	drops, err := NewDrops(paths)
-	if err != nil || root == reflect.TypeFor[unstructured.Unstructured]() {
+	if err != nil || drops == nil || root == reflect.TypeFor[unstructured.Unstructured]() {
 		return drops, err
 	}
+	t, err := Of(root)
+	if err != nil {
+		return nil, err
+	}
 	for _, path := range paths {
-		if err := Check(root, path); err != nil {
+		if err := check(t, path); err != nil {
 			return nil, err
 		}
 	}
 	return drops, nil
 }
 
-// Check returns a *PathError if a struct type has no field with this path. A path
+// check returns a *PathError if a struct type has no field with this path. A path
 // cannot lead into a type that decodes itself.
-func Check(root reflect.Type, path string) error {
+func check(root *Type, path string) error {
 	at, t := "", root
 	for name := range strings.SplitSeq(path, ".") {
 		t = element(t)
 		var list []Member
-		if t.Kind() == reflect.Struct && !DecodesItself(t) {
-			list = Members(t)
+		if t.Kind == reflect.Struct && !t.DecodesItself {
+			list = t.Members()
 		}
 		i := slices.IndexFunc(list, func(m Member) bool { return m.Name == name })
 		if i < 0 {
-			err := &PathError{Type: root, Path: path, At: at, Missing: name, Nearest: at}
+			err := &PathError{Type: root.Go, Path: path, At: at, Missing: name, Nearest: at}
 			if near := nearest(list, name); near != "" {
 				err.Nearest = join(at, near)
 			}
@@ -103,18 +99,9 @@ func join(path, name string) string {
 
 // element returns the type that a path continues in, or any that it leads to if it
 // leads back to itself.
-func element(t reflect.Type) reflect.Type {
-	for seen := map[reflect.Type]bool{}; !seen[t]; {
+func element(t *Type) *Type {
+	for seen := map[*Type]bool{}; !seen[t] && t.Elem != nil && t.Kind != reflect.Array && !t.DecodesItself; t = t.Elem {
 		seen[t] = true
-		switch t.Kind() {
-		case reflect.Pointer, reflect.Slice, reflect.Map:
-			if DecodesItself(t) {
-				return t
-			}
-			t = t.Elem()
-		default:
-			return t
-		}
 	}
 	return t
 }

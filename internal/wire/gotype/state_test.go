@@ -1,4 +1,4 @@
-package state
+package gotype
 
 import (
 	"encoding/json"
@@ -38,8 +38,13 @@ type (
 
 func (*selfDecoded) UnmarshalJSON([]byte) error { return nil }
 
-func decodesItself(t reflect.Type) bool {
-	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
+func of(t *testing.T, typ reflect.Type) *Type {
+	t.Helper()
+	c, err := Of(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestWhatCannotBeProvenFreeOfHiddenStateHidesIt(t *testing.T) {
@@ -90,13 +95,14 @@ func TestWhatCannotBeProvenFreeOfHiddenStateHidesIt(t *testing.T) {
 		{reflect.TypeFor[*big.Int](), true, true, false},
 		{reflect.TypeFor[struct{ _ [0]sync.Mutex }](), true, true, true},
 	} {
-		if got := NewHiding(nil).In(c.typ); got != c.byItself {
+		typ := of(t, c.typ)
+		if got := typ.HidesState; got != c.byItself {
 			t.Errorf("%v, decoded by itself, hides state: %v", c.typ, got)
 		}
-		if got := NewHiding(decodesItself).In(c.typ); got != c.byFields {
+		if got := typ.HidesStateInJSON; got != c.byFields {
 			t.Errorf("%v, decoded field by field, hides state: %v", c.typ, got)
 		}
-		if got := Inline(c.typ); got != c.inline {
+		if got := typ.HoldsState; got != c.inline {
 			t.Errorf("%v has state in its memory: %v", c.typ, got)
 		}
 	}
