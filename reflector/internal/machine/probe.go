@@ -1,5 +1,7 @@
 package machine
 
+import "github.com/kinglet-go/kinglet/reflector/resourceversion"
+
 // A kube-apiserver whose etcd was restored from a backup accepts a watch from a
 // version that it has not reached. It sends nothing, not even a bookmark, until its
 // own version has passed that one, and goes on from there: changes written in
@@ -75,19 +77,21 @@ func (m *Machine) sure() {
 // mayProbe reports whether a probe is useful and cheap. If versions have no order,
 // an answer says nothing.
 func (m *Machine) mayProbe() bool {
-	p := &m.Probe
-	if !m.Synced || p.Costly && m.now-p.Last < costlyEvery {
+	if !m.Synced || m.costly() {
 		return false
 	}
 	_, ordered := m.compare(m.Version, m.Version)
 	return ordered
 }
 
+// costly reports whether another probe must wait, because of what the last one cost.
+func (m *Machine) costly() bool { return m.Probe.Costly && m.now-m.Probe.Last < costlyEvery }
+
 // rewatch resumes from the store's version, with a probe first if the last sign is
 // too old. Nothing may be under way.
 func (m *Machine) rewatch() {
 	m.Probe.Unsure = m.mayProbe()
-	if m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
+	if m.Doubtful && !m.costly() || m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
 		m.probe()
 		return
 	}
@@ -140,6 +144,10 @@ func (m *Machine) probeEnded() {
 		return
 	}
 	m.Probe.Refused, m.Probe.Stalled = 0, 0
+	if m.Doubtful {
+		m.endDoubt()
+		return
+	}
 	order, ok := m.compare(m.Probe.Version, m.Version)
 	older := ok && order < 0
 	switch {
@@ -152,6 +160,25 @@ func (m *Machine) probeEnded() {
 	}
 	m.sign()
 	m.watch(true)
+}
+
+// endDoubt handles the answer to the probe after a watch that was older than its list.
+//
+// A fixed list has the same version again, and must not be asked for: it lacks what
+// events added. Otherwise a list does no harm. If the answer is older than that list,
+// the server has restarted its numbering, and a new epoch begins.
+func (m *Machine) endDoubt() {
+	m.Doubtful = false
+	order, ok := resourceversion.Compare(m.Probe.Version, m.Listed)
+	if !ok || order == 0 {
+		m.healed(false)
+		m.watch(true)
+		return
+	}
+	m.Renumbered = order < 0
+	m.because(CauseRestored)
+	m.why = m.Heal.Cause
+	m.sync()
 }
 
 // isOlder lists, since the server's version is older than the store's.

@@ -127,6 +127,14 @@ type State struct {
 	// that event count as an order, unless Unordered.
 	Renumbered bool
 
+	// Doubtful is whether the first event on the watch that directly follows its list
+	// was older than that list. Either versions have no order, or the server restarted
+	// between the two requests and has lost objects. A probe tells when the watch ends.
+	// Invariant: it implies Degraded and Unordered.
+	Doubtful bool
+	// Doubts counts how often that happened.
+	Doubts int
+
 	// Request is the one under way.
 	// Invariant: Verb is NoRequest exactly in Starting, BackingOff, Stopped.
 	Request Request

@@ -99,6 +99,10 @@ func (m *Machine) reach(v string) bool {
 // new versions are an order again, until one of them goes back in turn. Then the
 // source is a fake, or numbers each object separately, and its versions order
 // nothing until the next list.
+//
+// The same is assumed if the watch directly follows its list, since the list of a fake
+// may be a fixed one, and another one would remove what events added. But the server may
+// also have restarted between the two requests. A probe after the watch tells which.
 func (m *Machine) outOfOrder() {
 	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
 	if m.Resumed && !m.Advanced && !m.Renumbered {
@@ -108,6 +112,13 @@ func (m *Machine) outOfOrder() {
 		return
 	}
 	m.Unordered = true
+	below, ok := resourceversion.Compare(m.Version, m.Listed)
+	if ok && below < 0 && !m.Resumed && !m.Advanced && !m.Degraded() && m.Doubts < maxDoubts {
+		m.expect(f, CauseRestored)
+		m.Doubtful = true
+		m.Doubts++
+		m.scheduleRelist()
+	}
 }
 
 // watchEnded handles the normal end of a watch. One that ends at once, with nothing
