@@ -22,7 +22,6 @@ import (
 // informerCore is the common part of this package's informers: a kinglet informer, and
 // what may be set until it starts.
 type informerCore struct {
-	lw      ListerWatcher
 	example runtime.Object
 	// name is the reflector's name: where the informer was made, if it was given none.
 	name string
@@ -30,11 +29,9 @@ type informerCore struct {
 	description string
 	informer    *kinglet.Informer[any]
 	indexer     *indexer
-	// source is nil for an informer of several scopes.
-	source   *lateSource
-	reporter *reporter
-	sharing  *source.Sharing
-	scheme   *runtime.Scheme
+	reporter    *reporter
+	sharing     *source.Sharing
+	scheme      *runtime.Scheme
 	// identifier is the name under which the informer has metrics, and metrics is their
 	// provider.
 	identifier InformerNameAndResource
@@ -52,7 +49,7 @@ type informerCore struct {
 	ctx context.Context
 	// stopped: Run has returned.
 	stopped bool
-	// scopes are the sources of an informer of several.
+	// scopes are the sources, by the IDs of their scopes.
 	scopes     map[string]*lateSource
 	transform  TransformFunc
 	watchError WatchErrorHandlerWithContext
@@ -76,13 +73,11 @@ type coreOptions struct {
 	// detection is kinglet.Options.MutationDetection, if not zero. onMutation may be nil.
 	detection  kinglet.MutationDetection
 	onMutation func(*kinglet.MutationError)
-	// scopes, if not nil, replace the single ListerWatcher.
-	scopes []ScopedListerWatcher
 }
 
-func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
+func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
-		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
+		example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
 		onMutation: opts.onMutation,
 	}
@@ -112,23 +107,20 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	if opts.detection == (kinglet.MutationDetection{}) {
 		options.MutationDetection.All = mutationDetectionWanted()
 	}
-	var err error
-	if opts.scopes != nil {
-		err = e.newScoped(options, opts.scopes)
-	} else {
-		e.source = newLateSource(lw, e.description)
-		e.informer, err = kinglet.New[any](e.source, options)
+	e.scopes = make(map[string]*lateSource, len(scopes))
+	sources := make([]kinglet.ScopedSource[any], len(scopes))
+	for n, s := range scopes {
+		sources[n] = e.lateScope(s)
 	}
-	if err != nil {
+	var err error
+	if e.informer, err = kinglet.NewScoped(options, sources...); err != nil {
 		// The options above are valid whatever the caller passed.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
 	// It tells those of its own writes that reads show by other indexes now.
 	e.indexer.indexes = e.informer
-	if e.scopes != nil {
-		e.indexer.scopes = e.scopeIDs
-	}
+	e.indexer.scopes = e.scopeIDs
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e
@@ -153,9 +145,6 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	}
 	e.ctx = ctx
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
-	if e.source != nil {
-		e.decideLocked(e.source)
-	}
 	for _, late := range e.scopes {
 		e.decideLocked(late)
 	}

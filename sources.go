@@ -39,8 +39,6 @@ var (
 	ErrScopeExists = errors.New("a source with this scope ID exists")
 	// ErrNoScope means that the informer has no source with the scope ID.
 	ErrNoScope = own.ErrNoScope
-	// ErrScoped means that an informer of several sources does not support it.
-	ErrScoped = errors.New("not supported by an informer of several sources")
 )
 
 // NewScoped returns an informer of several sources, each for a scope of its own: the
@@ -61,9 +59,10 @@ var (
 //
 // Consistency checks compare one source after the other.
 // Inspect shows the transitions and the request of the source that is furthest from
-// watching. DeliveredThrough of a registration is empty.
+// watching. DeliveredThrough of a registration is empty once there has been a second
+// source.
 //
-// An informer costs a goroutine for each source in addition to Run's.
+// The first source runs on Run's goroutine, each other one on a goroutine of its own.
 func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T], error) {
 	if opts.Name == "" {
 		opts.Name = "several sources"
@@ -76,13 +75,13 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
+	i.sources.informer = i
 	if len(sources) > 0 && sources[0].Source != nil {
 		traits := sources[0].Source.Traits()
-		i.shared, i.resource = traits.Shared, traits.Resource
+		i.shared, i.resource, i.requested = traits.Shared, traits.Resource, traits.Requested
 	}
-	i.parts = &parts[T]{informer: i}
-	if err := i.assemble(nil); err != nil {
-		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
+	if err := i.assemble(); err != nil {
+		return nil, i.named(err)
 	}
 	for _, s := range sources {
 		if err := i.AddSource(s); err != nil {
@@ -92,12 +91,15 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 	return i, nil
 }
 
-// parts are the sources of an informer that NewScoped returned.
-type parts[T any] struct {
+// sources are what an informer lists and watches.
+type sources[T any] struct {
 	informer *Informer[T]
 	// live is set once handlers have begun, or are about to, before Hub.Synced is
 	// called.
-	live    atomic.Bool
+	live atomic.Bool
+	// several is set once there has been a second source, whose versions are not those
+	// of the first.
+	several atomic.Bool
 	running sync.WaitGroup
 	// changing is held while sources are removed. It is locked before mu.
 	changing sync.Mutex
@@ -105,8 +107,9 @@ type parts[T any] struct {
 	mu sync.Mutex
 	// What follows is guarded by mu.
 
-	// all are in the order in which they were added.
-	all []*part[T]
+	// all are in the order in which they were added. The slice is replaced and never
+	// changed.
+	all []*pipeline[T]
 	// ctx is what the sources run under; nil before Run.
 	ctx context.Context
 	// ended is set once Run's context has ended; then no source is added or removed any
@@ -116,33 +119,30 @@ type parts[T any] struct {
 	errs []error
 }
 
-// part is one source with what follows it.
-type part[T any] struct {
+// pipeline is one source with its reflector and its sink.
+type pipeline[T any] struct {
 	ScopedSource[T]
 	sink      *sink.Sink[T]
 	reflector *reflector.Reflector[T]
 	// listed is closed when the first list is in the store.
 	listed chan struct{}
 	// held is the version at which the store held objects of the scope before that: see
-	// parts.heldBy.
+	// sources.heldBy.
 	held string
-	// leaving and stop are guarded by parts.mu. stop is nil before Run.
+	// leaving and stop are guarded by sources.mu. stop is nil before Run.
 	leaving bool
 	stop    context.CancelFunc
 	// done is closed when the reflector has returned.
 	done chan struct{}
 }
 
-// AddSource adds a source to an informer that NewScoped returned, before Run or during
-// it. A source that is added during Run is listed at once. Handlers that have begun
-// receive the objects of its first list as Added with reason Initial. AddSource does
-// not block. It fails with ErrScopeExists, with ErrStopped once the informer has
-// stopped, and with ErrScoped for an informer that New returned.
+// AddSource adds a source, before Run or during it. A source that is added during Run
+// is listed at once. Handlers that have begun receive the objects of its first list as
+// Added with reason Initial. AddSource does not block. It fails with ErrScopeExists, and
+// with ErrStopped once the informer has stopped. The scope of New's source is
+// everything, which leaves no key to another one.
 func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
-	if i.parts == nil {
-		return i.named(ErrScoped)
-	}
-	if err := i.parts.add(s, false, ""); err != nil {
+	if err := i.sources.add(s, false, ""); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", s.Scope.ID, err))
 	}
 	return nil
@@ -154,74 +154,61 @@ func (i *Informer[T]) AddSource(s ScopedSource[T]) error {
 // to OnError, and so do waits for the scope's version; both errors wrap ErrNoScope.
 // RemoveSource blocks until the source's request under way has ended, and looks at
 // every object in the Span of the scope. It must not be called from OnError. It fails
-// with ErrNoScope, with ErrStopped once the informer has stopped, and with ErrScoped
-// for an informer that New returned.
+// with ErrNoScope, and with ErrStopped once the informer has stopped.
 func (i *Informer[T]) RemoveSource(scope string) error {
-	if i.parts == nil {
-		return i.named(ErrScoped)
-	}
-	if err := i.parts.remove(scope); err != nil {
+	if err := i.sources.remove(scope); err != nil {
 		return i.named(fmt.Errorf("source of scope %q: %w", scope, err))
 	}
 	return nil
 }
 
-// Scopes returns the IDs of the scopes of an informer that NewScoped returned, in the
-// order in which they were added.
+// Scopes returns the IDs of the scopes, in the order in which they were added. That of
+// New's source is empty.
 func (i *Informer[T]) Scopes() []string {
-	if i.parts == nil {
-		return nil
-	}
-	i.parts.mu.Lock()
-	defer i.parts.mu.Unlock()
-	ids := make([]string, len(i.parts.all))
-	for n, p := range i.parts.all {
+	all := i.sources.each()
+	ids := make([]string, len(all))
+	for n, p := range all {
 		ids[n] = p.Scope.ID
 	}
 	return ids
 }
 
-// WaitSourceVersion is WaitVersion for one source of an informer that NewScoped
-// returned. The error wraps ErrNoScope if there is no such source, or if it is removed
-// meanwhile.
+// WaitSourceVersion is WaitVersion for one source. The error wraps ErrNoScope if there
+// is no such source, or if it is removed meanwhile.
 func (i *Informer[T]) WaitSourceVersion(ctx context.Context, scope, rv string) error {
 	return i.notReached(scope, rv, i.own.WaitScope(ctx, scope, rv))
 }
 
-// SourceOf returns the ID of the scope that a key is in, for an informer that NewScoped
-// returned. ok is false if no source speaks for the key.
+// SourceOf returns the ID of the scope that a key is in. ok is false if no source speaks
+// for the key.
 func (i *Informer[T]) SourceOf(key Key) (scope string, ok bool) { return i.own.ScopeOf(key) }
 
-// SourceStatus returns the status of one source of an informer that NewScoped
-// returned: its phase, resource version, counts and last error.
+// SourceStatus returns the status of one source: its phase, resource version, counts
+// and last error.
 func (i *Informer[T]) SourceStatus(scope string) (reflector.Status, bool) {
-	if i.parts == nil {
-		return reflector.Status{}, false
-	}
-	i.parts.mu.Lock()
-	defer i.parts.mu.Unlock()
-	if p := i.parts.findLocked(scope); p != nil {
+	if p := i.sources.find(scope); p != nil {
 		return p.reflector.Status(), true
 	}
 	return reflector.Status{}, false
 }
 
-// SourceSynced returns a channel that is closed when the first list of one source of an
-// informer that NewScoped returned is in the store, and nil if there is no such source.
-// It stays open if the source is removed first.
+// SourceSynced returns a channel that is closed when the first list of one source is in
+// the store, and nil if there is no such source. It stays open if the source is removed
+// first.
 func (i *Informer[T]) SourceSynced(scope string) <-chan struct{} {
-	if i.parts == nil {
-		return nil
-	}
-	i.parts.mu.Lock()
-	defer i.parts.mu.Unlock()
-	if p := i.parts.findLocked(scope); p != nil {
+	if p := i.sources.find(scope); p != nil {
 		return p.listed
 	}
 	return nil
 }
 
-func (p *parts[T]) findLocked(scope string) *part[T] {
+func (p *sources[T]) find(scope string) *pipeline[T] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.findLocked(scope)
+}
+
+func (p *sources[T]) findLocked(scope string) *pipeline[T] {
 	for _, one := range p.all {
 		if one.Scope.ID == scope {
 			return one
@@ -233,13 +220,25 @@ func (p *parts[T]) findLocked(scope string) *part[T] {
 // add adds a source. entered is set if its scope is already among those of own writes.
 // held is the version at which the store holds objects of the scope; empty if it holds
 // none.
-func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
+func (p *sources[T]) add(s ScopedSource[T], entered bool, held string) error {
 	if s.Source == nil {
 		return errNoSource
 	}
 	i := p.informer
-	one := &part[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
-	one.sink = i.newSink(func() { p.listed(one) }, p.live.Load)
+	one := &pipeline[T]{ScopedSource: s, held: held, listed: make(chan struct{}), done: make(chan struct{})}
+	one.sink = sink.New(sink.Options[T]{
+		Store:             i.store,
+		Hub:               i.hub,
+		Own:               i.own,
+		Detector:          i.detector,
+		UID:               i.opts.UID,
+		Version:           objectVersion[T],
+		RemoveUndecodable: i.opts.RemoveUndecodable,
+		Report:            i.opts.OnError,
+		Synced:            func() { p.listed(one) },
+		Live:              p.live.Load,
+		Several:           p.several.Load,
+	})
 	opts := i.opts.reflector()
 	opts.Scope, opts.Held, opts.Latest = s.Scope, held, i.own.Recent
 	var err error
@@ -254,7 +253,8 @@ func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	if p.findLocked(s.Scope.ID) != nil {
 		return ErrScopeExists
 	}
-	p.all = append(p.all, one)
+	p.all = append(slices.Clip(p.all), one)
+	p.several.Store(p.several.Load() || len(p.all) > 1)
 	if !entered {
 		i.own.Enter(s.Scope, func() bool { return s.Source.Traits().Whole })
 	}
@@ -264,21 +264,29 @@ func (p *parts[T]) add(s ScopedSource[T], entered bool, held string) error {
 	return nil
 }
 
-func (p *parts[T]) startLocked(one *part[T]) {
-	var ctx context.Context
-	ctx, one.stop = context.WithCancel(p.ctx)
-	p.running.Go(func() {
-		defer close(one.done)
-		defer one.stop()
-		if err := one.reflector.Run(ctx); err != nil {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			p.errs = append(p.errs, err)
-		}
-	})
+func (p *sources[T]) startLocked(one *pipeline[T]) {
+	ctx := p.contextLocked(one)
+	p.running.Go(func() { p.follow(ctx, one) })
 }
 
-func (p *parts[T]) remove(scope string) error {
+// contextLocked returns the context of a source that is about to run.
+func (p *sources[T]) contextLocked(one *pipeline[T]) (ctx context.Context) {
+	ctx, one.stop = context.WithCancel(p.ctx)
+	return ctx
+}
+
+// follow runs a source until ctx ends.
+func (p *sources[T]) follow(ctx context.Context, one *pipeline[T]) {
+	defer close(one.done)
+	defer one.stop()
+	if err := one.reflector.Run(ctx); err != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.errs = append(p.errs, err)
+	}
+}
+
+func (p *sources[T]) remove(scope string) error {
 	p.changing.Lock()
 	defer p.changing.Unlock()
 	one, err := p.beginRemoval(scope)
@@ -292,14 +300,14 @@ func (p *parts[T]) remove(scope string) error {
 	one.sink.Leave(one.Scope)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = slices.DeleteFunc(p.all, func(other *part[T]) bool { return other == one })
+	p.all = slices.DeleteFunc(slices.Clone(p.all), func(other *pipeline[T]) bool { return other == one })
 	p.announceLocked()
 	return nil
 }
 
 // beginRemoval marks a source as leaving. Its scope ID stays in use until its objects
 // are gone.
-func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
+func (p *sources[T]) beginRemoval(scope string) (*pipeline[T], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.findLocked(scope)
@@ -314,7 +322,7 @@ func (p *parts[T]) beginRemoval(scope string) (*part[T], error) {
 }
 
 // listed records that a source's first list is in the store.
-func (p *parts[T]) listed(one *part[T]) {
+func (p *sources[T]) listed(one *pipeline[T]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	close(one.listed)
@@ -322,8 +330,8 @@ func (p *parts[T]) listed(one *part[T]) {
 }
 
 // announceLocked lets handlers begin once each source that stays has been listed.
-func (p *parts[T]) announceLocked() {
-	waits := func(one *part[T]) bool {
+func (p *sources[T]) announceLocked() {
+	waits := func(one *pipeline[T]) bool {
 		select {
 		case <-one.listed:
 			return false
@@ -339,17 +347,26 @@ func (p *parts[T]) announceLocked() {
 	close(p.informer.synced)
 }
 
-// run runs all sources until ctx ends.
-func (p *parts[T]) run(ctx context.Context) error {
+// run runs all sources until ctx ends, the first of them on this goroutine.
+func (p *sources[T]) run(ctx context.Context) error {
 	p.mu.Lock()
 	p.ctx = ctx
+	var first *pipeline[T]
+	var its context.Context
 	for _, one := range p.all {
-		if !one.leaving {
+		switch {
+		case one.leaving:
+		case first == nil:
+			first, its = one, p.contextLocked(one)
+		default:
 			p.startLocked(one)
 		}
 	}
 	p.announceLocked()
 	p.mu.Unlock()
+	if first != nil {
+		p.follow(its, first)
+	}
 	<-ctx.Done()
 	p.mu.Lock()
 	p.ended = true
@@ -361,7 +378,7 @@ func (p *parts[T]) run(ctx context.Context) error {
 }
 
 // sourceOf returns the source of the scope that a key is in, or nil.
-func (p *parts[T]) sourceOf(key Key) *part[T] {
+func (p *sources[T]) sourceOf(key Key) *pipeline[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, one := range p.all {
@@ -372,15 +389,15 @@ func (p *parts[T]) sourceOf(key Key) *part[T] {
 	return nil
 }
 
-// each returns the sources that there are now.
-func (p *parts[T]) each() []*part[T] {
+// each returns the sources that there are now, for reading.
+func (p *sources[T]) each() []*pipeline[T] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Clone(p.all)
+	return p.all
 }
 
 // quarantined returns the quarantined keys of all sources, in key order.
-func (p *parts[T]) quarantined() (all []Quarantined) {
+func (p *sources[T]) quarantined() (all []Quarantined) {
 	for _, one := range p.each() {
 		all = append(all, one.sink.Quarantine.List()...)
 	}
@@ -389,7 +406,7 @@ func (p *parts[T]) quarantined() (all []Quarantined) {
 }
 
 // addTo adds the status of all sources together.
-func (p *parts[T]) addTo(s *Status) {
+func (p *sources[T]) addTo(s *Status) {
 	for n, one := range p.each() {
 		st := one.reflector.Status()
 		if n == 0 {
@@ -401,12 +418,12 @@ func (p *parts[T]) addTo(s *Status) {
 	}
 }
 
-// furthest returns the source that is furthest from watching, or nil if there is none.
-func (p *parts[T]) furthest() (worst *part[T]) {
+// furthest returns the reflector that is furthest from watching; nil if there is none.
+func (p *sources[T]) furthest() (worst *reflector.Reflector[T]) {
 	far := -1
 	for _, one := range p.each() {
 		if d := distance(one.reflector.Status().Phase); d > far {
-			worst, far = one, d
+			worst, far = one.reflector, d
 		}
 	}
 	return worst
