@@ -28,21 +28,26 @@ packages = $(patsubst %,./%/...,$(1))
 # `make long-cluster` does both.
 CLUSTER_LIGHT := ./nodes/... ./churn/...
 
-.PHONY: test check lint vet staticcheck unit neighbours many fuzz unit-cluster long-cluster e2e bench demo build clean
+.PHONY: quick test check nightly build e2e torture soak mutants peers bench demo clean
+
+# What a person runs before a commit: gofmt, vet, go mod tidy and the unit tests of what
+# differs from main, in two minutes once compiled.
+quick:
+	@hack/quick
 
 # Every test of the library, the command and the examples, and the end to end
 # tests: a newcomer's command, so each package is compiled once, with the race
 # detector, and Kubernetes once, before the tests that start it, which have a time
-# limit. Vet is part of lint.
+# limit. Vet is part of check.
 test: $(BIN)/kinglet-cluster unit e2e browser
 
-# Each of these compiles everything again in another way (for vet and
-# staticcheck, with controller-runtime, with another version of Kubernetes). Four are
-# left to whoever changes what they test: unit-cluster, the control plane's own tests,
-# which compile most of Kubernetes once more; fuzz, which compiles everything with
-# coverage (what it has found is in the tests); mutants, which tests the tests; and
-# lint-all.
-check: lint apidiff strangers alerts neighbours many peers-cache
+# What CI runs beside it: each of these compiles everything again in another way (for vet
+# and staticcheck, with controller-runtime, with another version of Kubernetes).
+check: format tidy-check lint apidiff strangers alerts neighbours many peers-cache
+
+# What runs longer, three hours and a half in all: random runs, real clusters, other
+# people's suites, every supported Kubernetes, and the control plane's own tests.
+nightly: lint-all fuzz mutants torture soak peers matrix long-cluster unit-cluster long-decoders vulnerabilities
 
 build: $(BIN)/kinglet $(BIN)/kinglet-cluster
 
@@ -62,6 +67,13 @@ $(BIN)/apidiff:
 	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ golang.org/x/exp/cmd/apidiff
 $(BIN)/govulncheck:
 	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ golang.org/x/vuln/cmd/govulncheck
+
+.PHONY: format tidy-check lint vet staticcheck
+format:
+	@files=$$(git ls-files -z '*.go' | xargs -0 gofmt -l) && { [ -z "$$files" ] || { echo "gofmt -w" $$files; exit 1; }; }
+
+tidy-check:
+	hack/tidy -diff
 
 lint: vet staticcheck
 
@@ -83,6 +95,7 @@ staticcheck: $(BIN)/staticcheck
 	$(STATICCHECK) $(call packages,$(PRODUCT))
 
 # What others wrote is compiled first, so that tests do not run beside the compiler.
+.PHONY: unit
 unit:
 	$(COMPILE) $(GO) build -race $$($(GO) list -deps -test -f '{{if not (or .Standard .ForTest .Module.Main)}}{{.ImportPath}}{{end}}' $(call packages,$(PRODUCT)))
 	$(TEST) $(call packages,$(PRODUCT))
@@ -103,6 +116,7 @@ screenshots:
 
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
+.PHONY: neighbours
 neighbours: $(BIN)/kinglet-cluster
 	$(TEST) $(call packages,$(NEIGHBOURS))
 	$(TEST) -p 1 -tags e2e -count=1 ./test/interop/programs ./test/examples/operator -args -cluster $(BIN)/kinglet-cluster
@@ -118,6 +132,7 @@ alerts:
 # The random tests, of which the race detector sees an eighth, as often as they are
 # meant to run, and what the page and a scrape cost without it.
 MANY := ./kinglettest/torture ./internal/wire/... ./page ./prometheus
+.PHONY: many
 many:
 	$(GOTEST) $(MANY)
 	$(GOTEST) -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./test/interop/ctrlruntime -args -namespace-rounds 1000
@@ -127,6 +142,7 @@ many:
 # FUZZ=1000000x for a long one. Only kinglet is compiled with coverage, so the tests are
 # not started by `go test -fuzz`, which instruments all of Kubernetes as well: in profiles,
 # sending its counters between the processes took most of the time.
+.PHONY: fuzz
 FUZZ ?= 1000x
 ONLY ?= .
 fuzz:
@@ -143,7 +159,7 @@ fuzz:
 # controller-runtime's; and controller-runtime's over ctrlruntime.
 # PEERS="-suite apiserver -run Quota" for some of them; test/peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
-.PHONY: peers peers-cache $(BIN)/peers
+.PHONY: peers-cache $(BIN)/peers
 $(BIN)/peers:
 	$(GO) build -o $@ ./test/peers
 
@@ -179,6 +195,7 @@ apidiff: $(BIN)/apidiff
 tidy:
 	hack/tidy
 
+.PHONY: unit-cluster long-cluster
 unit-cluster:
 	GOWORK=off $(GO) test -C cluster -race -timeout 10m $(CLUSTER_LIGHT)
 	GOWORK=off $(GO) test -C cluster -timeout 10m . ./cmd/...
@@ -196,7 +213,6 @@ e2e: $(BIN)/kinglet-cluster
 # comes what it takes to compile, and to shrink the first two plans that fail,
 # if any does. The last line sums it up.
 TORTURE_FOR ?= 10m
-.PHONY: torture
 torture:
 	@mkdir -p $(BIN) && rm -f $(BIN)/torture.txt
 	@$(GO) test -run '^TestNothingIsLost' -v -timeout 24h ./kinglettest/torture \
@@ -205,14 +221,12 @@ torture:
 
 # The product broken by one patch of hack/mutations after the other, each to be caught
 # by the tests of its group; MUTANT=name (or a group) runs only that.
-.PHONY: mutants
 mutants:
 	@hack/mutants $(MUTANT)
 
 # Informers on a real control plane that is killed, compacted and cut off, for
 # long. What it finds is also in bin, as JSON.
 SOAK_FOR ?= 20m
-.PHONY: soak
 soak: $(BIN)/kinglet-cluster
 	$(GO) build -o $(BIN)/soak ./test/e2e/soak
 	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
