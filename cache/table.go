@@ -163,7 +163,7 @@ func (t *table) get(key string) (any, bool) { return t.store.GetString(key) }
 // List returns all objects, ordered by key.
 func (t *table) List() []any {
 	snap := t.store.Snapshot()
-	return collect(make([]any, 0, snap.Len()), snap.All())
+	return snap.AppendTo(make([]any, 0, snap.Len()))
 }
 
 func collect(list []any, objs iter.Seq[any]) []any {

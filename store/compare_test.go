@@ -33,6 +33,9 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 		}
 		i++
 	}
+	if snap, ok := r.(*store.Snapshot[*item]); ok && !slices.Equal(snap.AppendTo(nil), slices.Collect(r.All())) {
+		t.Fatal("AppendTo appends other objects than All has")
+	}
 	probe := &pair{dice: d, names: 1000}
 	for range 20 {
 		id := probe.id()

@@ -105,6 +105,25 @@ func (v *Snapshot[T]) All() iter.Seq[T] {
 // Visit calls visit with all objects in key order, until it returns false.
 func (v *Snapshot[T]) Visit(visit func(T) bool) { v.walk(v.root, visit) }
 
+// AppendTo appends all objects to list, in key order. It takes half the time of a loop
+// over All, which calls a function for each object.
+func (v *Snapshot[T]) AppendTo(list []T) []T { return v.appendTo(list, v.root) }
+
+func (v *Snapshot[T]) appendTo(list []T, n *node) []T {
+	switch {
+	case n == nil:
+	case n.in == nil:
+		for _, slot := range n.slots[:n.n] {
+			list = append(list, v.blocks.block(slot).slots[slot%blockLen].obj)
+		}
+	default:
+		for _, kid := range n.in.kids[:n.n+1] {
+			list = v.appendTo(list, kid)
+		}
+	}
+	return list
+}
+
 // Keys iterates over all keys in order.
 func (v *Snapshot[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) {
