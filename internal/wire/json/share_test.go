@@ -225,3 +225,23 @@ func TestMemoryOfWhatWasFoundEqualIsNeverThatOfAnObject(t *testing.T) {
 		t.Errorf("%d objects were found equal, so little was tested", again)
 	}
 }
+
+func TestDroppedBytesCostNothingWhileTheyStayTheSame(t *testing.T) {
+	p := podPlan(t, "metadata.managedFields", "spec")
+	s := share.NewSession(share.NewTable(0))
+	source := newPodSource(false)
+	pod := source.pod(1)
+	r, _, err := p.Decode(s, encodePod(t, pod), share.Version{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := (*corev1.Pod)(r.Object)
+	if got.ManagedFields != nil || got.Spec.Containers != nil || got.Name != pod.Name || got.Status.PodIP != pod.Status.PodIP {
+		t.Errorf("%+v", got)
+	}
+	pod.ManagedFields[0].Manager = "somebody else"
+	same, _, err := p.Decode(s, encodePod(t, pod), r.Version())
+	if err != nil || !same.Same {
+		t.Errorf("a change in what is dropped is a change: %v", err)
+	}
+}
