@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
