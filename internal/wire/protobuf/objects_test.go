@@ -4,6 +4,9 @@ import (
 	"reflect"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kinglet-go/kinglet/internal/testpods"
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
@@ -51,4 +54,14 @@ func typeOf(typ reflect.Type) *gotype.Type {
 		panic(err)
 	}
 	return t
+}
+
+var podType = reflect.TypeFor[corev1.Pod]()
+
+func podBytes(template, i, round int, unique bool) []byte {
+	raw, err := testpods.Large(template, i, round, unique).Marshal()
+	if err != nil {
+		panic(err)
+	}
+	return raw
 }
