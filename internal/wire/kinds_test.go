@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -197,4 +198,29 @@ func roomIn(v reflect.Value) (typ reflect.Type, found bool) {
 		}
 	}
 	return typ, found
+}
+
+// Each runs the rig with a small table in common, so that entries are evicted meanwhile.
+func TestDecodersOfOneTableDoNotDisturbEachOther(t *testing.T) {
+	seed := testseed.Of(t)
+	table := share.NewTable(1 << 19)
+	var wg sync.WaitGroup
+	for g := range uint64(4) {
+		wg.Go(func() {
+			for n := range uint64(testrepeat.Times(80)) {
+				script := filler.NewScript(binary.LittleEndian.AppendUint64(nil, seed+g<<32+n))
+				r, err := newRigOf(filler.Pick(script, subjects), script)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				r.session, r.structure = share.NewSession(table), NewStructure[any](table)
+				if err := r.run(rigSteps); err != nil {
+					t.Errorf("-seed %d, goroutine %d, trial %d: %v", seed, g, n, err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

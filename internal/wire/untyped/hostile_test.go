@@ -1,14 +1,12 @@
 package untyped
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/kinglet-go/kinglet/internal/wire/gotype"
@@ -121,27 +119,6 @@ func TestTwoMembersAreNotTakenForEachOther(t *testing.T) {
 		h.next(t, text(shift))
 	}
 	h.unchanged(t)
-}
-
-func TestDecodersOfOnePlanAndTableDoNotDisturbEachOther(t *testing.T) {
-	plan, table := compile(t), share.NewTable(1<<20)
-	var wg sync.WaitGroup
-	for g := range 4 {
-		pods := newPods(t, 5)
-		wg.Go(func() {
-			h := &history{plan: plan, session: share.NewSession(table)}
-			p := pods.pod(g)
-			for n := range 50 {
-				p.restart(n)
-				if n%10 == 0 {
-					p.become(n)
-				}
-				h.next(t, bytes.Clone(p.raw))
-			}
-			h.unchanged(t)
-		})
-	}
-	wg.Wait()
 }
 
 func FuzzDecode(f *testing.F) {
