@@ -48,7 +48,7 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any]) error {
 	r.note("decoder %d, format %d, last %v, memo %v: %q", which, format, last.Held, last.Memo != nil, raw)
 	r.decodings++
-	h := rigVersion{raw: raw, format: format, dropped: which == 1}
+	h := rigVersion{raw: append([]byte{}, raw...), format: format, dropped: which == 1}
 	var o Object[any]
 	var err error
 	b := slices.Clone(raw)

@@ -64,7 +64,7 @@ func (c *compiler) shape(s *shape, t *gotype.Type) {
 func (c *compiler) links(to []link, t *gotype.Type, offset uintptr) []link {
 	v := c.verdicts.In(t, nil)
 	switch {
-	case !v.linked:
+	case v.links == 0:
 		return to
 	case v.own:
 		return append(to, link{kind: call, offset: offset, call: ownCopy(t.Go)})
@@ -111,8 +111,9 @@ type verdicts struct {
 
 // verdict is how a type is copied.
 type verdict struct {
-	// linked: something has to be copied besides the value's own memory.
-	linked bool
+	// links is how many places of the value's own memory lead to something that has to be
+	// copied.
+	links int
 	// own: by the type's own method, which it has if hasOwn.
 	own, hasOwn bool
 	// bad: not at all, and then nor is any of above, except by a method of their own.
@@ -147,23 +148,27 @@ func (c *verdicts) judge(v *verdict, t *gotype.Type) {
 	switch kind := t.Kind; {
 	case immutable[t.Go] || t.Size == 0:
 	case known[t.Go] != nil:
-		v.linked = true
+		v.links = 1
 	case copiesItself(t.Go):
-		v.linked, v.hasOwn, ok = true, ownCopy(t.Go) != nil, false
+		v.links, v.hasOwn, ok = 1, ownCopy(t.Go) != nil, false
 	case kind == reflect.Struct:
 		v.hasOwn = ownCopy(t.Go) != nil
 		for i := range t.Fields {
 			f := &t.Fields[i]
 			in := needs(c.In(f.Type, nil))
-			v.linked = v.linked || in.linked
-			ok = ok && (!in.linked || f.Settable())
+			v.links += in.links
+			ok = ok && (in.links == 0 || f.Settable())
 		}
 		// Generated code calls a field's method, and assigns a field without one.
-		ok = ok && (!v.linked || v.hasOwn)
+		ok = ok && (v.links == 0 || v.hasOwn)
 	case kind == reflect.Array:
-		v.linked = needs(c.In(t.Elem, nil)).linked
+		// Elements that copy themselves may be without pointers, and so any number.
+		v.links = needs(c.In(t.Elem, nil)).links
+		if ok = v.links == 0 || t.Go.Len() <= gotype.MaxParts/v.links; ok {
+			v.links *= t.Go.Len()
+		}
 	case kind == reflect.Pointer || kind == reflect.Slice || kind == reflect.Map:
-		v.linked = true
+		v.links = 1
 		// A field that is not exported leads nowhere, and is not copied.
 		if t.Elem != nil && (kind != reflect.Map || copyOfMap(t) == nil) {
 			needs(c.To(t.Elem, nil))

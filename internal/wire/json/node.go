@@ -52,7 +52,7 @@ type node struct {
 	// something inside that would be built again without a record (compiler.enlarge).
 	large bool
 	// holds: its memory contains a Quantity, or a value that may have other hidden
-	// state (package state). A reader of the object may be writing to it, so it is
+	// state (package gotype). A reader of the object may be writing to it, so it is
 	// neither compared nor copied.
 	holds bool
 	// alone: some of that state is not a Quantity decoded here, for which it is

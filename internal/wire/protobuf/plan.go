@@ -1,6 +1,7 @@
 package protobuf
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -33,7 +34,7 @@ type message struct {
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
 	// private: a foreign type may have hidden state, such as a Quantity
-	// (package state).
+	// (package gotype).
 	private bool
 	ops     []op
 	// index finds the op of a field number: its place in ops and 1, or 0.
@@ -204,4 +205,21 @@ func (d *decoder) release() {
 	d.frames, d.deepest = d.frames[:0], 0
 	d.slot = memory.Slice{}
 	d.session, d.table, d.refused = nil, nil, nil
+}
+
+// TypeError says why there is no plan for a type.
+type TypeError struct {
+	Type   reflect.Type
+	Reason string
+}
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("no protobuf plan for %v: %s", e.Type, e.Reason)
+}
+
+// DepthError says that a message nests deeper than MaxDepth.
+type DepthError struct{ Type reflect.Type }
+
+func (e *DepthError) Error() string {
+	return fmt.Sprintf("protobuf: %v nests deeper than %d messages", e.Type, MaxDepth)
 }
