@@ -33,14 +33,9 @@ type Informer[T any] struct {
 	reflector *reflector.Reflector[T]
 	detector  *mutation.Detector[T] // nil if off
 	checker   *consistency.Checker[T]
-	reads     latest[T] // what Store returns
-	// resource is what is listed and watched, if that was known from the start.
-	// Otherwise requested, if not nil, returns it once it is known.
-	resource  schema.GroupVersionResource
-	requested func() schema.GroupVersionResource
-	// shared is source.Traits.Shared; it may be nil.
-	shared func() *source.Sharing
-	memory memory
+	reads     latest[T]            // what Store returns
+	traits    func() source.Traits // of the first source; may be nil
+	memory    memory
 	// parts replace source, sink and reflector in an informer of NewScoped.
 	parts *parts[T]
 
@@ -66,15 +61,12 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
 	}
-	traits := src.Traits()
 	i := &Informer[T]{
-		opts:      opts,
-		source:    src,
-		shared:    traits.Shared,
-		resource:  traits.Resource,
-		requested: traits.Requested,
-		synced:    make(chan struct{}),
-		stopped:   make(chan struct{}),
+		opts:    opts,
+		source:  src,
+		traits:  src.Traits,
+		synced:  make(chan struct{}),
+		stopped: make(chan struct{}),
 	}
 	if err := i.assemble(src); err != nil {
 		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
@@ -84,10 +76,10 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 
 // listed returns what is listed and watched; empty as long as that is not known.
 func (i *Informer[T]) listed() schema.GroupVersionResource {
-	if i.resource.Empty() && i.requested != nil {
-		return i.requested()
+	if i.traits == nil {
+		return schema.GroupVersionResource{}
 	}
-	return i.resource
+	return i.traits().Resource
 }
 
 // assemble makes the stages, from the last to the first.

@@ -77,8 +77,7 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 	}
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
 	if len(sources) > 0 && sources[0].Source != nil {
-		traits := sources[0].Source.Traits()
-		i.shared, i.resource = traits.Shared, traits.Resource
+		i.traits = sources[0].Source.Traits
 	}
 	i.parts = &parts[T]{informer: i}
 	if err := i.assemble(nil); err != nil {

@@ -67,6 +67,9 @@ func (s *itemSource) fix(it *source.Item[any], deleted bool) {
 
 // List implements source.Source.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	if req.Exact {
+		return s.Source.List(ctx, req, each(s.fix, yield))
+	}
 	if probe := req.Once && req.Limit == 1; s.unchunked && !probe {
 		req.Limit = 0
 	}
@@ -74,25 +77,14 @@ func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yiel
 	return s.Source.List(ctx, req, each(s.read, yield))
 }
 
-// Traits implements source.Source.
-func (s *itemSource) Traits() source.Traits[any] {
-	t := s.Source.Traits()
-	if read := t.ReadAnswer; read != nil {
-		t.ReadAnswer = func(a source.Answer) (source.Written[any], error) {
-			w, err := read(a)
-			if err == nil && !w.Unread {
-				s.fix(&w.Item, false)
-				err = w.Err
-			}
-			return w, err
-		}
+// ReadAnswer implements source.AnswerReader.
+func (s *itemSource) ReadAnswer(a source.Answer) (source.Written[any], error) {
+	w, err := source.ReadAnswer(s.Source, a)
+	if err == nil && !w.Unread {
+		s.fix(&w.Item, false)
+		err = w.Err
 	}
-	if sample := t.Sample; sample != nil {
-		t.Sample = func(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-			return sample(ctx, req, each(s.fix, yield))
-		}
-	}
-	return t
+	return w, err
 }
 
 // each returns a function that calls fix with the items of a page before yield.
@@ -175,8 +167,8 @@ func (i *informerItems) fix(it *source.Item[any], deleted bool) {
 	}
 }
 
-// observedSource counts what its source returns in metrics. It is not safe
-// for concurrent use.
+// observedSource counts what its source returns in metrics, except exact lists. It is not
+// safe for concurrent use.
 type observedSource struct {
 	source.Source[any]
 	counts *reflectorMetrics // may be nil
@@ -187,9 +179,17 @@ type observedSource struct {
 	items int
 }
 
+// ReadAnswer implements source.AnswerReader.
+func (s *observedSource) ReadAnswer(a source.Answer) (source.Written[any], error) {
+	return source.ReadAnswer(s.Source, a)
+}
+
 // List implements source.Source. A list enters the store after its last page is
 // returned: before the reflector's next request, or with its OnOpen.
 func (s *observedSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	if req.Exact {
+		return s.Source.List(ctx, req, yield)
+	}
 	s.meter.settle()
 	if req.Continue == "" {
 		s.counts.listing()

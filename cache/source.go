@@ -117,13 +117,8 @@ type lateSource struct {
 	decision atomic.Pointer[decision]
 }
 
-// decision is the source that was decided on. shared and requested are cached from its
-// traits.
-type decision struct {
-	source.Source[any]
-	shared    func() *source.Sharing
-	requested func() schema.GroupVersionResource
-}
+// decision is the source that was decided on.
+type decision struct{ source.Source[any] }
 
 func newLateSource(lw ListerWatcher, name string) *lateSource {
 	s := &lateSource{lw: lw, name: name}
@@ -140,8 +135,7 @@ func (s *lateSource) decide(src source.Source[any], err error) {
 	if err != nil {
 		src = failingSource{name: s.name, err: err}
 	}
-	t := src.Traits()
-	s.decision.Store(&decision{src, t.Shared, t.Requested})
+	s.decision.Store(&decision{src})
 }
 
 // decided returns the source that was decided on, or nil.
@@ -152,34 +146,28 @@ func (s *lateSource) decided() source.Source[any] {
 	return nil
 }
 
-// shared returns the result of the decided source's Traits.Shared.
-func (s *lateSource) shared() *source.Sharing {
-	if d := s.decision.Load(); d != nil && d.shared != nil {
-		return d.shared()
-	}
-	return nil
-}
-
-// requested returns what the last request was for, as far as that is known.
-func (s *lateSource) requested() (known schema.GroupVersionResource) {
-	if d := s.decision.Load(); d != nil && d.requested != nil {
-		known = d.requested()
-	}
-	return known
-}
-
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
 // Traits implements source.Source. It returns the traits of the decided source, with
 // the resource of a ListWatch from a client.
-func (s *lateSource) Traits() (t source.Traits[any]) {
+func (s *lateSource) Traits() (t source.Traits) {
 	if d := s.decision.Load(); d != nil {
 		t = d.Traits()
 	}
-	t.Resource, t.Shared, t.Requested = s.made, s.shared, s.requested
+	if !s.made.Empty() {
+		t.Resource = s.made
+	}
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
+}
+
+// ReadAnswer implements source.AnswerReader.
+func (s *lateSource) ReadAnswer(a source.Answer) (w source.Written[any], err error) {
+	if src := s.decided(); src != nil {
+		return source.ReadAnswer(src, a)
+	}
+	return w, source.ErrNoAnswers
 }
 
 // List implements source.Source.
@@ -224,7 +212,7 @@ type failingSource struct {
 
 func (s failingSource) String() string { return s.name }
 
-func (s failingSource) Traits() source.Traits[any] { return source.Traits[any]{} }
+func (s failingSource) Traits() source.Traits { return source.Traits{} }
 
 func (s failingSource) List(context.Context, source.ListRequest[any], func(source.Page[any]) error) error {
 	return s.err

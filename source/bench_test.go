@@ -54,9 +54,9 @@ func BenchmarkWatch(b *testing.B) {
 		b.Run(c.name+"/kinglet", func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(stream) / distinct))
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			left := b.N
-			err := dec.DecodeWatch(&repeat{data: stream}, nil, func(events []Event[*corev1.Pod]) error {
+			err := dec.watch(&repeat{data: stream}, nil, nil, func(events []Event[*corev1.Pod]) error {
 				if left -= len(events); left <= 0 {
 					return errEnough
 				}
@@ -93,10 +93,10 @@ func BenchmarkList(b *testing.B) {
 		b.Run(c.name+"/kinglet", func(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(body)))
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			for b.Loop() {
 				n := 0
-				err := dec.DecodeList(bytes.NewReader(body), nil, func(p Page[*corev1.Pod]) error { n += len(p.Items); return nil })
+				err := dec.list(bytes.NewReader(body), nil, nil, func(p Page[*corev1.Pod]) error { n += len(p.Items); return nil })
 				if err != nil || n != 1000 {
 					b.Fatal(n, err)
 				}
@@ -147,7 +147,7 @@ func relist[T any](b *testing.B, c codecFor, example runtime.Object) {
 		pods.Items = append(pods.Items, *benchPod(i))
 	}
 	body := c.object(pods)
-	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	dec := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example}))
 	s := newSink[T]()
 	keep := func(p Page[T]) error {
 		for _, it := range p.Items {
@@ -155,13 +155,13 @@ func relist[T any](b *testing.B, c codecFor, example runtime.Object) {
 		}
 		return nil
 	}
-	if err := dec.DecodeList(bytes.NewReader(body), s.get, keep); err != nil {
+	if err := dec.list(bytes.NewReader(body), s.get, nil, keep); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := dec.DecodeList(bytes.NewReader(body), s.get, keep); err != nil {
+		if err := dec.list(bytes.NewReader(body), s.get, nil, keep); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -186,12 +186,12 @@ func watchHeld[T any](b *testing.B, c codecFor, example runtime.Object) {
 			stream = append(stream, c.frame("MODIFIED", p)...)
 		}
 	}
-	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	dec := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example}))
 	s := newSink[T]()
 	b.ReportAllocs()
 	b.SetBytes(int64(len(stream) / distinct / 2))
 	left := b.N
-	err := dec.DecodeWatch(&repeat{data: stream}, s.get, func(events []Event[T]) error {
+	err := dec.watch(&repeat{data: stream}, s.get, nil, func(events []Event[T]) error {
 		for _, e := range events {
 			s.put(e.Item)
 		}

@@ -18,10 +18,10 @@ import (
 //
 // decode decodes a stream with dec, asking held, and returns the items that it
 // yielded.
-func heldRounds[T any](t *testing.T, input []byte, decode func(dec Decoder[T], r io.Reader, held Held[T]) ([]Item[T], error)) {
+func heldRounds[T any](t *testing.T, input []byte, decode func(dec *decoder[T], r io.Reader, held Held[T]) ([]Item[T], error)) {
 	rnd := randomFor(input)
 	shared := fuzzDecoder[T]()
-	alone := must(NewDecoder[T](podGVR.GroupVersion(), Options{MaxObjectBytes: fuzzLimit, DisableSharing: true}))
+	alone := must(decoderOf[T](podGVR.GroupVersion(), Options{MaxObjectBytes: fuzzLimit, DisableSharing: true}))
 	s := newSink[T]()
 	var all, want []Item[T]
 	mutated := mutate(rnd, input)

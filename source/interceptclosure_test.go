@@ -77,6 +77,31 @@ func TestAClosureThatListsTwiceLosesNothing(t *testing.T) {
 	checkStats(t, interceptor, 1, 0, nil)
 }
 
+// The closure's second request is nobody's but its own, and yet its failure must reach the
+// source: the transport waits for somebody who takes it.
+func TestAClosureWhoseSecondRequestGetsNoResponseFails(t *testing.T) {
+	var accepts []string
+	cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("labelSelector") != "" {
+			panic(http.ErrAbortHandler)
+		}
+		negotiated(&accepts, podList("3", "a"))(w, r)
+	}))
+	lw := podClosures(cfg)
+	inner := lw.ListWithContextFunc
+	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+		if _, err := inner(ctx, o); err != nil {
+			return nil, err
+		}
+		o.LabelSelector = "the=others"
+		return inner(ctx, o)
+	}
+	src, _ := intercepted(lw)
+	if got, err := list(t, src, ListRequest[*corev1.Pod]{}); err == nil || errors.As(err, new(*InterceptError)) || len(got.pages) != 0 {
+		t.Errorf("%+v: %v", got, err)
+	}
+}
+
 func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
 	var accepts []string
 	cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -229,7 +229,7 @@ func officially[E any](raw string, watched bool) any {
 // kindRounds lists, watches and lists again, with what is held.
 func kindRounds[E any](t *testing.T, opts Options) {
 	opts.Example = any(new(E)).(runtime.Object)
-	dec := must(NewDecoder[runtime.Object](kindGV, opts))
+	dec := must(decoderOf[runtime.Object](kindGV, opts))
 	s := newSink[runtime.Object]()
 	expect := func(what string, it Item[runtime.Object], name, version string, want any) {
 		t.Helper()
@@ -248,7 +248,7 @@ func kindRounds[E any](t *testing.T, opts Options) {
 		for _, said := range []bool{true, false} {
 			what := fmt.Sprintf("list %d, kind said %v", round, said)
 			var got listed[runtime.Object]
-			if err := dec.DecodeList(bytes.NewReader(kindList[E](said)), s.get, got.page); err != nil || len(got.items) != 2 {
+			if err := dec.list(bytes.NewReader(kindList[E](said)), s.get, nil, got.page); err != nil || len(got.items) != 2 {
 				t.Fatalf("%s: %d items: %v", what, len(got.items), err)
 			}
 			expect(what, got.items[0], "a", "1", officially[E](kindObject[E](said, "a", "1"), false))
@@ -256,7 +256,7 @@ func kindRounds[E any](t *testing.T, opts Options) {
 		}
 		what := fmt.Sprint("watch ", round)
 		var seen watched[runtime.Object]
-		if err := dec.DecodeWatch(bytes.NewReader(kindWatch[E]()), s.get, seen.batch); err != nil || len(seen.events) != 5 {
+		if err := dec.watch(bytes.NewReader(kindWatch[E]()), s.get, nil, seen.batch); err != nil || len(seen.events) != 5 {
 			t.Fatalf("%s: %d events: %v", what, len(seen.events), err)
 		}
 		for i, w := range []struct{ name, version string }{{"a", "1"}, {"b", "2"}, {}, {"a", "10"}, {"b", "11"}} {
@@ -339,10 +339,10 @@ func kindClosures[E any](cfg *rest.Config) *cache.ListWatch {
 // metadata stands behind a pointer has none to read then.
 func TestAnObjectWithNothingInItIsOneItemsErrorWhateverItsType(t *testing.T) {
 	for _, sharing := range []bool{true, false} {
-		dec := must(NewDecoder[*kindBehindPointer](kindGV, Options{DisableSharing: !sharing}))
+		dec := must(decoderOf[*kindBehindPointer](kindGV, Options{DisableSharing: !sharing}))
 		var got listed[*kindBehindPointer]
 		body := fmt.Sprintf(`{"items":[{"spec":{}},%s]}`, kindObject[kindBehindPointer](true, "a", "1"))
-		if err := dec.DecodeList(bytes.NewReader([]byte(body)), nil, got.page); err != nil || len(got.items) != 2 {
+		if err := dec.list(bytes.NewReader([]byte(body)), nil, nil, got.page); err != nil || len(got.items) != 2 {
 			t.Fatalf("%d items: %v", len(got.items), err)
 		}
 		if got.items[0].Err == nil || got.items[1].Err != nil {
@@ -350,7 +350,7 @@ func TestAnObjectWithNothingInItIsOneItemsErrorWhateverItsType(t *testing.T) {
 		}
 		var seen watched[*kindBehindPointer]
 		stream := `{"type":"ADDED","object":{"spec":{}}}` + string(kindWatch[kindBehindPointer]())
-		if err := dec.DecodeWatch(bytes.NewReader([]byte(stream)), nil, seen.batch); err != nil || len(seen.events) != 6 {
+		if err := dec.watch(bytes.NewReader([]byte(stream)), nil, nil, seen.batch); err != nil || len(seen.events) != 6 {
 			t.Fatalf("%d events: %v", len(seen.events), err)
 		}
 		if seen.events[0].Err == nil || seen.events[1].Err != nil {

@@ -98,13 +98,13 @@ func TestTheMembersOfAListMeanTheSameInEveryOrder(t *testing.T) {
 
 func listsInEveryOrder[T any](t *testing.T, officially func(body []byte) []T) {
 	for _, opts := range []Options{{}, {DisableSharing: true}} {
-		dec := must(NewDecoder[T](podGVR.GroupVersion(), opts))
+		dec := must(decoderOf[T](podGVR.GroupVersion(), opts))
 		s := newSink[T]()
 		for _, body := range orderedLists() {
 			want := officially([]byte(body))
 			for _, r := range []io.Reader{strings.NewReader(body), iotest.OneByteReader(bytes.NewReader([]byte(body)))} {
 				var got listed[T]
-				if err := dec.DecodeList(r, s.get, got.page); err != nil || len(got.items) != len(want) {
+				if err := dec.list(r, s.get, nil, got.page); err != nil || len(got.items) != len(want) {
 					t.Fatalf("%s: %d items: %v", body, len(got.items), err)
 				}
 				for i, it := range got.items {

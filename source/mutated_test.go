@@ -43,17 +43,17 @@ func TestDisturbedBytesAreDecodedAsApimachineryDoesWhateverIsHeld(t *testing.T) 
 }
 
 func heldLists[T any](t *testing.T, body []byte) {
-	heldRounds(t, body, func(dec Decoder[T], r io.Reader, held Held[T]) ([]Item[T], error) {
+	heldRounds(t, body, func(dec *decoder[T], r io.Reader, held Held[T]) ([]Item[T], error) {
 		var got listed[T]
-		err := dec.DecodeList(r, held, got.page)
+		err := dec.list(r, held, nil, got.page)
 		return got.items, err
 	})
 }
 
 func heldWatches[T any](t *testing.T, stream []byte) {
-	heldRounds(t, stream, func(dec Decoder[T], r io.Reader, held Held[T]) ([]Item[T], error) {
+	heldRounds(t, stream, func(dec *decoder[T], r io.Reader, held Held[T]) ([]Item[T], error) {
 		var got watched[T]
-		err := dec.DecodeWatch(r, held, got.batch)
+		err := dec.watch(r, held, nil, got.batch)
 		return itemsOf(got.events), err
 	})
 }
@@ -68,12 +68,12 @@ func TestAnObjectThatIsHeldIsNotGivenAnotherKind(t *testing.T) {
 		`{"items":[{"kind":"Bean","apiVersion":"v1","metadata":{"name":"a"},"spec":{"a":"a value that is long enough"}}],"kind":"PodList","apiVersion":"v1"}`,
 		`{"items":[{"metadata":{"name":"a"},"spec":{"a":"a value that is long enough"}}],"kind":"PodList","apiVersion":"v1"}`,
 	}
-	dec := must(NewDecoder[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
 	s := newSink[*unstructured.Unstructured]()
 	var all []*unstructured.Unstructured
 	for _, body := range lists {
 		var got listed[*unstructured.Unstructured]
-		if err := dec.DecodeList(bytes.NewReader([]byte(body)), s.get, got.page); err != nil {
+		if err := dec.list(bytes.NewReader([]byte(body)), s.get, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
 		s.put(got.items[0])
@@ -90,7 +90,7 @@ func TestAnObjectThatIsHeldIsNotGivenAnotherKind(t *testing.T) {
 	}
 	var got watched[*unstructured.Unstructured]
 	for _, f := range frames {
-		if err := dec.DecodeWatch(bytes.NewReader([]byte(f)), s.get, got.batch); err != nil {
+		if err := dec.watch(bytes.NewReader([]byte(f)), s.get, nil, got.batch); err != nil {
 			t.Fatal(err)
 		}
 		s.put(got.events[0].Item)
@@ -98,12 +98,12 @@ func TestAnObjectThatIsHeldIsNotGivenAnotherKind(t *testing.T) {
 	if got.events[0].Err != nil || got.events[1].Err == nil {
 		t.Errorf("an event's object that does not say its kind is %+v", got.events[1].Item)
 	}
-	partial := must(NewDecoder[*metav1.PartialObjectMetadata](podGVR.GroupVersion(), Options{}))
+	partial := must(decoderOf[*metav1.PartialObjectMetadata](podGVR.GroupVersion(), Options{}))
 	held := newSink[*metav1.PartialObjectMetadata]()
 	var seen watched[*metav1.PartialObjectMetadata]
 	for _, kind := range []string{"Pod", "Pea", "Pea"} {
 		raw := must((&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Marshal())
-		if err := partial.DecodeWatch(bytes.NewReader(protoFrameOf("ADDED", enveloped("v1", kind, raw))), held.get, seen.batch); err != nil {
+		if err := partial.watch(bytes.NewReader(protoFrameOf("ADDED", enveloped("v1", kind, raw))), held.get, nil, seen.batch); err != nil {
 			t.Fatal(err)
 		}
 		held.put(seen.events[len(seen.events)-1].Item)

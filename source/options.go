@@ -62,7 +62,7 @@ type Options struct {
 	// lists. Their bytes are skipped, not decoded. A path that a typed T does not have is an error. A source that is
 	// given objects, not bytes, refuses it: a transform can do the same there.
 	Drop []string
-	// Sharing is the Sharing of this source's objects; nil means DefaultSharing.
+	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing
 	// DisableSharing decodes every object afresh, by apimachinery's decoders if
 	// nothing is dropped: four to five times the memory, for programs that write
@@ -147,9 +147,19 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 		Limit:         req.Limit,
 		Continue:      req.Continue,
 	}
+	switch {
+	case req.FieldSelector == "":
+	case lo.FieldSelector == "":
+		lo.FieldSelector = req.FieldSelector
+	default:
+		lo.FieldSelector += "," + req.FieldSelector
+	}
 	if req.Continue == "" {
 		lo.ResourceVersion = req.ResourceVersion
-		if req.NotOlderThan && req.ResourceVersion != "" {
+		switch {
+		case req.Exact:
+			lo.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+		case req.NotOlderThan && req.ResourceVersion != "":
 			lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 		}
 	}

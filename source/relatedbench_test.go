@@ -70,9 +70,9 @@ func liveBytes() int64 {
 }
 
 func decodeAll[T kruntime.Object](b *testing.B, group string, body []byte, s *Sharing) *keptList[T] {
-	dec := must(NewDecoder[T](schema.GroupVersion{Group: group, Version: "v1"}, Options{Sharing: s}))
+	dec := must(decoderOf[T](schema.GroupVersion{Group: group, Version: "v1"}, Options{Sharing: s}))
 	all := &keptList[T]{sink: newSink[T](), sharing: s}
-	err := dec.DecodeList(bytes.NewReader(body), all.sink.get, func(p Page[T]) error {
+	err := dec.list(bytes.NewReader(body), all.sink.get, nil, func(p Page[T]) error {
 		for _, item := range p.Items {
 			all.sink.put(item)
 		}

@@ -23,23 +23,25 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 		pb, js  = "application/vnd.kubernetes.protobuf", "application/json"
 		partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 		partlst = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+		allPartial, allPartialList = pb + partial + "," + js + partial + "," + js, pb + partlst + "," + js + partlst + "," + js
 	)
 	for _, tc := range []struct {
 		named, content string
 		// what pods, unstructured objects and metadata are asked for as.
 		typed, untyped, list, watch string
 	}{
-		{"", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"", pb, pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"", js, pb + "," + js, js, acceptPartialList, acceptPartial},
-		{pb + ",*/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"application/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{pb + "," + js, pb, pb + "," + js, js, acceptPartialList, acceptPartial},
+		{"", "", pb + "," + js, js, allPartialList, allPartial},
+		{"", pb, pb + "," + js, js, allPartialList, allPartial},
+		{"", js, pb + "," + js, js, allPartialList, allPartial},
+		{pb + ",*/*", "", pb + "," + js, js, allPartialList, allPartial},
+		{"application/*", "", pb + "," + js, js, allPartialList, allPartial},
+		{pb + "," + js, pb, pb + "," + js, js, allPartialList, allPartial},
 		{js, "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{js, pb, js, js, js + partlst + "," + js, js + partial + "," + js},
-		{js + "," + pb, "", js + "," + pb, js, js + partlst + "," + pb + partlst + "," + js, js + partial + "," + pb + partial + "," + js},
+		{js + "," + pb, "", pb + "," + js, js, allPartialList, allPartial},
 		{pb, "", pb, "", pb + partlst, pb + partial},
-		{js + ";q=0.9, application/yaml;q=1", "", js + ";q=0.9", js + ";q=0.9", js + partlst + ";q=0.9," + js, js + partial + ";q=0.9," + js},
+		{js + ";q=0.9, application/yaml;q=1", "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{"application/yaml", "", "", "", "", ""},
 	} {
 		var asked []string
@@ -157,7 +159,7 @@ func askAll[T any](t *testing.T, src Source[T]) {
 	for _, err := range []error{
 		src.List(t.Context(), ListRequest[T]{}, nil),
 		src.Watch(t.Context(), WatchRequest[T]{}, nil),
-		Sample(t.Context(), src, SampleRequest{}, nil),
+		src.List(t.Context(), ListRequest[T]{Exact: true}, nil),
 	} {
 		if err == nil {
 			t.Error("it was not refused")

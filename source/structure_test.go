@@ -33,15 +33,15 @@ func (s *bytesSource[T]) next() *bytes.Reader {
 }
 
 func (s *bytesSource[T]) List(_ context.Context, req ListRequest[T], yield func(Page[T]) error) error {
-	return s.dec.DecodeList(s.next(), req.Held, yield)
+	return s.dec.list(s.next(), req.Held, nil, yield)
 }
 
 func (s *bytesSource[T]) Watch(_ context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
-	return s.dec.DecodeWatch(s.next(), req.Held, yield)
+	return s.dec.watch(s.next(), req.Held, nil, yield)
 }
 
-func (s *bytesSource[T]) Traits() Traits[T] {
-	return Traits[T]{Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing}
+func (s *bytesSource[T]) Traits() Traits {
+	return Traits{Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing}
 }
 
 // slim writes to what it is given, deep inside.
@@ -200,29 +200,6 @@ func TestReplicasThatATransformReturnsHaveOneSpec(t *testing.T) {
 				t.Errorf("the source's sharing has %+v", given.Stats())
 			}
 		})
-	}
-}
-
-func TestStagesAboveATransformKnowWhatWasSaidOfSharing(t *testing.T) {
-	lw := &closures{}
-	given := NewSharing(0)
-	for _, opts := range []Options{{}, {DisableSharing: true}, {Sharing: given}} {
-		src := must(FromListerWatcher[*corev1.Pod](lw, opts))
-		top := Map[*corev1.Pod](WithKeyFunc[*corev1.Pod](Map[*corev1.Pod](src, slim), ObjectKey), slim)
-		if got := top.Traits(); got.Sharing != opts.Sharing || got.DisableSharing != opts.DisableSharing {
-			t.Errorf("%+v became %+v", opts, got)
-		}
-		want := opts.Sharing
-		if want == nil && !opts.DisableSharing {
-			want = DefaultSharing()
-		}
-		if m := top.(*mapped[*corev1.Pod, *corev1.Pod]); m.sharing != want {
-			t.Errorf("%+v: it shares through %v", opts, m.sharing)
-		}
-	}
-	rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, Options{DisableSharing: true}))
-	if !rest.Traits().DisableSharing {
-		t.Error("a REST source forgot what it was told")
 	}
 }
 

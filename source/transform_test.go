@@ -1,21 +1,16 @@
-package source_test
+package source
 
 import (
-	"context"
 	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/testallocs"
-	"github.com/kinglet-go/kinglet/internal/testpods"
-	"github.com/kinglet-go/kinglet/source"
-	"github.com/kinglet-go/kinglet/source/internal/testread"
-	"github.com/kinglet-go/kinglet/source/sourcetest"
-	"github.com/kinglet-go/kinglet/store"
 )
 
 // image is something else than a pod: not even an API type.
@@ -39,156 +34,88 @@ func toImage(p *corev1.Pod) (*image, error) {
 }
 
 func TestATransformThatFailsOrPanicsIsOneItemsError(t *testing.T) {
-	static := sourcetest.NewStatic(testpods.New("a", "n1", "i"), testpods.New("fails", "n1", "i"), testpods.New("nil", "n1", "i"), testpods.New("panics", "n1", "i"))
-	src := source.Map(static, toImage)
-	check := func(it source.Item[*image]) {
+	pods := podList("3", "a", "fails", "nil", "panics")
+	src := Map(must(FromListerWatcher[*corev1.Pod](closures{
+		list: func(metav1.ListOptions) (runtime.Object, error) { return pods.DeepCopy(), nil },
+		watch: func(metav1.ListOptions) (watch.Interface, error) {
+			w := watch.NewFakeWithChanSize(len(pods.Items), false)
+			for i := range pods.Items {
+				w.Add(pods.Items[i].DeepCopy())
+			}
+			w.Stop()
+			return w, nil
+		},
+	}, Options{Name: "pods"})), toImage)
+	check := func(it Item[*image]) {
 		t.Helper()
-		ie, broken := errtype.As[*source.ItemError](it.Err)
-		switch it.Key.Name {
-		case "a":
+		ie, broken := errtype.As[*ItemError](it.Err)
+		if it.Key.Name == "a" {
 			if broken || it.Object.name != "i" {
 				t.Errorf("%+v", it)
 			}
-		case "fails", "panics":
-			if !broken || ie.Stage != source.StageTransform || ie.Key != it.Key || ie.ResourceVersion == "" || !errors.Is(it.Err, errTransform) {
-				t.Errorf("%+v", it)
-			}
-		case "nil":
-			if !broken || ie.Stage != source.StageTransform || it.Object != nil {
-				t.Errorf("%+v", it)
-			}
-		default:
+			return
+		}
+		if !broken || ie.Stage != StageTransform || ie.Key != it.Key || ie.ResourceVersion == "" || it.Object != nil ||
+			(it.Key.Name != "nil") != errors.Is(it.Err, errTransform) {
 			t.Errorf("%+v", it)
 		}
 	}
 	for range 2 {
-		got, err := testread.List(t, src, source.ListRequest[*image]{})
-		if err != nil || len(got.Items) != 4 || got.Version != static.ResourceVersion() {
-			t.Fatalf("%d items: %v", len(got.Items), err)
+		got, err := list(t, src, ListRequest[*image]{})
+		if err != nil || len(got.items) != 4 || got.version != "3" {
+			t.Fatalf("%d items: %v", len(got.items), err)
 		}
-		for _, it := range got.Items {
+		for _, it := range got.items {
 			check(it)
 		}
 	}
-	events, err := testread.WatchSome(t.Context(), src, source.WatchRequest[*image]{SendInitialEvents: true}, 5)
-	if err != testread.ErrEnough || len(events) != 5 || !events[4].InitialEventsEnd || events[4].ResourceVersion != static.ResourceVersion() {
-		t.Fatalf("%d events: %v", len(events), err)
+	events, err := watchAll(t, src, WatchRequest[*image]{})
+	if err != nil || len(events.events) != 4 {
+		t.Fatalf("%d events: %v", len(events.events), err)
 	}
-	for _, e := range events[:4] {
+	for _, e := range events.events {
 		check(e.Item)
 	}
-	if src.String() != static.String() {
+	if src.String() != "pods" {
 		t.Errorf("it is called %s", src)
 	}
 }
 
-// spy remembers what it was asked, and says that it can do no watch-lists.
-type spy struct {
-	source.Source[*corev1.Pod]
-	list  source.ListRequest[*corev1.Pod]
-	watch source.WatchRequest[*corev1.Pod]
-}
-
-func (s *spy) List(ctx context.Context, req source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {
-	s.list = req
-	return s.Source.List(ctx, req, yield)
-}
-
-func (s *spy) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod], yield func([]source.Event[*corev1.Pod]) error) error {
-	s.watch = req
-	return testread.ErrEnough
-}
-
-func (s *spy) Traits() source.Traits[*corev1.Pod] {
-	return source.Traits[*corev1.Pod]{NoWatchList: true}
-}
-
-func TestStagesPassOnWhatIsAskedButNotWhatIsHeld(t *testing.T) {
-	s := &spy{Source: sourcetest.NewStatic[*corev1.Pod]()}
-	held := func(store.Key) (*corev1.Pod, store.Memo, bool) { return nil, nil, false }
-	same := func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }
-	for name, src := range map[string]source.Source[*corev1.Pod]{"Map": source.Map[*corev1.Pod](s, same), "WithKeyFunc": source.WithKeyFunc[*corev1.Pod](s, source.ObjectKey)} {
-		if err := src.List(t.Context(), source.ListRequest[*corev1.Pod]{ResourceVersion: "1", NotOlderThan: true, Limit: 3, Held: held}, func(source.Page[*corev1.Pod]) error { return nil }); err != nil {
-			t.Error(err)
+// A check of the store must neither wait for a transform nor run it beside the watch.
+func TestAnExactListOfATransformHasIdentitiesAlone(t *testing.T) {
+	at := must(FromListerWatcher[*corev1.Pod](closures{list: func(o metav1.ListOptions) (runtime.Object, error) {
+		if o.ResourceVersion != "3" || o.ResourceVersionMatch != metav1.ResourceVersionMatchExact || o.FieldSelector != "spec.nodeName=n,metadata.name=a" {
+			t.Errorf("asked for %+v", o)
 		}
-		if s.list.Held != nil || s.list.ResourceVersion != "1" || !s.list.NotOlderThan || s.list.Limit != 3 {
-			t.Errorf("%s asked to list %+v", name, s.list)
-		}
-		err := src.Watch(t.Context(), source.WatchRequest[*corev1.Pod]{ResourceVersion: "1", SendInitialEvents: true, Timeout: 5, Held: held}, nil)
-		if err != testread.ErrEnough || s.watch.Held != nil || s.watch.ResourceVersion != "1" || !s.watch.SendInitialEvents || s.watch.Timeout != 5 {
-			t.Errorf("%s asked to watch %+v: %v", name, s.watch, err)
-		}
-		if !src.Traits().NoWatchList {
-			t.Errorf("%s forgets that watch-lists are unsupported", name)
-		}
-	}
-}
-
-func TestAKeyFunctionThatFailsOrPanicsIsOneItemsError(t *testing.T) {
-	errKey := errors.New("no node")
-	byNode := func(p *corev1.Pod) (store.Key, error) {
-		switch p.Name {
-		case "fails":
-			return store.Key{}, errKey
-		case "panics":
-			panic(errKey)
-		}
-		return store.Key{Namespace: "c", Name: p.Spec.NodeName + "." + p.Name}, nil
-	}
-	static := sourcetest.NewStatic(testpods.New("a", "n1", "i"), testpods.New("fails", "n1", "i"), testpods.New("panics", "n1", "i"), testpods.New("", "n1", "i"))
-	src := source.WithKeyFunc(static, byNode)
-	got, err := testread.List(t, src, source.ListRequest[*corev1.Pod]{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	events, err := testread.WatchSome(t.Context(), src, source.WatchRequest[*corev1.Pod]{SendInitialEvents: true}, 5)
-	if err != testread.ErrEnough {
-		t.Fatal(err)
-	}
-	var items []source.Item[*corev1.Pod]
-	for _, e := range events[:4] {
-		items = append(items, e.Item)
-	}
-	for _, items := range [][]source.Item[*corev1.Pod]{got.Items, items} {
-		named := map[string]source.Item[*corev1.Pod]{}
-		for _, it := range items {
-			if ie, ok := errtype.As[*source.ItemError](it.Err); ok {
-				if ie.Stage != source.StageKey || it.Key != (store.Key{}) || it.Object != nil {
-					t.Errorf("%+v", it)
-				}
-				named[ie.Key.Name] = it
-			} else {
-				named[it.Object.Name] = it
-			}
-		}
-		if len(named) != 4 || named["a"].Key != (store.Key{Namespace: "c", Name: "n1.a"}) || !errors.Is(named["fails"].Err, errKey) || !errors.Is(named["panics"].Err, errKey) {
-			t.Errorf("%+v", named)
-		}
-	}
-	if src.String() != static.String() {
-		t.Errorf("it is called %s", src)
+		return podList("3", "a"), nil
+	}}, Options{FieldSelector: "spec.nodeName=n"}))
+	src := Map(at, func(*corev1.Pod) (*corev1.Pod, error) { panic("it was called") })
+	var got listed[*corev1.Pod]
+	err := src.List(t.Context(), ListRequest[*corev1.Pod]{ResourceVersion: "3", Exact: true, FieldSelector: "metadata.name=a"}, got.page)
+	if err != nil || len(got.items) != 1 || got.items[0] != (Item[*corev1.Pod]{Key: nsName("ns", "a"), UID: "uid-of-pod", ResourceVersion: "100"}) {
+		t.Errorf("%+v: %v", got, err)
 	}
 }
 
 func TestObjectKeyDoesNotAllocate(t *testing.T) {
-	p := testpods.New("a", "n1", "i")
+	p := pod("ns", "a", "1")
 	if n := testallocs.Least(100, func() {
-		if key, err := source.ObjectKey(p); err != nil || key.Name != "a" {
+		if key, err := ObjectKey(p); err != nil || key.Name != "a" {
 			t.Error(key, err)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	if _, err := source.ObjectKey(&image{}); err == nil {
+	if _, err := ObjectKey(&image{}); err == nil {
 		t.Error("something without metadata has a key")
 	}
-	if _, err := source.ObjectKey(testpods.New("", "n1", "i")); err == nil {
+	if _, err := ObjectKey(pod("ns", "", "1")); err == nil {
 		t.Error("an object without a name has a key")
 	}
-	if key, err := source.ObjectKey(runtime.Object(p)); err != nil || key != (store.Key{Namespace: "ns", Name: "a"}) {
+	if key, err := ObjectKey(runtime.Object(p)); err != nil || key != nsName("ns", "a") {
 		t.Errorf("through an interface: %v %v", key, err)
 	}
-	if key, err := source.ObjectKey[metav1.ObjectMetaAccessor](p); err != nil || key != (store.Key{Namespace: "ns", Name: "a"}) {
+	if key, err := ObjectKey[metav1.ObjectMetaAccessor](p); err != nil || key != nsName("ns", "a") {
 		t.Errorf("through an accessor: %v %v", key, err)
 	}
 }

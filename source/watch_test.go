@@ -224,10 +224,10 @@ func TestABrokenStreamEndsTheWatchAfterWhatCameBefore(t *testing.T) {
 }
 
 func TestAnAnnouncedSizeIsCheckedBeforeItGetsMemory(t *testing.T) {
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 	// The length stands alone; whoever believes it waits, or allocates.
 	frame := []byte{8, 0, 0, 0}
-	err := dec.DecodeWatch(bytes.NewReader(frame), nil, func([]Event[*corev1.Pod]) error { return nil })
+	err := dec.watch(bytes.NewReader(frame), nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 	if tle, ok := errtype.As[*TooLargeError](err); !ok || tle.Bytes != 128<<20 || tle.Limit != 64<<20 {
 		t.Errorf("%v", err)
 	}
@@ -304,12 +304,12 @@ func TestHowTheStreamIsCutDoesNotMatter(t *testing.T) {
 				p.Annotations = map[string]string{"a": string(bytes.Repeat([]byte(`\"{`), i*100))}
 				body = append(body, c.frame("ADDED", p)...)
 			}
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			var whole, bytewise watched[*corev1.Pod]
-			if err := dec.DecodeWatch(bytes.NewReader(body), nil, whole.batch); err != nil {
+			if err := dec.watch(bytes.NewReader(body), nil, nil, whole.batch); err != nil {
 				t.Fatal(err)
 			}
-			if err := dec.DecodeWatch(iotest.OneByteReader(bytes.NewReader(body)), nil, bytewise.batch); err != nil {
+			if err := dec.watch(iotest.OneByteReader(bytes.NewReader(body)), nil, nil, bytewise.batch); err != nil {
 				t.Fatal(err)
 			}
 			if diff := differences(whole.events, bytewise.events, cmp.AllowUnexported(store.Key{})); diff != "" {
@@ -350,13 +350,13 @@ func TestAnObjectLargerThanAnyBufferIsReadWhole(t *testing.T) {
 				body = append(body, c.frame("ADDED", p)...)
 				pods.Items = append(pods.Items, *p)
 			}
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			var got watched[*corev1.Pod]
-			if err := dec.DecodeWatch(iotest.HalfReader(bytes.NewReader(body)), nil, got.batch); err != nil || len(got.events) != 3 {
+			if err := dec.watch(iotest.HalfReader(bytes.NewReader(body)), nil, nil, got.batch); err != nil || len(got.events) != 3 {
 				t.Fatalf("%s, %d: %d events: %v", c.name, size, len(got.events), err)
 			}
 			var l listed[*corev1.Pod]
-			if err := dec.DecodeList(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, l.page); err != nil || len(l.items) != 3 {
+			if err := dec.list(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, nil, l.page); err != nil || len(l.items) != 3 {
 				t.Fatalf("%s, %d: %d items: %v", c.name, size, len(l.items), err)
 			}
 			for i := range 3 {

@@ -25,7 +25,7 @@ var _ source.Source[object] = (*memory)(nil)
 
 func (m *memory) String() string { return "configmaps in memory" }
 
-func (m *memory) Traits() source.Traits[object] { return source.Traits[object]{} }
+func (m *memory) Traits() source.Traits { return source.Traits{} }
 
 func (m *memory) List(_ context.Context, _ source.ListRequest[object], yield func(source.Page[object]) error) error {
 	page := source.Page[object]{ResourceVersion: strconv.Itoa(len(m.initial))}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
@@ -22,23 +24,19 @@ import (
 // offline is a source whose bytes are all there: initial events, and then a
 // burst in which every key has some versions.
 type offline struct {
-	dec     source.Decoder[*corev1.Pod]
 	initial []byte
 	rounds  [][]byte
 	began   func(round int)
 }
 
-func (o *offline) String() string { return "pods in memory" }
-
-func (o *offline) Traits() source.Traits[*corev1.Pod] { return source.Traits[*corev1.Pod]{} }
-
-func (o *offline) List(context.Context, source.ListRequest[*corev1.Pod], func(source.Page[*corev1.Pod]) error) error {
-	return io.ErrUnexpectedEOF
-}
-
-func (o *offline) Watch(ctx context.Context, req source.WatchRequest[*corev1.Pod], yield func([]source.Event[*corev1.Pod]) error) error {
-	r := &replayed{ctx: ctx, left: append([][]byte{o.initial}, o.rounds...), began: o.began}
-	return o.dec.DecodeWatch(r, req.Held, yield)
+// RoundTrip implements http.RoundTripper. It answers a watch, and refuses a list.
+func (o *offline) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Get("watch") == "" {
+		return nil, io.ErrUnexpectedEOF
+	}
+	body := &replayed{ctx: r.Context(), left: append([][]byte{o.initial}, o.rounds...), began: o.began}
+	header := http.Header{"Content-Type": {runtime.ContentTypeProtobuf}}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(body), Request: r}, nil
 }
 
 // replayed reads 64 KiB at a time, as a socket gives them.
@@ -102,8 +100,9 @@ func BenchmarkOffline(b *testing.B) {
 
 // run returns nanoseconds an event.
 func (o *offline) run(b *testing.B, c *pods.Collection) map[string]float64 {
-	var err error
-	if o.dec, err = source.NewDecoder[*corev1.Pod](corev1.SchemeGroupVersion, source.Options{}); err != nil {
+	cfg := &rest.Config{Host: "http://memory", Transport: o}
+	src, err := source.FromConfig[*corev1.Pod](cfg, corev1.SchemeGroupVersion.WithResource("pods"), source.Options{})
+	if err != nil {
 		b.Fatal(err)
 	}
 	marks := make([]time.Duration, len(o.rounds)+1)
@@ -116,7 +115,7 @@ func (o *offline) run(b *testing.B, c *pods.Collection) map[string]float64 {
 		}
 		marks[max(part-1, 0)], _ = process.CPU()
 	}
-	inf, err := kinglet.New(source.Source[*corev1.Pod](o), kinglet.Options[*corev1.Pod]{
+	inf, err := kinglet.New(src, kinglet.Options[*corev1.Pod]{
 		Indexers: map[string]kinglet.IndexFunc[*corev1.Pod]{
 			byNamespace: func(p *corev1.Pod) ([]string, error) { return []string{p.Namespace}, nil },
 			secondIndex: func(p *corev1.Pod) ([]string, error) { return nodeOf(p), nil },
