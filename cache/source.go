@@ -45,7 +45,7 @@ func fastPathDisabled() error {
 // empty, transform removes those fields and does nothing else: objects that are read
 // from the wire come without them, and transform is called for all others.
 //
-// The wire is read if lw's client lets it: see source.Interceptor. With the fast path
+// The wire is read if lw's client lets it: see source.WrapTransport. With the fast path
 // disabled lw is called, its client decodes, and objects share nothing.
 func newSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) (*itemSource, error) {
 	if lw == nil {
@@ -71,7 +71,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 		opts.Sharing = source.OwnSharing()
 	}
 	if s.why == nil {
-		opts.Interceptor = &source.Interceptor{}
+		opts.Intercept = true
 	}
 	var err error
 	s.Source, err = source.FromListerWatcher[any](lw, opts)

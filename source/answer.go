@@ -295,17 +295,12 @@ func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, err
 
 // selectors returns the selectors of requests.
 func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
-	lo := metav1.ListOptions{LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector}
-	if o.Modify != nil {
-		o.Modify(&lo)
+	if byLabels, err = labels.Parse(o.LabelSelector); err != nil {
+		err = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
+	} else if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
+		err = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
 	}
-	if byLabels, err = labels.Parse(lo.LabelSelector); err != nil {
-		return nil, nil, fmt.Errorf("label selector %q: %w", lo.LabelSelector, err)
-	}
-	if byFields, err = fields.ParseSelector(lo.FieldSelector); err != nil {
-		return nil, nil, fmt.Errorf("field selector %q: %w", lo.FieldSelector, err)
-	}
-	return byLabels, byFields, nil
+	return byLabels, byFields, err
 }
 
 // whole reports whether objects leave the collection only by being deleted: no selector

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -108,22 +109,10 @@ type MalformedError = encoding.MalformedError
 // and the Limit. Both are int64.
 type TooLargeError = encoding.TooLargeError
 
-// PanicError reports a panic in the code of a decoder, a transform or a key
-// function. Error leaves the stack out.
-type PanicError struct {
-	// Value is what was passed to panic.
-	Value any
-	// Stack is the stack at the time.
-	Stack []byte
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value if it was an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
+// PanicError reports a panic in the code of a decoder, a transform or a key function. It
+// has the Value that was passed to panic, which Unwrap returns if it is an error, and the
+// Stack at the time, which Error leaves out.
+type PanicError = official.PanicError
 
 // guard calls fn, which runs user code, and turns its panic into a *PanicError:
 // one object must not take down the stream.

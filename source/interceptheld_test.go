@@ -67,8 +67,7 @@ func TestAnInterceptorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 		return got.items
 	}
 	for order := range 4 * 4 * 4 * 4 {
-		interceptor := &Interceptor{}
-		src := must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Interceptor: interceptor}))
+			src := recorded(must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Intercept: true})))
 		s := newSink[*metav1.PartialObjectMetadata]()
 		var all, was []*metav1.PartialObjectMetadata
 		name := ""
@@ -95,6 +94,6 @@ func TestAnInterceptorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 				}
 			}
 		}
-		checkStats(t, interceptor, 4, 0, nil)
+		checkStats(t, src, 4, 0, nil)
 	}
 }

@@ -40,9 +40,8 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 				},
 			}
 		}
-		interceptor := &Interceptor{}
-		example := &metav1.PartialObjectMetadata{}
-		src := must(FromListerWatcher[any](closures(wrapped(serve(t, handler))), Options{Example: example, Interceptor: interceptor}))
+			example := &metav1.PartialObjectMetadata{}
+		src := recorded(must(FromListerWatcher[any](closures(wrapped(serve(t, handler))), Options{Example: example, Intercept: true})))
 		plain := must(FromListerWatcher[any](closures(serve(t, handler)), Options{Example: example}))
 		got, err := list(t, src, ListRequest[any]{})
 		want, plainErr := list(t, plain, ListRequest[any]{})
@@ -54,18 +53,17 @@ func TestMetadataInAnInterfaceIsWhatTheMetadataClientReturns(t *testing.T) {
 		if diff := differences(itemsOf(wantEvents.events), itemsOf(gotEvents.events)); diff != "" || err != nil || plainErr != nil || len(gotEvents.events) != 1 {
 			t.Errorf("%s: %v, %v, %s", c.name, err, plainErr, diff)
 		}
-		checkStats(t, interceptor, 2, 0, nil)
+		checkStats(t, src, 2, 0, nil)
 	}
 }
 
 func TestAnInterceptorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
 	var accepts []string
-	interceptor := &Interceptor{}
 	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("7", "a")))))
-	src := must(FromListerWatcher[any](lw, Options{Interceptor: interceptor}))
+	src := recorded(must(FromListerWatcher[any](lw, Options{Intercept: true})))
 	got, err := list(t, src, ListRequest[any]{})
 	if err != nil || len(got.items) != 1 {
 		t.Fatalf("%+v: %v", got.items, err)
 	}
-	checkStats(t, interceptor, 0, 1, ErrNoExample)
+	checkStats(t, src, 0, 1, ErrNoExample)
 }

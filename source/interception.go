@@ -18,12 +18,11 @@ import (
 	"github.com/kinglet-go/kinglet/source/internal/intercept"
 )
 
-// interception is a source's side of its Interceptor.
+// interception is a source's side of Options.Intercept.
 type interception[T any] struct {
-	interceptor *Interceptor
-	opts        *Options
-	name        string
-	want        expected
+	opts *Options
+	name string
+	want expected
 
 	mu sync.Mutex
 	// requested is what the last request was for; empty before the first.
@@ -41,7 +40,7 @@ type interception[T any] struct {
 func (g *interception[T]) call(honours, watch, once bool, asked metav1.ListOptions) *intercept.Call {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.interceptor == nil || g.shut != nil || !honours {
+	if !g.opts.Intercept || g.shut != nil || !honours {
 		return nil
 	}
 	return intercept.NewCall(watch, once, g.want.metadata(), asked, func(resource schema.GroupVersionResource, named string) (string, error) {
@@ -85,7 +84,7 @@ func (g *interception[T]) known() (*Sharing, schema.GroupVersionResource) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
-	case g.interceptor == nil || g.opts.DisableSharing:
+	case !g.opts.Intercept || g.opts.DisableSharing:
 		return nil, g.requested
 	case g.dec != nil:
 		return g.dec.codec.sharing, g.requested
@@ -93,10 +92,10 @@ func (g *interception[T]) known() (*Sharing, schema.GroupVersionResource) {
 	return g.opts.Sharing, g.requested
 }
 
-// left counts a call that succeeded without the interceptor, and tells onPath why. c is
-// nil if the interceptor was not tried.
+// left tells onPath why a call succeeded without interception. c is nil if that was not
+// tried.
 func (g *interception[T]) left(c *intercept.Call, onPath func(ReadPath)) {
-	if g.interceptor == nil {
+	if !g.opts.Intercept {
 		tell(onPath, PathClient, ErrNoInterceptor)
 		return
 	}
@@ -110,9 +109,7 @@ func (g *interception[T]) left(c *intercept.Call, onPath func(ReadPath)) {
 	default:
 		reason = fmt.Errorf("%w: the ListerWatcher takes none", ErrNotIntercepted)
 	}
-	err := &InterceptError{Source: g.name, Err: reason}
-	g.interceptor.left(err)
-	tell(onPath, PathClient, err)
+	tell(onPath, PathClient, &InterceptError{Source: g.name, Err: reason})
 }
 
 // close turns the interceptor off for good, and returns the error for it.
@@ -183,7 +180,6 @@ func (s *lwSource[T]) listIntercepted(ctx context.Context, p *pending[runtime.Ob
 	if err != nil {
 		return failed(ctx, err)
 	}
-	s.interception.interceptor.read()
 	return yield(last)
 }
 
@@ -270,7 +266,6 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, p *pending[watch.Int
 		a.Finish(nil, nil)
 		return failed(ctx, err)
 	}
-	s.interception.interceptor.read()
 	return s.readWatch(ctx, a, w, req, yield)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // A clientset goes on making the requests; kinglet reads what comes.
-func ExampleInterceptor() {
+func ExampleWrapTransport() {
 	cfg := &rest.Config{Host: "https://example.com"}
 	cfg.Wrap(source.WrapTransport)
 	pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().Pods("default")
@@ -29,11 +29,8 @@ func ExampleInterceptor() {
 			return pods.Watch(ctx, o)
 		},
 	}
-	interceptor := &source.Interceptor{}
-	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Interceptor: interceptor})
+	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Intercept: true})
 	fmt.Println(src, err)
-	fmt.Println(interceptor.Stats().Read, "answers were read from the wire")
 	// Output:
 	// *v1.Pod <nil>
-	// 0 answers were read from the wire
 }

@@ -74,11 +74,11 @@ func TestASourceOfAnInterfaceSendsWhatOneOfItsExampleSends(t *testing.T) {
 	events := []kruntime.Object{&pods.Items[0], &pods.Items[1], &pods.Items[2]}
 	var accepts []string
 	handler := negotiated(&accepts, pods, events...)
-	interceptor := &Interceptor{}
+	intercepting := recorded(must(FromListerWatcher[any](podClosures(wrapped(serve(t, handler))), Options{Example: &corev1.Pod{}, Intercept: true})))
 	sources := map[string]Source[any]{
 		"REST":            must(FromConfig[any](serve(t, handler), podGVR, Options{Example: &corev1.Pod{}})),
 		"a ListerWatcher": must(FromListerWatcher[any](podClosures(serve(t, handler)), Options{Example: &corev1.Pod{}})),
-		"an interceptor":  must(FromListerWatcher[any](podClosures(wrapped(serve(t, handler))), Options{Example: &corev1.Pod{}, Interceptor: interceptor})),
+		"an interceptor":  intercepting,
 		"no example":      must(FromListerWatcher[any](podClosures(serve(t, handler)), Options{})),
 	}
 	plain := must(FromListerWatcher[*corev1.Pod](podClosures(serve(t, handler)), Options{}))
@@ -108,7 +108,7 @@ func TestASourceOfAnInterfaceSendsWhatOneOfItsExampleSends(t *testing.T) {
 			}
 		})
 	}
-	checkStats(t, interceptor, 2, 0, nil)
+	checkStats(t, intercepting, 2, 0, nil)
 }
 
 // equalInside compares what is in an interface.

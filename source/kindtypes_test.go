@@ -291,9 +291,8 @@ func kindIntercepted[E any](t *testing.T) {
 		}
 		answer(runtime.ContentTypeJSON, body)(w, r)
 	}
-	interceptor := &Interceptor{}
 	example := any(new(E)).(runtime.Object)
-	src := must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Interceptor: interceptor}))
+	src := recorded(must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Intercept: true})))
 	plain := must(FromListerWatcher[runtime.Object](kindClosures[E](serve(t, handler)), Options{Example: example}))
 	got, err := list(t, src, ListRequest[runtime.Object]{})
 	want, plainErr := list(t, plain, ListRequest[runtime.Object]{})
@@ -310,7 +309,7 @@ func kindIntercepted[E any](t *testing.T) {
 			t.Errorf("event %d: %+v, want %+v", i, got, want)
 		}
 	}
-	checkStats(t, interceptor, 2, 0, nil)
+	checkStats(t, src, 2, 0, nil)
 }
 
 // kindClosures are those of a client that a controller's author writes.

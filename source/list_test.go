@@ -146,7 +146,7 @@ func TestWhatIsAskedForReachesTheServer(t *testing.T) {
 	}
 	t.Run("a group's path", func(t *testing.T) {
 		gvr := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-		src := must(FromConfig[*corev1.Pod](cfg, gvr, Options{Modify: func(lo *metav1.ListOptions) { lo.LabelSelector = "c" }}))
+		src := must(FromConfig[*corev1.Pod](cfg, gvr, Options{LabelSelector: "c"}))
 		// The answer is a PodList, of v1.
 		var kerr *KindError
 		if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.As(err, &kerr) {
@@ -155,7 +155,7 @@ func TestWhatIsAskedForReachesTheServer(t *testing.T) {
 		if path != "/apis/apps/v1/deployments" || query.Get("labelSelector") != "c" {
 			t.Errorf("asked for %s %v", path, query)
 		}
-		if src.String() != "deployments.apps" {
+		if src.String() != "deployments.apps, selector c" {
 			t.Errorf("it is called %s", src)
 		}
 	})

@@ -60,8 +60,8 @@ const (
 // lw afterwards. An object that is no T, or not of the type and kind of
 // Options.Example, becomes an item with an *ItemError of a *KindError, and the
 // stream goes on; an interface T without an Example takes every object that
-// has metadata. The number of bytes received is unknown. With Options.Interceptor the
-// source reads the answers itself where it can; Interceptor says when.
+// has metadata. The number of bytes received is unknown. With Options.Intercept the
+// source reads the answers itself where it can; WrapTransport says when.
 //
 // A call that panics fails with a *PanicError. A fake clientset sends no end of initial
 // events: if lw does not say so of itself, as client-go's ListWatch of such a client does,
@@ -82,8 +82,8 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
-	if len(opts.Drop) > 0 && opts.Interceptor == nil {
-		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs an Interceptor; a transform does without"))
+	if len(opts.Drop) > 0 && !opts.Intercept {
+		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs Intercept; a transform does without"))
 	}
 	if opts.OwnConnection {
 		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))
@@ -93,7 +93,7 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
 	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
-	s.interception = interception[T]{interceptor: opts.Interceptor, opts: &s.opts, name: s.name, want: want}
+	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
 
@@ -125,15 +125,10 @@ func (s *lwSource[T]) Traits() Traits {
 // collection returns the options that decide what the collection covers.
 func (s *lwSource[T]) collection() *Options {
 	opts := s.opts
-	if narrows := s.opts.Narrows; narrows != nil {
-		opts.Namespace = narrows(&metav1.ListOptions{})
-		modify := opts.Modify
-		opts.Modify = func(lo *metav1.ListOptions) {
-			if modify != nil {
-				modify(lo)
-			}
-			narrows(lo)
-		}
+	if opts.Narrows != nil {
+		lo := metav1.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
+		opts.Namespace = opts.Narrows(&lo)
+		opts.LabelSelector, opts.FieldSelector = lo.LabelSelector, lo.FieldSelector
 	}
 	return &opts
 }

@@ -34,9 +34,6 @@ type Options struct {
 	FieldSelector string
 	// Name replaces the description that String returns.
 	Name string
-	// Modify is called last on the options of every request, on the goroutine
-	// that makes it. It must leave resource version, limit and continue alone.
-	Modify func(*metav1.ListOptions)
 	// Example is an object of the type that objects are decoded into, for a T
 	// that is an interface (any, runtime.Object, metav1.Object): &corev1.Pod{},
 	// for example. Only its type matters, with two exceptions. If an
@@ -80,9 +77,9 @@ type Options struct {
 	// knows: it returns their namespace, empty for all of them, and sets the selectors of
 	// their requests. Other sources do not look at it. It may be called at any time.
 	Narrows func(*metav1.ListOptions) (namespace string)
-	// Interceptor lets FromListerWatcher read the wire itself where its closures use
-	// a client with WrapTransport. Other sources do not look at it.
-	Interceptor *Interceptor
+	// Intercept lets FromListerWatcher read the wire itself where its closures use a
+	// client with WrapTransport, which says when. Other sources do not look at it.
+	Intercept bool
 }
 
 // DropManagedFields is a path for Drop that suits most programs: managed fields
@@ -163,9 +160,6 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 			lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 		}
 	}
-	if o.Modify != nil {
-		o.Modify(&lo)
-	}
 	return lo
 }
 
@@ -188,9 +182,6 @@ func watchOptions[T any](o *Options, req WatchRequest[T]) metav1.ListOptions {
 		yes := true
 		lo.SendInitialEvents = &yes
 		lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
-	}
-	if o.Modify != nil {
-		o.Modify(&lo)
 	}
 	return lo
 }

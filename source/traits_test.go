@@ -18,7 +18,7 @@ func TestWhatIsListedAndSharedIsKnownBehindATransform(t *testing.T) {
 		}
 		rest := must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts))
 		lw := must(FromListerWatcher[*corev1.Pod](&closures{}, opts))
-		opts.Interceptor = &Interceptor{}
+		opts.Intercept = true
 		through := must(FromListerWatcher[*corev1.Pod](&closures{}, opts))
 		check := func(when, name string, src Source[*corev1.Pod], resource schema.GroupVersionResource, shared *Sharing) {
 			t.Helper()
