@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -162,18 +161,6 @@ func TestThroughAnInterceptorComesWhatTheClosuresReturn(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAFromClientListWatchGetsAListThatItCanDecode(t *testing.T) {
-	var accepts []string
-	cfg := wrapped(serve(t, negotiated(&accepts, podList("3", "a"))))
-	lw := cache.NewListWatchFromClient(must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", "ns", fields.Everything())
-	src, interceptor := intercepted(lw)
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 1 {
-		t.Fatalf("%+v: %v", got, err)
-	}
-	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
@@ -331,6 +318,17 @@ func TestWhatYieldReturnsThroughAnInterceptorIsReturned(t *testing.T) {
 	if _, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
 		t.Errorf("watch: %v", err)
 	}
+}
+
+func TestAnInterceptorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
+	var accepts []string
+	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("7", "a")))))
+	src := recorded(must(FromListerWatcher[any](lw, Options{Intercept: true})))
+	got, err := list(t, src, ListRequest[any]{})
+	if err != nil || len(got.items) != 1 {
+		t.Fatalf("%+v: %v", got.items, err)
+	}
+	checkStats(t, src, 0, 1, ErrNoExample)
 }
 
 // to returns a pointer to v.

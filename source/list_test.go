@@ -2,10 +2,8 @@ package source
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -212,24 +210,6 @@ func TestRetryAfterIsFollowedAndThenReported(t *testing.T) {
 	}
 }
 
-func TestATruncatedListIsAnError(t *testing.T) {
-	for _, c := range codecs() {
-		t.Run(c.name, func(t *testing.T) {
-			body := c.object(podList("3", "a", "b", "c"))
-			for _, cut := range []int{len(body) - 1, len(body) / 2, 20, 1} {
-				cfg := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-					w.Write(body[:cut])
-				})
-				src := must(FromConfig[*corev1.Pod](cfg, podGVR, Options{}))
-				if _, err := list(t, src, ListRequest[*corev1.Pod]{}); !errors.Is(err, io.ErrUnexpectedEOF) {
-					t.Errorf("after %d of %d bytes: %v", cut, len(body), err)
-				}
-			}
-		})
-	}
-}
-
 // TestAListThatEndsTooSoonIsAnErrorWhereverItEnds is about connections whose end
 // is that of the body: nothing else tells that there is more to come. What is
 // taken for a list that ends too soon deletes everything behind its end.
@@ -310,23 +290,6 @@ func TestAListEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	err := src.List(t.Context(), ListRequest[*corev1.Pod]{Limit: 1}, func(Page[*corev1.Pod]) error { return errEnough })
 	if err != errEnough {
 		t.Errorf("stopped: %v", err)
-	}
-}
-
-func TestACompressedListCountsWhatItIsDecompressed(t *testing.T) {
-	body := protoBytes(podList("3", "a", "b"))
-	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept-Encoding") != "gzip" {
-			t.Errorf("Accept-Encoding: %q", r.Header.Get("Accept-Encoding"))
-		}
-		w.Header().Set("Content-Encoding", "gzip")
-		z := gzip.NewWriter(w)
-		z.Write(body)
-		z.Close()
-	})
-	got, err := list(t, must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 2 || got.bytes != int64(len(body)) {
-		t.Errorf("%d items of %d bytes: %v", len(got.items), got.bytes, err)
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -290,33 +289,6 @@ func TestOneEventIsDeliveredAtOnceAndABurstInBatches(t *testing.T) {
 			})
 			if err != nil || events != burst+1 || batches > events/4 {
 				t.Errorf("%d events in %d batches: %v", events, batches, err)
-			}
-		})
-	}
-}
-
-func TestHowTheStreamIsCutDoesNotMatter(t *testing.T) {
-	for _, c := range codecs() {
-		t.Run(c.name, func(t *testing.T) {
-			var body []byte
-			for i := range 20 {
-				p := pod("ns", fmt.Sprint("p", i), fmt.Sprint(i+1))
-				p.Annotations = map[string]string{"a": string(bytes.Repeat([]byte(`\"{`), i*100))}
-				body = append(body, c.frame("ADDED", p)...)
-			}
-			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
-			var whole, bytewise watched[*corev1.Pod]
-			if err := dec.watch(bytes.NewReader(body), nil, nil, whole.batch); err != nil {
-				t.Fatal(err)
-			}
-			if err := dec.watch(iotest.OneByteReader(bytes.NewReader(body)), nil, nil, bytewise.batch); err != nil {
-				t.Fatal(err)
-			}
-			if diff := differences(whole.events, bytewise.events, cmp.AllowUnexported(store.Key{})); diff != "" {
-				t.Error(diff)
-			}
-			if len(bytewise.batches) != 20 {
-				t.Errorf("%d batches of 20 events that came one by one", len(bytewise.batches))
 			}
 		})
 	}
