@@ -6,6 +6,7 @@ import (
 	"maps"
 	"mime"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -133,8 +134,8 @@ func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
 func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
 
 // accept returns the Accept header of a list or watch: protobuf, if objects can be read
-// from it, then JSON. named are the types that the client's configuration limits it to;
-// empty for no limit.
+// from it, then JSON. named are the types that the client's configuration limits it to, in
+// its order; empty for no limit.
 func (k *kind[T]) accept(named string, watch bool) (string, error) {
 	as := ""
 	if k.form == metadataOnly {
@@ -149,17 +150,20 @@ func (k *kind[T]) accept(named string, watch bool) (string, error) {
 			continue
 		}
 		readable = append(readable, enc.MediaType())
-		if !accepts(named, enc) {
-			continue
-		}
-		types = append(types, enc.MediaType()+as)
-		if enc == encoding.JSON && as != "" {
-			// A server that cannot convert to PartialObjectMetadata sends the whole object.
-			types = append(types, enc.MediaType())
+		if accepts(named, enc) {
+			types = append(types, enc.MediaType()+as)
 		}
 	}
 	if len(types) == 0 {
 		return "", fmt.Errorf("the client accepts %q, and this source reads %q: AcceptContentTypes has to name one of these", named, readable)
+	}
+	js := strings.Index(named, runtime.ContentTypeJSON)
+	if js >= 0 && js < strings.Index(named, runtime.ContentTypeProtobuf) {
+		slices.Reverse(types)
+	}
+	if as != "" && accepts(named, encoding.JSON) {
+		// A server that cannot convert to PartialObjectMetadata sends the whole object.
+		types = append(types, runtime.ContentTypeJSON)
 	}
 	return strings.Join(types, ","), nil
 }

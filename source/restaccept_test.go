@@ -39,7 +39,7 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 		{pb + "," + js, pb, pb + "," + js, js, allPartialList, allPartial},
 		{js, "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{js, pb, js, js, js + partlst + "," + js, js + partial + "," + js},
-		{js + "," + pb, "", pb + "," + js, js, allPartialList, allPartial},
+		{js + "," + pb, "", js + "," + pb, js, js + partlst + "," + pb + partlst + "," + js, js + partial + "," + pb + partial + "," + js},
 		{pb, "", pb, "", pb + partlst, pb + partial},
 		{js + ";q=0.9, application/yaml;q=1", "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{"application/yaml", "", "", "", "", ""},
