@@ -48,10 +48,10 @@ type kind[T any] struct {
 	want schema.GroupVersionKind
 	// proto says that they can be read from protobuf.
 	proto bool
-	// tells reports that an object's ObjectKind returns the kind in its JSON. It
+	// decodesKind reports that an object's ObjectKind returns the kind in its JSON. It
 	// is computed on the first call: apimachinery's decoder inspects the whole
 	// type for that, and most kinds never need it.
-	tells func() bool
+	decodesKind func() bool
 	// bare: metadata gets no kind other than the one in its bytes, as in
 	// client-go's metadata client.
 	bare bool
@@ -87,7 +87,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		return nil, err
 	}
 	k.proto = protobuf.Reads(k.elem)
-	k.tells = sync.OnceValue(k.tellsKind)
+	k.decodesKind = sync.OnceValue(k.tryDecodingKind)
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
@@ -200,9 +200,9 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 // name. (Unstructured objects always are.)
 func (k *kind[T]) marks() bool { return k.form == metadataOnly && (!k.bare || !k.named.Empty()) }
 
-// tellsKind computes k.tells by decoding an example: a type may have fields of its
+// tryDecodingKind computes k.decodesKind by decoding an example: a type may have fields of its
 // own for its kind, or leave it out.
-func (k *kind[T]) tellsKind() bool {
+func (k *kind[T]) tryDecodingKind() bool {
 	const version, name = "example.com/v1", "Example"
 	gvk, err := guard(func() (schema.GroupVersionKind, error) {
 		obj := k.new()
@@ -214,7 +214,7 @@ func (k *kind[T]) tellsKind() bool {
 
 // kindIn returns the kind in raw, from which apimachinery's decoder made obj.
 func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
-	if k.form == typed && !k.tells() {
+	if k.form == typed && !k.decodesKind() {
 		return enc.Kind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
