@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -290,6 +291,41 @@ func TestAListEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	err := src.List(t.Context(), ListRequest[*corev1.Pod]{Limit: 1}, func(Page[*corev1.Pod]) error { return errEnough })
 	if err != errEnough {
 		t.Errorf("stopped: %v", err)
+	}
+}
+
+// It fails under the race detector only: exact lists may be asked for at any time.
+func TestAnExactListMayBeReadWhileTheWatchIsBusy(t *testing.T) {
+	burst := bytes.Repeat(protoFrame("MODIFIED", pod("ns", "a", "1")), 300)
+	pods := protoBytes(podList("3", "a", "b"))
+	cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body := pods
+		if r.URL.Query().Get("watch") != "" {
+			body = burst
+		}
+		answer("application/vnd.kubernetes.protobuf", body)(w, r)
+	}))
+	through, _ := intercepted(podClosures(cfg))
+	for name, src := range map[string]Source[*corev1.Pod]{"REST": must(FromConfig[*corev1.Pod](cfg, podGVR, Options{})), "closures": through.(*recorder[*corev1.Pod]).Source} {
+		if !src.Traits().ExactLists {
+			t.Errorf("%s takes no exact lists", name)
+		}
+		var busy sync.WaitGroup
+		busy.Go(func() {
+			held := newSink[*corev1.Pod]()
+			for range 20 {
+				if got, err := watchAll(t, src, WatchRequest[*corev1.Pod]{Held: held.get}); err != nil || len(got.events) != 300 {
+					t.Errorf("%s: %d events: %v", name, len(got.events), err)
+				}
+			}
+		})
+		for range 20 {
+			var got listed[*corev1.Pod]
+			if err := src.List(t.Context(), ListRequest[*corev1.Pod]{ResourceVersion: "3", Exact: true}, got.page); err != nil || len(got.items) != 2 {
+				t.Errorf("%s: %d items: %v", name, len(got.items), err)
+			}
+		}
+		busy.Wait()
 	}
 }
 
