@@ -44,7 +44,7 @@ type Options struct {
 	//
 	// A T that is no interface needs no Example; one of another type is an
 	// error. An interface T without an Example is ErrNoExample, except for
-	// FromListerWatcher, which then takes any object, without its Interceptor.
+	// FromListerWatcher, which then takes any object, and does not intercept.
 	Example runtime.Object
 	// Scheme is asked for the kind of T, or of the Example. Without it, or if
 	// the type is not in it, the kind is the name of the Go type, as it is for

@@ -68,7 +68,7 @@ type Traits struct {
 	// Shared is the Sharing in use; nil if objects share nothing.
 	Shared *Sharing
 	// Resource is what is listed and watched; empty if that is not known. Of closures
-	// it is that of their last request, which an Interceptor reads.
+	// it is that of their last request, if Intercept is set.
 	Resource schema.GroupVersionResource
 }
 
