@@ -91,7 +91,7 @@ type (
 	// as in the report.
 	InconsistentError = consistency.InconsistentError
 	// NotCheckedError reports that a check could compare nothing: the informer's Name,
-	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoSample or what the
+	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoExactLists or what the
 	// server answered. It is not a sign of a difference.
 	NotCheckedError = consistency.NotCheckedError
 )
@@ -156,8 +156,11 @@ func (c checked[T]) View() (v consistency.View[T]) {
 	return v
 }
 
-func (c checked[T]) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
-	return source.Sample(ctx, c.pipeline.Source, req, yield)
+func (c checked[T]) Sample(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
+	if !c.pipeline.Source.Traits().ExactLists {
+		return source.ErrNoExactLists
+	}
+	return c.pipeline.Source.List(ctx, req, yield)
 }
 
 func (c checked[T]) Relist(cause error, keys map[store.Key]struct{}) {

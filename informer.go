@@ -29,14 +29,9 @@ type Informer[T any] struct {
 	hub      *deliver.Hub[T]
 	detector *mutation.Detector[T] // nil if off
 	checker  *consistency.Checker[T]
-	reads    latest[T] // what Store returns
-	// resource is what the first source lists and watches, if that was known from the
-	// start. Otherwise requested, if not nil, returns it once it is known.
-	resource  schema.GroupVersionResource
-	requested func() schema.GroupVersionResource
-	// shared is source.Traits.Shared of the first source; it may be nil.
-	shared func() *source.Sharing
-	memory memory
+	reads    latest[T]            // what Store returns
+	traits   func() source.Traits // of the first source; may be nil
+	memory   memory
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -59,10 +54,10 @@ func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 
 // listed returns what is listed and watched; empty as long as that is not known.
 func (i *Informer[T]) listed() schema.GroupVersionResource {
-	if i.resource.Empty() && i.requested != nil {
-		return i.requested()
+	if i.traits == nil {
+		return schema.GroupVersionResource{}
 	}
-	return i.resource
+	return i.traits().Resource
 }
 
 // assemble makes the stages that all sources share, from the last to the first.

@@ -77,8 +77,7 @@ func NewScoped[T any](opts Options[T], sources ...ScopedSource[T]) (*Informer[T]
 	i := &Informer[T]{opts: opts, synced: make(chan struct{}), stopped: make(chan struct{})}
 	i.sources.informer = i
 	if len(sources) > 0 && sources[0].Source != nil {
-		traits := sources[0].Source.Traits()
-		i.shared, i.resource, i.requested = traits.Shared, traits.Resource, traits.Requested
+		i.traits = sources[0].Source.Traits
 	}
 	if err := i.assemble(); err != nil {
 		return nil, i.named(err)

@@ -53,7 +53,7 @@
 //	config.Wrap(source.WrapTransport)
 //
 // Do not do so where a closure filters or changes what its client returns: the
-// closure would see no objects. See source.Interceptor.
+// closure would see no objects. See source.WrapTransport.
 //
 // # What can be seen
 //

@@ -47,7 +47,7 @@ func fastPathDisabled() error {
 // empty, transform removes those fields and does nothing else: objects that are read
 // from the wire come without them, and transform is called for all others.
 //
-// The wire is read if lw's client lets it: see source.Interceptor. With the fast path
+// The wire is read if lw's client lets it: see source.WrapTransport. With the fast path
 // disabled lw is called, its client decodes, and objects share nothing.
 func newSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) (*itemSource, error) {
 	if lw == nil {
@@ -73,7 +73,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 		opts.Sharing = source.OwnSharing()
 	}
 	if s.why == nil {
-		opts.Interceptor = &source.Interceptor{}
+		opts.Intercept = true
 	}
 	var err error
 	s.Source, err = source.FromListerWatcher[any](lw, opts)
@@ -153,27 +153,19 @@ func (s *itemSource) read(it *source.Item[any]) {
 	keyedHere(it)
 }
 
-// Traits implements source.Source.
-func (s *itemSource) Traits() source.Traits[any] { return withItems(s.Source.Traits(), keyedHere) }
+// ReadAnswer implements source.AnswerReader.
+func (s *itemSource) ReadAnswer(a source.Answer) (source.Written[any], error) {
+	return answered(s.Source, a, keyedHere)
+}
 
-// withItems returns traits whose answers and samples go through fix.
-func withItems(t source.Traits[any], fix func(*source.Item[any])) source.Traits[any] {
-	if read := t.ReadAnswer; read != nil {
-		t.ReadAnswer = func(a source.Answer) (source.Written[any], error) {
-			w, err := read(a)
-			if err == nil && !w.Unread {
-				fix(&w.Item)
-				err = w.Err
-			}
-			return w, err
-		}
+// answered reads an answer and calls fix with its object.
+func answered(src source.Source[any], a source.Answer, fix func(*source.Item[any])) (source.Written[any], error) {
+	w, err := source.ReadAnswer(src, a)
+	if err == nil && !w.Unread {
+		fix(&w.Item)
+		err = w.Err
 	}
-	if sample := t.Sample; sample != nil {
-		t.Sample = func(ctx context.Context, req source.SampleRequest, yield func(source.Page[any]) error) error {
-			return sample(ctx, req, func(page source.Page[any]) error { return yield(fixed(page, fix)) })
-		}
-	}
-	return t
+	return w, err
 }
 
 // fixed calls fix with the items of a page.
@@ -187,6 +179,9 @@ func fixed(page source.Page[any], fix func(*source.Item[any])) source.Page[any] 
 // List implements source.Source. A list enters the store after its last page is
 // returned: before the reflector's next request, or with its OnOpen.
 func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	if req.Exact {
+		return s.Source.List(ctx, req, func(page source.Page[any]) error { return yield(fixed(page, keyedHere)) })
+	}
 	if probe := req.Once && req.Limit == 1; s.unchunked && !probe {
 		req.Limit = 0
 	}
@@ -309,12 +304,10 @@ type lateSource struct {
 }
 
 // decision is the source that was decided on, or the error of every list and watch if
-// there is none. shared and requested are cached from its traits.
+// there is none.
 type decision struct {
 	source.Source[any]
-	err       error
-	shared    func() *source.Sharing
-	requested func() schema.GroupVersionResource
+	err error
 }
 
 var (
@@ -338,13 +331,8 @@ func newLateSource(lw ListerWatcher, name string) *lateSource {
 // decide sets the source. If err is not nil, every list will fail with it. renames: src
 // transforms objects.
 func (s *lateSource) decide(src source.Source[any], renames bool, err error) {
-	d := &decision{Source: src, err: err}
-	if err == nil {
-		t := src.Traits()
-		d.shared, d.requested = t.Shared, t.Requested
-	}
 	s.renames = renames
-	s.decision.Store(d)
+	s.decision.Store(&decision{src, err})
 }
 
 // decided returns the source that was decided on.
@@ -356,34 +344,29 @@ func (s *lateSource) decided() (source.Source[any], error) {
 	return d.Source, d.err
 }
 
-// shared returns the result of the decided source's Traits.Shared.
-func (s *lateSource) shared() *source.Sharing {
-	if d := s.decision.Load(); d != nil && d.shared != nil {
-		return d.shared()
-	}
-	return nil
-}
-
-// requested returns what the last request was for, as far as that is known.
-func (s *lateSource) requested() (known schema.GroupVersionResource) {
-	if d := s.decision.Load(); d != nil && d.requested != nil {
-		known = d.requested()
-	}
-	return known
-}
-
 // String implements source.Source.
 func (s *lateSource) String() string { return s.name }
 
 // Traits implements source.Source. It returns the traits of the decided source, with
 // the resource of a ListWatch from a client.
-func (s *lateSource) Traits() (t source.Traits[any]) {
+func (s *lateSource) Traits() (t source.Traits) {
 	if src, err := s.decided(); err == nil {
-		t = withItems(src.Traits(), s.fix)
+		t = src.Traits()
 	}
-	t.Resource, t.Shared, t.Requested = s.made, s.shared, s.requested
+	if !s.made.Empty() {
+		t.Resource = s.made
+	}
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
+}
+
+// ReadAnswer implements source.AnswerReader.
+func (s *lateSource) ReadAnswer(a source.Answer) (w source.Written[any], err error) {
+	src, err := s.decided()
+	if err != nil {
+		return w, source.ErrNoAnswers
+	}
+	return answered(src, a, s.fix)
 }
 
 // List implements source.Source.

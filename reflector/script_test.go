@@ -45,8 +45,8 @@ func newScript(answers ...answer) *script { return &script{answers: answers, beg
 
 func (s *script) String() string { return "things" }
 
-func (s *script) Traits() source.Traits[*thing] {
-	return source.Traits[*thing]{NoWatchList: s.noStream, ReportsOpen: s.opens}
+func (s *script) Traits() source.Traits {
+	return source.Traits{NoWatchList: s.noStream, ReportsOpen: s.opens}
 }
 
 func (s *script) next(format string, args ...any) answer {

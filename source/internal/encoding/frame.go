@@ -2,14 +2,15 @@ package encoding
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 )
 
-// jsonFrames finds events that are JSON objects. Every server ends them with a
-// line break, which is cheap to find; one that does not is followed bracket by
-// bracket.
-type jsonFrames struct {
+// Frames finds the events of one watch in a Window. Every server ends those in JSON with
+// a line break, which is cheap to find; one that does not is followed bracket by bracket.
+type Frames struct {
+	json bool
 	// lines reports that an event is assumed to end with its line.
 	lines bool
 	// extent is how far the brackets of an unfinished frame were followed.
@@ -20,8 +21,12 @@ type jsonFrames struct {
 	start    int64
 }
 
-// Next implements Frames. It consumes white space in front of the first frame.
-func (f *jsonFrames) Next(w *Window, from int) (Frame, bool, error) {
+// Next returns the frame that starts at offset from in the unread bytes. It is not ok if
+// more has to be read first. It consumes white space in front of the first frame.
+func (f *Frames) Next(w *Window, from int) (Frame, bool, error) {
+	if !f.json {
+		return nextProto(w, from)
+	}
 	b := w.Unread()[from:]
 	n := Spaces(b)
 	if n == len(b) {
@@ -48,8 +53,26 @@ func (f *jsonFrames) Next(w *Window, from int) (Frame, bool, error) {
 	return Frame{Raw: b[:size:size], End: from + size}, true, nil
 }
 
+// nextProto returns the frame at an offset: a length in four bytes, then a WatchEvent.
+func nextProto(w *Window, from int) (f Frame, ok bool, err error) {
+	const header = 4
+	b := w.Unread()[from:]
+	if len(b) < header {
+		return f, false, nil
+	}
+	size := binary.BigEndian.Uint32(b)
+	if err := w.Fits(uint64(size)); err != nil {
+		return f, false, err
+	}
+	b = b[header:]
+	if uint64(len(b)) < uint64(size) {
+		return f, false, nil
+	}
+	return Frame{Raw: b[:size:size], End: from + header + int(size)}, true, nil
+}
+
 // size returns the size of the frame at the start of b, or 0 if it goes on.
-func (f *jsonFrames) size(b []byte) int {
+func (f *Frames) size(b []byte) int {
 	if f.lines {
 		// JSON has no line break in a string, so this is the end, unless the
 		// text is indented.
@@ -66,8 +89,9 @@ func (f *jsonFrames) size(b []byte) int {
 	return f.extent.End(b)
 }
 
-// Whole implements Frames.
-func (f *jsonFrames) Whole(raw []byte) bool {
+// Whole reports whether a frame that Next returned is one event, and all of it. Next may
+// have guessed. Whole may be called from several goroutines.
+func (f *Frames) Whole(raw []byte) bool {
 	if !f.lines {
 		return true
 	}
@@ -75,8 +99,9 @@ func (f *jsonFrames) Whole(raw []byte) bool {
 	return n > 0 && n+Spaces(raw[n:]) == len(raw)
 }
 
-// Reconsider implements Frames.
-func (f *jsonFrames) Reconsider() bool {
+// Reconsider makes Next look at the first frame again without guessing. It returns false
+// if Next did not guess.
+func (f *Frames) Reconsider() bool {
 	was := f.lines
 	f.lines = false
 	return was

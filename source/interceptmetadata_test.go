@@ -7,12 +7,17 @@ import (
 	"reflect"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // metadataClosures are those of a metadata informer.
@@ -67,8 +72,7 @@ func TestAnInterceptorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 		return got.items
 	}
 	for order := range 4 * 4 * 4 * 4 {
-		interceptor := &Interceptor{}
-		src := must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Interceptor: interceptor}))
+		src := recorded(must(FromListerWatcher[*metav1.PartialObjectMetadata](metadataClosures(through), Options{Intercept: true})))
 		s := newSink[*metav1.PartialObjectMetadata]()
 		var all, was []*metav1.PartialObjectMetadata
 		name := ""
@@ -95,6 +99,44 @@ func TestAnInterceptorDoesNotWriteToMetadataThatIsHeld(t *testing.T) {
 				}
 			}
 		}
-		checkStats(t, interceptor, 4, 0, nil)
+		checkStats(t, src, 4, 0, nil)
+	}
+}
+
+// TestMetadataHasTheKindThatTheExampleNames: from lists and watches, behind an
+// interceptor and not.
+func TestMetadataHasTheKindThatTheExampleNames(t *testing.T) {
+	pods := corev1.SchemeGroupVersion.WithKind("Pod")
+	for _, named := range []schema.GroupVersionKind{{}, pods} {
+		for _, bare := range []bool{false, true} {
+			example := &metav1.PartialObjectMetadata{}
+			example.SetGroupVersionKind(named)
+			want := named
+			if named.Empty() && !bare {
+				want = partialKind
+			}
+			d, err := newDecoder[any](corev1.SchemeGroupVersion, &Options{Example: example})
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.codec.kind.bare = bare
+			raw := []byte(`{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","uid":"1"}}`)
+			r := d.codec.reader(nil)
+			item := r.watched(encoding.JSON, encoding.Object{Raw: raw})
+			if item.Err != nil {
+				t.Fatal(item.Err)
+			}
+			if got := objectKind(item.Object); got != want {
+				t.Errorf("example of %v, bare %v: a watch has %v, want %v", named, bare, got, want)
+			}
+			held := d.codec.reader(func(store.Key) (any, store.Memo, bool) { return item.Object, item.Memo, true })
+			again, _ := held.listed(encoding.JSON, raw, partialKind)
+			if again.Err != nil {
+				t.Fatal(again.Err)
+			}
+			if got := objectKind(again.Object); got != want && !named.Empty() {
+				t.Errorf("example of %v, bare %v: a list has %v, want %v", named, bare, got, want)
+			}
+		}
 	}
 }

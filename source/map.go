@@ -3,12 +3,10 @@ package source
 import (
 	"context"
 	"errors"
-	"reflect"
 	"sync"
 	"weak"
 
 	"github.com/kinglet-go/kinglet/internal/wire"
-	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
 // Map returns a source of T that passes each object of src through transform.
@@ -38,7 +36,7 @@ import (
 // and twice the encoding and hashing of what is new, on the goroutine that
 // calls transform.
 //
-// src's Options decide on sharing: it uses Options.Sharing, or DefaultSharing if
+// src's Options decide on sharing: it uses Options.Sharing, or defaultSharing if
 // that is nil, and DisableSharing turns it off. A source of your own has the
 // same fields in its Traits. A request without Held shares nothing.
 func Map[W, T any](src Source[W], transform func(W) (T, error)) Source[T] {
@@ -68,20 +66,9 @@ func (m *mapped[W, T]) String() string { return m.src.String() }
 
 // Traits implements Source. The source below is asked without Held, so it has
 // nothing to share.
-func (m *mapped[W, T]) Traits() Traits[T] {
-	src := m.src.Traits()
-	t := Traits[T]{
-		NoWatchList: src.NoWatchList, ReportsOpen: src.ReportsOpen,
-		Sharing: src.Sharing, DisableSharing: src.DisableSharing,
-		Resource: src.Resource, Requested: src.Requested, Whole: src.Whole,
-		Shared: func() *Sharing { return m.sharing },
-	}
-	if src.Sample != nil {
-		t.Sample = m.sample
-	}
-	if src.ReadAnswer != nil {
-		t.ReadAnswer = m.readAnswer
-	}
+func (m *mapped[W, T]) Traits() Traits {
+	t := m.src.Traits()
+	t.Shared = m.sharing
 	return t
 }
 
@@ -104,17 +91,25 @@ func (m *mapped[W, T]) List(ctx context.Context, req ListRequest[T], yield func(
 		NotOlderThan:    req.NotOlderThan,
 		Continue:        req.Continue,
 		Limit:           req.Limit,
+		Exact:           req.Exact,
+		FieldSelector:   req.FieldSelector,
 		Once:            req.Once,
 		OnPath:          req.OnPath,
 	}
 	return m.src.List(ctx, wreq, func(page Page[W]) error {
 		items := make([]Item[T], len(page.Items))
-		by := m.structure(req.Held)
-		m.mu.Lock()
-		for i := range page.Items {
-			items[i] = m.item(&page.Items[i], req.Held, by)
+		if req.Exact {
+			for i := range page.Items {
+				items[i] = withoutObject[T](&page.Items[i])
+			}
+		} else {
+			by := m.structure(req.Held)
+			m.mu.Lock()
+			for i := range page.Items {
+				items[i] = m.item(&page.Items[i], req.Held, by)
+			}
+			m.mu.Unlock()
 		}
-		m.mu.Unlock()
 		return yield(Page[T]{
 			Items:           items,
 			ResourceVersion: page.ResourceVersion,
@@ -167,7 +162,7 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) It
 		err = errNilObject
 	}
 	if err != nil {
-		return brokenItem[T](StageTransform, encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}, err)
+		return brokenItem[T](StageTransform, it.identity(), err)
 	}
 	if by != nil {
 		var last wire.Last[T]
@@ -176,20 +171,4 @@ func (m *mapped[W, T]) item(it *Item[W], held Held[T], by *wire.Structure[T]) It
 	}
 	out.Object = obj
 	return out
-}
-
-// withoutObject returns it without its object and memo.
-func withoutObject[T, W any](it *Item[W]) Item[T] {
-	return Item[T]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: it.Err}
-}
-
-func isNil[T any](obj T) bool {
-	v := reflect.ValueOf(any(obj))
-	switch v.Kind() {
-	case reflect.Invalid:
-		return true
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
-		return v.IsNil()
-	}
-	return false
 }

@@ -145,8 +145,7 @@ func (l *listing[T]) finish() error {
 			err = l.codec.kind.check(gvk)
 		}
 		if err != nil {
-			id := encoding.Identity{Key: it.Key, UID: it.UID, Version: it.ResourceVersion}
-			*it = brokenItem[T](StageDecode, id, err)
+			*it = brokenItem[T](StageDecode, it.identity(), err)
 			continue
 		}
 		setKind(it.Object, gvk)
