@@ -55,7 +55,8 @@ func (s *Set) Observe(informer Observable) (remove func()) {
 	}
 }
 
-// ObserveController makes the set show a controller until remove is called.
+// ObserveController makes the set show a controller that it does not run until remove is
+// called. See AddController.
 func (s *Set) ObserveController(c ObservableController) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +80,8 @@ func (s *Set) Observed() []Observable {
 	return append(out, s.informers.list()...)
 }
 
-// Controllers returns the controllers that the set observes, in the order they were
-// added.
+// Controllers returns the controllers that the set runs or observes, in the order they
+// were added.
 func (s *Set) Controllers() []ObservableController {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,10 +45,9 @@ func Example() {
 	check(err)
 	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
 	check(err)
-	ended := make(chan error, 1)
-	go func() { ended <- kinglet.NewSet(deployments, pods).Run(ctx) }()
-	check(c.Run(ctx))
-	check(<-ended)
+	set := kinglet.NewSet(deployments, pods)
+	check(set.AddController(c))
+	check(set.Run(ctx)) // a stop ends the runs first, then the informers
 	// README end
 
 	// Output: reconciles web
