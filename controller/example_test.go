@@ -38,7 +38,7 @@ func Example() {
 		return controller.Result{}, nil
 	}
 
-	// README begin
+	// README.md begin
 	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
 	check(err)
 	_, err = controller.Watch(c, deployments, controller.Self)
@@ -48,7 +48,7 @@ func Example() {
 	set := kinglet.NewSet(deployments, pods)
 	check(set.AddController(c))
 	check(set.Run(ctx)) // a stop ends the runs first, then the informers
-	// README end
+	// README.md end
 
 	// Output: reconciles web
 }

@@ -61,7 +61,7 @@ func run(ctx context.Context, cfg *rest.Config) error {
 	return set.Run(ctx)
 }
 
-// testing.md begin
+// docs/testing.md begin
 func TestEveryPodIsLabeled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := apiserver.NewStorage(apiserver.Pods)
@@ -88,4 +88,4 @@ func TestEveryPodIsLabeled(t *testing.T) {
 	})
 }
 
-// testing.md end
+// docs/testing.md end

@@ -38,10 +38,11 @@ type view struct {
 
 const separator = " │ "
 
-// rows are a bar for each collection that is syncing, and the status line.
+// rows are a bar for each collection of which objects have come and more are to come, and
+// the status line. What is there at once has no bar, which would stand at 0 to the end.
 func (v *vitals) rows(width int) (rows []string) {
 	for i := range v.views {
-		if c := &v.views[i]; !c.synced && c.trouble == "" {
+		if c := &v.views[i]; !c.synced && c.trouble == "" && c.received > 0 {
 			rows = append(rows, c.bar(width))
 		}
 	}
