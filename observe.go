@@ -16,8 +16,8 @@ type Inspectable interface{ Inspect() status.Details }
 
 // ObservableController is a controller that a Set shows: one of package controller.
 type ObservableController interface {
-	Report() status.Controller
-	ReportDetails() status.ControllerDetails
+	Status() status.Controller
+	Inspect() status.ControllerDetails
 }
 
 // observed holds what a Set shows but does not run, in the order in which it was added.

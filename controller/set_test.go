@@ -61,7 +61,7 @@ func TestASetStopsItsInformersAfterTheLastRunAndTheReleaseOfLeadership(t *testin
 		}
 		stop := runSet(set)
 		testclock.Pass(time.Second)
-		if shown := set.Controllers(); len(shown) != 1 || shown[0].Report().Running != 1 {
+		if shown := set.Controllers(); len(shown) != 1 || shown[0].Status().Running != 1 {
 			t.Errorf("the set shows %d controllers", len(shown))
 		}
 		go func() {
@@ -97,14 +97,14 @@ func TestASetEndsWhenAControllerFailsAndRefusesMore(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if gate := failing.Status().Gate.Reason + other.Status().Gate.Reason; gate != "" {
+		if gate := failing.Status().GateReason + other.Status().GateReason; gate != "" {
 			t.Errorf("they do not run: %s", gate)
 		}
 		close(l.lost)
 		if err := <-ended; !errors.Is(err, controller.ErrLeadershipLost) {
 			t.Errorf("got %v", err)
 		}
-		if reason := other.Status().Gate.Reason; reason != "stopped" {
+		if reason := other.Status().GateReason; reason != "stopped" {
 			t.Errorf("the other controller: %s", reason)
 		}
 		if err := set.AddController(failing); !errors.Is(err, kinglet.ErrStopped) {

@@ -95,14 +95,14 @@ func (c *clientGo) queues(s *scrape) {
 	now := map[kinglet.ObservableController]named{}
 	series := map[string]*state{}
 	for _, ctrl := range c.set.Controllers() {
-		st := ctrl.Report()
+		st := ctrl.Status()
 		n := named{valid(st.Name), queueCounts{st.Adds, st.Retries, st.Waits, st.Runs}}
 		now[ctrl] = n
 		all := cmp.Or(series[n.name], &state{})
 		series[n.name] = all
 		all.add(&n.queueCounts)
 		all.queued += float64(st.Queued)
-		for _, key := range ctrl.ReportDetails().Running {
+		for _, key := range ctrl.Inspect().Running {
 			took := max(s.now.Sub(key.Since).Seconds(), 0)
 			all.unfinished += took
 			all.longest = max(all.longest, took)

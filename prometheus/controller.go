@@ -8,7 +8,7 @@ import (
 func (c *Collector) controllers(s *scrape) {
 	var used names
 	for _, ctrl := range c.set.Controllers() {
-		st := ctrl.Report()
+		st := ctrl.Status()
 		c.controller(s, &st, labels{used.unique(st.Name)})
 	}
 }
