@@ -59,8 +59,9 @@ bin/kinglet bin/kinglet-cluster bin/staticcheck bin/apidiff bin/govulncheck: bin
 .PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff $(BIN)/govulncheck
 $(BIN)/kinglet:
 	$(GO) build -C cmd/kinglet -o $@ .
+# -trimpath as in kinglettest, so that Kubernetes is compiled once for both.
 $(BIN)/kinglet-cluster:
-	GOWORK=off $(COMPILE) $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
+	GOWORK=off $(COMPILE) $(GO) build -C cluster -trimpath -o $@ ./cmd/kinglet-cluster
 $(BIN)/staticcheck:
 	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ honnef.co/go/tools/cmd/staticcheck
 $(BIN)/apidiff:

@@ -27,7 +27,7 @@ type linked struct {
 func TestUnsafeIsLinkedFromOneFolder(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range Modules {
-		if seen[m.Dir] {
+		if seen[m.Dir] || m.Dir == "cluster" { // nobody links it, and it is outside go.work
 			continue
 		}
 		seen[m.Dir] = true

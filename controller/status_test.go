@@ -21,7 +21,7 @@ import (
 
 var _ kinglet.ObservableController = (*controller.Controller[string])(nil)
 
-func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *testing.T) {
+func TestTheStatusSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController(t, func(_ context.Context, k kinglet.Key) (controller.Result, error) {
 			testclock.Pass(10 * time.Second)
@@ -32,7 +32,7 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 		}, controller.Options[kinglet.Key]{
 			Name: "c", OnError: func(error) {},
 		})
-		before := c.Report()
+		before := c.Status()
 		if before.GateOpen || before.GateReason == "" || !before.OldestQueued.IsZero() || before.Workers != 1 {
 			t.Errorf("before Run: %+v", before)
 		}
@@ -47,12 +47,12 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 		}
 		stop := start(t, c)
 		testclock.Pass(5 * time.Second)
-		r := c.Report()
+		r := c.Status()
 		if !r.GateOpen || !r.GateSince.Equal(began) || !r.OldestQueued.Equal(began) || r.Queued != 3 || r.Running != 1 || r.Adds != 4 {
 			t.Errorf("in the first run: %+v", r)
 		}
 		testclock.Pass(time.Minute)
-		r = c.Report()
+		r = c.Status()
 		if !r.OldestQueued.IsZero() || r.Waiting != 1 || r.Failing != 1 || r.Succeeded != 3 || r.Failed != 1 || r.Retries != 0 {
 			t.Errorf("after all runs: %+v", r)
 		}
@@ -62,12 +62,8 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 		if n, sum := r.Runs.Count(), r.Runs.Sum; n != 4 || sum != 40*time.Second {
 			t.Errorf("%d runs of %v altogether, want 4 of 40 s", n, sum)
 		}
-		s := c.Status()
-		if r.Name != s.Name || r.Waiting != s.Waiting || r.Succeeded != s.Succeeded || r.GateReason != s.Gate.Reason {
-			t.Errorf("the report %+v differs from the status %+v", r, s)
-		}
 		testclock.Pass(2 * time.Hour)
-		if r = c.Report(); r.Retries != 2 || r.Adds != 6 {
+		if r = c.Status(); r.Retries != 2 || r.Adds != 6 {
 			t.Errorf("%d retries in %d adds, want 2 in 6", r.Retries, r.Adds)
 		}
 		if err := stop(); err != nil {
@@ -76,7 +72,7 @@ func TestAReportSaysSinceWhenTheOldestKeyIsQueuedAndHowLongKeysWaitedAndRan(t *t
 	})
 }
 
-func TestDetailsNameTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *testing.T) {
+func TestInspectNamesTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		began := time.Now()
@@ -103,10 +99,10 @@ func TestDetailsNameTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *testi
 		}
 		_ = c.AddWith(controller.AddOptions{}, kinglet.Key{Namespace: "panicking", Name: "p"})
 		synctest.Wait()
-		if r := c.Report(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) {
+		if r := c.Status(); r.Panicked != 1 || !r.LastPanic.Equal(time.Now()) {
 			t.Errorf("%d panics, the last at %v", r.Panicked, r.LastPanic)
 		}
-		d := c.ReportDetails()
+		d := c.Inspect()
 		if len(d.Running) != 32 || d.Running[0].Key != "ns/run-0" || d.Running[31].Key != "ns/run-31" ||
 			!d.Running[1].Since.Equal(began.Add(time.Second)) || d.Running[0].State != "running" || d.Running[0].Cause != "add" {
 			t.Errorf("running: %+v", d.Running)
@@ -128,13 +124,13 @@ func TestDetailsNameTheKeysThatRunLongestFirstAndThoseThatFailMostOften(t *testi
 		if err := stop(); err != nil {
 			t.Error(err)
 		}
-		if d := c.ReportDetails(); len(d.Running) > 0 {
+		if d := c.Inspect(); len(d.Running) > 0 {
 			t.Errorf("after the stop there run %+v", d.Running)
 		}
 	})
 }
 
-func TestAKeyOfAnyTypeIsReportedAsText(t *testing.T) {
+func TestAKeyOfAnyTypeIsShownAsText(t *testing.T) {
 	type pair struct{ A, B int }
 	check := func(r controller.Options[any], want string, k any) {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,7 +145,7 @@ func TestAKeyOfAnyTypeIsReportedAsText(t *testing.T) {
 			go func() { ended <- c.Run(ctx) }()
 			_ = c.Add(k)
 			synctest.Wait()
-			if d := c.ReportDetails(); len(d.Failing) != 1 || d.Failing[0].Key != want {
+			if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Key != want {
 				t.Errorf("%+v, want %s", d.Failing, want)
 			}
 			cancel()
@@ -164,8 +160,8 @@ func TestAKeyOfAnyTypeIsReportedAsText(t *testing.T) {
 	check(o, "ns/a", key("a"))
 }
 
-// The allocations of a report do not grow with the keys.
-func TestAReportCostsTheSameForManyKeys(t *testing.T) {
+// The allocations of a status do not grow with the keys.
+func TestAStatusCostsTheSameForManyKeys(t *testing.T) {
 	cost := func(keys int) (report, details float64) {
 		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
 			return controller.Result{}, nil
@@ -173,12 +169,12 @@ func TestAReportCostsTheSameForManyKeys(t *testing.T) {
 		for i := range keys {
 			_ = c.Add(key(fmt.Sprint(i)))
 		}
-		return testallocs.Least(10, func() { c.Report() }), testallocs.Least(10, func() { c.ReportDetails() })
+		return testallocs.Least(10, func() { c.Status() }), testallocs.Least(10, func() { c.Inspect() })
 	}
 	report, details := cost(10)
 	many, manyDetails := cost(100_000)
 	if many > report || manyDetails > details {
-		t.Errorf("a report of 100,000 keys allocates %v and %v times, one of 10 %v and %v", many, manyDetails, report, details)
+		t.Errorf("a status of 100,000 keys allocates %v and %v times, one of 10 %v and %v", many, manyDetails, report, details)
 	}
 }
 
@@ -208,7 +204,7 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsReport(t *testing.T) {
+func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newController(t, func(context.Context, kinglet.Key) (controller.Result, error) {
 			return controller.Result{}, (*nilError)(nil)
@@ -216,7 +212,7 @@ func TestAnErrorWhoseTextPanicsEndsNeitherTheControllerNorItsReport(t *testing.T
 		stop := start(t, c)
 		_ = c.Add(key("a"))
 		synctest.Wait()
-		if d := c.ReportDetails(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
+		if d := c.Inspect(); len(d.Failing) != 1 || d.Failing[0].Error == "" {
 			t.Errorf("failing: %+v", d.Failing)
 		}
 		if err := stop(); err != nil {
