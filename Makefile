@@ -13,13 +13,13 @@ GOTEST := $(GO) test -toolexec='env $(COMPILE)' -vet=off
 TEST := $(GOTEST) -race -ldflags='-s -w' -timeout 10m
 
 # The modules of go.work. The control plane's pins its own Kubernetes and stays
-# outside, as do the tests of others in peers.
-MODULES := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet browser bench interop examples examples/operator release
-# The library, and what is built on it and ships with it. The other modules test
-# it beside its neighbours, which takes as long to compile again.
-PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest kinglettest/faults cmd/kinglet examples
-NEIGHBOURS := bench interop examples/operator
-# Every package of some modules, for one command, so that no core waits for the last
+# outside.
+MODULES := . workqueue cache ctrlruntime prometheus kinglettest cmd/kinglet test bench hack
+# The library, and what is built on it and ships with it. The rest tests it beside its
+# neighbours, which takes as long to compile again.
+PRODUCT := . workqueue cache ctrlruntime prometheus kinglettest cmd/kinglet test/faults test/examples/site test/examples/unit
+NEIGHBOURS := bench test/interop test/examples/operator test/peers
+# Every package of some modules or folders, for one command, so that no core waits for the last
 # test of each.
 packages = $(patsubst %,./%/...,$(1))
 # Packages of cluster that do not import k8s.io/kubernetes. The rest is tested
@@ -57,33 +57,25 @@ $(BIN)/kinglet:
 $(BIN)/kinglet-cluster:
 	GOWORK=off $(COMPILE) $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
 $(BIN)/staticcheck:
-	GOWORK=off $(GO) build -C tools -o $@ honnef.co/go/tools/cmd/staticcheck
+	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ honnef.co/go/tools/cmd/staticcheck
 $(BIN)/apidiff:
-	GOWORK=off $(GO) build -C tools -o $@ golang.org/x/exp/cmd/apidiff
+	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ golang.org/x/exp/cmd/apidiff
 $(BIN)/govulncheck:
-	GOWORK=off $(GO) build -C tools -o $@ golang.org/x/vuln/cmd/govulncheck
+	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ golang.org/x/vuln/cmd/govulncheck
 
 lint: vet staticcheck
 
 # Staticcheck of the modules that test the library, and of the tests with tags.
 .PHONY: lint-all
 lint-all: lint $(BIN)/staticcheck
-	$(STATICCHECK) $(call packages,$(filter-out $(PRODUCT),$(MODULES)))
-	$(STATICCHECK) -tags e2e ./e2e/...
-	cd interop && $(STATICCHECK) -tags e2e ./programs/...
-	cd examples && $(STATICCHECK) -tags e2e ./...
-	cd examples/operator && $(STATICCHECK) -tags e2e ./...
-	@echo "staticcheck peers"; cd peers && GOWORK=off $(STATICCHECK) ./...
+	$(STATICCHECK) $(call packages,$(filter-out $(PRODUCT) test,$(MODULES)))
+	$(STATICCHECK) -tags e2e ./test/...
 	@echo "staticcheck cluster"; cd cluster && GOWORK=off $(STATICCHECK) $(CLUSTER_LIGHT)
 
 VET := $(COMPILE) $(GO) vet
 vet:
-	$(VET) $(call packages,$(MODULES))
-	$(VET) -tags e2e ./e2e/...
-	$(VET) -C interop -tags e2e ./programs/...
-	$(VET) -C examples -tags e2e ./...
-	$(VET) -C examples/operator -tags e2e ./...
-	@echo "vet peers"; GOWORK=off $(VET) -C peers ./...
+	$(VET) $(call packages,$(filter-out test,$(MODULES)))
+	$(VET) -tags e2e ./test/...
 	@echo "vet cluster (compiles Kubernetes: minutes, the first time)"; GOWORK=off $(VET) -C cluster ./...
 
 STATICCHECK := $(COMPILE) $(BIN)/staticcheck
@@ -99,23 +91,21 @@ unit:
 # left out. screenshots draws the pictures of the page; docs/images has one of them.
 .PHONY: browser screenshots
 browser:
-	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) ./html
-	$(subst $(GO) test,$(GO) test -C browser,$(TEST)) -count=1 .
+	$(TEST) ./test/browser/html
+	$(TEST) -count=1 ./test/browser
 	@for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$b >/dev/null && exit 0; done; \
 		echo "LEFT OUT: the tests of the page in a browser, for there is no chromium here (Debian: apt-get install chromium)"
 
 screenshots:
 	@mkdir -p $(BIN)/screenshots
-	$(GO) test -C browser -count=1 -run '^TestPicturesOfThePage$$' . -args -screenshots $(BIN)/screenshots
+	$(GO) test -count=1 -run '^TestPicturesOfThePage$$' ./test/browser -args -screenshots $(BIN)/screenshots
 	cp $(BIN)/screenshots/page-light.png docs/images/page.png
 
 # Tests beside controller-runtime and client-go's own informers, and of what runs
 # other people's tests.
 neighbours: $(BIN)/kinglet-cluster
 	$(TEST) $(call packages,$(NEIGHBOURS))
-	@echo "test peers"; GOWORK=off $(subst $(GO) test,$(GO) test -C peers,$(TEST)) ./...
-	$(subst $(GO) test,$(GO) test -C interop,$(TEST)) -tags e2e -count=1 ./programs -args -cluster $(BIN)/kinglet-cluster
-	$(subst $(GO) test,$(GO) test -C examples/operator,$(TEST)) -tags e2e -count=1 ./... -args -cluster $(BIN)/kinglet-cluster
+	$(TEST) -p 1 -tags e2e -count=1 ./test/interop/programs ./test/examples/operator -args -cluster $(BIN)/kinglet-cluster
 
 # Promtool's tests of docs/alerts.yaml, where there is a promtool (.ci/run installs
 # Debian's).
@@ -130,7 +120,7 @@ alerts:
 MANY := ./kinglettest/torture ./internal/wire/... ./page ./prometheus
 many:
 	$(GOTEST) $(MANY)
-	$(subst $(GO) test,$(GO) test -C interop,$(GOTEST)) -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./ctrlruntime -args -namespace-rounds 1000
+	$(GOTEST) -run '^TestGuaranteeNamespacesComeAndGoExactly$$' ./test/interop/ctrlruntime -args -namespace-rounds 1000
 
 # Each fuzz target in turn, or those whose package and name match ONLY, by a number of
 # inputs: a run by the clock may end in the midst of one, which counts as a failure.
@@ -151,29 +141,29 @@ fuzz:
 # Tests that others wrote for client-go's tools/cache and util/workqueue, over
 # kinglet's drop-ins: client-go's own, those of Kubernetes' libraries, and
 # controller-runtime's; and controller-runtime's over ctrlruntime.
-# PEERS="-suite apiserver -run Quota" for some of them; peers/doc.go says more.
+# PEERS="-suite apiserver -run Quota" for some of them; test/peers/doc.go says more.
 # peers-cache is client-go's alone, which need no control plane.
 .PHONY: peers peers-cache $(BIN)/peers
 $(BIN)/peers:
-	GOWORK=off $(GO) build -C peers -o $@ .
+	$(GO) build -o $@ ./test/peers
 
 peers: $(BIN)/peers $(BIN)/kinglet-cluster
-	cd peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster $(PEERS)
+	cd test/peers && $(BIN)/peers -cluster $(BIN)/kinglet-cluster $(PEERS)
 
 peers-cache: $(BIN)/peers
-	cd peers && $(BIN)/peers -suite ^client-go/ $(PEERS)
+	cd test/peers && $(BIN)/peers -suite ^client-go/ $(PEERS)
 
 # Programs outside this repository, on three versions of Kubernetes, that require
 # its modules as they would be after the next release.
 .PHONY: strangers matrix tidy
 strangers:
-	$(COMPILE) $(GO) test -C release -vet=off -timeout 20m -count=1 ./...
+	$(COMPILE) $(GO) test -vet=off -timeout 20m -count=1 ./hack/...
 
 # Each module with every version of Kubernetes that it says it works with, half an
 # hour in all. MATRIX="-test=false" only builds and vets; MATRIX="-only 0.34" has
 # the rows with that in their names.
 matrix:
-	$(GO) run -C release ./matrix $(MATRIX)
+	$(GO) run ./hack/release/matrix $(MATRIX)
 
 # Known vulnerabilities that are called, by govulncheck, which asks vuln.go.dev.
 .PHONY: vulnerabilities
@@ -198,8 +188,7 @@ long-cluster: $(BIN)/staticcheck
 	GOWORK=off $(GO) test -C cluster -race -timeout 30m ./...
 
 e2e: $(BIN)/kinglet-cluster
-	$(TEST) -p 1 -parallel 3 -tags e2e -count=1 ./e2e/... -args -cluster $(BIN)/kinglet-cluster
-	$(subst $(GO) test,$(GO) test -C examples,$(TEST)) -tags e2e -count=1 ./site/... -args -cluster $(BIN)/kinglet-cluster
+	$(TEST) -p 1 -parallel 3 -tags e2e -count=1 ./test/e2e/... ./test/examples/site -args -cluster $(BIN)/kinglet-cluster
 
 # Random trials of an informer under random faults. TORTURE_FOR is for all of
 # them: two parts of five for kinglet, two for its drop-in, one for client-go,
@@ -225,7 +214,7 @@ mutants:
 SOAK_FOR ?= 20m
 .PHONY: soak
 soak: $(BIN)/kinglet-cluster
-	$(GO) build -o $(BIN)/soak ./e2e/soak
+	$(GO) build -o $(BIN)/soak ./test/e2e/soak
 	$(BIN)/soak -for $(SOAK_FOR) -cluster $(BIN)/kinglet-cluster -out $(BIN)/soak.json
 
 # Every kind of client-go's scheme, OBJECTS of each, against apimachinery's

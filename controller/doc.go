@@ -10,7 +10,7 @@
 //
 // The controller does not run the informers, which may serve others. If they are to be
 // read by runs that end after the stop, run them with a context that ends later, as
-// examples/site does.
+// test/examples/site does.
 //
 // # Guarantees
 //

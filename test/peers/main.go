@@ -1,0 +1,326 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kinglet-go/kinglet/kinglettest"
+)
+
+type options struct {
+	suite   *regexp.Regexp
+	run     *regexp.Regexp
+	verbose bool
+	list    bool
+	race    bool
+	timeout time.Duration
+	dir     string
+	cluster string
+	// clientGo has the tests run over client-go's own packages.
+	clientGo bool
+}
+
+// memory bounds each process of a suite, so that one that grows without end
+// takes itself down and not the machine.
+const memory = 4 << 30
+
+func main() {
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: memory, Max: memory}); err != nil {
+		fmt.Fprintln(os.Stderr, "peers: bound the memory:", err)
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	opts, err := parseFlags(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return
+	case err != nil:
+		os.Exit(2)
+	}
+	failed, err := run(ctx, opts, os.Stdout)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "peers: interrupted")
+		os.Exit(130)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	case failed:
+		os.Exit(1)
+	}
+}
+
+func parseFlags(args []string) (options, error) {
+	var opts options
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags.Usage = func() {
+		fmt.Fprint(flags.Output(), "Runs tests that were written for client-go's packages over kinglet's drop-ins.\nUsage, in folder test/peers: go run . [flags]\n\n")
+		flags.PrintDefaults()
+	}
+	expr := func(name, usage string, into **regexp.Regexp) {
+		flags.Func(name, usage, func(s string) (err error) {
+			*into, err = regexp.Compile(s)
+			return err
+		})
+	}
+	expr("suite", "run suites whose name matches this `regexp`", &opts.suite)
+	expr("run", "run tests whose name matches this `regexp`; numbers of tests are not looked at then", &opts.run)
+	flags.BoolVar(&opts.verbose, "v", false, "print what go test -v does, and which tests were cut")
+	flags.BoolVar(&opts.list, "list", false, "list the tests and what was cut, and run none")
+	flags.BoolVar(&opts.race, "race", false, "run under the race detector")
+	flags.DurationVar(&opts.timeout, "timeout", time.Minute, "time that one test may take; it fails after that")
+	flags.StringVar(&opts.dir, "dir", "../../bin/peers-sources", "folder for the changed copies of their sources")
+	flags.StringVar(&opts.cluster, "cluster", "", "kinglet-cluster `program`; built if there is none")
+	flags.BoolVar(&opts.clientGo, "client-go", false, "run over client-go's own packages, to see what a test does there")
+	if err := flags.Parse(args); err != nil {
+		return opts, err
+	}
+	if flags.NArg() > 0 {
+		err := fmt.Errorf("unexpected argument %q; suites are chosen with -suite", flags.Arg(0))
+		fmt.Fprintln(flags.Output(), "peers:", err)
+		return opts, err
+	}
+	return opts, nil
+}
+
+// run runs the suites and reports whether anything has failed.
+func run(ctx context.Context, opts options, out io.Writer) (failed bool, err error) {
+	expected, err := readExpected()
+	if errors.Is(err, os.ErrNotExist) {
+		return false, fmt.Errorf("start it in folder test/peers of kinglet's repository: %w", err)
+	}
+	if err != nil {
+		return false, err
+	}
+	for name := range expected {
+		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
+			return false, fmt.Errorf("expected.txt: there is no suite %q", name)
+		}
+	}
+	chosen := slices.DeleteFunc(slices.Clone(suites), func(s suite) bool {
+		return opts.suite != nil && !opts.suite.MatchString(s.name)
+	})
+	if len(chosen) == 0 {
+		return false, fmt.Errorf("no suite matches -suite %s", opts.suite)
+	}
+	if opts.clientGo {
+		opts.dir += "-client-go"
+	}
+	dir, err := filepath.Abs(opts.dir)
+	if err != nil {
+		return false, err
+	}
+	t, unlock, err := newTree(ctx, dir, opts.clientGo, suites)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	var sum verdict
+	for _, s := range chosen {
+		e := expected[s.name]
+		if e == nil || opts.clientGo {
+			e = &expectation{}
+		}
+		v, err := runSuite(ctx, t, s, e, opts, out)
+		if err != nil {
+			return false, err
+		}
+		sum.passed += v.passed
+		sum.differing += v.differing
+		sum.failed = append(sum.failed, v.failed...)
+		sum.problems = append(sum.problems, v.problems...)
+	}
+	if opts.list {
+		return false, nil
+	}
+	fmt.Fprintf(out, "%d passed, %d failed, %d differ on purpose\n", sum.passed, len(sum.failed)+len(sum.problems), sum.differing)
+	return len(sum.failed)+len(sum.problems) > 0, nil
+}
+
+func runSuite(ctx context.Context, t *tree, s suite, e *expectation, opts options, out io.Writer) (verdict, error) {
+	if s.hooked != "" {
+		return runHooked(ctx, t.dir, s, e, opts, out)
+	}
+	var gone map[string]string
+	var err error
+	if s.outside {
+		if gone, err = t.cut(ctx, s); err != nil {
+			return verdict{}, err
+		}
+	}
+	if err := t.proveSwapped(ctx, s); err != nil {
+		return verdict{}, err
+	}
+	tests, err := t.testsOf(ctx, s)
+	if err != nil {
+		return verdict{}, err
+	}
+	if opts.run != nil {
+		tests = slices.DeleteFunc(tests, func(n testName) bool { return !opts.run.MatchString(n.test) })
+	}
+	if opts.list {
+		for _, n := range tests {
+			fmt.Fprintf(out, "%s: %s %s\n", s.name, n.pkg, n.test)
+		}
+		printCut(out, s, gone, true)
+		return verdict{}, nil
+	}
+	r := runner{modfile: t.modfile, dir: t.dir, limit: opts.timeout, verbose: io.Discard}
+	if opts.race {
+		r.flags = append(r.flags, "-race")
+	}
+	if opts.verbose {
+		r.verbose = out
+	}
+	outcomes, err := r.runSuite(ctx, s, e, opts, tests)
+	if err != nil {
+		return verdict{}, fmt.Errorf("%s: %w", s.name, err)
+	}
+	v := judge(e, outcomes, len(gone), opts.run == nil && !opts.clientGo)
+	v.print(out, s, e, gone, opts.verbose)
+	return v, nil
+}
+
+// runSuite runs the tests of a suite, on a control plane if it needs one.
+func (r runner) runSuite(ctx context.Context, s suite, e *expectation, opts options, tests []testName) (_ map[testName]outcome, err error) {
+	if s.cluster {
+		// All that the tests need is compiled first: on two cores, a control plane
+		// beside the compiler is slow to start.
+		if err := r.compile(ctx, s); err != nil {
+			return nil, err
+		}
+		c, stop, startErr := kinglettest.RunCluster(ctx, kinglettest.ClusterOptions{Program: opts.cluster, DisableAdmissionPlugins: offInEnvtest})
+		if startErr != nil {
+			return nil, startErr
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		if err := likeEnvtest(ctx, c); err != nil {
+			return nil, err
+		}
+		r.env = append(r.env, "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+c.Kubeconfig)
+	}
+	focus := s.focus
+	if opts.run != nil {
+		focus = opts.run.String()
+	}
+	outcomes, err := r.runTests(ctx, s, focus, tests)
+	for tries := 1; err == nil && tries < attempts; tries++ {
+		lost := e.lost(outcomes)
+		if len(lost) == 0 {
+			break
+		}
+		var again map[testName]outcome
+		plain := slices.DeleteFunc(slices.Clone(lost), func(n testName) bool { return n.spec })
+		again, err = r.runTests(ctx, s, focusOn(lost), plain)
+		won(outcomes, again, lost)
+	}
+	return outcomes, err
+}
+
+// compile compiles what the tests need.
+func (r runner) compile(ctx context.Context, s suite) error {
+	if s.hooked != "" {
+		args := append([]string{"test", "-vet=off", "-run=^$", "-modfile=" + r.modfile}, r.flags...)
+		cmd := goCommand(ctx, append(args, s.packages...)...)
+		cmd.Dir = r.dir
+		return runGo(ctx, cmd, func(out io.Reader) error {
+			_, err := io.Copy(io.Discard, out)
+			return err
+		})
+	}
+	_, err := list(ctx, r.modfile, append([]string{"-export", "-deps", "-test"}, s.packages...)...)
+	return err
+}
+
+// runTests runs tests, and those specs of the suite that match focus.
+func (r runner) runTests(ctx context.Context, s suite, focus string, tests []testName) (map[testName]outcome, error) {
+	if s.specs == "" {
+		return r.run(ctx, tests)
+	}
+	report := filepath.Join(filepath.Dir(r.modfile), "specs.json")
+	if err := os.Remove(report); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	specs := r
+	specs.limit *= 20
+	specs.args = []string{"-ginkgo.json-report=" + report}
+	if focus != "" {
+		specs.args = append(specs.args, "-ginkgo.focus="+focus)
+	}
+	i := testName{pkg: s.packages[0], test: s.specs}
+	outcomes, err := specs.run(ctx, []testName{i})
+	if err != nil {
+		return nil, err
+	}
+	if err := addSpecs(outcomes, i, report); err != nil {
+		return nil, err
+	}
+	others, err := r.run(ctx, slices.DeleteFunc(tests, func(n testName) bool { return n == i }))
+	maps.Copy(outcomes, others)
+	return outcomes, err
+}
+
+// shown is how many lines of a failing test's output are printed without -v.
+const shown = 40
+
+// print writes a line for the suite, and below it what failed, and what was cut.
+func (v verdict) print(out io.Writer, s suite, e *expectation, gone map[string]string, verbose bool) {
+	for _, f := range v.failed {
+		fmt.Fprintf(out, "FAIL %s: %s %s\n", s.name, f.name.pkg, f.name.test)
+		lines := strings.Split(strings.TrimRight(strings.Join(f.output, ""), "\n"), "\n")
+		if n := len(lines) - shown; !verbose && n > 0 {
+			// The reason may stand at either end.
+			lines = slices.Concat(lines[:shown/2], []string{fmt.Sprintf("... %d lines; -v for all of them", n)}, lines[len(lines)-shown/2:])
+		}
+		for _, l := range lines {
+			fmt.Fprintln(out, "    "+l)
+		}
+	}
+	for _, p := range v.problems {
+		fmt.Fprintf(out, "FAIL %s: %s\n", s.name, p)
+	}
+	fmt.Fprintf(out, "%s: %d run, %d passed, %d differ on purpose, %d failed, %d skipped, %d cut\n",
+		s.name, v.run, v.passed, v.differing, v.run-v.passed-v.differing, v.skipped, len(gone))
+	printCut(out, s, gone, verbose)
+}
+
+// printCut says for want of which identifiers tests were cut, and with each also
+// which tests.
+func printCut(out io.Writer, s suite, gone map[string]string, each bool) {
+	if len(gone) == 0 {
+		return
+	}
+	byReason := map[string][]string{}
+	for test, why := range gone {
+		byReason[why] = append(byReason[why], test)
+	}
+	reasons := slices.SortedFunc(maps.Keys(byReason), func(a, b string) int {
+		if d := len(byReason[b]) - len(byReason[a]); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	var all []string
+	for _, why := range reasons {
+		text := fmt.Sprintf("%s %d", why, len(byReason[why]))
+		if each {
+			slices.Sort(byReason[why])
+			text += " (" + strings.Join(byReason[why], ", ") + ")"
+		}
+		all = append(all, text)
+	}
+	fmt.Fprintf(out, "%s: cut for want of %s\n", s.name, strings.Join(all, ", "))
+}
