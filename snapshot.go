@@ -109,7 +109,13 @@ func (l *latest[T]) Len() int {
 }
 
 func (l *latest[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { l.own.View().Visit(yield) }
+	return func(yield func(T) bool) {
+		if !l.own.Any() {
+			l.store.Visit(yield)
+			return
+		}
+		l.own.View().Visit(yield)
+	}
 }
 
 func (l *latest[T]) Keys() iter.Seq[Key] {
@@ -117,7 +123,13 @@ func (l *latest[T]) Keys() iter.Seq[Key] {
 }
 
 func (l *latest[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) { l.own.View().VisitPrefix(p, yield) }
+	return func(yield func(T) bool) {
+		if !l.own.Any() {
+			l.store.Prefix(p)(yield)
+			return
+		}
+		l.own.View().VisitPrefix(p, yield)
+	}
 }
 
 func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {

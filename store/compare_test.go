@@ -33,8 +33,8 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 		}
 		i++
 	}
-	if snap, ok := r.(*store.Snapshot[*item]); ok && !slices.Equal(snap.AppendTo(nil), slices.Collect(r.All())) {
-		t.Fatal("AppendTo appends other objects than All has")
+	if s, ok := r.(*store.Store[*item]); ok && !slices.Equal(s.AppendAll(nil), slices.Collect(r.All())) {
+		t.Fatal("AppendAll appends other objects than All has")
 	}
 	probe := &pair{dice: d, names: 1000}
 	for range 20 {
