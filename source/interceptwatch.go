@@ -23,6 +23,7 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	began := time.Now()
 	p := begin(func() (watch.Interface, error) { return lw.WatchWithContext(within, lo) }, stopWatch)
 	defer p.leave()
 	res, a, err := opened(ctx, p, call, newOpening(req.OnOpen))
@@ -36,7 +37,7 @@ func (s *lwSource[T]) watchIntercepted(ctx context.Context, lw contextWatcher, l
 		if res.err == nil && res.value != nil {
 			s.interception.left(call.Reason(), req.OnPath)
 		}
-		return s.relay(ctx, res.value, res.err, req, yield)
+		return s.relay(ctx, res.value, res.err, req, time.Since(began), yield)
 	case a == nil:
 		p.settle()
 		return ctx.Err()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -206,8 +207,9 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 	if honours {
 		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
 	}
+	began := time.Now()
 	w, err := s.open(ctx, honours, call, &req)
-	return s.relay(ctx, w, err, &req, yield)
+	return s.relay(ctx, w, err, &req, time.Since(began), yield)
 }
 
 // open returns what call does, and reports that it has opened a watch.
@@ -222,8 +224,12 @@ func (s *lwSource[T]) open(ctx context.Context, honours bool, call func() (watch
 	return w, err
 }
 
-// relay yields what comes from w, which lw returned with err.
-func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, req *WatchRequest[T], yield func([]Event[T]) error) error {
+// relay yields what comes from w, which lw returned with err after took.
+//
+// If a connection is closed, client-go's clients try again, and at last return a watch
+// that is empty and closed. That is no watch that the server has ended, but if it took
+// long, a reflector cannot know.
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) error {
 	if err == nil && w == nil {
 		err = errNothing
 	}
@@ -237,12 +243,18 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, r
 		}
 	}
 	var batch []Event[T]
+	opened, empty := time.Now(), took > openPatience
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e, ok := <-w.ResultChan():
-			if !ok {
+			switch {
+			case ok:
+				empty = false
+			case empty && ctx.Err() == nil && time.Since(opened) < openPatience:
+				return fmt.Errorf("no watch was opened within %v: %w", took, io.ErrUnexpectedEOF)
+			default:
 				return ctx.Err()
 			}
 			batch = append(batch, eventOf[T](e, &s.want))
