@@ -83,7 +83,7 @@
 // role with list but not watch is followed by polling, and Status names the refused
 // watch all the while. If that list fails as well, the next wait leads to a watch. A
 // server that throttles is listed only after a minute, and one that refuses connections
-// is not.
+// after five. An answer that cannot be read from its beginning is a refusal, too.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"sync"
 	"time"
@@ -215,6 +216,7 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		}
 		return s.lw.Watch(lo)
 	}
+	began := time.Now()
 	p := begin(ctx, s.interception.call(honours, true, true, lo), honours, call, stopWatch)
 	defer p.leave()
 	res, a, err := p.wait(ctx, newOpening(req.OnOpen))
@@ -229,11 +231,15 @@ func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func
 		return failed(ctx, errNothing)
 	}
 	s.interception.left(p.intercepted, req.OnPath)
-	return s.relay(ctx, res.value, &req, yield)
+	return s.relay(ctx, res.value, &req, time.Since(began), yield)
 }
 
-// relay yields what comes from w, which lw returned.
-func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) error {
+// relay yields what comes from w, which lw returned after took.
+//
+// If a connection is closed, client-go's clients try again, and at last return a watch
+// that is empty and closed. That is no watch that the server has ended, but if it took
+// long, a reflector cannot know.
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) error {
 	defer stopWatch(w)
 	if req.SendInitialEvents && isFake(w) {
 		if open, err := s.beginFake(ctx, w, req, yield); !open || err != nil {
@@ -241,12 +247,18 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRe
 		}
 	}
 	var batch []Event[T]
+	opened, empty := time.Now(), took > openPatience
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e, ok := <-w.ResultChan():
-			if !ok {
+			switch {
+			case ok:
+				empty = false
+			case empty && ctx.Err() == nil && time.Since(opened) < openPatience:
+				return fmt.Errorf("no watch was opened within %v: %w", took, io.ErrUnexpectedEOF)
+			default:
 				return ctx.Err()
 			}
 			batch = append(batch, eventOf[T](e, &s.want))

@@ -64,6 +64,9 @@ const (
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.
 	busyPatience = Minute
+	// unreachablePatience is the same for connections that are refused: a server that is
+	// upgraded is back by then.
+	unreachablePatience = 5 * Minute
 	// streamRetryAfter is when streaming is tried again after it made no
 	// progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour

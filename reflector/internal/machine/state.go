@@ -183,7 +183,8 @@ type State struct {
 	// Paged is whether the next list is fetched page by page, because a stream just
 	// failed.
 	Paged bool
-	// Truncations counts streams since the last list that ended before their end.
+	// Truncations counts streams since the last list that ended before their end, or whose
+	// connection was refused.
 	Truncations int
 
 	// Refusals counts watches that were refused since one was open; RefusedSince is
@@ -374,7 +375,7 @@ func (m *Machine) ended(f Failure) {
 	case m.Phase == Streaming:
 		m.initialFailed(f)
 	case m.last.Verb == VerbProbe && good:
-		m.probeEnded()
+		m.probeEnded(f)
 	case m.last.Verb == VerbProbe:
 		m.probeFailed(f)
 	case good:

@@ -139,7 +139,7 @@ func (m *Machine) watchEnded(f Failure) {
 // what follows it; if the resource itself was gone; or if an error event has no
 // status, since it is then unknown what the watch has missed. A watch that was open
 // and is broken off is followed by another one from where it was. Any other failure
-// is a refusal.
+// is a refusal, and so is an answer that is no watch, such as a proxy's page to log in.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	unexplained := streamed && f.Class == Foreign
 	switch {
@@ -158,12 +158,17 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-	case f.Class == Transport && !f.Unanswered && (streamed || !f.NoHistory),
+	case f.Class == Transport && !f.Unanswered && !m.noWatch(f) && (streamed || !f.NoHistory),
 		streamed && m.Advanced && !f.NoHistory:
 		m.brokenOff(f)
 	default:
 		m.refused(f)
 	}
+}
+
+// noWatch reports whether an answer cannot be read from its beginning.
+func (m *Machine) noWatch(f Failure) bool {
+	return f.Malformed && !m.Advanced && m.age() < 2*m.delay()
 }
 
 // brokenOff goes on from where a watch was that had been open.
@@ -195,8 +200,8 @@ func (m *Machine) brokenOff(f Failure) {
 // to a list. While lists are answered and watches are not, there is one list a wait.
 //
 // A source that may have no history is listed after the first wait, since another watch
-// would not send what was missed. A server that is busy is given time, and one that
-// cannot be reached can answer no list.
+// would not send what was missed. A server that is busy is given time. So is one that
+// cannot be reached, which can answer no list either, unless only watches do not reach it.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
@@ -204,13 +209,15 @@ func (m *Machine) refused(f Failure) {
 	m.Refusals++
 	m.Polling = m.Polling || m.Refusals > 1 && !m.Resumed
 	patience := Nanos(0)
-	switch f.Class {
-	case Throttled:
+	switch {
+	case f.Unreachable:
+		patience = unreachablePatience
+	case f.Class == Throttled:
 		patience = busyPatience
-	case Server:
+	case f.Class == Server:
 		patience = m.config.RefusalPatience
 	}
-	again := f.Unreachable || m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
+	again := m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
 	if again {
 		m.wait(f, false)
 		return
