@@ -202,7 +202,7 @@ func (g *group) find(ctx context.Context) error {
 			}
 		}
 		if len(paths) == before {
-			return fmt.Errorf("%s has no package that registers types", m.path)
+			fmt.Printf("%s: %s has no package that registers types\n", g.name, m.path)
 		}
 	}
 	built, err := g.list(ctx, append([]string{"-export", "-f", "{{if .Export}}{{.ImportPath}}{{end}}"}, paths...)...)
