@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -192,6 +193,15 @@ func (c *compiler) own(to []link, t reflect.Type, offset uintptr, why error) ([]
 	f := ownCopy(t)
 	if f == nil {
 		return nil, why
+	}
+	if kind := t.Kind(); kind == reflect.Map || kind == reflect.Slice {
+		// Generated code does not call it for nil, of which it may make an empty one.
+		call := f
+		f = func(from, to unsafe.Pointer) {
+			if *(*unsafe.Pointer)(from) != nil {
+				call(from, to)
+			}
+		}
 	}
 	return append(to, link{kind: call, offset: offset, call: f, own: t}), nil
 }

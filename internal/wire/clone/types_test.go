@@ -3,7 +3,10 @@ package clone
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"testing"
+	"unsafe"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -80,3 +83,37 @@ func (in handMap) DeepCopyInto(out *handMap) {
 }
 
 func (in *withInterface) String() string { return fmt.Sprint(in.Any) }
+
+// anyByHand copies itself to an empty map if it is nil, as
+// sigs.k8s.io/cluster-api-provider-aws's Conditions do.
+type anyByHand map[string]any
+
+func (in anyByHand) DeepCopyInto(out *anyByHand) {
+	*out = make(anyByHand, len(in))
+	maps.Copy(*out, in)
+}
+
+func (in anyByHand) DeepCopy() anyByHand {
+	if in == nil {
+		return nil
+	}
+	out := new(anyByHand)
+	in.DeepCopyInto(out)
+	return *out
+}
+
+func TestANilMapThatCopiesItselfStaysNil(t *testing.T) {
+	of := reflect.TypeFor[anyByHand]()
+	c := compiler{plan: &Plan{typ: of}, shapes: map[shapeKey]*shape{}, family: &family{plans: map[shapeKey]*Plan{}, left: 100}}
+	links, err := c.links(nil, of, 0, nil)
+	if err != nil || len(links) != 1 {
+		t.Fatal(links, err)
+	}
+	for _, from := range []anyByHand{nil, {"a": "b"}} {
+		to := from
+		links[0].call(unsafe.Pointer(&from), unsafe.Pointer(&to))
+		if !reflect.DeepEqual(to, from) {
+			t.Errorf("%#v became %#v", from, to)
+		}
+	}
+}
