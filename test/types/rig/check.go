@@ -183,17 +183,17 @@ func copies(r *trial) (copied bool, err error) {
 	for range 3 { // the third is made in one allocation
 		plan.Copy(to.Interface(), from.Interface())
 	}
-	for range 2 {
-		if !state.Identical(to, want) {
-			return true, fmt.Errorf("copied\n%s\nnot\n%s", spell(to.Interface()), spell(want.Interface()))
-		}
-		was := spell(want.Interface())
-		for range 20 {
-			r.change(from.Elem())
-		}
-		if spell(want.Interface()) != was {
-			break // its own method shares memory
-		}
+	if !state.Identical(to, want) {
+		return true, fmt.Errorf("copied\n%s\nnot\n%s", spell(to.Interface()), spell(want.Interface()))
+	}
+	was := spell(want.Interface())
+	for range 20 {
+		r.change(from.Elem())
+	}
+	// The type's own method may share memory with the origin. To spell a message writes to
+	// its hidden state.
+	if spell(want.Interface()) == was && !state.Equal(to.Interface(), want.Interface()) {
+		return true, fmt.Errorf("the copy changes with its origin, to\n%s\nfrom\n%s", spell(to.Interface()), was)
 	}
 	return true, nil
 }
