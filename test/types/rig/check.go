@@ -104,12 +104,18 @@ func (c *checker) check(typ reflect.Type, registered bool) {
 // left to others has none. A plan that is slow is compiled again, since the machine may
 // have been busy.
 func (c *checker) plans(typ reflect.Type) {
-	for name, compile := range map[string]func(){
-		"JSON":      func() { _, _ = json.Compile(typ, nil) },
-		"protobuf":  func() { _, _ = protobuf.Compile(typ, nil) },
-		"structure": func() { _, _ = structure.Compile(typ) },
-		"copy":      func() { _ = clone.Of(reflect.PointerTo(typ)) },
+	for _, plan := range []struct {
+		name    string
+		compile func()
+	}{
+		// The graph comes first: all plans are made of it, and it is compiled once.
+		{"the graph", func() { _, _ = gotype.Of(typ) }},
+		{"JSON", func() { _, _ = json.Compile(typ, nil) }},
+		{"protobuf", func() { _, _ = protobuf.Compile(typ, nil) }},
+		{"structure", func() { _, _ = structure.Compile(typ) }},
+		{"copies", func() { _ = clone.Of(reflect.PointerTo(typ)) }},
 	} {
+		name, compile := plan.name, plan.compile
 		what := nameOf(typ) + ", " + name
 		stuck := time.AfterFunc(time.Minute, func() { panic("the plan does not compile: " + what) })
 		took, allocated := time.Duration(1<<62), uint64(0)
