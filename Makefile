@@ -59,8 +59,9 @@ bin/kinglet bin/kinglet-cluster bin/staticcheck bin/apidiff bin/govulncheck: bin
 .PHONY: $(BIN)/kinglet $(BIN)/kinglet-cluster $(BIN)/staticcheck $(BIN)/apidiff $(BIN)/govulncheck
 $(BIN)/kinglet:
 	$(GO) build -C cmd/kinglet -o $@ .
+# -trimpath as in kinglettest, so that Kubernetes is compiled once for both.
 $(BIN)/kinglet-cluster:
-	GOWORK=off $(COMPILE) $(GO) build -C cluster -o $@ ./cmd/kinglet-cluster
+	GOWORK=off $(COMPILE) $(GO) build -C cluster -trimpath -o $@ ./cmd/kinglet-cluster
 $(BIN)/staticcheck:
 	GOWORK=off $(GO) build -C hack -modfile=tools.mod -o $@ honnef.co/go/tools/cmd/staticcheck
 $(BIN)/apidiff:
@@ -238,24 +239,15 @@ soak: $(BIN)/kinglet-cluster
 OBJECTS ?= 1000
 .PHONY: long-decoders
 long-decoders:
-	@for p in protobuf json untyped structure; do \
-		n=0; while [ $$n -lt $(OBJECTS) ]; do n=$$((n + 50)); \
-			echo "decoders: $$p, up to $$n objects of each kind"; \
-			$(GO) test -timeout 30m -run 'Kind|Disturbed' ./internal/wire/$$p -args -objects 50 -seed $$n || exit 1; \
-		done; \
+	@n=0; while [ $$n -lt $(OBJECTS) ]; do n=$$((n + 50)); \
+		echo "decoders: up to $$n objects of each kind"; \
+		$(GO) test -timeout 30m -run 'OfEveryKind' ./internal/wire -args -objects 50 -seed $$n || exit 1; \
 	done
 
-# Two hours in all. BENCH="-runs 1" measures each row once instead of three times, and
-# takes one; BENCH=-quick is a look. What wirebench finds is also
-# in bin/bench, as JSON and as charts.
+# Two hours in all. BENCH="-runs 1" measures each row once instead of three times;
+# BENCH=-quick is a look; BENCH="-rows '^rates/'" measures some of them.
 bench: $(BIN)/kinglet-cluster
-	$(GO) run -C bench ./storebench $(BENCH)
-	$(GO) run -C bench ./queuebench $(BENCH)
-	$(GO) run -C bench ./ctrlbench $(BENCH)
-	$(GO) run -C bench ./wirebench -out $(BIN)/bench/wirebench.json -charts $(BIN)/bench $(BENCH)
-	$(GO) run -C bench ./wirebench -cluster $(BIN)/kinglet-cluster $(BENCH)
-	$(GO) run -C bench ./idlebench
-	$(GO) run -C bench ./stallbench
+	$(GO) run -C bench . -cluster $(BIN)/kinglet-cluster -json $(BIN)/bench.json $(BENCH)
 
 demo:
 	@hack/demo

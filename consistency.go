@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/kinglet-go/kinglet/internal/consistency"
-	"github.com/kinglet-go/kinglet/internal/sink"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
@@ -65,8 +64,7 @@ import (
 //
 // # Several sources
 //
-// An informer that NewScoped returned checks one source after the other, each at its
-// own version, and lists one that differs again. A source that cannot be checked, such
+// An informer of several sources checks one after the other, each at its own version, and lists one that differs again. A source that cannot be checked, such
 // as one that is refused, is left out until its next turn.
 type ConsistencyCheck = consistency.Options
 
@@ -93,7 +91,7 @@ type (
 	// as in the report.
 	InconsistentError = consistency.InconsistentError
 	// NotCheckedError reports that a check could compare nothing: the informer's Name,
-	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoSample or what the
+	// and Err, which is ErrNotWatching, ErrNotExact, source.ErrNoExactLists or what the
 	// server answered. It is not a sign of a difference.
 	NotCheckedError = consistency.NotCheckedError
 )
@@ -135,65 +133,39 @@ func (i *Informer[T]) CheckConsistency(ctx context.Context) (ConsistencyReport, 
 // maps, which a program's source need not be.
 type checked[T any] struct {
 	informer *Informer[T]
-	part     *part[T] // nil for the only source
+	pipeline *pipeline[T]
 }
 
 // checked returns the sources that the informer has now.
 func (i *Informer[T]) checked() (all []consistency.Informer[T]) {
-	if i.parts == nil {
-		return []consistency.Informer[T]{checked[T]{informer: i}}
-	}
-	for _, one := range i.parts.each() {
+	for _, one := range i.sources.each() {
 		all = append(all, checked[T]{i, one})
 	}
 	return all
 }
 
-func (c checked[T]) Scope() store.Scope {
-	if c.part == nil {
-		return Scope{}
-	}
-	return c.part.Scope
-}
+func (c checked[T]) Scope() store.Scope { return c.pipeline.Scope }
 
-func (c checked[T]) source() source.Source[T] {
-	if c.part == nil {
-		return c.informer.source
-	}
-	return c.part.Source
-}
-
-func (c checked[T]) sink() *sink.Sink[T] {
-	if c.part == nil {
-		return c.informer.sink
-	}
-	return c.part.sink
-}
-
-func (c checked[T]) reflector() *reflector.Reflector[T] {
-	if c.part == nil {
-		return c.informer.reflector
-	}
-	return c.part.reflector
-}
-
-func (c checked[T]) Status() reflector.Status { return c.reflector().Status() }
+func (c checked[T]) Status() reflector.Status { return c.pipeline.reflector.Status() }
 
 func (c checked[T]) View() (v consistency.View[T]) {
 	c.informer.hub.View(func() {
 		v.Snapshot, v.Version = c.informer.store.Snapshot(), c.informer.own.Version(c.Scope().ID)
-		v.Quarantined, v.Unlisted = c.sink().Quarantine.Keys()
+		v.Quarantined, v.Unlisted = c.pipeline.sink.Quarantine.Keys()
 	})
 	return v
 }
 
-func (c checked[T]) Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
-	return source.Sample(ctx, c.source(), req, yield)
+func (c checked[T]) Sample(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
+	if !c.pipeline.Source.Traits().ExactLists {
+		return source.ErrNoExactLists
+	}
+	return c.pipeline.Source.List(ctx, req, yield)
 }
 
 func (c checked[T]) Relist(cause error, keys map[store.Key]struct{}) {
-	c.sink().DecodeAfresh(keys)
-	c.reflector().Relist(cause)
+	c.pipeline.sink.DecodeAfresh(keys)
+	c.pipeline.reflector.Relist(cause)
 }
 
 func (c checked[T]) Report(err error) { c.informer.opts.OnError(err) }

@@ -23,8 +23,8 @@ type feed struct {
 
 func (f *feed) String() string { return "pods made already" }
 
-func (f *feed) Traits() source.Traits[*corev1.Pod] {
-	return source.Traits[*corev1.Pod]{NoWatchList: true}
+func (f *feed) Traits() source.Traits {
+	return source.Traits{NoWatchList: true}
 }
 
 func (f *feed) List(_ context.Context, _ source.ListRequest[*corev1.Pod], yield func(source.Page[*corev1.Pod]) error) error {

@@ -16,7 +16,7 @@ import (
 // The example of the README holds all pods of a cluster, found by node, and prints a
 // line about each that changes or goes. A test compares the two.
 func Example() {
-	// README begin
+	// README.md begin
 	config, err := clientcmd.BuildConfigFromFlags("", clientcmd.RecommendedHomeFile)
 	check(err)
 	src, err := source.FromConfig[*corev1.Pod](config, corev1.SchemeGroupVersion.WithResource("pods"), source.Options{})
@@ -38,7 +38,7 @@ func Example() {
 	for p := range onNode {
 		fmt.Println(p.Namespace, p.Name)
 	}
-	// README end
+	// README.md end
 }
 
 var ctx = context.Background()

@@ -102,7 +102,7 @@ type lagging struct {
 	late atomic.Int64
 }
 
-func (l *lagging) Traits() source.Traits[pod] { return source.Traits[pod]{NoWatchList: true} }
+func (l *lagging) Traits() source.Traits { return source.Traits{NoWatchList: true} }
 
 func (l *lagging) List(ctx context.Context, req source.ListRequest[pod], yield func(source.Page[pod]) error) error {
 	if l.late.Load() == 0 {

@@ -14,9 +14,7 @@ import (
 	"github.com/kinglet-go/kinglet/internal/mutation"
 	"github.com/kinglet-go/kinglet/internal/own"
 	"github.com/kinglet-go/kinglet/internal/proflabel"
-	"github.com/kinglet-go/kinglet/internal/sink"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
-	"github.com/kinglet-go/kinglet/reflector"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -24,25 +22,16 @@ import (
 // Informer keeps a live, indexed copy of one collection and calls handlers with its
 // changes. Make one with New. All methods are safe for concurrent use.
 type Informer[T any] struct {
-	opts      Options[T]
-	source    source.Source[T]
-	store     *store.Store[T]
-	own       *own.Writes[T]
-	hub       *deliver.Hub[T]
-	sink      *sink.Sink[T]
-	reflector *reflector.Reflector[T]
-	detector  *mutation.Detector[T] // nil if off
-	checker   *consistency.Checker[T]
-	reads     latest[T] // what Store returns
-	// resource is what is listed and watched, if that was known from the start.
-	// Otherwise requested, if not nil, returns it once it is known.
-	resource  schema.GroupVersionResource
-	requested func() schema.GroupVersionResource
-	// shared is source.Traits.Shared; it may be nil.
-	shared func() *source.Sharing
-	memory memory
-	// parts replace source, sink and reflector in an informer of NewScoped.
-	parts *parts[T]
+	opts     Options[T]
+	sources  sources[T]
+	store    *store.Store[T]
+	own      *own.Writes[T]
+	hub      *deliver.Hub[T]
+	detector *mutation.Detector[T] // nil if off
+	checker  *consistency.Checker[T]
+	reads    latest[T]            // what Store returns
+	traits   func() source.Traits // of the first source; may be nil
+	memory   memory
 
 	started atomic.Bool
 	// synced is closed when the store holds the first list.
@@ -53,45 +42,26 @@ type Informer[T any] struct {
 
 var _ Runnable = (*Informer[any])(nil)
 
-// New returns an informer of the objects of src. It starts nothing: see Run. The
-// error names everything that is wrong with opts.
+// New returns an informer of the objects of src: NewScoped with one source, whose scope
+// is everything. It starts nothing: see Run. The error names everything that is wrong
+// with opts.
 func New[T any](src source.Source[T], opts Options[T]) (*Informer[T], error) {
 	if src == nil {
 		return nil, errors.New("informer: no source")
 	}
-	if opts.Name == "" {
-		opts.Name = src.String()
-	}
-	opts, err := opts.withDefaults()
-	if err != nil {
-		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
-	}
-	traits := src.Traits()
-	i := &Informer[T]{
-		opts:      opts,
-		source:    src,
-		shared:    traits.Shared,
-		resource:  traits.Resource,
-		requested: traits.Requested,
-		synced:    make(chan struct{}),
-		stopped:   make(chan struct{}),
-	}
-	if err := i.assemble(src); err != nil {
-		return nil, fmt.Errorf("informer of %s: %w", opts.Name, err)
-	}
-	return i, nil
+	return NewScoped(opts, ScopedSource[T]{Source: src})
 }
 
 // listed returns what is listed and watched; empty as long as that is not known.
 func (i *Informer[T]) listed() schema.GroupVersionResource {
-	if i.resource.Empty() && i.requested != nil {
-		return i.requested()
+	if i.traits == nil {
+		return schema.GroupVersionResource{}
 	}
-	return i.resource
+	return i.traits().Resource
 }
 
-// assemble makes the stages, from the last to the first.
-func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
+// assemble makes the stages that all sources share, from the last to the first.
+func (i *Informer[T]) assemble() (err error) {
 	i.store, err = store.New(store.Options[T]{
 		KeyFunc:      i.opts.KeyFunc,
 		RememberKeys: i.opts.RememberKeys,
@@ -131,31 +101,7 @@ func (i *Informer[T]) assemble(src source.Source[T]) (err error) {
 		Equal:   i.opts.Equal,
 		Synced:  i.synced,
 	})
-	if i.parts != nil {
-		return nil
-	}
-	i.own.Enter(Scope{}, func() bool { return src.Traits().Whole })
-	i.sink = i.newSink(func() { close(i.synced) }, nil)
-	opts := i.opts.reflector()
-	opts.Latest = i.own.Recent
-	i.reflector, err = reflector.New(src, i.sink, opts)
-	return err
-}
-
-// newSink returns a sink of the informer's store and hub: see sink.Options.
-func (i *Informer[T]) newSink(synced func(), live func() bool) *sink.Sink[T] {
-	return sink.New(sink.Options[T]{
-		Store:             i.store,
-		Hub:               i.hub,
-		Own:               i.own,
-		Detector:          i.detector,
-		UID:               i.opts.UID,
-		Version:           objectVersion[T],
-		RemoveUndecodable: i.opts.RemoveUndecodable,
-		Report:            i.opts.OnError,
-		Synced:            synced,
-		Live:              live,
-	})
+	return nil
 }
 
 // sameVersion reports whether a relist returned an object that is already held. UID and
@@ -166,7 +112,7 @@ func (i *Informer[T]) sameVersion(a, b T) bool {
 		return false
 	}
 	if i.opts.Equal == nil {
-		return state.Equal(a, b)
+		return gotype.Equal(a, b)
 	}
 	return i.opts.Equal(a, b)
 }
@@ -183,7 +129,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer close(i.stopped)
 	i.own.Begin()
 	defer i.own.End()
-	// The reflector runs here, and each handler on its own goroutine: an idle informer
+	// The first source runs here, and each handler on its own goroutine: an idle informer
 	// with one handler costs two.
 	defer proflabel.Restore(ctx)
 	ctx, stop := context.WithCancel(proflabel.Informer(ctx, i.opts.Name))
@@ -198,12 +144,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	i.checker.Start(ctx, &beside)
 	// The closures above capture ctx, so this goroutine's has another name.
 	labelled := proflabel.Stage(ctx, proflabel.Reflector)
-	var err error
-	if i.parts != nil {
-		err = i.parts.run(labelled)
-	} else {
-		err = i.reflector.Run(labelled)
-	}
+	err := i.sources.run(labelled)
 	stop()
 	err = errors.Join(err, i.hub.Wait())
 	beside.Wait()
@@ -300,9 +241,4 @@ func (i *Informer[T]) wait(ctx context.Context, done, over <-chan struct{}) erro
 
 // Quarantined lists the keys whose latest version could not be stored, in key
 // order: at most 10,000 of each source; Status counts all.
-func (i *Informer[T]) Quarantined() []Quarantined {
-	if i.parts != nil {
-		return i.parts.quarantined()
-	}
-	return i.sink.Quarantine.List()
-}
+func (i *Informer[T]) Quarantined() []Quarantined { return i.sources.quarantined() }

@@ -13,7 +13,6 @@ import (
 	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/footprint"
 	"github.com/kinglet-go/kinglet/internal/sink"
-	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
@@ -53,7 +52,7 @@ func (i *Informer[T]) Inspect() status.Details {
 		Memory:      i.memoryOf(snapshot, stats.Bytes),
 		Quarantined: i.shownQuarantined(),
 	}
-	if r := i.shownReflector(); r != nil {
+	if r := i.sources.furthest(); r != nil {
 		d.Transitions, d.Watch = r.Transitions(), r.Request()
 	}
 	for n, index := range stats.Indexes {
@@ -63,18 +62,6 @@ func (i *Informer[T]) Inspect() status.Details {
 		}
 	}
 	return d
-}
-
-// shownReflector returns the reflector whose transitions are shown; nil if there is
-// none.
-func (i *Informer[T]) shownReflector() *reflector.Reflector[T] {
-	if i.parts == nil {
-		return i.reflector
-	}
-	if worst := i.parts.furthest(); worst != nil {
-		return worst.reflector
-	}
-	return nil
 }
 
 // isSecret reports whether the objects are known to be Secrets.

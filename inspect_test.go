@@ -136,8 +136,8 @@ type secretive struct{ stage source.Stage }
 
 func (s secretive) String() string { return "secrets" }
 
-func (s secretive) Traits() source.Traits[*corev1.Secret] {
-	return source.Traits[*corev1.Secret]{NoWatchList: true}
+func (s secretive) Traits() source.Traits {
+	return source.Traits{NoWatchList: true}
 }
 
 func (s secretive) List(_ context.Context, _ source.ListRequest[*corev1.Secret], yield func(source.Page[*corev1.Secret]) error) error {

@@ -16,8 +16,8 @@ type Inspectable interface{ Inspect() status.Details }
 
 // ObservableController is a controller that a Set shows: one of package controller.
 type ObservableController interface {
-	Report() status.Controller
-	ReportDetails() status.ControllerDetails
+	Status() status.Controller
+	Inspect() status.ControllerDetails
 }
 
 // observed holds what a Set shows but does not run, in the order in which it was added.
@@ -55,7 +55,8 @@ func (s *Set) Observe(informer Observable) (remove func()) {
 	}
 }
 
-// ObserveController makes the set show a controller until remove is called.
+// ObserveController makes the set show a controller that it does not run until remove is
+// called. See AddController.
 func (s *Set) ObserveController(c ObservableController) (remove func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +80,8 @@ func (s *Set) Observed() []Observable {
 	return append(out, s.informers.list()...)
 }
 
-// Controllers returns the controllers that the set observes, in the order they were
-// added.
+// Controllers returns the controllers that the set runs or observes, in the order they
+// were added.
 func (s *Set) Controllers() []ObservableController {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,22 +9,25 @@ import (
 
 type named string
 
-func (n named) Status() kinglet.Status                    { return kinglet.Status{Name: string(n)} }
-func (n named) Report() status.Controller                 { return status.Controller{Name: string(n)} }
-func (named) ReportDetails() (d status.ControllerDetails) { return d }
+func (n named) Status() kinglet.Status { return kinglet.Status{Name: string(n)} }
+
+type namedController string
+
+func (n namedController) Status() status.Controller           { return status.Controller{Name: string(n)} }
+func (namedController) Inspect() (d status.ControllerDetails) { return d }
 
 func TestASetShowsWhatItObservesUntilItIsRemoved(t *testing.T) {
 	set := kinglet.NewSet()
 	removeA := set.Observe(named("a"))
 	set.Observe(named("b"))
 	removeA2 := set.Observe(named("a"))
-	removeC := set.ObserveController(named("c"))
+	removeC := set.ObserveController(namedController("c"))
 	names := func() (s string) {
 		for _, st := range set.Status() {
 			s += st.Name
 		}
 		for _, c := range set.Controllers() {
-			s += c.Report().Name
+			s += c.Status().Name
 		}
 		return s
 	}

@@ -198,7 +198,7 @@ type mixing struct {
 	streams bool
 }
 
-func (m *mixing) Traits() source.Traits[pod] { return source.Traits[pod]{NoWatchList: !m.streams} }
+func (m *mixing) Traits() source.Traits { return source.Traits{NoWatchList: !m.streams} }
 
 func (m *mixing) List(ctx context.Context, req source.ListRequest[pod], yield func(source.Page[pod]) error) error {
 	return m.Static.List(ctx, req, func(p source.Page[pod]) error {

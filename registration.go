@@ -103,10 +103,10 @@ func (r registration[T]) WaitSynced(ctx context.Context) error {
 	return r.informer.wait(ctx, r.Synced(), r.Done())
 }
 
-// DeliveredThrough implements Registration. It returns "" for several scopes, whose
-// versions cannot be compared.
+// DeliveredThrough implements Registration. It returns "" once there have been several
+// scopes, whose versions cannot be compared.
 func (r registration[T]) DeliveredThrough() string {
-	if r.informer.parts != nil {
+	if r.informer.sources.several.Load() {
 		return ""
 	}
 	return r.Registration.DeliveredThrough()

@@ -258,15 +258,26 @@ func TestASourceSpeaksForItsScopeAlone(t *testing.T) {
 	})
 }
 
-func TestWhatAnInformerOfSeveralSourcesCannotDoItSays(t *testing.T) {
+// TestTheSourceOfNewIsOneOfAnyNumber replaces it by that of a namespace.
+func TestTheSourceOfNewIsOneOfAnyNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newScopedRig(t, kinglet.Options[pod]{}, namespaces(podIn("a", "x", "n1")))
+		r := newRig(t, kinglet.Options[pod]{}, newPod("p", "n1"))
+		rec := &recorder{}
+		reg := r.add(rec, kinglet.HandlerOptions{})
 		r.run()
 		defer r.end()
-		single, err := kinglet.New[pod](sourcetest.NewStatic[pod](), kinglet.Options[pod]{})
-		r.must(err)
-		if err := single.AddSource(scopedOf("a", r.sources["a"])); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("AddSource to an informer of one source: %v", err)
+		expect(t, rec.take(), "Initial Added p on n1")
+		if got := r.informer.Scopes(); !slices.Equal(got, []string{""}) || reg.DeliveredThrough() == "" {
+			t.Errorf("scopes %q, delivered through %q", got, reg.DeliveredThrough())
+		}
+		r.must(r.informer.RemoveSource(""))
+		synctest.Wait()
+		expect(t, rec.take(), "Relist Deleted p on n1 (final state unknown)")
+		r.must(r.informer.AddSource(scopedOf("a", sourcetest.NewStatic(podIn("a", "x", "n1")))))
+		synctest.Wait()
+		expect(t, rec.take(), "Initial Added x on n1")
+		if v := r.informer.Status().ResourceVersion; v == "" {
+			t.Error("no version")
 		}
 	})
 }

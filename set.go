@@ -16,22 +16,33 @@ type Runnable interface {
 	Status() Status
 }
 
-// Set starts, stops and waits for many informers. They are independent: while one is
-// forbidden, the others work. All methods are safe for concurrent use.
+// RunnableController is a controller that a Set runs: one of package controller.
+type RunnableController interface {
+	ObservableController
+	Run(ctx context.Context) error
+}
+
+// Set runs the informers and controllers of a program, and shows them. Informers are
+// independent: while one is forbidden, the others work. All methods are safe for
+// concurrent use.
 type Set struct {
 	mu      sync.Mutex
-	members []Runnable // guarded by mu
-	// informers and controllers are shown and not run; guarded by mu.
+	members []Runnable           // guarded by mu
+	running []RunnableController // guarded by mu; controllers that Run runs
+	// informers and controllers are shown; guarded by mu.
 	informers   observed[Observable]
 	controllers observed[ObservableController]
 	opts        SetOptions // guarded by mu
-	// guarded by mu; nil until Run. began is when Run was called.
-	ctx   context.Context
-	began time.Time
+	// ctx is of controllers, informersCtx of informers, which end later. Both are
+	// guarded by mu, and nil until Run. began is when Run was called.
+	ctx, informersCtx context.Context
+	stop              context.CancelFunc // of ctx
+	began             time.Time
 	// ended is guarded by mu: Run has returned, or is about to.
-	ended   bool
-	errs    []error // guarded by mu
-	running sync.WaitGroup
+	ended bool
+	errs  []error // guarded by mu
+	// runningControllers and runningInformers are joined under mu, before ended is set.
+	runningControllers, runningInformers sync.WaitGroup
 }
 
 // NewSet returns a Set of the given informers. It starts nothing, and does not keep
@@ -41,56 +52,105 @@ func NewSet(informers ...Runnable) *Set {
 }
 
 // Add adds informers to the set, before Run or while it is running; while it is
-// running, they start at once. It fails with ErrStopped once the set has stopped.
+// running, they start at once. It fails with ErrStopped once the set is stopping.
 func (s *Set) Add(informers ...Runnable) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended || (s.ctx != nil && s.ctx.Err() != nil) {
+	if s.stoppingLocked() {
 		return fmt.Errorf("add to a set: %w", ErrStopped)
 	}
 	s.members = append(s.members, informers...)
 	if s.ctx != nil {
-		s.startLocked(informers)
+		s.startInformersLocked(informers)
 	}
 	return nil
 }
 
-// Run runs all informers until ctx ends, and returns when all of them have
-// returned, with what they returned. It may be called once.
+// AddController adds controllers that the set runs, and shows as ObserveController does,
+// before Run or while it is running; while it is running, they start at once. It does not
+// add the informers that they watch. It fails with ErrStopped once the set is stopping.
+func (s *Set) AddController(controllers ...RunnableController) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stoppingLocked() {
+		return fmt.Errorf("add to a set: %w", ErrStopped)
+	}
+	for _, c := range controllers {
+		s.controllers.add(c)
+	}
+	s.running = append(s.running, controllers...)
+	if s.ctx != nil {
+		s.startControllersLocked(controllers)
+	}
+	return nil
+}
+
+// Run runs all informers and controllers until ctx ends or a controller fails, such as
+// by the loss of its leadership. Then it stops the controllers: runs under way end, and
+// leadership is released after the last of them. The informers stop after that, so that
+// these runs read what is true. Run returns when all of them have returned, with what they
+// returned. It may be called once.
 func (s *Set) Run(ctx context.Context) error {
 	s.mu.Lock()
 	if s.ctx != nil {
 		s.mu.Unlock()
 		return ErrAlreadyRun
 	}
-	s.ctx, s.began = ctx, time.Now()
-	s.startLocked(s.members)
+	var stopInformers context.CancelFunc
+	s.informersCtx, stopInformers = context.WithCancel(context.WithoutCancel(ctx))
+	defer stopInformers()
+	s.ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+	s.began = time.Now()
+	s.startInformersLocked(s.members)
+	s.startControllersLocked(s.running)
 	s.mu.Unlock()
 
-	<-ctx.Done()
-	// Add fails from here on, because it checks ctx under mu: no informer joins the
-	// group once mu has been held after the end of ctx.
+	<-s.ctx.Done()
+	// Nothing joins the groups once mu has been held after the end of ctx, because Add
+	// and AddController check it under mu.
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.running.Wait()
+	s.runningControllers.Wait()
+	stopInformers()
+	s.runningInformers.Wait()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Join(s.errs...)
 }
 
-func (s *Set) startLocked(informers []Runnable) {
-	ctx := s.ctx
+func (s *Set) stoppingLocked() bool {
+	return s.ended || s.ctx != nil && s.ctx.Err() != nil
+}
+
+func (s *Set) startInformersLocked(informers []Runnable) {
+	ctx := s.informersCtx
 	for _, inf := range informers {
-		s.running.Go(func() {
-			if err := inf.Run(ctx); err != nil {
-				s.mu.Lock()
-				defer s.mu.Unlock()
-				s.errs = append(s.errs, err)
+		s.runningInformers.Go(func() { s.failed(inf.Run(ctx)) })
+	}
+}
+
+func (s *Set) startControllersLocked(controllers []RunnableController) {
+	ctx := s.ctx
+	for _, c := range controllers {
+		s.runningControllers.Go(func() {
+			if err := c.Run(ctx); err != nil {
+				s.failed(err)
+				s.stop()
 			}
 		})
 	}
+}
+
+func (s *Set) failed(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.errs = append(s.errs, err)
 }
 
 // Informers returns the members, in the order they were added.

@@ -22,7 +22,7 @@ type cached struct {
 	deaf   bool
 }
 
-func (l *cached) Traits() source.Traits[pod] {
+func (l *cached) Traits() source.Traits {
 	traits := l.part.Traits()
 	traits.NoWatchList = true
 	return traits

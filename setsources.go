@@ -10,8 +10,7 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// SetSources sets all sources of an informer that NewScoped returned, before Run or
-// during it. If the informer already has a source with the same scope ID and Source,
+// SetSources sets all sources of an informer, before Run or during it. If the informer already has a source with the same scope ID and Source,
 // that one stays as it is, and nothing is requested for it. Every other source is
 // added, as by AddSource; if its scope ID is in use, it replaces the source with that
 // ID.
@@ -26,20 +25,16 @@ import (
 //
 // SetSources blocks until the requests of the removed sources have ended, and looks at
 // every object of the store for each of them. It must not be called from OnError. It
-// fails with ErrScopeExists if two sources have one scope ID, which changes nothing,
-// with ErrStopped once the informer has stopped, and with ErrScoped for an informer
-// that New returned.
+// fails with ErrScopeExists if two sources have one scope ID, which changes nothing, and
+// with ErrStopped once the informer has stopped.
 func (i *Informer[T]) SetSources(sources ...ScopedSource[T]) error {
-	if i.parts == nil {
-		return i.named(ErrScoped)
-	}
-	if err := i.parts.set(sources); err != nil {
+	if err := i.sources.set(sources); err != nil {
 		return i.named(err)
 	}
 	return nil
 }
 
-func (p *parts[T]) set(sources []ScopedSource[T]) error {
+func (p *sources[T]) set(sources []ScopedSource[T]) error {
 	named := make(map[string]ScopedSource[T], len(sources))
 	for _, s := range sources {
 		if _, twice := named[s.Scope.ID]; twice {
@@ -93,7 +88,7 @@ var errNoSource = errors.New("no source")
 
 // beginChange stops the sources that are not named, whose scope IDs stay in use. It
 // returns them and the sources to add.
-func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]ScopedSource[T]) (leaving []*part[T], added []ScopedSource[T], err error) {
+func (p *sources[T]) beginChange(sources []ScopedSource[T], named map[string]ScopedSource[T]) (leaving []*pipeline[T], added []ScopedSource[T], err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -123,7 +118,7 @@ func (p *parts[T]) beginChange(sources []ScopedSource[T], named map[string]Scope
 
 // heldBy returns the latest version that ended sources had reached in what they share
 // with a scope; empty if they share nothing, or their versions have no order.
-func (p *parts[T]) heldBy(scope store.Scope, ended []*part[T]) (version string) {
+func (p *sources[T]) heldBy(scope store.Scope, ended []*pipeline[T]) (version string) {
 	for _, one := range ended {
 		at := p.informer.own.Version(one.Scope.ID)
 		if at == "" {
@@ -140,7 +135,7 @@ func (p *parts[T]) heldBy(scope store.Scope, ended []*part[T]) (version string) 
 
 // share reports whether two scopes have keys in common: they have one ID, the store has
 // an object in both, or the first key of one is also in the other.
-func (p *parts[T]) share(a, b store.Scope) bool {
+func (p *sources[T]) share(a, b store.Scope) bool {
 	if a.ID == b.ID || a.Has(firstKey(b)) && b.Has(firstKey(b)) || a.Has(firstKey(a)) && b.Has(firstKey(a)) {
 		return true
 	}
@@ -161,10 +156,10 @@ func firstKey(scope store.Scope) (key store.Key) {
 }
 
 // forget removes sources whose objects are gone.
-func (p *parts[T]) forget(gone []*part[T]) {
+func (p *sources[T]) forget(gone []*pipeline[T]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.all = slices.DeleteFunc(p.all, func(one *part[T]) bool { return slices.Contains(gone, one) })
+	p.all = slices.DeleteFunc(slices.Clone(p.all), func(one *pipeline[T]) bool { return slices.Contains(gone, one) })
 }
 
 // without returns a scope without the keys in the scopes of others.

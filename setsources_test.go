@@ -96,11 +96,6 @@ func TestSetSourcesAsksForWhatIsNewAndDeletesWhatIsGone(t *testing.T) {
 		if err := r.informer.SetSources(); !errors.Is(err, kinglet.ErrStopped) {
 			t.Errorf("after the end: %v", err)
 		}
-		single, err := kinglet.New[pod](c, kinglet.Options[pod]{})
-		r.must(err)
-		if err := single.SetSources(); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("an informer of one source: %v", err)
-		}
 	})
 }
 

@@ -85,7 +85,8 @@ func (s Snapshot[T]) ResourceVersion(scope string) string { return s.view.Base.R
 // Check checks the invariants of the store, for tests: see store.Snapshot.Check.
 func (s Snapshot[T]) Check() error { return s.view.Base.Check() }
 
-// latest reads an informer's latest state: each call reads the state at that time.
+// latest reads an informer's latest state: each call, and each loop, reads the state at
+// that time.
 type latest[T any] struct {
 	store *store.Store[T]
 	own   *own.Writes[T]
@@ -93,7 +94,6 @@ type latest[T any] struct {
 
 var _ Reader[any] = (*latest[any])(nil)
 
-// Get implements Reader.
 func (l *latest[T]) Get(key Key) (T, bool) {
 	if !l.own.Any() {
 		return l.store.Get(key)
@@ -101,7 +101,6 @@ func (l *latest[T]) Get(key Key) (T, bool) {
 	return l.own.Get(key)
 }
 
-// Len implements Reader.
 func (l *latest[T]) Len() int {
 	if !l.own.Any() {
 		return l.store.Len()
@@ -109,22 +108,30 @@ func (l *latest[T]) Len() int {
 	return l.own.View().Len()
 }
 
-// All implements Reader.
 func (l *latest[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) { l.own.View().Visit(yield) }
+	return func(yield func(T) bool) {
+		if !l.own.Any() {
+			l.store.Visit(yield)
+			return
+		}
+		l.own.View().Visit(yield)
+	}
 }
 
-// Keys implements Reader.
 func (l *latest[T]) Keys() iter.Seq[Key] {
 	return func(yield func(Key) bool) { l.own.View().SpanKeys(store.Span{})(yield) }
 }
 
-// Prefix implements Reader.
 func (l *latest[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) { l.own.View().VisitPrefix(p, yield) }
+	return func(yield func(T) bool) {
+		if !l.own.Any() {
+			l.store.Prefix(p)(yield)
+			return
+		}
+		l.own.View().VisitPrefix(p, yield)
+	}
 }
 
-// ByIndex implements Reader.
 func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	if err := l.store.CheckIndex(index); err != nil {
 		return nil, err
@@ -135,7 +142,6 @@ func (l *latest[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	}, nil
 }
 
-// IndexCount implements Reader.
 func (l *latest[T]) IndexCount(index, value string) (int, error) {
 	if !l.own.Any() {
 		return l.store.IndexCount(index, value)
@@ -143,7 +149,6 @@ func (l *latest[T]) IndexCount(index, value string) (int, error) {
 	return l.own.View().IndexCount(index, value)
 }
 
-// IndexValues implements Reader.
 func (l *latest[T]) IndexValues(index string) (iter.Seq[string], error) {
 	if err := l.store.CheckIndex(index); err != nil {
 		return nil, err
@@ -155,8 +160,6 @@ func (l *latest[T]) IndexValues(index string) (iter.Seq[string], error) {
 	}, nil
 }
 
-// Indexes implements Reader.
 func (l *latest[T]) Indexes() []string { return l.store.Indexes() }
 
-// ResourceVersion implements Reader.
 func (l *latest[T]) ResourceVersion(scope string) string { return l.store.ResourceVersion(scope) }

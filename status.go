@@ -53,15 +53,10 @@ func (i *Informer[T]) Status() Status {
 		Mutations:   i.detector.Found(),
 		Handlers:    i.hub.Statuses(),
 	}
-	if i.parts != nil {
-		i.parts.addTo(&s)
-	} else {
-		s.Status = i.reflector.Status()
-		i.sink.Quarantine.AddTo(&s)
-	}
+	i.sources.addTo(&s)
 	s.Synced, s.ResourceVersion = i.HasSynced(), i.version()
-	if i.shared != nil {
-		if sharing := i.shared(); sharing != nil {
+	if i.traits != nil {
+		if sharing := i.traits().Shared; sharing != nil {
 			s.Sharing, s.SharingID = status.Sharing(sharing.Stats()), sharing.ID()
 		}
 	}
@@ -71,10 +66,7 @@ func (i *Informer[T]) Status() Status {
 // version returns the resource version that the store has reached; empty if several
 // sources have one each.
 func (i *Informer[T]) version() string {
-	if i.parts == nil {
-		return i.own.Version("")
-	}
-	if all := i.parts.each(); len(all) == 1 {
+	if all := i.sources.each(); len(all) == 1 {
 		return i.own.Version(all[0].Scope.ID)
 	}
 	return ""

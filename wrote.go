@@ -147,10 +147,6 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 // readAnswer reads the answer to a write with the source of a key, and returns the
 // key's scope.
 func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w source.Written[T], err error) {
-	if i.parts == nil {
-		w, err = i.readAnswerBy(i.source, a)
-		return "", w, err
-	}
 	if obj, ok := a.Object.(T); ok {
 		// The key of the store need not be that of the metadata.
 		if is, err := i.opts.KeyFunc(obj); err == nil {
@@ -159,7 +155,7 @@ func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w sour
 	}
 	// The source of that key may make another key of the answer.
 	for range 2 {
-		src := i.parts.sourceOf(key)
+		src := i.sources.sourceOf(key)
 		if src == nil {
 			return "", w, errNoSourceOf
 		}

@@ -7,38 +7,42 @@ import (
 	kc "k8s.io/client-go/tools/cache"
 )
 
-// deltas is the common part of DeltaFIFO and RealFIFO: what they are given, and the
-// objects in it.
-type deltaSource struct {
+// deltaQueue is the common part of DeltaFIFO and RealFIFO.
+type deltaQueue struct {
+	queue
 	keyFunc     KeyFunc
 	known       KeyListerGetter // may be nil
 	transformer TransformFunc   // may be nil
+	// replaced is the type of what Replace queues.
+	replaced DeltaType
+	// atomic queues a list or resync as one delta.
+	atomic bool
 }
 
 // Transformer returns the function that objects go through before they are
 // queued, or nil.
-func (d *deltaSource) Transformer() TransformFunc { return d.transformer }
+func (q *deltaQueue) Transformer() TransformFunc { return q.transformer }
 
 // keyOf returns the key of an object, of a DeletedFinalStateUnknown or of Deltas.
-func (d *deltaSource) keyOf(obj any) (string, error) {
+func (q *deltaQueue) keyOf(obj any) (string, error) {
 	switch gone := obj.(type) {
 	case Deltas:
 		if len(gone) == 0 {
 			return "", KeyError{Obj: obj, Err: ErrZeroLengthDeltasObject}
 		}
-		return d.keyOf(gone[len(gone)-1].Object)
+		return q.keyOf(gone[len(gone)-1].Object)
 	case DeletedFinalStateUnknown:
 		return gone.Key, nil
 	}
-	if d.keyFunc == nil {
+	if q.keyFunc == nil {
 		return MetaNamespaceKeyFunc(obj)
 	}
-	return d.keyFunc(obj)
+	return q.keyFunc(obj)
 }
 
 // key is keyOf with the error of a write, a KeyError.
-func (d *deltaSource) key(obj any) (string, error) {
-	key, err := d.keyOf(obj)
+func (q *deltaQueue) key(obj any) (string, error) {
+	key, err := q.keyOf(obj)
 	if err != nil {
 		return "", KeyError{Obj: obj, Err: err}
 	}
@@ -46,55 +50,36 @@ func (d *deltaSource) key(obj any) (string, error) {
 }
 
 // transformed returns the object to queue for obj.
-func (d *deltaSource) transformed(obj any) (any, error) {
-	if _, gone := obj.(DeletedFinalStateUnknown); gone || d.transformer == nil {
+func (q *deltaQueue) transformed(obj any) (any, error) {
+	if _, gone := obj.(DeletedFinalStateUnknown); gone || q.transformer == nil {
 		return obj, nil
 	}
-	return d.transformer(obj)
+	return q.transformer(obj)
 }
 
 // prepare returns the key of each object, and the objects to queue, in a slice of
 // their own.
-func (d *deltaSource) prepare(list []any) (keys []string, objs []any, err error) {
-	if keys, err = queueKeys(list, d.key); err != nil {
+func (q *deltaQueue) prepare(list []any) (keys []string, objs []any, err error) {
+	if keys, err = queueKeys(list, q.key); err != nil {
 		return nil, nil, err
 	}
 	objs = slices.Clone(list)
 	for i := range objs {
-		if objs[i], err = d.transformed(objs[i]); err != nil {
+		if objs[i], err = q.transformed(objs[i]); err != nil {
 			return nil, nil, err
 		}
 	}
 	return keys, objs, nil
 }
 
-// eachKnown calls visit with each known object, except those whose keys skip accepts.
-// found is false if the object is gone or its look-up failed; the errors of failed
-// look-ups are returned.
-func (d *deltaSource) eachKnown(skip func(key string) bool, visit func(key string, obj any, found bool)) (failed []error) {
-	if d.known == nil {
-		return nil
+// put adds a delta to those queued under key, or queues it alone.
+func (q *deltaQueue) put(key string, d Delta) {
+	if !q.keyed {
+		q.order.PushBack(&entry{key: key, deltas: Deltas{d}})
+		return
 	}
-	for _, key := range d.known.ListKeys() {
-		if skip(key) {
-			continue
-		}
-		obj, found, err := d.known.GetByKey(key)
-		if err != nil {
-			failed, obj, found = append(failed, lookupFailed(key, err)), nil, false
-		}
-		visit(key, obj, found)
-	}
-	return failed
-}
-
-// missed returns the delete of an object that a list does not have; obj, the last state
-// that was seen, may be nil.
-func missed(key string, obj any) Delta {
-	if gone, ok := obj.(DeletedFinalStateUnknown); ok {
-		obj = gone.Obj
-	}
-	return Delta{Type: Deleted, Object: DeletedFinalStateUnknown{Key: key, Obj: obj}}
+	e := q.hold(key)
+	e.deltas = with(e.deltas, d)
 }
 
 // with returns deltas with one more. Two adjacent deletes become one, the one that knows
@@ -111,19 +96,199 @@ func with(deltas Deltas, newer Delta) Deltas {
 	return append(deltas, newer)
 }
 
+// Add queues an Added delta. The error is a KeyError or the transformer's.
+func (q *deltaQueue) Add(obj any) error { return q.change(Added, obj) }
+
+// Update queues an Updated delta. The error is a KeyError or the transformer's.
+func (q *deltaQueue) Update(obj any) error { return q.change(Updated, obj) }
+
+// Delete queues a Deleted delta. A DeltaFIFO does so only if the key is queued or among
+// the known objects: else that deletion was reported before. A failed look-up counts as
+// known, and is reported. The error is a KeyError or the transformer's; an ignored object
+// is not transformed.
+func (q *deltaQueue) Delete(obj any) error { return q.change(Deleted, obj) }
+
+func (q *deltaQueue) change(t DeltaType, obj any) error {
+	var key string
+	var failed []error
+	ignored := false
+	return q.write(func() (err error) {
+		if key, err = q.key(obj); err != nil {
+			return err
+		}
+		if t == Deleted && q.keyed {
+			if ignored, err = q.absent(key); err != nil {
+				failed = []error{lookupFailed(key, err)}
+			}
+		}
+		if err = nil; !ignored {
+			obj, err = q.transformed(obj)
+		}
+		return err
+	}, func() []error {
+		q.populated = true
+		if !ignored {
+			q.put(key, Delta{Type: t, Object: obj})
+		}
+		return failed
+	})
+}
+
+// absent reports whether nothing is queued or known under key. No write and no take comes
+// in between: both hold writing.
+func (q *deltaQueue) absent(key string) (bool, error) {
+	if _, queued := q.find(key); queued || q.known == nil {
+		return !queued, nil
+	}
+	_, known, err := q.known.GetByKey(key)
+	return !known && err == nil, err
+}
+
+// queueWhole queues a delta about all keys.
+func (q *deltaQueue) queueWhole(t DeltaType, info any) error {
+	return q.write(nil, func() []error {
+		q.order.PushBack(&entry{deltas: Deltas{{Type: t, Object: info}}, whole: true})
+		if t == ReplacedAll {
+			q.markInitial()
+		}
+		return nil
+	})
+}
+
+// Replace queues a Replaced delta (Sync, in a DeltaFIFO without EmitDeltaTypeReplaced) for
+// each object of list, and a Deleted one with a DeletedFinalStateUnknown for every other key
+// that is queued or known; or one ReplacedAll delta, if AtomicEvents is set. The error is a
+// KeyError or the transformer's, and then nothing was queued.
+func (q *deltaQueue) Replace(list []any, resourceVersion string) error {
+	if q.atomic {
+		_, objs, err := q.prepare(list)
+		if err != nil {
+			return err
+		}
+		return q.queueWhole(ReplacedAll, ReplacedAllInfo{ResourceVersion: resourceVersion, Objects: objs})
+	}
+	var keys []string
+	var objs []any
+	return q.write(func() (err error) { keys, objs, err = q.prepare(list); return err }, func() []error {
+		listed := make(map[string]struct{}, len(keys))
+		for _, key := range keys {
+			listed[key] = struct{}{}
+		}
+		queued, order := q.last()
+		replace := func() {
+			for i, key := range keys {
+				q.put(key, Delta{Type: q.replaced, Object: objs[i]})
+			}
+		}
+		if q.keyed { // the order is client-go's
+			replace()
+		}
+		for _, key := range order {
+			if _, ok := listed[key]; !ok && queued[key].Type != Deleted {
+				q.put(key, missed(key, queued[key].Object))
+			}
+		}
+		failed := q.eachKnown(func(key string) bool {
+			_, isListed := listed[key]
+			_, isQueued := queued[key]
+			return isListed || isQueued
+		}, func(key string, obj any, _ bool) { q.put(key, missed(key, obj)) })
+		if !q.keyed {
+			replace()
+		}
+		q.markInitial()
+		return failed
+	})
+}
+
+// last returns the last delta of each key that waits, and the keys in the order in
+// which they came first.
+func (q *deltaQueue) last() (map[string]Delta, []string) {
+	last := map[string]Delta{}
+	var order []string
+	q.waiting(func(e *entry) {
+		if _, seen := last[e.key]; !seen {
+			order = append(order, e.key)
+		}
+		last[e.key] = *e.deltas.Newest()
+	})
+	return last, order
+}
+
+// missed returns the delete of an object that a list does not have; obj, the last state
+// that was seen, may be nil.
+func missed(key string, obj any) Delta {
+	if gone, ok := obj.(DeletedFinalStateUnknown); ok {
+		obj = gone.Obj
+	}
+	return Delta{Type: Deleted, Object: DeletedFinalStateUnknown{Key: key, Obj: obj}}
+}
+
+// eachKnown calls visit with each known object, except those whose keys skip accepts.
+// found is false if the object is gone or its look-up failed; the errors of failed
+// look-ups are returned.
+func (q *deltaQueue) eachKnown(skip func(key string) bool, visit func(key string, obj any, found bool)) (failed []error) {
+	if q.known == nil {
+		return nil
+	}
+	for _, key := range q.known.ListKeys() {
+		if skip(key) {
+			continue
+		}
+		obj, found, err := q.known.GetByKey(key)
+		if err != nil {
+			failed, obj, found = append(failed, lookupFailed(key, err)), nil, false
+		}
+		visit(key, obj, found)
+	}
+	return failed
+}
+
+// Resync queues a Sync delta for every known object that has nothing queued; or one
+// SyncAll delta, if AtomicEvents is set.
+func (q *deltaQueue) Resync() error {
+	if q.atomic {
+		return q.queueWhole(SyncAll, SyncAllInfo{})
+	}
+	return q.write(nil, func() []error {
+		last, _ := q.last()
+		queued := func(key string) bool { _, is := last[key]; return is }
+		return q.eachKnown(queued, func(key string, obj any, found bool) {
+			if found {
+				q.put(key, Delta{Type: Sync, Object: obj})
+			}
+		})
+	})
+}
+
+// latest returns the newest state that the queue or its consumers have under key.
+func (q *deltaQueue) latest(key string) (any, bool) {
+	if d, ok := q.newest(key); ok {
+		return d.Object, d.Type != Deleted
+	}
+	return latestIn(q.known, key)
+}
+
+// latestIn returns what known has under key. known may be nil.
+func latestIn(known KeyGetter, key string) (any, bool) {
+	if known == nil {
+		return nil, false
+	}
+	obj, ok, err := known.GetByKey(key)
+	return obj, ok && err == nil
+}
+
 // DeltaFIFOOptions say how a DeltaFIFO works. All are optional. Logger has no
 // effect: what goes wrong with KnownObjects is reported as other errors are.
 type DeltaFIFOOptions = kc.DeltaFIFOOptions
 
 // DeltaFIFO is a Queue that holds the deltas of each key since it was last
 // popped, and pops keys in the order in which they were queued. Its items are
-// of type Deltas. All methods are safe for concurrent use, and only Pop blocks.
+// of type Deltas, copies. All methods are safe for concurrent use, and only Pop blocks.
 // The package's documentation lists where client-go differs.
 type DeltaFIFO struct {
-	keyedQueue
-	deltaSource
-	replaced DeltaType
-	flight   *entry // guarded by state; what a process function has, or nil
+	deltaQueue
+	queueReader
 }
 
 var (
@@ -141,74 +306,20 @@ func NewDeltaFIFO(keyFunc KeyFunc, knownObjects KeyListerGetter) *DeltaFIFO {
 
 // NewDeltaFIFOWithOptions returns an empty DeltaFIFO. It starts no goroutine.
 func NewDeltaFIFOWithOptions(opts DeltaFIFOOptions) *DeltaFIFO {
-	f := &DeltaFIFO{deltaSource: deltaSource{opts.KeyFunction, opts.KnownObjects, opts.Transformer}, replaced: Sync}
+	f := &DeltaFIFO{deltaQueue: deltaQueue{
+		queue: queue{keyed: true}, keyFunc: opts.KeyFunction, known: opts.KnownObjects, transformer: opts.Transformer, replaced: Sync,
+	}}
 	if opts.EmitDeltaTypeReplaced {
 		f.replaced = Replaced
 	}
-	f.init(f.order.Len, "DeltaFIFO", opts.Name)
+	f.init("DeltaFIFO", opts.Name)
+	f.queueReader = queueReader{&f.deltaQueue.queue, f.deltaQueue.key, func(e *entry) any { return slices.Clone(e.deltas) }}
 	return f
 }
 
 // KeyOf returns the key of an object, of a DeletedFinalStateUnknown or of
 // Deltas. The error is the key function's, or a KeyError for empty Deltas.
 func (f *DeltaFIFO) KeyOf(obj any) (string, error) { return f.keyOf(obj) }
-
-// Add queues an Added delta. The error is a KeyError or the transformer's.
-func (f *DeltaFIFO) Add(obj any) error { return f.change(Added, obj) }
-
-// Update queues an Updated delta. The error is a KeyError or the transformer's.
-func (f *DeltaFIFO) Update(obj any) error { return f.change(Updated, obj) }
-
-func (f *DeltaFIFO) change(t DeltaType, obj any) error {
-	var key string
-	return f.write(func() (err error) {
-		if key, err = f.key(obj); err == nil {
-			obj, err = f.transformed(obj)
-		}
-		return err
-	}, func() []error {
-		f.populated = true
-		f.append(key, Delta{Type: t, Object: obj})
-		return nil
-	})
-}
-
-// append adds a delta to those queued under key.
-func (f *DeltaFIFO) append(key string, d Delta) {
-	e := f.hold(key)
-	e.deltas = with(e.deltas, d)
-}
-
-// Delete queues a Deleted delta, if the key is queued or among the known objects: else
-// that deletion was reported before. A failed look-up counts as known, and is reported.
-// The error is a KeyError or the transformer's; an ignored object is not transformed.
-func (f *DeltaFIFO) Delete(obj any) error {
-	var key string
-	var present bool
-	var failed []error
-	return f.write(func() (err error) {
-		if key, err = f.key(obj); err != nil {
-			return err
-		}
-		// No write and no take comes in between: both hold writing.
-		if _, present = f.find(key); !present && f.known != nil {
-			if _, present, err = f.known.GetByKey(key); err != nil {
-				present, failed = true, []error{lookupFailed(key, err)}
-			}
-		}
-		err = nil
-		if present {
-			obj, err = f.transformed(obj)
-		}
-		return err
-	}, func() []error {
-		f.populated = true
-		if present {
-			f.append(key, Delta{Type: Deleted, Object: obj})
-		}
-		return failed
-	})
-}
 
 // AddIfNotPresent queues Deltas that were popped, unless something is queued
 // under their key. To make Pop put back what it popped, return ErrRequeue instead.
@@ -217,7 +328,7 @@ func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 	if !ok {
 		return fmt.Errorf("only Deltas can be put back into a DeltaFIFO, not %T", obj)
 	}
-	key, err := f.key(deltas)
+	key, err := f.deltaQueue.key(deltas)
 	if err != nil {
 		return err
 	}
@@ -235,159 +346,4 @@ func (f *DeltaFIFO) AddIfNotPresent(obj any) error {
 		}
 		return nil
 	})
-}
-
-// Replace queues a Replaced or Sync delta for each object of list, and a
-// Deleted one with a DeletedFinalStateUnknown for every other key that is in
-// the queue or known. The error is a KeyError or the transformer's, and then nothing
-// was queued.
-func (f *DeltaFIFO) Replace(list []any, _ string) error {
-	var keys []string
-	var objs []any
-	return f.write(func() (err error) { keys, objs, err = f.prepare(list); return err }, func() []error {
-		listed := make(map[string]struct{}, len(keys))
-		for i, key := range keys {
-			listed[key] = struct{}{}
-			f.append(key, Delta{Type: f.replaced, Object: objs[i]})
-		}
-		for el := f.order.Front(); el != nil; el = el.Next() {
-			e := el.Value.(*entry)
-			if _, ok := listed[e.key]; !ok {
-				e.deltas = with(e.deltas, missed(e.key, e.deltas.Newest().Object))
-			}
-		}
-		failed := f.eachKnown(f.queued, func(key string, obj any, _ bool) { f.append(key, missed(key, obj)) })
-		f.markInitial()
-		return failed
-	})
-}
-
-func (f *DeltaFIFO) queued(key string) bool {
-	_, ok := f.find(key)
-	return ok
-}
-
-// Resync queues a Sync delta for every known object that has nothing queued.
-func (f *DeltaFIFO) Resync() error {
-	return f.write(nil, func() []error {
-		return f.eachKnown(f.queued, func(key string, obj any, found bool) {
-			if found {
-				f.append(key, Delta{Type: Sync, Object: obj})
-			}
-		})
-	})
-}
-
-// List returns the newest object of every key that waits, the next one first.
-func (f *DeltaFIFO) List() []any {
-	list := []any{}
-	f.each(func(e *entry) { list = append(list, e.deltas.Newest().Object) })
-	return list
-}
-
-// Get returns the Deltas that wait under obj's key, a copy. The error is a
-// KeyError.
-func (f *DeltaFIFO) Get(obj any) (item any, exists bool, err error) {
-	key, err := f.key(obj)
-	if err != nil {
-		return nil, false, err
-	}
-	return f.GetByKey(key)
-}
-
-// GetByKey returns the Deltas that wait under key, a copy. There is no error.
-func (f *DeltaFIFO) GetByKey(key string) (item any, exists bool, err error) {
-	f.state.Lock()
-	defer f.state.Unlock()
-	if e, ok := f.find(key); ok {
-		return slices.Clone(e.deltas), true, nil
-	}
-	return nil, false, nil
-}
-
-// latest returns the newest state that the queue or its consumers have under key.
-func (f *DeltaFIFO) latest(key string) (any, bool) {
-	f.state.Lock()
-	e, ok := f.find(key)
-	if !ok && f.flight != nil && f.flight.key == key {
-		e, ok = f.flight, true
-	}
-	var newest *Delta
-	if ok {
-		newest = e.deltas.Newest()
-	}
-	f.state.Unlock()
-	if newest == nil {
-		return latestIn(f.known, key)
-	}
-	return newest.Object, newest.Type != Deleted
-}
-
-// Pop waits for a key, removes it from the queue and calls process with its
-// Deltas, while writers to the queue are blocked. It returns the Deltas and
-// process's error; ErrRequeue puts them back. It returns ErrFIFOClosed once the
-// queue is closed and empty.
-func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {
-	var popped any
-	err := f.pop(func(e *entry) error {
-		f.fly(e)
-		defer f.fly(nil)
-		deltas := slices.Clone(e.deltas)
-		popped = deltas
-		return process(deltas, e.initial)
-	})
-	return popped, err
-}
-
-func (f *DeltaFIFO) fly(e *entry) {
-	f.state.Lock()
-	defer f.state.Unlock()
-	f.flight = e
-}
-
-// latestIn returns what known has under key. known may be nil.
-func latestIn(known KeyGetter, key string) (any, bool) {
-	if known == nil {
-		return nil, false
-	}
-	obj, ok, err := known.GetByKey(key)
-	return obj, ok && err == nil
-}
-
-// UndeltaStore is a Store that calls PushFunc with its whole contents after each
-// successful write. The goroutine that wrote calls PushFunc, under no lock;
-// after concurrent writes it may receive the same contents twice, and older ones
-// after newer ones.
-type UndeltaStore struct {
-	Store
-	PushFunc func([]any)
-}
-
-var _ Store = (*UndeltaStore)(nil)
-
-// NewUndeltaStore returns an empty UndeltaStore.
-func NewUndeltaStore(pushFunc func([]any), keyFunc KeyFunc) *UndeltaStore {
-	return &UndeltaStore{Store: NewStore(keyFunc), PushFunc: pushFunc}
-}
-
-// push returns a write's error, or passes the contents on if there is none.
-func (u *UndeltaStore) push(err error) error {
-	if err == nil {
-		u.PushFunc(u.List())
-	}
-	return err
-}
-
-// Add stores an object.
-func (u *UndeltaStore) Add(obj any) error { return u.push(u.Store.Add(obj)) }
-
-// Update stores an object.
-func (u *UndeltaStore) Update(obj any) error { return u.push(u.Store.Update(obj)) }
-
-// Delete removes the object that has obj's key.
-func (u *UndeltaStore) Delete(obj any) error { return u.push(u.Store.Delete(obj)) }
-
-// Replace stores this and nothing else.
-func (u *UndeltaStore) Replace(list []any, resourceVersion string) error {
-	return u.push(u.Store.Replace(list, resourceVersion))
 }

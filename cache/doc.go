@@ -7,7 +7,7 @@
 // Interfaces, and the plain types that client-go's interfaces and generated
 // code mention, are aliases of client-go's, so that values pass freely to
 // generated listers, informer factories and controller-runtime, and back
-// (interfaces.go, data.go). Every store, queue, controller, reflector and
+// (aliases.go). Every store, queue, controller, reflector and
 // informer behind them is kinglet's, and is a thin adapter over packages
 // kinglet, store, source and reflector.
 //
@@ -53,7 +53,7 @@
 //	config.Wrap(source.WrapTransport)
 //
 // Do not do so where a closure filters or changes what its client returns: the
-// closure would see no objects. See source.Interceptor.
+// closure would see no objects. See source.WrapTransport.
 //
 // # What can be seen
 //

@@ -2,10 +2,16 @@ package cache
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/features"
 	"k8s.io/klog/v2"
@@ -14,7 +20,285 @@ import (
 	"github.com/kinglet-go/kinglet/internal/phaselog"
 	"github.com/kinglet-go/kinglet/reflector"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
 )
+
+// storeSink keeps a ReflectorStore equal to a collection: anything with Add,
+// Update, Delete, Replace and Resync, such as a queue or an Indexer. Its methods
+// are called from the reflector's goroutine, except Held and at.
+type storeSink struct {
+	store  ReflectorStore
+	report func(error)
+	// moved is called with each version that the store reaches; may be nil.
+	moved func(version string)
+
+	version atomic.Pointer[string]
+	// listed is closed once the store holds the first list.
+	listed chan struct{}
+	// notTaken is why the store rejected the last list; the source then makes
+	// the reflector list again.
+	notTaken error
+}
+
+func newStoreSink(store ReflectorStore, report func(error)) *storeSink {
+	return &storeSink{store: store, report: report, listed: make(chan struct{})}
+}
+
+// at returns the version that the store has reached.
+func (s *storeSink) at() string {
+	if v := s.version.Load(); v != nil {
+		return *v
+	}
+	return ""
+}
+
+// latestStore is a queue that can return what it or its consumers have under a
+// key.
+type latestStore interface {
+	latest(key string) (any, bool)
+}
+
+// held returns what the store has under key, if it can be asked.
+func (s *storeSink) held(key store.Key) (any, bool) {
+	switch asked := s.store.(type) {
+	case latestStore:
+		return asked.latest(keyString(key))
+	case KeyGetter:
+		return latestIn(asked, keyString(key))
+	}
+	return nil, false
+}
+
+// Held returns the object that is held, for decoders, and no memo: a store
+// of the program's may have changed what it was given.
+func (s *storeSink) Held(key store.Key) (any, store.Memo, bool) {
+	obj, ok := s.held(key)
+	return obj, nil, ok
+}
+
+// Apply applies live events.
+func (s *storeSink) Apply(_ store.Scope, events []source.Event[any], version string) {
+	for i := range events {
+		if err := s.apply(&events[i]); err != nil {
+			s.report(err)
+		}
+	}
+	s.move(version)
+}
+
+func (s *storeSink) apply(event *source.Event[any]) error {
+	switch {
+	case otherKind(event.Err):
+		return event.Err // of another object
+	case event.Err != nil && event.Type == source.Deleted:
+		// It is gone, whether or not its last state can be read.
+		if obj, ok := s.held(event.Key); ok {
+			return errors.Join(event.Err, s.store.Delete(obj))
+		}
+		return event.Err
+	case event.Err != nil:
+		return event.Err
+	case event.Type == source.Added:
+		return s.named(event, s.store.Add(event.Object))
+	case event.Type == source.Modified:
+		return s.named(event, s.store.Update(event.Object))
+	default:
+		return s.named(event, s.store.Delete(event.Object))
+	}
+}
+
+// named adds to err the object that it is about.
+func (s *storeSink) named(event *source.Event[any], err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the store did not take %s of %s: %w", event.Type, event.Key, err)
+}
+
+// Replace applies a list. An object that cannot be read keeps its last state, if
+// the store can be asked for it.
+func (s *storeSink) Replace(_ store.Scope, pages [][]source.Item[any], version string, _ bool) {
+	total := 0
+	// there holds the keys of the readable objects, if some are of another kind.
+	var there map[store.Key]bool
+	for _, page := range pages {
+		total += len(page)
+		for i := range page {
+			if there == nil && otherKind(page[i].Err) {
+				there = keysOf(pages)
+			}
+		}
+	}
+	list := make([]any, 0, total)
+	for p, page := range pages {
+		for i := range page {
+			item := &page[i]
+			if item.Err == nil {
+				list = append(list, item.Object)
+				continue
+			}
+			s.report(item.Err)
+			if there[item.Key] {
+				continue
+			}
+			if obj, ok := s.held(item.Key); ok {
+				list = append(list, obj)
+			}
+		}
+		pages[p] = nil
+	}
+	if err := s.replace(list, version); err != nil {
+		s.notTaken = &notTakenError{err}
+		return
+	}
+	s.move(version)
+	select {
+	case <-s.listed:
+	default:
+		close(s.listed)
+	}
+}
+
+// keysOf returns the keys of all objects of a list that could be read.
+func keysOf(pages [][]source.Item[any]) map[store.Key]bool {
+	keys := map[store.Key]bool{}
+	for _, page := range pages {
+		for i := range page {
+			if page[i].Err == nil {
+				keys[page[i].Key] = true
+			}
+		}
+	}
+	return keys
+}
+
+// otherKind reports whether an object of an unexpected kind arrived.
+func otherKind(err error) bool {
+	_, is := errors.AsType[*source.KindError](err)
+	return err != nil && is
+}
+
+// replace passes a list to the store. Objects without a key are left out and
+// reported, so that one of them does not keep out all others.
+func (s *storeSink) replace(list []any, version string) error {
+	for {
+		err := s.store.Replace(slices.Clone(list), version)
+		keyless, ok := errors.AsType[KeyError](err)
+		if !ok {
+			return err
+		}
+		i := slices.IndexFunc(list, func(obj any) bool { return identical(obj, keyless.Obj) })
+		if i < 0 {
+			return err
+		}
+		s.report(err)
+		list = slices.Delete(list, i, i+1)
+	}
+}
+
+// identical reports whether a == b; false if they cannot be compared.
+func identical(a, b any) bool {
+	t := reflect.TypeOf(a)
+	return t != nil && t == reflect.TypeOf(b) && t.Comparable() && a == b
+}
+
+// Bookmark records that nothing has changed up to version.
+func (s *storeSink) Bookmark(_ store.Scope, version string) {
+	if bookmarks, ok := s.store.(ReflectorBookmarkStore); ok {
+		if err := bookmarks.Bookmark(version); err != nil {
+			s.report(fmt.Errorf("the store did not take a bookmark: %w", err))
+		}
+	}
+	s.move(version)
+}
+
+// move records that the store has reached version, and reports it.
+func (s *storeSink) move(version string) {
+	if version == s.at() {
+		return
+	}
+	s.version.Store(&version)
+	if updater, ok := s.store.(ResourceVersionUpdater); ok {
+		updater.UpdateResourceVersion(version)
+	}
+	if s.moved != nil {
+		s.moved(version)
+	}
+}
+
+// notTakenError reports that a store rejected a list. The reflector treats it as
+// an expired version, since only another list can mend that.
+type notTakenError struct{ err error }
+
+func (e *notTakenError) Error() string { return "unable to sync list result: " + e.err.Error() }
+
+// Unwrap returns the store's error.
+func (e *notTakenError) Unwrap() error { return e.err }
+
+// Status implements apierrors.APIStatus.
+func (e *notTakenError) Status() metav1.Status {
+	return metav1.Status{
+		Status: metav1.StatusFailure, Message: e.Error(),
+		Reason: metav1.StatusReasonExpired, Code: http.StatusGone,
+	}
+}
+
+// storeSource is the source of a storeSink. It asks for objects that share no
+// memory, since the code behind a ReflectorStore may change them, as
+// transformers do. It also makes the reflector list again if the store rejected
+// a list, which is the error of the watch that follows.
+type storeSource struct {
+	source.Source[any]
+	sink *storeSink
+	// opened is whether the last watch sent anything.
+	opened bool
+}
+
+// List implements source.Source.
+func (s *storeSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	req.Held = nil
+	s.sink.notTaken = nil
+	return s.Source.List(ctx, req, yield)
+}
+
+// Watch implements source.Source.
+func (s *storeSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	req.Held = nil
+	s.opened = false
+	if req.SendInitialEvents {
+		s.sink.notTaken = nil
+	} else if err := s.sink.notTaken; err != nil {
+		return err
+	}
+	publish := req.OnOpen
+	if publish != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		req.OnOpen = func() {
+			publish()
+			publish = nil
+			if s.sink.notTaken != nil {
+				cancel()
+			}
+		}
+	}
+	err := s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+		s.opened = true
+		err := yield(events)
+		if s.sink.notTaken != nil {
+			return s.sink.notTaken
+		}
+		return err
+	})
+	if publish != nil {
+		publish() // the watch did not open
+	}
+	if s.sink.notTaken != nil {
+		return s.sink.notTaken
+	}
+	return err
+}
 
 // engine keeps a ReflectorStore equal to what a ListerWatcher has: kinglet's
 // reflector between newSource and a storeSink, with resyncs. It runs under a
@@ -54,10 +338,8 @@ func newEngine(c engineConfig) (*engine, error) {
 	}
 	metrics := newReflectorMetrics(c.name)
 	e.sink.moved = metrics.moved
+	src.counts = metrics
 	e.source = &storeSource{Source: src, sink: e.sink}
-	if metrics != nil {
-		e.source.Source = &observedSource{Source: src, counts: metrics}
-	}
 	c.reflector.Name = c.name
 	c.reflector.OnReadPath = func(before, now source.ReadPath) { logReadPath(c.logger, c.description, before, now) }
 	c.reflector.DisableWatchList = c.reflector.DisableWatchList || !watchListEnabled()
@@ -66,16 +348,16 @@ func newEngine(c engineConfig) (*engine, error) {
 	return e, err
 }
 
-// logged returns a function that logs changes of phase and then calls told, which
+// logged returns a function that logs changes of phase and then calls next, which
 // may be nil.
-func (e *engine) logged(told func(reflector.Status)) func(reflector.Status) {
+func (e *engine) logged(next func(reflector.Status)) func(reflector.Status) {
 	var phases phaselog.Log
 	return func(s reflector.Status) {
 		if line, ok := phases.Next(time.Now(), &s); ok {
 			logPhase(e.config.logger, e.config.description, line)
 		}
-		if told != nil {
-			told(s)
+		if next != nil {
+			next(s)
 		}
 	}
 }
@@ -120,8 +402,8 @@ func (e *engine) resync(ctx context.Context) {
 		if due := e.config.shouldResync; due == nil || due() {
 			if err := e.config.store.Resync(); err != nil {
 				err = fmt.Errorf("resync: %w", err)
-				if told := e.config.resyncFailed; told != nil {
-					told(err)
+				if failed := e.config.resyncFailed; failed != nil {
+					failed(err)
 					return
 				}
 				e.report(err)

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
-
-	"github.com/kinglet-go/kinglet/store"
 )
 
 // ExpirationCache is a Store whose objects expire, as its policy decides. An
@@ -16,16 +14,15 @@ import (
 // All methods are safe for concurrent use. A read takes a lock only if it
 // removes something.
 type ExpirationCache struct {
-	// entries holds a *TimestampedEntry under each key.
-	entries *table
-	keys    keying
+	entries *threadSafeStore // of *TimestampedEntry
+	keyFunc KeyFunc
 	clock   clock.Clock
 	policy  ExpirationPolicy
 	// expired is called with each key that expired, under no lock. May be nil.
 	expired func(key string)
 
-	// mu is held by writes, and while expired objects are removed, so that
-	// nothing newer is removed in their place.
+	// mu is held by writes, and while an expired object is removed, so that
+	// nothing newer is removed in its place.
 	mu sync.Mutex
 }
 
@@ -56,23 +53,28 @@ func NewFakeExpirationStore(keyFunc KeyFunc, deletedKeys chan<- string, expirati
 
 func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, c clock.Clock, expired func(string)) *ExpirationCache {
 	return &ExpirationCache{
-		entries: newTable(nil, nil),
-		keys:    keyingBy(keyFunc),
-		clock:   c,
-		policy:  policy,
-		expired: expired,
+		entries: &threadSafeStore{newTable(nil, nil)}, keyFunc: keyFunc, clock: c, policy: policy, expired: expired,
 	}
+}
+
+func (c *ExpirationCache) key(obj any) (string, error) {
+	key, err := c.keyFunc(obj)
+	if err != nil {
+		return "", KeyError{Obj: obj, Err: err}
+	}
+	return key, nil
 }
 
 // Add stores an object and restarts its time.
 func (c *ExpirationCache) Add(obj any) error {
-	key, err := c.keys.key(obj)
+	key, err := c.key(obj)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.entries.put(key, &TimestampedEntry{Obj: obj, Timestamp: c.clock.Now()})
+	c.entries.Add(key, &TimestampedEntry{Obj: obj, Timestamp: c.clock.Now()})
+	return nil
 }
 
 // Update is Add.
@@ -80,88 +82,76 @@ func (c *ExpirationCache) Update(obj any) error { return c.Add(obj) }
 
 // Delete removes the object that has obj's key, if there is one.
 func (c *ExpirationCache) Delete(obj any) error {
-	key, err := c.keys.key(obj)
+	key, err := c.key(obj)
 	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.entries.remove(key, obj)
+	c.entries.DeleteWithObject(key, obj)
+	return nil
 }
 
 // Replace stores list and nothing else, and starts the time of all objects. If
 // one object has no key, nothing changes.
 func (c *ExpirationCache) Replace(list []any, resourceVersion string) error {
-	keys := make([]store.Key, len(list))
-	for i, obj := range list {
-		var err error
-		if keys[i], err = c.keys.key(obj); err != nil {
+	items := make(map[string]any, len(list))
+	now := c.clock.Now()
+	for _, obj := range list {
+		key, err := c.key(obj)
+		if err != nil {
 			return err
 		}
+		items[key] = &TimestampedEntry{Obj: obj, Timestamp: now}
 	}
-	now := c.clock.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries.replace(func(yield func(store.Key, any) bool) {
-		for i, key := range keys {
-			if !yield(key, &TimestampedEntry{Obj: list[i], Timestamp: now}) {
-				return
-			}
-		}
-	}, resourceVersion)
+	c.entries.Replace(items, resourceVersion)
 	return nil
 }
 
 // Get returns the object that has obj's key, unless it has expired.
 func (c *ExpirationCache) Get(obj any) (item any, exists bool, err error) {
-	key, err := c.keys.key(obj)
+	key, err := c.key(obj)
 	if err != nil {
 		return nil, false, err
 	}
-	item, exists = c.live(key)
-	return item, exists, nil
+	return c.GetByKey(key)
 }
 
-// GetByKey returns the object under a key, unless it has expired.
+// GetByKey returns the object under a key, unless it has expired. There is no error.
 func (c *ExpirationCache) GetByKey(key string) (item any, exists bool, err error) {
-	item, exists = c.live(storeKey(key))
-	return item, exists, nil
-}
-
-// live returns the object under a key, or removes it if it has expired.
-func (c *ExpirationCache) live(key store.Key) (any, bool) {
-	found, ok := c.entries.store.Get(key)
+	found, ok := c.entries.Get(key)
 	if !ok {
-		return nil, false
+		return nil, false, nil
 	}
 	e := found.(*TimestampedEntry)
 	if !c.policy.IsExpired(e) {
-		return e.Obj, true
+		return e.Obj, true, nil
 	}
 	if c.drop(key, e) && c.expired != nil {
-		c.expired(keyString(key))
+		c.expired(key)
 	}
-	return nil, false
+	return nil, false, nil
 }
 
 // drop removes an entry, unless another has taken its place.
-func (c *ExpirationCache) drop(key store.Key, e *TimestampedEntry) bool {
+func (c *ExpirationCache) drop(key string, e *TimestampedEntry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now, ok := c.entries.store.Get(key); !ok || now != any(e) {
+	if now, ok := c.entries.Get(key); !ok || now != any(e) {
 		return false
 	}
-	c.entries.store.Delete(key)
+	c.entries.Delete(key)
 	return true
 }
 
 // List returns the objects that have not expired, ordered by key, and removes
 // those that have expired.
 func (c *ExpirationCache) List() []any {
-	snap := c.entries.store.Snapshot()
-	list := make([]any, 0, snap.Len())
-	for key := range snap.Keys() {
-		if obj, ok := c.live(key); ok {
+	list := []any{}
+	for _, key := range c.entries.ListKeys() {
+		if obj, ok, _ := c.GetByKey(key); ok {
 			list = append(list, obj)
 		}
 	}
@@ -182,3 +172,41 @@ func (c *ExpirationCache) Bookmark(rv string) { c.entries.Bookmark(rv) }
 
 // Resync does nothing.
 func (c *ExpirationCache) Resync() error { return nil }
+
+// UndeltaStore is a Store that calls PushFunc with its whole contents after each
+// successful write. The goroutine that wrote calls PushFunc, under no lock;
+// after concurrent writes it may receive the same contents twice, and older ones
+// after newer ones.
+type UndeltaStore struct {
+	Store
+	PushFunc func([]any)
+}
+
+var _ Store = (*UndeltaStore)(nil)
+
+// NewUndeltaStore returns an empty UndeltaStore.
+func NewUndeltaStore(pushFunc func([]any), keyFunc KeyFunc) *UndeltaStore {
+	return &UndeltaStore{Store: NewStore(keyFunc), PushFunc: pushFunc}
+}
+
+// push returns a write's error, or passes the contents on if there is none.
+func (u *UndeltaStore) push(err error) error {
+	if err == nil {
+		u.PushFunc(u.List())
+	}
+	return err
+}
+
+// Add stores an object.
+func (u *UndeltaStore) Add(obj any) error { return u.push(u.Store.Add(obj)) }
+
+// Update stores an object.
+func (u *UndeltaStore) Update(obj any) error { return u.push(u.Store.Update(obj)) }
+
+// Delete removes the object that has obj's key.
+func (u *UndeltaStore) Delete(obj any) error { return u.push(u.Store.Delete(obj)) }
+
+// Replace stores this and nothing else.
+func (u *UndeltaStore) Replace(list []any, resourceVersion string) error {
+	return u.push(u.Store.Replace(list, resourceVersion))
+}

@@ -57,17 +57,6 @@ func TestWhatIsNotWrittenForItsTimeExpiresWhenItIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestNothingExpiresWithoutATime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewTTLStore(MetaNamespaceKeyFunc, 0)
-		add(t, s, configMap("a", "1", 1))
-		testclock.Elapse(1000 * time.Hour)
-		if len(s.List()) != 1 {
-			t.Error("an object has expired")
-		}
-	})
-}
-
 func TestTheKeysThatExpireAreTold(t *testing.T) {
 	deleted := make(chan string, 9)
 	policy := &FakeExpirationPolicy{

@@ -47,6 +47,7 @@ func TestAnInformerOverAFakeClientsetIsAsQuickAsClientGos(t *testing.T) {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 					done := make(chan struct{})
 					go func() { defer close(done); informer.RunWithContext(ctx) }()
+					synctest.Wait() // what takes no time has happened when the wait asks first
 					synced[who] = time.Hour
 					if WaitForCacheSync(ctx.Done(), informer.HasSynced) {
 						synced[who] = time.Since(start)

@@ -5,7 +5,8 @@ package cache
 // without a report. All methods are safe for concurrent use, and only Pop
 // blocks. The package's documentation lists where client-go differs.
 type FIFO struct {
-	keyedQueue
+	queue
+	queueReader
 	keyFunc KeyFunc
 }
 
@@ -17,8 +18,9 @@ var (
 // NewFIFO returns an empty FIFO whose keys are made by keyFunc. It starts no
 // goroutine.
 func NewFIFO(keyFunc KeyFunc) *FIFO {
-	f := &FIFO{keyFunc: keyFunc}
-	f.init(f.order.Len, "FIFO")
+	f := &FIFO{queue: queue{keyed: true}, keyFunc: keyFunc}
+	f.init("FIFO")
+	f.queueReader = queueReader{&f.queue, f.key, func(e *entry) any { return e.deltas[0].Object }}
 	return f
 }
 
@@ -44,10 +46,13 @@ func (f *FIFO) change(obj any, do func(key string)) error {
 	})
 }
 
+// put queues obj, or replaces the object under its key.
+func (f *FIFO) put(key string, obj any) { f.hold(key).deltas = Deltas{{Object: obj}} }
+
 // Add queues obj, and replaces any object under its key. The error is a
 // KeyError.
 func (f *FIFO) Add(obj any) error {
-	return f.change(obj, func(key string) { f.hold(key).obj = obj })
+	return f.change(obj, func(key string) { f.put(key, obj) })
 }
 
 // Update is Add.
@@ -58,7 +63,7 @@ func (f *FIFO) Update(obj any) error { return f.Add(obj) }
 func (f *FIFO) AddIfNotPresent(obj any) error {
 	return f.change(obj, func(key string) {
 		if _, ok := f.find(key); !ok {
-			f.hold(key).obj = obj
+			f.put(key, obj)
 		}
 	})
 }
@@ -73,7 +78,7 @@ func (f *FIFO) Delete(obj any) error {
 }
 
 func (f *FIFO) drop(key string) {
-	if f.remove(key).initial {
+	if f.remove(f.entries[key]).initial {
 		f.initial--
 	}
 }
@@ -85,7 +90,7 @@ func (f *FIFO) Replace(list []any, _ string) error {
 	return f.write(func() (err error) { keys, err = queueKeys(list, f.key); return err }, func() []error {
 		listed := make(map[string]struct{}, len(keys))
 		for i, key := range keys {
-			f.hold(key).obj = list[i]
+			f.put(key, list[i])
 			if _, twice := listed[key]; !twice {
 				f.order.MoveToBack(f.entries[key])
 			}
@@ -101,45 +106,6 @@ func (f *FIFO) Replace(list []any, _ string) error {
 
 // Resync does nothing, since every object here is queued already.
 func (f *FIFO) Resync() error { return nil }
-
-// List returns the objects that wait, the next one first.
-func (f *FIFO) List() []any {
-	list := []any{}
-	f.each(func(e *entry) { list = append(list, e.obj) })
-	return list
-}
-
-// Get returns the object that waits under obj's key. The error is a KeyError.
-func (f *FIFO) Get(obj any) (item any, exists bool, err error) {
-	key, err := f.key(obj)
-	if err != nil {
-		return nil, false, err
-	}
-	return f.GetByKey(key)
-}
-
-// GetByKey returns the object that waits under key. There is no error.
-func (f *FIFO) GetByKey(key string) (item any, exists bool, err error) {
-	f.state.Lock()
-	defer f.state.Unlock()
-	if e, ok := f.find(key); ok {
-		return e.obj, true, nil
-	}
-	return nil, false, nil
-}
-
-// Pop waits for an object, removes it from the queue and calls process with it,
-// while writers to the queue are blocked. It returns the object and process's
-// error; ErrRequeue puts the object back. It returns ErrFIFOClosed once the
-// queue is closed and empty.
-func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
-	var popped any
-	err := f.pop(func(e *entry) error {
-		popped = e.obj
-		return process(e.obj, e.initial)
-	})
-	return popped, err
-}
 
 // Pop removes the next object from queue and returns it, or nil once the queue
 // is closed and empty. It blocks until there is one. It is for tests: the

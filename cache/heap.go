@@ -16,10 +16,9 @@ type Heap struct {
 	keyFunc KeyFunc
 
 	mu     sync.RWMutex
-	filled sync.Cond            // of mu: there is an object, or closed is set
-	items  map[string]*heapItem // guarded by mu
-	order  heapOrder            // guarded by mu; holds what items does
-	closed bool                 // guarded by mu
+	filled sync.Cond // of mu: there is an object, or closed is set
+	data   heapData  // guarded by mu
+	closed bool      // guarded by mu
 }
 
 var (
@@ -29,7 +28,7 @@ var (
 
 // NewHeap returns an empty Heap.
 func NewHeap(keyFn KeyFunc, lessFn LessFunc) *Heap {
-	h := &Heap{keyFunc: keyFn, items: map[string]*heapItem{}, order: heapOrder{less: lessFn}}
+	h := &Heap{keyFunc: keyFn, data: heapData{less: lessFn, byKey: map[string]*heapItem{}}}
 	h.filled.L = &h.mu
 	return h
 }
@@ -66,12 +65,9 @@ func (h *Heap) BulkAdd(list []any) error { return h.add(list, true) }
 func (h *Heap) AddIfNotPresent(obj any) error { return h.add([]any{obj}, false) }
 
 func (h *Heap) add(list []any, replace bool) error {
-	keys := make([]string, len(list))
-	for i, obj := range list {
-		var err error
-		if keys[i], err = h.key(obj); err != nil {
-			return err
-		}
+	keys, err := queueKeys(list, h.key)
+	if err != nil {
+		return err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,15 +75,13 @@ func (h *Heap) add(list []any, replace bool) error {
 		return errHeapClosed
 	}
 	for i, key := range keys {
-		item, ok := h.items[key]
+		item, ok := h.data.byKey[key]
 		switch {
 		case !ok:
-			item = &heapItem{key: key, obj: list[i]}
-			h.items[key] = item
-			heap.Push(&h.order, item)
+			heap.Push(&h.data, &heapItem{key: key, obj: list[i]})
 		case replace:
 			item.obj = list[i]
-			heap.Fix(&h.order, item.index)
+			heap.Fix(&h.data, item.index)
 		}
 	}
 	h.filled.Broadcast()
@@ -110,12 +104,11 @@ func (h *Heap) Delete(obj any) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	item, ok := h.items[key]
+	item, ok := h.data.byKey[key]
 	if !ok {
 		return errHeapNotFound
 	}
-	heap.Remove(&h.order, item.index)
-	delete(h.items, key)
+	heap.Remove(&h.data, item.index)
 	return nil
 }
 
@@ -124,24 +117,22 @@ func (h *Heap) Delete(obj any) error {
 func (h *Heap) Pop() (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for len(h.order.items) == 0 {
+	for h.data.Len() == 0 {
 		if h.closed {
 			return nil, errHeapClosed
 		}
 		h.filled.Wait()
 	}
-	item := heap.Pop(&h.order).(*heapItem)
-	delete(h.items, item.key)
-	return item.obj, nil
+	return heap.Pop(&h.data).(*heapItem).obj, nil
 }
 
 // List returns all objects, in no particular order.
 func (h *Heap) List() []any {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	list := make([]any, len(h.order.items))
-	for i, item := range h.order.items {
-		list[i] = item.obj
+	list := make([]any, 0, h.data.Len())
+	for _, item := range h.data.items {
+		list = append(list, item.obj)
 	}
 	return list
 }
@@ -150,9 +141,9 @@ func (h *Heap) List() []any {
 func (h *Heap) ListKeys() []string {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	keys := make([]string, len(h.order.items))
-	for i, item := range h.order.items {
-		keys[i] = item.key
+	keys := make([]string, 0, h.data.Len())
+	for _, item := range h.data.items {
+		keys = append(keys, item.key)
 	}
 	return keys
 }
@@ -170,7 +161,7 @@ func (h *Heap) Get(obj any) (any, bool, error) {
 func (h *Heap) GetByKey(key string) (any, bool, error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	if item, ok := h.items[key]; ok {
+	if item, ok := h.data.byKey[key]; ok {
 		return item.obj, true, nil
 	}
 	return nil, false, nil
@@ -179,33 +170,37 @@ func (h *Heap) GetByKey(key string) (any, bool, error) {
 type heapItem struct {
 	key   string
 	obj   any
-	index int // in heapOrder.items
+	index int // in heapData.items
 }
 
-// heapOrder is what container/heap works on.
-type heapOrder struct {
+// heapData is what container/heap works on.
+type heapData struct {
 	less  LessFunc
 	items []*heapItem
+	byKey map[string]*heapItem
 }
 
-func (o *heapOrder) Len() int           { return len(o.items) }
-func (o *heapOrder) Less(i, j int) bool { return o.less(o.items[i].obj, o.items[j].obj) }
+func (d *heapData) Len() int           { return len(d.items) }
+func (d *heapData) Less(i, j int) bool { return d.less(d.items[i].obj, d.items[j].obj) }
 
-func (o *heapOrder) Swap(i, j int) {
-	o.items[i], o.items[j] = o.items[j], o.items[i]
-	o.items[i].index, o.items[j].index = i, j
+func (d *heapData) Swap(i, j int) {
+	d.items[i], d.items[j] = d.items[j], d.items[i]
+	d.items[i].index, d.items[j].index = i, j
 }
 
-func (o *heapOrder) Push(item any) {
-	i := item.(*heapItem)
-	i.index = len(o.items)
-	o.items = append(o.items, i)
+// Push implements heap.Interface.
+func (d *heapData) Push(added any) {
+	item := added.(*heapItem)
+	item.index = len(d.items)
+	d.items, d.byKey[item.key] = append(d.items, item), item
 }
 
-func (o *heapOrder) Pop() any {
-	last := len(o.items) - 1
-	item := o.items[last]
-	o.items[last] = nil
-	o.items = o.items[:last]
+// Pop implements heap.Interface.
+func (d *heapData) Pop() any {
+	last := len(d.items) - 1
+	item := d.items[last]
+	d.items[last] = nil
+	d.items = d.items[:last]
+	delete(d.byKey, item.key)
 	return item
 }

@@ -71,7 +71,7 @@ var _ Controller = (*informerController)(nil)
 
 func newInformer(options InformerOptions) (*indexer, *informerController) {
 	c := &informerController{
-		informerCore: newCore(options.ListerWatcher, options.ObjectType, coreOptions{
+		informerCore: newCore([]ScopedListerWatcher{{ListerWatcher: options.ListerWatcher}}, options.ObjectType, coreOptions{
 			indexers:        options.Indexers,
 			minWatchTimeout: options.MinWatchTimeout,
 			identifier:      options.Identifier,

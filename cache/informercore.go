@@ -22,7 +22,6 @@ import (
 // informerCore is the common part of this package's informers: a kinglet informer, and
 // what may be set until it starts.
 type informerCore struct {
-	lw      ListerWatcher
 	example runtime.Object
 	// name is the reflector's name: where the informer was made, if it was given none.
 	name string
@@ -30,11 +29,9 @@ type informerCore struct {
 	description string
 	informer    *kinglet.Informer[any]
 	indexer     *indexer
-	// source is nil for an informer of several scopes.
-	source   *lateSource
-	reporter *reporter
-	sharing  *source.Sharing
-	scheme   *runtime.Scheme
+	reporter    *reporter
+	sharing     *source.Sharing
+	scheme      *runtime.Scheme
 	// identifier is the name under which the informer has metrics, and metrics is their
 	// provider.
 	identifier InformerNameAndResource
@@ -52,7 +49,7 @@ type informerCore struct {
 	ctx context.Context
 	// stopped: Run has returned.
 	stopped bool
-	// scopes are the sources of an informer of several.
+	// scopes are the sources, by the IDs of their scopes.
 	scopes     map[string]*lateSource
 	transform  TransformFunc
 	watchError WatchErrorHandlerWithContext
@@ -76,13 +73,11 @@ type coreOptions struct {
 	// detection is kinglet.Options.MutationDetection, if not zero. onMutation may be nil.
 	detection  kinglet.MutationDetection
 	onMutation func(*kinglet.MutationError)
-	// scopes, if not nil, replace the single ListerWatcher.
-	scopes []ScopedListerWatcher
 }
 
-func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
+func newCore(scopes []ScopedListerWatcher, example runtime.Object, opts coreOptions) *informerCore {
 	e := &informerCore{
-		lw: lw, example: example, name: opts.name, description: opts.description, reporter: newReporter(),
+		example: example, name: opts.name, description: opts.description, reporter: newReporter(),
 		identifier: opts.identifier, metrics: opts.metrics, sharing: opts.sharing, scheme: opts.scheme,
 		onMutation: opts.onMutation,
 	}
@@ -112,23 +107,20 @@ func newCore(lw ListerWatcher, example runtime.Object, opts coreOptions) *inform
 	if opts.detection == (kinglet.MutationDetection{}) {
 		options.MutationDetection.All = mutationDetectionWanted()
 	}
-	var err error
-	if opts.scopes != nil {
-		err = e.newScoped(options, opts.scopes)
-	} else {
-		e.source = newLateSource(lw, e.description)
-		e.informer, err = kinglet.New[any](e.source, options)
+	e.scopes = make(map[string]*lateSource, len(scopes))
+	sources := make([]kinglet.ScopedSource[any], len(scopes))
+	for n, s := range scopes {
+		sources[n] = e.lateScope(s)
 	}
-	if err != nil {
+	var err error
+	if e.informer, err = kinglet.NewScoped(options, sources...); err != nil {
 		// The options above are valid whatever the caller passed.
 		panic(fmt.Sprintf("BUG: informer of %s: %v", e.description, err))
 	}
 	e.indexer = newIndexerOver(e.informer.WritableStore(), DeletionHandlingMetaNamespaceKeyFunc, opts.indexers, e.report)
 	// It tells those of its own writes that reads show by other indexes now.
 	e.indexer.indexes = e.informer
-	if e.scopes != nil {
-		e.indexer.scopes = e.scopeIDs
-	}
+	e.indexer.scopes = e.scopeIDs
 	measured := storeConfig{measured: true, name: opts.identifier, metrics: opts.metrics}
 	e.indexer.version = measured.gauge()
 	return e
@@ -153,9 +145,6 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	}
 	e.ctx = ctx
 	e.shell = newShell(e.name, e.description, e.LastSyncResourceVersion)
-	if e.source != nil {
-		e.decideLocked(e.source)
-	}
 	for _, late := range e.scopes {
 		e.decideLocked(late)
 	}
@@ -163,34 +152,38 @@ func (e *informerCore) begin(ctx context.Context, settle func()) bool {
 	return true
 }
 
-// newSource returns the source of what the informer stores of lw. transform may be nil.
-// If drop is not empty, transform does nothing but remove the fields with these paths.
-func (e *informerCore) newSource(lw ListerWatcher, transform TransformFunc, drop []string) (source.Source[any], error) {
-	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
-	var decoded TransformFunc
-	if transform != nil && len(drop) > 0 && clientDecodes(lw) == nil {
-		opts.Drop, decoded, transform = drop, transform, nil
-	}
-	listed, err := newSource(lw, e.example, opts, decoded)
-	if err != nil {
-		return nil, err
-	}
-	src := e.observed(listed)
-	items := informerItems{transformed: transform != nil}
+// decideLocked decides on the source of late. Without a transform of its own, late has
+// that of SetTransform.
+func (e *informerCore) decideLocked(late *lateSource) {
+	transform := late.transform
 	if transform == nil {
-		listed.fixes = append(listed.fixes, items.fix)
-		return src, nil
+		transform = e.transform
 	}
-	return &itemSource{Source: source.Map(src, transformed(transform)), fixes: []itemFix{items.fix}}, nil
+	opts := source.Options{Name: e.description, Sharing: e.sharing, Scheme: e.scheme}
+	var dropping TransformFunc
+	if transform != nil && len(late.drop) > 0 && clientDecodes(late.lw) == nil {
+		opts.Drop, dropping, transform = late.drop, transform, nil
+	}
+	items, err := newSource(late.lw, e.example, opts, dropping)
+	if err != nil {
+		late.decide(nil, false, err)
+		return
+	}
+	items.counts, items.meter = e.meters()
+	var src source.Source[any] = items
+	if transform != nil {
+		src = source.Map(src, transformed(transform))
+	}
+	late.decide(src, transform != nil, nil)
 }
 
-// observed returns src with its calls counted in the informer's metrics, if it has any.
-func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
+// meters returns what counts a source's calls in the informer's metrics, nil if it has none.
+func (e *informerCore) meters() (*reflectorMetrics, *meter) {
 	counts := newReflectorMetrics(e.name)
 	if counts == nil && !e.identifier.Reserved() {
-		return src
+		return nil, nil
 	}
-	m := &meter{
+	return counts, &meter{
 		queue:   newQueueMetrics(e.identifier, e.metrics),
 		version: e.LastSyncResourceVersion,
 		moved: func(version string) {
@@ -198,7 +191,6 @@ func (e *informerCore) observed(src source.Source[any]) source.Source[any] {
 			e.indexer.saw(version)
 		},
 	}
-	return &observedSource{Source: src, counts: counts, meter: m}
 }
 
 // run keeps the store equal to the source until ctx ends. begin must have been called.

@@ -119,8 +119,8 @@ type meter struct {
 	// changed.
 	version func() string
 	moved   func(version string)
-	// shown is the resource version that moved was last called with.
-	shown string
+	// reported is the resource version that moved was last called with.
+	reported string
 
 	// listed is when the list that is not in the store yet was complete.
 	listed time.Time
@@ -150,8 +150,8 @@ func (m *meter) process(n int, do func() error) error {
 func (m *meter) processed(began time.Time) {
 	m.queue.observe(began)
 	m.queue.show(0)
-	if v := m.version(); v != m.shown {
-		m.shown = v
+	if v := m.version(); v != m.reported {
+		m.reported = v
 		m.moved(v)
 	}
 }

@@ -85,7 +85,7 @@ func ownWriteOf(obj any) *ownWrite {
 	return m
 }
 
-func (c *mutationCache) told(key string) *ownWrite {
+func (c *mutationCache) written(key string) *ownWrite {
 	if m, ok := c.mutated.Get(key); ok {
 		return m.(*ownWrite)
 	}
@@ -103,7 +103,7 @@ func (c *mutationCache) GetByKey(key string) (any, bool, error) {
 	if exists {
 		return c.newer(key, obj), true, nil
 	}
-	if m := c.told(key); c.opts.IncludeAdds && m != nil && m.obj != nil {
+	if m := c.written(key); c.opts.IncludeAdds && m != nil && m.obj != nil {
 		return m.obj, true, nil
 	}
 	return nil, false, nil
@@ -112,7 +112,7 @@ func (c *mutationCache) GetByKey(key string) (any, bool, error) {
 // newer returns the newer of the store's object and the program's write, and
 // forgets the write if it is not newer.
 func (c *mutationCache) newer(key string, stored any) any {
-	m, s := c.told(key), ownWriteOf(stored)
+	m, s := c.written(key), ownWriteOf(stored)
 	if m == nil || !m.versioned || !s.versioned {
 		return stored
 	}
@@ -158,7 +158,7 @@ func (c *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 	// their order.
 	for _, k := range c.mutated.Keys() {
 		key := k.(string)
-		if m := c.told(key); m != nil && m.obj != nil && !stored[key] && c.under(values, m.obj, key, indexKey) {
+		if m := c.written(key); m != nil && m.obj != nil && !stored[key] && c.under(values, m.obj, key, indexKey) {
 			objs = append(objs, m.obj)
 		}
 	}
@@ -190,7 +190,7 @@ func (c *mutationCache) Mutation(obj any) {
 	m := ownWriteOf(obj)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.told(key); old != nil && old.versioned && m.versioned {
+	if old := c.written(key); old != nil && old.versioned && m.versioned {
 		order, ok := compareVersions(m.version, old.version)
 		if ok && order < 0 {
 			return
@@ -211,7 +211,7 @@ func (c *mutationCache) OnAddOrUpdate(obj runtime.Object) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old, m := c.told(key), ownWriteOf(obj); old != nil && old.versioned && m.versioned {
+	if old, m := c.written(key), ownWriteOf(obj); old != nil && old.versioned && m.versioned {
 		if order, ok := compareVersions(m.version, old.version); !ok || order >= 0 {
 			c.mutated.Remove(key)
 		}
@@ -231,7 +231,7 @@ func (c *mutationCache) OnDelete(obj runtime.Object) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.told(key); old != nil && old.versioned {
+	if old := c.written(key); old != nil && old.versioned {
 		order, ok := compareVersions(m.version, old.version)
 		if !(ok && order >= 0) && old.uid != m.uid {
 			return // a later object under the same key

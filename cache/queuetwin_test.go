@@ -169,9 +169,9 @@ func (w *queueTwins) pop() (more bool) {
 func (w *queueTwins) waiting() bool {
 	switch q := w.ours.(type) {
 	case *RealFIFO:
-		return q.length() > 0 || q.IsClosed()
+		return q.order.Len() > 0 || q.IsClosed()
 	case *DeltaFIFO:
-		return q.length() > 0 || q.IsClosed()
+		return q.order.Len() > 0 || q.IsClosed()
 	}
 	panic("BUG: no such twin")
 }

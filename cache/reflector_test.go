@@ -277,6 +277,52 @@ func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
 	}
 }
 
+// As with client-go: the panic goes to the panic handlers, and everything is listed again.
+func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *testing.T) {
+	falls := func() (runtime.Object, error) { panic("it fell over") }
+	for name, run := range map[string]func(ListerWatcher) func(context.Context){
+		"informer": func(lw ListerWatcher) func(context.Context) {
+			return NewSharedIndexInformer(lw, &corev1.Pod{}, 0, Indexers{}).RunWithContext
+		},
+		"controller": func(lw ListerWatcher) func(context.Context) {
+			return New(&Config{
+				Queue: NewFIFO(MetaNamespaceKeyFunc), ListerWatcher: lw, Process: func(any, bool) error { return nil },
+			}).RunWithContext
+		},
+		"reflector": func(lw ListerWatcher) func(context.Context) {
+			return NewReflector(lw, &corev1.Pod{}, &taker{}, 0).RunWithContext
+		},
+	} {
+		for verb, s := range map[string]*script{
+			"List":  {lists: []func() (runtime.Object, error){falls}},
+			"Watch": {watches: []func() (watch.Interface, error){func() (watch.Interface, error) { _, err := falls(); return nil, err }}},
+		} {
+			t.Run(name+", "+verb, func(t *testing.T) {
+				silenced(t)
+				crash, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+				t.Cleanup(func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers })
+				var panics atomic.Int32
+				utilruntime.ReallyCrash = false
+				utilruntime.PanicHandlers = []func(context.Context, any){func(context.Context, any) { panics.Add(1) }}
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					done := make(chan struct{})
+					go func() { defer close(done); run(s)(ctx) }()
+					pass(time.Minute)
+					if n := panics.Load(); n != 1 {
+						t.Errorf("%d panics were handled", n)
+					}
+					if asked := s.heard(); !strings.HasSuffix(asked, "watch 1") || strings.Count(asked, strings.ToLower(verb)) != 2 {
+						t.Errorf("asked %s", asked)
+					}
+					cancel()
+					<-done
+				})
+			})
+		}
+	}
+}
+
 func TestAnObjectOfAnotherTypeIsReportedAndLeftOut(t *testing.T) {
 	reflecting(t, nil, ReflectorOptions{}, nil, func(t *testing.T, r *running) {
 		reports := silenced(t)

@@ -164,17 +164,16 @@ func TestAnInformerTellsWhatItIsBroughtAndItsStoresVersion(t *testing.T) {
 // sampled is a source that brings nothing but samples.
 type sampled struct{ source.Source[any] }
 
-func (sampled) Traits() source.Traits[any] {
-	return source.Traits[any]{Sample: func(_ context.Context, _ source.SampleRequest, yield func(source.Page[any]) error) error {
-		return yield(source.Page[any]{ResourceVersion: "7"})
-	}}
+func (sampled) List(_ context.Context, _ source.ListRequest[any], yield func(source.Page[any]) error) error {
+	return yield(source.Page[any]{ResourceVersion: "7"})
 }
 
 func TestASampleIsBroughtThroughWhatMeasuresAndIsNoneOfIt(t *testing.T) {
 	f := &figures{}
 	m := &meter{queue: queueMetrics{queued: figure{f, "queued"}, latency: figure{f, "latency"}}}
 	got := ""
-	err := source.Sample(t.Context(), &observedSource{Source: sampled{}, meter: m}, source.SampleRequest{}, func(p source.Page[any]) error {
+	src := &itemSource{Source: sampled{}, meter: m}
+	err := src.List(t.Context(), source.ListRequest[any]{Exact: true}, func(p source.Page[any]) error {
 		got = p.ResourceVersion
 		return nil
 	})

@@ -35,9 +35,6 @@ type ScopedInformerOptions struct {
 	Sharing *source.Sharing
 	// Scheme is asked for the kind of exampleObject's type: see source.Options.
 	Scheme *runtime.Scheme
-	// ScopesChange allows the scopes of an informer to change even if it has one source
-	// whose scope is everything.
-	ScopesChange bool
 	// MutationDetection looks for writes into the informer's objects. The zero value
 	// leaves it to KUBE_CACHE_MUTATION_DETECTOR in the environment.
 	MutationDetection kinglet.MutationDetection
@@ -75,9 +72,7 @@ var _ ScopedInformer = (*sharedInformer)(nil)
 
 // NewScopedInformer returns an informer of several sources, all of objects of the type
 // of exampleObject: see NewSharedIndexInformerWithOptions for the rest. It starts
-// nothing. If there is one source and its scope is everything, the informer is one of
-// that source alone: no scope can be added, unless options.ScopesChange is set. It
-// fails if two scopes have the same ID, or if the MutationDetection is not valid. The
+// nothing. It fails if two scopes have the same ID, or if the MutationDetection is not valid. The
 // name of the reflector, in logs and metrics, is options.ObjectDescription.
 func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptions, scopes ...ScopedListerWatcher) (ScopedInformer, error) {
 	if err := options.MutationDetection.Validate(); err != nil {
@@ -94,37 +89,19 @@ func NewScopedInformer(exampleObject runtime.Object, options ScopedInformerOptio
 		detection:   options.MutationDetection,
 		onMutation:  options.OnMutation,
 	}
-	if len(scopes) == 1 && scopes[0].Scope.Everything() && !options.ScopesChange {
-		if scopes[0].ListerWatcher == nil {
-			return nil, errNoListerWatcher
-		}
-		i := newSharedInformer(scopes[0].ListerWatcher, exampleObject, options.ResyncPeriod, opts)
-		i.transform, i.source.drop = scopes[0].Transform, dropOf(scopes[0])
-		return i, nil
-	}
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
 	}
-	if opts.scopes = scopes; scopes == nil {
-		opts.scopes = []ScopedListerWatcher{}
-	}
-	return newSharedInformer(nil, exampleObject, options.ResyncPeriod, opts), nil
-}
-
-// newScoped makes the core's informer from several sources.
-func (e *informerCore) newScoped(options kinglet.Options[any], scopes []ScopedListerWatcher) (err error) {
-	e.scopes = make(map[string]*lateSource, len(scopes))
-	sources := make([]kinglet.ScopedSource[any], len(scopes))
-	for n, s := range scopes {
-		sources[n] = e.lateScope(s)
-	}
-	e.informer, err = kinglet.NewScoped(options, sources...)
-	return err
+	return newSharedInformer(scopes, exampleObject, options.ResyncPeriod, opts), nil
 }
 
 // lateScope must be called before the core is shared, or under mu.
 func (e *informerCore) lateScope(s ScopedListerWatcher) kinglet.ScopedSource[any] {
-	late := newLateSource(s.ListerWatcher, fmt.Sprintf("%s, scope %s", e.description, s.Scope.ID))
+	name := e.description
+	if s.Scope.ID != "" {
+		name += ", scope " + s.Scope.ID
+	}
+	late := newLateSource(s.ListerWatcher, name)
 	late.transform, late.drop = s.Transform, dropOf(s)
 	e.scopes[s.Scope.ID] = late
 	return kinglet.ScopedSource[any]{Scope: s.Scope, Source: late}
@@ -145,22 +122,10 @@ func dropOf(s ScopedListerWatcher) []string {
 	return s.Drop
 }
 
-// decideLocked decides on the source of late.
-func (e *informerCore) decideLocked(late *lateSource) {
-	transform := late.transform
-	if transform == nil {
-		transform = e.transform
-	}
-	late.decide(e.newSource(late.lw, transform, late.drop))
-}
-
 // AddScope implements ScopedInformer.
 func (e *informerCore) AddScope(s ScopedListerWatcher) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.scopes == nil {
-		return fmt.Errorf("informer of %s: %w", e.description, kinglet.ErrScoped)
-	}
 	if s.ListerWatcher == nil {
 		return errNoListerWatcher
 	}
@@ -215,9 +180,6 @@ func (e *informerCore) SetScopes(scopes ...ScopedListerWatcher) error {
 func (e *informerCore) nextScopes(scopes []ScopedListerWatcher) ([]kinglet.ScopedSource[any], error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.scopes == nil {
-		return nil, kinglet.ErrScoped
-	}
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
 	}

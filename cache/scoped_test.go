@@ -103,9 +103,6 @@ func TestAScopedInformerOfEverythingHasOneVersion(t *testing.T) {
 		if inf.LastSyncResourceVersion() == "" || inf.Kinglet().Snapshot().Len() != 1 {
 			t.Errorf("version %q, %d objects", inf.LastSyncResourceVersion(), inf.Kinglet().Snapshot().Len())
 		}
-		if err := inf.AddScope(all); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("a scope was added: %v", err)
-		}
 	})
 }
 
@@ -129,7 +126,7 @@ func TestTheStoresVersionIsTheOldestOfTheScopes(t *testing.T) {
 			if second == "" {
 				other.Scope = kinglet.Scope{Contains: func(k store.Key) bool { return k.Namespace != "a" }}
 			}
-			inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{ScopesChange: true}, other)
+			inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, other)
 			if err != nil {
 				t.Fatal(err)
 			}

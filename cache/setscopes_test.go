@@ -17,7 +17,7 @@ func TestSetScopesChangesTheSourcesOfOneInformer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := server(t, podIn("a", "x", "n1")), server(t, podIn("b", "y", "n1"))
 		all := ScopedListerWatcher{ListerWatcher: a}
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{ScopesChange: true}, all)
+		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +56,6 @@ func TestSetScopesChangesTheSourcesOfOneInformer(t *testing.T) {
 		if err := inf.SetScopes(); !errors.Is(err, kinglet.ErrStopped) {
 			t.Errorf("after the end: %v", err)
 		}
-		if one, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{}, all); err != nil {
-			t.Error(err)
-		} else if err := one.SetScopes(); !errors.Is(err, kinglet.ErrScoped) {
-			t.Errorf("an informer whose scopes do not change: %v", err)
-		}
 	})
 }
 
@@ -96,7 +91,7 @@ func TestAnIndexThatIsRemovedCanBeAddedAgain(t *testing.T) {
 func TestAScopeThatSetScopesRemovedAtTheSameTimeCanBeAdded(t *testing.T) {
 	lw := &ListWatch{}
 	for range testrepeat.Times(5000) {
-		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{ScopesChange: true})
+		inf, err := NewScopedInformer(&corev1.Pod{}, ScopedInformerOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

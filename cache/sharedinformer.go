@@ -44,7 +44,7 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 // pending; beyond that an Update folds into the last pending change of its key,
 // unless that is a Delete.
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
-	return newSharedInformer(lw, exampleObject, options.ResyncPeriod, coreOptions{
+	return newSharedInformer([]ScopedListerWatcher{{ListerWatcher: lw}}, exampleObject, options.ResyncPeriod, coreOptions{
 		description: options.ObjectDescription,
 		indexers:    options.Indexers,
 		identifier:  options.Identifier,
@@ -52,9 +52,9 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	})
 }
 
-func newSharedInformer(lw ListerWatcher, example runtime.Object, resync time.Duration, opts coreOptions) *sharedInformer {
+func newSharedInformer(scopes []ScopedListerWatcher, example runtime.Object, resync time.Duration, opts coreOptions) *sharedInformer {
 	return &sharedInformer{
-		informerCore:  newCore(lw, example, opts),
+		informerCore:  newCore(scopes, example, opts),
 		defaultResync: resync,
 		resync:        resync,
 		early:         make(map[*registration]struct{}),
@@ -197,12 +197,7 @@ func (s *sharedInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandl
 // before it is stored; its result is stored instead. The function may modify its
 // argument. SetTransform fails once the informer has started.
 func (s *sharedInformer) SetTransform(handler TransformFunc) error {
-	return s.unlessStarted(func() {
-		s.transform = handler
-		if s.source != nil {
-			s.source.drop = nil
-		}
-	})
+	return s.unlessStarted(func() { s.transform = handler })
 }
 
 func (s *sharedInformer) unlessStarted(set func()) error {

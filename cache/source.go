@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,8 +17,8 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/util/watchlist"
 
-	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 var (
@@ -45,7 +47,7 @@ func fastPathDisabled() error {
 // empty, transform removes those fields and does nothing else: objects that are read
 // from the wire come without them, and transform is called for all others.
 //
-// The wire is read if lw's client lets it: see source.Interceptor. With the fast path
+// The wire is read if lw's client lets it: see source.WrapTransport. With the fast path
 // disabled lw is called, its client decodes, and objects share nothing.
 func newSource(lw ListerWatcher, example any, opts source.Options, transform TransformFunc) (*itemSource, error) {
 	if lw == nil {
@@ -63,7 +65,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 			return made.namespace
 		}
 	}
-	s := &itemSource{unchunked: ours.DisableChunking, transform: transform, why: clientDecodes(lw), fixes: []itemFix{keyedHere}}
+	s := &itemSource{unchunked: ours.DisableChunking, transform: transform, why: clientDecodes(lw)}
 	switch {
 	case fastPathDisabled() != nil:
 		opts.DisableSharing, opts.Sharing = true, nil
@@ -71,7 +73,7 @@ func newSource(lw ListerWatcher, example any, opts source.Options, transform Tra
 		opts.Sharing = source.OwnSharing()
 	}
 	if s.why == nil {
-		opts.Interceptor = &source.Interceptor{}
+		opts.Intercept = true
 	}
 	var err error
 	s.Source, err = source.FromListerWatcher[any](lw, opts)
@@ -102,6 +104,186 @@ func listWatchIn(lw ListerWatcher) *ListWatch {
 	return &ListWatch{}
 }
 
+// itemSource is the source of a ListerWatcher's objects with the keys of this package, and
+// counts them in metrics. Its List and Watch are not safe for concurrent use.
+type itemSource struct {
+	source.Source[any]
+	// transform, if not nil, is called with the objects of a list or watch that a client
+	// has decoded. decoded reports that the current one is such a one.
+	transform TransformFunc
+	decoded   bool
+	// why, if not nil, is the reason why a client decodes.
+	why error
+	// unchunked lists in one piece, whatever limit is requested. A sample keeps
+	// its limit, and so does a probe, which requests one object for its version.
+	unchunked bool
+
+	counts *reflectorMetrics // may be nil
+	meter  *meter            // may be nil
+	// began and listed describe the list whose pages are being fetched.
+	began  time.Time
+	listed int
+}
+
+// onPath returns the OnPath for a request.
+func (s *itemSource) onPath(onPath func(source.ReadPath)) func(source.ReadPath) {
+	if s.transform == nil && (s.why == nil || onPath == nil) {
+		return onPath
+	}
+	return func(path source.ReadPath) {
+		s.decoded = path.Path == source.PathClient
+		if s.decoded && s.why != nil {
+			path.Why = s.why
+		}
+		if onPath != nil {
+			onPath(path)
+		}
+	}
+}
+
+// read makes it what is stored: transformed, if a client has decoded it, and with its key.
+func (s *itemSource) read(it *source.Item[any]) {
+	if s.decoded && s.transform != nil && it.Err == nil {
+		if obj, err := s.transform(it.Object); err == nil {
+			it.Object = obj
+		} else {
+			*it = source.Item[any]{Key: it.Key, UID: it.UID, ResourceVersion: it.ResourceVersion, Err: err}
+		}
+	}
+	keyedHere(it)
+}
+
+// ReadAnswer implements source.AnswerReader.
+func (s *itemSource) ReadAnswer(a source.Answer) (source.Written[any], error) {
+	return answered(s.Source, a, keyedHere)
+}
+
+// answered reads an answer and calls fix with its object.
+func answered(src source.Source[any], a source.Answer, fix func(*source.Item[any])) (source.Written[any], error) {
+	w, err := source.ReadAnswer(src, a)
+	if err == nil && !w.Unread {
+		fix(&w.Item)
+		err = w.Err
+	}
+	return w, err
+}
+
+// fixed calls fix with the items of a page.
+func fixed(page source.Page[any], fix func(*source.Item[any])) source.Page[any] {
+	for i := range page.Items {
+		fix(&page.Items[i])
+	}
+	return page
+}
+
+// List implements source.Source. A list enters the store after its last page is
+// returned: before the reflector's next request, or with its OnOpen.
+func (s *itemSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
+	if req.Exact {
+		return s.Source.List(ctx, req, func(page source.Page[any]) error { return yield(fixed(page, keyedHere)) })
+	}
+	if probe := req.Once && req.Limit == 1; s.unchunked && !probe {
+		req.Limit = 0
+	}
+	req.OnPath = s.onPath(req.OnPath)
+	s.meter.settle()
+	if req.Continue == "" {
+		s.counts.listing()
+		s.began, s.listed = time.Now(), 0
+	}
+	last := false
+	err := crashed(s.Source.List(ctx, req, func(page source.Page[any]) error {
+		s.listed += len(page.Items)
+		last = !page.More && page.Continue == ""
+		return yield(fixed(page, s.read))
+	}))
+	if err == nil && last {
+		s.counts.listed(s.began, s.listed)
+		s.meter.complete(s.listed)
+	}
+	return err
+}
+
+// Watch implements source.Source. Initial events count as a list, without the
+// bookmark that ends them.
+func (s *itemSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
+	req.OnPath = s.onPath(req.OnPath)
+	if publish := req.OnOpen; publish != nil {
+		req.OnOpen = func() {
+			publish()
+			s.meter.settle()
+		}
+	} else {
+		s.meter.settle()
+	}
+	initial := req.SendInitialEvents
+	if initial {
+		s.counts.listing()
+	} else {
+		s.counts.watching()
+	}
+	// items counts events since began, queued those that are not in the store yet.
+	began, items, queued := time.Now(), 0, 0
+	err := crashed(s.Source.Watch(ctx, req, func(events []source.Event[any]) error {
+		queued += len(events)
+		for i := range events {
+			if events[i].Type.HasObject() {
+				s.read(&events[i].Item)
+			}
+			items++
+			if initial && events[i].InitialEventsEnd {
+				s.counts.listed(began, items-1)
+				s.counts.watching()
+				began, items, initial = time.Now(), 0, false
+				queued--
+			}
+		}
+		if initial {
+			return yield(events)
+		}
+		n := queued
+		queued = 0
+		return s.meter.process(n, func() error { return yield(events) })
+	}))
+	if !initial {
+		s.counts.watched(began, items)
+	}
+	return err
+}
+
+// crashed returns err. If a function of the ListWatch panicked, it handles the panic as
+// client-go does: it logs it, and ends the process unless utilruntime.ReallyCrash is
+// false.
+func crashed(err error) error {
+	p, ok := errors.AsType[*source.PanicError](err)
+	if !ok {
+		return err
+	}
+	func() {
+		defer utilruntime.HandleCrash()
+		panic(p)
+	}()
+	return err
+}
+
+// keyedHere gives an item its key in this package: an object without a name has
+// one too, and a name with a slash is split as keys are.
+func keyedHere(it *source.Item[any]) {
+	if it.Err != nil {
+		if nameless, ok := errors.AsType[*source.NamelessError](it.Err); ok {
+			if m, err := meta.Accessor(nameless.Object()); err == nil {
+				*it = source.Item[any]{
+					Key: store.Key{Namespace: m.GetNamespace()}, UID: m.GetUID(), ResourceVersion: m.GetResourceVersion(),
+					Object: nameless.Object(),
+				}
+			}
+		}
+	}
+	if strings.IndexByte(it.Key.Namespace, '/') >= 0 || it.Key.Namespace == "" && strings.IndexByte(it.Key.Name, '/') > 0 {
+		it.Key = storeKey(keyString(it.Key))
+	}
+}
+
 // lateSource is the source of an informer that is not fully configured yet: until it
 // starts, its transform may be set and its ListWatch changed.
 type lateSource struct {
@@ -113,17 +295,30 @@ type lateSource struct {
 	// known to do nothing else.
 	transform TransformFunc
 	drop      []string
+	// renames: objects go through a transform, which may rename them. renamed is set once
+	// it has: from then on the key of an object for which the transform fails is unknown.
+	renames bool
+	renamed atomic.Bool
 	// decision is set once, before the first List or Watch.
 	decision atomic.Pointer[decision]
 }
 
-// decision is the source that was decided on. shared and requested are cached from its
-// traits.
+// decision is the source that was decided on, or the error of every list and watch if
+// there is none.
 type decision struct {
 	source.Source[any]
-	shared    func() *source.Sharing
-	requested func() schema.GroupVersionResource
+	err error
 }
+
+var (
+	errNotDecided = errors.New("the informer has not started")
+	// errNoKey reports the delete of an object that has neither name nor namespace.
+	// Its key is empty, like that of objects that cannot be told apart, so only a
+	// list can tell what was deleted.
+	errNoKey = errors.New("an object that has neither namespace nor name was deleted")
+)
+
+var informerKey = storeKeyFunc(DeletionHandlingMetaNamespaceKeyFunc)
 
 func newLateSource(lw ListerWatcher, name string) *lateSource {
 	s := &lateSource{lw: lw, name: name}
@@ -133,39 +328,20 @@ func newLateSource(lw ListerWatcher, name string) *lateSource {
 	return s
 }
 
-var errNotDecided = errors.New("the informer has not started")
-
-// decide sets the source. If err is not nil, every list will fail with it.
-func (s *lateSource) decide(src source.Source[any], err error) {
-	if err != nil {
-		src = failingSource{name: s.name, err: err}
-	}
-	t := src.Traits()
-	s.decision.Store(&decision{src, t.Shared, t.Requested})
+// decide sets the source. If err is not nil, every list will fail with it. renames: src
+// transforms objects.
+func (s *lateSource) decide(src source.Source[any], renames bool, err error) {
+	s.renames = renames
+	s.decision.Store(&decision{src, err})
 }
 
-// decided returns the source that was decided on, or nil.
-func (s *lateSource) decided() source.Source[any] {
-	if d := s.decision.Load(); d != nil {
-		return d.Source
+// decided returns the source that was decided on.
+func (s *lateSource) decided() (source.Source[any], error) {
+	d := s.decision.Load()
+	if d == nil {
+		return nil, errNotDecided
 	}
-	return nil
-}
-
-// shared returns the result of the decided source's Traits.Shared.
-func (s *lateSource) shared() *source.Sharing {
-	if d := s.decision.Load(); d != nil && d.shared != nil {
-		return d.shared()
-	}
-	return nil
-}
-
-// requested returns what the last request was for, as far as that is known.
-func (s *lateSource) requested() (known schema.GroupVersionResource) {
-	if d := s.decision.Load(); d != nil && d.requested != nil {
-		known = d.requested()
-	}
-	return known
+	return d.Source, d.err
 }
 
 // String implements source.Source.
@@ -173,65 +349,66 @@ func (s *lateSource) String() string { return s.name }
 
 // Traits implements source.Source. It returns the traits of the decided source, with
 // the resource of a ListWatch from a client.
-func (s *lateSource) Traits() (t source.Traits[any]) {
-	if d := s.decision.Load(); d != nil {
-		t = d.Traits()
+func (s *lateSource) Traits() (t source.Traits) {
+	if src, err := s.decided(); err == nil {
+		t = src.Traits()
 	}
-	t.Resource, t.Shared, t.Requested = s.made, s.shared, s.requested
+	if !s.made.Empty() {
+		t.Resource = s.made
+	}
 	t.NoWatchList = watchlist.DoesClientNotSupportWatchListSemantics(s.lw)
 	return t
 }
 
+// ReadAnswer implements source.AnswerReader.
+func (s *lateSource) ReadAnswer(a source.Answer) (w source.Written[any], err error) {
+	src, err := s.decided()
+	if err != nil {
+		return w, source.ErrNoAnswers
+	}
+	return answered(src, a, s.fix)
+}
+
 // List implements source.Source.
 func (s *lateSource) List(ctx context.Context, req source.ListRequest[any], yield func(source.Page[any]) error) error {
-	src := s.decided()
-	if src == nil {
-		return errNotDecided
+	src, err := s.decided()
+	if err != nil {
+		return err
 	}
-	return crashed(src.List(ctx, req, yield))
+	return src.List(ctx, req, func(page source.Page[any]) error { return yield(fixed(page, s.fix)) })
 }
 
 // Watch implements source.Source.
 func (s *lateSource) Watch(ctx context.Context, req source.WatchRequest[any], yield func([]source.Event[any]) error) error {
-	src := s.decided()
-	if src == nil {
-		return errNotDecided
-	}
-	return crashed(src.Watch(ctx, req, yield))
-}
-
-// crashed returns err. If a function of the ListWatch panicked, it handles the panic as
-// client-go does: it logs it, and ends the process unless utilruntime.ReallyCrash is
-// false.
-func crashed(err error) error {
-	p, ok := errtype.As[*source.PanicError](err)
-	if !ok {
+	src, err := s.decided()
+	if err != nil {
 		return err
 	}
-	func() {
-		defer utilruntime.HandleCrash()
-		panic(p)
-	}()
-	return err
+	return src.Watch(ctx, req, func(events []source.Event[any]) error {
+		for i := range events {
+			e := &events[i]
+			if e.Type.HasObject() {
+				s.fix(&e.Item)
+			}
+			if e.Type == source.Deleted && e.Err == nil && e.Key == (store.Key{}) {
+				e.Item = source.Item[any]{UID: e.UID, ResourceVersion: e.ResourceVersion, Err: errNoKey}
+			}
+		}
+		return yield(events)
+	})
 }
 
-// failingSource replaces a source that could not be made, so that its error appears where
-// errors of lists do.
-type failingSource struct {
-	name string
-	err  error
-}
-
-func (s failingSource) String() string { return s.name }
-
-func (s failingSource) Traits() source.Traits[any] { return source.Traits[any]{} }
-
-func (s failingSource) List(context.Context, source.ListRequest[any], func(source.Page[any]) error) error {
-	return s.err
-}
-
-func (s failingSource) Watch(context.Context, source.WatchRequest[any], func([]source.Event[any]) error) error {
-	return s.err
+// fix gives an item that was transformed the key of the object that it is now.
+func (s *lateSource) fix(it *source.Item[any]) {
+	switch {
+	case it.Err != nil && s.renamed.Load():
+		it.Key = store.Key{}
+	case it.Err == nil && s.renames:
+		if key, err := informerKey(it.Object); err == nil && key != it.Key {
+			s.renamed.Store(true)
+			it.Key = key
+		}
+	}
 }
 
 // transformed adapts f to a source, which calls it once for each version of an

@@ -162,24 +162,15 @@ func (t *table) get(key string) (any, bool) { return t.store.GetString(key) }
 
 // List returns all objects, ordered by key.
 func (t *table) List() []any {
-	snap := t.store.Snapshot()
-	return collect(make([]any, 0, snap.Len()), snap.All())
-}
-
-func collect(list []any, objs iter.Seq[any]) []any {
-	for obj := range objs {
-		list = append(list, obj)
-	}
-	return list
+	return t.store.AppendAll([]any{})
 }
 
 // ListKeys returns all keys, ordered by namespace and name. A key that is kept keeps
 // a kilobyte of them alive.
 func (t *table) ListKeys() []string {
-	snap := t.store.Snapshot()
-	keys := make([]string, 0, snap.Len())
+	keys := make([]string, 0, t.store.Len())
 	var strs keyStrings
-	for key := range snap.Keys() {
+	for key := range t.store.Keys() {
 		keys = append(keys, strs.of(key))
 	}
 	return keys
@@ -292,13 +283,11 @@ func (t *table) Index(indexName string, obj any) ([]any, error) {
 
 // ByIndex returns the objects that the index has under the value.
 func (t *table) ByIndex(indexName, indexedValue string) ([]any, error) {
-	snap := t.store.Snapshot()
-	objs, err := snap.ByIndex(indexName, indexedValue)
+	objs, err := t.store.AppendIndex([]any{}, indexName, indexedValue)
 	if err != nil {
 		return nil, noIndex(indexName)
 	}
-	n, _ := snap.IndexCount(indexName, indexedValue)
-	return collect(make([]any, 0, n), objs), nil
+	return objs, nil
 }
 
 // IndexKeys returns the keys, sorted, of the objects that the index has under
@@ -323,7 +312,7 @@ func (t *table) IndexKeys(indexName, indexedValue string) ([]string, error) {
 // particular order; none if there is no such index.
 func (t *table) ListIndexFuncValues(indexName string) []string {
 	values := []string{}
-	seq, err := t.store.Snapshot().IndexValues(indexName)
+	seq, err := t.store.IndexValues(indexName)
 	if err != nil {
 		return values
 	}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 	apimachineryversion "k8s.io/apimachinery/pkg/version"
+	utilcompatibility "k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/component-base/compatibility"
 )
 
@@ -21,6 +22,11 @@ func (v stampedVersion) Info() *apimachineryversion.Info {
 	info.GitVersion = release(v.BinaryVersion())
 	info.GitCommit = ""
 	return info
+}
+
+// Version returns the release of Kubernetes that runs, such as v1.36.3.
+func Version() string {
+	return release(utilcompatibility.DefaultKubeEffectiveVersionForTest().BinaryVersion())
 }
 
 // release returns the version of k8s.io/kubernetes that the program is built with, or

@@ -69,7 +69,7 @@ type Controller[K comparable] struct {
 
 	mu     sync.Mutex
 	inputs []input // guarded by mu
-	gate   Gate    // guarded by mu
+	gate   gate    // guarded by mu
 	// changed is closed, and replaced, when an input is connected or dropped.
 	changed chan struct{} // guarded by mu
 	// runs is the parent of the contexts of runs. It is set before there are any.
@@ -94,7 +94,7 @@ func New[K comparable](r Reconciler[K], o Options[K]) (*Controller[K], error) {
 		hot:        newHotKeys[K](),
 		changed:    make(chan struct{}),
 		workers:    make([]worker[K], o.Workers),
-		gate:       Gate{Reason: "Run has not been called", Since: time.Now()},
+		gate:       gate{reason: "Run has not been called", since: time.Now()},
 	}
 	c.queue.Hold(true)
 	return c, nil
@@ -224,7 +224,7 @@ func (c *Controller[K]) stop() []kinglet.Registration {
 	c.queue.Stop()
 	c.mu.Lock()
 	inputs := slices.Clone(c.inputs)
-	c.gate = Gate{Reason: "stopped", Since: time.Now()}
+	c.gate = gate{reason: "stopped", since: time.Now()}
 	c.mu.Unlock()
 	var handlers []kinglet.Registration
 	for _, in := range inputs {

@@ -155,7 +155,7 @@ func TestAKeyNeverRunsTwiceAtOnceAndRunsAgainAfterAChange(t *testing.T) {
 		if got := r.list(); len(got) != 2 {
 			t.Errorf("ran %d times, not twice", len(got))
 		}
-		if _, ok := c.Key(key("a")); ok {
+		if s := c.Status(); s.Queued+s.Running+s.Waiting+s.Failing != 0 {
 			t.Error("something is left of a key that has nothing before it")
 		}
 		if err := stop(); err != nil {
@@ -216,8 +216,8 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		if got := r.list(); len(got) != 0 {
 			t.Errorf("ran %v before an informer was run", got)
 		}
-		if gate := c.Status().Gate; !strings.Contains(gate.Reason, "the informer of pods has not been run") {
-			t.Errorf("the gate says %q", gate.Reason)
+		if gate := c.Status().GateReason; !strings.Contains(gate, "the informer of pods has not been run") {
+			t.Errorf("the gate says %q", gate)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
@@ -226,8 +226,8 @@ func TestNoRunBeginsBeforeAllInputsAreInTheQueue(t *testing.T) {
 		if got := r.list(); len(got) != 2 {
 			t.Errorf("ran %v after both had synced", got)
 		}
-		if gate := c.Status().Gate; gate.Reason != "" {
-			t.Errorf("the gate says %q", gate.Reason)
+		if gate := c.Status().GateReason; gate != "" {
+			t.Errorf("the gate says %q", gate)
 		}
 		cancel()
 		<-ended
@@ -511,7 +511,7 @@ func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 			testclock.Pass(time.Second)
 		}
 		hot := c.Status().Hot
-		if len(hot) != 1 || hot[0].Key != key("a") || hot[0].Runs < 20 || hot[0].Causes["pods: Live"] < 19 {
+		if len(hot) != 1 || hot[0].Key != "ns/a" || hot[0].Runs < 20 || hot[0].Causes["pods: Live"] < 19 {
 			t.Errorf("hot keys: %+v", hot)
 		}
 		testclock.Pass(3 * time.Minute)

@@ -5,12 +5,12 @@
 //	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
 //	controller.Watch(c, deployments, controller.Self)
 //	controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
-//	go kinglet.NewSet(pods, deployments).Run(ctx)
-//	err = c.Run(ctx)
+//	set := kinglet.NewSet(pods, deployments)
+//	err = set.AddController(c)
+//	err = set.Run(ctx)
 //
-// The controller does not run the informers, which may serve others. If they are to be
-// read by runs that end after the stop, run them with a context that ends later, as
-// test/examples/site does.
+// A controller does not run the informers that it watches, which may serve others. A
+// kinglet.Set runs both, and stops the informers after the last run.
 //
 // # Guarantees
 //

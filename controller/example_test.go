@@ -38,18 +38,17 @@ func Example() {
 		return controller.Result{}, nil
 	}
 
-	// README begin
+	// README.md begin
 	c, err := controller.New(controller.ReconcilerFunc[kinglet.Key](reconcile), controller.Options[kinglet.Key]{Workers: 8})
 	check(err)
 	_, err = controller.Watch(c, deployments, controller.Self)
 	check(err)
 	_, err = controller.Watch(c, pods, controller.Owner[*corev1.Pod](schema.GroupKind{Group: "apps", Kind: "Deployment"}))
 	check(err)
-	ended := make(chan error, 1)
-	go func() { ended <- kinglet.NewSet(deployments, pods).Run(ctx) }()
-	check(c.Run(ctx))
-	check(<-ended)
-	// README end
+	set := kinglet.NewSet(deployments, pods)
+	check(set.AddController(c))
+	check(set.Run(ctx)) // a stop ends the runs first, then the informers
+	// README.md end
 
 	// Output: reconciles web
 }

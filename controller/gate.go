@@ -11,15 +11,14 @@ import (
 	"github.com/kinglet-go/kinglet"
 )
 
-// Gate is open when runs may begin, and shut otherwise.
-type Gate struct {
-	// Reason is why the gate is shut. It is empty while the gate is open.
-	Reason string
-	// Since is when the gate was last opened or shut.
-	Since time.Time
-	// Err is why this replica cannot lead, if that keeps the gate shut; Reason has its
-	// text as well.
-	Err error
+// gate is open when runs may begin, and shut otherwise.
+type gate struct {
+	// reason is why the gate is shut; "" while it is open.
+	reason string
+	// since is when it was last opened or shut.
+	since time.Time
+	// err is why this replica cannot lead, in a copy for Status.
+	err error
 }
 
 // notLeading is the reason of a gate that waits for leadership.
@@ -162,13 +161,13 @@ func (in *input) unsynced() string {
 
 // setGateLocked shuts the gate for a reason, or opens it.
 func (c *Controller[K]) setGateLocked(reason string) {
-	if c.gate.Reason == reason {
+	if c.gate.reason == reason {
 		return
 	}
-	shut := c.gate.Reason != "" && reason != ""
-	c.gate.Reason = reason
+	shut := c.gate.reason != "" && reason != ""
+	c.gate.reason = reason
 	if !shut {
-		c.gate.Since = time.Now()
+		c.gate.since = time.Now()
 	}
 	c.queue.Hold(reason != "")
 }
@@ -187,8 +186,8 @@ func (c *Controller[K]) addInput(in input) (int, error) {
 		c.inputs = append(c.inputs, in)
 	}
 	c.inputs[index] = in
-	if c.gate.Reason == "" {
-		c.gate = Gate{Reason: fmt.Sprintf("%s is about to be watched", in.name), Since: time.Now()}
+	if c.gate.reason == "" {
+		c.gate = gate{reason: fmt.Sprintf("%s is about to be watched", in.name), since: time.Now()}
 		c.queue.Hold(true)
 	}
 	return index, nil

@@ -71,8 +71,8 @@ func TestTheGateStaysShutWhenAnInputEndsThatTheProgramDidNotRemove(t *testing.T)
 				if got := r.list(); len(got) != test.runs {
 					t.Errorf("ran %v", got)
 				}
-				if gate := c.Status().Gate; !strings.Contains(gate.Reason, "pods") || !strings.Contains(gate.Reason, test.wantInReason) {
-					t.Errorf("the gate says %q", gate.Reason)
+				if gate := c.Status().GateReason; !strings.Contains(gate, "pods") || !strings.Contains(gate, test.wantInReason) {
+					t.Errorf("the gate says %q", gate)
 				}
 				cancel()
 				if err := stop(); err != nil {
@@ -148,21 +148,21 @@ func TestWhyAReplicaDoesNotLeadOrLosesLeadershipIsShown(t *testing.T) {
 		problem := func(severity status.Severity, texts ...string) {
 			t.Helper()
 			testclock.Pass(time.Second)
-			s, r := c.Status(), c.Report()
-			problems := r.Problems(time.Now())
+			s := c.Status()
+			problems := s.Problems(time.Now())
 			if len(problems) != 1 || problems[0].Severity != severity || problems[0].Cause != status.CauseGateClosed {
 				t.Fatalf("problems: %+v, want one of severity %v", problems, severity)
 			}
 			for _, text := range texts {
-				if !strings.Contains(s.Gate.Reason, text) || !strings.Contains(r.GateReason, text) || !strings.Contains(problems[0].What, text) {
-					t.Errorf("%q is not in the gate's reason %q, or not in %+v", text, s.Gate.Reason, problems[0])
+				if !strings.Contains(s.GateReason, text) || !strings.Contains(problems[0].What, text) {
+					t.Errorf("%q is not in the gate's reason %q, or not in %+v", text, s.GateReason, problems[0])
 				}
 			}
 		}
 		problem(status.Note, "this replica does not lead")
 		l.err.Store(&forbidden)
 		problem(status.Broken, "this replica does not lead", "leases.coordination.k8s.io", "forbidden")
-		if do := c.Report(); !strings.Contains(do.Problems(time.Now())[0].Do, "grant") {
+		if do := c.Status(); !strings.Contains(do.Problems(time.Now())[0].Do, "grant") {
 			t.Errorf("%+v", do.Problems(time.Now()))
 		}
 		unreachable := error(&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
@@ -173,7 +173,7 @@ func TestWhyAReplicaDoesNotLeadOrLosesLeadershipIsShown(t *testing.T) {
 		l.err.Store(nil)
 		close(l.leads)
 		testclock.Pass(time.Second)
-		if s := c.Report(); !s.GateOpen || len(s.Problems(time.Now())) > 0 {
+		if s := c.Status(); !s.GateOpen || len(s.Problems(time.Now())) > 0 {
 			t.Errorf("it leads: %+v", s)
 		}
 		l.err.Store(&unreachable)

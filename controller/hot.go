@@ -5,17 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
-)
 
-// HotKey is a key that runs often.
-type HotKey[K comparable] struct {
-	Key K
-	// Runs is how often it ran in a minute, at least. Runs that its own Result.After
-	// requested do not count, nor do retries of failures.
-	Runs int
-	// Causes counts the runs by the name of their cause: see KeyStatus.Cause.
-	Causes map[string]int
-}
+	"github.com/kinglet-go/kinglet/status"
+)
 
 // A key is hot if it has more than hotRuns in a minute.
 const hotRuns = 10
@@ -91,7 +83,7 @@ func (h *hotKeys[K]) replaceLocked() *heat {
 }
 
 // list returns the hot keys of this minute and the last, the hottest first.
-func (h *hotKeys[K]) list(now time.Time, name func(uint8) string) []HotKey[K] {
+func (h *hotKeys[K]) list(now time.Time, name func(uint8) string) []status.HotKey {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.turnLocked(now)
@@ -103,14 +95,14 @@ func (h *hotKeys[K]) list(now time.Time, name func(uint8) string) []HotKey[K] {
 			}
 		}
 	}
-	var hot []HotKey[K]
+	var hot []status.HotKey
 	for key, e := range most {
-		k := HotKey[K]{Key: key, Runs: e.runs - e.excess, Causes: map[string]int{}}
+		k := status.HotKey{Key: keyText(key), Runs: e.runs - e.excess, Causes: map[string]int{}}
 		for cause, n := range e.causes {
 			k.Causes[name(cause)] += n
 		}
 		hot = append(hot, k)
 	}
-	slices.SortFunc(hot, func(a, b HotKey[K]) int { return cmp.Compare(b.Runs, a.Runs) })
+	slices.SortFunc(hot, func(a, b status.HotKey) int { return cmp.Compare(b.Runs, a.Runs) })
 	return hot
 }

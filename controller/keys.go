@@ -113,45 +113,11 @@ func GenerationChanged[T metav1.Object](c Change[T]) bool {
 	return Changed(func(obj T) int64 { return obj.GetGeneration() })(c)
 }
 
-// LabelsChanged is Changed for the labels.
-func LabelsChanged[T metav1.Object](c Change[T]) bool {
-	return Changed(func(obj T) map[string]string { return obj.GetLabels() })(c)
-}
-
-// AnnotationsChanged is Changed for the annotations.
-func AnnotationsChanged[T metav1.Object](c Change[T]) bool {
-	return Changed(func(obj T) map[string]string { return obj.GetAnnotations() })(c)
-}
-
 // Changed returns a predicate that is true for updates for which of returns
 // different values before and after, by reflect.DeepEqual. It is also true for
 // changes that are not updates, and for resyncs.
 func Changed[T, V any](of func(T) V) func(Change[T]) bool {
 	return func(c Change[T]) bool {
 		return c.Type != store.Updated || c.Reason == store.Resync || !reflect.DeepEqual(of(c.Old), of(c.New))
-	}
-}
-
-// Any returns a predicate that is true if one of the given predicates is.
-func Any[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
-	return func(c Change[T]) bool {
-		for _, p := range predicates {
-			if p(c) {
-				return true
-			}
-		}
-		return false
-	}
-}
-
-// All returns a predicate that is true if all of the given predicates are.
-func All[T any](predicates ...func(Change[T]) bool) func(Change[T]) bool {
-	return func(c Change[T]) bool {
-		for _, p := range predicates {
-			if !p(c) {
-				return false
-			}
-		}
-		return true
 	}
 }

@@ -30,9 +30,6 @@ type Options[K comparable] struct {
 	// occurred. It should not block and must not panic. If it is nil, errors are logged
 	// to slog.Default() as warnings.
 	OnError func(error)
-	// CrashOnPanic makes the panic of a run end the process. Otherwise a panic is an
-	// error like others, a *PanicError.
-	CrashOnPanic bool
 }
 
 // Elector decides which of several replicas runs keys.

@@ -1,72 +1,57 @@
 package controller
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
-	"iter"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/internal/keyqueue"
+	"github.com/kinglet-go/kinglet/status"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Status is what is known of a controller at one moment.
-type Status[K comparable] struct {
-	Name    string
-	Workers int
-	// Gate is whether runs may begin, and if not, why.
-	Gate Gate
-	// Queued keys may run as soon as a worker is free; Running ones run; Waiting
-	// ones wait for a delay or for their next try.
-	Queued, Running, Waiting int
-	// Failing keys failed when they last ran: they wait for their next try, or the
-	// error was a Terminal one, as it was for FailedForGood of them. At most the last
-	// 1024 of the latter are remembered, until they succeed or are cancelled.
-	Failing, FailedForGood int
-	// Succeeded and Failed count runs. Of the failed ones, Terminal counts those with a
-	// Terminal error, Panicked those that panicked, and TimedOut those that took longer
-	// than Options.Timeout.
-	Succeeded, Failed, Terminal, Panicked, TimedOut uint64
-	// LastPanic is when a run panicked last; zero if none has.
-	LastPanic time.Time
-	// Unmapped counts changes of informers that could not be mapped to keys; each
-	// was reported as a *MapError.
-	Unmapped uint64
-	// Hot are keys that ran more than ten times within a minute, retries of failures
-	// not counted, the hottest first: often two controllers that undo each other's work, or one that acts
-	// on its own writes.
-	Hot []HotKey[K]
-}
+// mostShown bounds the keys of a status.
+const mostShown = 32
 
 // Status returns the state of the controller. Its cost does not grow with the number of
-// keys.
-func (c *Controller[K]) Status() Status[K] {
-	return c.status(c.queue.Counts())
-}
-
-func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
+// keys. A kinglet.Set shows it on its page and in its metrics.
+func (c *Controller[K]) Status() status.Controller {
+	q := c.queue.Report(0)
 	c.mu.Lock()
 	gate := c.gate
 	c.mu.Unlock()
-	if gate.Reason == notLeading {
-		if gate.Err = c.opts.Elector.Err(); gate.Err != nil {
-			gate.Reason += ": " + errorText(gate.Err)
+	if gate.reason == notLeading {
+		if gate.err = c.opts.Elector.Err(); gate.err != nil {
+			gate.reason += ": " + errorText(gate.err)
 		}
 	}
-	s := Status[K]{
+	s := status.Controller{
 		Name:          c.opts.Name,
 		Workers:       c.opts.Workers,
-		Gate:          gate,
-		Queued:        n.Queued,
-		Running:       n.Running,
-		Waiting:       n.Waiting,
-		Failing:       n.Failing,
-		FailedForGood: n.Failed,
+		GateOpen:      gate.reason == "",
+		GateReason:    gate.reason,
+		GateErr:       gate.err,
+		GateSince:     gate.since,
+		Queued:        q.Counts.Queued,
+		Running:       q.Counts.Running,
+		Waiting:       q.Counts.Waiting,
+		Failing:       q.Counts.Failing,
+		FailedForGood: q.Counts.Failed,
+		OldestQueued:  q.Oldest,
 		Succeeded:     c.counts.succeeded.Load(),
 		Failed:        c.counts.failed.Load(),
 		Terminal:      c.counts.terminal.Load(),
 		Panicked:      c.counts.panicked.Load(),
 		TimedOut:      c.counts.timedOut.Load(),
 		Unmapped:      c.mapFailures.Load(),
+		Adds:          q.Adds,
+		Retries:       q.Retries,
+		Runs:          c.counts.took.Snapshot(),
+		Waits:         c.counts.waited.Snapshot(),
 		Hot:           c.hot.list(time.Now(), c.causeName),
 	}
 	if at := c.counts.lastPanic.Load(); at != nil {
@@ -75,72 +60,72 @@ func (c *Controller[K]) status(n keyqueue.Counts) Status[K] {
 	return s
 }
 
-// State is what a key is doing.
-type State = keyqueue.State
-
-// The states. A key without a state is absent: nothing is kept of it.
-const (
-	// Waiting for a delay, or for its next try.
-	Waiting = keyqueue.Waiting
-	// Queued until a worker is free.
-	Queued = keyqueue.Queued
-	// Running.
-	Running = keyqueue.Running
-	// RunningAgain means that it runs, and will once more, because it was added
-	// meanwhile.
-	RunningAgain = keyqueue.Again
-	// FailedForGood means that its last run ended with a Terminal error. It runs when it
-	// is added again.
-	FailedForGood = keyqueue.Failed
-)
-
-// KeyStatus is what is known of a key.
-type KeyStatus struct {
-	State State
-	// Since is when it came into that state.
-	Since time.Time
-	// Next is when it runs, if it waits for a time.
-	Next time.Time
-	// Failures is how often it failed since it last succeeded, and LastError the
-	// last of their errors.
-	Failures  int
-	LastError error
-	// Cause is what requested the run that it waits for, or the one under way: "add",
-	// "retry", "after", or an informer and the reason of the change.
-	Cause string
-}
-
-// Keys iterates over all keys that are not absent, in no particular order. It locks the
-// queue for some hundreds of them at a time: a key that changes state meanwhile may be
-// missing or come twice.
-func (c *Controller[K]) Keys() iter.Seq2[K, KeyStatus] {
-	return func(yield func(K, KeyStatus) bool) {
-		for key, s := range c.queue.All() {
-			if !yield(key, c.keyStatus(s)) {
-				return
-			}
+// Inspect returns the keys that run and those that fail. It looks at the key of each
+// worker, and at no more than 1024 of the keys that fail, in no particular order. The
+// queue is locked for some tens of microseconds at most.
+func (c *Controller[K]) Inspect() status.ControllerDetails {
+	var d status.ControllerDetails
+	for i := range c.workers {
+		key, began, running := c.workers[i].look()
+		if !running {
+			continue
+		}
+		// The run may have ended meanwhile, and the key may run on another worker.
+		if s, ok := c.queue.Get(key); ok && (s.State == keyqueue.Running || s.State == keyqueue.Again) {
+			s.Since = began
+			d.Running = append(d.Running, c.keyStatus(key, s))
 		}
 	}
+	slices.SortFunc(d.Running, func(a, b status.KeyStatus) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Key, b.Key))
+	})
+	d.Running = d.Running[:min(len(d.Running), mostShown)]
+	for _, failing := range c.queue.Report(mostShown).MostFailures {
+		d.Failing = append(d.Failing, c.keyStatus(failing.Key, failing.KeyStatus))
+	}
+	return d
 }
 
-// Key returns what is known of a key, and false if it is absent.
-func (c *Controller[K]) Key(key K) (KeyStatus, bool) {
-	s, ok := c.queue.Get(key)
-	if !ok {
-		return KeyStatus{}, false
+func (c *Controller[K]) keyStatus(key K, s keyqueue.KeyStatus) status.KeyStatus {
+	return status.KeyStatus{
+		Key:      keyText(key),
+		State:    s.State.String(),
+		Since:    s.Since,
+		Next:     s.Next,
+		Failures: s.Failure.Count,
+		Error:    errorText(s.Failure.Err),
+		Cause:    c.causeName(s.Cause),
 	}
-	return c.keyStatus(s), true
 }
 
-func (c *Controller[K]) keyStatus(s keyqueue.KeyStatus) KeyStatus {
-	return KeyStatus{
-		State:     s.State,
-		Since:     s.Since,
-		Next:      s.Next,
-		Failures:  s.Failure.Count,
-		LastError: s.Failure.Err,
-		Cause:     c.causeName(s.Cause),
+// keyText returns a key as fmt prints it.
+func keyText[K comparable](key K) string {
+	switch k := any(key).(type) {
+	case kinglet.Key:
+		return k.String()
+	case string:
+		return k
 	}
+	return fmt.Sprint(key)
+}
+
+// mostErrorText bounds the text of an error in a report, in bytes.
+const mostErrorText = 1024
+
+// errorText returns the text of an error; of a panic, its value without the stack.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	var panicked *PanicError
+	text := fmt.Sprint(err) // its Error method may panic, as that of a nil pointer
+	if errors.As(err, &panicked) && panicked.Value != nil {
+		text = fmt.Sprintf("panic: %v", panicked.Value)
+	}
+	if len(text) > mostErrorText {
+		text = strings.ToValidUTF8(text[:mostErrorText], "") + "…"
+	}
+	return text
 }
 
 // A cause is one byte of a key's record: what requested a run.

@@ -30,6 +30,26 @@ type worker[K comparable] struct {
 	running bool      // guarded by mu
 }
 
+// look returns the key that a worker runs, and since when.
+func (w *worker[K]) look() (key K, began time.Time, running bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.key, w.began, w.running
+}
+
+// begin records what the worker runs.
+func (w *worker[K]) begin(key K, began time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.key, w.began, w.running = key, began, true
+}
+
+func (w *worker[K]) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.key, w.running = *new(K), false
+}
+
 // startWorker starts a goroutine that runs keys until the queue is stopped. Its
 // profiles are labelled with the controller's name, as are those of the goroutines
 // that runs start.
@@ -77,9 +97,6 @@ func (c *Controller[K]) runKey(w *worker[K], run keyqueue.Run[K]) {
 		if !returned {
 			// The value is nil after runtime.Goexit, which recover does not stop.
 			value := recover()
-			if value != nil && c.opts.CrashOnPanic {
-				panic(value)
-			}
 			at := time.Now()
 			c.counts.lastPanic.Store(&at)
 			c.counts.panicked.Add(1)

@@ -102,9 +102,8 @@ func (c *Cache) newHolding(gvk schema.GroupVersionKind, f form) (*holding, error
 			Indexers:          toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc},
 			ObjectDescription: describe(gvk, f),
 		},
-		Sharing:      c.options.Sharing,
-		Scheme:       c.settings.Scheme,
-		ScopesChange: s.namespaced,
+		Sharing: c.options.Sharing,
+		Scheme:  c.settings.Scheme,
 
 		MutationDetection: c.options.MutationDetection,
 		OnMutation:        c.onMutation(gvk),

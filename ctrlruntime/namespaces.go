@@ -165,9 +165,6 @@ func (h *holding) change(next *spaces) error {
 	before := h.now.Swap(next)
 	close(before.replaced)
 	err := h.informer.SetScopes(next.inOrder()...)
-	if errors.Is(err, kinglet.ErrScoped) {
-		err = fmt.Errorf("BUG: the informer of %s has one scope: %w", describe(h.gvk, h.form), err)
-	}
 	h.setListed(next)
 	return err
 }

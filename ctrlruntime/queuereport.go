@@ -13,12 +13,12 @@ import (
 // mostShown bounds the requests of a report.
 const mostShown = 32
 
-// Report implements kinglet.ObservableController. A run succeeded if controller-runtime
+// Status implements kinglet.ObservableController. A run succeeded if controller-runtime
 // forgot its request, and failed if it added the request again with a rate limit; with
 // neither, its error was terminal. A run that asks for Requeue counts as failed. The
 // queue does not learn of panics, timeouts and changes that could not be mapped: these
 // are 0.
-func (q *queue[request]) Report() status.Controller {
+func (q *queue[request]) Status() status.Controller {
 	r := q.keys.Report(0)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -41,9 +41,9 @@ func (q *queue[request]) Report() status.Controller {
 	}
 }
 
-// ReportDetails implements kinglet.ObservableController. It looks at no more than 1024
+// Inspect implements kinglet.ObservableController. It looks at no more than 1024
 // running and 1024 failing requests.
-func (q *queue[request]) ReportDetails() (d status.ControllerDetails) {
+func (q *queue[request]) Inspect() (d status.ControllerDetails) {
 	running, failing := q.looked()
 	for key, began := range running {
 		if s, ok := q.keys.Get(key); ok {

@@ -24,7 +24,7 @@ func (h *handler) controllers(now time.Time) []*controller {
 	observed := h.set.Controllers()
 	reports := make([]status.Controller, len(observed))
 	for k := range observed {
-		reports[k] = observed[k].Report()
+		reports[k] = observed[k].Status()
 	}
 	all := make([]*controller, len(observed))
 	for k, name := range status.ControllerNames(reports) {
@@ -90,7 +90,7 @@ func (c *controller) details(now time.Time) *details {
 		}
 		d.Panels = append(d.Panels, p)
 	}
-	in := c.source.ReportDetails()
+	in := c.source.Inspect()
 	for title, all := range map[string][]status.KeyStatus{"Running keys": in.Running, "Failing keys": in.Failing} {
 		p := tabular(title, "Key", "State", "#For", "#Failures", "#Next try", "Cause", "Error")
 		p.None = "None."

@@ -102,8 +102,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // foreign reports whether a request to a loopback address names a host that may be
 // another's.
 func foreign(r *http.Request) bool {
-	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	if local == nil || !local.IP.IsLoopback() {
+	if !loopback(r) {
 		return false
 	}
 	host := r.Host
@@ -112,6 +111,12 @@ func foreign(r *http.Request) bool {
 	}
 	host = strings.Trim(host, "[]")
 	return !strings.EqualFold(host, "localhost") && net.ParseIP(host) == nil
+}
+
+// loopback reports whether a request came to a loopback address.
+func loopback(r *http.Request) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return local != nil && local.IP.IsLoopback()
 }
 
 // view is the data of the template.

@@ -352,6 +352,40 @@ func TestOnThisMachineOnlyItsOwnNamesAreAnswered(t *testing.T) {
 	}
 }
 
+func TestOneHandlerServesProbesMetricsAndThePage(t *testing.T) {
+	informer := &pagesamples.Informer{Is: status.Informer{Name: "secrets"}}
+	set := kinglet.NewSet()
+	set.Observe(informer)
+	mux := page.Mux(set, http.NotFoundHandler())
+	ask := func(target string, local net.IP) (int, string) {
+		r := httptest.NewRequest(http.MethodGet, "http://localhost"+target, nil)
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: local, Port: 8080}))
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	loopback, pod := net.IPv4(127, 0, 0, 1), net.IPv4(10, 0, 0, 7)
+	for _, test := range []struct {
+		target string
+		local  net.IP
+		synced bool
+		code   int
+		text   string
+	}{
+		{"/healthz", pod, false, http.StatusOK, "ok"},
+		{"/readyz", pod, false, http.StatusServiceUnavailable, "secrets: not synced"},
+		{"/readyz", pod, true, http.StatusOK, "ok"},
+		{"/metrics", pod, true, http.StatusNotFound, ""},
+		{"/debug/kinglet/", loopback, true, http.StatusOK, "secrets"},
+		{"/debug/kinglet/", pod, true, http.StatusForbidden, "port-forward"},
+	} {
+		informer.Is.Synced = test.synced
+		if code, body := ask(test.target, test.local); code != test.code || !strings.Contains(body, test.text) {
+			t.Errorf("%s, synced %v: %d %s", test.target, test.synced, code, body)
+		}
+	}
+}
+
 // What programs without the page would link with it.
 func TestThePackageKingletDoesNotImportThePage(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "github.com/kinglet-go/kinglet").CombinedOutput()

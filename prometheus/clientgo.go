@@ -23,23 +23,33 @@ import (
 // with one registry.
 func NewClientGo(set *kinglet.Set) prometheus.Collector {
 	c := &clientGo{set: set, ended: map[string]*queueCounts{}, last: map[kinglet.ObservableController]named{}}
-	queue := func(kind, name, help string) *family { return c.define(base, kind, "workqueue_"+name, help, "name") }
-	c.depth = queue(gauge, "depth", "Current depth of workqueue.")
-	c.adds = queue(counter, "adds_total", "Total number of adds handled by workqueue.")
-	c.waits = queue(histo, "queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.")
-	c.runs = queue(histo, "work_duration_seconds", "How long in seconds processing an item from workqueue takes.")
-	c.unfinished = queue(gauge, "unfinished_work_seconds", "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads.")
-	c.longest = queue(gauge, "longest_running_processor_seconds", "How many seconds the longest running processor for workqueue has been running.")
-	c.retries = queue(counter, "retries_total", "Total number of retries handled by workqueue.")
-	c.version = c.define(base, gauge, "informer_store_resource_version", "The 15 least significant digits of the resource version of the store.", "name", "group", "version", "resource")
+	q := &metrics[queueState]{list: &c.list, prefix: "workqueue_", labels: []string{"name"}}
+	q.add(base, gauge, "depth", "Current depth of workqueue.",
+		func(s series, q *queueState) { s.gauge(q.queued) })
+	q.add(base, counter, "adds_total", "Total number of adds handled by workqueue.",
+		func(s series, q *queueState) { s.counter(q.adds) })
+	q.add(base, histo, "queue_duration_seconds", "How long in seconds an item stays in workqueue before being requested.",
+		func(s series, q *queueState) { s.histogram(&q.waits) })
+	q.add(base, histo, "work_duration_seconds", "How long in seconds processing an item from workqueue takes.",
+		func(s series, q *queueState) { s.histogram(&q.runs) })
+	q.add(base, gauge, "unfinished_work_seconds", "How many seconds of work has been done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads.",
+		func(s series, q *queueState) { s.gauge(q.unfinished) })
+	q.add(base, gauge, "longest_running_processor_seconds", "How many seconds the longest running processor for workqueue has been running.",
+		func(s series, q *queueState) { s.gauge(q.longest) })
+	q.add(base, counter, "retries_total", "Total number of retries handled by workqueue.",
+		func(s series, q *queueState) { s.counter(q.retries) })
+	c.queue = q
+	c.version = &metrics[uint64]{list: &c.list, labels: []string{"name", "group", "version", "resource"}}
+	c.version.add(base, gauge, "informer_store_resource_version", "The 15 least significant digits of the resource version of the store.",
+		func(s series, v *uint64) { s.gauge(float64(*v % 1e15)) }) // a float64 has no more digits
 	return c
 }
 
 type clientGo struct {
 	list
-	set                                       *kinglet.Set
-	depth, adds, retries, unfinished, longest *family
-	waits, runs, version                      *family
+	set     *kinglet.Set
+	queue   *metrics[queueState]
+	version *metrics[uint64]
 
 	mu sync.Mutex
 	// ended are the counts of controllers that have left the set, by name: bounded by the
@@ -58,6 +68,12 @@ type named struct {
 type queueCounts struct {
 	adds, retries uint64
 	waits, runs   status.Histogram
+}
+
+// queueState is what is served of all controllers of one name.
+type queueState struct {
+	queueCounts
+	queued, unfinished, longest float64
 }
 
 func (q *queueCounts) add(o *queueCounts) {
@@ -88,21 +104,17 @@ func (c *clientGo) Collect(out chan<- prometheus.Metric) {
 func (c *clientGo) queues(s *scrape) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	type state struct {
-		queueCounts
-		queued, unfinished, longest float64
-	}
 	now := map[kinglet.ObservableController]named{}
-	series := map[string]*state{}
+	series := map[string]*queueState{}
 	for _, ctrl := range c.set.Controllers() {
-		st := ctrl.Report()
+		st := ctrl.Status()
 		n := named{valid(st.Name), queueCounts{st.Adds, st.Retries, st.Waits, st.Runs}}
 		now[ctrl] = n
-		all := cmp.Or(series[n.name], &state{})
+		all := cmp.Or(series[n.name], &queueState{})
 		series[n.name] = all
 		all.add(&n.queueCounts)
 		all.queued += float64(st.Queued)
-		for _, key := range ctrl.ReportDetails().Running {
+		for _, key := range ctrl.Inspect().Running {
 			took := max(s.now.Sub(key.Since).Seconds(), 0)
 			all.unfinished += took
 			all.longest = max(all.longest, took)
@@ -117,18 +129,11 @@ func (c *clientGo) queues(s *scrape) {
 	}
 	c.last = now
 	for name, all := range c.ended {
-		series[name] = cmp.Or(series[name], &state{})
+		series[name] = cmp.Or(series[name], &queueState{})
 		series[name].add(all)
 	}
 	for name, all := range series {
-		l := labels{name}
-		s.gauge(c.depth, l, all.queued)
-		s.counter(c.adds, l, all.adds)
-		s.counter(c.retries, l, all.retries)
-		s.histogram(c.waits, l, &all.waits)
-		s.histogram(c.runs, l, &all.runs)
-		s.gauge(c.unfinished, l, all.unfinished)
-		s.gauge(c.longest, l, all.longest)
+		c.queue.serve(s, labels{name}, all)
 	}
 }
 
@@ -139,8 +144,7 @@ func (c *clientGo) versions(s *scrape) {
 		st := inf.Status()
 		name := used.unique(st.Name)
 		if v, err := strconv.ParseUint(st.ResourceVersion, 10, 64); err == nil {
-			// The last 15 digits, as client-go has it: a float64 has no more.
-			s.gauge(c.version, labels{name, valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}, float64(v%1e15))
+			c.version.serve(s, labels{name, valid(st.Resource.Group), valid(st.Resource.Version), valid(st.Resource.Resource)}, &v)
 		}
 	}
 }

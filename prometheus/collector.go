@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/status"
 )
 
 // Options of a Collector. The zero value serves the base metrics.
@@ -21,26 +22,14 @@ type Options struct {
 // Collector is a [prometheus.Collector] of the informers and controllers of a Set, those
 // that it observes included.
 type Collector struct {
-	set      *kinglet.Set
-	detailed bool
-	families families
-	now      func() time.Time
-}
-
-// families are what a Collector serves.
-type families struct {
+	set *kinglet.Set
+	now func() time.Time
 	list
-	informer   informerFamilies
-	handler    handlerFamilies
-	sharing    sharingFamilies
-	controller controllerFamilies
-}
-
-func newFamilies(opts Options) (f families) {
-	f.list = list{prefix: "kinglet_", detailed: opts.Detailed}
-	f.informer, f.handler, f.sharing = f.informers(), f.handlers(), f.sharings()
-	f.controller = f.controllers()
-	return f
+	informer   *metrics[status.Informer]
+	details    *metrics[status.Details]
+	handler    *metrics[status.Handler]
+	sharing    *metrics[status.Sharing]
+	controller *metrics[status.Controller]
 }
 
 // NewCollector returns a Collector of what is in set whenever it is scraped, before Run,
@@ -52,11 +41,15 @@ func newFamilies(opts Options) (f families) {
 //
 //	prometheus.WrapRegistererWith(prometheus.Labels{"set": "edge"}, registry).MustRegister(collector)
 func NewCollector(set *kinglet.Set, opts Options) *Collector {
-	return &Collector{set: set, detailed: opts.Detailed, families: newFamilies(opts), now: time.Now}
+	c := &Collector{set: set, now: time.Now, list: list{prefix: "kinglet_", detailed: opts.Detailed}}
+	c.informer, c.details = informerMetrics(&c.list), detailMetrics(&c.list)
+	c.handler, c.sharing = handlerMetrics(&c.list), sharingMetrics(&c.list)
+	c.controller = controllerMetrics(&c.list)
+	return c
 }
 
 // Describe implements prometheus.Collector.
-func (c *Collector) Describe(out chan<- *prometheus.Desc) { c.families.describe(out) }
+func (c *Collector) Describe(out chan<- *prometheus.Desc) { c.describe(out) }
 
 // Collect implements prometheus.Collector.
 func (c *Collector) Collect(out chan<- prometheus.Metric) {

@@ -69,7 +69,7 @@ func TestMetricsFollowTheConventions(t *testing.T) {
 func TestEveryMetricIsServedForAnInformerOfWhichEverythingIsKnown(t *testing.T) {
 	c := NewCollector(fullSet(), everything)
 	families := gather(t, c)
-	for _, f := range c.families.served {
+	for _, f := range c.served {
 		// Problems are tested beside what they are made of.
 		if !slices.ContainsFunc(families, func(got *dto.MetricFamily) bool { return got.GetName() == f.name }) {
 			t.Errorf("%s is never served", f.name)
@@ -78,7 +78,7 @@ func TestEveryMetricIsServedForAnInformerOfWhichEverythingIsKnown(t *testing.T) 
 }
 
 func TestOptionsDecideWhichMetricsAreServed(t *testing.T) {
-	all := NewCollector(fullSet(), everything).families.served
+	all := NewCollector(fullSet(), everything).served
 	for _, opts := range []Options{{}, everything} {
 		c := NewCollector(fullSet(), opts)
 		var want, got []string
@@ -176,8 +176,8 @@ func TestAHistogramHasTheBucketsOfANaiveOne(t *testing.T) {
 	}
 	s := h.Snapshot()
 	out := make(chan prometheus.Metric, 1)
-	scraped := scrape{out: out}
-	scraped.histogram(&family{desc: prometheus.NewDesc("ours", "", nil, nil)}, nil, &s)
+	scraped := &scrape{out: out}
+	series{scraped, &family{desc: prometheus.NewDesc("ours", "", nil, nil)}, nil}.histogram(&s)
 	var got, want dto.Metric
 	if err := naive.Write(&want); err != nil {
 		t.Fatal(err)

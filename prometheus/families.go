@@ -22,14 +22,6 @@ type family struct {
 	labels   []string
 }
 
-// list has families in the order in which they were defined. A detailed family that is not
-// asked for is nil, and nothing is served under it.
-type list struct {
-	prefix   string
-	detailed bool
-	served   []*family
-}
-
 const (
 	gauge   = "gauge"
 	counter = "counter"
@@ -39,14 +31,12 @@ const (
 	detailed = true
 )
 
-func (l *list) define(detailed bool, kind, name, help string, labels ...string) *family {
-	if detailed && !l.detailed {
-		return nil
-	}
-	name = l.prefix + name
-	f := &family{prometheus.NewDesc(name, help, labels, nil), kind, detailed, name, help, labels}
-	l.served = append(l.served, f)
-	return f
+// list has the families of a collector in the order in which they were defined, without
+// detailed ones that are not asked for.
+type list struct {
+	prefix   string
+	detailed bool
+	served   []*family
 }
 
 // describe implements the method of a collector.
@@ -56,10 +46,48 @@ func (l *list) describe(out chan<- *prometheus.Desc) {
 	}
 }
 
+// metrics are families whose values are read from a T, and how.
+type metrics[T any] struct {
+	list   *list
+	prefix string   // of names, behind the list's
+	labels []string // of all of them, before their own
+	all    []metric[T]
+}
+
+type metric[T any] struct {
+	*family
+	read func(s series, of *T)
+}
+
+// add defines a family: its name, its help, and how its series are read.
+func (m *metrics[T]) add(detailed bool, kind, name, help string, read func(s series, of *T), more ...string) {
+	if detailed && !m.list.detailed {
+		return
+	}
+	name, labels := m.list.prefix+m.prefix+name, slices.Concat(m.labels, more)
+	f := &family{prometheus.NewDesc(name, help, labels, nil), kind, detailed, name, help, labels}
+	m.list.served = append(m.list.served, f)
+	m.all = append(m.all, metric[T]{f, read})
+}
+
+// serve serves all series of one T, whose labels are l.
+func (m *metrics[T]) serve(s *scrape, l labels, of *T) {
+	for _, one := range m.all {
+		one.read(series{s, one.family, l}, of)
+	}
+}
+
 // scrape is one reading of everything, which is sent as it goes.
 type scrape struct {
 	now time.Time
 	out chan<- prometheus.Metric
+}
+
+// series serves series of one family.
+type series struct {
+	*scrape
+	family *family
+	labels labels
 }
 
 // labels are the values of a family's labels, in its order.
@@ -75,53 +103,62 @@ type names struct{ given uniquename.Names }
 
 func (n *names) unique(name string) string { return n.given.Of(valid(name)) }
 
-// gauge and the methods below serve one series, or none if f is nil.
-func (s *scrape) gauge(f *family, l labels, value float64, more ...string) {
-	s.value(f, prometheus.GaugeValue, l, value, more)
+// with returns series with one more label.
+func (s series) with(label string) series {
+	s.labels = s.labels.and(label)
+	return s
 }
 
-func (s *scrape) counter(f *family, l labels, value uint64, more ...string) {
-	s.value(f, prometheus.CounterValue, l, float64(value), more)
+// gauge and the methods below serve one series, with the values of further labels.
+func (s series) gauge(value float64, more ...string) {
+	s.out <- prometheus.MustNewConstMetric(s.family.desc, prometheus.GaugeValue, value, s.labels.and(more...)...)
 }
 
-func (s *scrape) value(f *family, kind prometheus.ValueType, l labels, value float64, more []string) {
-	if f != nil {
-		s.out <- prometheus.MustNewConstMetric(f.desc, kind, value, l.and(more...)...)
-	}
+func (s series) counter(value uint64, more ...string) {
+	s.out <- prometheus.MustNewConstMetric(s.family.desc, prometheus.CounterValue, float64(value), s.labels.and(more...)...)
 }
 
-func (s *scrape) bool(f *family, l labels, value bool) {
+func (s series) bool(value bool) {
 	if value {
-		s.gauge(f, l, 1)
+		s.gauge(1)
 		return
 	}
-	s.gauge(f, l, 0)
+	s.gauge(0)
 }
 
 // time serves a timestamp; there is no series where t is zero.
-func (s *scrape) time(f *family, l labels, t time.Time, more ...string) {
+func (s series) time(t time.Time, more ...string) {
 	if !t.IsZero() {
-		s.gauge(f, l, seconds(t), more...)
+		s.gauge(seconds(t), more...)
 	}
 }
 
 // seconds since the epoch.
 func seconds(t time.Time) float64 { return float64(t.UnixNano()) / 1e9 }
 
+// result is a count and what it is of.
+type result struct {
+	value string
+	count uint64
+}
+
+func (s series) results(results ...result) {
+	for _, r := range results {
+		s.counter(r.count, r.value)
+	}
+}
+
 // each serves the counts that are not zero, each with the name of its index. A process
 // with a thousand informers would have a hundred thousand series of zero otherwise.
-func each[T ~uint8](s *scrape, f *family, l labels, counts []uint64, name func(T) string) {
+func each[T ~uint8](s series, counts []uint64, name func(T) string) {
 	for i, n := range counts {
 		if n > 0 {
-			s.counter(f, l, n, name(T(i)))
+			s.counter(n, name(T(i)))
 		}
 	}
 }
 
-func (s *scrape) histogram(f *family, l labels, h *status.Histogram) {
-	if f == nil {
-		return
-	}
+func (s series) histogram(h *status.Histogram) {
 	buckets := make(map[float64]uint64, histogram.Buckets-1)
 	n := uint64(0)
 	for i, count := range h.Counts {
@@ -130,5 +167,28 @@ func (s *scrape) histogram(f *family, l labels, h *status.Histogram) {
 			buckets[bound.Seconds()] = n
 		}
 	}
-	s.out <- prometheus.MustNewConstHistogram(f.desc, n, h.Sum.Seconds(), buckets, l...)
+	s.out <- prometheus.MustNewConstHistogram(s.family.desc, n, h.Sum.Seconds(), buckets, s.labels...)
+}
+
+// problems serves the problems of an informer or a controller. Those with one cause and
+// severity, as of two handlers that stand still, are one series: the one that began first.
+func (s series) problems(problems []status.Problem) {
+	for i := range problems {
+		p := &problems[i]
+		same := func(q status.Problem) bool { return q.Cause == p.Cause && q.Severity == p.Severity }
+		if slices.ContainsFunc(problems[:i], same) {
+			continue
+		}
+		since := p.Since
+		for _, q := range problems[i+1:] {
+			if same(q) && q.Since.Before(since) {
+				since = q.Since
+			}
+		}
+		value := 0.0
+		if !since.IsZero() {
+			value = seconds(since)
+		}
+		s.gauge(value, string(p.Cause), p.Severity.String())
+	}
 }

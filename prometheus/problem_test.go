@@ -50,7 +50,7 @@ func severityOf(t *testing.T, inf *fixed, now time.Time) string {
 }
 
 func help(t *testing.T, name string) string {
-	families := newFamilies(everything).served
+	families := NewCollector(nil, everything).served
 	i := slices.IndexFunc(families, func(f *family) bool { return f.name == name })
 	if i < 0 {
 		t.Fatalf("no metric %s", name)

@@ -28,8 +28,8 @@ func (f *fixed) Inspect() status.Details { return f.details }
 // fixedController is a controller that says what it was made of.
 type fixedController struct{ status status.Controller }
 
-func (f *fixedController) Report() status.Controller               { return f.status }
-func (f *fixedController) ReportDetails() status.ControllerDetails { return status.ControllerDetails{} }
+func (f *fixedController) Status() status.Controller         { return f.status }
+func (f *fixedController) Inspect() status.ControllerDetails { return status.ControllerDetails{} }
 
 // forbidden is in every place that must not come into a label.
 const forbidden = "must-not-be-in-a-label"

@@ -15,7 +15,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite testdata")
 func table() string {
 	var b strings.Builder
 	b.WriteString("| metric | type | labels | what it says, and what to do |\n| --- | --- | --- | --- |\n")
-	for _, f := range newFamilies(everything).served {
+	for _, f := range NewCollector(nil, everything).served {
 		name := "`" + f.name + "`"
 		if f.detailed {
 			name += " (detailed)"

@@ -110,10 +110,13 @@ func (d *deadline) setTimeouts(t timeouts) {
 	d.idle.Reset(d.leftLocked())
 }
 
-// relistAfter ends the request after a while.
+// relistAfter ends the request after a while. A later call replaces an earlier one.
 func (d *deadline) relistAfter(after time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.relist != nil {
+		d.relist.Stop()
+	}
 	d.relist = time.AfterFunc(after, func() { d.cancel(errRelistDue) })
 }
 

@@ -51,11 +51,16 @@
 // Such a server's new versions count as an order, until one of them goes back in
 // turn, so that a replica of it that lags is noticed as well. The reflector asks for
 // watches of at most Options.WatchTimeoutMax (10 minutes) and ends this one 30 s
-// later if it still goes on, so that is the bound. A watch that directly follows its
-// list is not resumed, and neither is one that goes back only after it has gone
-// forward. So a server that restarts just between a list and the watch after it is
-// followed from then on, but what it lost stays until the next list. (The torture finds
-// that about once in ten thousand plans: package torture, seed 783931.)
+// later if it still goes on, so that is the bound.
+//
+// If the first event on a watch that directly follows its list is below that list, the
+// server may have restarted between the two. A fake with a fixed list looks the same,
+// and another list would remove what its events added. Status says Degraded until the
+// watch has ended, within the same bound, and a probe (see below) tells: a fixed list
+// has the same version again, and is not asked for. Any other answer leads to a list,
+// and one below the last list to a new epoch. Versions that each object has of its own
+// look like that as well, so a reflector asks three times at most, until the resource
+// was gone. A watch that goes back only after it has gone forward asks for nothing.
 //
 // # Relists
 //
@@ -78,7 +83,7 @@
 // role with list but not watch is followed by polling, and Status names the refused
 // watch all the while. If that list fails as well, the next wait leads to a watch. A
 // server that throttles is listed only after a minute, and one that refuses connections
-// is not.
+// after five. An answer that cannot be read from its beginning is a refusal, too.
 //
 // If the objects are read by a client, which may be a fake, the first refusal leads to a
 // list, since a fake does not send what happened before a watch.

@@ -89,7 +89,7 @@ func newModel(seed uint64) *model {
 
 func (m *model) String() string { return "the model" }
 
-func (m *model) Traits() source.Traits[*thing] { return source.Traits[*thing]{} }
+func (m *model) Traits() source.Traits { return source.Traits{} }
 
 // chance is true once in n times, and never when there are no faults.
 func (m *model) chance(n int) bool {

@@ -6,17 +6,21 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
 )
 
 // TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival is the rule, with
-// what its cases had in common before: an event was lost, or its watch was.
+// what its cases had in common before: an event was lost, or its watch was. If the
+// first event is below the list's version, the server may have restarted in between,
+// and Status says so.
 func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -24,31 +28,32 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 		events   []source.Event[*thing]
 		want     []string
 		reported int
+		doubtful bool
 	}{
 		{"an empty list without a version, and a fake that numbers each object", lists(""),
 			[]source.Event[*thing]{event(source.Added, "a", "1"), event(source.Modified, "a", "2"), event(source.Added, "b", "1"), event(source.Deleted, "a", "2")},
-			[]string{"replace by at ", "apply ADDED a@1 MODIFIED a@2 to be at 2", "apply ADDED b@1 DELETED a@2 to be at 2"}, 1},
+			[]string{"replace by at ", "apply ADDED a@1 MODIFIED a@2 to be at 2", "apply ADDED b@1 DELETED a@2 to be at 2"}, 1, false},
 		{"below the list's version, of an object that is new", lists("1000"),
 			[]source.Event[*thing]{event(source.Added, "a", "1")},
-			[]string{"replace by at 1000", "apply ADDED a@1 to be at 1"}, 1},
+			[]string{"replace by at 1000", "apply ADDED a@1 to be at 1"}, 1, true},
 		{"below the list's version, of an object that is held", lists("1000", item("a", "900")),
 			[]source.Event[*thing]{event(source.Modified, "a", "1")},
-			[]string{"replace by a@900 at 1000", "apply MODIFIED a@1 to be at 1"}, 1},
+			[]string{"replace by a@900 at 1000", "apply MODIFIED a@1 to be at 1"}, 1, true},
 		{"a delete that carries an earlier state", lists("1000", item("a", "1")),
 			[]source.Event[*thing]{event(source.Modified, "a", "2"), event(source.Deleted, "a", "1")},
-			[]string{"replace by a@1 at 1000", "apply MODIFIED a@2 DELETED a@1 to be at 1"}, 1},
+			[]string{"replace by a@1 at 1000", "apply MODIFIED a@2 DELETED a@1 to be at 1"}, 1, true},
 		{"a delete of what is not held", lists("1000"),
 			[]source.Event[*thing]{event(source.Deleted, "a", "1")},
-			[]string{"replace by at 1000", "apply DELETED a@1 to be at 1"}, 1},
+			[]string{"replace by at 1000", "apply DELETED a@1 to be at 1"}, 1, true},
 		{"the version that the watch began at", lists("10", item("a", "10")),
 			[]source.Event[*thing]{event(source.Modified, "a", "10"), event(source.Deleted, "a", "10")},
-			[]string{"replace by a@10 at 10", "apply MODIFIED a@10 DELETED a@10 to be at 10"}, 0},
+			[]string{"replace by a@10 at 10", "apply MODIFIED a@10 DELETED a@10 to be at 10"}, 0, false},
 		{"versions that are no numbers", lists("b"),
 			[]source.Event[*thing]{event(source.Added, "a", "a"), event(source.Modified, "a", "7"), event(source.Deleted, "a", "c")},
-			[]string{"replace by at b", "apply ADDED a@a MODIFIED a@7 DELETED a@c to be at c"}, 0},
+			[]string{"replace by at b", "apply ADDED a@a MODIFIED a@7 DELETED a@c to be at c"}, 0, false},
 		{"bookmarks that go back", lists("10"),
 			[]source.Event[*thing]{bookmark("20"), bookmark("15"), event(source.Added, "a", "12")},
-			[]string{"replace by at 10", "bookmark 20", "bookmark 15", "apply ADDED a@12 to be at 12"}, 1},
+			[]string{"replace by at 10", "bookmark 20", "bookmark 15", "apply ADDED a@12 to be at 12"}, 1, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			play(t, Options{DisableWatchList: true}, []answer{tc.list, sends(silence, tc.events...)}, func(t *testing.T, p *playing) {
@@ -62,7 +67,7 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 						t.Errorf("reported %v", err)
 					}
 				}
-				if s := p.Status(); len(p.errors) != tc.reported || s.Degraded || s.Phase != Watching {
+				if s := p.Status(); len(p.errors) != tc.reported || s.Degraded != tc.doubtful || s.Phase != Watching {
 					t.Errorf("reported %v; %+v", p.errors, s)
 				}
 			})
@@ -89,6 +94,7 @@ func orderTrial(t *testing.T, seed, i uint64) (err error) {
 		return []string{"", "x", strconv.Itoa(1 + r.IntN(100))}[min(2, r.IntN(20))]
 	}
 	want, last, stream := "", "", answer(silence)
+	var versions []string // the last batch's first
 	for range 1 + r.IntN(10) {
 		var batch []source.Event[*thing]
 		said := ""
@@ -102,6 +108,9 @@ func orderTrial(t *testing.T, seed, i uint64) (err error) {
 			batch = append(batch, e)
 		}
 		// The last batch is made first.
+		for n := len(batch) - 1; n >= 0; n-- {
+			versions = append(versions, batch[n].ResourceVersion)
+		}
 		for n := len(batch) - 1; n >= 0 && last == ""; n-- {
 			last = batch[n].ResourceVersion
 		}
@@ -119,11 +128,87 @@ func orderTrial(t *testing.T, seed, i uint64) (err error) {
 		if got != want {
 			err = fmt.Errorf("seed %d, stream %d: applied\n%s\nwant\n%s", seed, i, got, want)
 		}
-		if s := p.Status(); s.ResourceVersion != last || s.Lists != 1 || s.Watches != 1 || s.Degraded || len(p.errors) > 1 {
+		if s := p.Status(); s.ResourceVersion != last || s.Lists != 1 || s.Watches != 1 || s.Degraded != belowTheList(versions) || len(p.errors) > 1 {
 			err = errors.Join(err, fmt.Errorf("seed %d, stream %d: want version %s; reported %v; %+v", seed, i, last, p.errors, s))
 		}
 	})
 	return err
+}
+
+// belowTheList reports whether the first version that goes back is below 50, and none
+// was above it before. The versions are in reverse order.
+func belowTheList(versions []string) bool {
+	at, past := "50", false
+	for _, v := range slices.Backward(versions) {
+		if v == "" || v == at {
+			continue
+		}
+		if order, ok := resourceversion.Compare(v, at); ok && order < 0 {
+			below, _ := resourceversion.Compare(v, "50")
+			return !past && below < 0
+		}
+		at = v
+		if order, ok := resourceversion.Compare(v, "50"); ok {
+			past = order > 0
+		}
+	}
+	return false
+}
+
+// TestAServerThatRestartsBeforeItsFirstWatchIsListedOnce: a probe after that watch tells
+// such a server from a fixed list, and from versions that each object has of its own.
+func TestAServerThatRestartsBeforeItsFirstWatchIsListedOnce(t *testing.T) {
+	for _, tc := range []struct {
+		name, answer string
+		want         []string
+		epoch        uint64
+	}{
+		{"restarted", "7", []string{"replace by b@7 at 7, a new epoch"}, 1},
+		{"a fixed list", "1000", nil, 0},
+		{"each object has its own", "1001", []string{"replace by b@7 at 1001"}, 0},
+		{"no order", "x", nil, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			answers := []answer{
+				lists("1000", item("a", "900")),
+				sends(after(5*time.Minute, ends), event(source.Added, "b", "6"), event(source.Modified, "b", "7")),
+			}
+			if tc.want != nil {
+				answers = append(answers, lists(tc.answer, item("b", "7")))
+			}
+			play(t, Options{DisableWatchList: true, Rand: lowest}, append(answers, silence), func(t *testing.T, p *playing) {
+				p.script.probed = tc.answer
+				p.pass(time.Minute)
+				if s := p.Status(); !s.Degraded || !errors.Is(s.LastError, ErrOutOfOrder) {
+					t.Errorf("%+v", s)
+				}
+				p.sink.said()
+				p.pass(5 * time.Minute)
+				expect(t, "sink", p.sink.said(), tc.want...)
+				if s := p.Status(); s.Degraded || s.LastError != nil || s.Epoch != tc.epoch || s.Probes != 1 || s.Phase != Watching {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
+// TestASourceThatNumbersEachObjectIsNotListedForEver, since it looks like a server that
+// restarts after each list.
+func TestASourceThatNumbersEachObjectIsNotListedForEver(t *testing.T) {
+	var answers []answer
+	for i := range 4 {
+		answers = append(answers, lists(strconv.Itoa(1000+i)), sends(after(5*time.Minute, ends), event(source.Added, "a", "3")))
+	}
+	for range 10 {
+		answers = append(answers, sends(after(5*time.Minute, ends), event(source.Added, "a", "3")))
+	}
+	play(t, Options{DisableWatchList: true, Rand: lowest}, append(answers, silence), func(t *testing.T, p *playing) {
+		p.pass(time.Hour)
+		if s := p.Status(); s.Probes != 3 || s.Published != 4 || s.Epoch != 0 || s.Degraded {
+			t.Errorf("%+v\n%s", s, p.script.heard())
+		}
+	})
 }
 
 // TestAServerThatNumbersAnewIsFollowedAndListedWhenItsWatchEnds: what it lost

@@ -39,7 +39,7 @@ func (f *finding) act(phase Phase) {
 func (r *Reflector[T]) Relist(cause error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state.Degraded() {
+	if r.state.Degraded() && !r.state.Doubtful {
 		return // it is arranged
 	}
 	r.finding.cause = cause

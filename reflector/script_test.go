@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,14 +37,16 @@ type script struct {
 	noStream bool
 	// opens is its ReportsOpen. Its answers that are watches call open.
 	opens bool
+	// probed, if not empty, is the version with which a probe is answered.
+	probed string
 }
 
 func newScript(answers ...answer) *script { return &script{answers: answers, begin: time.Now()} }
 
 func (s *script) String() string { return "things" }
 
-func (s *script) Traits() source.Traits[*thing] {
-	return source.Traits[*thing]{NoWatchList: s.noStream, ReportsOpen: s.opens}
+func (s *script) Traits() source.Traits {
+	return source.Traits{NoWatchList: s.noStream, ReportsOpen: s.opens}
 }
 
 func (s *script) next(format string, args ...any) answer {
@@ -59,10 +62,10 @@ func (s *script) next(format string, args ...any) answer {
 }
 
 // List implements source.Source. A probe is no part of the script, and is
-// answered with a version that is newer than all others.
+// answered with a version that is newer than all others, or with probed.
 func (s *script) List(ctx context.Context, r source.ListRequest[*thing], y func(source.Page[*thing]) error) error {
 	if r.ResourceVersion == "" && r.Limit == 1 && r.Continue == "" {
-		return lists("1000000000")(ctx, yield{page: y})
+		return lists(cmp.Or(s.probed, "1000000000"))(ctx, yield{page: y})
 	}
 	match := ""
 	if r.NotOlderThan {

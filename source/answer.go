@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/objectmeta"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
@@ -70,7 +72,26 @@ type Written[T any] struct {
 	Gone bool
 }
 
-func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
+// AnswerReader is implemented by a source that reads the answers to writes.
+type AnswerReader[T any] interface {
+	// ReadAnswer returns the object in an answer as List or Watch would have sent it:
+	// without dropped fields, transformed, and in memory of its own. It may be called at
+	// any time and from any goroutine. The error is an *ItemError or a *KindError that
+	// names what is wrong with the object, or wraps ErrNotCovered if the object is in
+	// another namespace than the collection.
+	ReadAnswer(a Answer) (Written[T], error)
+}
+
+// ReadAnswer makes src read an answer, or returns ErrNoAnswers if it is no AnswerReader.
+func ReadAnswer[T any](src Source[T], a Answer) (Written[T], error) {
+	if reader, ok := src.(AnswerReader[T]); ok {
+		return reader.ReadAnswer(a)
+	}
+	return Written[T]{}, ErrNoAnswers
+}
+
+// ReadAnswer implements AnswerReader.
+func (s *restSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	if a.Object == nil && a.Metadata != nil {
 		return unreadWrite[T](&a, &s.opts, Covered)
 	}
@@ -81,9 +102,9 @@ func (s *restSource[T]) readAnswer(a Answer) (Written[T], error) {
 	return written(item, &s.opts, Covered)
 }
 
-// readAnswer never returns Covered unless Options.Narrows is set: the closures may narrow
+// ReadAnswer implements AnswerReader. It never returns Covered unless Options.Narrows is set: the closures may narrow
 // the collection.
-func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
+func (s *lwSource[T]) ReadAnswer(a Answer) (Written[T], error) {
 	opts, most := s.collection(), CoverageUnknown
 	if s.opts.Narrows != nil {
 		most = Covered
@@ -110,7 +131,7 @@ func (s *lwSource[T]) readAnswer(a Answer) (Written[T], error) {
 	return written(item, opts, most)
 }
 
-// ReadObject implements Traits.ReadAnswer for a source that has objects and no
+// ReadObject implements AnswerReader for a source that has objects and no
 // bytes: it returns a copy of the answer's object, or ErrNoAnswers if there is a
 // body alone. The collection is one without namespace and selectors, so every
 // object of type T is covered.
@@ -125,27 +146,14 @@ func ReadObject[T any](a Answer) (Written[T], error) {
 	return written(ItemOf(obj), &Options{}, Covered)
 }
 
-func (r *rekeyed[T]) readAnswer(a Answer) (Written[T], error) {
-	w, err := ReadAnswer(r.src, a)
-	if err == nil && w.Unread {
-		return w, ErrNoAnswers // the key is in the object
-	}
-	if err == nil {
-		r.rekey(&w.Item)
-		err = w.Err
-	}
-	return w, err
-}
-
-// readAnswer transforms the object of an answer, which is a W.
-func (m *mapped[W, T]) readAnswer(a Answer) (Written[T], error) {
+// ReadAnswer implements AnswerReader. The object in the answer is a W.
+func (m *mapped[W, T]) ReadAnswer(a Answer) (Written[T], error) {
 	w, err := ReadAnswer(m.src, a)
 	if err != nil {
 		return Written[T]{}, err
 	}
 	if w.Unread {
-		item := Item[T]{Key: w.Key, UID: w.UID, ResourceVersion: w.ResourceVersion}
-		return Written[T]{Item: item, Coverage: w.Coverage, Gone: w.Gone, Unread: true}, nil
+		return Written[T]{Item: withoutObject[T](&w.Item), Coverage: w.Coverage, Gone: w.Gone, Unread: true}, nil
 	}
 	m.mu.Lock()
 	item := m.item(&w.Item, nil, nil)
@@ -287,17 +295,12 @@ func (o *Options) covers(m metav1.Object, obj any, most Coverage) (Coverage, err
 
 // selectors returns the selectors of requests.
 func (o *Options) selectors() (byLabels labels.Selector, byFields fields.Selector, err error) {
-	lo := metav1.ListOptions{LabelSelector: o.LabelSelector, FieldSelector: o.FieldSelector}
-	if o.Modify != nil {
-		o.Modify(&lo)
+	if byLabels, err = labels.Parse(o.LabelSelector); err != nil {
+		err = fmt.Errorf("label selector %q: %w", o.LabelSelector, err)
+	} else if byFields, err = fields.ParseSelector(o.FieldSelector); err != nil {
+		err = fmt.Errorf("field selector %q: %w", o.FieldSelector, err)
 	}
-	if byLabels, err = labels.Parse(lo.LabelSelector); err != nil {
-		return nil, nil, fmt.Errorf("label selector %q: %w", lo.LabelSelector, err)
-	}
-	if byFields, err = fields.ParseSelector(lo.FieldSelector); err != nil {
-		return nil, nil, fmt.Errorf("field selector %q: %w", lo.FieldSelector, err)
-	}
-	return byLabels, byFields, nil
+	return byLabels, byFields, err
 }
 
 // whole reports whether objects leave the collection only by being deleted: no selector
@@ -328,4 +331,88 @@ func fieldsOf(obj any) func(path string) (value string, known bool) {
 		}
 		return "", false
 	}
+}
+
+var namespaceKind = corev1.SchemeGroupVersion.WithKind("Namespace")
+
+// Deletion is a server's answer to the delete of one object.
+type Deletion struct {
+	// Status: the answer is a Status; else it is the object.
+	Status bool
+	// Gone: the object exists no more. It was not only marked for deletion.
+	Gone bool
+	// UID is the object's, if the answer has it. Version is one at which it existed, or
+	// ceased to, if the answer is the object.
+	UID     types.UID
+	Version string
+}
+
+// DeleteAnswer reads a server's answer to the delete of one object: a Status, or the
+// object. An object that was only marked for deletion comes as it is now.
+func DeleteAnswer(body []byte) (d Deletion) {
+	gvk, st, m := readDeleted(body)
+	switch {
+	case gvk == encoding.StatusKind:
+		d.Status = true
+		if st.Status == metav1.StatusSuccess && st.Details != nil {
+			d.Gone, d.UID = true, st.Details.UID
+		}
+	case m != nil:
+		// A namespace has finalizers in its spec, so it is never gone at once.
+		grace := m.DeletionGracePeriodSeconds
+		d.Gone = len(m.Finalizers) == 0 && gvk != namespaceKind && (grace == nil || *grace == 0)
+		d.UID, d.Version = m.UID, m.ResourceVersion
+	}
+	return d
+}
+
+// readDeleted decodes as much as DeleteAnswer needs.
+func readDeleted(body []byte) (gvk schema.GroupVersionKind, st metav1.Status, m *metav1.ObjectMeta) {
+	if len(body) == 0 {
+		return gvk, st, nil
+	}
+	enc := encoding.Of(body[0])
+	if enc == nil {
+		return gvk, st, nil
+	}
+	o, err := enc.Object(body)
+	if err != nil {
+		return gvk, st, nil
+	}
+	if gvk = encoding.KindOf(enc, o); gvk == encoding.StatusKind {
+		if enc.Unmarshal(o.Raw, &st) != nil {
+			return schema.GroupVersionKind{}, st, nil
+		}
+		return gvk, st, nil
+	}
+	var p metav1.PartialObjectMetadata
+	if gvk.Kind == "" || enc.Unmarshal(o.Raw, &p) != nil {
+		// It cannot be read as an object.
+		return schema.GroupVersionKind{}, st, nil
+	}
+	return gvk, st, &p.ObjectMeta
+}
+
+// AnswerMetadata returns the metadata of the object that a server answered a write with,
+// or of each object of a list. It returns nil for a Status, and for an answer that it
+// cannot read.
+func AnswerMetadata(body []byte) []metav1.ObjectMeta {
+	_, _, m := readDeleted(body)
+	switch {
+	case m == nil:
+		return nil
+	case m.Name != "": // a list has none
+		return []metav1.ObjectMeta{*m}
+	}
+	enc := encoding.Of(body[0])
+	o, err := enc.Object(body)
+	var list metav1.PartialObjectMetadataList
+	if err != nil || enc.Unmarshal(o.Raw, &list) != nil {
+		return nil
+	}
+	all := make([]metav1.ObjectMeta, len(list.Items))
+	for i := range list.Items {
+		all[i] = list.Items[i].ObjectMeta
+	}
+	return all
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kinglet-go/kinglet/internal/errtype"
 	"github.com/kinglet-go/kinglet/internal/wire"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
@@ -134,13 +133,7 @@ func (r *reader[T]) prefix(enc encoding.Encoding, raw []byte) (o wire.Object[T],
 	if r.remembers() {
 		last = r.last(wire.Key(enc.Format(), raw))
 	}
-	o, n, err = r.wire.Decode(enc.Format(), r.session, raw, last)
-	if err != nil {
-		if p, ok := errtype.As[*official.PanicError](err); ok {
-			err = &PanicError{Value: p.Value, Stack: p.Stack}
-		}
-	}
-	return o, n, err
+	return r.wire.Decode(enc.Format(), r.session, raw, last)
 }
 
 // withKind adds the kind of obj, which was decoded from o. An unstructured

@@ -4,17 +4,16 @@
 //
 // # What lives here
 //
-//   - Source, Page, Event, Item: what a reflector asks and what it is told.
-//   - FromConfig and FromREST read an API server's bytes themselves.
-//   - FromListerWatcher takes whatever has client-go's List and Watch:
-//     cache.ListWatch, the closures of generated informers, dynamic and
-//     metadata clients, fakes. With an Interceptor it reads the bytes that these
-//     ask for.
-//   - Map turns objects into others; WithKeyFunc gives them other keys.
-//   - ItemOf and ReadObject help to write a Source of your own.
-//   - Sharing stores the parts that objects share; Options.Drop names fields to
-//     leave out; Options.OwnConnection gives a busy collection a connection to
-//     itself.
+//   - source.go: Source, Page, Event, Item, Traits: what a reflector asks and gets.
+//   - rest.go: FromConfig and FromREST read an API server's bytes themselves.
+//   - listerwatcher.go: FromListerWatcher asks whatever has client-go's List and Watch:
+//     cache.ListWatch, the closures of generated informers, dynamic and metadata
+//     clients, fakes. call.go has its calls; interceptor.go and interception.go read
+//     the bytes that these calls ask for.
+//   - decoder.go, with list.go and watch.go: a response becomes pages or batches.
+//     codec.go and kind.go: an object's bytes become an Item.
+//   - map.go: Map turns objects into others. answer.go: the answers to own writes.
+//   - item.go, options.go, errors.go, sharing.go, readpath.go.
 //
 // # What T is
 //
@@ -26,25 +25,25 @@
 //
 // # The seam where bytes become objects
 //
-// There is one: Decoder. Everything before it is HTTP (rest.go: the request, its
-// headers and context; intercept*.go: the same with a client of yours),
-// everything behind it is objects. A Decoder gets the response body, the Held of
-// the request and the caller's yield. It reads as it likes, and yields objects as
-// soon as it has them. Its parts:
+// There is one: decoder. Everything before it is HTTP (rest.go: the request, its
+// headers and context; interception.go: the same with a client of yours),
+// everything behind it is objects. A decoder gets the response body, the Held of
+// the request and the caller's yield. Its parts:
 //
 //   - internal/encoding knows JSON and protobuf: it finds items and events
 //     in the body, on the caller's goroutine, and reads their kinds and
-//     identities. Its window grows with what arrives, never with what a length
-//     announces.
+//     identities. Its Window is what reads the body, and grows with what arrives,
+//     never with what a length announces.
 //   - listing and watching collect the found objects into pages and batches.
 //   - workers decode these in order, on as many goroutines as there are cores
 //     and enough work for.
 //   - codec, with one reader for each goroutine, decodes the bytes of one object
-//     into an Item, through internal/wire with the held object, or through apimachinery's own decoder (kind.go).
+//     into an Item, through internal/wire with the held object, or through
+//     apimachinery's own decoder.
 //
-// Three more packages below this one: internal/intercept is the Interceptor's side
-// in the client's transport, internal/connection has a source's own connections
-// and detects dead peers, and sourcetest has a source in memory, for tests.
+// Below this package as well: internal/intercept works in the client's transport,
+// internal/connection has a source's own connections and detects dead peers, and
+// sourcetest has a source in memory, for tests.
 //
 // Nothing holds a whole response body: at most one page or batch, what was read
 // ahead of it, and one object. An idle watch keeps a buffer of 1 KiB and no
@@ -57,40 +56,34 @@
 // the held object, and parts that other objects have from the Sharing. Hashes of
 // the bytes decide all of this: 96 bits, keyed with secrets of this process
 // (internal/wire/share has the arithmetic). Nothing else is trusted: not the
-// resource version, not the UID, and the answer of Held may be a version old.
-//
-// An object that a transform returns has no bytes, and is shared by structure: see
-// Map.
+// resource version, not the UID, and the answer of Held may be a version old. An object
+// that a transform returns has no bytes, and is shared by structure: see Map.
 //
 // A request without Held is a promise: its objects share no memory with any
-// other, so a transform may write to them. Map and WithKeyFunc ask in that way.
+// other, so a transform may write to them. Map asks in that way.
 //
 // # Fallbacks
 //
 // internal/wire decodes what it is certain of, and leaves the whole object to
 // apimachinery's decoder for anything else, errors included; so errors have
-// apimachinery's words. A T with a decoder of its own, a T for which no protobuf or
-// JSON plan can be compiled, and DisableSharing without Drop always use apimachinery's
-// decoder. An Interceptor that cannot be used leaves the call to the closures.
+// apimachinery's words. A T with a decoder of its own, a T for which no plan can be
+// compiled, and DisableSharing without Drop always use apimachinery's decoder. A
+// response that cannot be intercepted is left to the closures.
 //
 // None of this is silent: a request's OnPath is called with how its answer is read,
-// and why not faster. The decoder reports the encoding, and a ListerWatcher's source
-// why it returns the closures' objects. A source that wraps another passes OnPath on
-// with the request.
+// and why not faster. A source that wraps another passes OnPath on with the request.
 //
 // # Who may call what
 //
-// List and Watch run on the caller's goroutine and call yield from it; a
-// Source serves one caller at a time.
-// Only Held, and Unmarshal methods of T and of its parts, are called from several
-// goroutines at once. Goroutines are started here in two places. Workers live
-// while one batch is decoded, and have ended when it is yielded. FromListerWatcher
-// has one for each List or Watch call that has yet to return, since not every one
-// of them honours a context, and two with an Interceptor.
+// List and Watch run on the caller's goroutine and call yield from it; a Source serves
+// one caller at a time, and exact lists beside it. Only Held, and Unmarshal methods of T
+// and of its parts, are called from several goroutines at once. Goroutines are started
+// here in two places. Workers live while one batch is decoded, and have ended when it is
+// yielded. A ListerWatcher's call has one until it returns, since not every call honours
+// a context; an intercepted watch has one more, which waits for the closure's.
 //
-// A Sharing may be used by any number of sources at once. An Interceptor and a
-// source's side of it have a lock each, and call no code of yours while holding
-// it.
+// A Sharing may be used by any number of sources at once. A source's interception and its
+// decoder have a lock each, and call no code of yours while holding it.
 //
 // # Dead peers
 //
@@ -99,12 +92,9 @@
 // unless the environment says otherwise (HTTP2_READ_IDLE_TIMEOUT_SECONDS,
 // HTTP2_PING_TIMEOUT_SECONDS). FromConfig enables this also for https without TLS
 // settings, where client-go uses a transport without pings. A source's own
-// connection has TCP keep-alive, which takes 45 s as well.
-//
-// Over HTTP/1.1 without OwnConnection (plain http, or a proxy that speaks
-// nothing newer) the client's dialer decides. client-go's leaves Go's settings,
-// which take 30 + 9*15 = 165 s; set KeepAliveConfig in a Dial function of your
-// own for less. Package reflector detects a silent stream on a live connection.
+// connection has TCP keep-alive, which takes 45 s as well. Over HTTP/1.1 without
+// OwnConnection the client's dialer decides: client-go's leaves Go's settings, which
+// take 30 + 9*15 = 165 s. Package reflector detects a silent stream on a live connection.
 //
 // # What happens to what is broken
 //

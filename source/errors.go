@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime/debug"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -43,9 +45,23 @@ func (e *ItemError) Error() string {
 // Unwrap returns what went wrong.
 func (e *ItemError) Unwrap() error { return e.Err }
 
+// NamelessError reports an object without a name, and so without a key here. It
+// carries the object, for stores with other keys.
+type NamelessError struct {
+	object any
+}
+
+func (e *NamelessError) Error() string { return "the object has no name" }
+
+// Object returns the object.
+func (e *NamelessError) Object() any { return e.object }
+
 // ErrEncoding reports a response, or an object, in an encoding that sources do
 // not read.
 var ErrEncoding = encoding.ErrEncoding
+
+// ErrNoExactLists: the source has no Traits.ExactLists.
+var ErrNoExactLists = errors.New("the source cannot list one version exactly")
 
 // ErrNoStatus: an Error event has no Status, so it is unknown what went wrong and
 // what the watch has missed.
@@ -93,19 +109,30 @@ type MalformedError = encoding.MalformedError
 // and the Limit. Both are int64.
 type TooLargeError = encoding.TooLargeError
 
-// PanicError reports a panic in the code of a decoder, a transform or a key
-// function. Error leaves the stack out.
-type PanicError struct {
-	// Value is what was passed to panic.
-	Value any
-	// Stack is the stack at the time.
-	Stack []byte
+// PanicError reports a panic in the code of a decoder, a transform or a key function. It
+// has the Value that was passed to panic, which Unwrap returns if it is an error, and the
+// Stack at the time, which Error leaves out.
+type PanicError = official.PanicError
+
+// guard calls fn, which runs user code, and turns its panic into a *PanicError:
+// one object must not take down the stream.
+func guard[R any](fn func() (R, error)) (res R, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			var zero R
+			res, err = zero, &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	return fn()
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value if it was an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
+func isNil[T any](obj T) bool {
+	v := reflect.ValueOf(any(obj))
+	switch v.Kind() {
+	case reflect.Invalid:
+		return true
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface:
+		return v.IsNil()
+	}
+	return false
 }

@@ -66,9 +66,9 @@ func TestUnstructuredEqualsTheDynamicClient(t *testing.T) {
 }
 
 func TestAnUnstructuredItemOfNoKindIsAnItemError(t *testing.T) {
-	dec := must(NewDecoder[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
 	var got listed[*unstructured.Unstructured]
-	err := dec.DecodeList(strings.NewReader(`{"items":[{"metadata":{"name":"a"}}]}`), nil, got.page)
+	err := dec.list(strings.NewReader(`{"items":[{"metadata":{"name":"a"}}]}`), nil, nil, got.page)
 	if err != nil || len(got.items) != 1 || got.items[0].Err == nil || got.items[0].Key.Name != "a" {
 		t.Errorf("%+v: %v", got.items, err)
 	}
@@ -158,13 +158,13 @@ func TestMetadataEqualsTheMetadataClientButKeepsItsKind(t *testing.T) {
 }
 
 func TestMetadataIsReadFromWholeObjectsWhereAServerKnowsNoBetter(t *testing.T) {
-	dec := must(NewDecoder[*metav1.PartialObjectMetadata](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*metav1.PartialObjectMetadata](podGVR.GroupVersion(), Options{}))
 	var got listed[*metav1.PartialObjectMetadata]
-	if err := dec.DecodeList(bytes.NewReader(jsonBytes(podList("3", "a"))), nil, got.page); err != nil || got.items[0].Key != nsName("ns", "a") {
+	if err := dec.list(bytes.NewReader(jsonBytes(podList("3", "a"))), nil, nil, got.page); err != nil || got.items[0].Key != nsName("ns", "a") {
 		t.Errorf("list: %+v %v", got.items, err)
 	}
 	var seen watched[*metav1.PartialObjectMetadata]
-	if err := dec.DecodeWatch(bytes.NewReader(jsonFrame("ADDED", pod("ns", "a", "1"))), nil, seen.batch); err != nil || seen.events[0].Object.Kind != "Pod" {
+	if err := dec.watch(bytes.NewReader(jsonFrame("ADDED", pod("ns", "a", "1"))), nil, nil, seen.batch); err != nil || seen.events[0].Object.Kind != "Pod" {
 		t.Errorf("watch: %+v %v", seen.events, err)
 	}
 }
@@ -230,11 +230,11 @@ func TestConstructorsNameEveryProblemAtOnce(t *testing.T) {
 	contains(t, err, "no client", `"a/b"`, "namespace", "label selector", "field selector", "MaxObjectBytes")
 	_, err = FromListerWatcher[*corev1.Pod](nil, bad)
 	contains(t, err, "ListerWatcher", "namespace", "label selector", "field selector", "MaxObjectBytes")
-	_, err = NewDecoder[corev1.Pod](podGVR.GroupVersion(), Options{})
+	_, err = decoderOf[corev1.Pod](podGVR.GroupVersion(), Options{})
 	contains(t, err, "pointer")
-	_, err = NewDecoder[*metav1.ObjectMeta](podGVR.GroupVersion(), Options{})
+	_, err = decoderOf[*metav1.ObjectMeta](podGVR.GroupVersion(), Options{})
 	contains(t, err, "runtime.Object")
-	_, err = NewDecoder[*corev1.PodList](podGVR.GroupVersion(), Options{})
+	_, err = decoderOf[*corev1.PodList](podGVR.GroupVersion(), Options{})
 	contains(t, err, "metadata")
 	_, err = FromConfig[*corev1.Pod](&rest.Config{Host: "http://[::1]:namedport"}, podGVR, Options{})
 	contains(t, err, "pods")

@@ -28,8 +28,8 @@ func onFourCores(f *testing.F) {
 	f.Cleanup(func() { goruntime.GOMAXPROCS(was) })
 }
 
-func fuzzDecoder[T any]() Decoder[T] {
-	return must(NewDecoder[T](podGVR.GroupVersion(), Options{MaxObjectBytes: fuzzLimit}))
+func fuzzDecoder[T any]() *decoder[T] {
+	return must(decoderOf[T](podGVR.GroupVersion(), Options{MaxObjectBytes: fuzzLimit}))
 }
 
 // FuzzFrames holds that no stream of bytes panics a watch, that every event
@@ -65,8 +65,8 @@ func FuzzFrames(f *testing.F) {
 func fuzzFrames[T any](t *testing.T, stream []byte) {
 	dec := fuzzDecoder[T]()
 	var whole, cut watched[T]
-	err := dec.DecodeWatch(bytes.NewReader(stream), nil, whole.batch)
-	cutErr := dec.DecodeWatch(iotest.OneByteReader(bytes.NewReader(stream)), nil, cut.batch)
+	err := dec.watch(bytes.NewReader(stream), nil, nil, whole.batch)
+	cutErr := dec.watch(iotest.OneByteReader(bytes.NewReader(stream)), nil, nil, cut.batch)
 	if (err == nil) != (cutErr == nil) {
 		t.Errorf("whole: %v; byte by byte: %v", err, cutErr)
 	}
@@ -154,8 +154,8 @@ func FuzzList(f *testing.F) {
 func fuzzList[T any](t *testing.T, body []byte) (listed[T], error) {
 	dec := fuzzDecoder[T]()
 	var whole, cut listed[T]
-	err := dec.DecodeList(bytes.NewReader(body), nil, whole.page)
-	cutErr := dec.DecodeList(iotest.OneByteReader(bytes.NewReader(body)), nil, cut.page)
+	err := dec.list(bytes.NewReader(body), nil, nil, whole.page)
+	cutErr := dec.list(iotest.OneByteReader(bytes.NewReader(body)), nil, nil, cut.page)
 	if (err == nil) != (cutErr == nil) {
 		t.Errorf("whole: %v; byte by byte: %v", err, cutErr)
 	}

@@ -174,9 +174,9 @@ func TestAWaitingWatchKeepsNoObjectAlive(t *testing.T) {
 			var seen []weak.Pointer[corev1.Pod]
 			delivered := make(chan struct{})
 			done := make(chan error, 1)
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			go func() {
-				done <- dec.DecodeWatch(r, nil, func(batch []Event[*corev1.Pod]) error {
+				done <- dec.watch(r, nil, nil, func(batch []Event[*corev1.Pod]) error {
 					for _, e := range batch {
 						seen = append(seen, weak.Make(e.Object))
 					}

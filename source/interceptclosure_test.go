@@ -25,123 +25,119 @@ import (
 
 // What closures do beside passing on their client's answer.
 
-func TestAClosureMayAddToItsList(t *testing.T) {
-	var accepts []string
-	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a", "b")))))
-	inner := lw.ListWithContextFunc
-	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		list, err := inner(ctx, o)
-		if err == nil {
-			list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *pod("ns", "c", "2"))
-			list.(*corev1.PodList).Continue = "its own"
-		}
-		return list, err
-	}
-	src, interceptor := intercepted(lw)
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 3 || got.items[2].Key.Name != "c" || got.pages[0].Continue != "its own" {
-		t.Errorf("%+v: %v", got, err)
-	}
-	checkStats(t, interceptor, 1, 0, nil)
-}
-
-func TestAClosureThatListsTwiceLosesNothing(t *testing.T) {
-	var accepts []string
-	lw := podClosures(wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
-		names := []string{"a", "b"}
-		if r.URL.Query().Get("labelSelector") != "" {
-			names = []string{"c"}
-		}
-		negotiated(&accepts, podList("3", names...))(w, r)
-	})))
-	inner := lw.ListWithContextFunc
-	lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		first, err := inner(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		o.LabelSelector = "the=others"
-		second, err := inner(ctx, o)
-		if err != nil {
-			return nil, err
-		}
-		both := first.(*corev1.PodList)
-		both.Items = append(both.Items, second.(*corev1.PodList).Items...)
-		return both, nil
-	}
-	src, interceptor := intercepted(lw)
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 3 {
-		t.Errorf("%+v: %v", got, err)
-	}
-	checkStats(t, interceptor, 1, 0, nil)
-}
-
-func TestAClosuresOtherRequestsAreUntouched(t *testing.T) {
-	var accepts []string
-	cfg := wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/pods/one") {
-			answer(runtime.ContentTypeJSON, jsonBytes(pod("ns", "one", "2")))(w, r)
-			return
-		}
-		negotiated(&accepts, podList("3", "a", "b"))(w, r)
-	}))
-	client := must(kubernetes.NewForConfig(cfg)).CoreV1().Pods("ns")
-	src, interceptor := intercepted(&cache.ListWatch{ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		if p, err := client.Get(ctx, "one", metav1.GetOptions{}); err != nil || p.Name != "one" {
-			t.Errorf("%+v: %v", p, err)
-		}
-		if l, err := client.List(ctx, metav1.ListOptions{Limit: 3}); err != nil || len(l.Items) != 2 {
-			t.Errorf("%+v: %v", l, err)
-		}
-		return client.List(ctx, o)
-	}})
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 2 {
-		t.Errorf("%+v: %v", got, err)
-	}
-	checkStats(t, interceptor, 1, 0, nil)
-}
-
-func TestAClosureWhoseListShowsThatItPostProcessesTurnsTheInterceptorOff(t *testing.T) {
-	for name, post := range map[string]func(*corev1.PodList) (runtime.Object, error){
-		"another version": func(l *corev1.PodList) (runtime.Object, error) {
-			l.ResourceVersion = "1" + l.ResourceVersion
-			return l, nil
-		},
-		"an error when empty": func(l *corev1.PodList) (runtime.Object, error) {
-			if len(l.Items) == 0 {
+func TestAClosureMayAddToItsListAndIsDetectedIfItDoesMore(t *testing.T) {
+	type lister func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error)
+	nothing := errors.New("nothing")
+	for name, c := range map[string]struct {
+		list func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error)
+		// names are those of the items; nil if the call fails.
+		names []string
+		// detected turns the interceptor off.
+		detected bool
+	}{
+		"adds an object": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			l, err := list(ctx, o)
+			if err == nil {
+				l.Items, l.Continue = append(l.Items, *pod("ns", "own", "2")), "its own"
+			}
+			return l, err
+		}, names: []string{"a", "b", "own"}},
+		"lists twice": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			l, err := list(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			o.LabelSelector = "the=others"
+			others, err := list(ctx, o)
+			if err == nil {
+				l.Items = append(l.Items, others.Items...)
+			}
+			return l, err
+		}, names: []string{"a", "b", "c"}},
+		// The second request is nobody's but the closure's, and yet its failure must reach
+		// the source: the transport waits for somebody who takes it.
+		"lists twice, and gets no second response": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			if _, err := list(ctx, o); err != nil {
+				return nil, err
+			}
+			o.LabelSelector = "the=lost"
+			return list(ctx, o)
+		}},
+		"asks for something else first": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			if l, err := list(ctx, metav1.ListOptions{Limit: 3}); err != nil || len(l.Items) != 2 {
+				t.Errorf("%+v: %v", l, err)
+			}
+			return list(ctx, o)
+		}, names: []string{"a", "b"}},
+		"changes the version": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			l, err := list(ctx, o)
+			if err == nil {
+				l.ResourceVersion = "1" + l.ResourceVersion
+			}
+			return l, err
+		}, names: []string{"a", "b"}, detected: true},
+		"fails on an empty list": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			l, err := list(ctx, o)
+			if err == nil && len(l.Items) == 0 {
 				return nil, errEnough
 			}
-			return l, nil
-		},
-		"nothing when empty": func(l *corev1.PodList) (runtime.Object, error) {
-			if len(l.Items) == 0 {
-				return nil, nil
+			return l, err
+		}, names: []string{"a", "b"}, detected: true},
+		"returns nothing for an empty list": {list: func(ctx context.Context, list lister, o metav1.ListOptions) (*corev1.PodList, error) {
+			l, err := list(ctx, o)
+			if err == nil && len(l.Items) == 0 {
+				return nil, nothing
 			}
-			return l, nil
-		},
+			return l, err
+		}, names: []string{"a", "b"}, detected: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var accepts []string
-			lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("3", "a", "b"), pod("ns", "c", "4")))))
+			lw := podClosures(wrapped(serve(t, func(w http.ResponseWriter, r *http.Request) {
+				names := []string{"a", "b"}
+				switch r.URL.Query().Get("labelSelector") {
+				case "the=others":
+					names = []string{"c"}
+				case "the=lost":
+					panic(http.ErrAbortHandler)
+				}
+				negotiated(&accepts, podList("3", names...), pod("ns", "later", "4"))(w, r)
+			})))
 			inner := lw.ListWithContextFunc
 			lw.ListWithContextFunc = func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-				l, err := inner(ctx, o)
-				if err != nil {
-					return nil, err
+				l, err := c.list(ctx, func(ctx context.Context, o metav1.ListOptions) (*corev1.PodList, error) {
+					l, err := inner(ctx, o)
+					return l.(*corev1.PodList), err
+				}, o)
+				if err == nothing {
+					return nil, nil
 				}
-				return post(l.(*corev1.PodList))
+				return l, err
 			}
 			src, interceptor := intercepted(lw)
+			check := func() {
+				t.Helper()
+				got, err := list(t, src, ListRequest[*corev1.Pod]{})
+				var names []string
+				for _, it := range got.items {
+					names = append(names, it.Key.Name)
+				}
+				if !slices.Equal(names, c.names) || (err == nil) != (c.names != nil) || errors.As(err, new(*InterceptError)) {
+					t.Errorf("%q: %v", names, err)
+				}
+			}
+			if !c.detected {
+				check()
+				if c.names != nil {
+					checkStats(t, interceptor, 1, 0, nil)
+				}
+				return
+			}
 			got, err := list(t, src, ListRequest[*corev1.Pod]{})
 			if !errors.As(err, new(*InterceptError)) || !errors.Is(err, ErrPostProcessed) || len(got.pages) != 0 {
 				t.Fatalf("%+v: %v", got, err)
 			}
-			got, err = list(t, src, ListRequest[*corev1.Pod]{})
-			if err != nil || len(got.items) != 2 {
-				t.Errorf("after that: %+v: %v", got, err)
-			}
+			check()
 			events, err := watchAll(t, src, WatchRequest[*corev1.Pod]{})
 			if err != nil || len(events.events) != 1 {
 				t.Errorf("after that: %+v: %v", events, err)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -14,103 +13,9 @@ import (
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// Interceptor lets a source made of closures read the wire. The closures of a
-// generated, dynamic or metadata client return objects, which costs what
-// client-go's decoding costs. With an interceptor the client still makes the
-// request, with its paths, selectors, authentication, retries and rate limit. A
-// response with status 200 then goes to the source's Decoder, and the client gets
-// an empty one.
-//
-//	cfg.Wrap(source.WrapTransport) // before the client is made
-//	client, err := kubernetes.NewForConfig(cfg)
-//	…
-//	interceptor := &source.Interceptor{}
-//	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Interceptor: interceptor})
-//	…
-//	informer.Status().ReadPath // how objects are read, why, and since when
-//
-// It needs both ends: WrapTransport on the client's configuration, or WrapClient, and
-// an Interceptor in the Options of the source. Everything else that such a client
-// does is untouched. The zero value is ready to use. Any number of sources may
-// share an Interceptor, which is safe for concurrent use and must not be copied.
-//
-// # When it is not used
-//
-// The source takes what the closures return, as it does without an Interceptor,
-// if the request
-//
-//   - does not reach WrapTransport with the context that the source gave to
-//     ListWithContext or WatchWithContext,
-//   - is not the one request for a collection that the source asked for,
-//   - or is answered with anything but a 200 of JSON or protobuf.
-//
-// Only speed is lost by that. A ReadPath has the reason, in the status of each
-// informer; Stats sums up all sources that share the Interceptor.
-//
-// # What the closures may do
-//
-// They may choose the client, the path and the selectors, add objects to the
-// list, and fail. They must not look at the objects: a closure that filters or
-// changes what its client returns sees none, so its filter is not applied. That
-// cannot be detected, so give such a source no Interceptor. (Filter by selectors,
-// or in Map.) One known case: the closures of controller-runtime's metadata-only
-// informers set the kind of each object. With an interceptor the kind stays empty,
-// as client-go's metadata client leaves it.
-//
-// A closure that is detected turns the interceptor off for its source: one that
-// fails on an empty response, changes the list's version, sends events of its
-// own, or asks for another kind than T. That call fails with an *InterceptError,
-// and later calls take what the closures return.
-//
-// # What is different
-//
-// The server is asked for what the Decoder reads best: protobuf for types that
-// support it, even if the client would have asked for JSON. JSON distinguishes
-// an empty list or map from a missing one, protobuf does not.
-//
-// # Costs
-//
-// An open watch takes two more goroutines than one of FromREST: the client's own
-// reader and one that waits for it. client-go's metrics of response sizes count
-// the empty responses.
-type Interceptor struct {
-	mu    sync.Mutex
-	stats InterceptorStats // guarded by mu
-}
-
-// InterceptorStats are an Interceptor's figures so far.
-type InterceptorStats struct {
-	// Read counts the lists and watches whose answer the decoder read.
-	Read int64
-	// Left counts those that succeeded without the decoder.
-	Left int64
-	// Reason is an *InterceptError with the reason of the last one Left, or nil.
-	Reason error
-}
-
-// Stats returns the figures so far. A watch is counted when it begins.
-func (d *Interceptor) Stats() InterceptorStats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.stats
-}
-
-func (d *Interceptor) read() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Read++
-}
-
-func (d *Interceptor) left(reason *InterceptError) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stats.Left++
-	d.stats.Reason = reason
-}
-
-// InterceptError reports why a source did not read a response, although it has an
-// Interceptor. From List or Watch it means that the interceptor is off for this source: the
-// next call takes what the closures return.
+// InterceptError reports why a source did not read a response, although Options.Intercept
+// is set. From List or Watch it means that interception is off for this source: the next
+// call takes what the closures return.
 type InterceptError struct {
 	// Source is the source's String.
 	Source string
@@ -135,16 +40,64 @@ var (
 	ErrPostProcessed = errors.New("the closure does more than to pass on its client's answer")
 )
 
-// WrapTransport is the client's end of an Interceptor, for rest.Config.Wrap. It
-// recognises a request made for a source with an Interceptor by its context; any
-// other request costs one context lookup.
+// WrapTransport lets a source made of closures read the wire, for rest.Config.Wrap. The
+// closures of a generated, dynamic or metadata client return objects, which costs what
+// client-go's decoding costs. Through WrapTransport the client still makes the request,
+// with its paths, selectors, authentication, retries and rate limit. The source then
+// reads a response with status 200 itself, and the client gets an empty one.
 //
-// client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins,
-// tokens and their renewal, basic authentication, impersonation and logging are
-// all above. They see each response other than a 200 unchanged, and work as they
-// do without WrapTransport. Wrappers of your own that read the body of a 200
-// belong below it; above it they see an empty body. The HTTP transport, which is
+//	cfg.Wrap(source.WrapTransport) // before the client is made
+//	client, err := kubernetes.NewForConfig(cfg)
+//	…
+//	src, err := source.FromListerWatcher[*corev1.Pod](lw, source.Options{Intercept: true})
+//	…
+//	informer.Status().ReadPath // how objects are read, why, and since when
+//
+// It needs both ends: WrapTransport on the client's configuration, or WrapClient, and
+// Options.Intercept of the source. A request made for such a source is recognised by its
+// context; any other costs one context lookup, and is untouched.
+//
+// client-go puts the wrappers of rest.Config.Wrap below its own: exec plugins, tokens and
+// their renewal, basic authentication, impersonation and logging are all above. They see
+// each response other than a 200 unchanged. Wrappers of your own that read the body of a
+// 200 belong below it; above it they see an empty body. The HTTP transport, which is
 // below, undoes compression.
+//
+// # When it is not used
+//
+// The source takes what the closures return, as it does without Intercept, if the request
+//
+//   - does not reach WrapTransport with the context that the source gave to
+//     ListWithContext or WatchWithContext,
+//   - is not the one request for a collection that the source asked for,
+//   - or is answered with anything but a 200 of JSON or protobuf.
+//
+// Only speed is lost by that. A ReadPath has the reason, in the status of each informer.
+//
+// # What the closures may do
+//
+// They may choose the client, the path and the selectors, add objects to the
+// list, and fail. They must not look at the objects: a closure that filters or
+// changes what its client returns sees none, so its filter is not applied. That
+// cannot be detected, so do not set Intercept for such a source. (Filter by selectors,
+// or in Map.) One known case: the closures of controller-runtime's metadata-only
+// informers set the kind of each object. The kind then stays empty, as client-go's
+// metadata client leaves it.
+//
+// A closure that is detected turns interception off for its source: one that
+// fails on an empty response, changes the list's version, sends events of its
+// own, or asks for another kind than T. That call fails with an *InterceptError,
+// and later calls take what the closures return.
+//
+// # What is different
+//
+// The server is asked for what the source reads best: protobuf for types that
+// support it, even if the client would have asked for JSON. JSON distinguishes
+// an empty list or map from a missing one, protobuf does not.
+//
+// An open watch takes two more goroutines than one of FromREST: the client's own
+// reader and one that waits for it. client-go's metrics of response sizes count
+// the empty responses.
 func WrapTransport(rt http.RoundTripper) http.RoundTripper { return intercept.Transport(rt, "") }
 
 // WrapClient returns a copy of a client that exists already, with WrapTransport above

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -32,10 +31,50 @@ func podClosures(cfg *rest.Config) *cache.ListWatch {
 	}
 }
 
-// intercepted is a source of lw's pods and its interceptor.
-func intercepted(lw ListerWatcher) (Source[*corev1.Pod], *Interceptor) {
-	interceptor := &Interceptor{}
-	return must(FromListerWatcher[*corev1.Pod](lw, Options{Interceptor: interceptor})), interceptor
+// recorder counts the lists and watches whose answer its source has read, and those that it
+// left to the client, because of reason.
+type recorder[T any] struct {
+	Source[T]
+	read, left int64
+	reason     error
+}
+
+func recorded[T any](src Source[T]) *recorder[T] { return &recorder[T]{Source: src} }
+
+func (r *recorder[T]) path(read *int64, onPath func(ReadPath)) func(ReadPath) {
+	return func(p ReadPath) {
+		switch {
+		case p.Path != PathClient:
+			*read++
+		case p.Lost():
+			r.left++
+			r.reason = p.Why
+		}
+		if onPath != nil {
+			onPath(p)
+		}
+	}
+}
+
+func (r *recorder[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	var read int64
+	req.OnPath = r.path(&read, req.OnPath)
+	err := r.Source.List(ctx, req, yield)
+	if err == nil {
+		r.read += read
+	}
+	return err
+}
+
+func (r *recorder[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	req.OnPath = r.path(&r.read, req.OnPath)
+	return r.Source.Watch(ctx, req, yield)
+}
+
+// intercepted is a source of lw's pods, and what it records.
+func intercepted(lw ListerWatcher) (Source[*corev1.Pod], *recorder[*corev1.Pod]) {
+	r := recorded(must(FromListerWatcher[*corev1.Pod](lw, Options{Intercept: true})))
+	return r, r
 }
 
 func wrapped(cfg *rest.Config) *rest.Config {
@@ -43,11 +82,10 @@ func wrapped(cfg *rest.Config) *rest.Config {
 	return cfg
 }
 
-func checkStats(t *testing.T, interceptor *Interceptor, read, left int64, reason error) {
+func checkStats[T any](t *testing.T, got *recorder[T], read, left int64, reason error) {
 	t.Helper()
-	got := interceptor.Stats()
-	if got.Read != read || got.Left != left || reason == nil != (got.Reason == nil) || reason != nil && !errors.Is(got.Reason, reason) {
-		t.Errorf("%d read and %d left because of %v, want %d and %d because of %v", got.Read, got.Left, got.Reason, read, left, reason)
+	if got.read != read || got.left != left || reason == nil != (got.reason == nil) || reason != nil && !errors.Is(got.reason, reason) {
+		t.Errorf("%d read and %d left because of %v, want %d and %d because of %v", got.read, got.left, got.reason, read, left, reason)
 	}
 }
 
@@ -123,18 +161,6 @@ func TestThroughAnInterceptorComesWhatTheClosuresReturn(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestAFromClientListWatchGetsAListThatItCanDecode(t *testing.T) {
-	var accepts []string
-	cfg := wrapped(serve(t, negotiated(&accepts, podList("3", "a"))))
-	lw := cache.NewListWatchFromClient(must(kubernetes.NewForConfig(cfg)).CoreV1().RESTClient(), "pods", "ns", fields.Everything())
-	src, interceptor := intercepted(lw)
-	got, err := list(t, src, ListRequest[*corev1.Pod]{})
-	if err != nil || len(got.items) != 1 {
-		t.Fatalf("%+v: %v", got, err)
-	}
-	checkStats(t, interceptor, 1, 0, nil)
 }
 
 func TestWithoutTheTransportTheClosuresAnswerCounts(t *testing.T) {
@@ -277,8 +303,8 @@ func TestTheClientsTimeoutStillCounts(t *testing.T) {
 	if _, err := watchAll(t, src, WatchRequest[*corev1.Pod]{}); errors.As(err, new(*InterceptError)) {
 		t.Errorf("watch: %v", err)
 	}
-	if st := interceptor.Stats(); st.Left != 0 {
-		t.Errorf("%+v", st)
+	if interceptor.left != 0 {
+		t.Errorf("%d were left to the client", interceptor.left)
 	}
 }
 
@@ -292,6 +318,17 @@ func TestWhatYieldReturnsThroughAnInterceptorIsReturned(t *testing.T) {
 	if _, err := watchOnce(t.Context(), src, WatchRequest[*corev1.Pod]{}, 1); err != errEnough {
 		t.Errorf("watch: %v", err)
 	}
+}
+
+func TestAnInterceptorWithoutAnExampleIsNotUsedAndSaysWhy(t *testing.T) {
+	var accepts []string
+	lw := podClosures(wrapped(serve(t, negotiated(&accepts, podList("7", "a")))))
+	src := recorded(must(FromListerWatcher[any](lw, Options{Intercept: true})))
+	got, err := list(t, src, ListRequest[any]{})
+	if err != nil || len(got.items) != 1 {
+		t.Fatalf("%+v: %v", got.items, err)
+	}
+	checkStats(t, src, 0, 1, ErrNoExample)
 }
 
 // to returns a pointer to v.

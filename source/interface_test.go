@@ -39,8 +39,8 @@ func TestAnExampleThatContradictsIsRefused(t *testing.T) {
 	for name, err := range map[string]error{
 		"another type, of REST":            refused(FromConfig[*corev1.Pod](cfg, podGVR, Options{Example: &corev1.Node{}})),
 		"another type, of a ListerWatcher": refused(FromListerWatcher[*corev1.Pod](closures{}, Options{Example: &corev1.Node{}})),
-		"a type that is no T":              refused(NewDecoder[interface{ Bark() }](gv, Options{Example: &corev1.Pod{}})),
-		"a kind of another version":        refused(NewDecoder[any](gv, Options{Example: otherPod})),
+		"a type that is no T":              refused(decoderOf[interface{ Bark() }](gv, Options{Example: &corev1.Pod{}})),
+		"a kind of another version":        refused(decoderOf[any](gv, Options{Example: otherPod})),
 	} {
 		if err == nil {
 			t.Errorf("%s: it was taken", name)
@@ -50,18 +50,18 @@ func TestAnExampleThatContradictsIsRefused(t *testing.T) {
 	}
 	for name, err := range map[string]error{
 		"REST":      refused(FromConfig[any](cfg, podGVR, Options{})),
-		"a decoder": refused(NewDecoder[metav1.Object](gv, Options{})),
+		"a decoder": refused(decoderOf[metav1.Object](gv, Options{})),
 	} {
 		if !errors.Is(err, ErrNoExample) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	for name, err := range map[string]error{
-		"the same type":             refused(NewDecoder[*corev1.Pod](gv, Options{Example: &corev1.Pod{}})),
-		"a nil pointer":             refused(NewDecoder[any](gv, Options{Example: (*corev1.Pod)(nil)})),
-		"a nil unstructured":        refused(NewDecoder[any](gv, Options{Example: (*unstructured.Unstructured)(nil)})),
+		"the same type":             refused(decoderOf[*corev1.Pod](gv, Options{Example: &corev1.Pod{}})),
+		"a nil pointer":             refused(decoderOf[any](gv, Options{Example: (*corev1.Pod)(nil)})),
+		"a nil unstructured":        refused(decoderOf[any](gv, Options{Example: (*unstructured.Unstructured)(nil)})),
 		"no example is necessary":   refused(FromListerWatcher[any](closures{}, Options{})),
-		"a kind where none is said": refused(NewDecoder[any](schema.GroupVersion{}, Options{Example: unstructuredPod()})),
+		"a kind where none is said": refused(decoderOf[any](schema.GroupVersion{}, Options{Example: unstructuredPod()})),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -74,11 +74,11 @@ func TestASourceOfAnInterfaceSendsWhatOneOfItsExampleSends(t *testing.T) {
 	events := []kruntime.Object{&pods.Items[0], &pods.Items[1], &pods.Items[2]}
 	var accepts []string
 	handler := negotiated(&accepts, pods, events...)
-	interceptor := &Interceptor{}
+	intercepting := recorded(must(FromListerWatcher[any](podClosures(wrapped(serve(t, handler))), Options{Example: &corev1.Pod{}, Intercept: true})))
 	sources := map[string]Source[any]{
 		"REST":            must(FromConfig[any](serve(t, handler), podGVR, Options{Example: &corev1.Pod{}})),
 		"a ListerWatcher": must(FromListerWatcher[any](podClosures(serve(t, handler)), Options{Example: &corev1.Pod{}})),
-		"an interceptor":  must(FromListerWatcher[any](podClosures(wrapped(serve(t, handler))), Options{Example: &corev1.Pod{}, Interceptor: interceptor})),
+		"an interceptor":  intercepting,
 		"no example":      must(FromListerWatcher[any](podClosures(serve(t, handler)), Options{})),
 	}
 	plain := must(FromListerWatcher[*corev1.Pod](podClosures(serve(t, handler)), Options{}))
@@ -108,7 +108,7 @@ func TestASourceOfAnInterfaceSendsWhatOneOfItsExampleSends(t *testing.T) {
 			}
 		})
 	}
-	checkStats(t, interceptor, 2, 0, nil)
+	checkStats(t, intercepting, 2, 0, nil)
 }
 
 // equalInside compares what is in an interface.
@@ -135,16 +135,16 @@ func TestWhatIsHeldOfAnotherTypeIsNoLastVersion(t *testing.T) {
 				if _, ok := example.(*unstructured.Unstructured); ok && c.name == "protobuf" {
 					continue
 				}
-				dec := must(NewDecoder[any](podGVR.GroupVersion(), Options{Example: example}))
+				dec := must(decoderOf[any](podGVR.GroupVersion(), Options{Example: example}))
 				var memo listed[any]
 				body := c.object(&corev1.PodList{Items: []corev1.Pod{*p}})
-				if err := dec.DecodeList(bytes.NewReader(body), newSink[any]().get, memo.page); err != nil {
+				if err := dec.list(bytes.NewReader(body), newSink[any]().get, nil, memo.page); err != nil {
 					t.Fatal(err)
 				}
 				var got listed[any]
-				err := dec.DecodeList(bytes.NewReader(body), func(store.Key) (any, store.Memo, bool) {
+				err := dec.list(bytes.NewReader(body), func(store.Key) (any, store.Memo, bool) {
 					return held, memo.items[0].Memo, true
-				}, got.page)
+				}, nil, got.page)
 				if err != nil || len(got.items) != 1 || got.items[0].Err != nil || !reflect.DeepEqual(got.items[0].Object, memo.items[0].Object) {
 					t.Errorf("%s, %s: %+v: %v", name, c.name, got.items, err)
 				}
@@ -193,9 +193,9 @@ func TestAnUnstructuredExampleWithAKindTakesNoOther(t *testing.T) {
 		{"the list says it last", unstructuredPod(), kindLast, []bool{false, false}},
 		{"the list says another last", job, kindLast, []bool{true, true}},
 	} {
-		dec := must(NewDecoder[any](podGVR.GroupVersion(), Options{Example: tc.example}))
+		dec := must(decoderOf[any](podGVR.GroupVersion(), Options{Example: tc.example}))
 		var got listed[any]
-		if err := dec.DecodeList(strings.NewReader(tc.body), newSink[any]().get, got.page); err != nil {
+		if err := dec.list(strings.NewReader(tc.body), newSink[any]().get, nil, got.page); err != nil {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}
@@ -204,10 +204,10 @@ func TestAnUnstructuredExampleWithAKindTakesNoOther(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tc.name, broken, tc.broken)
 		}
 	}
-	dec := must(NewDecoder[any](podGVR.GroupVersion(), Options{Example: unstructuredPod()}))
+	dec := must(decoderOf[any](podGVR.GroupVersion(), Options{Example: unstructuredPod()}))
 	var seen watched[any]
 	stream := slices.Concat(jsonFrame("ADDED", pod("ns", "a", "1")), jsonFrame("ADDED", deployment), jsonFrame("ADDED", pod("ns", "b", "2")))
-	if err := dec.DecodeWatch(bytes.NewReader(stream), nil, seen.batch); err != nil || len(seen.events) != 3 {
+	if err := dec.watch(bytes.NewReader(stream), nil, nil, seen.batch); err != nil || len(seen.events) != 3 {
 		t.Fatalf("%+v: %v", seen.events, err)
 	}
 	if broken := brokenOnes(itemsOf(seen.events)); !slices.Equal(broken, []bool{false, true, false}) {
@@ -325,13 +325,13 @@ func TestAnInterfaceCostsNoAllocation(t *testing.T) {
 // listAllocations are those of decoding a list, of what is held already if
 // relist is set.
 func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, relist bool) float64 {
-	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	dec := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example}))
 	s := newSink[T]()
 	held := s.get
 	if !relist {
 		held = nil
 	}
-	err := dec.DecodeList(bytes.NewReader(body), s.get, func(p Page[T]) error {
+	err := dec.list(bytes.NewReader(body), s.get, nil, func(p Page[T]) error {
 		for _, it := range p.Items {
 			s.put(it)
 		}
@@ -341,7 +341,7 @@ func listAllocations[T any](t *testing.T, body []byte, example kruntime.Object, 
 		t.Fatal(err)
 	}
 	return testallocs.Least(1, func() {
-		if err := dec.DecodeList(bytes.NewReader(body), held, nothing[T]); err != nil {
+		if err := dec.list(bytes.NewReader(body), held, nil, nothing[T]); err != nil {
 			t.Error(err)
 		}
 	})

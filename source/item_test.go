@@ -60,9 +60,9 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 		{"protobuf, empty", protoPage(nil), StageKey, encoding.Identity{}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			var got listed[*corev1.Pod]
-			if err := dec.DecodeList(bytes.NewReader(tc.body), nil, got.page); err != nil {
+			if err := dec.list(bytes.NewReader(tc.body), nil, nil, got.page); err != nil {
 				t.Fatal(err)
 			}
 			got.check(t, nil)
@@ -81,7 +81,7 @@ func TestOneBadItemDoesNotLoseTheRestOfItsPage(t *testing.T) {
 }
 
 func TestAListThatIsNoListIsRefused(t *testing.T) {
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: 1000}))
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: 1000}))
 	huge := strings.Repeat("x", 2000)
 	item := []byte(`{"metadata":{"name":"a"}}`)
 	field2 := func(size byte) []byte {
@@ -121,7 +121,7 @@ func TestAListThatIsNoListIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got listed[*corev1.Pod]
-			err := dec.DecodeList(bytes.NewReader(body), nil, got.page)
+			err := dec.list(bytes.NewReader(body), nil, nil, got.page)
 			if err == nil {
 				t.Errorf("taken for a list of %d", len(got.items))
 			}
@@ -131,29 +131,29 @@ func TestAListThatIsNoListIsRefused(t *testing.T) {
 }
 
 func TestTheMembersOfAListMayComeInAnyOrder(t *testing.T) {
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 	for _, body := range []string{
 		`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a"}}]}`,
 		`{"items":[{"metadata":{"name":"a"}}],"metadata":{"resourceVersion":"9"},"kind":"PodList","apiVersion":"v1"}`,
 		"\n{ \"items\" : [ {\"metadata\":{\"name\":\"a\"}} ] ,\"extra\":[1,{\"a\":\"]\"}], \"metadata\" : {\"resourceVersion\":\"9\"} } \n",
 	} {
 		var got listed[*corev1.Pod]
-		if err := dec.DecodeList(strings.NewReader(body), nil, got.page); err != nil || len(got.items) != 1 || got.version != "9" || got.bytes != int64(len(body)) {
+		if err := dec.list(strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 1 || got.version != "9" || got.bytes != int64(len(body)) {
 			t.Errorf("%s: %+v %v", body, got, err)
 		}
 	}
 	for _, empty := range []string{`{"kind":"PodList","apiVersion":"v1","items":null}`, `{"kind":"PodList","apiVersion":"v1"}`, `{"items":[]}`} {
 		var got listed[*corev1.Pod]
-		if err := dec.DecodeList(strings.NewReader(empty), nil, got.page); err != nil || len(got.pages) != 1 || len(got.items) != 0 {
+		if err := dec.list(strings.NewReader(empty), nil, nil, got.page); err != nil || len(got.pages) != 1 || len(got.items) != 0 {
 			t.Errorf("%s: %+v %v", empty, got, err)
 		}
 	}
 	late := `{"items":[],"status":"Failure","message":"gone","reason":"Expired","code":410,"kind":"Status","apiVersion":"v1"}`
-	if err := dec.DecodeList(strings.NewReader(late), nil, new(listed[*corev1.Pod]).page); err == nil {
+	if err := dec.list(strings.NewReader(late), nil, nil, new(listed[*corev1.Pod]).page); err == nil {
 		t.Error("a Status with items was taken for a list")
 	}
 	status := `{"status":"Failure","message":"gone","reason":"Expired","code":410,"kind":"Status","apiVersion":"v1","metadata":{}}`
-	if err := dec.DecodeList(strings.NewReader(status), nil, new(listed[*corev1.Pod]).page); !apierrors.IsResourceExpired(err) {
+	if err := dec.list(strings.NewReader(status), nil, nil, new(listed[*corev1.Pod]).page); !apierrors.IsResourceExpired(err) {
 		t.Errorf("%v", err)
 	}
 }
@@ -190,16 +190,16 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 	s := runtime.NewScheme()
 	s.AddKnownTypeWithName(gv.WithKind("Widget"), &widget{})
 	s.AddKnownTypeWithName(gv.WithKind("WidgetSet"), &oddWidgets{})
-	dec := must(NewDecoder[*widget](gv, Options{Scheme: s}))
-	if dec.Accept(false) != "application/json" {
-		t.Errorf("a type without protobuf asks for %s", dec.Accept(false))
+	dec := must(decoderOf[*widget](gv, Options{Scheme: s}))
+	if must(dec.codec.kind.accept("", false)) != "application/json" {
+		t.Errorf("a type without protobuf asks for %s", must(dec.codec.kind.accept("", false)))
 	}
 	body := `{"apiVersion":"example.com/v1","kind":"WidgetSet","items":[` +
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"size":12},` +
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"b"},"size":13},` +
 		`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"c"},"size":14}]}`
 	var got listed[*widget]
-	if err := dec.DecodeList(strings.NewReader(body), nil, got.page); err != nil || len(got.items) != 3 {
+	if err := dec.list(strings.NewReader(body), nil, nil, got.page); err != nil || len(got.items) != 3 {
 		t.Fatalf("%d items: %v", len(got.items), err)
 	}
 	if perr, ok := errtype.As[*PanicError](got.items[1].Err); !ok || perr.Value != "thirteen" || got.items[1].Key.Name != "b" {
@@ -210,10 +210,10 @@ func TestAPanicWhileDecodingIsOneItemsError(t *testing.T) {
 	}
 	// A list of somebody else's is none, whatever the scheme knows.
 	other := strings.Replace(body, "WidgetSet", "Other", 1)
-	if err := dec.DecodeList(strings.NewReader(other), nil, got.page); err == nil {
+	if err := dec.list(strings.NewReader(other), nil, nil, got.page); err == nil {
 		t.Error("a list of another kind was taken")
 	}
-	if _, err := NewDecoder[*widget](schema.GroupVersion{Group: "other", Version: "v1"}, Options{Scheme: s}); err == nil {
+	if _, err := decoderOf[*widget](schema.GroupVersion{Group: "other", Version: "v1"}, Options{Scheme: s}); err == nil {
 		t.Error("a type registered for another group was taken")
 	}
 }
@@ -224,11 +224,11 @@ func TestWhatIsDecodedDoesNotAliasTheBuffer(t *testing.T) {
 			pods, _ := randomPods(t, 20)
 			body := c.object(pods)
 			var got listed[*corev1.Pod]
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			// The decoder's buffer is this reader's to scribble on, as soon
 			// as all of it was decoded.
 			s := &scribbler{r: bytes.NewReader(body)}
-			if err := dec.DecodeList(s, nil, got.page); err != nil {
+			if err := dec.list(s, nil, nil, got.page); err != nil {
 				t.Fatal(err)
 			}
 			clean := decodedList(t, body)
@@ -241,8 +241,8 @@ func TestWhatIsDecodedDoesNotAliasTheBuffer(t *testing.T) {
 
 func decodedList(t *testing.T, body []byte) []Item[*corev1.Pod] {
 	var got listed[*corev1.Pod]
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
-	if err := dec.DecodeList(bytes.NewReader(body), nil, got.page); err != nil {
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+	if err := dec.list(bytes.NewReader(body), nil, nil, got.page); err != nil {
 		t.Fatal(err)
 	}
 	return got.items

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"mime"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -46,10 +48,10 @@ type kind[T any] struct {
 	want schema.GroupVersionKind
 	// proto says that they can be read from protobuf.
 	proto bool
-	// tells reports that an object's ObjectKind returns the kind in its JSON. It
+	// decodesKind reports that an object's ObjectKind returns the kind in its JSON. It
 	// is computed on the first call: apimachinery's decoder inspects the whole
 	// type for that, and most kinds never need it.
-	tells func() bool
+	decodesKind func() bool
 	// bare: metadata gets no kind other than the one in its bytes, as in
 	// client-go's metadata client.
 	bare bool
@@ -85,7 +87,7 @@ func newKind[T any](gv schema.GroupVersion, opts *Options) (*kind[T], error) {
 		return nil, err
 	}
 	k.proto = protobuf.Reads(k.elem)
-	k.tells = sync.OnceValue(k.tellsKind)
+	k.decodesKind = sync.OnceValue(k.tryDecodingKind)
 	switch ro.(type) {
 	case *unstructured.Unstructured:
 		k.form = untyped
@@ -131,36 +133,56 @@ func (k *kind[T]) narrow(gvk schema.GroupVersionKind) error {
 
 func (k *kind[T]) new() T { return reflect.New(k.elem).Interface().(T) }
 
-// accept returns the Accept header to ask with.
-func (k *kind[T]) accept(watch bool) string {
-	switch {
-	case k.form == metadataOnly && watch:
-		return acceptPartial
-	case k.form == metadataOnly:
-		return acceptPartialList
-	}
-	var types []string
-	for _, enc := range encoding.All() {
-		if k.reads(enc) {
-			types = append(types, enc.MediaType())
+// accept returns the Accept header of a list or watch: protobuf, if objects can be read
+// from it, then JSON. named are the types that the client's configuration limits it to, in
+// its order; empty for no limit.
+func (k *kind[T]) accept(named string, watch bool) (string, error) {
+	as := ""
+	if k.form == metadataOnly {
+		as = ";as=" + partialKind.Kind + "List;g=" + partialKind.Group + ";v=" + partialKind.Version
+		if watch {
+			as = strings.Replace(as, "List", "", 1)
 		}
 	}
-	return strings.Join(types, ",")
+	var types, readable []string
+	for _, enc := range encoding.All {
+		if !k.reads(enc) {
+			continue
+		}
+		readable = append(readable, enc.MediaType())
+		if accepts(named, enc) {
+			types = append(types, enc.MediaType()+as)
+		}
+	}
+	if len(types) == 0 {
+		return "", fmt.Errorf("the client accepts %q, and this source reads %q: AcceptContentTypes has to name one of these", named, readable)
+	}
+	js := strings.Index(named, runtime.ContentTypeJSON)
+	if js >= 0 && js < strings.Index(named, runtime.ContentTypeProtobuf) {
+		slices.Reverse(types)
+	}
+	if as != "" && accepts(named, encoding.JSON) {
+		// A server that cannot convert to PartialObjectMetadata sends the whole object.
+		types = append(types, runtime.ContentTypeJSON)
+	}
+	return strings.Join(types, ","), nil
+}
+
+// accepts reports whether an Accept header has the type of an encoding, or is empty.
+func accepts(header string, enc encoding.Encoding) bool {
+	for one := range strings.SplitSeq(header, ",") {
+		media, _, err := mime.ParseMediaType(one)
+		if err == nil && (media == enc.MediaType() || media == "*/*" || media == "application/*") {
+			return true
+		}
+	}
+	return strings.TrimSpace(header) == ""
 }
 
 // reads reports whether objects can be read from an encoding.
 func (k *kind[T]) reads(enc encoding.Encoding) bool {
 	return enc.Format() != formats.Protobuf || k.proto && k.form != untyped
 }
-
-// A server that cannot convert to PartialObjectMetadata sends the whole
-// object, which is why plain JSON stands last.
-const (
-	acceptPartial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
-		"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-	acceptPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
-		"application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-)
 
 // listed returns the kind of items that do not name theirs, if the list's kind, as
 // far as it was read, determines it. Members of JSON have no order: what is missing
@@ -178,9 +200,9 @@ func (k *kind[T]) listed(list schema.GroupVersionKind, all bool) (gvk schema.Gro
 // name. (Unstructured objects always are.)
 func (k *kind[T]) marks() bool { return k.form == metadataOnly && (!k.bare || !k.named.Empty()) }
 
-// tellsKind computes k.tells by decoding an example: a type may have fields of its
+// tryDecodingKind computes k.decodesKind by decoding an example: a type may have fields of its
 // own for its kind, or leave it out.
-func (k *kind[T]) tellsKind() bool {
+func (k *kind[T]) tryDecodingKind() bool {
 	const version, name = "example.com/v1", "Example"
 	gvk, err := guard(func() (schema.GroupVersionKind, error) {
 		obj := k.new()
@@ -192,7 +214,7 @@ func (k *kind[T]) tellsKind() bool {
 
 // kindIn returns the kind in raw, from which apimachinery's decoder made obj.
 func (k *kind[T]) kindIn(enc encoding.Encoding, obj T, raw []byte) (schema.GroupVersionKind, error) {
-	if k.form == typed && !k.tells() {
+	if k.form == typed && !k.decodesKind() {
 		return enc.Kind(raw), nil
 	}
 	return guard(func() (schema.GroupVersionKind, error) { return objectKind(obj), nil })
@@ -315,4 +337,67 @@ func (k *kind[T]) registeredList(got schema.GroupVersionKind) bool {
 	}
 	elem := reflect.TypeOf(items).Elem().Elem()
 	return elem == k.elem || elem == reflect.PointerTo(k.elem)
+}
+
+// ErrNoExample: T is an interface, and no Example says what to decode into.
+var ErrNoExample = errors.New("an interface needs Options.Example to say which type to decode into")
+
+// expected is the type, and perhaps the kind, that an object must have.
+type expected struct {
+	// typ is the Go type; nil if T is an interface and there is no Example.
+	typ reflect.Type
+	// gvk is the kind that an unstructured object must have, if not empty.
+	gvk schema.GroupVersionKind
+}
+
+// expect returns what T and example ask for. example may be nil.
+func expect[T any](example runtime.Object) (expected, error) {
+	static := reflect.TypeFor[T]()
+	open := static.Kind() == reflect.Interface
+	typ := reflect.TypeOf(example)
+	switch {
+	case typ == nil && open:
+		return expected{}, nil
+	case typ == nil:
+		return expected{typ: static}, nil
+	case open && !typ.Implements(static), !open && typ != static:
+		return expected{}, fmt.Errorf("the Example is a %s, which is no %s", typ, static)
+	}
+	want := expected{typ: typ}
+	if u, ok := example.(*unstructured.Unstructured); ok && u != nil {
+		want.gvk = u.GroupVersionKind()
+	}
+	return want, nil
+}
+
+// String describes such objects for people.
+func (w *expected) String() string {
+	switch {
+	case w.typ == nil:
+		return "objects of any type"
+	case !w.gvk.Empty():
+		return w.gvk.String()
+	}
+	return w.typ.String()
+}
+
+// metadata reports whether only objects' metadata is wanted.
+func (w *expected) metadata() bool { return w.typ == partialType }
+
+// check returns a *KindError if obj is not what is expected. It allocates only
+// then.
+func (w *expected) check(obj runtime.Object) error {
+	if w.typ != nil && reflect.TypeOf(obj) != w.typ {
+		e := &KindError{Want: w.gvk, WantType: w.typ, GotType: reflect.TypeOf(obj)}
+		if !isNil(obj) {
+			e.Got = obj.GetObjectKind().GroupVersionKind()
+		}
+		return e
+	}
+	if !w.gvk.Empty() && !isNil(obj) {
+		if got := obj.GetObjectKind().GroupVersionKind(); got != w.gvk {
+			return &KindError{Want: w.gvk, Got: got}
+		}
+	}
+	return nil
 }

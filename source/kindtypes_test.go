@@ -145,43 +145,7 @@ type listOf[E any] struct {
 
 func (l *listOf[E]) DeepCopyObject() runtime.Object { c := *l; return &c }
 
-// overKinds runs a test for every one of these types.
-func overKinds(t *testing.T, test func(t *testing.T, k kindCase)) {
-	for _, k := range []kindCase{
-		kindCaseOf[kindDirect]("TypeMeta of its own"),
-		kindCaseOf[kindInBase]("TypeMeta of its base"),
-		kindCaseOf[kindTwoDown]("TypeMeta of its base's base"),
-		kindCaseOf[kindBehindPointer]("TypeMeta behind a pointer"),
-		kindCaseOf[kindOfItsOwn]("fields of its own"),
-		kindCaseOf[kindItself]("fields of its own that are its ObjectKind"),
-		kindCaseOf[kindShadowed]("a kind before that of its TypeMeta"),
-		kindCaseOf[versionShadowed]("an apiVersion before that of its base"),
-		kindCaseOf[kindElsewhere]("TypeMeta under a name"),
-		kindCaseOf[kindByHand]("UnmarshalJSON"),
-		kindCaseOf[kindLeftOut]("UnmarshalJSON without a kind"),
-	} {
-		t.Run(k.name, func(t *testing.T) { test(t, k) })
-	}
-}
-
-// kindCase is what a test does with one of the types.
-type kindCase struct {
-	name string
-	// rounds holds a decoder of bytes against apimachinery's decoding.
-	rounds func(t *testing.T, opts Options)
-	// interceptor holds what comes through an interceptor against what the closures return.
-	interceptor func(t *testing.T)
-}
-
 var kindGV = schema.GroupVersion{Group: "example.com", Version: "v1"}
-
-func kindCaseOf[E any](name string) kindCase {
-	return kindCase{
-		name:        name,
-		rounds:      kindRounds[E],
-		interceptor: kindIntercepted[E],
-	}
-}
 
 // kindName is the kind of a type of this file: its name.
 func kindName[E any]() string { return reflect.TypeFor[E]().Name() }
@@ -226,61 +190,19 @@ func officially[E any](raw string, watched bool) any {
 	return obj
 }
 
-// kindRounds lists, watches and lists again, with what is held.
-func kindRounds[E any](t *testing.T, opts Options) {
-	opts.Example = any(new(E)).(runtime.Object)
-	dec := must(NewDecoder[runtime.Object](kindGV, opts))
-	s := newSink[runtime.Object]()
-	expect := func(what string, it Item[runtime.Object], name, version string, want any) {
-		t.Helper()
-		if it.Err != nil || it.Key != nsName("", name) || it.ResourceVersion != version {
-			t.Fatalf("%s: %v at %q: %v", what, it.Key, it.ResourceVersion, it.Err)
-		}
-		// A typed object that is held keeps its kind, or has none, whatever the
-		// next list says.
-		held, _, _ := s.get(it.Key)
-		if !reflect.DeepEqual(want, any(it.Object)) && held != it.Object {
-			t.Errorf("%s: %+v, want %+v", what, it.Object, want)
-		}
-		s.put(it)
-	}
-	for round := range 3 {
-		for _, said := range []bool{true, false} {
-			what := fmt.Sprintf("list %d, kind said %v", round, said)
-			var got listed[runtime.Object]
-			if err := dec.DecodeList(bytes.NewReader(kindList[E](said)), s.get, got.page); err != nil || len(got.items) != 2 {
-				t.Fatalf("%s: %d items: %v", what, len(got.items), err)
-			}
-			expect(what, got.items[0], "a", "1", officially[E](kindObject[E](said, "a", "1"), false))
-			expect(what, got.items[1], "b", "2", officially[E](kindObject[E](said, "b", "2"), false))
-		}
-		what := fmt.Sprint("watch ", round)
-		var seen watched[runtime.Object]
-		if err := dec.DecodeWatch(bytes.NewReader(kindWatch[E]()), s.get, seen.batch); err != nil || len(seen.events) != 5 {
-			t.Fatalf("%s: %d events: %v", what, len(seen.events), err)
-		}
-		for i, w := range []struct{ name, version string }{{"a", "1"}, {"b", "2"}, {}, {"a", "10"}, {"b", "11"}} {
-			if w.name == "" {
-				if e := seen.events[i]; e.Type != Bookmark || !e.InitialEventsEnd {
-					t.Errorf("%s: the bookmark is %+v", what, e)
-				}
-				continue
-			}
-			expect(what, seen.events[i].Item, w.name, w.version, officially[E](kindObject[E](true, w.name, w.version), true))
-		}
-	}
-}
-
-// TestATypeIsFollowedWhereverItKeepsItsKind, as client-go's clients follow it.
-func TestATypeIsFollowedWhereverItKeepsItsKind(t *testing.T) {
-	overKinds(t, func(t *testing.T, k kindCase) {
-		t.Run("shared", func(t *testing.T) { k.rounds(t, Options{}) })
-		t.Run("alone", func(t *testing.T) { k.rounds(t, Options{DisableSharing: true}) })
-	})
-}
-
+// With bytes alone, the rig reads these types.
 func TestATypeIsReadThroughAnInterceptorWhereverItKeepsItsKind(t *testing.T) {
-	overKinds(t, func(t *testing.T, k kindCase) { k.interceptor(t) })
+	t.Run("TypeMeta of its own", kindIntercepted[kindDirect])
+	t.Run("TypeMeta of its base", kindIntercepted[kindInBase])
+	t.Run("TypeMeta of its base's base", kindIntercepted[kindTwoDown])
+	t.Run("TypeMeta behind a pointer", kindIntercepted[kindBehindPointer])
+	t.Run("fields of its own", kindIntercepted[kindOfItsOwn])
+	t.Run("fields of its own that are its ObjectKind", kindIntercepted[kindItself])
+	t.Run("a kind before that of its TypeMeta", kindIntercepted[kindShadowed])
+	t.Run("an apiVersion before that of its base", kindIntercepted[versionShadowed])
+	t.Run("TypeMeta under a name", kindIntercepted[kindElsewhere])
+	t.Run("UnmarshalJSON", kindIntercepted[kindByHand])
+	t.Run("UnmarshalJSON without a kind", kindIntercepted[kindLeftOut])
 }
 
 func kindIntercepted[E any](t *testing.T) {
@@ -291,9 +213,8 @@ func kindIntercepted[E any](t *testing.T) {
 		}
 		answer(runtime.ContentTypeJSON, body)(w, r)
 	}
-	interceptor := &Interceptor{}
 	example := any(new(E)).(runtime.Object)
-	src := must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Interceptor: interceptor}))
+	src := recorded(must(FromListerWatcher[runtime.Object](kindClosures[E](wrapped(serve(t, handler))), Options{Example: example, Intercept: true})))
 	plain := must(FromListerWatcher[runtime.Object](kindClosures[E](serve(t, handler)), Options{Example: example}))
 	got, err := list(t, src, ListRequest[runtime.Object]{})
 	want, plainErr := list(t, plain, ListRequest[runtime.Object]{})
@@ -310,7 +231,7 @@ func kindIntercepted[E any](t *testing.T) {
 			t.Errorf("event %d: %+v, want %+v", i, got, want)
 		}
 	}
-	checkStats(t, interceptor, 2, 0, nil)
+	checkStats(t, src, 2, 0, nil)
 }
 
 // kindClosures are those of a client that a controller's author writes.
@@ -339,10 +260,10 @@ func kindClosures[E any](cfg *rest.Config) *cache.ListWatch {
 // metadata stands behind a pointer has none to read then.
 func TestAnObjectWithNothingInItIsOneItemsErrorWhateverItsType(t *testing.T) {
 	for _, sharing := range []bool{true, false} {
-		dec := must(NewDecoder[*kindBehindPointer](kindGV, Options{DisableSharing: !sharing}))
+		dec := must(decoderOf[*kindBehindPointer](kindGV, Options{DisableSharing: !sharing}))
 		var got listed[*kindBehindPointer]
 		body := fmt.Sprintf(`{"items":[{"spec":{}},%s]}`, kindObject[kindBehindPointer](true, "a", "1"))
-		if err := dec.DecodeList(bytes.NewReader([]byte(body)), nil, got.page); err != nil || len(got.items) != 2 {
+		if err := dec.list(bytes.NewReader([]byte(body)), nil, nil, got.page); err != nil || len(got.items) != 2 {
 			t.Fatalf("%d items: %v", len(got.items), err)
 		}
 		if got.items[0].Err == nil || got.items[1].Err != nil {
@@ -350,7 +271,7 @@ func TestAnObjectWithNothingInItIsOneItemsErrorWhateverItsType(t *testing.T) {
 		}
 		var seen watched[*kindBehindPointer]
 		stream := `{"type":"ADDED","object":{"spec":{}}}` + string(kindWatch[kindBehindPointer]())
-		if err := dec.DecodeWatch(bytes.NewReader([]byte(stream)), nil, seen.batch); err != nil || len(seen.events) != 6 {
+		if err := dec.watch(bytes.NewReader([]byte(stream)), nil, nil, seen.batch); err != nil || len(seen.events) != 6 {
 			t.Fatalf("%d events: %v", len(seen.events), err)
 		}
 		if seen.events[0].Err == nil || seen.events[1].Err != nil {

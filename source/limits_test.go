@@ -71,13 +71,13 @@ func both(c codecFor, object []byte) map[string]outcomeOf {
 	}
 	all := map[string]outcomeOf{}
 	for _, disable := range []bool{false, true} {
-		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: disable}))
+		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: disable}))
 		s := newSink[*corev1.Pod]()
 		var l listed[*corev1.Pod]
-		err := dec.DecodeList(bytes.NewReader(body), s.get, l.page)
+		err := dec.list(bytes.NewReader(body), s.get, nil, l.page)
 		all[fmt.Sprint("list, sharing ", !disable)] = outcomeOf{l.items, err}
 		var w watched[*corev1.Pod]
-		err = dec.DecodeWatch(bytes.NewReader(stream), s.get, w.batch)
+		err = dec.watch(bytes.NewReader(stream), s.get, nil, w.batch)
 		all[fmt.Sprint("watch, sharing ", !disable)] = outcomeOf{itemsOf(w.events), err}
 	}
 	return all
@@ -122,9 +122,9 @@ func TestNestingWithoutEndIsOneItemsErrorWhereNoTypeSaysWhatIsDue(t *testing.T) 
 	const depth = 1 << 17
 	deep := strings.Repeat(`{"a":[`, depth) + strings.Repeat("]}", depth)
 	body := `{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"deep"},"spec":` + deep + `},{"metadata":{"name":"good"}}]}`
-	dec := must(NewDecoder[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{}))
 	var got listed[*unstructured.Unstructured]
-	err := dec.DecodeList(strings.NewReader(body), newSink[*unstructured.Unstructured]().get, got.page)
+	err := dec.list(strings.NewReader(body), newSink[*unstructured.Unstructured]().get, nil, got.page)
 	if err != nil || len(got.items) != 2 || got.items[0].Err == nil || got.items[0].Key.Name != "deep" || got.items[1].Err != nil {
 		t.Errorf("%d items: %v", len(got.items), err)
 	}
@@ -147,7 +147,7 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 		"the list's kind": append(bytes.Clone(protoMagic), field(1, 1)...),
 		"a field":         inList(field(9, 1, 2, 3)),
 	}
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 	check := func(name string, decode func() error) {
 		var err error
 		// The rest is buffers: of 16 and of 256 KiB.
@@ -156,11 +156,11 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 		}
 	}
 	for name, body := range lists {
-		check(name, func() error { return dec.DecodeList(bytes.NewReader(body), nil, nothing) })
+		check(name, func() error { return dec.list(bytes.NewReader(body), nil, nil, nothing) })
 	}
 	frame := binary.BigEndian.AppendUint32(nil, claimed)
 	check("a frame", func() error {
-		return dec.DecodeWatch(bytes.NewReader(append(frame, 1, 2, 3)), nil, func([]Event[*corev1.Pod]) error { return nil })
+		return dec.watch(bytes.NewReader(append(frame, 1, 2, 3)), nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 	})
 	// Within an object, whose own end is known.
 	meta := must((&metav1.ObjectMeta{Namespace: "ns", Name: "x"}).Marshal())
@@ -179,10 +179,10 @@ func TestALengthBeyondTheDataGetsNoMemory(t *testing.T) {
 
 func TestWhatNeverEndsEndsAtTheLimitOfAnObject(t *testing.T) {
 	const limit = 1 << 20
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: limit}))
-	listOf := func(r io.Reader) error { return dec.DecodeList(r, nil, nothing) }
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{MaxObjectBytes: limit}))
+	listOf := func(r io.Reader) error { return dec.list(r, nil, nil, nothing) }
 	watchOf := func(r io.Reader) error {
-		return dec.DecodeWatch(r, nil, func([]Event[*corev1.Pod]) error { return nil })
+		return dec.watch(r, nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 	}
 	for _, tc := range []struct {
 		name        string
@@ -222,20 +222,20 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 	const enough, enoughItems, enoughEvents, most = 16 << 20, 1 << 17, 4 << 20, 12 << 20
 	typedList := func(head, piece string) func(t *testing.T) {
 		return func(t *testing.T) {
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			r := &endless{head: head, piece: piece}
 			measure(t, most, r, func(look func() error) error {
-				return dec.DecodeList(r, nil, func(Page[*corev1.Pod]) error { return look() })
+				return dec.list(r, nil, nil, func(Page[*corev1.Pod]) error { return look() })
 			}, enoughItems)
 		}
 	}
 	t.Run("tiny items", typedList(`{"items":[{}`, ",{}"))
 	t.Run("items in protobuf", typedList(string(protoMagic)+"\x12\xff\xff\xff\xff\x7f", "\x12\x00"))
 	t.Run("events", func(t *testing.T) {
-		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 		r := &endless{piece: string(jsonFrame("ADDED", pod("ns", "a", "1")))}
 		measure(t, most, r, func(look func() error) error {
-			return dec.DecodeWatch(r, nil, func([]Event[*corev1.Pod]) error { return look() })
+			return dec.watch(r, nil, nil, func([]Event[*corev1.Pod]) error { return look() })
 		}, enoughEvents)
 	})
 	for name, r := range map[string]*endless{
@@ -245,17 +245,17 @@ func TestAStreamWithoutEndIsBoundedInMemory(t *testing.T) {
 		"a skipped field": {head: string(protoMagic) + "\x4a\xff\xff\xff\xff\x7f", piece: strings.Repeat("x", 1<<10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			measure(t, most, r, func(look func() error) error {
-				return dec.DecodeList(&looking{r, look}, nil, nothing)
+				return dec.list(&looking{r, look}, nil, nil, nothing)
 			}, enough)
 		})
 	}
 	t.Run("spaces in a watch", func(t *testing.T) {
-		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 		r := &endless{piece: strings.Repeat(" ", 1<<10)}
 		measure(t, most, r, func(look func() error) error {
-			return dec.DecodeWatch(&looking{r, look}, nil, func([]Event[*corev1.Pod]) error { return nil })
+			return dec.watch(&looking{r, look}, nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 		}, enough)
 	})
 }
@@ -302,9 +302,9 @@ func measure(t *testing.T, most int64, r *endless, decode func(look func() error
 }
 
 func TestItemsThatWaitForTheirListsKindWaitNoLongerThanAnObjectIsLarge(t *testing.T) {
-	dec := must(NewDecoder[*unstructured.Unstructured](podGVR.GroupVersion(), Options{MaxObjectBytes: 1 << 20}))
+	dec := must(decoderOf[*unstructured.Unstructured](podGVR.GroupVersion(), Options{MaxObjectBytes: 1 << 20}))
 	r := &endless{head: `{"items":[{"metadata":{"name":"a"}}`, piece: `,{"metadata":{"name":"a"}}`}
-	err := dec.DecodeList(r, nil, nothing)
+	err := dec.list(r, nil, nil, nothing)
 	if !errors.Is(err, errUnsure) || r.read > 4<<20 {
 		t.Errorf("after %d bytes: %v", r.read, err)
 	}

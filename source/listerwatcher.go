@@ -4,16 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
+	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/source/internal/encoding"
 )
 
-var errNothing = errors.New("got nil and no error")
+var (
+	errNothing = errors.New("got nil and no error")
+	errNilItem = errors.New("got nil where an object was due")
+)
 
 // ListerWatcher is client-go's interface of that name. Its ListWatch, those of
 // generated, dynamic and metadata informers, and fakes implement it.
@@ -53,8 +61,8 @@ const (
 // lw afterwards. An object that is no T, or not of the type and kind of
 // Options.Example, becomes an item with an *ItemError of a *KindError, and the
 // stream goes on; an interface T without an Example takes every object that
-// has metadata. The number of bytes received is unknown. With Options.Interceptor the
-// source reads the answers itself where it can; Interceptor says when.
+// has metadata. The number of bytes received is unknown. With Options.Intercept the
+// source reads the answers itself where it can; WrapTransport says when.
 //
 // A call that panics fails with a *PanicError. A fake clientset sends no end of initial
 // events: if lw does not say so of itself, as client-go's ListWatch of such a client does,
@@ -75,8 +83,8 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 	if opts.Namespace != "" {
 		errs = append(errs, fmt.Errorf("namespace %q cannot be asked of a ListerWatcher: make one for that namespace", opts.Namespace))
 	}
-	if len(opts.Drop) > 0 && opts.Interceptor == nil {
-		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs an Interceptor; a transform does without"))
+	if len(opts.Drop) > 0 && !opts.Intercept {
+		errs = append(errs, errors.New("a ListerWatcher's objects are decoded already, so Drop needs Intercept; a transform does without"))
 	}
 	if opts.OwnConnection {
 		errs = append(errs, errors.New("OwnConnection: a ListerWatcher brings its connections; use FromConfig"))
@@ -85,7 +93,8 @@ func FromListerWatcher[T any](lw ListerWatcher, opts Options) (Source[T], error)
 		return nil, fmt.Errorf("source of %s: %w", reflect.TypeFor[T](), err)
 	}
 	s := &lwSource[T]{lw: lw, opts: opts, want: want, name: opts.describe(want.String())}
-	s.interception = interception[T]{interceptor: opts.Interceptor, opts: &s.opts, name: s.name, want: want}
+	s.whole = sync.OnceValue(func() bool { return opts.Narrows != nil && s.collection().whole() })
+	s.interception = interception[T]{opts: &s.opts, name: s.name, want: want}
 	return s, nil
 }
 
@@ -95,37 +104,32 @@ type lwSource[T any] struct {
 	want         expected
 	name         string
 	interception interception[T]
+	// whole returns Traits.Whole.
+	whole func() bool
 }
 
 // String implements Source.
 func (s *lwSource[T]) String() string { return s.name }
 
 // Traits implements Source. Only what is read through an interceptor is shared.
-func (s *lwSource[T]) Traits() Traits[T] {
+func (s *lwSource[T]) Traits() Traits {
 	fake, ok := s.lw.(noWatchList)
-	return Traits[T]{
+	t := Traits{
 		NoWatchList: ok && fake.IsWatchListSemanticsUnSupported(),
-		ReportsOpen: true,
-		Sharing:     s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
-		Shared: s.interception.shared, Requested: s.interception.resource,
-		Sample:     s.sample,
-		Whole:      s.opts.Narrows != nil && s.collection().whole(),
-		ReadAnswer: s.readAnswer,
+		ReportsOpen: true, ExactLists: true, Whole: s.whole(),
+		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing,
 	}
+	t.Shared, t.Resource = s.interception.known()
+	return t
 }
 
 // collection returns the options that decide what the collection covers.
 func (s *lwSource[T]) collection() *Options {
 	opts := s.opts
-	if narrows := s.opts.Narrows; narrows != nil {
-		opts.Namespace = narrows(&metav1.ListOptions{})
-		modify := opts.Modify
-		opts.Modify = func(lo *metav1.ListOptions) {
-			if modify != nil {
-				modify(lo)
-			}
-			narrows(lo)
-		}
+	if opts.Narrows != nil {
+		lo := metav1.ListOptions{LabelSelector: opts.LabelSelector, FieldSelector: opts.FieldSelector}
+		opts.Namespace = opts.Narrows(&lo)
+		opts.LabelSelector, opts.FieldSelector = lo.LabelSelector, lo.FieldSelector
 	}
 	return &opts
 }
@@ -133,31 +137,35 @@ func (s *lwSource[T]) collection() *Options {
 // List implements Source. It yields one page, or through an interceptor as many as the
 // decoder does.
 func (s *lwSource[T]) List(ctx context.Context, req ListRequest[T], yield func(Page[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	lo := listOptions(&s.opts, req)
 	if lo.Limit == 0 && lo.ResourceVersionMatch == metav1.ResourceVersionMatchNotOlderThan {
 		// Without a limit, no match means the same, and closures that look at
 		// their options know it.
 		lo.ResourceVersionMatch = ""
 	}
-	call := func() (runtime.Object, error) { return s.lw.List(lo) }
 	cl, honours := s.lw.(contextLister)
-	if s.interception.open(honours) {
-		return s.listIntercepted(ctx, cl, lo, &req, yield)
+	call := func(ctx context.Context) (runtime.Object, error) {
+		if honours {
+			return cl.ListWithContext(ctx, lo)
+		}
+		return s.lw.List(lo)
 	}
-	if honours {
-		call = func() (runtime.Object, error) { return cl.ListWithContext(ctx, lo) }
-	}
-	list, err := await(ctx, honours, call, func(runtime.Object) {}, nil)
-	if err != nil {
+	p := begin(ctx, s.interception.call(honours, false, req.Once, lo), honours, call, func(runtime.Object) {})
+	defer p.leave()
+	res, a, err := p.wait(ctx, nil)
+	switch {
+	case err != nil:
 		return failed(ctx, err)
+	case a != nil:
+		return s.listIntercepted(ctx, p, a, &req, yield)
+	case res.err != nil:
+		return failed(ctx, res.err)
 	}
-	s.interception.left(missed(honours), req.OnPath)
-	return s.deliver(ctx, list, yield)
-}
-
-// deliver yields what lw returned.
-func (s *lwSource[T]) deliver(ctx context.Context, list runtime.Object, yield func(Page[T]) error) error {
-	page, err := s.page(list)
+	s.interception.left(p.intercepted, req.OnPath)
+	page, err := s.page(res.value)
 	if err != nil {
 		return failed(ctx, err)
 	}
@@ -196,40 +204,42 @@ func (s *lwSource[T]) page(list runtime.Object) (Page[T], error) {
 
 // Watch implements Source.
 func (s *lwSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield func([]Event[T]) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	lo := watchOptions(&s.opts, req)
 	lo.Watch = false // lw's to set, as every client does
-	call := func() (watch.Interface, error) { return s.lw.Watch(lo) }
 	cw, honours := s.lw.(contextWatcher)
-	if s.interception.open(honours) {
-		return s.watchIntercepted(ctx, cw, lo, &req, yield)
+	call := func(ctx context.Context) (watch.Interface, error) {
+		if honours {
+			return cw.WatchWithContext(ctx, lo)
+		}
+		return s.lw.Watch(lo)
 	}
-	if honours {
-		call = func() (watch.Interface, error) { return cw.WatchWithContext(ctx, lo) }
-	}
-	w, err := s.open(ctx, honours, call, &req)
-	return s.relay(ctx, w, err, &req, yield)
-}
-
-// open returns what call does, and reports that it has opened a watch.
-func (s *lwSource[T]) open(ctx context.Context, honours bool, call func() (watch.Interface, error), req *WatchRequest[T]) (watch.Interface, error) {
-	o := newOpening(req.OnOpen)
-	defer o.leave()
-	w, err := await(ctx, honours, call, stopWatch, o)
-	if err == nil && w != nil {
-		o.end()
-		s.interception.left(missed(honours), req.OnPath)
-	}
-	return w, err
-}
-
-// relay yields what comes from w, which lw returned with err.
-func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, req *WatchRequest[T], yield func([]Event[T]) error) error {
-	if err == nil && w == nil {
-		err = errNothing
-	}
-	if err != nil {
+	began := time.Now()
+	p := begin(ctx, s.interception.call(honours, true, true, lo), honours, call, stopWatch)
+	defer p.leave()
+	res, a, err := p.wait(ctx, newOpening(req.OnOpen))
+	switch {
+	case err != nil:
 		return failed(ctx, err)
+	case a != nil:
+		return s.watchIntercepted(ctx, p, a, &req, yield)
+	case res.err != nil:
+		return failed(ctx, res.err)
+	case res.value == nil:
+		return failed(ctx, errNothing)
 	}
+	s.interception.left(p.intercepted, req.OnPath)
+	return s.relay(ctx, res.value, &req, time.Since(began), yield)
+}
+
+// relay yields what comes from w, which lw returned after took.
+//
+// If a connection is closed, client-go's clients try again, and at last return a watch
+// that is empty and closed. That is no watch that the server has ended, but if it took
+// long, a reflector cannot know.
+func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, req *WatchRequest[T], took time.Duration, yield func([]Event[T]) error) error {
 	defer stopWatch(w)
 	if req.SendInitialEvents && isFake(w) {
 		if open, err := s.beginFake(ctx, w, req, yield); !open || err != nil {
@@ -237,12 +247,18 @@ func (s *lwSource[T]) relay(ctx context.Context, w watch.Interface, err error, r
 		}
 	}
 	var batch []Event[T]
+	opened, empty := time.Now(), took > openPatience
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case e, ok := <-w.ResultChan():
-			if !ok {
+			switch {
+			case ok:
+				empty = false
+			case empty && ctx.Err() == nil && time.Since(opened) < openPatience:
+				return fmt.Errorf("no watch was opened within %v: %w", took, io.ErrUnexpectedEOF)
+			default:
 				return ctx.Err()
 			}
 			batch = append(batch, eventOf[T](e, &s.want))
@@ -291,4 +307,113 @@ func stopWatch(w watch.Interface) {
 			return
 		}
 	}
+}
+
+// objectOf returns the item of an object that lw returned.
+func objectOf[T any](obj runtime.Object, want *expected) Item[T] {
+	t, ok := obj.(T)
+	err := want.check(obj)
+	switch {
+	case err != nil:
+	case isNil(obj):
+		err = errNilItem
+	case !ok:
+		err = &KindError{WantType: reflect.TypeFor[T](), GotType: reflect.TypeOf(obj)}
+	default:
+		return ItemOf(t)
+	}
+	var id encoding.Identity
+	if m, err := meta.Accessor(obj); err == nil && !isNil(obj) {
+		id.Key, _ = metaKey(m)
+		id.UID, id.Version = m.GetUID(), m.GetResourceVersion()
+	}
+	return brokenItem[T](StageDecode, id, err)
+}
+
+// eventOf converts an event that lw's watch sent.
+func eventOf[T any](in watch.Event, want *expected) Event[T] {
+	e := Event[T]{Type: eventType(string(in.Type))}
+	status, _ := in.Object.(*metav1.Status)
+	switch {
+	case e.Type == Unknown:
+		if m, err := meta.Accessor(in.Object); err == nil && !isNil(in.Object) {
+			e.Key, _ = metaKey(m)
+			e.ResourceVersion = m.GetResourceVersion()
+		}
+		e.Err = unknownType(string(in.Type))
+	case in.Object == nil || isNil(in.Object):
+		e.noObject(nil)
+	case e.Type == Error && status == nil:
+		e.Err = otherError(in.Object)
+	case e.Type == Error || status != nil:
+		e.Type = Error
+		e.Err = apierrors.FromObject(in.Object)
+	case e.Type == Bookmark:
+		m, err := meta.Accessor(in.Object)
+		if err == nil {
+			err = want.check(in.Object)
+		}
+		if err != nil {
+			m = &metav1.ObjectMeta{}
+		}
+		e.bookmark(m, err)
+	default:
+		e.Item = objectOf[T](in.Object, want)
+	}
+	return e
+}
+
+// fakePatience is how long a fake may take to send the end of its initial events, in
+// case the test that drives it does.
+const fakePatience = 100 * time.Millisecond
+
+// isFake reports whether w is a watch of client-go's fake clientsets, or one that a test
+// drives. By itself it never sends the end of initial events: a reflector would wait for
+// it, and client-go's waits for ever.
+func isFake(w watch.Interface) bool {
+	switch w.(type) {
+	case *watch.FakeWatcher, *watch.RaceFreeFakeWatcher:
+		return true
+	}
+	return false
+}
+
+// beginFake yields the initial events of a fake. If their end does not come, nor any bookmark,
+// which a fake clientset never sends, it lists, and yields the list as the initial events. It does not open another watch: the fake may
+// have one only, and sends on no other what was deleted in between. It returns false if w
+// was closed.
+func (s *lwSource[T]) beginFake(ctx context.Context, w watch.Interface, req *WatchRequest[T], yield func([]Event[T]) error) (open bool, err error) {
+	timer := time.NewTimer(fakePatience)
+	defer timer.Stop()
+	for {
+		select {
+		case e, ok := <-w.ResultChan():
+			if !ok {
+				return false, ctx.Err()
+			}
+			event := eventOf[T](e, &s.want)
+			if event.Type == Bookmark {
+				timer.Stop()
+			}
+			if err := yield([]Event[T]{event}); err != nil || event.InitialEventsEnd {
+				return true, err
+			}
+		case <-timer.C:
+			list := ListRequest[T]{ResourceVersion: req.ResourceVersion, NotOlderThan: req.ResourceVersion != "", Held: req.Held, OnPath: req.OnPath}
+			return true, s.List(ctx, list, func(page Page[T]) error { return yield(initialEvents(page)) })
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
+}
+
+// initialEvents returns a whole list as initial events and their end.
+func initialEvents[T any](page Page[T]) []Event[T] {
+	events := make([]Event[T], 0, len(page.Items)+1)
+	for _, item := range page.Items {
+		events = append(events, Event[T]{Type: Added, Item: item})
+	}
+	end := Event[T]{Type: Bookmark, InitialEventsEnd: true}
+	end.ResourceVersion = page.ResourceVersion
+	return append(events, end)
 }

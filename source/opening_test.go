@@ -74,7 +74,7 @@ func TestAWatchIsOpenOnceItsListerWatcherReturnsIt(t *testing.T) {
 			},
 			"behind wrappers": func() Source[*corev1.Pod] {
 				lw := must(FromListerWatcher[*corev1.Pod](withContext, Options{}))
-				return WithKeyFunc(Map(lw, slim), ObjectKey)
+				return Map(lw, slim)
 			},
 		} {
 			synctest.Test(t, func(t *testing.T) {

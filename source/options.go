@@ -34,9 +34,6 @@ type Options struct {
 	FieldSelector string
 	// Name replaces the description that String returns.
 	Name string
-	// Modify is called last on the options of every request, on the goroutine
-	// that makes it. It must leave resource version, limit and continue alone.
-	Modify func(*metav1.ListOptions)
 	// Example is an object of the type that objects are decoded into, for a T
 	// that is an interface (any, runtime.Object, metav1.Object): &corev1.Pod{},
 	// for example. Only its type matters, with two exceptions. If an
@@ -47,7 +44,7 @@ type Options struct {
 	//
 	// A T that is no interface needs no Example; one of another type is an
 	// error. An interface T without an Example is ErrNoExample, except for
-	// FromListerWatcher, which then takes any object, without its Interceptor.
+	// FromListerWatcher, which then takes any object, and does not intercept.
 	Example runtime.Object
 	// Scheme is asked for the kind of T, or of the Example. Without it, or if
 	// the type is not in it, the kind is the name of the Go type, as it is for
@@ -62,7 +59,7 @@ type Options struct {
 	// lists. Their bytes are skipped, not decoded. A path that a typed T does not have is an error. A source that is
 	// given objects, not bytes, refuses it: a transform can do the same there.
 	Drop []string
-	// Sharing is the Sharing of this source's objects; nil means DefaultSharing.
+	// Sharing is the Sharing of this source's objects; nil means the default one.
 	Sharing *Sharing
 	// DisableSharing decodes every object afresh, by apimachinery's decoders if
 	// nothing is dropped: four to five times the memory, for programs that write
@@ -80,9 +77,9 @@ type Options struct {
 	// knows: it returns their namespace, empty for all of them, and sets the selectors of
 	// their requests. Other sources do not look at it. It may be called at any time.
 	Narrows func(*metav1.ListOptions) (namespace string)
-	// Interceptor lets FromListerWatcher read the wire itself where its closures use
-	// a client with WrapTransport. Other sources do not look at it.
-	Interceptor *Interceptor
+	// Intercept lets FromListerWatcher read the wire itself where its closures use a
+	// client with WrapTransport, which says when. Other sources do not look at it.
+	Intercept bool
 }
 
 // DropManagedFields is a path for Drop that suits most programs: managed fields
@@ -147,14 +144,21 @@ func listOptions[T any](o *Options, req ListRequest[T]) metav1.ListOptions {
 		Limit:         req.Limit,
 		Continue:      req.Continue,
 	}
+	switch {
+	case req.FieldSelector == "":
+	case lo.FieldSelector == "":
+		lo.FieldSelector = req.FieldSelector
+	default:
+		lo.FieldSelector += "," + req.FieldSelector
+	}
 	if req.Continue == "" {
 		lo.ResourceVersion = req.ResourceVersion
-		if req.NotOlderThan && req.ResourceVersion != "" {
+		switch {
+		case req.Exact:
+			lo.ResourceVersionMatch = metav1.ResourceVersionMatchExact
+		case req.NotOlderThan && req.ResourceVersion != "":
 			lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
 		}
-	}
-	if o.Modify != nil {
-		o.Modify(&lo)
 	}
 	return lo
 }
@@ -178,9 +182,6 @@ func watchOptions[T any](o *Options, req WatchRequest[T]) metav1.ListOptions {
 		yes := true
 		lo.SendInitialEvents = &yes
 		lo.ResourceVersionMatch = metav1.ResourceVersionMatchNotOlderThan
-	}
-	if o.Modify != nil {
-		o.Modify(&lo)
 	}
 	return lo
 }

@@ -53,8 +53,8 @@ type ReadPath struct {
 
 // Reasons of a ReadPath that a program has chosen.
 var (
-	// ErrNoInterceptor: FromListerWatcher was given no Options.Interceptor, so that the
-	// objects are those of the client.
+	// ErrNoInterceptor: Options.Intercept is not set, so that the objects are those of
+	// the client.
 	ErrNoInterceptor = errors.New("the source was given no Interceptor")
 	// ErrSharingDisabled: Options.DisableSharing asks for apimachinery's
 	// decoders.

@@ -84,7 +84,6 @@ func TestASourceSaysHowItReadsAndWhyNotFaster(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for _, src := range []Source[*corev1.Pod]{
 				tc.src,
-				WithKeyFunc(tc.src, ObjectKey[*corev1.Pod]),
 				Map(tc.src, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
 			} {
 				var last ReadPath
@@ -202,19 +201,15 @@ func TestWhatIsMadeOfASourcePassesOnAllOfARequest(t *testing.T) {
 			}
 		}
 	}
-	for _, src := range []Source[*corev1.Pod]{
-		WithKeyFunc[*corev1.Pod](at, ObjectKey[*corev1.Pod]),
-		Map[*corev1.Pod](at, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil }),
-	} {
-		_ = src.List(t.Context(), lr, nil)
-		_ = src.Watch(t.Context(), wr, nil)
-		for _, got := range []any{at.list, at.watch} {
-			v := reflect.ValueOf(got)
-			for i := range v.NumField() {
-				name := v.Type().Field(i).Name
-				if want := name != "Held"; v.Field(i).IsZero() == want {
-					t.Errorf("%T: %s of a %T is passed on: %v", src, name, got, !want)
-				}
+	src := Map[*corev1.Pod](at, func(p *corev1.Pod) (*corev1.Pod, error) { return p, nil })
+	_ = src.List(t.Context(), lr, nil)
+	_ = src.Watch(t.Context(), wr, nil)
+	for _, got := range []any{at.list, at.watch} {
+		v := reflect.ValueOf(got)
+		for i := range v.NumField() {
+			name := v.Type().Field(i).Name
+			if want := name != "Held"; v.Field(i).IsZero() == want {
+				t.Errorf("%s of a %T is passed on: %v", name, got, !want)
 			}
 		}
 	}

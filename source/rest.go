@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
 	"time"
 
 	metainternalscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
@@ -111,13 +115,16 @@ func fromREST[T any](client rest.Interface, resource string, timeout time.Durati
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
-	accepts, err := acceptsOf(dec.codec.kind, acceptHeader(client.Get()))
+	s := &restSource[T]{client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec}
+	s.whole = sync.OnceValue(s.opts.whole)
+	named := acceptHeader(client.Get())
+	if s.acceptList, err = dec.codec.kind.accept(named, false); err == nil {
+		s.acceptWatch, err = dec.codec.kind.accept(named, true)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("source of %s: %w", name, err)
 	}
-	return &restSource[T]{
-		client: client, resource: resource, gv: gv, timeout: timeout, opts: opts, name: name, dec: dec, accepts: accepts,
-	}, nil
+	return s, nil
 }
 
 // restSource makes its requests through client-go. Its decoder reads the body of
@@ -131,17 +138,18 @@ type restSource[T any] struct {
 	opts    Options
 	name    string
 	dec     *decoder[T]
-	accepts accepts
+	// whole returns Traits.Whole.
+	whole func() bool
+	// acceptList and acceptWatch are the Accept headers of requests.
+	acceptList, acceptWatch string
 }
 
 // Traits implements Source.
-func (s *restSource[T]) Traits() Traits[T] {
-	return Traits[T]{
-		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: func() *Sharing { return s.dec.codec.sharing },
+func (s *restSource[T]) Traits() Traits {
+	return Traits{
+		Sharing: s.opts.Sharing, DisableSharing: s.opts.DisableSharing, Shared: s.dec.codec.sharing,
 		Resource:   schema.GroupVersionResource{Group: s.gv.Group, Version: s.gv.Version, Resource: s.resource},
-		Sample:     s.sample,
-		Whole:      s.opts.whole(),
-		ReadAnswer: s.readAnswer,
+		ExactLists: true, Whole: s.whole(),
 	}
 }
 
@@ -159,7 +167,7 @@ func (s *restSource[T]) List(ctx context.Context, req ListRequest[T], yield func
 		defer cancel()
 	}
 	lo := listOptions(&s.opts, req)
-	r := s.request(&lo, false)
+	r := s.request(&lo, s.acceptList)
 	if req.Once {
 		r.MaxRetries(0)
 	}
@@ -199,19 +207,38 @@ func (s *restSource[T]) Watch(ctx context.Context, req WatchRequest[T], yield fu
 func (s *restSource[T]) openWatch(ctx context.Context, req *WatchRequest[T]) (io.ReadCloser, error) {
 	lo := watchOptions(&s.opts, *req)
 	ctx, body := connection.Gather(ctx)
-	stream, err := s.request(&lo, true).Throttle(nil).MaxRetries(0).Stream(ctx)
+	stream, err := s.request(&lo, s.acceptWatch).Throttle(nil).MaxRetries(0).Stream(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return body.Over(stream), nil
 }
 
-func (s *restSource[T]) request(lo *metav1.ListOptions, watch bool) *rest.Request {
+func (s *restSource[T]) request(lo *metav1.ListOptions, accept string) *rest.Request {
 	return s.client.Get().
 		NamespaceIfScoped(s.opts.Namespace, s.opts.Namespace != "").
 		Resource(s.resource).
 		SpecificallyVersionedParams(lo, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).
-		SetHeader("Accept", s.accepts.header(watch))
+		SetHeader("Accept", accept)
+}
+
+// acceptHeader returns the Accept header that a request has from its client's
+// configuration. client-go has no accessor for it. If a version of client-go keeps
+// it elsewhere, the result is empty, as if the configuration named no types.
+func acceptHeader(req *rest.Request) string {
+	headers := reflect.Indirect(reflect.ValueOf(req)).FieldByName("headers")
+	if !headers.IsValid() || headers.Type() != reflect.TypeFor[http.Header]() {
+		return ""
+	}
+	values := headers.MapIndex(reflect.ValueOf("Accept"))
+	if !values.IsValid() {
+		return ""
+	}
+	var all []string
+	for i := range values.Len() {
+		all = append(all, values.Index(i).String())
+	}
+	return strings.Join(all, ",")
 }
 
 // failed returns ctx's error if ctx has ended, since that explains err; else err.

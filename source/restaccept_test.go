@@ -23,23 +23,25 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 		pb, js  = "application/vnd.kubernetes.protobuf", "application/json"
 		partial = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 		partlst = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+		allPartial, allPartialList = pb + partial + "," + js + partial + "," + js, pb + partlst + "," + js + partlst + "," + js
 	)
 	for _, tc := range []struct {
 		named, content string
 		// what pods, unstructured objects and metadata are asked for as.
 		typed, untyped, list, watch string
 	}{
-		{"", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"", pb, pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"", js, pb + "," + js, js, acceptPartialList, acceptPartial},
-		{pb + ",*/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{"application/*", "", pb + "," + js, js, acceptPartialList, acceptPartial},
-		{pb + "," + js, pb, pb + "," + js, js, acceptPartialList, acceptPartial},
+		{"", "", pb + "," + js, js, allPartialList, allPartial},
+		{"", pb, pb + "," + js, js, allPartialList, allPartial},
+		{"", js, pb + "," + js, js, allPartialList, allPartial},
+		{pb + ",*/*", "", pb + "," + js, js, allPartialList, allPartial},
+		{"application/*", "", pb + "," + js, js, allPartialList, allPartial},
+		{pb + "," + js, pb, pb + "," + js, js, allPartialList, allPartial},
 		{js, "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{js, pb, js, js, js + partlst + "," + js, js + partial + "," + js},
 		{js + "," + pb, "", js + "," + pb, js, js + partlst + "," + pb + partlst + "," + js, js + partial + "," + pb + partial + "," + js},
 		{pb, "", pb, "", pb + partlst, pb + partial},
-		{js + ";q=0.9, application/yaml;q=1", "", js + ";q=0.9", js + ";q=0.9", js + partlst + ";q=0.9," + js, js + partial + ";q=0.9," + js},
+		{js + ";q=0.9, application/yaml;q=1", "", js, js, js + partlst + "," + js, js + partial + "," + js},
 		{"application/yaml", "", "", "", "", ""},
 	} {
 		var asked []string
@@ -51,7 +53,7 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 			cfg.AcceptContentTypes, cfg.ContentType = tc.named, tc.content
 			return cfg
 		}
-		check := func(what, list, watch string, src any, err error) {
+		check := func(what, list, watch string, ask func(), err error) {
 			t.Helper()
 			if list == "" {
 				if err == nil || !strings.Contains(err.Error(), tc.named) {
@@ -64,21 +66,21 @@ func TestOnlyTheEncodingsThatAClientNamesAreAskedFor(t *testing.T) {
 				return
 			}
 			asked = nil
-			ask(t, src)
+			ask()
 			if got := strings.Join(asked, " "); got != strings.Join([]string{list, watch, list}, " ") {
 				t.Errorf("%q, %s: asked for %q, want %q and %q", tc.named, what, asked, list, watch)
 			}
 		}
 		client := func() rest.Interface { return must(kubernetes.NewForConfig(serve())).CoreV1().RESTClient() }
 		pods, err := FromConfig[*corev1.Pod](serve(), podGVR, Options{})
-		check("pods", tc.typed, tc.typed, pods, err)
+		check("pods", tc.typed, tc.typed, ask(t, pods), err)
 		pods, err = FromREST[*corev1.Pod](client(), "pods", Options{})
-		check("pods of a client", tc.typed, tc.typed, pods, err)
+		check("pods of a client", tc.typed, tc.typed, ask(t, pods), err)
 		checkCopy(t, client().(*rest.RESTClient), tc.named, tc.typed, &asked)
 		things, err := FromREST[*unstructured.Unstructured](client(), "pods", Options{})
-		check("unstructured pods", tc.untyped, tc.untyped, things, err)
+		check("unstructured pods", tc.untyped, tc.untyped, ask(t, things), err)
 		meta, err := FromConfig[*metav1.PartialObjectMetadata](serve(), podGVR, Options{})
-		check("metadata", tc.list, tc.watch, meta, err)
+		check("metadata", tc.list, tc.watch, ask(t, meta), err)
 	}
 	if _, err := FromREST[*corev1.Pod](&fake.RESTClient{GroupVersion: podGVR.GroupVersion()}, "pods", Options{}); err != nil {
 		t.Errorf("a fake client names nothing: %v", err)
@@ -139,28 +141,17 @@ func TestAFakeClientsetHasNoClientForREST(t *testing.T) {
 	}
 }
 
-// ask lists, watches and takes a sample. That all of it fails is no matter.
-func ask(t *testing.T, src any) {
-	switch src := src.(type) {
-	case Source[*corev1.Pod]:
-		askAll(t, src)
-	case Source[*unstructured.Unstructured]:
-		askAll(t, src)
-	case Source[*metav1.PartialObjectMetadata]:
-		askAll(t, src)
-	default:
-		t.Fatalf("a %T", src)
-	}
-}
-
-func askAll[T any](t *testing.T, src Source[T]) {
-	for _, err := range []error{
-		src.List(t.Context(), ListRequest[T]{}, nil),
-		src.Watch(t.Context(), WatchRequest[T]{}, nil),
-		Sample(t.Context(), src, SampleRequest{}, nil),
-	} {
-		if err == nil {
-			t.Error("it was not refused")
+// ask makes a list, a watch and an exact list. All of it fails, which is no matter.
+func ask[T any](t *testing.T, src Source[T]) func() {
+	return func() {
+		for _, err := range []error{
+			src.List(t.Context(), ListRequest[T]{}, nil),
+			src.Watch(t.Context(), WatchRequest[T]{}, nil),
+			src.List(t.Context(), ListRequest[T]{Exact: true}, nil),
+		} {
+			if err == nil {
+				t.Error("it was not refused")
+			}
 		}
 	}
 }

@@ -47,12 +47,12 @@ func rigTrial(seed uint64) error {
 	case *metav1.PartialObjectMetadata:
 		tr.gv = partialKind.GroupVersion()
 	}
-	dec, err := NewDecoder[runtime.Object](tr.gv, Options{Example: example, DisableSharing: r.IntN(4) == 0})
+	dec, err := decoderOf[runtime.Object](tr.gv, Options{Example: example, DisableSharing: r.IntN(4) == 0})
 	if err != nil {
 		return err
 	}
 	tr.interceptor = r.IntN(2) == 0
-	dec.(*decoder[runtime.Object]).codec.kind.bare = tr.interceptor // as gate.decoder does
+	dec.codec.kind.bare = tr.interceptor // as gate.decoder does
 	for step := range 6 {
 		tr.log = append(tr.log, "")
 		if err := tr.step(dec); err != nil {
@@ -77,7 +77,7 @@ type rig struct {
 }
 
 // step has one answer decoded, and looks at what came of it.
-func (r *rig) step(dec Decoder[runtime.Object]) error {
+func (r *rig) step(dec *decoder[runtime.Object]) error {
 	kind := reflect.TypeOf(r.example).Elem().Name()
 	if _, any := r.example.(*unstructured.Unstructured); any {
 		kind = []string{"Pea", "Bean"}[r.rand.IntN(2)]
@@ -114,7 +114,7 @@ func (r *rig) step(dec Decoder[runtime.Object]) error {
 }
 
 // decode sends the objects as a list or a watch.
-func (r *rig) decode(dec Decoder[runtime.Object], kind string, watch bool, objects []string) ([]Item[runtime.Object], error) {
+func (r *rig) decode(dec *decoder[runtime.Object], kind string, watch bool, objects []string) ([]Item[runtime.Object], error) {
 	var body string
 	if watch {
 		for _, o := range objects {
@@ -139,11 +139,11 @@ func (r *rig) decode(dec Decoder[runtime.Object], kind string, watch bool, objec
 	}
 	if watch {
 		var got watched[runtime.Object]
-		err := dec.DecodeWatch(stream, r.held.get, got.batch)
+		err := dec.watch(stream, r.held.get, nil, got.batch)
 		return itemsOf(got.events), err
 	}
 	var got listed[runtime.Object]
-	err := dec.DecodeList(stream, r.held.get, got.page)
+	err := dec.list(stream, r.held.get, nil, got.page)
 	return got.items, err
 }
 

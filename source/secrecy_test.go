@@ -31,7 +31,7 @@ func TestNoErrorQuotesWhatIsInAnObject(t *testing.T) {
 		`{"type":"ADDED"}` + "\n" + `"hunter2"`,
 	}
 	for _, disable := range []bool{false, true} {
-		dec := must(NewDecoder[*corev1.Secret](podGVR.GroupVersion(), Options{DisableSharing: disable}))
+		dec := must(decoderOf[*corev1.Secret](podGVR.GroupVersion(), Options{DisableSharing: disable}))
 		check := func(what string, errs ...error) {
 			wrong := false
 			for _, err := range errs {
@@ -49,7 +49,7 @@ func TestNoErrorQuotesWhatIsInAnObject(t *testing.T) {
 		}
 		for _, body := range lists {
 			var got listed[*corev1.Secret]
-			errs := []error{dec.DecodeList(strings.NewReader(body), nil, got.page)}
+			errs := []error{dec.list(strings.NewReader(body), nil, nil, got.page)}
 			for i := range got.items {
 				errs = append(errs, got.items[i].Err)
 			}
@@ -57,7 +57,7 @@ func TestNoErrorQuotesWhatIsInAnObject(t *testing.T) {
 		}
 		for _, stream := range watches {
 			var got watched[*corev1.Secret]
-			errs := []error{dec.DecodeWatch(strings.NewReader(stream), nil, got.batch)}
+			errs := []error{dec.watch(strings.NewReader(stream), nil, nil, got.batch)}
 			for i := range got.events {
 				errs = append(errs, got.events[i].Err)
 			}

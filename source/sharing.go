@@ -10,7 +10,8 @@ import (
 
 // Sharing stores values that decoded objects have in common, each once. Sources
 // with the same Sharing share with each other. Sources without one in their
-// Options use DefaultSharing.
+// Options use the default one: SetDefaultSharing's, or one of 64 MiB. The latter is freed
+// with the last source that uses it, and the next source begins another.
 //
 // It is bounded in bytes. A value that no decoder has looked up for some minutes
 // is kept only as long as an object has it. Strings are forgotten once an hour.
@@ -31,7 +32,7 @@ func NewSharing(maxBytes int64) *Sharing {
 	return &Sharing{table: share.NewTable(int(max(maxBytes, 0))), id: sharings.Add(1)}
 }
 
-// byDefault is what DefaultSharing returns.
+// byDefault is what defaultSharing returns.
 var byDefault struct {
 	mu sync.Mutex
 	// chosen is SetDefaultSharing's argument. If it is nil, made is returned: it is
@@ -40,12 +41,8 @@ var byDefault struct {
 	made   weak.Pointer[Sharing] // guarded by mu
 }
 
-// DefaultSharing returns the Sharing of all sources whose Options name none:
-// SetDefaultSharing's, or one of 64 MiB. The latter is freed with the last source that
-// uses it, and the next source begins another.
-//
-// Informers of package cache and caches of ctrlruntime use OwnSharing instead.
-func DefaultSharing() *Sharing {
+// defaultSharing returns the Sharing of all sources whose Options name none.
+func defaultSharing() *Sharing {
 	d := &byDefault
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,7 +59,8 @@ func DefaultSharing() *Sharing {
 
 // OwnSharing returns a Sharing for informers that promise, as client-go's do, that a
 // program's writes to the objects of one informer do not reach another's:
-// SetDefaultSharing's, or a new one of 64 MiB.
+// SetDefaultSharing's, or a new one of 64 MiB. Informers of package cache and caches of
+// ctrlruntime use it.
 func OwnSharing() *Sharing {
 	byDefault.mu.Lock()
 	defer byDefault.mu.Unlock()
@@ -72,7 +70,7 @@ func OwnSharing() *Sharing {
 	return NewSharing(0)
 }
 
-// SetDefaultSharing makes DefaultSharing and OwnSharing return s, for programs for which
+// SetDefaultSharing makes s the default, and what OwnSharing returns, for programs for which
 // 64 MiB are too few, or whose informers of package cache are to share. Existing sources
 // do not change, so call it first of all. nil undoes it.
 func SetDefaultSharing(s *Sharing) {
@@ -81,10 +79,10 @@ func SetDefaultSharing(s *Sharing) {
 	byDefault.chosen = s
 }
 
-// orDefault returns s, or DefaultSharing if s is nil.
+// orDefault returns s, or defaultSharing if s is nil.
 func orDefault(s *Sharing) *Sharing {
 	if s == nil {
-		s = DefaultSharing()
+		s = defaultSharing()
 	}
 	return s
 }

@@ -116,17 +116,17 @@ func followTwice[T any](t *testing.T, c codecFor, example runtime.Object) {
 	rs := newReplicas(t, pods)
 	kind := must(expect[T](example))
 	partial := kind.metadata()
-	shared := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
-	alone := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example, DisableSharing: true}))
+	shared := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example}))
+	alone := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example, DisableSharing: true}))
 	s := newSink[T]()
 	var all, want []T
 	relist := func() {
 		body := c.object(rs.list)
 		var got, ref listed[T]
-		if err := shared.DecodeList(bytes.NewReader(body), s.get, got.page); err != nil {
+		if err := shared.list(bytes.NewReader(body), s.get, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
-		if err := alone.DecodeList(bytes.NewReader(body), nil, ref.page); err != nil {
+		if err := alone.list(bytes.NewReader(body), nil, nil, ref.page); err != nil {
 			t.Fatal(err)
 		}
 		got.check(t, nil)
@@ -153,10 +153,10 @@ func followTwice[T any](t *testing.T, c codecFor, example runtime.Object) {
 			stream = append(stream, frame...)
 		}
 		var got, ref watched[T]
-		if err := shared.DecodeWatch(bytes.NewReader(stream), s.get, got.batch); err != nil {
+		if err := shared.watch(bytes.NewReader(stream), s.get, nil, got.batch); err != nil {
 			t.Fatal(err)
 		}
-		if err := alone.DecodeWatch(bytes.NewReader(stream), nil, ref.batch); err != nil {
+		if err := alone.watch(bytes.NewReader(stream), nil, nil, ref.batch); err != nil {
 			t.Fatal(err)
 		}
 		for i, e := range got.events {
@@ -191,13 +191,13 @@ func TestARelistKeepsThePointersOfWhatDidNotChange(t *testing.T) {
 
 func relistTwice[T comparable](t *testing.T, c codecFor, example runtime.Object) {
 	rs := newReplicas(t, 40)
-	dec := must(NewDecoder[T](podGVR.GroupVersion(), Options{Example: example}))
+	dec := must(decoderOf[T](podGVR.GroupVersion(), Options{Example: example}))
 	s := newSink[T]()
 	remembered := 0
 	relist := func() (same int) {
 		remembered = 0
 		var got listed[T]
-		if err := dec.DecodeList(bytes.NewReader(c.object(rs.list)), s.get, got.page); err != nil {
+		if err := dec.list(bytes.NewReader(c.object(rs.list)), s.get, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
 		for _, it := range got.items {
@@ -223,7 +223,7 @@ func relistTwice[T comparable](t *testing.T, c codecFor, example runtime.Object)
 	for i := range 10 {
 		stream = append(stream, c.frame("MODIFIED", rs.change(i))...)
 	}
-	if err := dec.DecodeWatch(bytes.NewReader(stream), s.get, got.batch); err != nil {
+	if err := dec.watch(bytes.NewReader(stream), s.get, nil, got.batch); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range got.events {
@@ -248,10 +248,10 @@ func TestWhatIsAskedForWithoutHeldSharesNothing(t *testing.T) {
 	for _, c := range codecs() {
 		p := pod("ns", "a", "1")
 		p.Labels["a-label-that-is-long-enough"] = "to be worth sharing, and more"
-		dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+		dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 		body := c.object(&corev1.PodList{Items: []corev1.Pod{*p, *p, *p}})
 		var got listed[*corev1.Pod]
-		if err := dec.DecodeList(bytes.NewReader(body), nil, got.page); err != nil {
+		if err := dec.list(bytes.NewReader(body), nil, nil, got.page); err != nil {
 			t.Fatal(err)
 		}
 		for i, it := range got.items {
@@ -271,17 +271,17 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 	for _, sharing := range []bool{true, false} {
 		for _, c := range codecs() {
 			rs := newReplicas(t, 20)
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{
 				Drop: []string{DropManagedFields, "spec.containers.env"}, DisableSharing: !sharing}))
-			alone := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: true}))
+			alone := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{DisableSharing: true}))
 			s := newSink[*corev1.Pod]()
 			for range 3 {
 				body := c.object(rs.list)
 				var got, ref listed[*corev1.Pod]
-				if err := dec.DecodeList(bytes.NewReader(body), s.get, got.page); err != nil {
+				if err := dec.list(bytes.NewReader(body), s.get, nil, got.page); err != nil {
 					t.Fatal(err)
 				}
-				if err := alone.DecodeList(bytes.NewReader(body), nil, ref.page); err != nil {
+				if err := alone.list(bytes.NewReader(body), nil, nil, ref.page); err != nil {
 					t.Fatal(err)
 				}
 				for i, it := range got.items {
@@ -297,7 +297,7 @@ func TestDroppedFieldsAreNotThere(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{Drop: []string{"metadata.managedField"}}); err == nil {
+	if _, err := decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{Drop: []string{"metadata.managedField"}}); err == nil {
 		t.Error("a path that does not exist was taken")
 	}
 }
@@ -307,7 +307,7 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 	if other := NewSharing(0); sharing.ID() == 0 || sharing.ID() == other.ID() {
 		t.Errorf("IDs %d and %d", sharing.ID(), other.ID())
 	}
-	dec, err := NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{Sharing: sharing})
+	dec, err := decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{Sharing: sharing})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 	var before SharingStats
 	for round := range 3 {
 		body := codecs()[0].object(rs.list)
-		if err := dec.DecodeList(bytes.NewReader(body), s.get, func(Page[*corev1.Pod]) error { return nil }); err != nil {
+		if err := dec.list(bytes.NewReader(body), s.get, nil, func(Page[*corev1.Pod]) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 		st := sharing.Stats()
@@ -331,11 +331,11 @@ func TestLookupsAreCountedOnceABatchHasBeenDecoded(t *testing.T) {
 
 func TestSourcesOfAProgramShareOneTable(t *testing.T) {
 	through := func(opts Options) *Sharing {
-		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared()
+		return must(FromConfig[*corev1.Pod](serve(t, answer("", nil)), podGVR, opts)).Traits().Shared
 	}
 	first := through(Options{})
-	if second := through(Options{}); first == nil || first != second || first != DefaultSharing() {
-		t.Errorf("two sources share through %v and %v, the program through %v", first, second, DefaultSharing())
+	if second := through(Options{}); first == nil || first != second || first != defaultSharing() {
+		t.Errorf("two sources share through %v and %v, the program through %v", first, second, defaultSharing())
 	}
 	given := NewSharing(0)
 	if got := through(Options{Sharing: given}); got != given {
@@ -355,13 +355,13 @@ func TestSourcesOfAProgramShareOneTable(t *testing.T) {
 func TestNothingIsLeftOfATableThatNoSourceHas(t *testing.T) {
 	// Sources of other tests may have what was made before.
 	byDefault.made = weak.Pointer[Sharing]{}
-	id := DefaultSharing().ID()
+	id := defaultSharing().ID()
 	for deadline := time.Now().Add(10 * time.Second); byDefault.made.Value() != nil; goruntime.GC() {
 		if time.Now().After(deadline) {
 			t.Fatal("the table is still there")
 		}
 	}
-	if got := DefaultSharing().ID(); got == id {
+	if got := defaultSharing().ID(); got == id {
 		t.Errorf("the next one has the ID %d too", id)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/store"
@@ -33,9 +34,42 @@ type Source[T any] interface {
 	// selector a=b". It is fixed.
 	String() string
 
-	// Traits returns what else the source can do. A source of your own may
-	// return the zero value.
-	Traits() Traits[T]
+	// Traits returns what else the source can do, as it is now. A source of your
+	// own may return the zero value. It may be called at any time, from any
+	// goroutine, and does not allocate.
+	Traits() Traits
+}
+
+// Traits describe what a source can do besides List and Watch, and how it was
+// configured. The zero value is for a source that can do nothing else.
+//
+// A source that wraps another embeds it, or starts from its Traits and changes
+// what is different, so that a field added here reaches the outermost source.
+type Traits struct {
+	// NoWatchList reports that a watch-list (WatchRequest.SendInitialEvents)
+	// would never be answered, as client-go's fakes report of themselves. A
+	// source without it supports them, or finds out from the server's answer.
+	NoWatchList bool
+	// ReportsOpen reports that Watch calls WatchRequest.OnOpen. A reflector then
+	// publishes a list only once the watch after it is open, since a watch of
+	// client-go's fakes never sends what was deleted between the two. A source that
+	// wraps another passes OnOpen on or clears this; otherwise the list would wait
+	// for the first event.
+	ReportsOpen bool
+	// ExactLists reports that List takes ListRequest.Exact.
+	ExactLists bool
+	// Whole reports that objects leave the collection only by being deleted, since no
+	// selector depends on what an update changes.
+	Whole bool
+	// Sharing is the Sharing that objects are to use; nil means the default one,
+	// unless DisableSharing is set.
+	Sharing        *Sharing
+	DisableSharing bool
+	// Shared is the Sharing in use; nil if objects share nothing.
+	Shared *Sharing
+	// Resource is what is listed and watched; empty if that is not known. Of closures
+	// it is that of their last request, if Intercept is set.
+	Resource schema.GroupVersionResource
 }
 
 // Held returns the object that a sink holds under a key, and the memo that the
@@ -57,6 +91,16 @@ type ListRequest[T any] struct {
 	Continue string
 	// Limit is the page size asked for; 0 asks for everything.
 	Limit int64
+	// Exact asks for ResourceVersion, and no other (resourceVersionMatch=Exact). A
+	// server that no longer has it answers with 410. A source with Traits.ExactLists
+	// takes such a request, and the pages that continue it, at any time and from any
+	// goroutine, but one at a time. If it cannot send the objects that are stored
+	// (after a Map, which does not call its function), its items have Key, UID and
+	// ResourceVersion, and the zero T for Object.
+	Exact bool
+	// FieldSelector is added to the source's own. A closure that sets a selector
+	// may overwrite it, and then more objects come than were asked for.
+	FieldSelector string
 	// Once asks for a single attempt: a refusal is returned at once, whatever
 	// Retry-After says. Sources that do not control retries ignore it.
 	Once bool
@@ -157,6 +201,16 @@ func (t EventType) String() string {
 		return "ERROR"
 	}
 	return "UNKNOWN"
+}
+
+// eventType reads a type as it is on the wire.
+func eventType(name string) EventType {
+	for t := Added; t < Unknown; t++ {
+		if t.String() == name {
+			return t
+		}
+	}
+	return Unknown
 }
 
 // HasObject reports whether events of this type carry an Item: Added,

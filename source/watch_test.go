@@ -11,7 +11,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -224,10 +223,10 @@ func TestABrokenStreamEndsTheWatchAfterWhatCameBefore(t *testing.T) {
 }
 
 func TestAnAnnouncedSizeIsCheckedBeforeItGetsMemory(t *testing.T) {
-	dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+	dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 	// The length stands alone; whoever believes it waits, or allocates.
 	frame := []byte{8, 0, 0, 0}
-	err := dec.DecodeWatch(bytes.NewReader(frame), nil, func([]Event[*corev1.Pod]) error { return nil })
+	err := dec.watch(bytes.NewReader(frame), nil, nil, func([]Event[*corev1.Pod]) error { return nil })
 	if tle, ok := errtype.As[*TooLargeError](err); !ok || tle.Bytes != 128<<20 || tle.Limit != 64<<20 {
 		t.Errorf("%v", err)
 	}
@@ -295,33 +294,6 @@ func TestOneEventIsDeliveredAtOnceAndABurstInBatches(t *testing.T) {
 	}
 }
 
-func TestHowTheStreamIsCutDoesNotMatter(t *testing.T) {
-	for _, c := range codecs() {
-		t.Run(c.name, func(t *testing.T) {
-			var body []byte
-			for i := range 20 {
-				p := pod("ns", fmt.Sprint("p", i), fmt.Sprint(i+1))
-				p.Annotations = map[string]string{"a": string(bytes.Repeat([]byte(`\"{`), i*100))}
-				body = append(body, c.frame("ADDED", p)...)
-			}
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
-			var whole, bytewise watched[*corev1.Pod]
-			if err := dec.DecodeWatch(bytes.NewReader(body), nil, whole.batch); err != nil {
-				t.Fatal(err)
-			}
-			if err := dec.DecodeWatch(iotest.OneByteReader(bytes.NewReader(body)), nil, bytewise.batch); err != nil {
-				t.Fatal(err)
-			}
-			if diff := differences(whole.events, bytewise.events, cmp.AllowUnexported(store.Key{})); diff != "" {
-				t.Error(diff)
-			}
-			if len(bytewise.batches) != 20 {
-				t.Errorf("%d batches of 20 events that came one by one", len(bytewise.batches))
-			}
-		})
-	}
-}
-
 func TestAWatchEndsWithItsContextAndWithYieldsError(t *testing.T) {
 	cfg := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Write(jsonFrame("ADDED", pod("ns", "a", "1")))
@@ -350,13 +322,13 @@ func TestAnObjectLargerThanAnyBufferIsReadWhole(t *testing.T) {
 				body = append(body, c.frame("ADDED", p)...)
 				pods.Items = append(pods.Items, *p)
 			}
-			dec := must(NewDecoder[*corev1.Pod](podGVR.GroupVersion(), Options{}))
+			dec := must(decoderOf[*corev1.Pod](podGVR.GroupVersion(), Options{}))
 			var got watched[*corev1.Pod]
-			if err := dec.DecodeWatch(iotest.HalfReader(bytes.NewReader(body)), nil, got.batch); err != nil || len(got.events) != 3 {
+			if err := dec.watch(iotest.HalfReader(bytes.NewReader(body)), nil, nil, got.batch); err != nil || len(got.events) != 3 {
 				t.Fatalf("%s, %d: %d events: %v", c.name, size, len(got.events), err)
 			}
 			var l listed[*corev1.Pod]
-			if err := dec.DecodeList(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, l.page); err != nil || len(l.items) != 3 {
+			if err := dec.list(iotest.HalfReader(bytes.NewReader(c.object(&pods))), nil, nil, l.page); err != nil || len(l.items) != 3 {
 				t.Fatalf("%s, %d: %d items: %v", c.name, size, len(l.items), err)
 			}
 			for i := range 3 {

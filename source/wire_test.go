@@ -301,6 +301,10 @@ func watchOnce[T any](ctx context.Context, src Source[T], req WatchRequest[T], n
 
 var errEnough = fmt.Errorf("enough")
 
+func decoderOf[T any](gv schema.GroupVersion, opts Options) (*decoder[T], error) {
+	return newDecoder[T](gv, &opts)
+}
+
 // enveloped is a message with a kind around it.
 func enveloped(apiVersion, kind string, raw []byte) []byte {
 	u := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: raw}

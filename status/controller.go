@@ -20,7 +20,8 @@ type Controller struct {
 	GateErr    error
 	// Queued keys run as soon as a worker is free; Running ones run; Waiting ones
 	// wait for a delay or for their next try. Failing keys failed in their last run;
-	// FailedForGood are those of them that are not tried again.
+	// FailedForGood are those of them that are not tried again, of which the last 1024
+	// are remembered until they succeed or are cancelled.
 	Queued, Running, Waiting, Failing, FailedForGood int
 	// OldestQueued is when the key that has waited longest for a worker was queued;
 	// zero if none is.
@@ -40,9 +41,12 @@ type Controller struct {
 	Hot []HotKey
 }
 
-// HotKey is a key that ran more than ten times within a minute.
+// HotKey is a key that ran more than ten times within a minute: often two controllers that
+// undo each other's work, or one that acts on its own writes.
 type HotKey struct {
-	Key  string
+	Key string
+	// Runs is how often it ran in a minute, at least. Runs that its own Result.After
+	// requested do not count, nor do retries of failures.
 	Runs int
 	// Causes counts the runs by what caused them.
 	Causes map[string]int
@@ -57,13 +61,17 @@ type ControllerDetails struct {
 
 // KeyStatus is the state of a key.
 type KeyStatus struct {
-	Key      string
-	State    string
-	Since    time.Time
-	Next     time.Time
+	Key string
+	// State is what it does, Since since when, and Next when it runs if it waits.
+	State string
+	Since time.Time
+	Next  time.Time
+	// Failures is how often it failed since it last succeeded, Error the last of them.
 	Failures int
 	Error    string
-	Cause    string
+	// Cause is what requested the run that it waits for, or the one under way: "add",
+	// "retry", "after", or an informer and the reason of the change.
+	Cause string
 }
 
 // Histogram is a distribution of durations.

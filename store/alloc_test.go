@@ -44,6 +44,7 @@ func TestAllocationCeilings(t *testing.T) {
 	put(t, s, pod(12, 2), pod(13, 2), pod(14, 2))
 	key := store.Key(fresh.id)
 	i := 0
+	list := make([]*item, 0, len(items)+1)
 	for _, c := range []struct {
 		what string
 		most float64
@@ -64,6 +65,11 @@ func TestAllocationCeilings(t *testing.T) {
 			put(t, s, fresh)
 		}},
 		{"Update that moves an index", 0, func() { i++; put(t, s, moved[i%2]) }},
+		{"Update after lists", 0, func() {
+			list = s.AppendAll(list[:0])
+			list, _ = s.AppendIndex(list[:0], "node", "node-1")
+			put(t, s, fresh)
+		}},
 		{"Update after a Snapshot", 4, func() { s.Snapshot(); put(t, s, fresh) }},
 		{"All", 5, func() { count(s.All()) }},
 		{"ByIndex", 5, func() {

@@ -33,6 +33,9 @@ func compare(t testing.TB, d dice, r store.Reader[*item], m *storetest.Model[*it
 		}
 		i++
 	}
+	if s, ok := r.(*store.Store[*item]); ok && !slices.Equal(s.AppendAll(nil), slices.Collect(r.All())) {
+		t.Fatal("AppendAll appends other objects than All has")
+	}
 	probe := &pair{dice: d, names: 1000}
 	for range 20 {
 		id := probe.id()

@@ -51,8 +51,8 @@ const (
 
 	// After this many leased reads without a write between, the version is taken for
 	// good: then reads change nothing and do not contend, at the price of a copy of
-	// each block that is written after it.
-	maxLeases = 8
+	// each block that is written after it. The copy takes as long as 50 to 100 leases.
+	maxLeases = 64
 )
 
 // current returns the latest version, taken.

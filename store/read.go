@@ -2,6 +2,7 @@ package store
 
 import (
 	"iter"
+	"slices"
 )
 
 // Snapshot returns the store as it is now. It is O(1) and allocates nothing:
@@ -79,24 +80,54 @@ func (s *Store[T]) ResourceVersion(scope string) string {
 	return rv
 }
 
+// Loops borrow the version at which they begin, so that only writes during a loop copy
+// what they change. After a loop that ends by a panic, the next write copies, as after a
+// Snapshot.
+
 // All iterates over all objects in key order, as they are when the loop
 // begins.
-func (s *Store[T]) All() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		v := s.current()
-		v.walk(v.root, yield)
+func (s *Store[T]) All() iter.Seq[T] { return s.Visit }
+
+// Visit calls visit with what All iterates over, until it returns false.
+func (s *Store[T]) Visit(visit func(T) bool) {
+	v, lent := s.borrow()
+	v.walk(v.root, visit)
+	if lent {
+		v.release()
 	}
+}
+
+// AppendAll appends to list what All iterates over, in less time.
+func (s *Store[T]) AppendAll(list []T) []T {
+	v, lent := s.borrow()
+	list = v.appendAll(v.root, slices.Grow(list, v.n))
+	if lent {
+		v.release()
+	}
+	return list
 }
 
 // Keys iterates over all keys in order, as they are when the loop begins.
 func (s *Store[T]) Keys() iter.Seq[Key] {
-	return func(yield func(Key) bool) { s.current().Keys()(yield) }
+	return func(yield func(Key) bool) {
+		v, lent := s.borrow()
+		v.Keys()(yield)
+		if lent {
+			v.release()
+		}
+	}
 }
 
 // Prefix iterates as Snapshot.Prefix does, over what is there when the loop
 // begins.
 func (s *Store[T]) Prefix(p Key) iter.Seq[T] {
-	return func(yield func(T) bool) { s.current().Prefix(p)(yield) }
+	return func(yield func(T) bool) {
+		v, lent := s.borrow()
+		v.Prefix(p)(yield)
+		if lent {
+			v.release()
+		}
+	}
 }
 
 // ByIndex iterates as Snapshot.ByIndex does, over what is there when the loop
@@ -105,8 +136,30 @@ func (s *Store[T]) ByIndex(index, value string) (iter.Seq[T], error) {
 	if err := s.CheckIndex(index); err != nil {
 		return nil, err
 	}
-	// An index that has been removed since has nothing.
-	return func(yield func(T) bool) { _ = s.current().VisitIndex(index, value, yield) }, nil
+	return func(yield func(T) bool) {
+		v, lent := s.borrow()
+		// An index that has been removed since has nothing.
+		if root, err := v.index(index); err == nil {
+			v.walkValue(root, value, yield)
+		}
+		if lent {
+			v.release()
+		}
+	}, nil
+}
+
+// AppendIndex appends to list what ByIndex iterates over, in less time. The error wraps
+// ErrNoIndex if there is no such index.
+func (s *Store[T]) AppendIndex(list []T, index, value string) ([]T, error) {
+	v, lent := s.borrow()
+	root, err := v.index(index)
+	if err == nil {
+		list = v.appendValue(root, value, list)
+	}
+	if lent {
+		v.release()
+	}
+	return list, err
 }
 
 // CheckIndex returns an error that wraps ErrNoIndex if there is no such index.
@@ -137,11 +190,22 @@ func (s *Store[T]) IndexValues(index string) (iter.Seq[string], error) {
 		return nil, err
 	}
 	return func(yield func(string) bool) {
-		if values, err := s.current().IndexValues(index); err == nil {
+		v, lent := s.borrow()
+		if values, err := v.IndexValues(index); err == nil {
 			values(yield)
+		}
+		if lent {
+			v.release()
 		}
 	}, nil
 }
 
 // Indexes returns the names of the indexes, sorted.
-func (s *Store[T]) Indexes() []string { return s.current().Indexes() }
+func (s *Store[T]) Indexes() []string {
+	v, lent := s.lease()
+	names := v.Indexes()
+	if lent {
+		v.release()
+	}
+	return names
+}

@@ -137,6 +137,48 @@ func (v *Snapshot[T]) visit(slots []uint32, yield func(T) bool) bool {
 	return true
 }
 
+// appendAll appends the objects below n to list.
+func (v *Snapshot[T]) appendAll(n *node, list []T) []T {
+	if n == nil {
+		return list
+	}
+	if n.in == nil {
+		return v.appendSlots(n.slots[:n.n], list)
+	}
+	for _, kid := range n.in.kids[:n.n+1] {
+		list = v.appendAll(kid, list)
+	}
+	return list
+}
+
+// appendSlots appends the objects in some slots to list. Slots that follow each other
+// are mostly in one block.
+func (v *Snapshot[T]) appendSlots(slots []uint32, list []T) []T {
+	var in *block[T]
+	last := uint32(maxSlots)
+	for _, slot := range slots {
+		if no := slot >> blockBits; no != last {
+			in, last = v.blocks.block(slot), no
+		}
+		list = append(list, in.slots[slot%blockLen].obj)
+	}
+	return list
+}
+
+// appendValue appends the objects that an index has under a value to list.
+func (v *Snapshot[T]) appendValue(root *valueNode, value string, list []T) []T {
+	e := root.find(v.store.hints.hashValue(value), value)
+	if e == nil {
+		return list
+	}
+	list = slices.Grow(list, int(e.n))
+	e.walk(func(slots []uint32) bool {
+		list = v.appendSlots(slots, list)
+		return true
+	})
+	return list
+}
+
 // indexNo returns which index has the name.
 func (v *Snapshot[T]) indexNo(name string) (int, bool) {
 	return slices.BinarySearchFunc(v.indexes, name, func(r indexRoot[T], name string) int {
@@ -232,13 +274,8 @@ func (v *Snapshot[T]) ValuesOf(index string, obj T) ([]string, error) {
 
 // walkSlots yields the slots that an index has under a value, some at a time.
 func (v *Snapshot[T]) walkSlots(root *valueNode, value string, yield func([]uint32) bool) {
-	e := root.find(v.store.hints.hashValue(value), value)
-	switch {
-	case e == nil:
-	case e.set == nil:
-		yield(e.few[:e.n])
-	default:
-		e.set.walk(yield)
+	if e := root.find(v.store.hints.hashValue(value), value); e != nil {
+		e.walk(yield)
 	}
 }
 

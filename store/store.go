@@ -16,7 +16,7 @@ import (
 // store's size, and for no part of a Replace. An operation takes about 2 µs. A reader
 // that must wait for one is woken in 100 µs (p99, with a writer that never pauses, on
 // two cores), and in tens of milliseconds at worst, if the system preempts the writer
-// in the middle; `storebench -only snapshot-wait` measures it. Every read that begins
+// in the middle; bench's row store/snapshot-wait measures it. Every read that begins
 // after a write has returned sees what the write changed.
 type Store[T any] struct {
 	opts      Options[T]

@@ -4,6 +4,8 @@ package workqueue
 
 import (
 	kw "k8s.io/client-go/util/workqueue"
+
+	"github.com/kinglet-go/kinglet/internal/skew"
 )
 
 // Queues.
@@ -76,3 +78,6 @@ type (
 
 // DoWorkPieceFunc does one piece of the work of [ParallelizeUntil].
 type DoWorkPieceFunc = kw.DoWorkPieceFunc
+
+// See package skew.
+const _ = skew.UpgradeAllModulesOfKingletTogether1

@@ -22,6 +22,9 @@ type Module struct {
 	// Kubernetes above.
 	Line    string
 	Without []string
+	// Program is whether it is built and not imported: no module here requires it, and
+	// its replace directives count, as long as they name versions.
+	Program bool
 }
 
 // Modules are the next release of each, in the order in which they are tagged.
@@ -36,8 +39,9 @@ var Modules = []Module{
 	{Dir: "cache", Version: "v0.36.0", Kubernetes: "v0.36.0", Line: "0.36", Without: []string{"kubernetes037.go"}},
 	{Dir: "ctrlruntime", Version: "v0.1.0", Kubernetes: "v0.36.0"},
 	{Dir: "prometheus", Version: "v0.1.0", Kubernetes: "v0.34.0"},
+	{Dir: "cluster", Version: "v0.1.0", Kubernetes: "v0.36.3", Program: true},
 	{Dir: "kinglettest", Version: "v0.1.0", Kubernetes: "v0.37.2"},
-	{Dir: "cmd/kinglet", Version: "v0.1.0", Kubernetes: "v0.37.2"},
+	{Dir: "cmd/kinglet", Version: "v0.1.0", Kubernetes: "v0.37.2", Program: true},
 }
 
 // Path is the module's path.

@@ -25,7 +25,8 @@ func goMod(t *testing.T, dir string) *modfile.File {
 
 // TestWhatATaggedModuleRequiresIsTaggedToo: it requires its siblings in the
 // versions that are tagged with it, Kubernetes in the oldest version that it
-// works with, and replaces nothing, which an importer would not see.
+// works with, and replaces nothing, which an importer would not see; a program replaces
+// nothing by a folder, which is not in its module.
 func TestWhatATaggedModuleRequiresIsTaggedToo(t *testing.T) {
 	for _, m := range Modules {
 		if m.Line != "" {
@@ -36,7 +37,9 @@ func TestWhatATaggedModuleRequiresIsTaggedToo(t *testing.T) {
 			t.Errorf("%s is the module %s", m.Dir, f.Module.Mod.Path)
 		}
 		for _, r := range f.Replace {
-			t.Errorf("%s replaces %s", m, r.Old)
+			if !m.Program || r.New.Version == "" {
+				t.Errorf("%s replaces %s", m, r.Old)
+			}
 		}
 		for _, r := range f.Require {
 			path, version := r.Mod.Path, r.Mod.Version
@@ -44,6 +47,11 @@ func TestWhatATaggedModuleRequiresIsTaggedToo(t *testing.T) {
 				sibling, tagged := RequiredOn(m.Kubernetes, max(strings.TrimPrefix(dir, "/"), "."))
 				if !tagged || sibling.Version != version {
 					t.Errorf("%s requires %s, want %v", m, r.Mod, sibling)
+				}
+			}
+			for _, replaced := range f.Replace {
+				if replaced.Old.Path == path {
+					version = replaced.New.Version
 				}
 			}
 			if OfKubernetes(path) && version != m.Kubernetes {
@@ -62,9 +70,18 @@ func TestTheWorkspaceHasTheNextVersions(t *testing.T) {
 	must(t, err)
 	for _, m := range Modules {
 		here := func(r *modfile.Replace) bool { return r.Old.Path == m.Path() && r.Old.Version == m.Version }
-		if m.Line == "" && m.Dir != "cmd/kinglet" && !slices.ContainsFunc(f.Replace, here) {
+		if m.Line == "" && !m.Program && !slices.ContainsFunc(f.Replace, here) {
 			t.Errorf("go.work does not replace %s", m)
 		}
+	}
+}
+
+// TestStartClusterTakesTheControlPlaneOfThisRelease: whoever has kinglettest from a proxy
+// gets the program that was tagged with it.
+func TestStartClusterTakesTheControlPlaneOfThisRelease(t *testing.T) {
+	m, _ := Required("cluster")
+	if source := read(t, "../../kinglettest/clusterbuild.go"); !strings.Contains(source, "clusterVersion = \""+m.Version+"\"\n") {
+		t.Errorf("clusterVersion of kinglettest is not %s", m.Version)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,53 +19,97 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/apiserver"
 )
 
-// strangers are programs that have nothing of this repository but what they
-// require, each of another version of Kubernetes. testdata has their sources.
+// strangers are programs that have nothing of this repository but what documents tell
+// them to require, each of another version of Kubernetes. testdata has their sources.
 var strangers = []struct {
 	name       string
 	kubernetes string
-	// require is what else they ask for, with go get.
+	// require is what they require before, with go get.
 	require []string
+	// docs is the document whose commands they run. One of migration.md is written for
+	// client-go first.
+	docs string
 }{
-	{name: "typed", kubernetes: "0.34", require: []string{Path + "@v0.1.0", "k8s.io/api@v0.34.0", "k8s.io/client-go@v0.34.0"}},
-	{name: "dropin", kubernetes: "0.36", require: []string{Path + "/cache@v0.36.0", "sigs.k8s.io/controller-runtime@v0.24.1", "k8s.io/api@v0.36.0", "k8s.io/client-go@v0.36.0"}},
-	{name: "generic", kubernetes: "0.37", require: []string{Path + "/cache@v0.37.0", "k8s.io/api@v0.37.2", "k8s.io/client-go@v0.37.2"}},
+	{name: "typed", kubernetes: "0.34", require: []string{"k8s.io/api@v0.34.0", "k8s.io/client-go@v0.34.0"}, docs: "README.md"},
+	{name: "dropin", kubernetes: "0.36", require: []string{"sigs.k8s.io/controller-runtime@v0.24.1", "k8s.io/api@v0.36.0", "k8s.io/client-go@v0.36.0"}, docs: "docs/migration.md"},
+	{name: "generic", kubernetes: "0.37", require: []string{"k8s.io/api@v0.37.2", "k8s.io/client-go@v0.37.2"}, docs: "docs/migration.md"},
 }
 
-// TestAProgramKeepsItsKubernetesAndWorks for each of the strangers: with what it
-// requires tidied, its Kubernetes is of the minor that it asked for, it builds,
-// and it sees what happens on a server.
+// stranger is what all strangers of a run share: see Stranger.
+var stranger struct {
+	once sync.Once
+	work string
+	env  []string
+	err  error
+}
+
+// strangersWork returns the folder of the strangers' programs, and strangersEnv the
+// environment of their go command.
+func strangersWork(t *testing.T) string {
+	t.Helper()
+	stranger.once.Do(func() {
+		var repository string
+		if repository, stranger.err = filepath.Abs("../.."); stranger.err != nil {
+			return
+		}
+		if stranger.work, stranger.err = os.MkdirTemp("", "strangers"); stranger.err != nil {
+			return
+		}
+		stranger.env, stranger.err = Stranger(repository, stranger.work)
+	})
+	must(t, stranger.err)
+	return stranger.work
+}
+
+func strangersEnv(t *testing.T) []string {
+	t.Helper()
+	strangersWork(t)
+	return slices.Clone(stranger.env)
+}
+
+// TestAProgramKeepsItsKubernetesAndWorks for each of the strangers: after the commands of
+// a document and go mod tidy, each of its modules of Kubernetes has the version that it
+// had, it builds, and it sees what happens on a server.
 func TestAProgramKeepsItsKubernetesAndWorks(t *testing.T) {
-	work := t.TempDir()
-	repository, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	env, err := Stranger(repository, work)
-	if err != nil {
-		t.Fatal(err)
-	}
+	work, env := strangersWork(t), strangersEnv(t)
 	for _, s := range strangers {
 		t.Run(s.name, func(t *testing.T) {
 			dir := filepath.Join(work, s.name)
-			source, err := os.ReadFile(filepath.Join("testdata", s.name+".go.txt"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for file, content := range map[string]string{
-				"go.mod":  "module example.com/" + s.name + "\n\ngo 1.25.0\n",
-				"main.go": string(source),
-			} {
-				if err := os.MkdirAll(dir, 0o755); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
+			must(t, os.MkdirAll(dir, 0o755))
+			mod, main := filepath.Join(dir, "go.mod"), filepath.Join(dir, "main.go")
+			must(t, os.WriteFile(mod, []byte("module example.com/"+s.name+"\n\ngo 1.25.0\n"), 0o644))
+			must(t, os.WriteFile(main, []byte("package main\n"), 0o644))
 			must(t, run(dir, env, append([]string{"get"}, s.require...)...))
+			source := read(t, filepath.Join("testdata", s.name+".go.txt"))
+			if s.docs == "docs/migration.md" {
+				must(t, os.WriteFile(main, []byte(strings.ReplaceAll(source, Path+"/cache", "k8s.io/client-go/tools/cache")), 0o644))
+				must(t, run(dir, env, "mod", "tidy"))
+			}
+			before := ofKubernetes(t, mod)
+			script := commands(t, s.docs, s.kubernetes)
+			cmd := exec.Command("bash", "-ec", script)
+			cmd.Dir, cmd.Env = dir, env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Fatalf("%s\n%v\n%s", script, err, out)
+			}
+			if s.docs != "docs/migration.md" {
+				must(t, os.WriteFile(main, []byte(source), 0o644))
+			} else if changed := read(t, main); !strings.Contains(changed, Path+"/cache") || strings.Contains(changed, "k8s.io/client-go/tools/cache") {
+				t.Errorf("%s\nhas made of the program\n%s", script, changed)
+			} else {
+				// One of them keeps client-go's package beside it, under another name.
+				must(t, os.WriteFile(main, []byte(source), 0o644))
+			}
 			must(t, run(dir, env, "mod", "tidy"))
-			keeps(t, filepath.Join(dir, "go.mod"), s.kubernetes)
+			after := ofKubernetes(t, mod)
+			for path, version := range after {
+				if was, required := before[path]; required && was != version || !strings.HasPrefix(version, "v"+s.kubernetes+".") {
+					t.Errorf("%s is %s after %sand go mod tidy; it was %q", path, version, script, was)
+				}
+			}
+			if len(after) < 3 {
+				t.Errorf("only %v are required", after)
+			}
 			must(t, run(dir, env, "build", "-o", s.name, "."))
 			works(t, filepath.Join(dir, s.name))
 		})
@@ -78,26 +123,18 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// keeps fails if a go.mod requires a module of Kubernetes of another minor.
-func keeps(t *testing.T, file, minor string) {
+// ofKubernetes returns the versions of the modules of Kubernetes that a go.mod requires.
+func ofKubernetes(t *testing.T, file string) map[string]string {
 	t.Helper()
-	b, err := os.ReadFile(file)
+	f, err := modfile.Parse(file, []byte(read(t, file)), nil)
 	must(t, err)
-	f, err := modfile.Parse(file, b, nil)
-	must(t, err)
-	n := 0
+	versions := map[string]string{}
 	for _, r := range f.Require {
-		if !OfKubernetes(r.Mod.Path) {
-			continue
-		}
-		n++
-		if !strings.HasPrefix(r.Mod.Version, "v"+minor+".") {
-			t.Errorf("%s is %s after go mod tidy, want one of %s", r.Mod.Path, r.Mod.Version, minor)
+		if OfKubernetes(r.Mod.Path) {
+			versions[r.Mod.Path] = r.Mod.Version
 		}
 	}
-	if n < 3 {
-		t.Errorf("%d modules of Kubernetes are required:\n%s", n, b)
-	}
+	return versions
 }
 
 // works runs a program against a server and looks at what it prints.

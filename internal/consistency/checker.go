@@ -28,8 +28,8 @@ type Informer[T any] interface {
 	Status() reflector.Status
 	// View returns the store at one moment.
 	View() View[T]
-	// Sample requests one page from the source; see source.Sample.
-	Sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error
+	// Sample requests one page from the source; see source.ListRequest.Exact.
+	Sample(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error
 	// Relist triggers a relist in which the objects under keys are decoded from
 	// scratch. It does not block.
 	Relist(cause error, keys map[store.Key]struct{})
@@ -269,7 +269,7 @@ func newBaseline[T any](of Informer[T]) (*baseline[T], error) {
 
 // comparePage requests the page of a sweep and compares it.
 func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at sweep, report *Report) (page *comparison[T], next string, err error) {
-	req := source.SampleRequest{Continue: at.token, Limit: c.config.Options.Limit}
+	req := source.ListRequest[T]{Exact: true, Continue: at.token, Limit: c.config.Options.Limit}
 	if at.token == "" {
 		req.ResourceVersion = base.Version
 	}
@@ -289,7 +289,7 @@ func (c *Checker[T]) comparePage(ctx context.Context, base *baseline[T], at swee
 
 // request sends one request and compares the items of the answer, or if only is not
 // nil, those of that key alone.
-func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after cursor, req source.SampleRequest, report *Report, only *store.Key) (*comparison[T], string, error) {
+func (c *Checker[T]) request(ctx context.Context, base *baseline[T], after cursor, req source.ListRequest[T], report *Report, only *store.Key) (*comparison[T], string, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	cmp := newComparison(base, &c.config, after)
@@ -361,7 +361,7 @@ func (c *Checker[T]) recheck(ctx context.Context, base *baseline[T], candidate c
 	if candidate.name.namespace != "" {
 		selector += ",metadata.namespace=" + candidate.name.namespace
 	}
-	req := source.SampleRequest{ResourceVersion: base.Version, Limit: c.config.Options.Limit, FieldSelector: selector}
+	req := source.ListRequest[T]{Exact: true, ResourceVersion: base.Version, Limit: c.config.Options.Limit, FieldSelector: selector}
 	cmp, next, err := c.request(ctx, base, cursor{}, req, report, &candidate.Key)
 	if err != nil || cmp.unidentified {
 		return found, false

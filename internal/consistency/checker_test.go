@@ -49,7 +49,7 @@ func (i *informer) View() consistency.View[object] {
 }
 
 // Sample answers with a page from the position that the token names.
-func (i *informer) Sample(_ context.Context, req source.SampleRequest, yield func(source.Page[object]) error) error {
+func (i *informer) Sample(_ context.Context, req source.ListRequest[object], yield func(source.Page[object]) error) error {
 	from, _ := strconv.Atoi(req.Continue)
 	page := source.Page[object]{ResourceVersion: version}
 	for n := from; n < len(i.server); n++ {

@@ -96,7 +96,7 @@ func (e *InconsistentError) Unwrap() error { return reflector.ErrInconsistent }
 type NotCheckedError struct {
 	// Name is the informer's.
 	Name string
-	// Err is ErrNotWatching, ErrNotExact, source.ErrNoSample, or the server's error:
+	// Err is ErrNotWatching, ErrNotExact, source.ErrNoExactLists, or the server's error:
 	// 410 if it has compacted the version away.
 	Err error
 }

@@ -131,6 +131,10 @@ func TestTheLargestObjectsOfASampleComeFirst(t *testing.T) {
 	if e := Of(0, slices.Values([]*thing{}), nil); e.Bytes != 0 || len(e.Sampled) != 0 {
 		t.Errorf("%+v of nothing", e)
 	}
+	// An array without memory may have any number of elements.
+	if e := Of(1, slices.Values([]any{&[1 << 60]struct{ p [0]*thing }{}}), nil); e.Bytes != 0 {
+		t.Errorf("%+v without memory", e)
+	}
 	if e := Of(2, slices.Values([]*thing{nil, nil}), nil); e.Bytes != 0 || len(e.Sampled) != 2 {
 		t.Errorf("%+v of nil", e)
 	}

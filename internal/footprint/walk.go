@@ -1,6 +1,10 @@
 package footprint
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
+)
 
 // walker finds the blocks of memory that an object refers to.
 type walker struct {
@@ -9,13 +13,9 @@ type walker struct {
 	// block is called once with each block. address is 0 if it is not known; sharing of
 	// the block is then not detected.
 	block func(address uintptr, bytes int64)
-	// flat remembers which types refer to nothing.
-	flat map[reflect.Type]bool
 }
 
-func newWalker() *walker {
-	return &walker{seen: map[uintptr]struct{}{}, flat: map[reflect.Type]bool{}}
-}
+func newWalker() *walker { return &walker{seen: map[uintptr]struct{}{}} }
 
 // walk calls block with each block of memory that obj refers to.
 func (w *walker) walk(obj any, block func(address uintptr, bytes int64)) {
@@ -56,7 +56,7 @@ func (w *walker) visit(v reflect.Value) {
 			w.inside(e)
 		}
 	case reflect.Slice:
-		if w.new(v.Pointer(), uintptr(v.Cap())*v.Type().Elem().Size()) && !w.isFlat(v.Type().Elem()) {
+		if w.new(v.Pointer(), uintptr(v.Cap())*v.Type().Elem().Size()) && !flat(v.Type().Elem()) {
 			for i := range v.Len() {
 				w.visit(v.Index(i))
 			}
@@ -82,32 +82,16 @@ func (w *walker) visit(v reflect.Value) {
 
 // inside visits a value in a block that has been counted.
 func (w *walker) inside(v reflect.Value) {
-	if !w.isFlat(v.Type()) {
+	// An array of elements without memory may have any number of them.
+	if !flat(v.Type()) && v.Type().Size() > 0 {
 		w.visit(v)
 	}
 }
 
-// isFlat reports whether values of a type refer to nothing.
-func (w *walker) isFlat(t reflect.Type) bool {
-	flat, known := w.flat[t]
-	if known {
-		return flat
-	}
-	switch t.Kind() {
-	case reflect.Pointer, reflect.String, reflect.Interface, reflect.Slice, reflect.Map:
-		// The insides of channels and functions are not counted.
-	case reflect.Array:
-		flat = w.isFlat(t.Elem())
-	case reflect.Struct:
-		flat = true
-		for i := range t.NumField() {
-			flat = flat && w.isFlat(t.Field(i).Type)
-		}
-	default:
-		flat = true
-	}
-	w.flat[t] = flat
-	return flat
+// flat reports that values of a type refer to nothing.
+func flat(t reflect.Type) bool {
+	c, err := gotype.Of(t)
+	return err == nil && !c.Pointers
 }
 
 // rounded approximates the allocator's size class for a number of bytes: the classes
@@ -122,4 +106,28 @@ func rounded(bytes int64) int64 {
 		return (bytes + 63) &^ 63
 	}
 	return bytes + bytes/16
+}
+
+const (
+	mapHeader = 48
+	// mapDirectory is that of a map of more than eight entries: a table in a directory.
+	mapDirectory = 40
+)
+
+// MapBytes estimates the memory of a map made for n entries of the given size. A
+// map stores its entries in groups of eight, each with eight bytes of control. A
+// map of more than one group uses at most seven of each eight.
+func MapBytes(n int, entry uintptr) int {
+	group := 8 + 8*int(entry)
+	switch {
+	case n == 0:
+		return mapHeader
+	case n <= 8:
+		return mapHeader + group
+	}
+	groups := 2
+	for groups*7 < n {
+		groups *= 2
+	}
+	return mapHeader + mapDirectory + groups*group
 }

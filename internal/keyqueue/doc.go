@@ -28,9 +28,8 @@
 // # What lives here
 //
 // core.go has the rules, without lock, goroutine or clock; queue.go has the lock, the
-// waits and the timer, and status.go what can be seen. heap.go orders records by time,
-// arrivals.go knows which queued key is the oldest, and peak.go is a map that gives
-// memory back.
+// waits and the timer, and status.go what can be seen. heap.go has what the rules keep
+// records in: a heap by time, a map that gives memory back, and the order of arrival.
 //
 // # Lock order
 //

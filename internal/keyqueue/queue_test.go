@@ -1,14 +1,18 @@
 package keyqueue
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
 	"github.com/kinglet-go/kinglet/internal/testseed"
@@ -238,3 +242,117 @@ func TestAKeyThatDoesNotEqualItselfIsRefused(t *testing.T) {
 		t.Errorf("%+v", q.Counts())
 	}
 }
+
+func TestAHeadStartOfAnySizeNeverOverflows(t *testing.T) {
+	for _, now := range []int64{-int64(time.Hour), 0, 1, int64(time.Hour), 1 << 62} {
+		for _, test := range []struct {
+			head  time.Duration
+			first string
+		}{
+			{math.MinInt64, "plain"}, {-math.MaxInt64, "plain"}, {-1 << 62, "plain"},
+			{math.MaxInt64, "headed"}, {1 << 62, "headed"},
+		} {
+			c := core[string]{}
+			c.stamp = now - 1
+			c.add(now, "headed", AddOptions{Head: test.head})
+			c.add(now, "plain", AddOptions{})
+			if r, _, _ := c.take(now); r.key != test.first {
+				t.Errorf("at %d, beside a head start of %d: %q ran first, not %q", now, test.head, r.key, test.first)
+			}
+		}
+	}
+}
+
+func TestARunThatIsAskedForWithTheLongestWaitCanBeCancelled(t *testing.T) {
+	c := core[string]{}
+	c.add(0, "a", AddOptions{})
+	c.take(0)
+	c.add(0, "a", AddOptions{Head: -math.MaxInt64})
+	if !c.cancel("a") {
+		t.Error("the run after the one under way was not there to be cancelled")
+	}
+}
+
+func TestADelayOfAnyLengthNeverOverflows(t *testing.T) {
+	for _, now := range []int64{math.MinInt64, -int64(time.Hour), 0, int64(time.Hour), never - 2} {
+		for _, d := range []time.Duration{1, time.Second, math.MaxInt64 - 1, math.MaxInt64} {
+			at := later(now, d)
+			if at <= now || at >= never || now <= 0 && at-now != int64(d) && at != never-1 {
+				t.Errorf("%d and %d: %d", now, d, at)
+			}
+			if now < 0 && at == never-1 && d < time.Hour {
+				t.Errorf("%v after %d is at the end of time", d, now)
+			}
+		}
+	}
+}
+
+// TestMemoryIsThatOfTheKeysThatAreThere has keys that run, fail and wait, and then
+// succeed, and counts what the queue holds with few of them left, and with none.
+func TestMemoryIsThatOfTheKeysThatAreThere(t *testing.T) {
+	c := core[int]{}
+	errFailed := errors.New("failed")
+	const keys, few = 200_000, 100
+	empty := heapBytes()
+	for i := range keys {
+		c.add(0, i, AddOptions{})
+	}
+	for range keys {
+		r, _, _ := c.take(0)
+		c.finish(0, r, Result{Err: errFailed, After: time.Second, Head: time.Second})
+	}
+	full := heapBytes() - empty
+	now := int64(time.Minute)
+	c.advance(now)
+	for left := keys; left > 0; left-- {
+		r, _, _ := c.take(now)
+		c.finish(now, r, Result{})
+		if left == few || left == 1 {
+			if held := int64(heapBytes() - empty); held > 1<<20 {
+				t.Errorf("of %d KB the queue holds %d KB for %d keys", full>>10, held>>10, left)
+			}
+		}
+	}
+	runtime.KeepAlive(&c)
+}
+
+func TestNoMoreThanTheLastKeysThatFailedForGoodAreRemembered(t *testing.T) {
+	c := core[int]{}
+	for i := range 2 * mostFailed {
+		c.add(int64(i), i, AddOptions{})
+		r, _, _ := c.take(int64(i))
+		c.finish(int64(i), r, Result{Err: errors.New("failed"), Terminal: true})
+	}
+	for i := range 2 * mostFailed {
+		if _, ok := c.records.entries[i]; ok != (i >= mostFailed) {
+			t.Fatalf("key %d of %d is remembered: %v", i, 2*mostFailed, ok)
+		}
+	}
+	if n := len(c.failures.entries); n != mostFailed {
+		t.Errorf("%d failures of %d keys are remembered", n, mostFailed)
+	}
+}
+
+func TestMostFailuresHasThoseThatFailedMostOften(t *testing.T) {
+	q := New[int](Options[int]{})
+	for key := range 100 {
+		for range 1 + key {
+			q.Add(key, AddOptions{})
+			run, _ := q.Take()
+			q.Finish(run, Result{Err: errors.New("failed"), After: 1e18})
+		}
+	}
+	var keys []int
+	for _, k := range q.Report(3).MostFailures {
+		keys = append(keys, k.Key)
+	}
+	if !slices.Equal(keys, []int{99, 98, 97}) {
+		t.Errorf("%v", keys)
+	}
+	if most := q.Report(1000).MostFailures; len(most) != 100 || most[0].Failure.Count != 100 || most[0].State != Waiting {
+		t.Errorf("%d of 100 keys, %+v", len(most), most[0])
+	}
+	q.Stop()
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -2,16 +2,19 @@ package mutation
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // maxDepth is how deep values are compared. Unstructured values have no bound of
-// their own.
+// their own, and an object may contain itself.
 const maxDepth = 1000
 
 // difference is the first value of an object that is not as it was.
@@ -26,10 +29,6 @@ func diff[T any](live, was T) *difference {
 	return x
 }
 
-func changed(live, was reflect.Value) *difference {
-	return &difference{was: show(was), is: show(live)}
-}
-
 // in puts a step before the path; "" for one that has no name of its own.
 func (x *difference) in(step string) *difference {
 	if step != "" && x.path != "" && x.path[0] != '[' {
@@ -39,108 +38,107 @@ func (x *difference) in(step string) *difference {
 	return x
 }
 
-// address is an unsafe.Pointer, which keeps the memory alive.
-type address any
-
 // differ compares two objects.
 type differ struct {
 	// met are the pairs of pointers that were followed. None is followed twice, so that
 	// objects may contain cycles.
-	met map[[2]address]struct{}
+	met map[[2]any]struct{}
 }
 
 func (d *differ) compare(live, was reflect.Value, depth int) *difference {
-	if depth == maxDepth {
+	if depth++; depth > maxDepth {
 		return nil
 	}
-	depth++
 	equal := true
-	switch k := live.Kind(); {
-	case k == reflect.Struct:
-		return d.structs(live, was, depth)
-	case k == reflect.Pointer:
-		return d.pointers(live, was, depth)
-	case k == reflect.Slice || k == reflect.Array:
+	switch k := live.Kind(); k {
+	case reflect.Struct:
+		switch live.Type() {
+		case timeType:
+			equal = at[time.Time](live).Equal(*at[time.Time](was))
+		case quantityType:
+			// A copy, for Cmp may write into its receiver.
+			q, r := *at[resource.Quantity](live), *at[resource.Quantity](was)
+			equal = q.Cmp(r) == 0 && q.Format == r.Format
+		default:
+			return d.fields(live, was, depth)
+		}
+	case reflect.Pointer:
+		a, b := live.UnsafePointer(), was.UnsafePointer()
+		if a != b && a != nil && b != nil {
+			return d.pointers([2]any{a, b}, live, was, depth)
+		}
+		equal = a == b
+	case reflect.Slice, reflect.Array:
+		if k == reflect.Slice && (live.IsNil() != was.IsNil() || live.Len() != was.Len()) {
+			equal = false
+			break
+		}
 		return d.elements(live, was, depth)
-	case k == reflect.Map:
-		return d.entries(live, was, depth)
-	case k == reflect.Interface:
+	case reflect.Map:
+		if live.IsNil() == was.IsNil() {
+			return d.entries(live, was, depth)
+		}
+		equal = false
+	case reflect.Interface:
 		if !live.IsNil() && !was.IsNil() && live.Elem().Type() == was.Elem().Type() {
 			return d.compare(live.Elem(), was.Elem(), depth)
 		}
 		equal = live.IsNil() && was.IsNil()
-	case k == reflect.String:
-		equal = live.String() == was.String()
-	case k == reflect.Bool:
-		equal = live.Bool() == was.Bool()
-	case live.CanInt():
-		equal = live.Int() == was.Int()
-	case live.CanUint():
-		equal = live.Uint() == was.Uint()
-	case live.CanFloat():
+	case reflect.Float32, reflect.Float64:
 		// Compare bits, so that a NaN equals itself.
 		equal = math.Float64bits(live.Float()) == math.Float64bits(was.Float())
-	case live.CanComplex():
-		equal = live.Complex() == was.Complex()
-	default: // functions, channels, unsafe pointers
+	case reflect.Func:
 		equal = live.UnsafePointer() == was.UnsafePointer()
+	default:
+		equal = live.Equal(was)
 	}
 	if equal {
 		return nil
 	}
-	return changed(live, was)
+	return &difference{was: show(was), is: show(live)}
 }
 
-func (d *differ) structs(live, was reflect.Value, depth int) *difference {
-	t := live.Type()
-	s := structTypeOf(t)
-	if s.equal != nil {
-		if a, b := pointerTo(live), pointerTo(was); a.IsValid() && b.IsValid() {
-			if s.equal(a, b) {
-				return nil
-			}
-			return changed(live, was)
+// fields compares structs by their exported fields.
+func (d *differ) fields(live, was reflect.Value, depth int) *difference {
+	for i := range live.NumField() {
+		f := live.Field(i)
+		if !f.CanInterface() {
+			continue
 		}
-	}
-	for _, i := range s.fields {
-		if x := d.compare(live.Field(i), was.Field(i), depth); x != nil {
-			return x.in(fieldName(t, i))
+		if x := d.compare(f, was.Field(i), depth); x != nil {
+			return x.in(fieldName(live.Type(), i))
 		}
 	}
 	return nil
 }
 
-func (d *differ) pointers(live, was reflect.Value, depth int) *difference {
-	a, b := live.UnsafePointer(), was.UnsafePointer()
-	if a == b {
-		return nil
-	}
-	if a == nil || b == nil {
-		return changed(live, was)
-	}
-	pair := [2]address{a, b}
+func (d *differ) pointers(pair [2]any, live, was reflect.Value, depth int) *difference {
 	if _, ok := d.met[pair]; ok {
 		return nil
 	}
 	if d.met == nil {
-		d.met = map[[2]address]struct{}{}
+		d.met = map[[2]any]struct{}{}
 	}
 	d.met[pair] = struct{}{}
 	return d.compare(live.Elem(), was.Elem(), depth)
 }
 
-// elements compares slices or arrays.
+// elements compares slices of one length, or arrays.
 func (d *differ) elements(live, was reflect.Value, depth int) *difference {
-	if live.Kind() == reflect.Slice {
-		if live.IsNil() != was.IsNil() || live.Len() != was.Len() {
-			return changed(live, was)
+	typ, n := live.Type(), live.Len()
+	if typ.Kind() == reflect.Slice && typ.Elem().Kind() == reflect.Uint8 {
+		a, b := live.Bytes(), was.Bytes()
+		if bytes.Equal(a, b) {
+			return nil
 		}
-		if live.Type().Elem().Kind() == reflect.Uint8 {
-			return differentBytes(live.Bytes(), was.Bytes())
+		i := 0
+		for a[i] == b[i] {
+			i++
 		}
+		quoted := func(b []byte) string { return strconv.Quote(cut(string(b[i:min(i+200, n)]))) }
+		return &difference{path: "[" + strconv.Itoa(i) + "]", was: quoted(b), is: quoted(a)}
 	}
-	n := live.Len()
-	if live.Type().Elem().Size() == 0 {
+	if typ.Elem().Size() == 0 {
 		n = 0 // without memory there may be any number of elements
 	}
 	for i := range n {
@@ -151,24 +149,9 @@ func (d *differ) elements(live, was reflect.Value, depth int) *difference {
 	return nil
 }
 
-func differentBytes(live, was []byte) *difference {
-	if bytes.Equal(live, was) {
-		return nil
-	}
-	i := 0
-	for live[i] == was[i] {
-		i++
-	}
-	quoted := func(b []byte) string { return strconv.Quote(cut(string(b[i:min(i+200, len(b))]))) }
-	return &difference{path: "[" + strconv.Itoa(i) + "]", was: quoted(was), is: quoted(live)}
-}
-
 // entries compares maps. Their order is random, so it returns the difference with the
 // least path.
 func (d *differ) entries(live, was reflect.Value, depth int) (first *difference) {
-	if live.IsNil() != was.IsNil() {
-		return changed(live, was)
-	}
 	found := func(key reflect.Value, x *difference) {
 		if x = x.in(entryName(live.Type(), key)); first == nil || x.path < first.path {
 			first = x
@@ -196,16 +179,28 @@ func (d *differ) entries(live, was reflect.Value, depth int) (first *difference)
 	return first
 }
 
+// Types that are compared by value: an instant, and a number in its format.
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	quantityType = reflect.TypeFor[resource.Quantity]()
+)
+
+// at returns the address of v, or that of a copy if v has none.
+func at[T any](v reflect.Value) *T {
+	if v.CanAddr() {
+		return v.Addr().Interface().(*T)
+	}
+	c := v.Interface().(T)
+	return &c
+}
+
 // fieldName returns the JSON name, or the Go name if there is none; it is empty for a
 // field that has no level of its own in JSON.
 func fieldName(typ reflect.Type, i int) string {
-	if typ == reflect.TypeFor[unstructured.Unstructured]() {
-		return ""
-	}
 	f := typ.Field(i)
 	name, opts, _ := strings.Cut(f.Tag.Get("json"), ",")
 	switch {
-	case name == "" && (f.Anonymous || opts == "inline"):
+	case typ == reflect.TypeFor[unstructured.Unstructured](), name == "" && (f.Anonymous || opts == "inline"):
 		return ""
 	case name == "" || name == "-":
 		return f.Name
@@ -216,19 +211,54 @@ func fieldName(typ reflect.Type, i int) string {
 // entryName returns "[key]", or the key itself in an object without a Go type, in which
 // maps stand for structs.
 func entryName(typ reflect.Type, key reflect.Value) string {
-	for key.Kind() == reflect.Interface && !key.IsNil() {
-		key = key.Elem()
+	const plain = "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	if key.Kind() != reflect.String {
+		return "[" + show(key) + "]"
 	}
-	text := show(key)
-	if key.Kind() == reflect.String {
-		text = cut(key.String())
-		if typ.Elem().Kind() == reflect.Interface && plain(text) {
-			return text
-		}
+	text := cut(key.String())
+	if typ.Elem().Kind() == reflect.Interface && text != "" && strings.Trim(text, plain) == "" {
+		return text
 	}
 	return "[" + text + "]"
 }
 
-func plain(name string) bool {
-	return name != "" && strings.Trim(name, "-_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
+// show describes a value briefly.
+func show(v reflect.Value) string {
+	for v.IsValid() && v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return "nil"
+	}
+	switch k := v.Kind(); {
+	case k == reflect.String:
+		return strconv.Quote(cut(v.String()))
+	case v.Type() == timeType:
+		return at[time.Time](v).Format(time.RFC3339Nano)
+	case v.Type() == quantityType:
+		q := *at[resource.Quantity](v) // String writes into its receiver
+		return q.String()
+	case k == reflect.Slice || k == reflect.Map:
+		if v.IsNil() {
+			return "nil"
+		}
+		return fmt.Sprintf("%v of %d", v.Type(), v.Len())
+	case k == reflect.Pointer:
+		if v.IsNil() {
+			return "nil"
+		}
+		return "&" + show(v.Elem())
+	case v.CanInt() || v.CanUint() || v.CanFloat() || k == reflect.Bool:
+		return fmt.Sprint(v.Interface())
+	}
+	return v.Type().String()
+}
+
+// cut bounds the length of a displayed text.
+func cut(s string) string {
+	const most = 120
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
 }

@@ -25,9 +25,8 @@
 //
 // Values are compared, not their representation. Times are equal if they are the same
 // instant; quantities if they are the same number in the same format, whatever they
-// cache; values of a type with unexported fields and a method Equal if that method
-// returns true. A nil slice or map differs from an empty one. Fields of the types of
-// package sync are not compared.
+// cache. A nil slice or map differs from an empty one. Fields that are not exported are
+// not compared: methods that only read may write these.
 //
 // # Caveats
 //

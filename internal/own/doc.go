@@ -15,8 +15,7 @@
 //	writes.go   the overlay in use, its clock and its limit
 //	scopes.go   the scopes and their versions
 //	wait.go     waits for a version, and for writes
-//	view.go     reads of several keys
-//	indexed.go  reads by index
+//	view.go     reads of several keys, and by index
 //
 // An overlay is immutable; entry.go and overlay.go have no locks, no clock and no
 // goroutines.

@@ -136,8 +136,8 @@ type Controller struct {
 	In status.ControllerDetails
 }
 
-func (c *Controller) Report() status.Controller               { return c.Is }
-func (c *Controller) ReportDetails() status.ControllerDetails { return c.In }
+func (c *Controller) Status() status.Controller         { return c.Is }
+func (c *Controller) Inspect() status.ControllerDetails { return c.In }
 
 // Set returns a set that shows informers, and the cluster's controllers.
 func (c *Cluster) Set(informers []*Informer) *kinglet.Set {

@@ -20,8 +20,7 @@ import (
 // once) is kept only until the next garbage collection.
 const keepBatch = 16
 
-// Options of a Sink. All are required, except Detector, Version, Live and
-// RemoveUndecodable.
+// Options of a Sink. All are required, except Detector, Version and RemoveUndecodable.
 type Options[T any] struct {
 	Store *store.Store[T]
 	Hub   *deliver.Hub[T]
@@ -38,13 +37,14 @@ type Options[T any] struct {
 	RemoveUndecodable bool
 	// Report is called with each error, under no lock.
 	Report func(error)
-	// Synced is called once, when the first list is published.
+	// Synced is called once, when the first list is published. It calls Hub.Synced once
+	// every sink of the hub has published one.
 	Synced func()
-	// Live, if set, makes the sink one of several over one store and hub, each with a
-	// scope of its own. It reports, under the hub's lock, whether handlers have begun.
-	// The sink then leaves Hub.Synced to its owner, and passes no version to the hub,
-	// which has one version for all scopes.
+	// Live reports, under the hub's lock, whether handlers have begun.
 	Live func() bool
+	// Several reports whether the hub has had several sinks, each with a scope of its
+	// own. Then it gets no version from them, since it has one for all scopes.
+	Several func() bool
 }
 
 // Sink is an informer's sink of one scope, the one of Options.Own. Its methods are called
@@ -124,7 +124,7 @@ func (s *Sink[T]) Apply(scope store.Scope, events []source.Event[T], version str
 		}
 		w.changes = s.legal(changes)
 		s.opts.Own.Reached(scope.ID, version, w.changes)
-		return w.changes, s.common(version)
+		return w.changes, s.hubVersion(version)
 	})
 	s.opts.Detector.Settled()
 	s.reportFailures()
@@ -257,7 +257,7 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 		if !s.listed {
 			batch.Reason = store.Initial
 		}
-		if !s.listed && !s.live() {
+		if !s.listed && !s.opts.Live() {
 			// Handlers read the first list from a snapshot: see deliver.
 			s.failed(s.opts.Store.ReplaceSeq(batch, ops, nil))
 		} else {
@@ -265,16 +265,13 @@ func (s *Sink[T]) Replace(scope store.Scope, pages [][]source.Item[T], version s
 			changes = s.legal(changes)
 		}
 		s.failures = append(s.failures, s.opts.Own.Replaced(scope.ID, version, changes, epoch)...)
-		return changes, s.common(version)
+		return changes, s.hubVersion(version)
 	})
 	s.afresh.Store(nil)
 	s.opts.Detector.Settled()
 	s.reportFailures()
 	if !s.listed {
 		s.listed = true
-		if s.opts.Live == nil {
-			s.opts.Hub.Synced()
-		}
 		s.opts.Synced()
 	}
 }
@@ -300,17 +297,14 @@ func (s *Sink[T]) Bookmark(scope store.Scope, version string) {
 	s.opts.Hub.Commit(func() ([]store.Change[T], string) {
 		s.opts.Store.SetResourceVersion(scope.ID, version)
 		s.opts.Own.Reached(scope.ID, version, nil)
-		return nil, s.common(version)
+		return nil, s.hubVersion(version)
 	})
 }
 
-// live reports whether handlers have begun although nothing has been listed here.
-func (s *Sink[T]) live() bool { return s.opts.Live != nil && s.opts.Live() }
-
-// common returns the version to pass to the hub: that of the scope, or empty if the
+// hubVersion returns the version to pass to the hub: that of the scope, or empty if the
 // sink is one of several.
-func (s *Sink[T]) common(version string) string {
-	if s.opts.Live != nil {
+func (s *Sink[T]) hubVersion(version string) string {
+	if s.opts.Several() {
 		return ""
 	}
 	return version

@@ -70,7 +70,9 @@ func newStages(t *testing.T, change func(*sink.Options[*object])) *stages {
 	})
 	s.own.Enter(store.Scope{}, func() bool { return true })
 	opts := sink.Options[*object]{
-		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report, Synced: func() { s.synced++ },
+		Store: s.store, Hub: s.hub, Own: s.own, UID: uid, Report: report,
+		Synced: func() { s.hub.Synced(); s.synced++ },
+		Live:   func() bool { return false }, Several: func() bool { return false },
 	}
 	if change != nil {
 		change(&opts)

@@ -7,13 +7,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 	"github.com/kinglet-go/kinglet/internal/wire/untyped"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // Decoder decodes bytes into Ts. T is a pointer to a struct of an API type, or an
@@ -68,9 +69,9 @@ func (o *Object[T]) Copied(value T) {
 
 // Compile returns the decoder of Ts that are pointers to typ, or hold such, and
 // leaves out the fields with the given paths. Decoders of one type share their
-// plans. The error is a *fields.PathError for a path that leads nowhere.
+// plans. The error is a *gotype.PathError for a path that leads nowhere.
 func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
-	drops, err := fields.DropsOf(typ, drop)
+	drops, err := gotype.DropsOf(typ, drop)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +88,8 @@ func Compile[T any](typ reflect.Type, drop []string) (*Decoder[T], error) {
 	return d, nil
 }
 
-// compile makes the plans of a type with fields.
-func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey) error {
+// compile makes the plans of a type with gotype.
+func (d *Decoder[T]) compile(typ reflect.Type, drops *gotype.Drops, key planKey) error {
 	p, err := cached(key.of(formats.JSON), func() (plan, error) { return json.Compile(typ, drops) })
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (d *Decoder[T]) compile(typ reflect.Type, drops *fields.Drops, key planKey)
 
 // plans are those compiled so far, as encoding/json keeps its own: a plan of a Pod
 // takes a millisecond and some hundred kilobytes, and depends only on the type and
-// the dropped fields. There are as many as a program has types.
+// the dropped gotype. There are as many as a program has types.
 var plans sync.Map // of planKey
 
 type planKey struct {
@@ -169,3 +170,70 @@ func (p untypedPlan) Decode(s *share.Session, raw []byte, last share.Version) (s
 
 // PanicError is a panic of a type's own decoder.
 type PanicError = official.PanicError
+
+// cell converts between a T and the pointer to an object: T is that pointer, or an
+// interface that holds it. Neither conversion allocates.
+type cell[T any] struct {
+	// boxed is the type to point to if T is an interface, or nil.
+	boxed reflect.Type
+	// pointer is the type of a pointer to it.
+	pointer reflect.Type
+}
+
+// cellOf returns the cell of a T that is, or can keep, a pointer to typ.
+func cellOf[T any](typ reflect.Type) cell[T] {
+	if reflect.TypeFor[T]().Kind() != reflect.Interface {
+		return cell[T]{}
+	}
+	return cell[T]{boxed: typ, pointer: reflect.PointerTo(typ)}
+}
+
+// object returns the T for the object at p.
+func (c *cell[T]) object(p unsafe.Pointer) T {
+	if c.boxed != nil {
+		return reflect.NewAt(c.boxed, p).Interface().(T)
+	}
+	return *(*T)(unsafe.Pointer(&p))
+}
+
+// at returns the address of the object in obj, or nil: an interface may hold an
+// object of another type, which the program put into the store.
+func (c *cell[T]) at(obj T) unsafe.Pointer {
+	if c.boxed == nil {
+		return *(*unsafe.Pointer)(unsafe.Pointer(&obj))
+	}
+	if v := any(obj); reflect.TypeOf(v) == c.pointer {
+		return reflect.ValueOf(v).UnsafePointer()
+	}
+	return nil
+}
+
+// held returns last as a share.Version.
+func (c *cell[T]) held(last Last[T]) share.Version {
+	if !last.Held {
+		return share.Version{}
+	}
+	return share.VersionOf(c.at(last.Object), last.Memo)
+}
+
+// Key reads an object's namespace and name from its bytes, without decoding it. The
+// strings alias raw, so use them for a lookup only. It is not ok if the key can't be
+// read cheaply.
+func Key(format formats.Format, raw []byte) (store.Key, bool) {
+	switch format {
+	case formats.Protobuf:
+		id, ok := protobuf.IdentityOf(raw)
+		return aliasing(id.Namespace, id.Name), ok
+	case formats.JSON:
+		id, ok := json.IdentityOf(raw)
+		return aliasing(id.Namespace, id.Name), ok
+	}
+	return store.Key{}, false
+}
+
+func aliasing(namespace, name []byte) store.Key {
+	return store.Key{
+		Namespace: unsafe.String(unsafe.SliceData(namespace), len(namespace)),
+		Name:      unsafe.String(unsafe.SliceData(name), len(name)),
+	}
+}

@@ -9,10 +9,10 @@
 //   - share: the engine that the decoders have in common. It decides where a unit's
 //     value comes from, and has the decoders' memory: memos, hashes, the table of
 //     shared values, the filter that decides whether a lookup is worth it.
+//   - gotype: the graph of Go types, compiled once, that all plans are made from; which
+//     fields to drop, which types may hide state, and comparison.
 //   - memory: how Go lays out values, and copies of them.
 //   - clone: deep copies of objects by plans compiled from their types.
-//   - state: which types may hide state, and so are neither shared nor compared.
-//   - fields: the fields of Go types by their JSON names, and which to drop.
 //   - official: apimachinery's own decoders, with panics turned into errors.
 //   - protobuf, json: readers by plans compiled from a type's struct tags.
 //   - untyped: JSON into maps. scan: finds the values in JSON text, for json and

@@ -13,8 +13,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 func compiled[T any](t *testing.T, drop ...string) *Decoder[T] {
@@ -89,7 +89,7 @@ func TestALastVersionThatTheDecoderDidNotMakeChangesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			o, _, err := whole.Decode(formats.Protobuf, s, raw, last)
-			if err != nil || o.Same || !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
+			if err != nil || o.Same || !gotype.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
 				t.Fatalf("round %d, %s: %v, same %v\n%s", round, what, err, o.Same, spell(o.Value))
 			}
 		}
@@ -110,7 +110,7 @@ func TestANumberIsUnchangedIfItsBitsAre(t *testing.T) {
 			raw, _ := m.Marshal()
 			for again := range 2 {
 				o, _, err := d.Decode(formats.Protobuf, s, raw, last)
-				if err != nil || o.Same != (again == 1) || !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(m)) {
+				if err != nil || o.Same != (again == 1) || !gotype.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(m)) {
 					t.Fatalf("%v after %v: %v, the same %v, %s", v, last.Object, err, o.Same, spell(o.Value))
 				}
 				last = Last[*measures]{Object: o.Value, Memo: o.Memo, Held: true}

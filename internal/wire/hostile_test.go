@@ -19,11 +19,10 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testrepeat"
 	"github.com/kinglet-go/kinglet/internal/testseed"
 	"github.com/kinglet-go/kinglet/internal/wire/clone"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/json"
 	"github.com/kinglet-go/kinglet/internal/wire/protobuf"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 	"github.com/kinglet-go/kinglet/internal/wire/structure"
 )
 
@@ -42,6 +41,17 @@ type (
 		All  []ring          `json:"all,omitempty"`
 		By   map[string]ring `json:"by,omitempty"`
 		Own  string          `json:"own,omitempty"`
+	}
+	// A coil is in the memory of what it leads to.
+	coil struct {
+		Turn *turn  `json:"turn,omitempty"`
+		Own  string `json:"own,omitempty"`
+	}
+	turn struct {
+		Coil coil `json:"coil"`
+		Wire struct {
+			Coil coil `json:"coil"`
+		} `json:"wire"`
 	}
 	// Knots refer to each other in every way: there are 15! simple paths.
 	knots struct {
@@ -122,6 +132,7 @@ type (
 		Forest            forest           `json:"forest,omitempty"`
 		Chain             chain            `json:"chain,omitempty"`
 		Ring              ring             `json:"ring"`
+		Coil              coil             `json:"coil"`
 		Knots             *knots           `json:"knots,omitempty"`
 		JSON              *InheritsJSON    `json:"json,omitempty"`
 		Text              *InheritsText    `json:"text,omitempty"`
@@ -152,7 +163,7 @@ var leaves = []reflect.Type{
 	reflect.TypeFor[float64](), reflect.TypeFor[float32](), reflect.TypeFor[[]byte](), reflect.TypeFor[any](), reflect.TypeFor[[2]string](), reflect.TypeFor[[0]func()](),
 	reflect.TypeFor[void](), reflect.TypeFor[time.Duration](), reflect.TypeFor[metav1.Time](), reflect.TypeFor[resource.Quantity](), reflect.TypeFor[intstr.IntOrString](),
 	reflect.TypeFor[runtime.RawExtension](), reflect.TypeFor[metav1.ObjectMeta](), reflect.TypeFor[limits](), reflect.TypeFor[message](), reflect.TypeFor[shadowing](),
-	reflect.TypeFor[tree](), reflect.TypeFor[forest](), reflect.TypeFor[chain](), reflect.TypeFor[ring](), reflect.TypeFor[knotA](), reflect.TypeFor[corev1.PodSpec](),
+	reflect.TypeFor[tree](), reflect.TypeFor[forest](), reflect.TypeFor[chain](), reflect.TypeFor[ring](), reflect.TypeFor[coil](), reflect.TypeFor[knotA](), reflect.TypeFor[corev1.PodSpec](),
 	reflect.TypeFor[InheritsJSON](), reflect.TypeFor[InheritsText](), reflect.TypeFor[InheritsNeither](), reflect.TypeFor[measured](), reflect.TypeFor[quoted](),
 }
 
@@ -249,9 +260,10 @@ func (h *hostile) root() reflect.Type {
 func (h *hostile) dropsOf(typ reflect.Type) []string {
 	drop := []string{"metadata.labels"}
 	if spec, ok := typ.FieldByName("Spec"); ok && spec.Type.Kind() == reflect.Struct {
-		if all := fields.Members(spec.Type); len(all) > 0 {
-			path := "spec." + filler.Pick(h.Script, all).Name
-			if fields.Check(typ, path) == nil && timesNamed(spec.Type, path) == 1 {
+		// A type that is too large has no plan, whatever it drops.
+		if t, err := gotype.Of(spec.Type); err == nil && len(t.Members()) > 0 {
+			path := "spec." + filler.Pick(h.Script, t.Members()).Name
+			if _, err := gotype.DropsOf(typ, []string{path}); err == nil && timesNamed(spec.Type, path) == 1 {
 				drop = append(drop, path)
 			}
 		}
@@ -277,11 +289,11 @@ func plansOf(typ reflect.Type) (bytes, each uint64, took time.Duration) {
 	stuck := time.AfterFunc(2*time.Minute, func() { panic(fmt.Sprintf("the plan of %v is not compiled", typ)) })
 	defer stuck.Stop()
 	for _, compile := range []func(){
+		func() { _, _ = gotype.Of(typ) },
 		func() { _, _ = json.Compile(typ, nil) },
 		func() { _, _ = protobuf.Compile(typ, nil) },
 		func() { _, _ = structure.Compile(typ) },
 		func() { clone.Of(reflect.PointerTo(typ)) },
-		func() { _ = state.NewHiding(nil).In(typ) },
 	} {
 		var before, after goruntime.MemStats
 		goruntime.ReadMemStats(&before)
@@ -295,7 +307,7 @@ func plansOf(typ reflect.Type) (bytes, each uint64, took time.Duration) {
 	return bytes, each, took
 }
 
-// maxPlanBytes is the most that compiling a plan may allocate: that of fields.MaxParts.
+// maxPlanBytes is the most that compiling a plan may allocate: that of gotype.MaxParts.
 const maxPlanBytes = 12 << 20
 
 func TestTypesOfAnyShapeAreDecodedAsTheOfficialDecoderDoes(t *testing.T) {

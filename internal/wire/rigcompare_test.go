@@ -15,9 +15,9 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/filler"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // How the rig compares what a decoder made with what the official one makes.
@@ -48,7 +48,7 @@ func (r *rig) official(h rigVersion) (obj any, err error) {
 func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any]) error {
 	r.note("decoder %d, format %d, last %v, memo %v: %q", which, format, last.Held, last.Memo != nil, raw)
 	r.decodings++
-	h := rigVersion{raw: raw, format: format, dropped: which == 1}
+	h := rigVersion{raw: append([]byte{}, raw...), format: format, dropped: which == 1}
 	var o Object[any]
 	var err error
 	b := slices.Clone(raw)
@@ -86,7 +86,7 @@ func (r *rig) decode(which int, raw []byte, format formats.Format, last Last[any
 	if err := r.named(&o, want, format); err != nil {
 		return err
 	}
-	if !state.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
+	if !gotype.Identical(reflect.ValueOf(o.Value), reflect.ValueOf(want)) {
 		return fmt.Errorf("decoded\n%s\nnot\n%s\nfrom %q", spell(o.Value), spell(want), h.raw)
 	}
 	h.object, h.memo = o.Value, o.Memo
@@ -171,7 +171,7 @@ func (r *rig) unchanged(h rigVersion) error {
 			touch(reflect.ValueOf(want))
 		}
 	}
-	if !state.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
+	if !gotype.Identical(reflect.ValueOf(h.object), reflect.ValueOf(want)) {
 		return fmt.Errorf("became\n%s\nwas\n%s", spell(h.object), spell(want))
 	}
 	return nil
@@ -202,7 +202,7 @@ func (r *rig) shared(raw []byte, format formats.Format) error {
 	own := map[uintptr]bool{}
 	visitStates(reflect.ValueOf(obj), func(p uintptr, _ bool) { own[p] = true })
 	got := r.structure.Share(obj, last)
-	if !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
+	if !gotype.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
 		return fmt.Errorf("shared\n%s\nof\n%s", spell(got), spell(want))
 	}
 	if got == last.Object {

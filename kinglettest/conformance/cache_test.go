@@ -40,7 +40,6 @@ func kinglet() conformance.Implementation {
 		MetaNamespaceIndexFunc:               cache.MetaNamespaceIndexFunc,
 		IndexFuncToKeyFuncAdapter:            cache.IndexFuncToKeyFuncAdapter,
 		ObjectToName:                         cache.ObjectToName,
-		MetaObjectToName:                     cache.MetaObjectToName,
 		DeletionHandlingObjectToName:         cache.DeletionHandlingObjectToName,
 		ParseObjectName:                      cache.ParseObjectName,
 
@@ -52,12 +51,8 @@ func kinglet() conformance.Implementation {
 		NewThreadSafeStore: func(indexers kc.Indexers, indices kc.Indices) kc.ThreadSafeStore {
 			return cache.NewThreadSafeStore(indexers, indices)
 		},
-		NewTTLStore:        cache.NewTTLStore,
-		NewExpirationStore: cache.NewExpirationStore,
-		NewUndeltaStore: func(push func([]any), key kc.KeyFunc) kc.Store {
-			return cache.NewUndeltaStore(push, key)
-		},
-		NewHeap: func(key kc.KeyFunc, less kc.LessFunc) conformance.Heap { return cache.NewHeap(key, less) },
+		NewTTLStore: cache.NewTTLStore,
+		NewHeap:     func(key kc.KeyFunc, less kc.LessFunc) conformance.Heap { return cache.NewHeap(key, less) },
 		NewMutationCache: func(s kc.Store, o kc.MutationCacheOptions) conformance.MutationCache {
 			return cache.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
 		},
@@ -79,11 +74,8 @@ func kinglet() conformance.Implementation {
 		},
 		Requeue: func(err error) error { return cache.ErrRequeue{Err: err} },
 
-		NewReflector:                         cache.NewReflector,
-		NewNamedReflector:                    cache.NewNamedReflector,
-		NewReflectorWithOptions:              cache.NewReflectorWithOptions,
-		NewNamespaceKeyedIndexerAndReflector: cache.NewNamespaceKeyedIndexerAndReflector,
-		DefaultWatchErrorHandler:             cache.DefaultWatchErrorHandler,
+		NewReflector:            cache.NewReflector,
+		NewReflectorWithOptions: cache.NewReflectorWithOptions,
 		NewController: func(c conformance.ControllerConfig) kc.Controller {
 			return cache.New(&cache.Config{
 				Queue: c.Queue, ListerWatcher: c.ListerWatcher, Process: c.Process, ProcessBatch: c.ProcessBatch,
@@ -136,9 +128,6 @@ func kinglet() conformance.Implementation {
 		WaitFor:               cache.WaitFor,
 		IsDone:                cache.IsDone,
 
-		ListAll:                  cache.ListAll,
-		ListAllByNamespace:       cache.ListAllByNamespace,
-		NewGenericLister:         cache.NewGenericLister,
-		NewCacheMutationDetector: cache.NewCacheMutationDetector,
+		NewGenericLister: cache.NewGenericLister,
 	}
 }

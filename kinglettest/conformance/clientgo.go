@@ -21,7 +21,6 @@ func ClientGo() Implementation {
 		MetaNamespaceIndexFunc:               kc.MetaNamespaceIndexFunc,
 		IndexFuncToKeyFuncAdapter:            kc.IndexFuncToKeyFuncAdapter,
 		ObjectToName:                         kc.ObjectToName,
-		MetaObjectToName:                     kc.MetaObjectToName,
 		DeletionHandlingObjectToName:         kc.DeletionHandlingObjectToName,
 		ParseObjectName:                      kc.ParseObjectName,
 
@@ -33,10 +32,8 @@ func ClientGo() Implementation {
 		NewThreadSafeStore: func(indexers kc.Indexers, indices kc.Indices) kc.ThreadSafeStore {
 			return kc.NewThreadSafeStore(indexers, indices)
 		},
-		NewTTLStore:        kc.NewTTLStore,
-		NewExpirationStore: kc.NewExpirationStore,
-		NewUndeltaStore:    func(push func([]any), key kc.KeyFunc) kc.Store { return kc.NewUndeltaStore(push, key) },
-		NewHeap:            func(key kc.KeyFunc, less kc.LessFunc) Heap { return kc.NewHeap(key, less) },
+		NewTTLStore: kc.NewTTLStore,
+		NewHeap:     func(key kc.KeyFunc, less kc.LessFunc) Heap { return kc.NewHeap(key, less) },
 		NewMutationCache: func(s kc.Store, o kc.MutationCacheOptions) MutationCache {
 			return kc.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
 		},
@@ -67,11 +64,8 @@ func ClientGo() Implementation {
 			return kc.ToListWatcherWithWatchListSemantics(clientGoListWatch(lw), client)
 		},
 
-		NewReflector:                         kc.NewReflector,
-		NewNamedReflector:                    kc.NewNamedReflector,
-		NewReflectorWithOptions:              kc.NewReflectorWithOptions,
-		NewNamespaceKeyedIndexerAndReflector: kc.NewNamespaceKeyedIndexerAndReflector,
-		DefaultWatchErrorHandler:             kc.DefaultWatchErrorHandler,
+		NewReflector:            kc.NewReflector,
+		NewReflectorWithOptions: kc.NewReflectorWithOptions,
 
 		NewController:                  clientGoController,
 		NewInformer:                    kc.NewInformer,
@@ -91,11 +85,7 @@ func ClientGo() Implementation {
 		WaitFor:               kc.WaitFor,
 		IsDone:                kc.IsDone,
 
-		ListAll:            kc.ListAll,
-		ListAllByNamespace: kc.ListAllByNamespace,
-		NewGenericLister:   kc.NewGenericLister,
-
-		NewCacheMutationDetector: kc.NewCacheMutationDetector,
+		NewGenericLister: kc.NewGenericLister,
 	}
 }
 

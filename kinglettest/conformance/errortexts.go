@@ -18,19 +18,19 @@ import (
 
 func errorsRow() row {
 	return row{
-		id: "errors",
-		needs: []string{
+		ID: "errors",
+		Needs: []string{
 			"MetaNamespaceKeyFunc", "DeletionHandling*", "MetaNamespaceIndexFunc", "ObjectToName", "SplitMetaNamespaceKey", "ParseObjectName",
 			"IndexFuncToKeyFuncAdapter", "NewStore", "NewTransformingStore", "NewIndexer", "NewThreadSafeStore", "NewHeap", "NewMutationCache",
 			"NewFIFO", "NewDeltaFIFOWithOptions", "NewRealFIFO*", "NewSharedIndexInformer", "NewTypedSharedPodInformer", "ShutDownEventHandler",
 			"NewListWatch", "NewReflectorWithOptions", "NewGenericLister",
 		},
-		tests: []test{
-			{sentence: "those of keys and names are worded as programs know them", run: textsOfKeys},
-			{sentence: "those of stores are worded as programs know them", run: textsOfStores},
-			{sentence: "those of queues are worded as programs know them", run: textsOfQueues},
-			{sentence: "those of informers are worded as programs know them", run: textsOfInformers},
-			{sentence: "those of lists are worded as programs know them", run: textsOfLists},
+		Tests: []test{
+			{Sentence: "those of keys and names are worded as programs know them", Run: textsOfKeys},
+			{Sentence: "those of stores are worded as programs know them", Run: textsOfStores},
+			{Sentence: "those of queues are worded as programs know them", Run: textsOfQueues},
+			{Sentence: "those of informers are worded as programs know them", Run: textsOfInformers},
+			{Sentence: "those of lists are worded as programs know them", Run: textsOfLists},
 		},
 	}
 }

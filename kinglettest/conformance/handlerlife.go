@@ -17,18 +17,18 @@ import (
 // handlers.
 func handlerLifeTests() []test {
 	return []test{
-		{sentence: "a handler that comes late gets the current state as initial adds, then what follows", run: handlerLate},
-		{sentence: "a handler has synced when it has returned from the last of the initial list", run: handlerSynced},
-		{sentence: "a handler that comes late has synced when it has returned from the last of them", run: handlerLateSynced},
-		{sentence: "a handler that stands still delays nobody and loses nothing", run: handlerStandsStill},
-		{sentence: "a removed handler is told nothing more", run: handlerRemoved},
-		{sentence: "removal is idempotent, before Run, while it runs and after", run: handlerRemovedTwice},
-		{sentence: "a handler may remove itself, and others", run: handlerRemovesItself},
-		{sentence: "a handler may add a handler", run: handlerAddsHandler},
-		{sentence: "what is no registration of the informer's is refused or does nothing", run: handlerRemovesNonsense},
-		{sentence: "ShutDownEventHandler waits until the handler has returned", run: handlerShutDown},
-		{sentence: "handlers that come and go lose nothing for those that stay", run: handlersComeAndGo},
-		{sentence: "one handler may be added twice", run: handlerTwice},
+		{Sentence: "a handler that comes late gets the current state as initial adds, then what follows", Run: handlerLate},
+		{Sentence: "a handler has synced when it has returned from the last of the initial list", Run: handlerSynced},
+		{Sentence: "a handler that comes late has synced when it has returned from the last of them", Run: handlerLateSynced},
+		{Sentence: "a handler that stands still delays nobody and loses nothing", Run: handlerStandsStill},
+		{Sentence: "a removed handler is told nothing more", Run: handlerRemoved},
+		{Sentence: "removal is idempotent, before Run, while it runs and after", Run: handlerRemovedTwice},
+		{Sentence: "a handler may remove itself, and others", Run: handlerRemovesItself},
+		{Sentence: "a handler may add a handler", Run: handlerAddsHandler},
+		{Sentence: "what is no registration of the informer's is refused or does nothing", Run: handlerRemovesNonsense},
+		{Sentence: "ShutDownEventHandler waits until the handler has returned", Run: handlerShutDown},
+		{Sentence: "handlers that come and go lose nothing for those that stay", Run: handlersComeAndGo},
+		{Sentence: "one handler may be added twice", Run: handlerTwice},
 	}
 }
 

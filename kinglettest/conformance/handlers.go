@@ -13,20 +13,20 @@ import (
 
 func handlersRow() row {
 	return row{
-		id:    "handlers",
-		needs: []string{"NewSharedIndexInformer", "NewTypedSharedPodInformer"},
-		tests: append(
+		ID:    "handlers",
+		Needs: []string{"NewSharedIndexInformer", "NewTypedSharedPodInformer"},
+		Tests: append(
 			bothWays("isInInitialList is true for what was there, and for that alone", handlerInitial),
-			test{sentence: "functions that are not there are not called", run: handlerFuncs},
-			test{sentence: "the detailed functions get isInInitialList", run: handlerDetailedFuncs},
-			test{sentence: "a filter turns updates into adds and deletes", run: handlerFilter},
-			test{sentence: "a filter keeps isInInitialList, and sees tombstones", run: handlerFilterInitial},
-			test{sentence: "a delete gets the final state where it is known", run: handlerFinalState},
-			test{sentence: "a delete that was missed gets the last known state, and its key", run: handlerUnknownState},
-			test{sentence: "typed handlers get typed objects, and say what they know of a delete", run: handlerTyped},
-			test{sentence: "a typed filter filters", run: handlerTypedFilter},
-			test{sentence: "typed indexers index and find typed objects", run: handlerTypedIndexers},
-			test{sentence: "a panic that is survived is logged to the handler's logger, and the next call comes a second later", run: handlerPanicLogged},
+			test{Sentence: "functions that are not there are not called", Run: handlerFuncs},
+			test{Sentence: "the detailed functions get isInInitialList", Run: handlerDetailedFuncs},
+			test{Sentence: "a filter turns updates into adds and deletes", Run: handlerFilter},
+			test{Sentence: "a filter keeps isInInitialList, and sees tombstones", Run: handlerFilterInitial},
+			test{Sentence: "a delete gets the final state where it is known", Run: handlerFinalState},
+			test{Sentence: "a delete that was missed gets the last known state, and its key", Run: handlerUnknownState},
+			test{Sentence: "typed handlers get typed objects, and say what they know of a delete", Run: handlerTyped},
+			test{Sentence: "a typed filter filters", Run: handlerTypedFilter},
+			test{Sentence: "typed indexers index and find typed objects", Run: handlerTypedIndexers},
+			test{Sentence: "a panic that is survived is logged to the handler's logger, and the next call comes a second later", Run: handlerPanicLogged},
 		),
 	}
 }

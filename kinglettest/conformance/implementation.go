@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	kc "k8s.io/client-go/tools/cache"
@@ -33,7 +32,6 @@ type Implementation struct {
 	MetaNamespaceIndexFunc               kc.IndexFunc
 	IndexFuncToKeyFuncAdapter            func(kc.IndexFunc) kc.KeyFunc
 	ObjectToName                         func(obj any) (kc.ObjectName, error)
-	MetaObjectToName                     func(metav1.Object) kc.ObjectName
 	DeletionHandlingObjectToName         func(obj any) (kc.ObjectName, error)
 	ParseObjectName                      func(string) (kc.ObjectName, error)
 
@@ -44,8 +42,6 @@ type Implementation struct {
 	NewIndexer           func(kc.KeyFunc, kc.Indexers) kc.Indexer
 	NewThreadSafeStore   func(kc.Indexers, kc.Indices) kc.ThreadSafeStore
 	NewTTLStore          func(kc.KeyFunc, time.Duration) kc.Store
-	NewExpirationStore   func(kc.KeyFunc, kc.ExpirationPolicy) kc.Store
-	NewUndeltaStore      func(push func([]any), keyFunc kc.KeyFunc) kc.Store
 	NewHeap              func(kc.KeyFunc, kc.LessFunc) Heap
 	// NewMutationCache is NewIntegerResourceVersionMutationCacheWithOptions.
 	NewMutationCache func(kc.Store, kc.MutationCacheOptions) MutationCache
@@ -74,11 +70,8 @@ type Implementation struct {
 	ToListWatcherWithWatchListSemantics func(lw ListWatch, client any) kc.ListerWatcher
 
 	// Reflectors.
-	NewReflector                         func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, resync time.Duration) *kc.Reflector
-	NewNamedReflector                    func(name string, lw kc.ListerWatcher, expected any, store kc.ReflectorStore, resync time.Duration) *kc.Reflector
-	NewReflectorWithOptions              func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, options kc.ReflectorOptions) *kc.Reflector
-	NewNamespaceKeyedIndexerAndReflector func(lw kc.ListerWatcher, expected any, resync time.Duration) (kc.Indexer, *kc.Reflector)
-	DefaultWatchErrorHandler             kc.WatchErrorHandlerWithContext
+	NewReflector            func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, resync time.Duration) *kc.Reflector
+	NewReflectorWithOptions func(lw kc.ListerWatcher, expected any, store kc.ReflectorStore, options kc.ReflectorOptions) *kc.Reflector
 
 	// Controllers.
 	NewController                  func(ControllerConfig) kc.Controller
@@ -105,14 +98,7 @@ type Implementation struct {
 	WaitFor               func(ctx context.Context, what string, checkers ...kc.DoneChecker) bool
 	IsDone                func(kc.DoneChecker) bool
 
-	// Lists.
-	ListAll            func(kc.Store, labels.Selector, kc.AppendFunc) error
-	ListAllByNamespace func(kc.Indexer, string, labels.Selector, kc.AppendFunc) error
-	NewGenericLister   func(kc.Indexer, schema.GroupResource) kc.GenericLister
-
-	// NewCacheMutationDetector makes a detector that is enabled by the environment
-	// variable KUBE_CACHE_MUTATION_DETECTOR.
-	NewCacheMutationDetector func(name string) kc.MutationDetector
+	NewGenericLister func(kc.Indexer, schema.GroupResource) kc.GenericLister
 }
 
 // Queue is a queue that reports whether it is closed.

@@ -17,12 +17,12 @@ func byHandTests() []test {
 	var tests []test
 	for _, w := range byHandWrites() {
 		tests = append(tests, test{
-			sentence: "what the watch deletes is told to the handlers, though " + w.what,
-			run:      func(t *testing.T, im Implementation) { informerDeleteToldByHand(t, im, w.write) },
+			Sentence: "what the watch deletes is told to the handlers, though " + w.what,
+			Run:      func(t *testing.T, im Implementation) { informerDeleteToldByHand(t, im, w.write) },
 		})
 	}
 	return append(tests, test{
-		sentence: "what is written by hand is the Old of the next update", run: informerUpdateByHand,
+		Sentence: "what is written by hand is the Old of the next update", Run: informerUpdateByHand,
 	})
 }
 

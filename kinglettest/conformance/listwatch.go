@@ -18,22 +18,22 @@ import (
 
 func listWatchRow() row {
 	return row{
-		id: "list and watch",
-		needs: []string{
+		ID: "list and watch",
+		Needs: []string{
 			"NewListWatch*", "ChangeListWatch", "NewFilteredListWatchFromClient", "ToListerWatcherWithContext", "ToListWatcherWithWatchListSemantics",
 			"NewSharedIndexInformer", "NewReflector",
 		},
-		tests: []test{
-			{sentence: "a ListWatch calls its functions, those with a context first", run: listWatchFuncs},
-			{sentence: "a ListWatch hands on errors", run: listWatchErrors},
-			{sentence: "any lister-watcher can be made one with contexts", run: listWatchToContext},
-			{sentence: "a ListWatch knows whether its client knows watch-list", run: listWatchSemantics},
-			{sentence: "an informer of a ListWatch follows it", run: listWatchInforms},
-			{sentence: "an informer gives its context to the source", run: listWatchContext},
-			{sentence: "a ListWatch from a client asks for its resource, namespace and fields", run: fromClientRequests, real: true},
-			{sentence: "a ListWatch from a client lists and watches by itself", run: fromClientByItself, real: true},
-			{sentence: "an informer of a ListWatch from a client follows the server", run: fromClientInforms, real: true},
-			{sentence: "a function that was put in the place of a client's is called", run: fromClientReplaced, real: true},
+		Tests: []test{
+			{Sentence: "a ListWatch calls its functions, those with a context first", Run: listWatchFuncs},
+			{Sentence: "a ListWatch hands on errors", Run: listWatchErrors},
+			{Sentence: "any lister-watcher can be made one with contexts", Run: listWatchToContext},
+			{Sentence: "a ListWatch knows whether its client knows watch-list", Run: listWatchSemantics},
+			{Sentence: "an informer of a ListWatch follows it", Run: listWatchInforms},
+			{Sentence: "an informer gives its context to the source", Run: listWatchContext},
+			{Sentence: "a ListWatch from a client asks for its resource, namespace and fields", Run: fromClientRequests, Real: true},
+			{Sentence: "a ListWatch from a client lists and watches by itself", Run: fromClientByItself, Real: true},
+			{Sentence: "an informer of a ListWatch from a client follows the server", Run: fromClientInforms, Real: true},
+			{Sentence: "a function that was put in the place of a client's is called", Run: fromClientReplaced, Real: true},
 		},
 	}
 }

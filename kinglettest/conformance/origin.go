@@ -45,11 +45,9 @@ type origin struct {
 	compacted   int // watches from before this version find it expired
 	streams     []*stream
 	requests    []request
-	listFaults  []error // answer the next lists, one each
-	watchFaults []error // answer the next watches, one each
-	// listAnswers and watchAnswers replace the next real answers, one each.
-	listAnswers  []func() runtime.Object
-	watchAnswers []watch.Interface
+	listFaults  []error                 // answer the next lists, one each
+	watchFaults []error                 // answer the next watches, one each
+	listAnswers []func() runtime.Object // replace the next real answers, one each
 }
 
 type event struct {
@@ -221,13 +219,6 @@ func (o *origin) answerLists(lists ...func() runtime.Object) {
 	o.listAnswers = append(o.listAnswers, lists...)
 }
 
-// answerWatches sets the answers of the next watches.
-func (o *origin) answerWatches(watches ...watch.Interface) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.watchAnswers = append(o.watchAnswers, watches...)
-}
-
 // probe reports whether a request only asks for the server's version, which an engine may
 // do whenever it is in doubt.
 func (r request) probe() bool {
@@ -360,11 +351,6 @@ func (o *origin) WatchWithContext(ctx context.Context, options metav1.ListOption
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.watchAnswers) > 0 {
-		w := o.watchAnswers[0]
-		o.watchAnswers = o.watchAnswers[1:]
-		return w, nil
-	}
 	if err := o.tooLargeLocked(options.ResourceVersion); err != nil {
 		return nil, err
 	}

@@ -3,40 +3,33 @@ package conformance
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
-	"testing/synctest"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kc "k8s.io/client-go/tools/cache"
+
+	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-func queueRow() row {
+// olderRow is about what queues and controllers of older versions of client-go do. What
+// those of today do, client-go's own tests say, which `make peers-cache` runs over package
+// cache.
+func olderRow() row {
 	readable := func(im Implementation) bool { return im.NewReadableFIFO != nil }
 	requeue := func(im Implementation) bool { return im.NewReadableFIFO != nil && im.Requeue != nil }
+	retries := func(im Implementation) bool { return im.Requeue != nil && im.NewReadableDeltaFIFO != nil }
 	return row{
-		id:    "queue",
-		needs: []string{"NewFIFO"},
-		tests: []test{
-			{sentence: "a key has one entry, first in first out, and its newest object wins", run: queueOrder},
-			{sentence: "random operations hand out what a list of keys would", run: queueEqualsList},
-			{sentence: "what is deleted is not handed out", run: queueDelete},
-			{sentence: "pop waits for something, or for the end", run: queueWaits},
-			{sentence: "what waits at the end is still handed out", run: queueDrainsAfterClose},
-			{sentence: "pop hands on the item and the error of the process function", run: queueProcessError},
-			{sentence: "it has synced when the first replace is popped", run: queueSyncedByReplace},
-			{sentence: "it has synced at once when another write came first", run: queueSyncedByWrite},
-			{sentence: "the first batch is the initial list", run: queueInitialList},
-			{sentence: "replace leaves nothing of what waited", run: queueReplace},
-			{sentence: "a key error is a KeyError and queues nothing", run: queueKeyErrors},
-			{sentence: "resync queues nothing twice", run: queueResync},
-			{sentence: "many may write and pop at the same time", run: queueConcurrent, real: true},
-			{sentence: "what waits can be read, until it is popped", run: queueReads, only: readable},
-			{sentence: "AddIfNotPresent leaves what is there", run: queueAddIfNotPresent, only: readable},
-			{sentence: "ErrRequeue puts the item back and hands on its inner error", run: queueRequeue, only: requeue},
-			{sentence: "ErrRequeue does not put an item over a newer one", run: queueRequeueNewer, only: requeue},
+		ID:    "older queues",
+		Needs: []string{"NewController", "NewStore"},
+		Tests: []test{
+			{Sentence: "a queue can be read, until the item is popped", Run: queueReads, Only: readable},
+			{Sentence: "AddIfNotPresent leaves what is there", Run: queueAddIfNotPresent, Only: readable},
+			{Sentence: "ErrRequeue puts the item back and returns its inner error", Run: queueRequeue, Only: requeue},
+			{Sentence: "ErrRequeue does not put an item over a newer one", Run: queueRequeueNewer, Only: requeue},
+			{Sentence: "a controller with RetryOnError processes again what failed", Run: controllerRetries, Only: retries},
 		},
 	}
 }
@@ -67,264 +60,131 @@ func drained(t *testing.T, q kc.Queue) []any {
 	}
 }
 
-func queueOrder(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Add(keyed{"a", 1}))
-	must(t, q.Add(keyed{"b", 2}))
-	must(t, q.Update(keyed{"c", 3}))
-	must(t, q.Update(keyed{"a", 4}))
-	must(t, q.Add(keyed{"b", 5}))
-	for _, want := range []keyed{{"a", 4}, {"b", 5}, {"c", 3}} {
-		equal(t, "popped", popOne(t, q), any(want))
+// say describes deltas: "Added {a 1}, Deleted {a 2} unknown".
+func say(obj any) string {
+	var words []string
+	for _, d := range obj.(kc.Deltas) {
+		words = append(words, sayDelta(d))
 	}
-	must(t, q.Add(keyed{"a", 6}))
-	must(t, q.Add(keyed{"d", 7}))
-	same(t, "the rest", drained(t, q), any(keyed{"a", 6}), any(keyed{"d", 7}))
+	return strings.Join(words, ", ")
 }
 
-func queueEqualsList(t *testing.T, im Implementation) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 4))
-	q := im.NewFIFO(keyOfKeyed)
-	var order []string
-	newest := map[string]keyed{}
-	for step := range 3000 {
-		k := keyed{fmt.Sprint("k", r.IntN(10)), step}
-		switch n := r.IntN(10); {
-		case n < 6:
-			write := q.Add
-			if n < 3 {
-				write = q.Update
-			}
-			must(t, write(k))
-			if _, ok := newest[k.key]; !ok {
-				order = append(order, k.key)
-			}
-			newest[k.key] = k
-		case len(order) > 0:
-			if got, want := popOne(t, q), any(newest[order[0]]); got != want {
-				t.Fatalf("step %d: popped %v, want %v", step, got, want)
-			}
-			delete(newest, order[0])
-			order = order[1:]
-		}
-	}
-	var want []any
-	for _, key := range order {
-		want = append(want, newest[key])
-	}
-	same(t, "the rest", drained(t, q), want...)
-}
-
-func queueDelete(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Delete(keyed{"never there", 0}))
-	must(t, q.Add(keyed{"a", 1}))
-	must(t, q.Add(keyed{"b", 2}))
-	must(t, q.Delete(keyed{"a", 3}))
-	must(t, q.Delete(keyed{"a", 3}))
-	same(t, "what is left", drained(t, q), any(keyed{"b", 2}))
-}
-
-// popping starts a Pop and returns a channel for its result.
-func popping(q kc.Queue) <-chan string {
-	done := make(chan string, 1)
-	go func() {
-		item, err := q.Pop(func(any, bool) error { return nil })
-		done <- fmt.Sprint(item, ", ", err)
-	}()
-	return done
-}
-
-func outcome(done <-chan string) string {
-	synctest.Wait()
-	select {
-	case s := <-done:
-		return s
+func sayDelta(d kc.Delta) string {
+	switch o := d.Object.(type) {
+	case kc.DeletedFinalStateUnknown:
+		return fmt.Sprintf("%s %v of %s unknown", d.Type, o.Obj, o.Key)
+	case kc.ReplacedAllInfo:
+		return fmt.Sprintf("%s %v at %s", d.Type, o.Objects, o.ResourceVersion)
+	case kc.BookmarkInfo:
+		return fmt.Sprintf("%s at %s", d.Type, o.ResourceVersion)
+	case kc.SyncAllInfo:
+		return string(d.Type)
 	default:
-		return "waits"
+		return fmt.Sprintf("%s %v", d.Type, o)
 	}
 }
 
-func queueWaits(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	done := popping(q)
-	equal(t, "Pop of an empty queue", outcome(done), "waits")
-	must(t, q.Add(keyed{"a", 1}))
-	equal(t, "Pop after Add", outcome(done), "{a 1}, <nil>")
-
-	done = popping(q)
-	equal(t, "Pop of an empty queue", outcome(done), "waits")
-	must(t, q.Replace([]any{keyed{"b", 2}}, "1"))
-	equal(t, "Pop after Replace", outcome(done), "{b 2}, <nil>")
-
-	first, second := popping(q), popping(q)
-	equal(t, "Pop of an empty queue", outcome(first)+", "+outcome(second), "waits, waits")
-	equal(t, "closed", q.IsClosed(), false)
-	q.Close()
-	closed := "<nil>, " + kc.ErrFIFOClosed.Error()
-	equal(t, "Pop at Close", outcome(first), closed)
-	equal(t, "the other Pop at Close", outcome(second), closed)
-	equal(t, "closed", q.IsClosed(), true)
-	q.Close()
-	if _, err := q.Pop(func(any, bool) error { return nil }); err != kc.ErrFIFOClosed {
-		t.Errorf("Pop of a closed queue: %v", err)
+// left closes a queue of deltas and describes what was in it.
+func left(t *testing.T, q kc.Queue) []string {
+	t.Helper()
+	var list []string
+	for _, item := range drained(t, q) {
+		list = append(list, say(item))
 	}
+	return list
 }
 
-func queueDrainsAfterClose(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
+func queueReads(t *testing.T, im Implementation) {
+	q := im.NewReadableFIFO(keyOfKeyed)
 	must(t, q.Add(keyed{"a", 1}))
 	must(t, q.Add(keyed{"b", 2}))
-	same(t, "popped after Close", drained(t, q), any(keyed{"a", 1}), any(keyed{"b", 2}))
+	must(t, q.Add(keyed{"a", 3}))
+	same(t, "List", names(q.List()), "{a 3}", "{b 2}")
+	same(t, "ListKeys", sorted(q.ListKeys()), "a", "b")
+	item, exists, err := q.Get(keyed{"a", 9})
+	equal(t, "Get", fmt.Sprint(item, exists, err), "{a 3} true <nil>")
+	item, exists, err = q.GetByKey("b")
+	equal(t, "GetByKey", fmt.Sprint(item, exists, err), "{b 2} true <nil>")
+	item, exists, err = q.GetByKey("c")
+	equal(t, "GetByKey of an absent key", fmt.Sprint(item, exists, err), "<nil> false <nil>")
+	var keyErr kc.KeyError
+	if _, _, err := q.Get(keyed{"bad", 1}); !errors.As(err, &keyErr) {
+		t.Errorf("Get of a bad object: %v", err)
+	}
+	popOne(t, q)
+	same(t, "ListKeys after Pop", q.ListKeys(), "b")
+	must(t, q.Delete(keyed{"b", 1}))
+	same(t, "List after Delete", q.List())
 }
 
-func queueProcessError(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Add(keyed{"a", 1}))
-	item, err := q.Pop(func(any, bool) error { return errBad })
-	if item != any(keyed{"a", 1}) || err != errBad {
-		t.Errorf("Pop of what fails: %v, %v", item, err)
-	}
-	same(t, "what is left of what failed", drained(t, q))
-}
-
-func queueSyncedByReplace(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	equal(t, "synced at first", q.HasSynced(), false)
-	must(t, q.Replace([]any{keyed{"a", 1}, keyed{"b", 2}}, "1"))
-	must(t, q.Add(keyed{"later", 3}))
-	checker := q.HasSyncedChecker()
-	if checker.Name() == "" {
-		t.Error("the checker has no name")
-	}
-	for range 2 {
-		equal(t, "synced before the batch is popped", q.HasSynced(), false)
-		equal(t, "done before the batch is popped", isDone(checker), false)
-		popOne(t, q)
-	}
+func queueAddIfNotPresent(t *testing.T, im Implementation) {
+	q := im.NewReadableFIFO(keyOfKeyed)
+	must(t, q.AddIfNotPresent(keyed{"a", 1}))
 	equal(t, "synced", q.HasSynced(), true)
-	equal(t, "done", isDone(checker), true)
-	must(t, q.Replace([]any{keyed{"c", 1}}, "2"))
-	equal(t, "synced after another Replace", q.HasSynced(), true)
-
-	empty := im.NewFIFO(keyOfKeyed)
-	must(t, empty.Replace(nil, "1"))
-	equal(t, "synced by an empty Replace", empty.HasSynced(), true)
-	equal(t, "done by an empty Replace", isDone(empty.HasSyncedChecker()), true)
-}
-
-func isDone(c kc.DoneChecker) bool {
-	select {
-	case <-c.Done():
-		return true
-	default:
-		return false
+	must(t, q.AddIfNotPresent(keyed{"a", 2}))
+	must(t, q.Add(keyed{"b", 3}))
+	must(t, q.AddIfNotPresent(keyed{"b", 4}))
+	var keyErr kc.KeyError
+	if err := q.AddIfNotPresent(keyed{"bad", 1}); !errors.As(err, &keyErr) {
+		t.Errorf("a bad object: %v", err)
 	}
+	same(t, "what is left", drained(t, q), any(keyed{"a", 1}), any(keyed{"b", 3}))
 }
 
-func queueSyncedByWrite(t *testing.T, im Implementation) {
-	for what, write := range map[string]func(kc.Queue) error{
-		"Add":    func(q kc.Queue) error { return q.Add(keyed{"a", 1}) },
-		"Update": func(q kc.Queue) error { return q.Update(keyed{"a", 1}) },
-		"Delete": func(q kc.Queue) error { return q.Delete(keyed{"a", 1}) },
-	} {
-		q := im.NewFIFO(keyOfKeyed)
-		must(t, write(q))
-		equal(t, "synced after "+what, q.HasSynced(), true)
-		must(t, q.Replace([]any{keyed{"b", 1}}, "1"))
-		equal(t, "synced after a Replace that follows "+what, q.HasSynced(), true)
-	}
-}
-
-func queueInitialList(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Replace([]any{keyed{"a", 1}, keyed{"b", 2}}, "1"))
-	var flags []bool
-	pop := func() {
-		_, err := q.Pop(func(_ any, initial bool) error { flags = append(flags, initial); return nil })
-		must(t, err)
-	}
-	pop()
-	pop()
-	must(t, q.Add(keyed{"c", 3}))
-	pop()
-	same(t, "initial", flags, true, true, false)
-}
-
-func queueReplace(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Add(keyed{"gone", 1}))
-	must(t, q.Add(keyed{"a", 2}))
-	must(t, q.Replace([]any{keyed{"a", 3}, keyed{"b", 4}, keyed{"a", 5}}, "1"))
-	same(t, "what is left", names(drained(t, q)), "{a 5}", "{b 4}")
-}
-
-func queueKeyErrors(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	must(t, q.Add(keyed{"a", 1}))
-	for what, err := range map[string]error{
-		"Add": q.Add(keyed{"bad", 1}), "Update": q.Update(keyed{"bad", 1}), "Delete": q.Delete(keyed{"bad", 1}),
-		"Replace": q.Replace([]any{keyed{"b", 1}, keyed{"bad", 1}}, "1"),
-	} {
-		var keyErr kc.KeyError
-		if !errors.As(err, &keyErr) || !errors.Is(err, errBad) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	same(t, "what is left", drained(t, q), any(keyed{"a", 1}))
-}
-
-func queueResync(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
+func queueRequeue(t *testing.T, im Implementation) {
+	q := im.NewReadableFIFO(keyOfKeyed)
 	must(t, q.Add(keyed{"a", 1}))
 	must(t, q.Add(keyed{"b", 2}))
-	must(t, q.Resync())
+	item, err := q.Pop(func(any, bool) error { return im.Requeue(errBad) })
+	if item != any(keyed{"a", 1}) || err != errBad {
+		t.Errorf("Pop of what is queued again: %v, %v", item, err)
+	}
+	if _, err := q.Pop(func(any, bool) error { return im.Requeue(nil) }); err != nil {
+		t.Errorf("Pop of what is queued again without error: %v", err)
+	}
 	same(t, "what is left", drained(t, q), any(keyed{"a", 1}), any(keyed{"b", 2}))
 }
 
-func queueConcurrent(t *testing.T, im Implementation) {
-	q := im.NewFIFO(keyOfKeyed)
-	var mu sync.Mutex
-	last := map[string]int{}
-	var poppers, writers sync.WaitGroup
-	for range 3 {
-		poppers.Go(func() {
-			for {
-				_, err := q.Pop(func(obj any, _ bool) error {
-					mu.Lock()
-					defer mu.Unlock()
-					k := obj.(keyed)
-					last[k.key] = max(last[k.key], k.value)
-					return nil
-				})
-				if err == kc.ErrFIFOClosed {
-					return
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for w := range 3 {
-		writers.Go(func() {
-			for i := range 500 {
-				if err := q.Add(keyed{fmt.Sprint(w, "/", i%10), i}); err != nil {
-					t.Error(err)
-				}
-				_ = q.HasSynced()
-			}
-		})
-	}
-	writers.Wait()
-	q.Close()
-	poppers.Wait()
-	equal(t, "keys", len(last), 30)
-	for _, key := range slices.Sorted(maps.Keys(last)) {
-		if last[key] < 490 {
-			t.Errorf("the newest object of %s was %d when it was popped last", key, last[key])
+func queueRequeueNewer(t *testing.T, im Implementation) {
+	q := im.NewReadableFIFO(keyOfKeyed)
+	must(t, q.Add(keyed{"a", 1}))
+	inside, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		<-inside
+		// If process functions run under the lock, this waits until the item is back.
+		// It is the newer one in either case.
+		if err := q.Add(keyed{"a", 2}); err != nil {
+			t.Error(err)
 		}
+	}()
+	_, err := q.Pop(func(any, bool) error { close(inside); return im.Requeue(errBad) })
+	if err != errBad {
+		t.Errorf("Pop: %v", err)
 	}
+	<-done
+	same(t, "what is left", drained(t, q), any(keyed{"a", 2}))
+}
+
+func controllerRetries(t *testing.T, im Implementation) {
+	o := newOrigin()
+	var log logbook
+	failures := 3
+	store := im.NewStore(im.DeletionHandlingMetaNamespaceKeyFunc)
+	c := im.NewController(ControllerConfig{
+		Queue:         im.NewReadableDeltaFIFO(kc.DeltaFIFOOptions{KnownObjects: store, EmitDeltaTypeReplaced: true}),
+		ListerWatcher: o, ObjectType: &corev1.Pod{}, RetryOnError: true,
+		Process: func(obj any, _ bool) error {
+			log.write(describe(obj.(kc.Deltas).Newest().Object))
+			if failures > 0 {
+				failures--
+				return errBad
+			}
+			return nil
+		},
+	})
+	running(t, c.RunWithContext)
+	o.put(pod("ns", "a"))
+	testclock.Elapse(time.Minute)
+	log.told(t, slices.Repeat([]string{"ns/a@101"}, 4)...)
 }

@@ -59,3 +59,10 @@ func (r *recorder) objects() []any {
 	r.objs = nil
 	return list
 }
+
+func flagged(initial bool) string {
+	if initial {
+		return " initial"
+	}
+	return ""
+}

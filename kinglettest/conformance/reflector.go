@@ -2,46 +2,42 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	kc "k8s.io/client-go/tools/cache"
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
+// reflectorRow has what neither client-go's own tests of reflectors say, which `make
+// peers-cache` runs over package cache, nor the tests of package cache beside client-go.
 func reflectorRow() row {
 	return row{
-		id:    "reflector",
-		needs: []string{"NewReflector*", "NewNamedReflector", "NewNamespaceKeyedIndexerAndReflector", "DefaultWatchErrorHandler", "NewStore", "NewIndexer", "NewFIFO", "NewController", "NewListWatch", "NewDeltaFIFO*", "NewUndeltaStore"},
-		tests: slices.Concat(
+		ID:    "reflector",
+		Needs: []string{"NewReflector*", "NewStore", "NewFIFO", "NewController", "NewListWatch"},
+		Tests: slices.Concat(
 			bothWays("it replaces with what is there, then adds, updates and deletes", reflectorFollows),
-			bothWays("any store will do", reflectorAnyStore),
+			bothWays("a resync that fails under Run is followed by a list", againResyncFailsRunning),
+			bothWays("a backoff of the program's own says how long refused watches wait", againBackoff),
 			[]test{
-				{sentence: "it stops when told to, and leaves no watch open", run: reflectorStops},
-				{sentence: "ListAndWatch returns the error of a list, and none at the end", run: reflectorListAndWatch},
-				{sentence: "names are given, or say where the reflector was made", run: reflectorNames},
-				{sentence: "type descriptions are given, or say what is expected", run: reflectorTypes},
-				{sentence: "an indexer by namespace comes with a reflector", run: reflectorNamespaceKeyed},
-				{sentence: "the default error handler reports errors, and not the end of a watch", run: reflectorDefaultErrorHandler},
-				{sentence: "resync is called after each period, if it should", run: reflectorResync},
-				{sentence: "a failed resync is no end", run: reflectorResyncFails},
-				{sentence: "bookmarks go to stores that want them, and so do versions", run: reflectorBookmarks},
-				{sentence: "what is not of the expected type is left out", run: reflectorExpectedType},
+				{Sentence: "an Error event without a status is followed by a list", Run: protocolNoStatus},
+				{Sentence: "a bookmark that does not mark the end of a watch-list ends nothing", Run: protocolOtherBookmark},
+				{Sentence: "requests carry the same options", Run: againOptions},
 			},
-			reflectorProtocolTests(),
-			reflectorAgainTests(),
 		),
 	}
 }
@@ -95,213 +91,262 @@ func reflectorFollows(t *testing.T, im Implementation, o *origin) {
 	equal(t, "version", r.LastSyncResourceVersion(), "106")
 }
 
-func reflectorAnyStore(t *testing.T, im Implementation, o *origin) {
-	o.put(pod("ns", "gone"))
-	o.put(pod("ns", "a"))
-	var pushed []string
-	store := im.NewStore(im.MetaNamespaceKeyFunc)
-	indexer := im.NewIndexer(im.MetaNamespaceKeyFunc, podIndexers())
-	undelta := im.NewUndeltaStore(func(list []any) { pushed = names(list) }, im.MetaNamespaceKeyFunc)
-	deltas := im.NewDeltaFIFOWithOptions(kc.DeltaFIFOOptions{EmitDeltaTypeReplaced: true})
-	for _, s := range []kc.ReflectorStore{store, indexer, undelta, deltas} {
-		running(t, im.NewReflector(o, &corev1.Pod{}, s, 0).RunWithContext)
-	}
-	o.put(pod("ns", "b", on("n1")))
-	o.remove("ns", "gone")
-	synctest.Wait()
-	want := []string{"ns/a@102", "ns/b@103"}
-	same(t, "store", names(store.List()), want...)
-	same(t, "indexer", names(indexer.List()), want...)
-	same(t, "on n1", names(value(indexer.ByIndex("node", "n1"))(t)), "ns/b@103")
-	same(t, "pushed", pushed, want...)
-	deltas.Close()
-	var types []string
-	for range 3 {
-		for _, d := range popOne(t, deltas).(kc.Deltas) {
-			types = append(types, fmt.Sprint(d.Type, " ", describe(d.Object)))
-		}
-	}
-	same(t, "deltas", sorted(types), "Added ns/b@103", "Deleted ns/gone@104", "Replaced ns/a@102", "Replaced ns/gone@101")
-}
-
-func reflectorStops(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	r := im.NewReflector(o, &corev1.Pod{}, &sink{}, 0)
-	stop, done := make(chan struct{}), make(chan struct{})
-	go func() { r.Run(stop); close(done) }()
-	synctest.Wait()
-	equal(t, "open watches", o.open(), 1)
-	close(stop)
-	equal(t, "Run returns", ended(done), true)
-	equal(t, "open watches", o.open(), 0)
-}
-
-func reflectorListAndWatch(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	o.noWatchList = true
-	o.failLists(errBad)
+// reflecting runs a reflector into a sink.
+func reflecting(t *testing.T, im Implementation, o kc.ListerWatcher) (*kc.Reflector, *sink) {
+	t.Helper()
 	s := &sink{}
 	r := im.NewReflector(o, &corev1.Pod{}, s, 0)
-	if err := r.ListAndWatch(t.Context().Done()); !errors.Is(err, errBad) {
-		t.Errorf("ListAndWatch of a list that fails: %v", err)
-	}
-	s.told(t)
-	stop, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- r.ListAndWatch(stop) }()
-	s.told(t, "replace [ns/a@101] at 101")
-	close(stop)
-	synctest.Wait()
-	must(t, <-done)
-
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- r.ListAndWatchWithContext(ctx) }()
-	synctest.Wait()
-	cancel()
-	must(t, <-done)
-}
-
-func reflectorNames(t *testing.T, im Implementation) {
-	s := im.NewStore(im.MetaNamespaceKeyFunc)
-	equal(t, "name", im.NewNamedReflector("mine", newOrigin(), &corev1.Pod{}, s, 0).Name(), "mine")
-	equal(t, "name", im.NewReflectorWithOptions(newOrigin(), &corev1.Pod{}, s, kc.ReflectorOptions{Name: "too"}).Name(), "too")
-	name := im.NewReflector(newOrigin(), &corev1.Pod{}, s, 0).Name()
-	if file, line, ok := strings.Cut(filepath.Base(name), ":"); !ok || file != "reflector.go" || line == "" {
-		t.Errorf("the name of a reflector made in reflector.go is %q", name)
-	}
-}
-
-func reflectorTypes(t *testing.T, im Implementation) {
-	widget := &unstructured.Unstructured{}
-	widget.SetAPIVersion("example.com/v1")
-	widget.SetKind("Widget")
-	s := im.NewStore(im.MetaNamespaceKeyFunc)
-	for _, c := range []struct {
-		expected any
-		options  kc.ReflectorOptions
-		want     string
-	}{
-		{&corev1.Pod{}, kc.ReflectorOptions{}, "*v1.Pod"},
-		{nil, kc.ReflectorOptions{}, "<unspecified>"},
-		{widget, kc.ReflectorOptions{}, "example.com/v1, Kind=Widget"},
-		{&unstructured.Unstructured{}, kc.ReflectorOptions{}, "*unstructured.Unstructured"},
-		{&corev1.Pod{}, kc.ReflectorOptions{TypeDescription: "my pods"}, "my pods"},
-	} {
-		r := im.NewReflectorWithOptions(newOrigin(), c.expected, s, c.options)
-		equal(t, "type description", r.TypeDescription(), c.want)
-	}
-}
-
-func reflectorNamespaceKeyed(t *testing.T, im Implementation) {
-	o := newOrigin(pod("x", "a"), pod("y", "b"))
-	indexer, r := im.NewNamespaceKeyedIndexerAndReflector(o, &corev1.Pod{}, 0)
 	running(t, r.RunWithContext)
-	same(t, "in x", names(value(indexer.Index(kc.NamespaceIndex, pod("x", "")))(t)), "x/a@101")
-	same(t, "in y", names(value(indexer.ByIndex(kc.NamespaceIndex, "y"))(t)), "y/b@102")
+	return r, s
 }
 
-func reflectorDefaultErrorHandler(t *testing.T, im Implementation) {
-	r := im.NewReflector(newOrigin(), &corev1.Pod{}, &sink{}, 0)
-	reports.drain()
-	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, apierrors.NewResourceExpired("too old"), gone()} {
-		im.DefaultWatchErrorHandler(t.Context(), r, err)
-		same(t, fmt.Sprint("reports of ", err), reports.drain())
-	}
-	im.DefaultWatchErrorHandler(t.Context(), r, errBad)
-	if list := reports.drain(); len(list) != 1 || !strings.Contains(list[0], errBad.Error()) {
-		t.Errorf("reports of an error: %v", list)
-	}
-}
-
-func reflectorResync(t *testing.T, im Implementation) {
-	s := &sink{}
-	r := im.NewReflector(newOrigin(), &corev1.Pod{}, s, 10*time.Second)
-	var should atomic.Bool
-	var asked atomic.Int32
-	should.Store(true)
-	r.ShouldResync = func() bool { asked.Add(1); return should.Load() }
-	running(t, r.RunWithContext)
-	s.told(t, "replace [] at 100")
-	testclock.Elapse(9 * time.Second)
-	s.told(t)
-	testclock.Elapse(2 * time.Second)
-	s.told(t, "resync")
-	should.Store(false)
-	testclock.Elapse(20 * time.Second)
-	s.told(t)
-	equal(t, "questions", asked.Load(), 3)
-
-	always := &sink{}
-	running(t, im.NewReflector(newOrigin(), &corev1.Pod{}, always, 10*time.Second).RunWithContext)
-	testclock.Elapse(31 * time.Second)
-	always.told(t, "replace [] at 100", "resync", "resync", "resync")
-	never := &sink{}
-	running(t, im.NewReflector(newOrigin(), &corev1.Pod{}, never, 0).RunWithContext)
-	testclock.Elapse(time.Hour)
-	never.told(t, "replace [] at 100")
-}
-
-func reflectorResyncFails(t *testing.T, im Implementation) {
-	s := &sink{}
-	s.resyncFails.Store(true)
+// listOnly makes an origin that knows no watch-list.
+func listOnly(objects ...*corev1.Pod) *origin {
 	o := newOrigin()
-	running(t, im.NewReflector(o, &corev1.Pod{}, s, 30*time.Second).RunWithContext)
-	testclock.Elapse(31 * time.Second)
-	s.resyncFails.Store(false)
-	o.put(pod("ns", "a"))
-	testclock.Elapse(time.Minute)
-	if log := strings.Join(s.take(), ", "); !strings.Contains(log, "resync") || !strings.Contains(log, "ns/a@101") {
-		t.Errorf("the store was told %v", log)
+	o.noWatchList = true
+	for _, p := range objects {
+		o.put(p)
 	}
+	return o
 }
 
-// bookmarkSink is a sink that wants bookmarks and versions.
-type bookmarkSink struct{ sink }
+// besides leaves out the requests of a verb.
+func besides(verb string, requests []request) []request {
+	return slices.DeleteFunc(requests, func(r request) bool { return r.verb == verb })
+}
 
-func (s *bookmarkSink) Bookmark(version string) error {
-	s.write("bookmark at " + version)
+func inWords(requests []request) []string {
+	var list []string
+	for _, r := range requests {
+		list = append(list, r.String())
+	}
+	return list
+}
+
+// gone is how servers before Kubernetes 1.18 said that a version has expired.
+func gone() error {
+	return apierrors.NewGenericServerResponse(http.StatusGone, "watch", corev1.Resource("pods"), "", "gone", 0, false)
+}
+
+// withoutWatchList says, as fake clients do, that it knows no watch-list.
+type withoutWatchList struct{ *origin }
+
+func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
+
+// failingResyncs is a sink whose resyncs fail, except for the first.
+type failingResyncs struct {
+	sink
+	resyncs atomic.Int32
+}
+
+func (s *failingResyncs) Resync() error {
+	if s.resyncs.Add(1) >= 2 {
+		return errBad
+	}
 	return nil
 }
 
-// versionSink is a sink that wants versions.
-type versionSink struct {
-	sink
-	version atomic.Value
-}
-
-func (s *versionSink) UpdateResourceVersion(version string) { s.version.Store(version) }
-
-func reflectorBookmarks(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	s, v := &bookmarkSink{}, &versionSink{}
-	r := im.NewReflector(o, &corev1.Pod{}, s, 0)
-	running(t, r.RunWithContext)
-	running(t, im.NewReflector(o, &corev1.Pod{}, v, 0).RunWithContext)
-	s.take()
-	o.bookmark()
-	o.put(pod("ns", "b"))
-	o.bookmark()
-	s.told(t, "bookmark at 102", "add ns/b@103", "bookmark at 104")
-	equal(t, "version", r.LastSyncResourceVersion(), "104")
-	equal(t, "version that the store was told", v.version.Load(), any("104"))
-	o.put(pod("ns", "c"))
-	synctest.Wait()
-	equal(t, "version that the store was told", v.version.Load(), any("105"))
-}
-
-func reflectorExpectedType(t *testing.T, im Implementation) {
-	o := newOrigin(pod("ns", "a"))
-	typed, untyped := &sink{}, &sink{}
-	running(t, im.NewReflector(o, &corev1.Pod{}, typed, 0).RunWithContext)
-	running(t, im.NewReflector(o, nil, untyped, 0).RunWithContext)
-	typed.take()
-	untyped.take()
-	reports.drain()
-	o.put(&corev1.Node{ObjectMeta: pod("", "n").ObjectMeta})
-	o.put(pod("ns", "b"))
-	synctest.Wait()
-	if len(reports.drain()) == 0 {
-		t.Error("nothing was reported")
+func againResyncFailsRunning(t *testing.T, im Implementation, o *origin) {
+	o.put(pod("ns", "a"))
+	s := &failingResyncs{}
+	stop := running(t, im.NewReflector(o, &corev1.Pod{}, s, time.Minute).RunWithContext)
+	s.told(t, "replace [ns/a@101] at 101")
+	testclock.Elapse(time.Minute + 30*time.Second)
+	s.told(t)
+	testclock.Elapse(time.Minute)
+	s.told(t, "replace [ns/a@101] at 101")
+	stop()
+	queue := &failingQueue{Queue: im.NewFIFO(im.MetaNamespaceKeyFunc), failing: &failingResyncs{}}
+	running(t, im.NewController(ControllerConfig{
+		Queue: queue, ListerWatcher: o, ObjectType: &corev1.Pod{}, FullResyncPeriod: time.Minute,
+		Process: func(any, bool) error { return nil },
+	}).RunWithContext)
+	o.asked()
+	testclock.Elapse(time.Minute + 30*time.Second)
+	equal(t, "requests before a resync fails", len(o.asked()), 0)
+	testclock.Elapse(time.Minute)
+	if asked := o.verbs(); len(asked) == 0 || strings.HasPrefix(asked[0], "watch from") {
+		t.Errorf("requests after a resync has failed: %v", asked)
 	}
-	typed.told(t, "add ns/b@103")
-	untyped.told(t, "add n@102", "add ns/b@103")
+}
+
+// failingQueue is a queue whose resyncs fail, except for the first.
+type failingQueue struct {
+	Queue
+	failing *failingResyncs
+}
+
+func (q *failingQueue) Resync() error { return q.failing.Resync() }
+
+func againBackoff(t *testing.T, im Implementation, o *origin) {
+	o.put(pod("ns", "a"))
+	refused := fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+	r := im.NewReflectorWithOptions(o, &corev1.Pod{}, &sink{}, kc.ReflectorOptions{
+		Backoff: &wait.Backoff{Duration: 10 * time.Second, Factor: 3, Steps: 100, Cap: 70 * time.Second},
+	})
+	running(t, r.RunWithContext)
+	testclock.Elapse(time.Minute)
+	o.put(pod("ns", "a"))
+	testclock.Elapse(time.Minute)
+	o.asked()
+	o.failWatches(refused, refused, refused, refused, refused)
+	from, at := time.Now(), []time.Duration{}
+	o.onRequest = func(r request) {
+		if !r.probe() {
+			at = append(at, time.Since(from))
+		}
+	}
+	o.end()
+	testclock.Elapse(time.Hour)
+	for i, s := range []time.Duration{0, 10, 20, 50, 120, 190} {
+		if i >= len(at) || at[i] != s*time.Second {
+			t.Fatalf("asked after %v", at)
+		}
+	}
+}
+
+// carried describes the options of requests. Timeouts are random.
+func carried(requests []request) []string {
+	var list []string
+	for _, r := range requests {
+		o := r.options
+		what := fmt.Sprintf("%s version=%q match=%q limit=%d continue=%q", r.verb, o.ResourceVersion, o.ResourceVersionMatch, o.Limit, o.Continue)
+		if o.AllowWatchBookmarks {
+			what += " bookmarks"
+		}
+		if o.SendInitialEvents != nil {
+			what += fmt.Sprintf(" initial=%v", *o.SendInitialEvents)
+		}
+		if o.TimeoutSeconds != nil {
+			what += " timeout"
+		}
+		if o.Watch {
+			what += " watch"
+		}
+		if o.LabelSelector != "" || o.FieldSelector != "" {
+			what += " selector"
+		}
+		list = append(list, what)
+	}
+	return list
+}
+
+func againOptions(t *testing.T, im Implementation) {
+	const (
+		first      = `list version="0" match="" limit=500 continue=""`
+		watched    = `watch version=%q match="" limit=0 continue="" bookmarks timeout`
+		relist     = `list version=%q match="" limit=0 continue=""`
+		watchList  = `watch-list version=%q match="NotOlderThan" limit=0 continue="" bookmarks initial=true timeout`
+		inPages    = `list version="0" match="" limit=2 continue=""`
+		nextPage   = `list version="" match="" limit=2 continue=%q`
+		consistent = `list version="" match=""`
+	)
+	f := fmt.Sprintf
+	o := listOnly(pod("ns", "a"))
+	reflecting(t, im, withoutWatchList{o})
+	testclock.Elapse(10 * time.Second)
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	testclock.Elapse(time.Minute)
+	same(t, "with lists", carried(o.asked()), first, f(watched, "101"), f(watched, "101"), f(relist, "101"), f(watched, "102"))
+
+	o.failLists(gone())
+	testclock.Elapse(10 * time.Second)
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	testclock.Elapse(time.Minute)
+	asked := carried(o.asked())
+	if len(asked) != 4 || asked[0] != f(watched, "102") || asked[1] != f(relist, "102") || !strings.HasPrefix(asked[2], consistent) || asked[3] != f(watched, "103") {
+		t.Errorf("where the list is gone: %q", asked)
+	}
+
+	o = newOrigin(pod("ns", "a"))
+	reflecting(t, im, o)
+	testclock.Elapse(10 * time.Second)
+	o.behindItsBack(func() { o.put(pod("ns", "b")) })
+	testclock.Elapse(time.Minute)
+	same(t, "with watch-lists", carried(o.asked()), f(watchList, ""), f(watched, "101"), f(watchList, "101"))
+
+	o = listOnly(pod("ns", "a"), pod("ns", "b"), pod("ns", "c"))
+	o.pages = true
+	r := im.NewReflector(withoutWatchList{o}, &corev1.Pod{}, &sink{}, 0)
+	r.WatchListPageSize = 2
+	running(t, r.RunWithContext)
+	same(t, "in pages", carried(o.asked()), inPages, f(nextPage, "103:2"), f(watched, "103"))
+
+	o = listOnly(pod("ns", "a"))
+	lw := im.NewListWatch(ListWatch{
+		ListWithContextFunc:  o.ListWithContext,
+		WatchFuncWithContext: o.WatchWithContext,
+		DisableChunking:      true,
+	})
+	reflecting(t, im, withoutStreams{lw})
+	same(t, "through a ListWatch", carried(o.asked()), first, f(watched, "101"))
+}
+
+// A source that is no server, such as a storage in the same process, may end a watch with
+// an error of its own. Then it is not known what the watch has missed. A list follows, and
+// a ListAndWatch that was called by hand returns, so that its caller knows of the gap.
+func protocolNoStatus(t *testing.T, im Implementation) {
+	for _, object := range []runtime.Object{nil, (*metav1.Status)(nil), pod("ns", "z"), &metav1.List{}} {
+		for _, advanced := range []bool{false, true} {
+			o := listOnly(pod("ns", "a"), pod("ns", "lost"))
+			s := &sink{}
+			r := im.NewReflector(o, &corev1.Pod{}, s, 0)
+			done := make(chan error, 1)
+			stop := running(t, func(ctx context.Context) { done <- r.ListAndWatchWithContext(ctx) })
+			testclock.Elapse(10 * time.Second)
+			want := []string{`list from "102"`, `watch from "103"`}
+			if advanced {
+				o.put(pod("ns", "b"))
+				want = []string{`list from "103"`, `watch from "104"`}
+			}
+			synctest.Wait()
+			o.asked()
+			s.take()
+			o.loseDelete("ns", "lost")
+			o.send(watch.Event{Type: watch.Error, Object: object})
+			synctest.Wait()
+			select {
+			case err := <-done:
+				must(t, err)
+			default:
+				t.Errorf("%T: ListAndWatch goes on", object)
+			}
+			stop()
+			running(t, func(ctx context.Context) { _ = r.ListAndWatchWithContext(ctx) })
+			testclock.Elapse(10 * time.Second)
+			same(t, "requests", inWords(besides("watch-list", o.asked())), want...)
+			if advanced {
+				s.told(t, "replace [ns/a@101 ns/b@103] at 104")
+			} else {
+				s.told(t, "replace [ns/a@101] at 103")
+			}
+		}
+	}
+}
+
+// Only the annotation marks the end. A server that sends other bookmarks before that is
+// slow; it does support watch-lists.
+func protocolOtherBookmark(t *testing.T, im Implementation) {
+	f := newFakeServer("1")
+	f.streams = true
+	_, s := reflecting(t, im, f.listerWatcher(im))
+	w, _ := f.open()
+	bookmark := func(version, mark string) {
+		w.Action(watch.Bookmark, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			ResourceVersion: version, Annotations: map[string]string{metav1.InitialEventsAnnotationKey: mark},
+		}})
+	}
+	w.Add(pod("ns", "a", at("2")))
+	bookmark("2", "false")
+	bookmark("3", "")
+	w.Add(pod("ns", "b", at("3")))
+	synctest.Wait()
+	testclock.Elapse(9 * time.Second)
+	s.told(t)
+	bookmark("4", "true")
+	synctest.Wait()
+	s.told(t, "replace [ns/a@2 ns/b@3] at 4")
+	if _, watches := f.open(); watches != 1 || w.IsStopped() {
+		t.Errorf("%d watches, the first was stopped: %v", watches, w.IsStopped())
+	}
 }

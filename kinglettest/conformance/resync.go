@@ -16,14 +16,14 @@ import (
 // must have come after 29 s, and it must have come after 31 s.
 func resyncTests() []test {
 	return []test{
-		{sentence: "a resync tells of every object, after each period", run: resyncPeriodic},
-		{sentence: "a handler with a period of zero gets no resync", run: resyncNone},
-		{sentence: "a period is rounded up to a multiple of the informer's", run: resyncRounded},
-		{sentence: "a shorter period before the start becomes the informer's", run: resyncShorter},
-		{sentence: "a shorter period after the start becomes the informer's own", run: resyncShorterLate},
-		{sentence: "no period is below a second", run: resyncMinimum},
-		{sentence: "an informer without a period makes no resyncs", run: resyncOff},
-		{sentence: "options name the period", run: resyncOptions},
+		{Sentence: "a resync tells of every object, after each period", Run: resyncPeriodic},
+		{Sentence: "a handler with a period of zero gets no resync", Run: resyncNone},
+		{Sentence: "a period is rounded up to a multiple of the informer's", Run: resyncRounded},
+		{Sentence: "a shorter period before the start becomes the informer's", Run: resyncShorter},
+		{Sentence: "a shorter period after the start becomes the informer's own", Run: resyncShorterLate},
+		{Sentence: "no period is below a second", Run: resyncMinimum},
+		{Sentence: "an informer without a period makes no resyncs", Run: resyncOff},
+		{Sentence: "options name the period", Run: resyncOptions},
 	}
 }
 

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -11,24 +12,26 @@ import (
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/internal/suite"
 )
 
-// Behaviour says which side of the [Differences] is expected.
-type Behaviour int
+type (
+	// Options are the options of [Run]. The zero value expects what is right.
+	Options = suite.Options
+	// Row is a group of names of the API, and the tests about them.
+	Row = suite.Row[Implementation]
+	// Difference is a place where client-go is wrong or weak, and where an implementation
+	// should differ from it.
+	Difference = suite.Difference[Implementation]
 
-const (
-	// RightBehaviour expects what should be, which is what kinglet does.
-	RightBehaviour = Behaviour(suite.RightBehaviour)
-	// ClientGoBehaviour expects what client-go v0.37.2 does.
-	ClientGoBehaviour = Behaviour(suite.ReferenceBehaviour)
+	row  = Row
+	test = suite.Test[Implementation]
 )
 
-// Options say what Run expects. The zero value expects what is right.
-type Options struct {
-	// Expect is the side of the differences.
-	Expect Behaviour
-	// Rows are the rows to run, by their ID, for an implementation that is not
-	// complete: then the differences are left out. All if empty.
-	Rows []string
-}
+// The two sides of the [Differences].
+const (
+	// RightBehaviour expects what should be, which is what kinglet does.
+	RightBehaviour = suite.RightBehaviour
+	// ClientGoBehaviour expects what client-go v0.37.2 does.
+	ClientGoBehaviour = suite.ReferenceBehaviour
+)
 
 // Run runs the suite: a subtest for each row of the contract, one for the
 // differences, and in each of them one for each sentence. It replaces the
@@ -38,82 +41,43 @@ func Run(t *testing.T, im Implementation, opts Options) {
 	restore := utilruntime.ErrorHandlers
 	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{reports.take}
 	t.Cleanup(func() { utilruntime.ErrorHandlers = restore })
-	contract().Run(t, im, suite.Behaviour(opts.Expect), opts.Rows)
+	contract().Run(t, im, opts)
 }
 
-// contract is the suite, in the terms of what runs it.
 func contract() suite.Suite[Implementation] {
-	s := suite.Suite[Implementation]{Name: func(im Implementation) string { return im.Name }}
-	for _, r := range rows() {
-		row := suite.Row[Implementation]{ID: r.id, Needs: r.needs}
-		for _, c := range r.tests {
-			row.Tests = append(row.Tests, suite.Test[Implementation]{Sentence: c.sentence, Run: c.run, Real: c.real, Only: c.only})
-		}
-		s.Rows = append(s.Rows, row)
+	return suite.Suite[Implementation]{
+		Name:        func(im Implementation) string { return im.Name },
+		Rows:        Rows(),
+		Differences: Differences(),
 	}
-	for _, d := range differences() {
-		s.Differences = append(s.Differences, suite.Difference[Implementation]{
-			ID: d.ID, Situation: d.Situation, Reference: d.ClientGo, Right: d.Right, Source: d.Source,
-			Outcome: d.outcome, WeakOutcome: d.weak, RightOutcome: d.right, Real: d.real,
-		})
-	}
-	return s
-}
-
-// Row is a group of names of the surface, and what is tested about them.
-type Row struct {
-	// ID is the row's name in the contract.
-	ID string
-	// Sentences are the names of its tests.
-	Sentences []string
 }
 
 // Rows lists the rows in the order in which Run runs them.
 func Rows() []Row {
-	var list []Row
-	for _, r := range rows() {
-		row := Row{ID: r.id}
-		for _, test := range r.tests {
-			row.Sentences = append(row.Sentences, test.sentence)
-		}
-		list = append(list, row)
-	}
-	return list
-}
-
-// row is a Row with its tests, and the fields of Implementation that it needs;
-// see Implementation.missing.
-type row struct {
-	id    string
-	needs []string
-	tests []test
-}
-
-func rows() []row {
-	return []row{
+	return []Row{
 		storeRow(),
-		threadSafeRow(),
-		queueRow(),
-		deltasRow(),
+		olderRow(),
 		listWatchRow(),
 		reflectorRow(),
 		controllerRow(),
 		sharedInformerRow(),
 		handlersRow(),
 		errorsRow(),
-		restRow(),
+		waitsRow(),
 	}
 }
 
-// test is one sentence of the contract. A real test runs in real time, the
-// others in a bubble. Where only is set, the test is of those implementations
-// alone.
-type test struct {
-	sentence string
-	run      func(*testing.T, Implementation)
-	real     bool
-	only     func(Implementation) bool
+// Differences lists the differences in the order in which Run tests them.
+func Differences() []Difference {
+	return slices.Concat(informerDifferences(), storeDifferences(), queueDifferences())
 }
+
+// DifferencesTable renders the differences as a Markdown table with a header.
+func DifferencesTable() string { return contract().Table() }
+
+// DifferencesDoc renders the differences as a list in a doc comment, with lines of at most
+// 80 columns that begin with "//".
+func DifferencesDoc() string { return contract().Doc() }
 
 // reports collects what is reported to the process-wide error handlers.
 var reports reporter

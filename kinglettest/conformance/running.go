@@ -14,8 +14,8 @@ import (
 // and against one that has to be listed.
 func bothWays(sentence string, run func(*testing.T, Implementation, *origin)) []test {
 	return []test{
-		{sentence: sentence + ", by watch-list", run: func(t *testing.T, im Implementation) { run(t, im, newOrigin()) }},
-		{sentence: sentence + ", by list", run: func(t *testing.T, im Implementation) {
+		{Sentence: sentence + ", by watch-list", Run: func(t *testing.T, im Implementation) { run(t, im, newOrigin()) }},
+		{Sentence: sentence + ", by list", Run: func(t *testing.T, im Implementation) {
 			o := newOrigin()
 			o.noWatchList = true
 			run(t, im, o)
@@ -67,6 +67,15 @@ func ended[T any](ch <-chan T) bool {
 	synctest.Wait()
 	select {
 	case <-ch:
+		return true
+	default:
+		return false
+	}
+}
+
+func isDone(c kc.DoneChecker) bool {
+	select {
+	case <-c.Done():
 		return true
 	default:
 		return false

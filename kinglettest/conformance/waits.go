@@ -12,15 +12,18 @@ import (
 	"github.com/kinglet-go/kinglet/internal/testclock"
 )
 
-// waitTests are the part of the row "the rest" that is about waits.
-func waitTests() []test {
-	return []test{
-		{sentence: "WaitForCacheSync waits until all have synced, or for the end", run: waitForCacheSync},
-		{sentence: "WaitFor waits without polling, and says whether all were done", run: waitFor},
-		{sentence: "waits of informers and handlers end when they have synced", run: waitForInformer},
-		{sentence: "a wait inside of a function that a wait asks ends when both are told to", run: waitInsideOfAWait},
-		{sentence: "a round of questions ends with the first no, and none follows the end of a wait", run: waitAsks},
-		{sentence: "WaitFor reports each checker as soon as it is done, and at the end those that are not", run: waitReports},
+func waitsRow() row {
+	return row{
+		ID:    "waits",
+		Needs: []string{"WaitFor*", "IsDone", "NewSharedIndexInformer"},
+		Tests: []test{
+			{Sentence: "WaitForCacheSync waits until all have synced, or for the end", Run: waitForCacheSync},
+			{Sentence: "WaitFor waits without polling, and says whether all were done", Run: waitFor},
+			{Sentence: "waits of informers and handlers end when they have synced", Run: waitForInformer},
+			{Sentence: "a wait inside of a function that a wait asks ends when both are told to", Run: waitInsideOfAWait},
+			{Sentence: "a round of questions ends with the first no, and none follows the end of a wait", Run: waitAsks},
+			{Sentence: "WaitFor reports each checker as soon as it is done, and at the end those that are not", Run: waitReports},
+		},
 	}
 }
 

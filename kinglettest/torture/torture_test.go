@@ -58,9 +58,9 @@ func TestNothingIsLostWhateverGoesWrong(t *testing.T) {
 				c.trials = *trials
 			}
 			if *duration > 0 {
-				// Two parts of five each for kinglet and its drop-in, one for
-				// client-go.
-				c.trials, c.span = 0, 2**duration/5
+				// Three parts of ten each for kinglet and its drop-in, two for
+				// client-go, and two for roles.
+				c.trials, c.span = 0, 3**duration/10
 				if !ours {
 					c.span = *duration / 5
 				}

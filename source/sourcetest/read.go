@@ -11,12 +11,14 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 
 	"github.com/kinglet-go/kinglet/source"
 	"github.com/kinglet-go/kinglet/store"
 )
 
-// List implements source.Source. It yields one page.
+// List implements source.Source. It yields one page. Static keeps no version but the
+// latest for lists that ask for an exact one, and those that continue tokens refer to.
 func (s *Static[T]) List(ctx context.Context, req source.ListRequest[T], yield func(source.Page[T]) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -57,7 +59,16 @@ func (s *Static[T]) page(req source.ListRequest[T]) (source.Page[T], error) {
 		if err := s.notFutureLocked(req.ResourceVersion); err != nil {
 			return source.Page[T]{}, err
 		}
-		state = s.sortedLocked()
+		if req.Exact && req.ResourceVersion != rv(version) {
+			return source.Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest")
+		}
+		selector, err := fields.ParseSelector(req.FieldSelector)
+		if err != nil {
+			return source.Page[T]{}, apierrors.NewBadRequest(err.Error())
+		}
+		state = slices.DeleteFunc(s.sortedLocked(), func(obj T) bool {
+			return !selector.Matches(fields.Set{"metadata.name": obj.GetName(), "metadata.namespace": obj.GetNamespace()})
+		})
 	}
 	to := len(state)
 	page := source.Page[T]{ResourceVersion: rv(version)}
@@ -72,41 +83,6 @@ func (s *Static[T]) page(req source.ListRequest[T]) (source.Page[T], error) {
 		page.Items = append(page.Items, source.ItemOf(deepCopy(obj)))
 	}
 	return page, nil
-}
-
-// sample sends a page of the latest version, or of one that a continue token
-// refers to. Static keeps no others.
-func (s *Static[T]) sample(ctx context.Context, req source.SampleRequest, yield func(source.Page[T]) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	page, err := s.samplePage(req)
-	if err != nil {
-		return err
-	}
-	return yield(page)
-}
-
-func (s *Static[T]) samplePage(req source.SampleRequest) (source.Page[T], error) {
-	if req.Continue == "" && req.ResourceVersion != s.ResourceVersion() {
-		return source.Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest")
-	}
-	name, narrow := strings.CutPrefix(req.FieldSelector, "metadata.name=")
-	name, namespace, _ := strings.Cut(name, ",metadata.namespace=")
-	limit := req.Limit
-	if narrow {
-		limit = 0
-	}
-	page, err := s.page(source.ListRequest[T]{ResourceVersion: req.ResourceVersion, Continue: req.Continue, Limit: limit})
-	if err == nil && req.Continue == "" && page.ResourceVersion != req.ResourceVersion {
-		return source.Page[T]{}, apierrors.NewResourceExpired("the version " + req.ResourceVersion + " is not the latest any more")
-	}
-	if narrow {
-		page.Items = slices.DeleteFunc(page.Items, func(it source.Item[T]) bool {
-			return it.Key.Name != name || it.Key.Namespace != namespace
-		})
-	}
-	return page, err
 }
 
 // notFutureLocked returns an error for a version after the current one, as a
@@ -225,7 +201,7 @@ func (s *Static[T]) open(req source.WatchRequest[T]) (*staticWatch[T], error) {
 	}
 	w := &staticWatch[T]{wake: make(chan struct{}, 1)}
 	if req.SendInitialEvents || req.ResourceVersion == "" || req.ResourceVersion == "0" {
-		w.pending = s.initialLocked(req.SendInitialEvents && !s.withoutBookmarks)
+		w.pending = s.initialLocked(req.SendInitialEvents)
 	} else {
 		from, err := parseRV(req.ResourceVersion)
 		if err != nil {

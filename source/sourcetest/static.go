@@ -54,12 +54,11 @@ type Static[T StaticObject] struct {
 	// watches are the open ones. guarded by mu
 	watches map[*staticWatch[T]]struct{}
 
-	lists, opened    int
-	listFault        fault
-	watchFault       fault
-	watchListFault   error
-	withoutBookmarks bool
-	uids             int64
+	lists, opened  int
+	listFault      fault
+	watchFault     fault
+	watchListFault error
+	uids           int64
 }
 
 // fault is the error of the next left calls; of all if left is negative.
@@ -99,8 +98,11 @@ func NewStatic[T StaticObject](initial ...T) *Static[T] {
 }
 
 // Traits implements source.Source.
-func (s *Static[T]) Traits() source.Traits[T] {
-	return source.Traits[T]{Sample: s.sample, Whole: true, ReadAnswer: source.ReadObject[T]}
+func (s *Static[T]) Traits() source.Traits { return source.Traits{ExactLists: true, Whole: true} }
+
+// ReadAnswer implements source.AnswerReader.
+func (s *Static[T]) ReadAnswer(a source.Answer) (source.Written[T], error) {
+	return source.ReadObject[T](a)
 }
 
 // String implements source.Source.
@@ -248,14 +250,6 @@ func (s *Static[T]) RefuseWatchList(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watchListFault = err
-}
-
-// WithholdBookmarks leaves out the bookmark that ends initial events, as servers
-// without watch-lists do.
-func (s *Static[T]) WithholdBookmarks(withhold bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.withoutBookmarks = withhold
 }
 
 // StaticStats counts what a Static was asked.

@@ -45,7 +45,7 @@ func TestAControllerRuntimeCachesClosuresGoThroughAnInterceptor(t *testing.T) {
 	t.Run("typed", func(t *testing.T) { testControllerRuntime[*corev1.Pod](t, &corev1.Pod{}) })
 	t.Run("unstructured", func(t *testing.T) { testControllerRuntime[*unstructured.Unstructured](t, u) })
 	// These set the kind on each object, and through an interceptor there is none to
-	// set it on: see source.Interceptor.
+	// set it on: see source.WrapTransport.
 	t.Run("metadata", func(t *testing.T) {
 		p := &metav1.PartialObjectMetadata{}
 		p.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
@@ -65,8 +65,7 @@ func testControllerRuntime[T client.Object](t *testing.T, obj T) (got, want sour
 	plain := must(source.FromListerWatcher[T](closuresOf(t, s.config(), obj), source.Options{}))
 	cfg := s.config()
 	cfg.Wrap(source.WrapTransport)
-	interceptor := &source.Interceptor{}
-	src := must(source.FromListerWatcher[T](closuresOf(t, cfg, obj), source.Options{Interceptor: interceptor}))
+	src := recorded(must(source.FromListerWatcher[T](closuresOf(t, cfg, obj), source.Options{Intercept: true})))
 	got, err := list(t, src, source.ListRequest[T]{Limit: 20})
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +85,6 @@ func testControllerRuntime[T client.Object](t *testing.T, obj T) (got, want sour
 	if diff := cmp.Diff(wantEvents, gotEvents, bare); diff != "" {
 		t.Error(diff)
 	}
-	if st := interceptor.Stats(); st.Read != 2 || st.Left != 0 {
-		t.Errorf("%+v", st)
-	}
+	src.check(t, 2)
 	return got, want
 }

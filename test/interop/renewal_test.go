@@ -68,31 +68,26 @@ func TestATokenFileIsReadAboveTheInterceptor(t *testing.T) {
 	cfg.BearerTokenFile = s.token
 	cfg.Impersonate = rest.ImpersonationConfig{UserName: "somebody"}
 	cfg.Wrap(source.WrapTransport)
-	src, interceptor := interceptedPods(cfg)
+	src := interceptedPods(cfg)
 	if got, err := list(t, src, source.ListRequest[*corev1.Pod]{}); err != nil || len(got.Items) != 3 {
 		t.Errorf("%+v: %v", got, err)
 	}
-	if st := interceptor.Stats(); st.Read != 1 || st.Left != 0 {
-		t.Errorf("%+v", st)
-	}
+	src.check(t, 1)
 }
 
-func interceptedPods(cfg *rest.Config) (source.Source[*corev1.Pod], *source.Interceptor) {
-	interceptor := &source.Interceptor{}
-	return must(source.FromListerWatcher[*corev1.Pod](typedPods(cfg), source.Options{Interceptor: interceptor})), interceptor
+func interceptedPods(cfg *rest.Config) *recorder[*corev1.Pod] {
+	return recorded(must(source.FromListerWatcher[*corev1.Pod](typedPods(cfg), source.Options{Intercept: true})))
 }
 
 // checkReads lists and watches with a token that was rotated before each.
 func checkReads(t *testing.T, s *apiServer, cfg *rest.Config) {
 	t.Helper()
-	src, interceptor := interceptedPods(cfg)
+	src := interceptedPods(cfg)
 	s.rotate("the second")
 	if got, err := list(t, src, source.ListRequest[*corev1.Pod]{}); err != nil || len(got.Items) != 3 {
 		t.Errorf("%+v: %v", got, err)
 	}
 	s.rotate("the third")
 	watchN(t, src, source.WatchRequest[*corev1.Pod]{SendInitialEvents: true}, 4)
-	if st := interceptor.Stats(); st.Read != 2 || st.Left != 0 {
-		t.Errorf("%+v", st)
-	}
+	src.check(t, 2)
 }

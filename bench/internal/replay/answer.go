@@ -155,7 +155,7 @@ func (s *Server) watchFrom(w http.ResponseWriter, r *http.Request, e Encoding) e
 // follow sends what happens after m until the client goes or the era ends.
 func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error {
 	s.history.live(m.era)
-	sent, era := m.head, m.era
+	sent, era, marks := m.head, m.era, m.marks
 	for {
 		m = s.history.now()
 		if m.era != era {
@@ -172,6 +172,19 @@ func (s *Server) follow(r *http.Request, e Encoding, to *sender, m moment) error
 			return err
 		}
 		sent = m.head
+		if m.marks != marks {
+			marks = m.marks
+			obj, err := e.bookmark(s.pods.VersionAfter(sent), false)
+			if err == nil {
+				err = to.write(e.appendFrame(nil, "BOOKMARK", e.item(), obj))
+			}
+			if err == nil {
+				err = to.flush()
+			}
+			if err != nil {
+				return err
+			}
+		}
 		select {
 		case <-r.Context().Done():
 			return nil

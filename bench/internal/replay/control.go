@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync/atomic"
@@ -71,6 +72,19 @@ func (c *Control) Burst(ctx context.Context, e Encoding, n int, gather bool) (b 
 	return b, c.post(ctx, fmt.Sprintf("burst?encoding=%s&events=%d&gather=%t", e, n, gather), &b)
 }
 
+// Pace lets n events happen, so many a second on average, at random times or, if spaced
+// is true, at equal intervals. It returns when the last has happened, with the time of
+// each.
+func (c *Control) Pace(ctx context.Context, n int, perSecond float64, spaced bool) (at []time.Time, err error) {
+	return at, c.post(ctx, fmt.Sprintf("pace?events=%d&rate=%g&spaced=%t", n, perSecond, spaced), &at)
+}
+
+// Bookmark lets one event happen and has all watches send a bookmark. It returns the
+// bookmark's version.
+func (c *Control) Bookmark(ctx context.Context) (version string, err error) {
+	return version, c.post(ctx, "bookmark", &version)
+}
+
 // Relist ends all watches with 410 Expired, and answers others so until
 // somebody lists. Meanwhile n events happen, of which only the list tells.
 // After.Version is what the list will be of; one more event happens when a
@@ -114,7 +128,7 @@ func (c *Control) post(ctx context.Context, what string, into any) error {
 // control adds the other side of Control.
 func (s *Server) control(mux *http.ServeMux) {
 	for what, do := range map[string]func(*http.Request) (any, error){
-		"prepare": s.prepare, "reset": s.reset, "burst": s.burst, "relist": s.relist, "counts": s.counts,
+		"prepare": s.prepare, "reset": s.reset, "burst": s.burst, "pace": s.pace, "bookmark": s.bookmark, "relist": s.relist, "counts": s.counts,
 	} {
 		mux.HandleFunc("POST /control/"+what, func(w http.ResponseWriter, r *http.Request) {
 			v, err := do(r)
@@ -167,6 +181,37 @@ func (s *Server) burst(r *http.Request) (any, error) {
 	}
 	b.Before, b.After = s.pods.VersionAfter(from), s.pods.VersionAfter(from+n)
 	return b, nil
+}
+
+func (s *Server) pace(r *http.Request) (any, error) {
+	n, err := strconv.Atoi(r.FormValue("events"))
+	perSecond, rateErr := strconv.ParseFloat(r.FormValue("rate"), 64)
+	spaced, spacedErr := strconv.ParseBool(r.FormValue("spaced"))
+	if err := errors.Join(err, rateErr, spacedErr); err != nil {
+		return nil, err
+	}
+	rnd := rand.New(rand.NewPCG(1, uint64(n)))
+	at := make([]time.Time, 0, n)
+	next := time.Now()
+	for range n {
+		gap := 1.0
+		if !spaced {
+			gap = rnd.ExpFloat64()
+		}
+		next = next.Add(time.Duration(gap / perSecond * float64(time.Second)))
+		select {
+		case <-time.After(time.Until(next)):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+		at = append(at, time.Now())
+		s.history.advance(1, false)
+	}
+	return at, nil
+}
+
+func (s *Server) bookmark(*http.Request) (any, error) {
+	return s.pods.VersionAfter(s.history.mark()), nil
 }
 
 func (s *Server) relist(r *http.Request) (any, error) {

@@ -17,6 +17,8 @@ type history struct {
 	probe bool
 	// gather is true while events are to go out many at a time.
 	gather bool
+	// marks grows when each watch is to send a bookmark.
+	marks int
 	// era grows when all watches are to end with what ended says.
 	era int
 	// moved is closed when any of this changes.
@@ -25,7 +27,7 @@ type history struct {
 
 // moment is the history at one time.
 type moment struct {
-	head, era        int
+	head, era, marks int
 	mustList, gather bool
 	moved            <-chan struct{}
 }
@@ -39,7 +41,7 @@ func (h *history) now() moment {
 }
 
 func (h *history) momentLocked() moment {
-	return moment{head: h.head, era: h.era, mustList: h.mustList, gather: h.gather, moved: h.moved}
+	return moment{head: h.head, era: h.era, marks: h.marks, mustList: h.mustList, gather: h.gather, moved: h.moved}
 }
 
 // list is now, for somebody who lists.
@@ -73,6 +75,17 @@ func (h *history) advance(n int, gather bool) (from int) {
 		return true
 	})
 	return from
+}
+
+// mark lets one event happen and has all watches send a bookmark.
+func (h *history) mark() (head int) {
+	h.change(func() bool {
+		h.head++
+		h.marks++
+		head = h.head
+		return true
+	})
+	return head
 }
 
 // relist lets n events happen of which no watch is told, ends all watches as

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/bench/internal/loopback"
 	"github.com/kinglet-go/kinglet/bench/internal/pods"
 )
 
@@ -46,7 +45,7 @@ func NewServer(c *pods.Collection) (*Server, error) {
 		}
 		s.listeners[i] = ln
 	}
-	secure, ca, err := loopback.Certificate()
+	secure, ca, err := certificate()
 	if err != nil {
 		s.close()
 		return nil, err

@@ -53,11 +53,20 @@ JSON document a line on stdout, and ends when stdin does:
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return p.run(cmd.Context()) },
 	}
 	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
 	flags := cmd.Flags()
+	// Kubernetes' libraries have a flag of this name, which sets the version that they
+	// report; this one is found first.
+	version := flags.Bool("version", false, "print the release of Kubernetes that it runs, and end")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			_, err := fmt.Fprintln(stdout, "kinglet-cluster with Kubernetes", cluster.Version())
+			return err
+		}
+		return p.run(cmd.Context())
+	}
 	flags.StringVar(&p.opts.Dir, "dir", "", "folder of the cluster's data, kept and used again; default: a temporary one")
 	flags.StringVar(&p.opts.Kubeconfig, "kubeconfig", "", "also write the kubeconfig here, and remove it at the end")
 	flags.IntVar(&p.opts.Nodes, "nodes", 1, "simulated nodes")

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 func TestCommandsThatMakeNoSenseAreRefused(t *testing.T) {
@@ -25,5 +27,21 @@ func TestFlagsThatMakeNoSenseAreRefused(t *testing.T) {
 		if cmd.ExecuteContext(t.Context()) == nil {
 			t.Errorf("%s is taken", args)
 		}
+	}
+}
+
+func TestTheVersionIsThatOfKubernetes(t *testing.T) {
+	var out strings.Builder
+	cmd := newCommand(strings.NewReader(""), &out, io.Discard)
+	cmd.SetArgs([]string{"--version"})
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(strings.TrimSpace(out.String()), "Kubernetes v")
+	if _, err := version.ParseSemantic(text); err != nil {
+		t.Errorf("%q: %v", out.String(), err)
+	}
+	if usage := cmd.UsageString(); strings.Count(usage, "--version") != 1 {
+		t.Errorf("the help offers another --version:\n%s", usage)
 	}
 }

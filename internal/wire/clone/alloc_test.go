@@ -18,7 +18,7 @@ func TestCopiesOfOneSizeAreMadeInOneAllocation(t *testing.T) {
 	for i := range from.Spec.Containers {
 		from.Spec.Containers[i].Resources = corev1.ResourceRequirements{}
 	}
-	p, to := OfFields(reflect.TypeFor[*corev1.Pod](), nil), &corev1.Pod{}
+	p, to := newPlan(reflect.TypeFor[corev1.Pod]()), &corev1.Pod{}
 	for range 2 {
 		p.Copy(to, from)
 	}

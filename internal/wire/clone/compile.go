@@ -1,199 +1,99 @@
 package clone
 
 import (
-	"fmt"
 	"hash/maphash"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
-// shapeKey identifies a type and its fields that are copied; none means all.
-type shapeKey struct {
-	typ  reflect.Type
-	only string
-}
-
-// compiler makes one plan.
+// compiler makes a plan and those of the elements of the maps in it, which may contain the
+// map.
 type compiler struct {
-	plan *Plan
-	// shapes has the finished ones and those under way: types may contain themselves. made
-	// has their keys in the order in which they were begun.
-	shapes map[shapeKey]*shape
-	made   []shapeKey
-	family *family
+	verdicts verdicts
+	shapes   gotype.Nodes[shape]
+	plans    map[*gotype.Type]*Plan
+	arrays   *[]reflect.Type
 }
 
-// family is a plan and those of the elements of the maps in it, which may contain the map.
-type family struct {
-	// plans has the finished ones and those under way, made their keys in the order in
-	// which they were begun.
-	plans map[shapeKey]*Plan
-	made  []shapeKey
-	// left is how many more parts of types may be looked at. Beyond that their own methods
-	// copy values.
-	left int
+// compile returns the plan of a type, or nil.
+func compile(t *gotype.Type) *Plan {
+	c := compiler{plans: map[*gotype.Type]*Plan{}, arrays: &[]reflect.Type{reflect.TypeFor[uint64]()}}
+	c.shapes.Fill = func(s *shape, t *gotype.Type, _ *gotype.Drops) { c.shape(s, t) }
+	if c.verdicts.reach(t); c.verdicts.In(t, nil).bad {
+		return nil
+	}
+	p := c.plan(t)
+	c.shapes.Root(t, nil)
+	return p
 }
 
-func (f *family) compile(t reflect.Type, only *fields.Drops) (*Plan, error) {
-	key := shapeKey{t, only.String()}
-	if p := f.plans[key]; p != nil {
-		return p, nil
+// plan returns the plan of a type whose shape is finished later.
+func (c *compiler) plan(t *gotype.Type) *Plan {
+	if p := c.plans[t]; p != nil {
+		return p
 	}
-	c := &compiler{
-		plan: &Plan{
-			typ: t, arrays: []reflect.Type{reflect.TypeFor[uint64]()},
-			layouts: layouts{seed: maphash.MakeSeed()},
-		},
-		shapes: map[shapeKey]*shape{}, family: f,
+	p := &Plan{typ: t.Go, arrays: c.arrays, layouts: layouts{seed: maphash.MakeSeed()}}
+	c.plans[t] = p
+	if c.verdicts.In(t, nil).own {
+		p.own = ownCopy(t.Go)
+	} else {
+		p.root = c.shapes.To(t, nil)
 	}
-	before := len(f.made)
-	f.plans[key], f.made = c.plan, append(f.made, key)
-	root, err := c.shape(t, only)
-	if err != nil {
-		// Plans that were begun since may use this one.
-		for _, k := range f.made[before:] {
-			delete(f.plans, k)
-		}
-		f.made = f.made[:before]
-		return nil, err
-	}
-	c.plan.root = root
-	if len(root.links) == 1 && root.links[0].own == t {
-		c.plan.own = root.links[0].call
-	}
-	for _, s := range c.shapes {
-		s.counted = slices.ContainsFunc(s.links, func(l link) bool { return l.kind != call })
-	}
-	return c.plan, nil
+	return p
 }
 
-// shape returns the shape of a type, of which only some fields are copied, or all if
-// only is nil.
-func (c *compiler) shape(t reflect.Type, only *fields.Drops) (*shape, error) {
-	key := shapeKey{t, only.String()}
-	if s := c.shapes[key]; s != nil {
-		return s, nil
-	}
-	s := &shape{typ: t, size: t.Size()}
-	c.shapes[key] = s
-	before := len(c.made)
-	c.made = append(c.made, key)
-	if hasPointers(t) {
-		if s.array = slices.Index(c.plan.arrays, t); s.array < 0 {
-			s.array = len(c.plan.arrays)
-			c.plan.arrays = append(c.plan.arrays, t)
+func (c *compiler) shape(s *shape, t *gotype.Type) {
+	s.size = t.Size
+	if t.Pointers {
+		if s.array = slices.Index(*c.arrays, t.Go); s.array < 0 {
+			s.array = len(*c.arrays)
+			*c.arrays = append(*c.arrays, t.Go)
 		}
 	}
-	var err error
-	if s.links, err = c.links(nil, t, 0, only); err != nil {
-		// Shapes that were begun since may lead here.
-		for _, k := range c.made[before:] {
-			delete(c.shapes, k)
-		}
-		c.made = c.made[:before]
-		return nil, err
-	}
-	return s, nil
+	s.links = c.links(nil, t, 0)
+	s.counted = slices.ContainsFunc(s.links, func(l link) bool { return l.kind != call })
 }
 
 // links appends the links of a value of type t at an offset.
-func (c *compiler) links(to []link, t reflect.Type, offset uintptr, only *fields.Drops) ([]link, error) {
-	if immutable[t] || t.Size() == 0 {
-		return to, nil
+func (c *compiler) links(to []link, t *gotype.Type, offset uintptr) []link {
+	v := c.verdicts.In(t, nil)
+	switch {
+	case v.links == 0:
+		return to
+	case v.own:
+		return append(to, link{kind: call, offset: offset, call: ownCopy(t.Go)})
+	case known[t.Go] != nil:
+		return append(to, link{kind: call, offset: offset, call: known[t.Go]})
 	}
-	if c.family.left--; c.family.left < 0 {
-		return nil, fmt.Errorf("%v, with what it leads to, is too large", t)
-	}
-	if f := known[t]; f != nil {
-		return append(to, link{kind: call, offset: offset, call: f}), nil
-	}
-	if copiesItself(t) {
-		return c.own(to, t, offset, fmt.Errorf("%v has a method of its own", t))
-	}
-	switch kind := t.Kind(); kind {
+	switch t.Kind {
 	case reflect.Struct:
-		return c.structLinks(to, t, offset, only)
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			to = c.links(to, f.Type, offset+f.Offset)
+		}
 	case reflect.Array:
-		inside, err := c.links(nil, t.Elem(), offset, only)
-		if err != nil || len(inside) == 0 {
-			return to, err
+		for i := range t.Go.Len() {
+			to = c.links(to, t.Elem, offset+uintptr(i)*t.Elem.Size)
 		}
-		if c.family.left -= t.Len() * len(inside); c.family.left < 0 {
-			return nil, fmt.Errorf("%v is too large", t)
-		}
-		for i := range t.Len() {
-			for _, l := range inside {
-				l.offset += uintptr(i) * t.Elem().Size()
-				to = append(to, l)
-			}
-		}
-		return to, nil
-	case reflect.Pointer, reflect.Slice:
-		elem, err := c.shape(t.Elem(), only)
-		if err != nil {
-			return nil, err
-		}
-		l := link{kind: pointer, offset: offset, to: elem}
-		if kind == reflect.Slice {
-			l.kind = slice
-		}
-		return append(to, l), nil
+	case reflect.Pointer:
+		to = append(to, link{kind: pointer, offset: offset, to: c.shapes.To(t.Elem, nil)})
+	case reflect.Slice:
+		to = append(to, link{kind: slice, offset: offset, to: c.shapes.To(t.Elem, nil)})
 	case reflect.Map:
-		f, err := c.mapCopy(t, only)
-		if err != nil {
-			return nil, err
+		f := copyOfMap(t)
+		if f == nil {
+			elem := c.plan(t.Elem)
+			f = func(from, to unsafe.Pointer) { copyMap(t.Go, elem, from, to) }
 		}
-		return append(to, link{kind: call, offset: offset, call: f}), nil
-	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return nil, fmt.Errorf("no plan for %v", t)
+		to = append(to, link{kind: call, offset: offset, call: f})
 	}
-	return to, nil
-}
-
-// structLinks appends the links of a struct's fields. If there is no plan for a field, the
-// struct's own method copies the struct.
-func (c *compiler) structLinks(to []link, t reflect.Type, offset uintptr, only *fields.Drops) ([]link, error) {
-	had := len(to)
-	for i := range t.NumField() {
-		f := t.Field(i)
-		inside := only
-		if only != nil {
-			var whole bool
-			if inside, whole = only.In(f); inside == nil && !whole {
-				continue
-			}
-		}
-		n := len(to)
-		next, err := c.links(to, f.Type, offset+f.Offset, inside)
-		if err == nil && len(next) > n && !f.IsExported() && !f.Anonymous {
-			err = fmt.Errorf("%v.%s is not exported", t, f.Name)
-		}
-		if err != nil {
-			return c.own(to[:had], t, offset, err)
-		}
-		to = next
-	}
-	if len(to) > had {
-		// Generated code calls a field's method, and assigns a field without one.
-		if into, _ := methods(reflect.PointerTo(t)); into == nil {
-			return nil, fmt.Errorf("%v has no DeepCopyInto", t)
-		}
-	}
-	return to, nil
-}
-
-// own appends a link that calls a type's own method, or returns why if it has none.
-func (c *compiler) own(to []link, t reflect.Type, offset uintptr, why error) ([]link, error) {
-	f := ownCopy(t)
-	if f == nil {
-		return nil, why
-	}
-	return append(to, link{kind: call, offset: offset, call: f, own: t}), nil
+	return to
 }
 
 // known are types that are copied neither by fields nor by their own method.
@@ -202,22 +102,81 @@ var known = map[reflect.Type]copyFunc{
 	reflect.TypeFor[unstructured.Unstructured](): copyUnstructured,
 }
 
-// hasPointers reports that a value of a type has pointers in its memory. Types without
-// memory would nest without an end in sight.
-func hasPointers(t reflect.Type) bool {
-	if t.Size() == 0 {
-		return false
-	}
-	switch t.Kind() {
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if hasPointers(t.Field(i).Type) {
-				return true
-			}
+// verdicts are how types are copied.
+type verdicts struct {
+	gotype.Nodes[verdict]
+	// failed are those that cannot be copied by what is in them.
+	failed []*verdict
+}
+
+// verdict is how a type is copied.
+type verdict struct {
+	// links is how many places of the value's own memory lead to something that has to be
+	// copied.
+	links int
+	// own: by the type's own method, which it has if hasOwn.
+	own, hasOwn bool
+	// bad: not at all, and then nor is any of above, except by a method of their own.
+	bad   bool
+	above []*verdict
+}
+
+// reach finds the verdicts for all that a type leads to.
+func (c *verdicts) reach(t *gotype.Type) {
+	c.Fill = func(v *verdict, t *gotype.Type, _ *gotype.Drops) { c.judge(v, t) }
+	c.Root(t, nil)
+	for len(c.failed) > 0 {
+		v := c.failed[len(c.failed)-1]
+		c.failed = c.failed[:len(c.failed)-1]
+		if v.hasOwn {
+			v.own = true
+			continue
 		}
-		return false
-	case reflect.Array:
-		return hasPointers(t.Elem())
+		if !v.bad {
+			v.bad = true
+			c.failed = append(c.failed, v.above...)
+		}
 	}
-	return t.Kind() == reflect.String || t.Kind() > reflect.Complex128
+}
+
+func (c *verdicts) judge(v *verdict, t *gotype.Type) {
+	needs := func(in *verdict) *verdict {
+		in.above = append(in.above, v)
+		return in
+	}
+	ok := true
+	switch kind := t.Kind; {
+	case immutable[t.Go] || t.Size == 0:
+	case known[t.Go] != nil:
+		v.links = 1
+	case copiesItself(t.Go):
+		v.links, v.hasOwn, ok = 1, ownCopy(t.Go) != nil, false
+	case kind == reflect.Struct:
+		v.hasOwn = ownCopy(t.Go) != nil
+		for i := range t.Fields {
+			f := &t.Fields[i]
+			in := needs(c.In(f.Type, nil))
+			v.links += in.links
+			ok = ok && (in.links == 0 || f.Settable())
+		}
+		// Generated code calls a field's method, and assigns a field without one.
+		ok = ok && (v.links == 0 || v.hasOwn)
+	case kind == reflect.Array:
+		// Elements that copy themselves may be without pointers, and so any number.
+		v.links = needs(c.In(t.Elem, nil)).links
+		if ok = v.links == 0 || t.Go.Len() <= gotype.MaxParts/v.links; ok {
+			v.links *= t.Go.Len()
+		}
+	case kind == reflect.Pointer || kind == reflect.Slice || kind == reflect.Map:
+		v.links = 1
+		// A field that is not exported leads nowhere, and is not copied.
+		if t.Elem != nil && (kind != reflect.Map || copyOfMap(t) == nil) {
+			needs(c.To(t.Elem, nil))
+		}
+	case kind == reflect.Interface || kind == reflect.Func || kind == reflect.Chan || kind == reflect.UnsafePointer:
+		ok = false
+	}
+	if !ok {
+		c.failed = append(c.failed, v)
+	}
 }

@@ -5,13 +5,11 @@
 //
 // # What lives here
 //
-//	plan.go     Of and Plan: what is copied
+//	plan.go     Of and Plan: what is copied, and which types field by field
 //	compile.go  a type's plan
-//	proof.go    which types a plan may copy field by field
 //	space.go    one copy: memory counted, allocated, filled
 //	layout.go   the arrays of a copy in one allocation
-//	maps.go     maps
-//	untyped.go  maps and slices of JSON
+//	maps.go     maps, and slices of JSON
 //
 // # Which types
 //

@@ -1,38 +1,35 @@
 package clone
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"unsafe"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 )
 
-// mapCopy returns a function that copies maps of a type. Keys are not copied deeply.
-func (c *compiler) mapCopy(t reflect.Type, only *fields.Drops) (copyFunc, error) {
-	elem := t.Elem()
-	if t.Key().Kind() == reflect.String && !copiesItself(elem) {
-		switch {
-		case elem.Kind() == reflect.String:
-			return copyStringMap, nil
-		case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Uint8 && !copiesItself(elem.Elem()):
-			return copySliceMap[byte], nil
-		case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.String && !copiesItself(elem.Elem()):
-			return copySliceMap[string], nil
-		}
+// copyOfMap returns a function that copies maps of a type with common elements, or nil.
+// Keys are not copied deeply.
+func copyOfMap(t *gotype.Type) copyFunc {
+	switch elem := t.Elem; {
+	case t.Key.Kind != reflect.String || elem.Go != quantityType && copiesItself(elem.Go):
+	case elem.Go == quantityType:
+		return copyQuantityMap
+	case elem.Kind == reflect.String:
+		return copyStringMap
+	case elem.Kind == reflect.Slice && elem.Elem.Kind == reflect.Uint8 && !copiesItself(elem.Elem.Go):
+		return copySliceMap[byte]
+	case elem.Kind == reflect.Slice && elem.Elem.Kind == reflect.String && !copiesItself(elem.Elem.Go):
+		return copySliceMap[string]
 	}
-	if t.Key().Kind() == reflect.String && elem == reflect.TypeFor[resource.Quantity]() {
-		return copyQuantityMap, nil
-	}
-	plan, err := c.family.compile(elem, only)
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w", t, err)
-	}
-	return func(from, to unsafe.Pointer) { copyMap(t, plan, from, to) }, nil
+	return nil
 }
+
+var quantityType = reflect.TypeFor[resource.Quantity]()
 
 // A map's layout depends on the kinds of its key and element, so these functions are for
 // any type with the kinds of the one that they name.
@@ -82,4 +79,41 @@ func copyMap(t reflect.Type, elem *Plan, from, to unsafe.Pointer) {
 		made.SetMapIndex(each.Key(), own.Elem())
 	}
 	reflect.NewAt(t, to).Elem().Set(made)
+}
+
+func copyUnstructured(from, to unsafe.Pointer) {
+	(*unstructured.Unstructured)(to).Object = Untyped((*unstructured.Unstructured)(from).Object)
+}
+
+// Untyped returns a deep copy of a JSON object. Like runtime.DeepCopyJSON, it panics on
+// values that JSON does not have.
+func Untyped(object map[string]any) map[string]any {
+	made := maps.Clone(object)
+	for name, v := range object {
+		switch v := v.(type) {
+		case string, int64, bool, float64, nil:
+		case map[string]any:
+			made[name] = Untyped(v)
+		default:
+			made[name] = untypedValue(v)
+		}
+	}
+	return made
+}
+
+func untypedValue(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		return Untyped(v)
+	case []any:
+		if v == nil {
+			return v
+		}
+		made := make([]any, len(v))
+		for i, e := range v {
+			made[i] = untypedValue(e)
+		}
+		return made
+	}
+	return runtime.DeepCopyJSONValue(v)
 }

@@ -3,10 +3,14 @@ package clone
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"sync"
+	"time"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -14,9 +18,9 @@ import (
 type Plan struct {
 	typ  reflect.Type
 	root *shape
-	// arrays are the types of the elements that copies need memory for. The first
-	// stands for all types without pointers.
-	arrays []reflect.Type
+	// arrays are the types of the elements that copies need memory for, those of maps
+	// included. The first stands for all types without pointers.
+	arrays *[]reflect.Type
 	// spaces are *space.
 	spaces  sync.Pool
 	layouts layouts
@@ -26,7 +30,6 @@ type Plan struct {
 
 // shape describes what has to be copied of a value besides its own memory.
 type shape struct {
-	typ  reflect.Type
 	size uintptr
 	// links are in the order of their offsets.
 	links []link
@@ -44,8 +47,6 @@ type link struct {
 	to *shape
 	// call copies a value that is not a pointer or slice.
 	call copyFunc
-	// own is the type whose DeepCopyInto call is, if it is one.
-	own reflect.Type
 }
 
 type linkKind uint8
@@ -63,27 +64,25 @@ type copyFunc func(from, to unsafe.Pointer)
 var plans sync.Map // of *Plan by type; nil for a type without a plan
 
 // Of returns the plan for values that pointers of a type point to, or nil if there is no
-// plan: then there is no DeepCopyInto either. It is compiled once, and kept for the life
-// of the process.
+// plan: then there is no DeepCopyInto either. It is compiled once, which takes some
+// microseconds for each field, and kept for the life of the process.
 func Of(pointer reflect.Type) *Plan {
 	t := pointer.Elem()
 	p, ok := plans.Load(t)
 	if !ok {
-		p, _ = plans.LoadOrStore(t, OfFields(pointer, nil))
+		p, _ = plans.LoadOrStore(t, newPlan(t))
 	}
 	return p.(*Plan)
 }
 
-// OfFields returns a plan for copies that share all fields except those of only, which
-// are copied whole, and the values on the way there. A part that its own method copies is
-// copied whole. A nil only stands for all fields. Each call compiles the plan, which
-// takes some microseconds for each field, and does not keep it.
-func OfFields(pointer reflect.Type, only *fields.Drops) *Plan {
-	p, err := (&family{plans: map[shapeKey]*Plan{}, left: fields.MaxParts}).compile(pointer.Elem(), only)
-	if err != nil {
-		return nil
+func newPlan(typ reflect.Type) *Plan {
+	if t, err := gotype.Of(typ); err == nil {
+		return compile(t)
 	}
-	return p
+	if own := ownCopy(typ); own != nil {
+		return &Plan{typ: typ, own: own}
+	}
+	return nil
 }
 
 // Copy overwrites the value that to points to by a copy of the one that from points to.
@@ -113,4 +112,69 @@ func (p *Plan) into(to, from unsafe.Pointer) {
 	s.fill(p.root.links, from, to)
 	s.release()
 	p.spaces.Put(s)
+}
+
+// immutable are struct types that lead to no memory that their users can write to. Their
+// own methods copy only the value.
+var immutable = map[reflect.Type]bool{
+	reflect.TypeFor[time.Time]():        true,
+	reflect.TypeFor[metav1.Time]():      true,
+	reflect.TypeFor[metav1.MicroTime](): true,
+}
+
+// byFields are types that are copied field by field although their methods are written
+// by hand: the methods do the same.
+var byFields = map[reflect.Type]bool{reflect.TypeFor[metav1.FieldsV1](): true}
+
+// copiesItself reports that a type has a DeepCopyInto or DeepCopy that is not known to be
+// generated, and so may do anything.
+func copiesItself(t reflect.Type) bool {
+	if t.Name() == "" || byFields[t] {
+		return false
+	}
+	into, copies := methods(t)
+	if !generated(into) || !generated(copies) {
+		return true
+	}
+	byPointer, copiesByPointer := methods(reflect.PointerTo(t))
+	// A method of the value is in the pointer's set too, as a wrapper in no file.
+	return into == nil && !generated(byPointer) || copies == nil && !generated(copiesByPointer)
+}
+
+// methods returns a type's own DeepCopyInto and DeepCopy; nil for one that it does not
+// have, or that an embedded struct promotes.
+func methods(t reflect.Type) (into, copies *reflect.Method) {
+	pointer := t
+	if t.Kind() != reflect.Pointer {
+		pointer = reflect.PointerTo(t)
+	}
+	if m, ok := t.MethodByName("DeepCopyInto"); ok && m.Type.NumIn() == 2 && m.Type.NumOut() == 0 && m.Type.In(1) == pointer {
+		into = &m
+	}
+	if m, ok := t.MethodByName("DeepCopy"); ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 1 &&
+		(m.Type.Out(0) == pointer || m.Type.Out(0) == pointer.Elem()) {
+		copies = &m
+	}
+	return into, copies
+}
+
+// generated reports that a method is declared in a file of deepcopy-gen or
+// controller-gen, or that m is nil.
+func generated(m *reflect.Method) bool {
+	if m == nil {
+		return true
+	}
+	file := gotype.FileOf(*m)
+	return strings.HasPrefix(file, "zz_generated") && strings.Contains(file, "deepcopy")
+}
+
+// ownCopy returns a type's DeepCopyInto as a function of addresses, or nil.
+func ownCopy(t reflect.Type) copyFunc {
+	into, _ := methods(reflect.PointerTo(t))
+	if into == nil {
+		return nil
+	}
+	// The calling convention of two pointers does not depend on what they point to.
+	f := memory.DataOf(into.Func.Interface())
+	return *(*func(from, to unsafe.Pointer))(unsafe.Pointer(&f))
 }

@@ -47,6 +47,9 @@ func TestWhatNoPlanIsKnownForIsCopiedByTheClosestMethod(t *testing.T) {
 			t.Errorf("%v: %+v", tc.typ, p)
 		}
 	}
+	if p := Of(reflect.TypeFor[*struct{ Many [1 << 40]numbered }]()); p != nil {
+		t.Errorf("an array of any number of elements that copy themselves: %+v", p)
+	}
 	if p := Of(reflect.TypeFor[*bare]()); p != nil {
 		t.Errorf("a type without methods: %+v", p)
 	}

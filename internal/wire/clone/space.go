@@ -30,8 +30,8 @@ type array struct {
 }
 
 func newSpace(p *Plan) *space {
-	s := &space{plan: p, arrays: make([]array, len(p.arrays))}
-	for i, t := range p.arrays {
+	s := &space{plan: p, arrays: make([]array, len(*p.arrays))}
+	for i, t := range *p.arrays {
 		s.arrays[i].size = t.Size()
 	}
 	return s
@@ -41,7 +41,7 @@ func newSpace(p *Plan) *space {
 func (s *space) slot(i int) *memory.Slot {
 	a := &s.arrays[i]
 	if a.slot == nil {
-		a.slot = memory.NewSlot(reflect.SliceOf(s.plan.arrays[i]))
+		a.slot = memory.NewSlot(reflect.SliceOf((*s.plan.arrays)[i]))
 	}
 	return a.slot
 }
@@ -105,7 +105,7 @@ func (s *space) allocate() {
 		a.need = rounded(a.need)
 		n.n = a.need
 	}
-	if l := s.plan.layouts.find(s.needs, s.plan.arrays); l != nil {
+	if l := s.plan.layouts.find(s.needs, *s.plan.arrays); l != nil {
 		block := memory.New(l.typ)
 		for i, n := range s.needs {
 			s.arrays[n.array].base = unsafe.Add(block, l.offsets[i])

@@ -52,6 +52,8 @@ type (
 		Copied int
 	}
 	handMap map[string]*int
+	// numbered has no pointers.
+	numbered int8
 	// withInterface is copied by its generated method, for want of a plan.
 	withInterface struct {
 		Any  any
@@ -68,6 +70,8 @@ func (in *byHand) DeepCopyInto(out *byHand) {
 	out.List = slices.Clone(in.List)
 	out.Copied++
 }
+
+func (in *numbered) DeepCopyInto(out *numbered) { *out = *in + 1 }
 
 func (in handMap) DeepCopyInto(out *handMap) {
 	*out = maps.Clone(in)

@@ -39,7 +39,7 @@ func TestAnObjectThatGrowsWhileItIsCopiedIsCopiedWithinItsMemory(t *testing.T) {
 }
 
 func TestLayoutsAreBounded(t *testing.T) {
-	p := OfFields(reflect.TypeFor[*corev1.Pod](), nil)
+	p := newPlan(reflect.TypeFor[corev1.Pod]())
 	for n := range 10 * maxLayouts {
 		from := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 1+n%8), Volumes: make([]corev1.Volume, 1+n/8%8)}}
 		from.Finalizers = make([]string, 1+n/64)
@@ -54,7 +54,7 @@ func TestLayoutsAreBounded(t *testing.T) {
 		t.Errorf("%d layouts", len(known))
 	}
 	large := &corev1.Pod{Spec: corev1.PodSpec{Containers: make([]corev1.Container, 500)}}
-	p = OfFields(reflect.TypeFor[*corev1.Pod](), nil)
+	p = newPlan(reflect.TypeFor[corev1.Pod]())
 	for range 3 {
 		p.Copy(&corev1.Pod{}, large)
 	}

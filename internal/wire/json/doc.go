@@ -38,7 +38,7 @@
 // # Hidden state
 //
 // Readers of an object may write to state that a type hides: a mutex, a field that
-// a method sets, the state of a protobuf message. Package state determines whether
+// a method sets, the state of a protobuf message. Package gotype determines whether
 // a type proves its values free of such state. A value that is not, whether it
 // decodes itself or has fields that no decoder sets, is decoded anew for each
 // version. It and the values that contain it are in no other object, and are

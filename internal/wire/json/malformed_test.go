@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -56,7 +55,7 @@ func TestWhatIsMalformedIsRefusedHoweverOftenItComes(t *testing.T) {
 	}
 	broken := []string{"", "x", "5", "e", ".", "-", `"`, "\\", "/", "\x00", "\x7f", "\xff", "null", "[", "]", "{", "}", ":", ",", ",,", " 5", " x"}
 	accepted := 0
-	for _, m := range fields.Members(p.root.typ) {
+	for _, m := range members(p) {
 		for _, v := range values {
 			for _, junk := range broken {
 				s := share.NewSession(share.NewTable(0))

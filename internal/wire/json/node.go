@@ -11,10 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // op says how a value is decoded.
@@ -53,7 +52,7 @@ type node struct {
 	// something inside that would be built again without a record (compiler.enlarge).
 	large bool
 	// holds: its memory contains a Quantity, or a value that may have other hidden
-	// state (package state). A reader of the object may be writing to it, so it is
+	// state (package gotype). A reader of the object may be writing to it, so it is
 	// neither compared nor copied.
 	holds bool
 	// alone: some of that state is not a Quantity decoded here, for which it is
@@ -75,10 +74,10 @@ type node struct {
 	names  names
 	// quantities are the offsets of the Quantity values in the struct's memory.
 	quantities []uintptr
-	// raw is the offset of the field Raw, text that of a Quantity's text.
-	raw, text uintptr
+	// raw is the offset of the field Raw.
+	raw uintptr
 	// drops is for the official decoder, which also builds the dropped fields.
-	drops *fields.Drops
+	drops *gotype.Drops
 	// constants are pointers to values that many objects have: false and true,
 	// or the numbers from 0 to 127.
 	constants []unsafe.Pointer
@@ -127,15 +126,15 @@ func wellKnown(t reflect.Type) (op, bool) {
 	return opOther, false
 }
 
-// kindOf returns how a type is decoded, its elements and fields aside.
-func kindOf(t reflect.Type) op {
-	if o, ok := wellKnown(t); ok {
+// opOf returns how a type is decoded, its elements and fields aside.
+func opOf(t *gotype.Type) op {
+	if o, ok := wellKnown(t.Go); ok {
 		return o
 	}
-	if fields.DecodesItself(t) {
+	if t.DecodesItself {
 		return opOther
 	}
-	switch t.Kind() {
+	switch t.Kind {
 	case reflect.Struct:
 		return opStruct
 	case reflect.Pointer:
@@ -144,17 +143,21 @@ func kindOf(t reflect.Type) op {
 		}
 		return opPointer
 	case reflect.Slice:
-		if t.Elem().Kind() == reflect.Uint8 {
-			if t.Elem() == reflect.TypeFor[byte]() {
+		if t.Elem.Kind == reflect.Uint8 {
+			if t.Elem.Go == reflect.TypeFor[byte]() {
 				return opBytes
 			}
 			return opOther
 		}
 		return opSlice
 	case reflect.Map:
-		return opMap
+		switch opOf(t.Key) {
+		case opString, opInt, opUint:
+			return opMap
+		}
+		return opOther
 	case reflect.String:
-		if t == reflect.TypeFor[stdjson.Number]() {
+		if t.Go == reflect.TypeFor[stdjson.Number]() {
 			return opOther
 		}
 		return opString
@@ -172,149 +175,98 @@ func kindOf(t reflect.Type) op {
 
 // leads reports that a pointer leads to a value, after a few pointers at most: one to its
 // own type does not.
-func leads(t reflect.Type) bool {
+func leads(t *gotype.Type) bool {
 	for range 8 {
-		if t = t.Elem(); t.Kind() != reflect.Pointer {
+		if t = t.Elem; t.Kind != reflect.Pointer {
 			return true
 		}
 	}
 	return false
 }
 
-// compiler makes nodes, one for each type and the set of fields dropped inside it,
-// so that recursive types come to an end.
+// compiler makes the nodes of a plan.
 type compiler struct {
-	nodes  map[nodeKey]*node
-	hiding *state.Hiding
-	// left is how many more nodes and fields the plan may have. It has failed below 0.
-	left int
+	gotype.Nodes[node]
 	// unsure: encoding/json treats a type differently depending on its place.
 	unsure bool
 }
 
-type nodeKey struct {
-	typ   reflect.Type
-	drops string
-}
-
-func (c *compiler) node(t reflect.Type, d *fields.Drops) *node {
-	variant := d.String()
-	key := nodeKey{t, variant}
-	if n := c.nodes[key]; n != nil {
-		return n
-	}
-	if c.left--; c.left < 0 {
-		return &node{}
-	}
-	n := &node{op: kindOf(t), typ: t, size: t.Size(), unit: share.UnitOf(t, formats.JSON, variant), drops: d}
+func (c *compiler) fill(n *node, t *gotype.Type, d *gotype.Drops) {
+	*n = node{op: opOf(t), typ: t.Go, size: t.Size, unit: share.UnitOf(t.Go, formats.JSON, d.String()), drops: d}
 	n.place = share.PlaceOf(n.unit, 0)
-	c.nodes[key] = n
-	if t.Name() == "" && t.Kind() == reflect.Struct && fields.DecodesItself(t) {
+	if t.Kind == reflect.Struct && t.DecodesItself && t.Go.Name() == "" {
 		c.unsure = true
 	}
 	switch n.op {
 	case opStruct:
-		c.structure(n, d)
+		c.structure(n, t)
 	case opPointer:
-		n.elem = c.node(t.Elem(), d)
-		n.pointer()
+		n.elem = c.To(t.Elem, d)
+		n.pointer(t.Elem)
 	case opSlice:
-		n.elem = c.node(t.Elem(), d)
-		n.shared, n.large = true, n.large || t.Elem().Size() >= share.MinDecoded
+		n.elem = c.To(t.Elem, d)
+		n.shared, n.large = true, t.Elem.Size >= share.MinDecoded
 	case opMap:
-		c.dictionary(n, d)
+		n.key, n.elem = c.In(t.Key, nil), c.To(t.Elem, d)
+		n.stringMap = n.key.op == opString && opOf(t.Elem) == opString
+		n.shared = true
 	case opBytes:
 		n.shared = true
 	case opRaw:
-		f, _ := t.FieldByName("Raw")
+		f, _ := t.Go.FieldByName("Raw")
 		n.raw = f.Offset
 	case opString, opBool, opInt, opUint, opFloat, opTime, opMicroTime, opIntOrString:
 		n.plain = true
 	case opQuantity:
-		n.holds, n.text = true, quantityText()
+		n.holds = true
 	}
-	if n.op == opOther && c.hiding.In(t) {
+	if n.op == opOther && t.HidesStateInJSON {
 		n.holds, n.alone = true, true
 	}
-	return n
 }
 
-func (c *compiler) structure(n *node, d *fields.Drops) {
-	list := fields.Members(n.typ)
-	c.left -= len(list)
-	odd := len(list) > maxFields
-	for _, m := range list {
-		odd = odd || m.Odd
-	}
-	if odd {
+func (c *compiler) structure(n *node, t *gotype.Type) {
+	list := t.Members()
+	if len(list) > maxFields || slices.ContainsFunc(list, func(m gotype.Member) bool { return m.Odd }) {
 		n.op = opOther
 		return
 	}
 	known := make([]string, len(list))
 	n.fields = make([]field, len(list))
-	for i, m := range list {
-		inside, whole := d.Of(m.Name)
-		f := field{offset: m.Offset}
-		if whole {
-			f.node = &node{op: opDrop}
-		} else {
-			f.node = c.node(m.Type, inside)
-		}
-		switch f.node.op {
-		case opOther, opQuantity:
-			n.holds, n.alone = n.holds || f.node.holds, n.alone || f.node.alone
-		}
-		if f.node.op == opQuantity {
-			n.quantities, n.text = append(n.quantities, f.offset), f.node.text
-		}
-		known[i], n.fields[i] = m.Name, f
-	}
-	n.names = newNames(known)
-	if c.undecoded(n, n.typ, 0) {
+	if t.ForgetsState() {
 		n.holds, n.alone = true, true
 	}
-}
-
-// undecoded reports that a struct, at an offset in a node's, has hidden state in a field
-// that is not decoded. Embedded structs may nest so that they have many more fields than
-// types.
-func (c *compiler) undecoded(n *node, t reflect.Type, at uintptr) bool {
-	for i := range t.NumField() {
-		if c.left--; c.left < 0 {
-			return true
+	for i, m := range list {
+		known[i] = m.Name
+		f := field{offset: m.Offset, node: &node{op: opDrop}}
+		if inside, whole := n.drops.Of(m.Name); !whole {
+			f.node = c.In(m.Type, inside)
+		} else if m.Type.HoldsState {
+			n.holds, n.alone = true, true
 		}
-		sf := t.Field(i)
-		offset := at + sf.Offset
-		if slices.ContainsFunc(n.fields, func(f field) bool { return f.offset == offset && f.node.typ == sf.Type }) {
-			continue
-		}
-		if embedded := sf.Anonymous && sf.Type.Kind() == reflect.Struct && !fields.DecodesItself(sf.Type); embedded {
-			if c.undecoded(n, sf.Type, offset) {
-				return true
+		n.fields[i] = f
+		switch inner := f.node; inner.op {
+		case opStruct:
+			// A member that is missing leaves its Quantities zero, and String writes to
+			// them as well.
+			for _, q := range inner.quantities {
+				n.quantities = append(n.quantities, f.offset+q)
 			}
-		} else if state.InField(sf) {
-			return true
+			fallthrough
+		case opOther:
+			n.holds, n.alone = n.holds || inner.holds, n.alone || inner.alone
+		case opQuantity:
+			n.holds, n.quantities = true, append(n.quantities, f.offset)
 		}
 	}
-	return false
-}
-
-func (c *compiler) dictionary(n *node, d *fields.Drops) {
-	key := kindOf(n.typ.Key())
-	if key != opString && key != opInt && key != opUint {
-		n.op = opOther
-		return
-	}
-	n.key, n.elem = c.node(n.typ.Key(), nil), c.node(n.typ.Elem(), d)
-	n.stringMap = key == opString && n.elem.op == opString
-	n.shared = true
+	n.names = newNames(known)
 }
 
 // pointer prepares a pointer's node. It looks only at the type pointed to, whose
-// node may not be compiled yet if it is recursive.
-func (n *node) pointer() {
-	t := n.typ.Elem()
-	switch o := kindOf(t); o {
+// node may not be filled yet.
+func (n *node) pointer(to *gotype.Type) {
+	t := to.Go
+	switch o := opOf(to); o {
 	case opBool:
 		n.plain = true
 		for _, v := range []bool{false, true} {
@@ -332,31 +284,7 @@ func (n *node) pointer() {
 	case opString, opUint, opFloat, opTime, opMicroTime, opIntOrString:
 		n.plain = true
 	default:
-		n.shared, n.large = true, n.large || t.Size() >= share.MinDecoded
-	}
-}
-
-// enclose adds to a struct's node what the structs in its memory have. Their nodes are
-// finished only now if they lead back to it. done are the nodes that it was called with.
-func (c *compiler) enclose(n *node, done map[*node]bool) {
-	if n.op != opStruct || done[n] {
-		return
-	}
-	done[n] = true
-	for i := range n.fields {
-		inner := n.fields[i].node
-		if inner.op != opStruct {
-			continue
-		}
-		c.enclose(inner, done)
-		n.holds, n.alone = n.holds || inner.holds, n.alone || inner.alone
-		if c.left -= len(inner.quantities); c.left < 0 {
-			return
-		}
-		for _, q := range inner.quantities {
-			// A member that is missing leaves them zero, and String writes to them as well.
-			n.quantities, n.text = append(n.quantities, n.fields[i].offset+q), inner.text
-		}
+		n.shared, n.large = true, t.Size() >= share.MinDecoded
 	}
 }
 
@@ -366,7 +294,7 @@ func (c *compiler) enclose(n *node, done map[*node]bool) {
 func (c *compiler) enlarge() {
 	above := map[*node][]*node{}
 	var large []*node
-	for _, n := range c.nodes {
+	for n := range c.All() {
 		switch n.op {
 		case opMap, opQuantity:
 			large = append(large, n)

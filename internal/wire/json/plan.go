@@ -1,6 +1,8 @@
 package json
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -9,9 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // Plan decodes objects of one Go type. It is immutable and safe for concurrent
@@ -19,7 +20,7 @@ import (
 type Plan struct {
 	id    share.PlanID
 	root  *node
-	drops *fields.Drops
+	drops *gotype.Drops
 	// typeMeta is where the type's TypeMeta is, which Same does not depend on;
 	// empty if kind and apiVersion are not decoded into one.
 	typeMeta span
@@ -31,27 +32,29 @@ type Plan struct {
 }
 
 // Compile returns the plan for a struct type, without the fields in drop. It
-// returns a *TypeError if encoding/json would not decode the type field by field.
+// returns a *TypeError if encoding/json would not decode the type field by field, and a
+// *gotype.TooLargeError if it leads to too many others.
 // It takes about a millisecond for a Pod.
-func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
-	if typ == nil || typ.Kind() != reflect.Struct || kindOf(typ) != opStruct {
+func Compile(typ reflect.Type, drop *gotype.Drops) (*Plan, error) {
+	if typ == nil || typ.Kind() != reflect.Struct {
 		return nil, &TypeError{Type: typ}
 	}
-	p := &Plan{id: share.NewPlanID(), drops: drop}
-	c := compiler{nodes: map[nodeKey]*node{}, hiding: state.NewHiding(fields.DecodesItself), left: fields.MaxParts}
-	p.root = c.node(typ, p.drops)
-	done := map[*node]bool{}
-	for _, n := range c.nodes {
-		c.enclose(n, done)
+	t, err := gotype.Of(typ)
+	if err != nil {
+		return nil, err
 	}
-	if c.left < 0 {
-		return nil, &TypeError{Type: typ, Large: true}
+	var c compiler
+	c.Fill = c.fill
+	root := c.Root(t, drop)
+	if root.op != opStruct || c.unsure {
+		return nil, &TypeError{Type: typ}
 	}
 	c.enlarge()
-	if p.root.op != opStruct || c.unsure {
-		return nil, &TypeError{Type: typ}
-	}
-	p.identify()
+	// The root's node is the plan's own, since the type could contain itself.
+	own := *root
+	own.fields = slices.Clone(own.fields)
+	p := &Plan{id: share.NewPlanID(), root: &own, drops: drop}
+	p.identify(t)
 	return p, nil
 }
 
@@ -65,17 +68,9 @@ type span struct{ from, to uintptr }
 func (p *Plan) KindApart() bool { return p.typeMeta.to > 0 }
 
 // identify marks the fields of the object's TypeMeta, its own or that of a struct
-// that it embeds. The root's node is the plan's own, since the type could contain
-// itself.
-func (p *Plan) identify() {
-	was := p.root
-	root := &node{
-		op: opStruct, typ: was.typ, size: was.size, unit: was.unit, drops: was.drops,
-		fields: slices.Clone(was.fields), names: was.names, quantities: was.quantities, text: was.text, holds: was.holds, alone: was.alone,
-	}
-	p.root = root
-	left := fields.MaxParts
-	for _, at := range typeMetas(root.typ, 0, &left) {
+// that it embeds.
+func (p *Plan) identify(t *gotype.Type) {
+	for _, at := range typeMetas(t, 0) {
 		kind, version := p.fieldIn(at, "kind"), p.fieldIn(at, "apiVersion")
 		if kind == nil || version == nil {
 			// Another field of the name hides one of them.
@@ -98,22 +93,31 @@ func (p *Plan) fieldIn(at span, name string) *field {
 	return nil
 }
 
-// typeMetas returns the places of the TypeMetas whose fields are among typ's in
-// JSON: typ's own, and those of structs that it embeds, of which left bounds the number.
-// typ is at offset.
-func typeMetas(typ reflect.Type, offset uintptr, left *int) []span {
+// typeMetas returns the places of the TypeMetas whose fields are among t's in
+// JSON: t's own, and those of structs that it embeds. t is at offset.
+func typeMetas(t *gotype.Type, offset uintptr) []span {
 	var all []span
-	*left -= typ.NumField()
-	for i := 0; i < typ.NumField() && *left > 0; i++ {
-		f := typ.Field(i)
+	for i := range t.Fields {
+		f := &t.Fields[i]
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case !f.Anonymous || name != "" || f.Type.Kind() != reflect.Struct:
-		case f.Type == reflect.TypeFor[metav1.TypeMeta]() || f.Type == reflect.TypeFor[runtime.TypeMeta]():
-			all = append(all, span{offset + f.Offset, offset + f.Offset + f.Type.Size()})
+		case !f.Embedded || name != "" || f.Type.Kind != reflect.Struct:
+		case f.Type.Go == reflect.TypeFor[metav1.TypeMeta]() || f.Type.Go == reflect.TypeFor[runtime.TypeMeta]():
+			all = append(all, span{offset + f.Offset, offset + f.Offset + f.Type.Size})
 		default:
-			all = append(all, typeMetas(f.Type, offset+f.Offset, left)...)
+			all = append(all, typeMetas(f.Type, offset+f.Offset)...)
 		}
 	}
 	return all
+}
+
+// ErrNotObject means that no JSON object begins where Decode was to read one.
+var ErrNotObject = errors.New("json: not an object")
+
+// TypeError is returned by Compile for a type that encoding/json would not
+// decode field by field.
+type TypeError struct{ Type reflect.Type }
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("json: %v is no struct that is decoded field by field", e.Type)
 }

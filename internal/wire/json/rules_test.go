@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -113,7 +113,7 @@ func TestRulesOfEncodingAreTheOfficialDecoders(t *testing.T) {
 		`{"n":"5"}`, `{"n":5}`, `{"Twice":"x"}`, `{"a":"b",}`, `{"a" "b"}`, `{a:1}`, `{"self":{"text":"t"},"text":"u"}`, `{"text":"` + long + `"}`,
 		`"panic"`, "nul", "tru", "]", "",
 	}
-	for _, m := range append(fields.Members(p.root.typ), fields.Member{Name: "unknown"}, fields.Member{Name: "TEXT"}, fields.Member{Name: "Twice"}, fields.Member{Name: "-"}, fields.Member{Name: "Ignored"}, fields.Member{Name: "unexported"}) {
+	for _, m := range append(members(p), gotype.Member{Name: "unknown"}, gotype.Member{Name: "TEXT"}, gotype.Member{Name: "Twice"}, gotype.Member{Name: "-"}, gotype.Member{Name: "Ignored"}, gotype.Member{Name: "unexported"}) {
 		var last share.Result
 		for _, v := range values {
 			for _, raw := range []string{

@@ -1,3 +1,6 @@
+// Package official calls apimachinery's own decoders, and with them those of the
+// types. It turns their panics into errors. kinglet's decoders must return the same
+// results.
 package official
 
 import (
@@ -5,13 +8,13 @@ import (
 	"runtime/debug"
 )
 
-// PanicError is a panic of a type's own decoder.
+// PanicError is a panic, as of a type's own decoder.
 type PanicError struct {
 	Value any
 	Stack []byte
 }
 
-func (e *PanicError) Error() string { return fmt.Sprintf("decoding panicked: %v", e.Value) }
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
 // Unwrap returns the panic's value if it is an error.
 func (e *PanicError) Unwrap() error {

@@ -3,7 +3,6 @@ package protobuf
 import (
 	"errors"
 	"fmt"
-	"math/rand"
 	"reflect"
 	"testing"
 
@@ -12,10 +11,10 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/testallocs"
 	"github.com/kinglet-go/kinglet/internal/testpods"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // agrees compares Decode with the official decoder on bytes of any kind.
@@ -33,63 +32,8 @@ func agrees(t *testing.T, p *Plan, s *share.Session, raw []byte, last share.Resu
 	if err != nil {
 		return
 	}
-	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !state.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
+	if got := reflect.NewAt(p.root.typ, res.Object).Interface(); !gotype.Identical(reflect.ValueOf(got), reflect.ValueOf(want)) {
 		t.Fatalf("%v: not what the official decoder makes of %x:\n%s", p.root.typ, raw, cmp.Diff(want, got))
-	}
-}
-
-// disturb changes raw as a broken connection or a broken writer might.
-func disturb(rnd *rand.Rand, raw, other []byte) []byte {
-	res := append([]byte(nil), raw...)
-	for range 1 + rnd.Intn(3) {
-		if len(res) == 0 {
-			return res
-		}
-		at := rnd.Intn(len(res))
-		switch rnd.Intn(7) {
-		case 0:
-			res[at] ^= 1 << rnd.Intn(8)
-		case 1:
-			res[at] = byte(rnd.Intn(256))
-		case 2:
-			res = res[:at]
-		case 3:
-			res = append(res[:at:at], append([]byte{byte(rnd.Intn(256))}, res[at:]...)...)
-		case 4:
-			end := at + rnd.Intn(min(len(res)-at, 40)+1)
-			res = append(res[:end:end], res[at:]...)
-		case 5:
-			end := at + rnd.Intn(min(len(res)-at, 40)+1)
-			res = append(res[:at:at], res[end:]...)
-		case 6:
-			if len(other) > 0 {
-				res = append(res[:at:at], other[rnd.Intn(len(other)):]...)
-			}
-		}
-	}
-	return res
-}
-
-func TestDisturbedBytesAreWhatTheOfficialDecoderMakesOfThem(t *testing.T) {
-	rnd := newRand(t)
-	s := share.NewSession(share.NewTable(0))
-	var other []byte
-	for _, typ := range kinds() {
-		p := compile(t, typ)
-		f := filler(rnd)
-		for range *objectsFlag {
-			v := reflect.New(typ)
-			f.Fill(v.Interface())
-			raw := encode(t, v)
-			last, _, err := p.Decode(s, raw, share.Version{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 20 {
-				agrees(t, p, s, disturb(rnd, raw, other), last)
-			}
-			other = raw
-		}
 	}
 }
 

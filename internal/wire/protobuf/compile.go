@@ -5,118 +5,86 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/official"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // Compile makes the plan of a Go struct type with generated protobuf code,
 // without the fields in drop. It takes some milliseconds for a large type.
 //
 // The error is a *TypeError if the type has no Unmarshal of its own, or one that could
-// recurse where a plan cannot tell how deep, or leads to too many types.
-func Compile(typ reflect.Type, drop *fields.Drops) (*Plan, error) {
+// recurse where a plan cannot tell how deep, and a *gotype.TooLargeError if it leads to too
+// many types.
+func Compile(typ reflect.Type, drop *gotype.Drops) (*Plan, error) {
 	if typ.Kind() != reflect.Struct || !Reads(typ) {
 		return nil, &TypeError{typ, "it has no Unmarshal of its own, or is no struct"}
 	}
-	c := compiler{messages: map[messageKey]*message{}, hiding: state.NewHiding(nil), nesting: map[reflect.Type]nesting{}}
-	p := &Plan{id: share.NewPlanID(), root: c.message(typ, drop), drops: drop, quantityText: -1}
-	whole := c.message(typ, nil)
+	t, err := gotype.Of(typ)
+	if err != nil {
+		return nil, err
+	}
+	var c compiler
+	c.Fill = c.fill
+	p := &Plan{id: share.NewPlanID(), root: c.Root(t, drop), drops: drop}
+	if t.Recursive {
+		p.whole = c.Root(t, nil)
+	}
 	if c.err != nil {
 		return nil, c.err
-	}
-	if c.recursive {
-		p.whole = whole
-	}
-	if f, ok := quantityType.FieldByName("s"); ok && f.Type.Kind() == reflect.String {
-		p.quantityText = int(f.Offset)
 	}
 	return p, nil
 }
 
 var (
-	unmarshalerType = reflect.TypeFor[official.Protobuf]()
-	quantityType    = reflect.TypeFor[resource.Quantity]()
-	typeMetaType    = reflect.TypeFor[metav1.TypeMeta]()
-	timeType        = reflect.TypeFor[metav1.Time]()
-	microTimeType   = reflect.TypeFor[metav1.MicroTime]()
+	quantityType  = reflect.TypeFor[resource.Quantity]()
+	typeMetaType  = reflect.TypeFor[metav1.TypeMeta]()
+	timeType      = reflect.TypeFor[metav1.Time]()
+	microTimeType = reflect.TypeFor[metav1.MicroTime]()
 )
 
 // Reads reports that objects of a type can be read from protobuf: it has an Unmarshal, and
 // not that of a type that it embeds, which would leave out the rest.
-func Reads(typ reflect.Type) bool { return canUnmarshal(typ) && fields.Declares(typ, "Unmarshal") }
-
-func canUnmarshal(typ reflect.Type) bool { return reflect.PointerTo(typ).Implements(unmarshalerType) }
+func Reads(typ reflect.Type) bool {
+	return reflect.PointerTo(typ).Implements(reflect.TypeFor[official.Protobuf]()) && gotype.Declares(typ, "Unmarshal")
+}
 
 // generated reports that a type's Unmarshal was written by gogo, for the fields
 // that the type has.
 func generated(typ reflect.Type) bool {
 	m, ok := reflect.PointerTo(typ).MethodByName("Unmarshal")
-	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(fields.FileOf(m), ".pb.go")
+	return ok && typ.Name() != "" && typ.Kind() == reflect.Struct && strings.HasSuffix(gotype.FileOf(m), ".pb.go")
 }
 
-// compiler makes messages, each once.
+// compiler makes messages.
 type compiler struct {
-	messages map[messageKey]*message
-	open     []*message // being compiled
-	hiding   *state.Hiding
-	nesting  map[reflect.Type]nesting
-	// parts counts messages and fields.
-	parts     int
-	recursive bool
-	err       error
+	gotype.Nodes[message]
+	err error
 }
 
-type messageKey struct {
-	typ  reflect.Type
-	drop string
-}
-
-// message returns the plan of a type without some of its fields.
-func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
-	key := messageKey{typ, drop.String()}
-	if m := c.messages[key]; m != nil {
-		for _, o := range c.open {
-			if o == m {
-				c.recursive = true
-			}
-		}
-		return m
-	}
-	if typ.Kind() == reflect.Struct {
-		c.parts += typ.NumField()
-	}
-	if c.parts++; c.parts > fields.MaxParts {
-		c.err = &TypeError{typ, "with it, there are too many types and fields"}
-		return &message{foreign: true}
-	}
-	m := &message{typ: typ, size: typ.Size(), drops: drop, typeMeta: -1}
-	c.messages[key] = m
-	c.open = append(c.open, m)
-	defer func() { c.open = c.open[:len(c.open)-1] }()
-	if typ == timeType || typ == microTimeType || typ == quantityType {
+// fill makes the plan of a type without some of its fields.
+func (c *compiler) fill(m *message, t *gotype.Type, drop *gotype.Drops) {
+	*m = message{typ: t.Go, size: t.Size, drops: drop, typeMeta: -1}
+	if t.Go == timeType || t.Go == microTimeType || t.Go == quantityType {
 		m.foreign = true
-		m.private = typ == quantityType
+		m.private = t.Go == quantityType
 		m.holds = m.private
-		return m
+		return
 	}
-	if reason := c.fields(m, drop); reason != "" {
+	if reason := c.fields(m, t); reason != "" {
 		m.foreign, m.ops, m.index = true, nil, nil
-		m.private = c.hiding.In(typ)
+		m.private = t.HidesState
 		// A copy would refer to the same state, if it is not in place.
 		m.holds, m.alone = m.private, false
-		if c.err == nil && generated(typ) && c.nests(typ) {
-			c.err = &TypeError{typ, "it contains itself, and " + reason}
+		if t.Recursive && generated(t.Go) {
+			c.err = &TypeError{t.Go, "it leads to itself, and " + reason}
 		}
 	}
-	return m
 }
 
 // maxFields is how many fields a planned message may have: a word has one bit for
@@ -124,26 +92,26 @@ func (c *compiler) message(typ reflect.Type, drop *fields.Drops) *message {
 const maxFields = 64
 
 // fields fills in a message's ops, or says why it cannot have any.
-func (c *compiler) fields(m *message, drop *fields.Drops) string {
-	if !generated(m.typ) {
+func (c *compiler) fields(m *message, t *gotype.Type) string {
+	if !generated(t.Go) {
 		return "its Unmarshal is its own"
 	}
-	for i := range m.typ.NumField() {
-		f := m.typ.Field(i)
-		if !f.IsExported() && !f.Anonymous {
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		if !f.Exported && !f.Embedded {
 			return "it has unexported fields"
 		}
 		tag, ok := f.Tag.Lookup("protobuf")
-		if !ok && f.Anonymous && f.Type == typeMetaType {
+		if !ok && f.Embedded && f.Type.Go == typeMetaType {
 			m.typeMeta = int(f.Offset)
 			continue
 		}
-		inner, gone := drop.In(f)
+		inner, gone := m.drops.In(f)
 		if gone {
-			m.alone = m.alone || state.Inline(f.Type)
+			m.alone = m.alone || f.Type.HoldsState
 			continue
 		}
-		o, ok := c.op(f, tag, inner)
+		o, ok := c.op(m, f, tag, inner)
 		if !ok {
 			return "it has a field that is not supported: " + f.Name
 		}
@@ -190,7 +158,7 @@ func (m *message) arrange() string {
 const maxNumber = 1 << 10
 
 // op returns how a field is decoded.
-func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op, bool) {
+func (c *compiler) op(m *message, f *gotype.Field, tag string, drop *gotype.Drops) (op, bool) {
 	parts := strings.Split(tag, ",")
 	if len(parts) < 3 {
 		return op{}, false
@@ -204,8 +172,8 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	}
 	fixed := parts[0] == "fixed64"
 	o := op{
-		number: uint16(number), offset: uint32(f.Offset), size: uint32(f.Type.Size()), wire: wireBytes,
-		source: &source{typ: f.Type},
+		number: uint16(number), offset: uint32(f.Offset), size: uint32(f.Type.Size), wire: wireBytes,
+		source: &source{typ: f.Type.Go},
 	}
 	if !c.shape(&o, f.Type, drop) {
 		return op{}, false
@@ -220,35 +188,38 @@ func (c *compiler) op(f reflect.StructField, tag string, drop *fields.Drops) (op
 	}
 	o.tag[o.tagLen] = byte(v)
 	o.tagLen++
-	place := share.UnitOf(c.open[len(c.open)-1].typ, formats.Protobuf, "")
+	place := share.UnitOf(m.typ, formats.Protobuf, "")
 	o.units, o.text = share.PlaceOf(place, 2*number), share.PlaceOf(place, 2*number+1)
 	if o.kind >= kindStringPointer {
-		o.unit = share.UnitOf(f.Type, formats.Protobuf, drop.String())
+		o.unit = share.UnitOf(f.Type.Go, formats.Protobuf, drop.String())
 	}
 	return o, true
 }
 
 // shape finds an op's kind by the field's type.
-func (c *compiler) shape(o *op, typ reflect.Type, drop *fields.Drops) bool {
-	if c.single(o, typ, drop) {
+func (c *compiler) shape(o *op, t *gotype.Type, drop *gotype.Drops) bool {
+	if c.single(o, t, drop, c.In) {
 		return true
 	}
-	switch typ.Kind() {
+	if t.Elem == nil {
+		return false
+	}
+	switch t.Kind {
 	case reflect.Pointer:
-		ok := c.single(o, typ.Elem(), drop)
+		ok := c.single(o, t.Elem, drop, c.To)
 		o.kind += kindStringPointer - kindString
 		return ok
 	case reflect.Slice:
-		return c.slice(o, typ.Elem(), drop)
+		return c.slice(o, t.Elem, drop)
 	case reflect.Map:
-		return c.mapped(o, typ, drop)
+		return c.mapped(o, t, drop)
 	}
 	return false
 }
 
-// single finds the kind of a type that is one value.
-func (c *compiler) single(o *op, typ reflect.Type, drop *fields.Drops) bool {
-	switch typ {
+// single finds the kind of a type that is one value. node returns that of a message.
+func (c *compiler) single(o *op, t *gotype.Type, drop *gotype.Drops, node func(*gotype.Type, *gotype.Drops) *message) bool {
+	switch t.Go {
 	case timeType:
 		o.kind = kindTime
 		return true
@@ -259,12 +230,12 @@ func (c *compiler) single(o *op, typ reflect.Type, drop *fields.Drops) bool {
 		o.kind = kindQuantity
 		return true
 	}
-	if canUnmarshal(typ) {
+	if t.Unmarshals {
 		o.kind = kindMessage
-		o.elem = c.message(typ, drop)
+		o.elem = node(t, drop)
 		return true
 	}
-	switch typ.Kind() {
+	switch t.Kind {
 	case reflect.String:
 		o.kind = kindString
 	case reflect.Bool:
@@ -281,20 +252,20 @@ func (c *compiler) single(o *op, typ reflect.Type, drop *fields.Drops) bool {
 	return true
 }
 
-func (c *compiler) slice(o *op, elem reflect.Type, drop *fields.Drops) bool {
-	if canUnmarshal(elem) {
-		if elem.Kind() != reflect.Struct {
+func (c *compiler) slice(o *op, elem *gotype.Type, drop *gotype.Drops) bool {
+	if elem.Unmarshals {
+		if elem.Kind != reflect.Struct {
 			return false
 		}
 		o.kind = kindMessages
-		o.elem = c.message(elem, drop)
+		o.elem = c.To(elem, drop)
 		return true
 	}
-	if elem.Kind() == reflect.Uint8 {
+	if elem.Kind == reflect.Uint8 {
 		o.kind = kindBytes
 		return true
 	}
-	if !c.single(o, elem, drop) {
+	if !c.single(o, elem, drop, c.To) {
 		return false
 	}
 	switch o.kind {
@@ -312,58 +283,22 @@ func (c *compiler) slice(o *op, elem reflect.Type, drop *fields.Drops) bool {
 	return true
 }
 
-func (c *compiler) mapped(o *op, typ reflect.Type, drop *fields.Drops) bool {
-	if typ.Key().Kind() != reflect.String {
+func (c *compiler) mapped(o *op, t *gotype.Type, drop *gotype.Drops) bool {
+	if t.Key.Kind != reflect.String {
 		return false
 	}
-	elem := typ.Elem()
-	switch {
-	case elem == quantityType:
+	switch elem := t.Elem; {
+	case elem.Go == quantityType:
 		o.kind = kindQuantityMap
-	case canUnmarshal(elem):
+	case elem.Unmarshals:
 		o.kind = kindMessageMap
-		o.elem = c.message(elem, drop)
-	case elem.Kind() == reflect.String:
+		o.elem = c.To(elem, drop)
+	case elem.Kind == reflect.String:
 		o.kind = kindStringMap
-	case elem.Kind() == reflect.Slice && elem.Elem().Kind() == reflect.Uint8:
+	case elem.Kind == reflect.Slice && elem.Elem.Kind == reflect.Uint8:
 		o.kind = kindBytesMap
 	default:
 		return false
 	}
 	return true
-}
-
-// nesting is what is known of a type that nests saw.
-type nesting uint8
-
-const (
-	unseen nesting = iota
-	above          // its parts are being looked at
-	ends           // it does not lead to itself
-)
-
-// nests reports whether a type leads to one that contains itself. It looks at no type
-// twice.
-func (c *compiler) nests(typ reflect.Type) bool {
-	if typ == quantityType || typ == reflect.TypeFor[time.Time]() || c.nesting[typ] == ends {
-		return false
-	}
-	if c.nesting[typ] == above {
-		return true
-	}
-	c.nesting[typ] = above
-	switch typ.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map, reflect.Array:
-		if c.nests(typ.Elem()) {
-			return true
-		}
-	case reflect.Struct:
-		for i := range typ.NumField() {
-			if c.nests(typ.Field(i).Type) {
-				return true
-			}
-		}
-	}
-	c.nesting[typ] = ends
-	return false
 }

@@ -32,5 +32,5 @@
 // holds, write in any case: copy before you call them.
 //
 // The same holds for any type that has an Unmarshal of its own and is not proven
-// free of hidden state: see package state.
+// free of hidden state: see package gotype.
 package protobuf

@@ -6,9 +6,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // nextUnit decodes a pointer, slice or map that is a field of a frame's
@@ -67,7 +67,7 @@ func (d *decoder) nextBuild(name int, o *op, b []byte, count int, last share.Val
 	st := d.build(o, unsafe.Pointer(&d.slot), b, count, last)
 	if st == changed && o.elem != nil && o.elem.foreign && o.kind != kindMessageMap && d.session.Private == private && !o.elem.private {
 		was := memory.SliceOf(last.Ptr, last.Len)
-		if state.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
+		if gotype.Identical(reflect.NewAt(o.typ, unsafe.Pointer(&d.slot)).Elem(), reflect.NewAt(o.typ, unsafe.Pointer(&was)).Elem()) {
 			st = same
 		}
 	}
@@ -166,9 +166,155 @@ func (d *decoder) nextForeign(parent int, m *message, offset uintptr, b []byte, 
 	if d.foreign(m, p, b) == failed {
 		return failed
 	}
-	if !m.private && state.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
+	if !m.private && gotype.Identical(reflect.NewAt(m.typ, p).Elem(), reflect.NewAt(m.typ, old).Elem()) {
 		return same
 	}
 	memory.Copy(m.typ, unsafe.Add(d.own(parent), offset), p)
 	return changed
+}
+
+// frame is a message or a list that is being compared with the previous version's. It
+// gets memory of its own, a copy of the previous version's, only when the first change
+// in it is found. So an unchanged value costs neither an allocation nor a write.
+// Frames are in decoder.frames, and named by their index.
+type frame struct {
+	// last is the previous version's value, dst the new value, or nil.
+	last, dst unsafe.Pointer
+	// m is the plan of the message, or of the list's elements.
+	m *message
+	// parent is the frame that refers to this one, at an offset.
+	parent int
+	offset uintptr
+	role   role
+	// For a list: its type, how many elements it has, and had.
+	typ        reflect.Type
+	count, had int
+}
+
+// role is how a frame's value is stored in its parent.
+type role uint8
+
+const (
+	roleRoot role = iota
+	// roleInside is part of the parent's memory.
+	roleInside
+	// rolePointer and roleList are referred to by a pointer or a slice.
+	rolePointer
+	roleList
+)
+
+// enter adds a frame and returns its name; leave removes the last one.
+func (d *decoder) enter(f frame) int {
+	d.frames = append(d.frames, f)
+	d.deepest = max(d.deepest, len(d.frames))
+	return len(d.frames) - 1
+}
+
+func (d *decoder) leave() { d.frames = d.frames[:len(d.frames)-1] }
+
+// own returns the memory to write a frame's changes to.
+func (d *decoder) own(name int) unsafe.Pointer {
+	f := &d.frames[name]
+	if f.dst != nil {
+		return f.dst
+	}
+	switch f.role {
+	case roleRoot:
+		f.dst = memory.CopyOf(f.m.typ, f.last)
+		d.session.Allocated += int(f.m.size)
+		if f.m.typeMeta >= 0 {
+			// It is left to the caller to set it.
+			memory.Clear(typeMetaType, unsafe.Add(f.dst, f.m.typeMeta))
+		}
+	case roleInside:
+		f.dst = unsafe.Add(d.own(f.parent), f.offset)
+	case rolePointer:
+		f.dst = memory.CopyOf(f.m.typ, f.last)
+		d.session.Allocated += int(f.m.size)
+		*(*unsafe.Pointer)(unsafe.Add(d.own(f.parent), f.offset)) = f.dst
+	case roleList:
+		// It begins with as many of the previous version's elements as there is room for.
+		f.dst = d.maker.Copied(f.typ, f.count, memory.SliceOf(f.last, f.had))
+		d.session.Allocated += f.count * int(f.m.size)
+		*(*memory.Slice)(unsafe.Add(d.own(f.parent), f.offset)) = memory.SliceOf(f.dst, f.count)
+	}
+	return f.dst
+}
+
+// ownField returns the memory to write a field of a frame's message to.
+func (d *decoder) ownField(name int, o *op) unsafe.Pointer {
+	return unsafe.Add(d.own(name), o.offset)
+}
+
+// The records of a message in this package's memos, in the order of its bytes:
+//
+//   - A closed record is a run: some fields that follow each other. Its number is
+//     the places of the first and the last of them, its hash and size are those of
+//     their bytes, tags included. If a message has the same bytes, these fields
+//     are the previous version's, and so are the absent fields between them: a message
+//     whose fields are not in the order of their numbers has no records.
+//   - An open record is a field that changed when it was last seen. Inside are
+//     the records of its content.
+//   - A field without a record is small, or has changed.
+//
+// For a list, a number is the index of an element: of the first one of a run.
+
+// minRun is the smallest run that is remembered. Shorter strings are mostly known to
+// the table, and so in the CPU's caches.
+const minRun = 16
+
+func runNumber(first, last int) int { return first | last<<8 }
+
+func runFirst(r *share.Record) int { return r.Field() & 0xff }
+
+func runLast(r *share.Record) int { return r.Field() >> 8 }
+
+// pending is a run that may become longer: the bytes from begin to end of the
+// message. It is empty if these are equal.
+type pending struct {
+	begin, end  int
+	first, last int
+}
+
+// extend adds a field, whose bytes are those from start to end.
+func (p *pending) extend(place, start, end int) {
+	if p.begin == p.end {
+		p.begin, p.first = start, place
+	}
+	p.end, p.last = end, place
+}
+
+// note writes the run's record to a place that was reserved for it.
+func (p *pending) note(d *decoder, at share.Mark, number int, raw []byte) {
+	d.session.NoteFlat(at, number, p.end-p.begin, d.table.Sum(raw[p.begin:p.end]))
+	*p = pending{}
+}
+
+func (p *pending) large() bool { return p.end-p.begin >= minRun }
+
+// flush writes the record of a message's run, if it is worth one.
+func (p *pending) flush(d *decoder, raw []byte) {
+	if p.large() {
+		p.note(d, d.session.Reserve(), runNumber(p.first, p.last), raw)
+		return
+	}
+	*p = pending{}
+}
+
+// flushList is flush for a list's run.
+func (p *pending) flushList(d *decoder, b []byte) {
+	if p.large() {
+		p.note(d, d.session.Reserve(), p.first, b)
+		return
+	}
+	*p = pending{}
+}
+
+// flushIf is flush if records are wanted.
+func (p *pending) flushIf(note bool, d *decoder, raw []byte) {
+	if note && p.large() {
+		p.flush(d, raw)
+		return
+	}
+	*p = pending{}
 }

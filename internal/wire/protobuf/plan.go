@@ -1,11 +1,12 @@
 package protobuf
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 	"unsafe"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
@@ -15,12 +16,10 @@ import (
 type Plan struct {
 	id   share.PlanID
 	root *message
-	// whole is root without anything dropped, if messages of the type can contain
-	// themselves: it checks how deep they nest.
+	// whole is root without anything dropped, if the type leads to one that contains
+	// itself: it checks how deep messages nest.
 	whole *message
-	drops *fields.Drops
-	// quantityText is the offset of the string that a Quantity caches, or -1.
-	quantityText int
+	drops *gotype.Drops
 
 	decoders sync.Pool // of *decoder
 }
@@ -31,11 +30,11 @@ type message struct {
 	typ  reflect.Type
 	size uintptr
 	// drops are the fields of the type that are left out.
-	drops *fields.Drops
+	drops *gotype.Drops
 	// foreign says that the type's own Unmarshal decodes it; there are no ops.
 	foreign bool
 	// private: a foreign type may have hidden state, such as a Quantity
-	// (package state).
+	// (package gotype).
 	private bool
 	ops     []op
 	// index finds the op of a field number: its place in ops and 1, or 0.
@@ -160,7 +159,7 @@ func (p *Plan) planned(s *share.Session, raw []byte, version share.Version) (res
 	}
 	d, _ := p.decoders.Get().(*decoder)
 	if d == nil {
-		d = &decoder{quantityText: p.quantityText}
+		d = &decoder{}
 	}
 	d.session, d.table = s, s.Table
 	st := failed
@@ -206,4 +205,21 @@ func (d *decoder) release() {
 	d.frames, d.deepest = d.frames[:0], 0
 	d.slot = memory.Slice{}
 	d.session, d.table, d.refused = nil, nil, nil
+}
+
+// TypeError says why there is no plan for a type.
+type TypeError struct {
+	Type   reflect.Type
+	Reason string
+}
+
+func (e *TypeError) Error() string {
+	return fmt.Sprintf("no protobuf plan for %v: %s", e.Type, e.Reason)
+}
+
+// DepthError says that a message nests deeper than MaxDepth.
+type DepthError struct{ Type reflect.Type }
+
+func (e *DepthError) Error() string {
+	return fmt.Sprintf("protobuf: %v nests deeper than %d messages", e.Type, MaxDepth)
 }

@@ -65,10 +65,11 @@ func TestHowAFieldIsDecodedIsByItsType(t *testing.T) {
 		reflect.TypeFor[map[string]int32]():             none,
 		reflect.TypeFor[map[string]*corev1.Container](): none,
 	} {
-		c := compiler{messages: map[messageKey]*message{}}
+		var c compiler
+		c.Fill = c.fill
 		o := op{wire: wireBytes, source: &source{typ: typ}}
 		got := none
-		if c.shape(&o, typ, nil) {
+		if c.shape(&o, typeOf(typ), nil) {
 			got = o.kind
 		}
 		if got != want {

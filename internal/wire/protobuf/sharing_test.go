@@ -54,37 +54,6 @@ func TestPodsOfATemplateShareIt(t *testing.T) {
 	}
 }
 
-func TestSlicesHaveNoRoomToAppendTo(t *testing.T) {
-	p := compile(t, podType)
-	for _, table := range []*share.Table{nil, share.NewTable(0)} {
-		res := mustDecode(t, p, share.NewSession(table), podBytes(1, 1, 0, false), share.Result{})
-		room(t, reflect.ValueOf((*corev1.Pod)(res.Object)))
-	}
-}
-
-func room(t *testing.T, v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() && v.Type().Elem().PkgPath() != "time" {
-			room(t, v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				room(t, v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		// FieldsV1 is made by its own decoder.
-		if v.Cap() != v.Len() && v.Type() != reflect.TypeFor[[]byte]() {
-			t.Errorf("%v of length %d has capacity %d", v.Type(), v.Len(), v.Cap())
-		}
-		for i := range v.Len() {
-			room(t, v.Index(i))
-		}
-	}
-}
-
 // TestAQuantityThatStringWritesToIsSharedWithNobody: under the race detector,
 // two goroutines that ask two objects for the same quantity would be found.
 func TestAQuantityThatStringWritesToIsSharedWithNobody(t *testing.T) {
@@ -126,34 +95,6 @@ func TestAQuantityThatStringWritesToIsSharedWithNobody(t *testing.T) {
 			t.Errorf("%s: %d quantities in %d objects", text, len(limits), len(all))
 		}
 	}
-}
-
-func TestDecodersOfOneTableMayRunAtTheSameTime(t *testing.T) {
-	p := compile(t, podType)
-	// A small table, so that entries are evicted meanwhile.
-	table := share.NewTable(1 << 19)
-	const decoders, templates, rounds = 4, 20, 3
-	var want [templates * rounds]*corev1.Pod
-	var raws [templates * rounds][]byte
-	for i := range want {
-		raws[i] = podBytes(i%templates, i%templates, i/templates, false)
-		want[i] = unmarshaled(t, podType, raws[i]).(*corev1.Pod)
-	}
-	var wg sync.WaitGroup
-	for range decoders {
-		wg.Go(func() {
-			s := share.NewSession(table)
-			var held [templates]share.Result
-			for i, raw := range raws {
-				res, _, err := p.Decode(s, raw, held[i%templates].Version())
-				if err != nil || !reflect.DeepEqual((*corev1.Pod)(res.Object), want[i]) {
-					t.Errorf("object %d: %v", i, err)
-				}
-				held[i%templates] = res
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func TestAllocationsOfAPodStayWithinTheirCeilings(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 )
 
 // strings deduplicates equal strings. It is a cache, and compares the bytes, so a
@@ -169,4 +170,200 @@ func (s *strings) growLocked(seed maphash.Seed, old *stringCache, limit int) *st
 	}
 	s.cache.Store(c)
 	return c
+}
+
+// Known returns the known string that equals v, in its box, or nil if there is none.
+// A string is known from its second sighting on, as long as it is remembered. The
+// call counts as a sighting of v, and keeps at most a copy of v. Strings of more
+// than 256 bytes are not looked up. It costs a hash of v and a cache line, and one
+// more if v is found.
+func (t *Table) Known(v string) *string {
+	if v == "" || len(v) > maxInterned {
+		return nil
+	}
+	x := maphash.String(t.a, v)
+	if p := t.strings.find(x, v); p != nil {
+		return p
+	}
+	return t.sight(x, v)
+}
+
+// sight counts a sighting of a string that was not found, and keeps it if that is
+// not the first.
+func (t *Table) sight(x uint64, v string) *string {
+	if !t.strings.door.seen(x) {
+		return nil
+	}
+	return t.keep(x, v)
+}
+
+// keep adds a copy of v, and returns it in its box, or nil.
+func (t *Table) keep(x uint64, v string) *string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.agesLocked()
+	p := t.strings.keepLocked(t.a, x, v, t.max/stringsShare)
+	t.makeRoomLocked(0)
+	return p
+}
+
+// boxed is a string followed by its bytes: one allocation, whose first cache line
+// has all of a short string.
+type boxed[D any] struct {
+	text string
+	data D
+}
+
+const (
+	// maxInterned is the longest string that is looked up: images and label
+	// values are shorter, messages may be longer.
+	maxInterned = 256
+	// maxBoxBytes is the size of the longest: 16 bytes of header, 256 of text,
+	// rounded up to the allocator's class.
+	maxBoxBytes = 288
+)
+
+// newBox copies v, of at most maxInterned bytes, into a box. The sizes are classes
+// of the allocator less the 16 bytes of the header.
+func newBox(v string) *string {
+	switch n := len(v); {
+	case n <= 16:
+		return box[[16]byte](v)
+	case n <= 32:
+		return box[[32]byte](v)
+	case n <= 48:
+		return box[[48]byte](v)
+	case n <= 64:
+		return box[[64]byte](v)
+	case n <= 96:
+		return box[[96]byte](v)
+	case n <= 128:
+		return box[[128]byte](v)
+	case n <= 192:
+		return box[[192]byte](v)
+	}
+	return box[[maxBoxBytes - 16]byte](v)
+}
+
+func box[D any](v string) *string {
+	b := new(boxed[D])
+	data := unsafe.Slice((*byte)(unsafe.Pointer(&b.data)), len(v))
+	copy(data, v)
+	b.text = unsafe.String(unsafe.SliceData(data), len(v))
+	return &b.text
+}
+
+// boxBytes returns the size of v's box.
+func boxBytes(v string) int {
+	switch n := len(v); {
+	case n <= 64:
+		return 16 + max(16, (n+15)&^15)
+	case n <= 128:
+		return 16 + (n+31)&^31
+	case n <= 192:
+		return 16 + 192
+	}
+	return maxBoxBytes
+}
+
+// repeats are the last strings that a session made. An object often has a string of
+// its own twice: an address alone and in a list, or the time when all began. Both
+// get one string, without an entry in the table.
+type repeats struct {
+	list [8]repeated
+	next uint8
+}
+
+type repeated struct {
+	hash uint64
+	text string
+	box  *string
+}
+
+func (r *repeats) find(x uint64, v string) *repeated {
+	for i := range r.list {
+		if e := &r.list[i]; e.hash == x && e.text == v {
+			return e
+		}
+	}
+	return nil
+}
+
+func (r *repeats) add(x uint64, text string, box *string) {
+	r.list[r.next%uint8(len(r.list))] = repeated{x, text, box}
+	r.next++
+}
+
+// String returns b as a string: the same one for equal bytes from their second
+// sighting on, or if the session made it recently. There must be a table. The string
+// never aliases b.
+func (s *Session) String(b []byte) string {
+	text, _ := s.text(b)
+	return text
+}
+
+// Text is String for the strings of a place. It skips the lookup at a place where
+// hardly any is known.
+func (s *Session) Text(p Place, b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if !s.Asks(p, &TextWorth) {
+		s.Allocated += len(b)
+		return string(b)
+	}
+	text, known := s.text(b)
+	s.found(p, &TextWorth, known)
+	return text
+}
+
+// text returns b as a string, and whether that was known.
+func (s *Session) text(b []byte) (text string, known bool) {
+	if len(b) == 0 {
+		return "", true
+	}
+	if len(b) <= maxInterned {
+		v := unsafe.String(unsafe.SliceData(b), len(b))
+		x := maphash.String(s.Table.a, v)
+		if p := s.Table.strings.find(x, v); p != nil {
+			return *p, true
+		}
+		if e := s.repeats.find(x, v); e != nil {
+			return e.text, true
+		}
+		if p := s.Table.sight(x, v); p != nil {
+			return *p, true
+		}
+		text = string(b)
+		s.repeats.add(x, text, nil)
+	} else {
+		text = string(b)
+	}
+	s.Allocated += len(text)
+	return text, false
+}
+
+// Boxed is String for interfaces: the box that it returns, which is never written
+// to, is the same for equal bytes too.
+func (s *Session) Boxed(b []byte) *string {
+	v := unsafe.String(unsafe.SliceData(b), len(b))
+	if len(b) == 0 || len(b) > maxInterned {
+		text := string(b)
+		s.Allocated += int(unsafe.Sizeof(text)) + len(b)
+		return &text
+	}
+	x := maphash.String(s.Table.a, v)
+	if p := s.Table.strings.find(x, v); p != nil {
+		return p
+	}
+	if e := s.repeats.find(x, v); e != nil && e.box != nil {
+		return e.box
+	}
+	if p := s.Table.sight(x, v); p != nil {
+		return p
+	}
+	p := newBox(v)
+	s.repeats.add(x, *p, p)
+	s.Allocated += boxBytes(v)
+	return p
 }

@@ -1,11 +1,18 @@
 package share
 
 import (
+	"hash/fnv"
+	"hash/maphash"
 	"math"
 	"math/bits"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
+
+	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
 // Unit distinguishes values that could be decoded from equal bytes: by the Go type,
@@ -258,4 +265,66 @@ func (t *Table) Stats() Stats {
 	defer t.mu.Unlock()
 	return Stats{Entries: t.n, Strings: t.strings.n, Bytes: t.bytes + t.strings.bytes, MaxBytes: t.max,
 		Hits: t.hits.Load(), Misses: t.misses.Load()}
+}
+
+// Hash identifies a unit's bytes; doc.go says why it is enough.
+type Hash struct {
+	A uint64
+	B uint32
+}
+
+// hasher computes hashes that nobody outside of the process can predict.
+type hasher struct{ a, b maphash.Seed }
+
+func newHasher() hasher { return hasher{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+// Sum returns the hash of raw. It reads raw twice, at 6 to 8 GB/s
+// together; a short one takes 13 ns.
+func (h *hasher) Sum(raw []byte) Hash {
+	return Hash{A: maphash.Bytes(h.a, raw), B: uint32(maphash.Bytes(h.b, raw))}
+}
+
+// Xor combines two hashes of different texts.
+func (h Hash) Xor(x Hash) Hash { return Hash{A: h.A ^ x.A, B: h.B ^ x.B} }
+
+// UnitOf returns the unit of a Go type and the format it is decoded from. variant
+// has whatever else decides the outcome, dropped fields for example; it comes from
+// the program, so it needs no secret.
+func UnitOf(typ reflect.Type, format formats.Format, variant string) Unit {
+	// A type's descriptor has one address for as long as the process lives.
+	p := uint64(uintptr((*[2]unsafe.Pointer)(unsafe.Pointer(&typ))[1]))
+	u := p*0x9e3779b97f4a7c15 ^ uint64(format)<<56
+	if variant != "" {
+		h := fnv.New64a()
+		h.Write([]byte(variant))
+		u ^= h.Sum64()
+	}
+	return Unit(u)
+}
+
+// Value is a shared value: a pointer, a map, or a slice's first element and
+// its length, which is its capacity too. What it points to is never written
+// again.
+type Value struct {
+	Ptr unsafe.Pointer
+	Len int
+}
+
+// Load returns the value of a field: of a slice if slice is set, otherwise of a
+// pointer or a map.
+func Load(field unsafe.Pointer, slice bool) Value {
+	v := Value{Ptr: *(*unsafe.Pointer)(field)}
+	if slice {
+		v.Len = (*memory.Slice)(field).Len
+	}
+	return v
+}
+
+// Store sets a field to the value. An append to a shared slice allocates new memory.
+func (v Value) Store(field unsafe.Pointer, slice bool) {
+	if slice {
+		*(*memory.Slice)(field) = memory.SliceOf(v.Ptr, v.Len)
+		return
+	}
+	*(*unsafe.Pointer)(field) = v.Ptr
 }

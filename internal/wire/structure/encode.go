@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kinglet-go/kinglet/internal/footprint"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
 
@@ -116,11 +117,11 @@ func (e *encoder) value(n *node, p unsafe.Pointer) {
 		// The bytes include the location's address; the value keeps that alive.
 		e.buf = append(e.buf, memory.Bytes(p, unsafe.Sizeof(time.Time{}))...)
 	case opQuantity:
-		text := stringAt(unsafe.Add(p, n.text))
-		if text == "" {
+		q := (*resource.Quantity)(p)
+		if gotype.QuantityText(q) == "" {
 			e.alone++
 		}
-		e.quantity((*resource.Quantity)(p), text)
+		e.quantity(q)
 	case opPointer:
 		q := *(*unsafe.Pointer)(p)
 		if e.nothing(q == nil) {
@@ -168,8 +169,8 @@ func (e *encoder) float(x float64) {
 }
 
 // quantity encodes a Quantity and its cached text.
-func (e *encoder) quantity(q *resource.Quantity, text string) {
-	e.string(text)
+func (e *encoder) quantity(q *resource.Quantity) {
+	e.string(gotype.QuantityText(q))
 	e.string(string(q.Format))
 	// It is read without AsDec, which writes. A Quantity that is held as a big
 	// number is not shared.
@@ -229,7 +230,7 @@ func (e *encoder) mapping(n *node, p unsafe.Pointer) {
 			start := len(e.buf)
 			e.string(k)
 			// It has no address, so nobody can write its text.
-			e.quantity(&v, stringAt(unsafe.Add(unsafe.Pointer(&v), n.elem.text)))
+			e.quantity(&v)
 			note(k, start)
 		}
 	default:

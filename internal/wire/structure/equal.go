@@ -2,6 +2,7 @@ package structure
 
 import (
 	"reflect"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -9,6 +10,8 @@ import (
 
 	"github.com/kinglet-go/kinglet/internal/wire/memory"
 )
+
+var quantityType = reflect.TypeFor[resource.Quantity]()
 
 // quantityHead is how a Quantity begins; Compile checks it.
 type quantityHead struct {
@@ -93,9 +96,9 @@ func sameMap[V any](a, b map[string]V) bool {
 	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
 }
 
-// knowsQuantity reports whether a Quantity has the layout of quantityHead. If not,
-// quantities are not shared.
-func knowsQuantity() bool {
+// knowsQuantity reports whether a Quantity has the layout of quantityHead, and a text. If
+// not, quantities are not shared.
+var knowsQuantity = sync.OnceValue(func() bool {
 	want := []struct {
 		at   uintptr
 		kind reflect.Kind
@@ -105,9 +108,11 @@ func knowsQuantity() bool {
 		{unsafe.Offsetof(quantityHead{}.dec), reflect.Pointer},
 	}
 	var got []reflect.StructField
-	t := reflect.TypeFor[resource.Quantity]()
-	for i := range t.NumField() {
-		f := t.Field(i)
+	if text, ok := quantityType.FieldByName("s"); !ok || text.Type.Kind() != reflect.String {
+		return false
+	}
+	for i := range quantityType.NumField() {
+		f := quantityType.Field(i)
 		if f.Type.Kind() != reflect.Struct {
 			continue
 		}
@@ -126,4 +131,20 @@ func knowsQuantity() bool {
 		}
 	}
 	return true
+})
+
+func stringAt(p unsafe.Pointer) string { return *(*string)(p) }
+
+// mapAt returns the map in the field at p.
+func mapAt[V any](p unsafe.Pointer) map[string]V { return memory.Map[V](*(*unsafe.Pointer)(p)) }
+
+// data is the second word of an interface.
+func data(v *any) unsafe.Pointer { return (*memory.Interface)(unsafe.Pointer(v)).Data }
+
+// copyOfSlice returns a copy of the elements of the slice at p.
+func copyOfSlice(typ reflect.Type, p unsafe.Pointer) unsafe.Pointer {
+	from := reflect.NewAt(typ, p).Elem()
+	to := reflect.MakeSlice(typ, from.Len(), from.Len())
+	reflect.Copy(to, from)
+	return to.UnsafePointer()
 }

@@ -3,12 +3,11 @@ package structure
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -53,8 +52,6 @@ type node struct {
 	// copied: a copy of a locked mutex is locked, and copying races with atomic
 	// writes. So neighbours of the state cannot be exchanged.
 	state bool
-	// text is the offset of a Quantity's text.
-	text uintptr
 }
 
 func newNode(t reflect.Type, o op, variant string) *node {
@@ -71,40 +68,26 @@ type field struct {
 // Plan describes how objects of one Go type are shared. It is immutable.
 type Plan struct{ root *node }
 
-// Compile returns the plan for a struct type, to which objects are pointers. It is
-// an error if typ is no struct, or leads to too many types and fields.
+// Compile returns the plan for a struct type, to which objects are pointers. It is an
+// error if typ is no struct, or a *gotype.TooLargeError.
 func Compile(typ reflect.Type) (*Plan, error) {
 	if typ.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("structure: %v is no struct", typ)
 	}
-	c := compiler{nodes: map[reflect.Type]*node{}, left: fields.MaxParts}
-	root := c.node(typ)
-	if c.left < 0 {
-		return nil, fmt.Errorf("structure: %v leads to more than %d types and fields", typ, fields.MaxParts)
+	t, err := gotype.Of(typ)
+	if err != nil {
+		return nil, err
 	}
-	return &Plan{root: root}, nil
+	var c compiler
+	c.Fill = func(n *node, t *gotype.Type, _ *gotype.Drops) { c.fill(n, t) }
+	return &Plan{root: c.Root(t, nil)}, nil
 }
 
-// compiler remembers the nodes of types, which may contain each other.
-type compiler struct {
-	nodes map[reflect.Type]*node
-	// left is how many more nodes and fields there may be. The plan has failed below 0.
-	left int
-}
+type compiler struct{ gotype.Nodes[node] }
 
-func (c *compiler) node(t reflect.Type) *node {
-	if n := c.nodes[t]; n != nil {
-		return n
-	}
-	n := newNode(t, opOpaque, "")
-	if c.left--; c.left < 0 {
-		return n
-	}
-	c.nodes[t] = n
-	switch k := t.Kind(); k {
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		n.op = opPlain
+func (c *compiler) fill(n *node, t *gotype.Type) {
+	*n = *newNode(t.Go, opOpaque, "")
+	switch t.Kind {
 	case reflect.Float32:
 		n.op = opFloat32
 	case reflect.Float64:
@@ -112,84 +95,83 @@ func (c *compiler) node(t reflect.Type) *node {
 	case reflect.String:
 		n.op = opString
 	case reflect.Struct:
-		c.structure(n)
+		c.structure(n, t)
 	case reflect.Pointer:
-		// The op comes first: what is inside may contain this type again.
-		n.op = opPointer
-		n.elem = c.node(t.Elem())
+		n.op, n.elem = opPointer, c.To(t.Elem, nil)
 	case reflect.Slice:
-		n.op = opSlice
-		n.elem = c.node(t.Elem())
-		if n.elem.op == opPlain {
+		if t.Elem.Size == 0 {
+			break // without memory there may be any number of elements
+		}
+		n.op, n.elem = opSlice, c.To(t.Elem, nil)
+		if plain(t.Elem) {
 			n.op = opBytes
 		}
 	case reflect.Array:
-		switch elem := c.node(t.Elem()); {
-		case elem.op == opPlain:
-			n.op = opPlain
-		case elem.state:
+		if elem := c.In(t.Elem, nil); elem.state {
 			n.op, n.state = opState, true
 		}
 	case reflect.Map:
-		c.mapping(n)
+		c.mapping(n, t)
 	case reflect.Interface:
-		if t.NumMethod() == 0 {
+		if t.Go.NumMethod() == 0 {
 			n.op = opAny
 		}
 	}
-	return n
+	if plain(t) {
+		n.op = opPlain
+	}
 }
 
-func (c *compiler) mapping(n *node) {
-	if n.typ.Key().Kind() != reflect.String {
+// plain reports that values are memory without pointers or padding.
+func plain(t *gotype.Type) bool {
+	switch t.Kind {
+	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return true
+	case reflect.Array:
+		return plain(t.Elem)
+	}
+	return false
+}
+
+func (c *compiler) mapping(n *node, t *gotype.Type) {
+	if t.Key.Kind != reflect.String {
 		return
 	}
-	n.op = opMap // as in node
-	n.elem = c.node(n.typ.Elem())
-	switch elem := n.typ.Elem(); {
-	case elem.Kind() == reflect.String:
+	n.op, n.elem = opMap, c.To(t.Elem, nil)
+	switch elem := t.Elem; {
+	case elem.Kind == reflect.String:
 		n.op = opMapStrings
-	case n.elem.op == opQuantity:
+	case elem.Go == quantityType && knowsQuantity():
 		n.op = opMapQuantities
-	case n.elem.op == opAny:
+	case elem.Kind == reflect.Interface && elem.Go.NumMethod() == 0:
 		n.op = opMapAny
 	}
 }
 
 // structure fills the node of a struct.
-func (c *compiler) structure(n *node) {
-	switch n.typ {
-	case reflect.TypeFor[time.Time]():
+func (c *compiler) structure(n *node, t *gotype.Type) {
+	switch {
+	case t.Go == reflect.TypeFor[time.Time]():
 		n.op = opTime
 		return
-	case reflect.TypeFor[resource.Quantity]():
+	case t.Go == quantityType && knowsQuantity():
 		n.op = opQuantity
-		if f, ok := n.typ.FieldByName("s"); ok && f.Type.Kind() == reflect.String && knowsQuantity() {
-			n.text = f.Offset
-		} else {
-			n.op, n.state = opState, true
-		}
+		return
+	case slices.ContainsFunc(t.Fields, func(f gotype.Field) bool { return !f.Exported }):
+		n.op, n.state = opState, true
 		return
 	}
-	for i := range n.typ.NumField() {
-		if !n.typ.Field(i).IsExported() {
-			n.op, n.state = opState, true
-			return
-		}
-	}
 	n.op = opStruct
-	for i := range n.typ.NumField() {
-		f := n.typ.Field(i)
-		inner := c.node(f.Type)
+	for i := range t.Fields {
+		f := &t.Fields[i]
+		inner := c.In(f.Type, nil)
 		n.state = n.state || inner.state
-		// Fields of structs inside are fields of this one.
-		if c.left -= 1 + len(inner.fields); c.left < 0 {
-			return
-		}
 		if inner.op != opStruct {
 			n.add(f.Offset, inner)
 			continue
 		}
+		// Fields of structs inside are fields of this one.
 		for _, g := range inner.fields {
 			n.add(f.Offset+g.at, g.node)
 		}

@@ -1,19 +1,17 @@
 package untyped
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/scan"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
-	"github.com/kinglet-go/kinglet/internal/wire/state"
 )
 
 // checkBytes decodes raw, which may be anything, with a last version that has
@@ -48,49 +46,9 @@ func checkBytes(t *testing.T, p *Plan, s *share.Session, raw []byte, last Result
 			}
 		}
 	}
-	if !state.Identical(reflect.ValueOf(r.Object), reflect.ValueOf(want)) {
+	if !gotype.Identical(reflect.ValueOf(r.Object), reflect.ValueOf(want)) {
 		t.Fatalf("decoded\n%v, not\n%v, from\n%q", r.Object, want, extent)
 	}
-}
-
-func TestBytesChangedAtRandomAreWhatTheOfficialDecoderMakes(t *testing.T) {
-	r := &mutation{Rand: random(t)}
-	plans, session := []*Plan{compile(t), compile(t, "metadata", "spec", "status")}, share.NewSession(share.NewTable(1<<18))
-	var pool [][]byte
-	eachObject(t, int64(r.Uint64()), func(raw []byte) {
-		plan := plans[r.IntN(2)]
-		last, _, err := plan.Decode(session, raw, share.Version{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool = append(pool, raw)
-		other := pool[r.IntN(len(pool))]
-		for range 20 {
-			b := bytes.Clone(raw)
-			for range 1 + r.IntN(3) {
-				at := r.IntN(len(b))
-				to := min(at+1+r.IntN(12), len(b))
-				switch r.IntN(5) {
-				case 0:
-					b[at] = byte(r.Uint32())
-				case 1:
-					b = append(b[:at:at], b[to:]...)
-				case 2:
-					b = append(b[:to:to], b[at:]...)
-				case 3:
-					b = append(b[:at:at], append([]byte{`"{}[],:\0e-.`[r.IntN(12)]}, b[at:]...)...)
-				default:
-					from := r.IntN(len(other))
-					b = append(b[:at:at], other[from:min(from+r.IntN(40), len(other))]...)
-					b = append(b, raw[min(to, len(raw)):]...)
-				}
-				if len(b) == 0 {
-					b = []byte{' '}
-				}
-			}
-			checkBytes(t, plan, session, b, last)
-		}
-	})
 }
 
 func TestWhatIsUnusualIsLeftToTheOfficialDecoder(t *testing.T) {
@@ -161,27 +119,6 @@ func TestTwoMembersAreNotTakenForEachOther(t *testing.T) {
 		h.next(t, text(shift))
 	}
 	h.unchanged(t)
-}
-
-func TestDecodersOfOnePlanAndTableDoNotDisturbEachOther(t *testing.T) {
-	plan, table := compile(t), share.NewTable(1<<20)
-	var wg sync.WaitGroup
-	for g := range 4 {
-		pods := newPods(t, 5)
-		wg.Go(func() {
-			h := &history{plan: plan, session: share.NewSession(table)}
-			p := pods.pod(g)
-			for n := range 50 {
-				p.restart(n)
-				if n%10 == 0 {
-					p.become(n)
-				}
-				h.next(t, bytes.Clone(p.raw))
-			}
-			h.unchanged(t)
-		})
-	}
-	wg.Wait()
 }
 
 func FuzzDecode(f *testing.F) {

@@ -1,29 +1,19 @@
 package untyped
 
 import (
-	"flag"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/kinglet-go/kinglet/internal/testrepeat"
-	"github.com/kinglet-go/kinglet/internal/testseed"
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
-var objects = flag.Int("objects", testrepeat.Times(3), "how many objects of each kind are decoded")
-
-func random(t testing.TB) *rand.Rand {
-	return rand.New(rand.NewPCG(testseed.Of(t), 0))
-}
-
 func compile(t testing.TB, drop ...string) *Plan {
 	t.Helper()
-	drops, err := fields.NewDrops(drop)
+	drops, err := gotype.NewDrops(drop)
 	if err != nil {
 		t.Fatal(err)
 	}

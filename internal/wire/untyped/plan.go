@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"sync"
 
-	"github.com/kinglet-go/kinglet/internal/wire/fields"
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/internal/wire/gotype"
 	"github.com/kinglet-go/kinglet/internal/wire/share"
 )
 
@@ -13,11 +13,11 @@ import (
 // it was made with.
 type Plan struct {
 	id    share.PlanID
-	drops *fields.Drops
+	drops *gotype.Drops
 	// plain is the unit of values from which nothing is dropped; units has those of
 	// the others.
 	plain share.Unit
-	units map[*fields.Drops]share.Unit
+	units map[*gotype.Drops]share.Unit
 	// emptyMap and emptySlice are used for all empty values.
 	emptyMap, emptySlice any
 
@@ -41,21 +41,21 @@ type Result struct {
 
 // Compile returns a plan that leaves out the fields in drop. Their values must be
 // valid JSON but are not built: a number may be larger than a float64.
-func Compile(drop *fields.Drops) *Plan {
+func Compile(drop *gotype.Drops) *Plan {
 	p := &Plan{
-		id: share.NewPlanID(), drops: drop, plain: unitOf(nil), units: map[*fields.Drops]share.Unit{},
+		id: share.NewPlanID(), drops: drop, plain: unitOf(nil), units: map[*gotype.Drops]share.Unit{},
 		emptyMap: map[string]any{}, emptySlice: []any{},
 	}
-	drop.All(func(d *fields.Drops) { p.units[d] = unitOf(d) })
+	drop.All(func(d *gotype.Drops) { p.units[d] = unitOf(d) })
 	p.decoders.New = func() any { return &decoder{plan: p} }
 	return p
 }
 
-func unitOf(d *fields.Drops) share.Unit {
+func unitOf(d *gotype.Drops) share.Unit {
 	return share.UnitOf(reflect.TypeFor[map[string]any](), formats.Untyped, d.String())
 }
 
-func (p *Plan) unit(d *fields.Drops) share.Unit {
+func (p *Plan) unit(d *gotype.Drops) share.Unit {
 	if d == nil {
 		return p.plain
 	}

@@ -5,7 +5,6 @@ package queues
 import (
 	"context"
 
-	"golang.org/x/time/rate"
 	kw "k8s.io/client-go/util/workqueue"
 )
 
@@ -45,15 +44,8 @@ func ClientGo() Implementation {
 		DefaultTypedItemBasedRateLimiter:          kw.DefaultTypedItemBasedRateLimiter[string],
 		NewItemExponentialFailureRateLimiter:      kw.NewItemExponentialFailureRateLimiter,
 		NewItemFastSlowRateLimiter:                kw.NewItemFastSlowRateLimiter,
-		NewMaxOfRateLimiter:                       kw.NewMaxOfRateLimiter,
 		NewTypedItemExponentialFailureRateLimiter: kw.NewTypedItemExponentialFailureRateLimiter[string],
 		NewTypedItemFastSlowRateLimiter:           kw.NewTypedItemFastSlowRateLimiter[string],
-		NewTypedMaxOfRateLimiter:                  kw.NewTypedMaxOfRateLimiter[string],
-		NewTypedWithMaxWaitRateLimiter:            kw.NewTypedWithMaxWaitRateLimiter[string],
-		NewWithMaxWaitRateLimiter:                 kw.NewWithMaxWaitRateLimiter,
-		TypedBucketRateLimiter: func(l *rate.Limiter) kw.TypedRateLimiter[string] {
-			return &kw.TypedBucketRateLimiter[string]{Limiter: l}
-		},
 
 		SetProvider: kw.SetProvider,
 		ParallelizeUntil: func(ctx context.Context, workers, pieces int, do func(int), chunk int) {

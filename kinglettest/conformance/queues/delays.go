@@ -4,7 +4,6 @@ package queues
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,38 +17,26 @@ import (
 
 func delaysRow() row {
 	return row{
-		ID:    "delays",
-		Needs: []string{"NewDelaying*", "NewTypedDelaying*", "NewNamedDelayingQueue", "TypedNewDelayingQueue", "New", "NewTypedWithConfig"},
+		ID: "delays",
+		Needs: []string{
+			"NewDelaying*", "NewTypedDelaying*", "NewNamedDelayingQueue", "TypedNewDelayingQueue", "New", "NewTypedWithConfig",
+			"NewRateLimiting*", "NewTypedRateLimiting*", "NewNamedRateLimitingQueue",
+		},
 		Tests: []test{
-			{Sentence: "an item comes when its delay is over, and not before", Run: delaysSimple},
 			{Sentence: "every constructor makes a delaying queue", Run: delaysConstructors},
-			{Sentence: "the earlier of two delays counts", Run: delaysEarlier},
-			{Sentence: "no delay, or less than none, is an add", Run: delaysNone},
-			{Sentence: "an add does not end a delay", Run: delaysSurvive},
-			{Sentence: "what is due comes in the order of time", Run: delaysOrder},
-			{Sentence: "what is due while it is processed is queued when it is done", Run: delaysDirty},
 			{Sentence: "a shutdown drops what waits, and what is added later", Run: delaysShutdown},
 			{Sentence: "a drain does not wait for delays", Run: delaysDrain},
 			{Sentence: "time is that of the clock that was given", Run: delaysFakeClock},
-			{Sentence: "a clock that leaps makes everything due", Run: delaysLeap},
 			{Sentence: "the longest delay there is does no harm", Run: delaysLongest},
 			{Sentence: "it hands on to the queue below it", Run: delaysOwnQueue},
 			{Sentence: "random operations hand out what a model does", Run: delaysEqualModel},
 			{Sentence: "no add is lost when many add with delays", Run: delaysStorm, Real: true},
+			{Sentence: "every constructor makes a rate limiting queue", Run: limitsConstructors},
+			{Sentence: "requeues are the limiter's, and forget is", Run: limitsForget},
+			{Sentence: "the delaying queue below a rate limiting one may be the program's", Run: limitsOwnQueue},
+			{Sentence: "delays of a rate limiting queue are by the clock that was given", Run: limitsFakeClock},
 		},
 	}
-}
-
-func delaysSimple(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	q.AddAfter("a", 50*time.Millisecond)
-	testclock.Elapse(50*time.Millisecond - 1)
-	equal(t, "length", q.Len(), 0)
-	testclock.Elapse(1)
-	same(t, "items", drained(t, q), "a")
-	testclock.Elapse(time.Hour)
-	equal(t, "length", q.Len(), 0)
-	q.ShutDown()
 }
 
 func delaysConstructors(t *testing.T, im Implementation) {
@@ -77,63 +64,6 @@ func delaysConstructors(t *testing.T, im Implementation) {
 		same(t, name, drained(t, q), "a")
 		q.ShutDown()
 	}
-}
-
-func delaysEarlier(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	q.AddAfter("a", 2*time.Second)
-	q.AddAfter("a", 3*time.Second)
-	q.AddAfter("b", 3*time.Second)
-	q.AddAfter("b", time.Second)
-	testclock.Elapse(time.Second)
-	same(t, "after 1 s", drained(t, q), "b")
-	testclock.Elapse(time.Second)
-	same(t, "after 2 s", drained(t, q), "a")
-	testclock.Elapse(time.Hour)
-	equal(t, "length", q.Len(), 0)
-	q.ShutDown()
-}
-
-func delaysNone(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	q.AddAfter("a", 0)
-	q.AddAfter("b", -time.Second)
-	same(t, "items", drained(t, q), "a", "b")
-	q.ShutDown()
-}
-
-func delaysSurvive(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	q.AddAfter("a", time.Second)
-	q.Add("a")
-	same(t, "at once", drained(t, q), "a")
-	q.AddAfter("a", 0)
-	same(t, "at once", drained(t, q), "a")
-	testclock.Elapse(time.Second)
-	same(t, "after the delay", drained(t, q), "a")
-	q.ShutDown()
-}
-
-func delaysOrder(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	for _, item := range strings.Split("3142605", "") {
-		q.AddAfter(item, time.Second+time.Duration(item[0]-'0'))
-	}
-	testclock.Elapse(2 * time.Second)
-	same(t, "items", drained(t, q), "0", "1", "2", "3", "4", "5", "6")
-	q.ShutDown()
-}
-
-func delaysDirty(t *testing.T, im Implementation) {
-	q := im.NewTypedDelayingQueue()
-	q.Add("a")
-	next(t, q)
-	q.AddAfter("a", time.Second)
-	testclock.Elapse(2 * time.Second)
-	equal(t, "length", q.Len(), 0)
-	q.Done("a")
-	same(t, "items", drained(t, q), "a")
-	q.ShutDown()
 }
 
 func delaysShutdown(t *testing.T, im Implementation) {
@@ -187,19 +117,6 @@ func delaysFakeClock(t *testing.T, im Implementation) {
 	same(t, "items", drained(t, q), "d")
 	step(20 * time.Millisecond)
 	equal(t, "length", q.Len(), 0)
-	q.ShutDown()
-}
-
-func delaysLeap(t *testing.T, im Implementation) {
-	clock := testingclock.NewFakeClock(time.Now())
-	q := im.NewTypedDelayingQueueWithConfig(kw.TypedDelayingQueueConfig[string]{Clock: clock})
-	q.AddAfter("a", time.Second)
-	q.AddAfter("b", 500*time.Millisecond)
-	q.AddAfter("c", 250*time.Millisecond)
-	synctest.Wait()
-	clock.SetTime(clock.Now().Add(24 * time.Hour))
-	synctest.Wait()
-	same(t, "items", drained(t, q), "c", "b", "a")
 	q.ShutDown()
 }
 
@@ -280,4 +197,77 @@ func delaysStorm(t *testing.T, im Implementation) {
 	storm(t, q, 50, 4, 4, 1000, q.Add)
 	delayed.Wait()
 	q.ShutDown() // which ends client-go's goroutine at once
+}
+
+// script is a limiter that returns seconds and records its calls.
+type script[T comparable] struct{ calls []string }
+
+func (s *script[T]) note(what string, item T) { s.calls = append(s.calls, fmt.Sprint(what, " ", item)) }
+
+func (s *script[T]) When(item T) time.Duration {
+	s.note("when", item)
+	return time.Duration(len(s.calls)) * time.Second
+}
+
+func (s *script[T]) Forget(item T) { s.note("forget", item) }
+
+func (s *script[T]) NumRequeues(item T) int {
+	s.note("requeues", item)
+	return len(s.calls)
+}
+
+func limitsConstructors(t *testing.T, im Implementation) {
+	limiter := func() kw.RateLimiter { return &script[any]{} }
+	for name, q := range map[string]kw.RateLimitingInterface{
+		"NewNamedRateLimitingQueue":                 im.NewNamedRateLimitingQueue(limiter(), "limitsConstructors"),
+		"NewRateLimitingQueue":                      im.NewRateLimitingQueue(limiter()),
+		"NewRateLimitingQueueWithConfig":            im.NewRateLimitingQueueWithConfig(limiter(), kw.RateLimitingQueueConfig{}),
+		"NewRateLimitingQueueWithDelayingInterface": im.NewRateLimitingQueueWithDelayingInterface(im.NewDelayingQueue(), limiter()),
+	} {
+		q.AddRateLimited("a")
+		equal(t, name, q.Len(), 0)
+		testclock.Elapse(time.Second)
+		same(t, name, drained(t, q), any("a"))
+		q.ShutDown()
+	}
+	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{})
+	q.AddRateLimited("a")
+	testclock.Elapse(time.Second)
+	same(t, "NewTypedRateLimitingQueueWithConfig", drained(t, q), "a")
+	q.ShutDown()
+}
+
+func limitsForget(t *testing.T, im Implementation) {
+	l := &script[string]{}
+	q := im.NewTypedRateLimitingQueue(l)
+	q.AddRateLimited("a")
+	equal(t, "requeues", q.NumRequeues("a"), 2)
+	q.Forget("b")
+	q.Add("c")
+	q.AddAfter("d", time.Second)
+	same(t, "calls", l.calls, "when a", "requeues a", "forget b")
+	q.ShutDown()
+}
+
+func limitsOwnQueue(t *testing.T, im Implementation) {
+	below := im.NewTypedDelayingQueue()
+	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{DelayingQueue: below})
+	q.AddRateLimited("a")
+	testclock.Elapse(time.Second)
+	equal(t, "length below", below.Len(), 1)
+	same(t, "items", drained(t, below), "a")
+	q.ShutDown()
+	equal(t, "shutting down below", below.ShuttingDown(), true)
+}
+
+func limitsFakeClock(t *testing.T, im Implementation) {
+	clock := testingclock.NewFakeClock(time.Now())
+	q := im.NewTypedRateLimitingQueueWithConfig(&script[string]{}, kw.TypedRateLimitingQueueConfig[string]{Clock: clock})
+	q.AddRateLimited("a")
+	testclock.Elapse(time.Hour)
+	equal(t, "length", q.Len(), 0)
+	clock.Step(time.Second)
+	testclock.Elapse(0)
+	same(t, "items", drained(t, q), "a")
+	q.ShutDown()
 }

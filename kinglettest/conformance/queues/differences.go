@@ -11,11 +11,11 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
-	"github.com/kinglet-go/kinglet/kinglettest/conformance/internal/suite"
 )
 
-func differences() []suite.Difference[Implementation] {
-	return []suite.Difference[Implementation]{
+// Differences lists the differences in the order in which Run tests them.
+func Differences() []Difference {
+	return []Difference{
 		{
 			ID:           "done-unasked",
 			Situation:    "Done is called of an item that is queued and that nobody processes",

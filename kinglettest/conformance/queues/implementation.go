@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"golang.org/x/time/rate"
 	kw "k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 )
@@ -50,14 +49,8 @@ type Implementation struct {
 	DefaultTypedItemBasedRateLimiter          func() kw.TypedRateLimiter[string]
 	NewItemExponentialFailureRateLimiter      func(base, most time.Duration) kw.RateLimiter
 	NewItemFastSlowRateLimiter                func(fast, slow time.Duration, attempts int) kw.RateLimiter
-	NewMaxOfRateLimiter                       func(...kw.TypedRateLimiter[any]) kw.RateLimiter
 	NewTypedItemExponentialFailureRateLimiter func(base, most time.Duration) kw.TypedRateLimiter[string]
 	NewTypedItemFastSlowRateLimiter           func(fast, slow time.Duration, attempts int) kw.TypedRateLimiter[string]
-	NewTypedMaxOfRateLimiter                  func(...kw.TypedRateLimiter[string]) kw.TypedRateLimiter[string]
-	NewTypedWithMaxWaitRateLimiter            func(l kw.TypedRateLimiter[string], most time.Duration) kw.TypedRateLimiter[string]
-	NewWithMaxWaitRateLimiter                 func(l kw.RateLimiter, most time.Duration) kw.RateLimiter
-	// TypedBucketRateLimiter makes the struct of that name.
-	TypedBucketRateLimiter func(*rate.Limiter) kw.TypedRateLimiter[string]
 
 	SetProvider func(kw.MetricsProvider)
 	// ParallelizeUntil is called with the option WithChunkSize if chunk is not 0.

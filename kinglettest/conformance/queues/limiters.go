@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/time/rate"
 	kw "k8s.io/client-go/util/workqueue"
 
 	"github.com/kinglet-go/kinglet/internal/testclock"
@@ -18,16 +17,13 @@ func limitersRow() row {
 	return row{
 		ID: "rate limiters",
 		Needs: []string{
-			"NewItem*", "NewTypedItem*", "NewMax*", "NewTypedMax*", "NewWith*", "NewTypedWith*",
-			"Default*", "TypedBucketRateLimiter",
+			"NewItem*", "NewTypedItem*",
+			"Default*",
 		},
 		Tests: []test{
 			{Sentence: "exponential delays double for each item of its own, up to the longest", Run: limitersExponential},
 			{Sentence: "exponential delays stay the longest however often an item fails", Run: limitersExponentialForever},
 			{Sentence: "fast delays come first, then slow ones", Run: limitersFastSlow},
-			{Sentence: "the longest delay of several counts", Run: limitersMaxOf},
-			{Sentence: "a longest wait cuts delays off", Run: limitersMaxWait},
-			{Sentence: "a bucket is for all items", Run: limitersBucket},
 			{Sentence: "the default for controllers is exponential, and a bucket", Run: limitersController},
 			{Sentence: "the default for items is exponential from 1 ms", Run: limitersItems},
 			{Sentence: "a limiter may be used by many", Run: limitersStorm, Real: true},
@@ -93,49 +89,6 @@ func limitersFastSlow(t *testing.T, im Implementation) {
 		equal(t, "requeues of a", l.NumRequeues("a"), 0)
 		same(t, "a", whens(l, "a", 1), 5e6)
 	}
-}
-
-func limitersMaxOf(t *testing.T, im Implementation) {
-	typed := im.NewTypedMaxOfRateLimiter(
-		im.NewTypedItemFastSlowRateLimiter(5*time.Millisecond, 3*time.Second, 3),
-		im.NewTypedItemExponentialFailureRateLimiter(2*time.Millisecond, time.Second),
-	)
-	old := im.NewMaxOfRateLimiter(
-		im.NewItemFastSlowRateLimiter(5*time.Millisecond, 3*time.Second, 3),
-		im.NewItemExponentialFailureRateLimiter(2*time.Millisecond, time.Second),
-	)
-	for _, l := range []kw.TypedRateLimiter[string]{typed, untyped{old}} {
-		same(t, "a", whens(l, "a", 5), 5e6, 5e6, 8e6, 3e9, 3e9)
-		equal(t, "requeues", l.NumRequeues("a"), 5)
-		l.Forget("a")
-		equal(t, "requeues", l.NumRequeues("a"), 0)
-		same(t, "a", whens(l, "a", 1), 5e6)
-	}
-	equal(t, "of none", im.NewTypedMaxOfRateLimiter().When("a"), 0)
-}
-
-func limitersMaxWait(t *testing.T, im Implementation) {
-	for _, l := range []kw.TypedRateLimiter[string]{
-		im.NewTypedWithMaxWaitRateLimiter(im.NewTypedItemExponentialFailureRateLimiter(time.Second, time.Hour), 3*time.Second),
-		untyped{im.NewWithMaxWaitRateLimiter(im.NewItemExponentialFailureRateLimiter(time.Second, time.Hour), 3*time.Second)},
-	} {
-		same(t, "a", whens(l, "a", 4), 1e9, 2e9, 3e9, 3e9)
-		equal(t, "requeues", l.NumRequeues("a"), 4)
-		l.Forget("a")
-		equal(t, "requeues", l.NumRequeues("a"), 0)
-	}
-}
-
-func limitersBucket(t *testing.T, im Implementation) {
-	l := im.TypedBucketRateLimiter(rate.NewLimiter(rate.Limit(10), 3))
-	same(t, "a", whens(l, "a", 2), 0, 0)
-	same(t, "b", whens(l, "b", 3), 0, 100e6, 200e6)
-	same(t, "a", whens(l, "a", 2), 300e6, 400e6)
-	equal(t, "requeues", l.NumRequeues("a"), 0)
-	l.Forget("a")
-	same(t, "a", whens(l, "a", 1), 500e6)
-	testclock.Elapse(time.Minute)
-	same(t, "a", whens(l, "a", 4), 0, 0, 0, 100e6)
 }
 
 func limitersController(t *testing.T, im Implementation) {

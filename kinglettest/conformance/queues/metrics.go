@@ -21,9 +21,7 @@ func metricsRow() row {
 		Tests: []test{
 			{Sentence: "a queue with a name asks for each once", Run: metricsMade},
 			{Sentence: "a queue without a name asks for none", Run: metricsUnnamed},
-			{Sentence: "each says what happens when it happens", Run: metricsLines},
 			{Sentence: "random operations count as a model does", Run: metricsEqualModel},
-			{Sentence: "unfinished work is counted every half second", Run: metricsUnfinished},
 			{Sentence: "unfinished work is no longer counted after a shutdown", Run: metricsShutdown},
 			{Sentence: "every add after a delay is a retry", Run: metricsRetries},
 			{Sentence: "they are by the clock that was given", Run: metricsClock},
@@ -65,41 +63,6 @@ func metricsUnnamed(t *testing.T, im Implementation) {
 	}
 	same(t, "made", r.made)
 	same(t, "lines", r.take())
-}
-
-func metricsLines(t *testing.T, im Implementation) {
-	r := newRecorder()
-	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Name: "q", MetricsProvider: r})
-	expect := func(what string, lines ...string) {
-		t.Helper()
-		same(t, what, r.take(), lines...)
-	}
-	q.Add("a")
-	expect("an add", "adds +1", "depth +1")
-	q.Add("a")
-	expect("a second add")
-	testclock.Elapse(250 * time.Millisecond)
-	next(t, q)
-	expect("get", "depth -1", "latency 0.25")
-	q.Add("a")
-	expect("an add while it is processed", "adds +1", "depth +1")
-	q.Add("a")
-	expect("another")
-	testclock.Elapse(500 * time.Millisecond)
-	q.Done("a")
-	expect("done", "work 0.5")
-	testclock.Elapse(time.Second)
-	next(t, q)
-	expect("get of what was added while it was processed", "depth -1", "latency 1.5")
-	q.ShutDown()
-	q.Add("a")
-	q.Add("b")
-	expect("adds after the shutdown")
-	testclock.Elapse(time.Second)
-	q.Done("a")
-	expect("done after the shutdown", "work 1")
-	q.Done("a")
-	expect("done again")
 }
 
 func metricsEqualModel(t *testing.T, im Implementation) {
@@ -148,35 +111,6 @@ func metricsEqualModel(t *testing.T, im Implementation) {
 			break
 		}
 	}
-	q.ShutDown()
-}
-
-func metricsUnfinished(t *testing.T, im Implementation) {
-	r := newRecorder()
-	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Name: "q", MetricsProvider: r})
-	q.Add("a")
-	q.Add("b")
-	next(t, q)
-	expect := func(what string, unfinished, longest float64, sets int) {
-		t.Helper()
-		u, l, n := r.gauges()
-		equal(t, what+": unfinished work", u, unfinished)
-		equal(t, what+": longest running", l, longest)
-		equal(t, what+": times set", n, sets)
-	}
-	testclock.Elapse(499 * time.Millisecond)
-	expect("before half a second", 0, 0, 0)
-	testclock.Elapse(time.Millisecond)
-	expect("after half a second", 0.5, 0.5, 2)
-	next(t, q)
-	testclock.Elapse(time.Second)
-	expect("after 1.5 s", 2.5, 1.5, 6)
-	q.Done("a")
-	testclock.Elapse(500 * time.Millisecond)
-	expect("after one is done", 1.5, 1.5, 8)
-	q.Done("b")
-	testclock.Elapse(500 * time.Millisecond)
-	expect("after both are done", 0, 0, 10)
 	q.ShutDown()
 }
 

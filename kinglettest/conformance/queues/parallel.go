@@ -19,27 +19,12 @@ func parallelRow() row {
 		ID:    "parallelize",
 		Needs: []string{"ParallelizeUntil"},
 		Tests: []test{
-			{Sentence: "each piece is done once, whatever the chunks", Run: parallelOnce},
 			{Sentence: "so many pieces are done at a time as there are workers", Run: parallelWorkers},
 			{Sentence: "no piece begins after the context ends", Run: parallelCancelled},
 			{Sentence: "it may go without a context", Run: parallelNoContext},
 			{Sentence: "no pieces or no workers do nothing", Run: parallelNothing},
 			{Sentence: "a piece that panics is reported, and ends its worker", Run: parallelPanic},
 		},
-	}
-}
-
-func parallelOnce(t *testing.T, im Implementation) {
-	for _, c := range []struct{ workers, pieces, chunk int }{
-		{1, 1, 0}, {10, 1000, 0}, {10, 1000, 1}, {10, 1000, 10}, {10, 999, 13}, {3, 7, 100}, {100, 5, 2}, {4, 10, -1},
-	} {
-		done := make([]atomic.Int32, c.pieces)
-		im.ParallelizeUntil(t.Context(), c.workers, c.pieces, func(piece int) { done[piece].Add(1) }, c.chunk)
-		for i := range done {
-			if n := done[i].Load(); n != 1 {
-				t.Errorf("%+v: piece %d is done %d times", c, i, n)
-			}
-		}
 	}
 }
 

@@ -18,12 +18,8 @@ func queueRow() row {
 		ID:    "queue",
 		Needs: []string{"New", "NewNamed", "NewWithConfig", "NewTyped", "NewTypedWithConfig"},
 		Tests: []test{
-			{Sentence: "an item stands once, first in first out", Run: queueOrder},
 			{Sentence: "every constructor makes a queue", Run: queueConstructors},
-			{Sentence: "what is added while it is processed is queued when it is done", Run: queueDirty},
-			{Sentence: "len counts what is queued, and not what is processed", Run: queueLen},
 			{Sentence: "get waits for an item", Run: queueGetWaits},
-			{Sentence: "each item wakes one worker", Run: queueWakes},
 			{Sentence: "random operations hand out what a model does", Run: queueEqualsModel},
 			{Sentence: "done of what nobody knows does nothing", Run: queueDoneOfUnknown},
 			{Sentence: "an item that is no map key panics, and leaves the queue as it was", Run: queueUnhashable},
@@ -32,17 +28,20 @@ func queueRow() row {
 	}
 }
 
-func queueOrder(t *testing.T, im Implementation) {
-	q := im.NewTyped()
-	for _, item := range strings.Split("abcabdaec", "") {
-		q.Add(item)
+func shutdownRow() row {
+	return row{
+		ID:    "shutdown, and orders of the program's own",
+		Needs: []string{"NewTyped", "NewTypedWithConfig", "DefaultQueue"},
+		Tests: []test{
+			{Sentence: "a shutdown ends every wait for an item", Run: shutdownWakes},
+			{Sentence: "a drain waits until nothing is processed", Run: drainWaits},
+			{Sentence: "what was added while it was processed is queued again in a drain", Run: drainDirty},
+			{Sentence: "a shutdown ends a drain", Run: shutdownEndsDrain},
+			{Sentence: "an order is told what a queue does, and no more", Run: orderCalls},
+			{Sentence: "the calls of an order come one at a time", Run: orderStorm, Real: true},
+			{Sentence: "the default order is first in first out", Run: orderDefault},
+		},
 	}
-	equal(t, "length", q.Len(), 5)
-	same(t, "items", drained(t, q), "a", "b", "c", "d", "e")
-	q.Add("b")
-	q.Add("a")
-	same(t, "items", drained(t, q), "b", "a")
-	q.ShutDown()
 }
 
 func queueConstructors(t *testing.T, im Implementation) {
@@ -65,43 +64,6 @@ func queueConstructors(t *testing.T, im Implementation) {
 	q.ShutDown()
 }
 
-func queueDirty(t *testing.T, im Implementation) {
-	q := im.NewTyped()
-	q.Add("a")
-	q.Add("b")
-	equal(t, "item", next(t, q), "a")
-	q.Add("a")
-	q.Add("a")
-	equal(t, "item", next(t, q), "b")
-	equal(t, "length", q.Len(), 0)
-	q.Done("b")
-	equal(t, "length", q.Len(), 0)
-	q.Done("a")
-	q.Add("b")
-	equal(t, "item", next(t, q), "a")
-	q.Done("a")
-	same(t, "the rest", drained(t, q), "b")
-	q.ShutDown()
-}
-
-func queueLen(t *testing.T, im Implementation) {
-	q := im.NewTyped()
-	lengths := func(do ...func()) []int {
-		list := []int{q.Len()}
-		for _, f := range do {
-			f()
-			list = append(list, q.Len())
-		}
-		return list
-	}
-	add := func(item string) func() { return func() { q.Add(item) } }
-	get := func() { next(t, q) }
-	same(t, "lengths", lengths(
-		add("a"), add("b"), add("a"), get, add("a"), add("c"), get, func() { q.Done("a") }, func() { q.Done("b") }, get, get,
-	), 0, 1, 2, 2, 1, 1, 2, 1, 2, 2, 1, 0)
-	q.ShutDown()
-}
-
 func queueGetWaits(t *testing.T, im Implementation) {
 	q := im.NewTyped()
 	var got string
@@ -116,32 +78,6 @@ func queueGetWaits(t *testing.T, im Implementation) {
 	q.Done("a")
 	equal(t, "returned", returned(), true)
 	q.ShutDown()
-}
-
-func queueWakes(t *testing.T, im Implementation) {
-	q := im.NewTyped()
-	var got atomic.Int32
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			if _, shutdown := q.Get(); !shutdown {
-				got.Add(1)
-			}
-		})
-	}
-	synctest.Wait()
-	for i := range 4 {
-		q.Add(fmt.Sprint(i))
-		synctest.Wait()
-		equal(t, "workers with an item", got.Load(), int32(i+1))
-	}
-	for i := 4; i < 8; i++ {
-		q.Add(fmt.Sprint(i))
-	}
-	synctest.Wait()
-	equal(t, "workers with an item", got.Load(), 8)
-	q.ShutDown()
-	wg.Wait()
 }
 
 func queueEqualsModel(t *testing.T, im Implementation) {
@@ -273,4 +209,149 @@ func storm(t *testing.T, q kw.TypedInterface[string], items, producers, workers,
 		equal(t, fmt.Sprintf("version of %d", n), seen[n].Load(), versions[n].Load())
 	}
 	equal(t, "length", q.Len(), 0)
+}
+
+func shutdownWakes(t *testing.T, im Implementation) {
+	q := im.NewTyped()
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() { over(t, q) })
+	}
+	synctest.Wait()
+	q.ShutDown()
+	wg.Wait()
+}
+
+func drainWaits(t *testing.T, im Implementation) {
+	q := im.NewTyped()
+	q.Add("a")
+	q.Add("b")
+	next(t, q)
+	next(t, q)
+	returned := going(q.ShutDownWithDrain)
+	equal(t, "returned", returned(), false)
+	over(t, q)
+	q.Done("a")
+	equal(t, "returned with one of two done", returned(), false)
+	q.Done("b")
+	equal(t, "returned", returned(), true)
+}
+
+func drainDirty(t *testing.T, im Implementation) {
+	q := im.NewTyped()
+	q.Add("a")
+	q.Add("b")
+	next(t, q)
+	next(t, q)
+	q.Add("a")
+	returned := going(q.ShutDownWithDrain)
+	equal(t, "returned", returned(), false)
+	over(t, q)
+	q.Done("a")
+	equal(t, "item", next(t, q), "a")
+	q.Done("a")
+	equal(t, "returned while another is processed", returned(), false)
+	q.Done("b")
+	equal(t, "returned", returned(), true)
+	over(t, q)
+}
+
+func shutdownEndsDrain(t *testing.T, im Implementation) {
+	q := im.NewTyped()
+	for i := range 3 {
+		q.Add(fmt.Sprint(i))
+		next(t, q)
+	}
+	returned := going(q.ShutDownWithDrain)
+	equal(t, "returned", returned(), false)
+	q.ShutDown()
+	equal(t, "returned", returned(), true)
+}
+
+// stack is an order, last in, first out, that records its calls.
+type stack struct {
+	items []string
+	calls []string
+}
+
+func (s *stack) Touch(item string) { s.calls = append(s.calls, "touch "+item) }
+
+func (s *stack) Push(item string) {
+	s.calls = append(s.calls, "push "+item)
+	s.items = append(s.items, item)
+}
+
+func (s *stack) Len() int { return len(s.items) }
+
+func (s *stack) Pop() string {
+	item := s.items[len(s.items)-1]
+	s.items = s.items[:len(s.items)-1]
+	s.calls = append(s.calls, "pop "+item)
+	return item
+}
+
+func orderCalls(t *testing.T, im Implementation) {
+	s := &stack{}
+	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Queue: s})
+	q.Add("a")
+	q.Add("a")
+	next(t, q)
+	q.Add("a")
+	q.Add("a")
+	q.Add("b")
+	q.Done("a")
+	q.Add("a")
+	next(t, q)
+	q.Done("a")
+	next(t, q)
+	q.Add("b")
+	q.ShutDown()
+	q.Add("b")
+	q.Done("b")
+	q.Add("b")
+	q.Add("c")
+	next(t, q)
+	q.Done("b")
+	over(t, q)
+	same(t, "calls", s.calls,
+		"push a", "touch a", "pop a", "push b", "push a", "touch a", "pop a", "pop b", "push b", "pop b")
+}
+
+// fifo is an order without a lock, for the race detector.
+type fifo struct{ items []string }
+
+func (f *fifo) Touch(string)     {}
+func (f *fifo) Push(item string) { f.items = append(f.items, item) }
+func (f *fifo) Len() int         { return len(f.items) }
+
+func (f *fifo) Pop() string {
+	item := f.items[0]
+	f.items = f.items[1:]
+	return item
+}
+
+func orderStorm(t *testing.T, im Implementation) {
+	q := im.NewTypedWithConfig(kw.TypedQueueConfig[string]{Queue: &fifo{}})
+	storm(t, q, 50, 4, 4, 1000, q.Add)
+}
+
+func orderDefault(t *testing.T, im Implementation) {
+	q := im.DefaultQueue()
+	r := random(t)
+	var model []string
+	for i := range 5000 {
+		switch {
+		case r.IntN(5) < 3-2*(i/2500):
+			item := fmt.Sprint(i)
+			q.Push(item)
+			model = append(model, item)
+		case len(model) > 0:
+			equal(t, "item", q.Pop(), model[0])
+			model = model[1:]
+		}
+		if len(model) > 0 {
+			q.Touch(model[len(model)-1])
+		}
+		equal(t, "length", q.Len(), len(model))
+	}
 }

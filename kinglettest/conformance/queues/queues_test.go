@@ -2,13 +2,16 @@ package queues_test
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"os/exec"
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
 	kw "k8s.io/client-go/util/workqueue"
 
+	"github.com/kinglet-go/kinglet/internal/parity"
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/queues"
 )
 
@@ -18,11 +21,12 @@ func TestClientGoKeepsItsContractAndShowsItsWeaknesses(t *testing.T) {
 
 func TestEveryRowOfTheContractHasTests(t *testing.T) {
 	for _, r := range queues.Rows() {
-		if len(r.Sentences) < 5 {
-			t.Errorf("row %q has %d tests", r.ID, len(r.Sentences))
+		if len(r.Tests) < 5 {
+			t.Errorf("row %q has %d tests", r.ID, len(r.Tests))
 		}
 		seen := map[string]bool{}
-		for _, s := range r.Sentences {
+		for _, test := range r.Tests {
+			s := test.Sentence
 			if seen[s] {
 				t.Errorf("row %q says twice that %s", r.ID, s)
 			}
@@ -30,7 +34,7 @@ func TestEveryRowOfTheContractHasTests(t *testing.T) {
 		}
 	}
 	for _, d := range queues.Differences() {
-		if d.ID == "" || d.Situation == "" || d.ClientGo == "" || d.Right == "" {
+		if d.ID == "" || d.Situation == "" || d.Reference == "" || d.Right == "" {
 			t.Errorf("%s does not say what is different", d.ID)
 		}
 	}
@@ -79,14 +83,14 @@ func TestABrokenImplementationFails(t *testing.T) {
 	if broken() {
 		im := queues.ClientGo()
 		im.NewTyped = func() kw.TypedInterface[string] { return forgetful{kw.NewTyped[string](), &sync.Map{}} }
-		im.TypedBucketRateLimiter = nil
+		im.DefaultItemBasedRateLimiter = nil
 		queues.Run(t, im, queues.Options{Expect: queues.ClientGoBehaviour, Rows: []string{"queue", "rate limiters"}})
 		return
 	}
 	output := child(t, "")
 	for _, want := range []string{
-		"/queue/what_is_added_while_it_is_processed_is_queued_when_it_is_done",
-		"lacks what row \"rate limiters\" is about: TypedBucketRateLimiter",
+		"/queue/random_operations_hand_out_what_a_model_does",
+		"lacks what row \"rate limiters\" is about: DefaultItemBasedRateLimiter",
 	} {
 		if !bytes.Contains(output, []byte(want)) {
 			t.Errorf("the failure does not say %q:\n%s", want, output)
@@ -106,3 +110,11 @@ func TestClientGoIsNotRightWhereItIsWeak(t *testing.T) {
 		}
 	}
 }
+
+var rewrite = flag.Bool("rewrite", false, "write the differences into package workqueue's doc.go, in place of comparing them")
+
+func TestTheDocumentedDifferencesAreThoseThatTheSuiteTests(t *testing.T) {
+	parity.Documented(t, "../../../workqueue/doc.go", queues.DifferencesDoc(), "// # What stays", *rewrite)
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

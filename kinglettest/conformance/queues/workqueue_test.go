@@ -6,7 +6,6 @@ import (
 	"context"
 	"testing"
 
-	"golang.org/x/time/rate"
 	kw "k8s.io/client-go/util/workqueue"
 
 	"github.com/kinglet-go/kinglet/kinglettest/conformance/queues"
@@ -53,15 +52,8 @@ func kinglet() queues.Implementation {
 		DefaultTypedItemBasedRateLimiter:          workqueue.DefaultTypedItemBasedRateLimiter[string],
 		NewItemExponentialFailureRateLimiter:      workqueue.NewItemExponentialFailureRateLimiter,
 		NewItemFastSlowRateLimiter:                workqueue.NewItemFastSlowRateLimiter,
-		NewMaxOfRateLimiter:                       workqueue.NewMaxOfRateLimiter,
 		NewTypedItemExponentialFailureRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[string],
 		NewTypedItemFastSlowRateLimiter:           workqueue.NewTypedItemFastSlowRateLimiter[string],
-		NewTypedMaxOfRateLimiter:                  workqueue.NewTypedMaxOfRateLimiter[string],
-		NewTypedWithMaxWaitRateLimiter:            workqueue.NewTypedWithMaxWaitRateLimiter[string],
-		NewWithMaxWaitRateLimiter:                 workqueue.NewWithMaxWaitRateLimiter,
-		TypedBucketRateLimiter: func(l *rate.Limiter) kw.TypedRateLimiter[string] {
-			return &workqueue.TypedBucketRateLimiter[string]{Limiter: l}
-		},
 
 		SetProvider: workqueue.SetProvider,
 		ParallelizeUntil: func(ctx context.Context, workers, pieces int, do func(int), chunk int) {

@@ -64,9 +64,16 @@ const (
 	// busyPatience is how long a server may refuse watches because it is busy before a
 	// list follows.
 	busyPatience = Minute
+	// unreachablePatience is the same for connections that are refused: a server that is
+	// upgraded is back by then.
+	unreachablePatience = 5 * Minute
 	// streamRetryAfter is when streaming is tried again after it made no
 	// progress once. A refusal stands longer; see Refused.
 	streamRetryAfter = Hour
+	// maxDoubts bounds how often it is asked whether a server restarted between a list
+	// and the watch after it, since a source that numbers each object separately looks
+	// the same after each list.
+	maxDoubts = 3
 	// maxRetryAfter bounds what a server can ask for with Retry-After.
 	maxRetryAfter = 5 * Minute
 	// healMax bounds the wait between relists that do not heal.

@@ -24,6 +24,9 @@ func (s *State) Degraded() bool { return s.Heal.Cause.Class != NoFailure }
 // lost handles a watch event whose object has no readable identity. The watch
 // goes on; a relist is scheduled.
 func (m *Machine) lost(f Failure) {
+	if m.Doubtful {
+		m.Heal.Scheduled = false // a list is certain now, and sooner
+	}
 	m.degrade(f, 1)
 	m.scheduleRelist()
 }
@@ -49,6 +52,7 @@ func (m *Machine) degrade(f Failure, n int64) {
 // the first cause.
 func (m *Machine) expect(f Failure, cause ListCause) {
 	h := &m.Heal
+	m.Doubtful = false
 	if !m.Degraded() {
 		h.List = cause
 		if m.now-h.At >= m.config.HealthAfter {
@@ -74,14 +78,14 @@ func (m *Machine) differs(f Failure, cause ListCause) {
 	m.hurry(f)
 }
 
-// scheduleRelist schedules the relist that ends the watch under way. If a list
-// follows that watch anyway, the relist ends it only if it outlives its timeout.
+// scheduleRelist schedules the relist that ends the watch under way. If a list or a
+// probe follows that watch anyway, the relist ends it only if it outlives its timeout.
 func (m *Machine) scheduleRelist() {
 	h := &m.Heal
 	if !m.Degraded() || h.Scheduled || m.Phase != Watching {
 		return
 	}
-	if m.Renumbered {
+	if m.Renumbered || m.Doubtful {
 		h.Scheduled = true
 		left := max(0, m.config.WatchTimeoutMax+watchGrace-m.age())
 		m.emit(Effect{Kind: RelistAfter, Min: left, Max: left})
@@ -96,9 +100,9 @@ func (m *Machine) scheduleRelist() {
 	m.emit(Effect{Kind: RelistAfter, Min: max(0, d-passed), Max: max(0, 2*d-passed)})
 }
 
-// relistDue lists again, to heal.
+// relistDue lists again, to heal, or goes on to the probe that tells whether to.
 func (m *Machine) relistDue() {
-	if !m.Degraded() {
+	if !m.Degraded() || m.Doubtful {
 		m.resume()
 		return
 	}

@@ -156,7 +156,12 @@ func (m *Machine) initialFailed(f Failure) {
 		m.vanished()
 	}
 	if f.Class == Throttled || f.Unreachable {
-		m.Paged = f.Class == Throttled
+		// A server that cannot be reached could not have answered a list either, so it
+		// is asked for a stream once more.
+		if f.Unreachable {
+			m.Truncations++
+			m.Paged = m.Truncations > 1
+		}
 		m.wait(f, true)
 		return
 	}

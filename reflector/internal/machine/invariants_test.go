@@ -62,14 +62,18 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	useful := after.Synced && !after.Unordered && resourceversion.Ordered(after.Version) &&
 		!(before.Probe.Costly || after.Probe.Costly)
 	fresh := after.Probe.Sign > in.At-signLasts
+	if after.Doubtful && (!after.Degraded() || !after.Unordered || after.Doubts > maxDoubts) {
+		return fmt.Errorf("doubtful without a reason")
+	}
 	for _, e := range effects {
 		switch {
-		case e.Kind == List && e.Request.Verb == VerbProbe && (!after.Synced || after.Unordered || !resourceversion.Ordered(after.Version)):
+		case e.Kind == List && e.Request.Verb == VerbProbe && !after.Doubtful &&
+			(!after.Synced || after.Unordered || !resourceversion.Ordered(after.Version)):
 			return fmt.Errorf("a probe that cannot be compared with %q", after.Version)
 		case e.Kind == List && e.Request.Verb == VerbProbe && e.Request.NotOlderThan &&
 			(before.Request.Verb != VerbProbe || before.Request.NotOlderThan):
 			return fmt.Errorf("a second probe without a first one")
-		case e.Kind == List && e.Request.Verb == VerbProbe && fresh:
+		case e.Kind == List && e.Request.Verb == VerbProbe && fresh && !after.Doubtful:
 			return fmt.Errorf("a probe %v after a sign", duration(in.At-after.Probe.Sign))
 		case e.Kind != Watch || e.Request.Verb != VerbWatch || !after.Resumed || before.Request.Verb == VerbProbe:
 		case useful && !fresh:
@@ -85,9 +89,16 @@ func (w *world) inDoubt(before *State, in Input, effects []Effect) error {
 	if in.Kind == Page {
 		answer = in.Version
 	}
+	if before.Doubtful {
+		order, ok := resourceversion.Compare(answer, before.Listed)
+		if ok && order != 0 && !after.Doubtful {
+			return fmt.Errorf("a watch of a server at %s after a list at %s", answer, before.Listed)
+		}
+		return nil
+	}
 	switch order, ok := resourceversion.Compare(answer, after.Version); {
 	case in.Kind != Page && (in.Kind != Ended || in.Failure.Class != NoFailure):
-	case in.Kind == Ended && !before.Probe.Answered:
+	case in.Kind == Ended && !before.Probe.Answered && !w.fake && before.Probe.Broken < probeAttempts-1:
 		return fmt.Errorf("a watch after a probe that was not answered")
 	case ok && order < 0 && !(answer == before.Listed && before.Request.NotOlderThan):
 		return fmt.Errorf("a watch of a server that is older than the store")
@@ -106,6 +117,7 @@ func relistReason(before *State, in Input, after *State) error {
 	case in.Kind == Event && in.Event == Error && f == Foreign:
 	case after.Refusals > before.Refusals && (after.Refusals > 1 || in.Failure.NoHistory):
 	case before.Request.Verb == VerbProbe && after.Older > before.Older:
+	case before.Request.Verb == VerbProbe && before.Doubtful:
 	case in.Kind == RelistDue && before.Degraded():
 	case in.Kind == Differs && !before.Backoff.Hurried:
 	case in.Kind == Differs && after.Backoff.Hurried:

@@ -149,7 +149,7 @@ func (m *Machine) publish(epoch bool) {
 	m.Relist, m.Optional, m.VersionGone, m.Unpaged, m.Paged = false, false, false, false, false
 	// This version is one of the collection. It orders later versions until an event
 	// shows that they have no order.
-	m.Unordered, m.Renumbered = false, false
+	m.Unordered, m.Renumbered, m.Doubtful = false, false, false
 	m.Older, m.OlderConsistent = 0, 0
 	m.sign()
 	m.ListStalls, m.Truncations = 0, 0
@@ -199,4 +199,4 @@ func (m *Machine) forgetVersion() {
 
 // vanished handles a resource that is gone. What returns under its name may be served by
 // another server.
-func (m *Machine) vanished() { m.Streamability, m.Cadence = Untried, Cadence{} }
+func (m *Machine) vanished() { m.Streamability, m.Cadence, m.Doubts = Untried, Cadence{}, 0 }

@@ -1,5 +1,7 @@
 package machine
 
+import "github.com/kinglet-go/kinglet/reflector/resourceversion"
+
 // A kube-apiserver whose etcd was restored from a backup accepts a watch from a
 // version that it has not reached. It sends nothing, not even a bookmark, until its
 // own version has passed that one, and goes on from there: changes written in
@@ -23,9 +25,9 @@ type Probe struct {
 	// Unsure is whether the watch under way was resumed, and the server has
 	// shown no sign since. Such a watch may be silent for signLasts.
 	Unsure bool
-	// Refused counts probes in a row that the server refused, Stalled those that it
-	// did not answer.
-	Refused, Stalled int
+	// Refused counts probes in a row that the server refused, Broken those whose
+	// connection broke, and Stalled those that it did not answer.
+	Refused, Broken, Stalled int
 	// Costly is whether the server answered the last probe with more than the
 	// one object that was asked for, or did not answer the last two, and Last
 	// when that was.
@@ -46,8 +48,8 @@ const (
 	// for the version and then answers 504. A ListerWatcher's client may retry that
 	// ten times, one second apart.
 	confirmPatience = Minute
-	// probeAttempts is how often in a row a server that answers may refuse a probe
-	// before a watch follows all the same.
+	// probeAttempts is how often in a row a probe may be refused, or its connection, before
+	// a watch follows all the same.
 	probeAttempts = 3
 	// costlyEvery is how often a server is probed that answers with everything, or
 	// takes longer than probePatience.
@@ -75,19 +77,21 @@ func (m *Machine) sure() {
 // mayProbe reports whether a probe is useful and cheap. If versions have no order,
 // an answer says nothing.
 func (m *Machine) mayProbe() bool {
-	p := &m.Probe
-	if !m.Synced || p.Costly && m.now-p.Last < costlyEvery {
+	if !m.Synced || m.costly() {
 		return false
 	}
 	_, ordered := m.compare(m.Version, m.Version)
 	return ordered
 }
 
+// costly reports whether another probe must wait, because of what the last one cost.
+func (m *Machine) costly() bool { return m.Probe.Costly && m.now-m.Probe.Last < costlyEvery }
+
 // rewatch resumes from the store's version, with a probe first if the last sign is
 // too old. Nothing may be under way.
 func (m *Machine) rewatch() {
 	m.Probe.Unsure = m.mayProbe()
-	if m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
+	if m.Doubtful && !m.costly() || m.Probe.Unsure && m.now-m.Probe.Sign >= signLasts {
 		m.probe()
 		return
 	}
@@ -129,17 +133,21 @@ func (m *Machine) probePage(in *Input) {
 		// The rest is of no use.
 		m.Probe.Costly, m.Probe.Last = true, m.now
 		m.leave()
-		m.probeEnded()
+		m.probeEnded(Failure{})
 	}
 }
 
 // probeEnded handles the normal end of a probe.
-func (m *Machine) probeEnded() {
+func (m *Machine) probeEnded(f Failure) {
 	if !m.Probe.Answered {
-		m.probeFailed(Failure{Class: Transport, Err: Truncated})
+		m.probeFailed(Failure{Class: Transport, Err: Truncated, NoHistory: f.NoHistory})
 		return
 	}
-	m.Probe.Refused, m.Probe.Stalled = 0, 0
+	m.Probe.Refused, m.Probe.Broken, m.Probe.Stalled = 0, 0, 0
+	if m.Doubtful {
+		m.endDoubt()
+		return
+	}
 	order, ok := m.compare(m.Probe.Version, m.Version)
 	older := ok && order < 0
 	switch {
@@ -152,6 +160,25 @@ func (m *Machine) probeEnded() {
 	}
 	m.sign()
 	m.watch(true)
+}
+
+// endDoubt handles the answer to the probe after a watch that was older than its list.
+//
+// A fixed list has the same version again, and must not be asked for: it lacks what
+// events added. Otherwise a list does no harm. If the answer is older than that list,
+// the server has restarted its numbering, and a new epoch begins.
+func (m *Machine) endDoubt() {
+	m.Doubtful = false
+	order, ok := resourceversion.Compare(m.Probe.Version, m.Listed)
+	if !ok || order == 0 {
+		m.healed(false)
+		m.watch(true)
+		return
+	}
+	m.Renumbered = order < 0
+	m.because(CauseRestored)
+	m.why = m.Heal.Cause
+	m.sync()
 }
 
 // isOlder lists, since the server's version is older than the store's.
@@ -167,14 +194,15 @@ func (m *Machine) isOlder() {
 
 // probeFailed handles the failure of a probe.
 //
-// While the server cannot be reached, a watch would fail as well. A server that
-// refuses a probe, or is slow to answer, may do so for this kind of request only: a
-// watch follows, and the next probe is due when that watch has ended.
+// A server that is busy, or cannot be reached, is given time. One that refuses a probe, or
+// is slow to answer, may do so for this kind of request only: a watch follows, and the
+// next probe is due when that watch has ended, or is silent. If the source may have no
+// history, nothing must be missed, so the watch follows at once.
 func (m *Machine) probeFailed(f Failure) {
 	p := &m.Probe
 	switch {
 	case f.Class == TooLarge && m.last.NotOlderThan:
-		p.Refused, p.Stalled = 0, 0
+		p.Refused, p.Broken, p.Stalled = 0, 0, 0
 		m.isOlder()
 		return
 	case f.Err == Stalled:
@@ -183,15 +211,17 @@ func (m *Machine) probeFailed(f Failure) {
 			p.Costly, p.Last = true, m.now
 		}
 	case f.Class == Transport:
-		m.wait(f, false)
-		return
+		if p.Broken++; p.Broken < probeAttempts && !f.NoHistory {
+			m.wait(f, false)
+			return
+		}
 	case f.Class == Server, f.Class == Throttled:
-		if p.Refused++; p.Refused < probeAttempts {
+		if p.Refused++; p.Refused < probeAttempts && !f.NoHistory {
 			m.wait(f, false)
 			return
 		}
 	}
-	p.Refused, p.Unsure = 0, false
+	p.Refused, p.Broken, p.Unsure = 0, 0, f.Class == Transport && f.Err != Stalled
 	m.report(f)
 	m.watch(true)
 }

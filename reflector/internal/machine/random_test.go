@@ -291,7 +291,7 @@ func (w *world) step(in Input) error {
 	if after.Heal.Scheduled && (after.Phase != Watching || !after.Degraded()) {
 		return fmt.Errorf("armed in %v", after.Phase)
 	}
-	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Scheduled && !after.Renumbered {
+	if after.Degraded() && after.Request.Verb == VerbWatch && !after.Heal.Scheduled && !after.Renumbered && !after.Doubtful {
 		return fmt.Errorf("degraded, and nothing arranged")
 	}
 	if err := inOrder(&before, in, after, effects); err != nil {

@@ -127,6 +127,14 @@ type State struct {
 	// that event count as an order, unless Unordered.
 	Renumbered bool
 
+	// Doubtful is whether the first event on the watch that directly follows its list
+	// was older than that list. Either versions have no order, or the server restarted
+	// between the two requests and has lost objects. A probe tells when the watch ends.
+	// Invariant: it implies Degraded and Unordered.
+	Doubtful bool
+	// Doubts counts how often that happened.
+	Doubts int
+
 	// Request is the one under way.
 	// Invariant: Verb is NoRequest exactly in Starting, BackingOff, Stopped.
 	Request Request
@@ -175,7 +183,8 @@ type State struct {
 	// Paged is whether the next list is fetched page by page, because a stream just
 	// failed.
 	Paged bool
-	// Truncations counts streams since the last list that ended before their end.
+	// Truncations counts streams since the last list that ended before their end, or whose
+	// connection was refused.
 	Truncations int
 
 	// Refusals counts watches that were refused since one was open; RefusedSince is
@@ -366,7 +375,7 @@ func (m *Machine) ended(f Failure) {
 	case m.Phase == Streaming:
 		m.initialFailed(f)
 	case m.last.Verb == VerbProbe && good:
-		m.probeEnded()
+		m.probeEnded(f)
 	case m.last.Verb == VerbProbe:
 		m.probeFailed(f)
 	case good:

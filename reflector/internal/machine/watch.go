@@ -99,6 +99,10 @@ func (m *Machine) reach(v string) bool {
 // new versions are an order again, until one of them goes back in turn. Then the
 // source is a fake, or numbers each object separately, and its versions order
 // nothing until the next list.
+//
+// The same is assumed if the watch directly follows its list, since the list of a fake
+// may be a fixed one, and another one would remove what events added. But the server may
+// also have restarted between the two requests. A probe after the watch tells which.
 func (m *Machine) outOfOrder() {
 	f := m.report(Failure{Class: Protocol, Err: OutOfOrder})
 	if m.Resumed && !m.Advanced && !m.Renumbered {
@@ -108,6 +112,13 @@ func (m *Machine) outOfOrder() {
 		return
 	}
 	m.Unordered = true
+	below, ok := resourceversion.Compare(m.Version, m.Listed)
+	if ok && below < 0 && !m.Resumed && !m.Advanced && !m.Degraded() && m.Doubts < maxDoubts {
+		m.expect(f, CauseRestored)
+		m.Doubtful = true
+		m.Doubts++
+		m.scheduleRelist()
+	}
 }
 
 // watchEnded handles the normal end of a watch. One that ends at once, with nothing
@@ -128,7 +139,7 @@ func (m *Machine) watchEnded(f Failure) {
 // what follows it; if the resource itself was gone; or if an error event has no
 // status, since it is then unknown what the watch has missed. A watch that was open
 // and is broken off is followed by another one from where it was. Any other failure
-// is a refusal.
+// is a refusal, and so is an answer that is no watch, such as a proxy's page to log in.
 func (m *Machine) watchFailed(f Failure, streamed bool) {
 	unexplained := streamed && f.Class == Foreign
 	switch {
@@ -147,12 +158,17 @@ func (m *Machine) watchFailed(f Failure, streamed bool) {
 		m.because(CauseNotFound)
 		m.vanished()
 		m.wait(f, true)
-	case f.Class == Transport && !f.Unanswered && (streamed || !f.NoHistory),
+	case f.Class == Transport && !f.Unanswered && !m.noWatch(f) && (streamed || !f.NoHistory),
 		streamed && m.Advanced && !f.NoHistory:
 		m.brokenOff(f)
 	default:
 		m.refused(f)
 	}
+}
+
+// noWatch reports whether an answer cannot be read from its beginning.
+func (m *Machine) noWatch(f Failure) bool {
+	return f.Malformed && !m.Advanced && m.age() < 2*m.delay()
 }
 
 // brokenOff goes on from where a watch was that had been open.
@@ -184,8 +200,8 @@ func (m *Machine) brokenOff(f Failure) {
 // to a list. While lists are answered and watches are not, there is one list a wait.
 //
 // A source that may have no history is listed after the first wait, since another watch
-// would not send what was missed. A server that is busy is given time, and one that
-// cannot be reached can answer no list.
+// would not send what was missed. A server that is busy is given time. So is one that
+// cannot be reached, which can answer no list either, unless only watches do not reach it.
 func (m *Machine) refused(f Failure) {
 	if m.Refusals == 0 {
 		m.RefusedSince = m.now
@@ -193,13 +209,15 @@ func (m *Machine) refused(f Failure) {
 	m.Refusals++
 	m.Polling = m.Polling || m.Refusals > 1 && !m.Resumed
 	patience := Nanos(0)
-	switch f.Class {
-	case Throttled:
+	switch {
+	case f.Unreachable:
+		patience = unreachablePatience
+	case f.Class == Throttled:
 		patience = busyPatience
-	case Server:
+	case f.Class == Server:
 		patience = m.config.RefusalPatience
 	}
-	again := f.Unreachable || m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
+	again := m.now-m.RefusedSince < patience || m.Refusals == 1 && !f.NoHistory
 	if again {
 		m.wait(f, false)
 		return

@@ -1,14 +1,35 @@
+// Package encoding reads the encodings of API servers: JSON and protobuf. It
+// finds lists, events and objects in a response, and reads their kinds and
+// identities from the bytes. It does not decode objects of T: the codec of package
+// source does, through internal/wire.
+//
+// # What lives here
+//
+//   - Encoding: one of All, the two. Of recognises a response by its first byte,
+//     OfMediaType by its Content-Type.
+//   - Window: the part of a response that was read and not yet consumed. It
+//     grows with what arrives, never with what a length announces.
+//   - List: what an Encoding reports of a list while it reads it.
+//   - json: an object has its kind in its own members, which may come in any order.
+//   - protobuf: the kind is next to the object, in an envelope.
+//
+// Nothing here starts a goroutine or keeps state between responses. Encodings
+// are safe for concurrent use; a Window, a Frames and a List belong to one
+// goroutine.
 package encoding
 
 import (
+	"errors"
 	"fmt"
 	"mime"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kinglet-go/kinglet/internal/wire/formats"
+	"github.com/kinglet-go/kinglet/store"
 )
 
 // Encoding is one way in which servers encode lists, events and objects.
@@ -17,9 +38,6 @@ type Encoding interface {
 	Format() formats.Format
 	// MediaType is the type in Accept headers and in those of responses.
 	MediaType() string
-	// Starts reports whether a response that starts with this byte is in the
-	// encoding.
-	Starts(first byte) bool
 
 	// List reads a list from w until its end.
 	List(w *Window, l *List) error
@@ -47,8 +65,6 @@ type Encoding interface {
 	Identity(raw []byte) Identity
 	// Unmarshal decodes an object into one of apimachinery's own types.
 	Unmarshal(raw []byte, into Meta) error
-	// Other decodes an object of an unexpected kind, as far as an error needs it.
-	Other(o Object) (runtime.Object, error)
 	// EmptyList encodes a list without items.
 	EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]byte, error)
 }
@@ -108,17 +124,20 @@ type Frame struct {
 	End int
 }
 
-// Frames finds the events of one watch in a Window.
-type Frames interface {
-	// Next returns the frame that starts at offset from in the unread bytes. It is
-	// not ok if more has to be read first.
-	Next(w *Window, from int) (f Frame, ok bool, err error)
-	// Whole reports whether a frame that Next returned is one event, and all of
-	// it. Next may have guessed. Whole may be called from several goroutines.
-	Whole(raw []byte) bool
-	// Reconsider makes Next look at the first frame again without guessing. It
-	// returns false if Next did not guess.
-	Reconsider() bool
+// Identity distinguishes an object from all others, as far as it is known.
+type Identity struct {
+	// Key is zero if there is no name.
+	Key     store.Key
+	UID     types.UID
+	Version string
+}
+
+// named empties the key of an identity without a name.
+func (id Identity) named() Identity {
+	if id.Key.Name == "" {
+		id.Key = store.Key{}
+	}
+	return id
 }
 
 // List is what a List call reports, in the order of the stream.
@@ -141,21 +160,23 @@ type List struct {
 	Status func(*metav1.Status) error
 }
 
-// All returns the encodings, in the order in which they are asked for.
-func All() []Encoding { return []Encoding{Protobuf, JSON} }
-
 // The encodings of Kubernetes.
 var (
 	JSON     Encoding = json{}
 	Protobuf Encoding = protobuf{}
+	// All has them in the order in which they are asked for.
+	All = [...]Encoding{Protobuf, JSON}
 )
 
-// Of returns the encoding of a response by its first byte, or nil.
+// Of returns the encoding of a response by its first byte, or nil. In protobuf, a list
+// starts with "k8s\x00" and a watch's frame with the high byte of a length, which
+// Options.MaxObjectBytes keeps below '\t', the smallest byte that JSON can begin with.
 func Of(first byte) Encoding {
-	for _, e := range All() {
-		if e.Starts(first) {
-			return e
-		}
+	switch {
+	case first == protoMagic[0] || first < '\t':
+		return Protobuf
+	case first == '{' || isSpace(first):
+		return JSON
 	}
 	return nil
 }
@@ -164,11 +185,8 @@ func Of(first byte) Encoding {
 // have parameters, or nil.
 func OfMediaType(contentType string) Encoding {
 	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return nil
-	}
-	for _, e := range All() {
-		if media == e.MediaType() {
+	for _, e := range All {
+		if err == nil && media == e.MediaType() {
 			return e
 		}
 	}
@@ -189,3 +207,36 @@ func Glimpse(b []byte) string {
 
 // Excerpt is the start of b, for an error. b must not be an object's.
 func Excerpt(b []byte) []byte { return b[:min(len(b), 64)] }
+
+// ErrEncoding reports a response, or an object, in another encoding.
+var ErrEncoding = errors.New("neither JSON nor protobuf")
+
+// MalformedError reports bytes that violate the format, so that it is unknown
+// where the next object begins. It ends the list or watch.
+type MalformedError struct {
+	// What was being read.
+	What string
+	// Offset of the first byte that did not fit, in the decompressed body.
+	Offset int64
+	Err    error
+}
+
+func (e *MalformedError) Error() string {
+	return fmt.Sprintf("malformed %s at byte %d: %v", e.What, e.Offset, e.Err)
+}
+
+// Unwrap returns what went wrong.
+func (e *MalformedError) Unwrap() error { return e.Err }
+
+// TooLargeError reports an object of more bytes than the limit. It ends the list
+// or watch.
+type TooLargeError struct {
+	// Bytes is the announced size. JSON announces none: there it is the number of
+	// bytes that had arrived.
+	Bytes int64
+	Limit int64
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("an object of at least %d bytes, more than the limit of %d that the option MaxObjectBytes sets", e.Bytes, e.Limit)
+}

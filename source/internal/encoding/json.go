@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,8 +28,7 @@ type json struct{}
 
 func (json) Format() formats.Format                { return formats.JSON }
 func (json) MediaType() string                     { return runtime.ContentTypeJSON }
-func (json) Starts(first byte) bool                { return first == '{' || isSpace(first) }
-func (json) Frames() Frames                        { return &jsonFrames{lines: true} }
+func (json) Frames() Frames                        { return Frames{json: true, lines: true} }
 func (e json) Object(raw []byte) (Object, error)   { return e.Item(raw) }
 func (json) Unmarshal(raw []byte, into Meta) error { return utiljson.Unmarshal(raw, into) }
 
@@ -102,13 +100,6 @@ func (json) FirstKind(raw []byte) schema.GroupVersionKind {
 		return apiVersion == "" || kind == ""
 	})
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
-}
-
-// Other implements Encoding.
-func (json) Other(o Object) (runtime.Object, error) {
-	var u unstructured.Unstructured
-	err := utiljson.Unmarshal(o.Raw, &u.Object)
-	return &u, err
 }
 
 // Identity implements Encoding.

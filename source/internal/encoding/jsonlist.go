@@ -18,20 +18,17 @@ const maxOtherBytes = 64 << 10
 // List implements Encoding. The members may come in any order: lists of custom
 // resources have kind and metadata after the items.
 func (json) List(w *Window, l *List) error {
-	r := jsonReader{w: w, first: true}
+	r := jsonReader{w}
 	if err := r.token('{'); err != nil {
 		return err
 	}
 	var apiVersion, kind string
 	// others is an object of the other members, without its end.
 	var others []byte
-	for {
-		name, ok, err := r.name()
+	err := r.each('}', func() error {
+		name, err := r.name()
 		if err != nil {
 			return err
-		}
-		if !ok {
-			break
 		}
 		if name == "items" {
 			l.Items = true
@@ -40,10 +37,7 @@ func (json) List(w *Window, l *List) error {
 					return err
 				}
 			}
-			if err := r.items(l); err != nil {
-				return err
-			}
-			continue
+			return r.items(l)
 		}
 		raw, err := r.value()
 		if err != nil {
@@ -65,8 +59,12 @@ func (json) List(w *Window, l *List) error {
 		}
 		w.Consume(len(raw))
 		l.Kind = schema.FromAPIVersionAndKind(apiVersion, kind)
+		return nil
+	})
+	if err == nil {
+		err = r.end()
 	}
-	switch err := r.end(); {
+	switch {
 	case err != nil:
 		return err
 	case l.Kind == StatusKind:
@@ -99,110 +97,78 @@ func listMeta(raw []byte, lm *metav1.ListMeta) error {
 	return err
 }
 
-// jsonReader reads the members of a list.
-type jsonReader struct {
-	w *Window
-	// first reports that no comma is due.
-	first bool
-}
+// jsonReader reads a list.
+type jsonReader struct{ w *Window }
 
-// items reads the array of items, one by one. It may be null.
-func (r *jsonReader) items(l *List) error {
-	if ok, err := r.openArray(); err != nil || !ok {
-		return err
-	}
-	for {
-		more, err := r.next(']')
+// each calls read for each member or element up to the closing bracket, and consumes the
+// commas between them and the bracket.
+func (r jsonReader) each(closing byte, read func() error) error {
+	for first := true; ; first = false {
+		c, err := r.peek()
+		if err == nil && c == closing {
+			r.w.Consume(1)
+			return nil
+		}
+		if err == nil && !first {
+			if err = r.token(','); err == nil {
+				_, err = r.peek()
+			}
+		}
+		if err == nil {
+			err = read()
+		}
 		if err != nil {
 			return err
 		}
-		if !more {
-			l.Flush()
-			return nil
+	}
+}
+
+// items reads the array of items, one by one. It may be null.
+func (r jsonReader) items(l *List) error {
+	if r.w.Unread()[0] != '[' {
+		raw, err := r.value()
+		if err == nil && string(raw) != "null" {
+			err = r.w.Malformed("list", "its items are no array: %s", Glimpse(raw))
 		}
+		r.w.Consume(len(raw))
+		return err
+	}
+	r.w.Consume(1)
+	err := r.each(']', func() error {
 		raw, err := r.value()
 		if err != nil {
 			return err
 		}
-		if err := l.Item(len(raw)); err != nil {
-			return err
-		}
+		return l.Item(len(raw))
+	})
+	if err == nil {
+		l.Flush()
 	}
+	return err
 }
 
-// name consumes the name of the next member and the colon behind it. It is not ok
-// at the end of the object, which it consumes.
-func (r *jsonReader) name() (string, bool, error) {
-	ok, err := r.next('}')
-	if err != nil || !ok {
-		return "", false, err
-	}
+// name consumes the name of the next member and the colon behind it. The first byte of
+// the value is unread then.
+func (r jsonReader) name() (string, error) {
 	raw, err := r.value()
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
 	name, ok := unquoted(raw)
 	if !ok {
-		return "", false, r.w.Malformed("list", "a name was due: %s", Glimpse(raw))
+		return "", r.w.Malformed("list", "a name was due: %s", Glimpse(raw))
 	}
 	text := string(name)
 	r.w.Consume(len(raw))
 	if err := r.token(':'); err != nil {
-		return "", false, err
+		return "", err
 	}
 	_, err = r.peek()
-	return text, true, err
-}
-
-// next consumes the comma before the next member or element, or else the closing
-// bracket, when it returns false.
-func (r *jsonReader) next(closing byte) (bool, error) {
-	c, err := r.peek()
-	if err != nil {
-		return false, err
-	}
-	if c == closing {
-		r.w.Consume(1)
-		r.first = false
-		return false, nil
-	}
-	if !r.first {
-		if err := r.token(','); err != nil {
-			return false, err
-		}
-		if _, err := r.peek(); err != nil {
-			return false, err
-		}
-	}
-	r.first = false
-	return true, nil
-}
-
-// openArray consumes the beginning of an array. It is not ok if there is a null
-// instead, which it consumes.
-func (r *jsonReader) openArray() (bool, error) {
-	c, err := r.peek()
-	if err != nil {
-		return false, err
-	}
-	if c == '[' {
-		r.w.Consume(1)
-		r.first = true
-		return true, nil
-	}
-	raw, err := r.value()
-	if err != nil {
-		return false, err
-	}
-	if string(raw) != "null" {
-		return false, r.w.Malformed("list", "its items are no array: %s", Glimpse(raw))
-	}
-	r.w.Consume(len(raw))
-	return false, nil
+	return text, err
 }
 
 // peek moves past white space and returns the byte that follows, unread.
-func (r *jsonReader) peek() (byte, error) {
+func (r jsonReader) peek() (byte, error) {
 	for {
 		if err := r.w.Need(1); err != nil {
 			return 0, err
@@ -218,7 +184,7 @@ func (r *jsonReader) peek() (byte, error) {
 	}
 }
 
-func (r *jsonReader) token(want byte) error {
+func (r jsonReader) token(want byte) error {
 	c, err := r.peek()
 	if err != nil {
 		return err
@@ -232,7 +198,7 @@ func (r *jsonReader) token(want byte) error {
 
 // value reads until the next value is unread in full. It returns the value and
 // consumes nothing.
-func (r *jsonReader) value() ([]byte, error) {
+func (r jsonReader) value() ([]byte, error) {
 	if err := r.w.Need(1); err != nil {
 		return nil, err
 	}
@@ -262,7 +228,7 @@ func (r *jsonReader) value() ([]byte, error) {
 
 // end consumes the white space after the list, so that the connection can be
 // reused for another request.
-func (r *jsonReader) end() error {
+func (r jsonReader) end() error {
 	for {
 		b := r.w.Unread()
 		n := Spaces(b)

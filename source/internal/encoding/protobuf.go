@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,43 +28,12 @@ type protobuf struct{}
 func (protobuf) Format() formats.Format { return formats.Protobuf }
 func (protobuf) MediaType() string      { return runtime.ContentTypeProtobuf }
 
-// Starts implements Encoding. A list starts with "k8s\x00", a watch's frame with
-// the high byte of a length, which Options.MaxObjectBytes keeps below '\t'.
-func (protobuf) Starts(first byte) bool { return first == protoMagic[0] || first < '\t' }
-
-func (protobuf) Frames() Frames                           { return protoFrames{} }
+func (protobuf) Frames() Frames                           { return Frames{} }
 func (protobuf) Prefix([]byte) (Prefix, bool)             { return Prefix{}, false }
 func (protobuf) Kind([]byte) schema.GroupVersionKind      { return schema.GroupVersionKind{} }
 func (protobuf) FirstKind([]byte) schema.GroupVersionKind { return schema.GroupVersionKind{} }
 func (protobuf) Item(raw []byte) (Object, error)          { return Object{Raw: raw}, nil }
 func (protobuf) Unmarshal(raw []byte, into Meta) error    { return into.Unmarshal(raw) }
-
-// protoFrames are a length in four bytes, then a WatchEvent.
-type protoFrames struct{}
-
-// Next implements Frames.
-func (protoFrames) Next(w *Window, from int) (f Frame, ok bool, err error) {
-	const header = 4
-	b := w.Unread()[from:]
-	if len(b) < header {
-		return f, false, nil
-	}
-	size := binary.BigEndian.Uint32(b)
-	if err := w.Fits(uint64(size)); err != nil {
-		return f, false, err
-	}
-	b = b[header:]
-	if uint64(len(b)) < uint64(size) {
-		return f, false, nil
-	}
-	return Frame{Raw: b[:size:size], End: from + header + int(size)}, true, nil
-}
-
-// Whole implements Frames.
-func (protoFrames) Whole([]byte) bool { return true }
-
-// Reconsider implements Frames.
-func (protoFrames) Reconsider() bool { return false }
 
 // Event implements Encoding: the type is field 1, the object field 2, in a
 // RawExtension.
@@ -130,14 +100,6 @@ func (protobuf) Object(raw []byte) (Object, error) {
 	return o, err
 }
 
-// Other implements Encoding. It decodes only the metadata, if it can.
-func (protobuf) Other(o Object) (runtime.Object, error) {
-	other := &metav1.PartialObjectMetadata{}
-	_ = other.Unmarshal(o.Raw)
-	other.SetGroupVersionKind(o.Kind)
-	return other, nil
-}
-
 // Identity implements Encoding: every object has its ObjectMeta as field 1.
 func (protobuf) Identity(raw []byte) Identity {
 	var id Identity
@@ -179,4 +141,96 @@ func (protobuf) EmptyList(gvk schema.GroupVersionKind, lm metav1.ListMeta) ([]by
 		return nil, err
 	}
 	return append(bytes.Clone(protoMagic), body...), nil
+}
+
+// Wire types of protobuf, without groups (3 and 4), which nothing in Kubernetes
+// has ever used.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
+
+// protoFields calls visit with each length-delimited field of msg, in order,
+// until visit returns false. It skips all other fields. The value aliases msg.
+func protoFields(msg []byte, visit func(field int, value []byte) bool) error {
+	for len(msg) > 0 {
+		tag, n := binary.Uvarint(msg)
+		if n <= 0 || tag>>3 == 0 || tag>>3 > 1<<29-1 {
+			return errNotProto
+		}
+		msg = msg[n:]
+		var skip int
+		switch tag & 7 {
+		case wireVarint:
+			if _, skip = binary.Uvarint(msg); skip <= 0 {
+				return errNotProto
+			}
+		case wireFixed64:
+			skip = 8
+		case wireFixed32:
+			skip = 4
+		case wireBytes:
+			size, n := binary.Uvarint(msg)
+			if n <= 0 || size > uint64(len(msg)-n) {
+				return io.ErrUnexpectedEOF
+			}
+			skip = n + int(size)
+			if !visit(int(tag>>3), msg[n:skip]) {
+				return nil
+			}
+		default:
+			return errNotProto
+		}
+		if skip > len(msg) {
+			return io.ErrUnexpectedEOF
+		}
+		msg = msg[skip:]
+	}
+	return nil
+}
+
+// uvarint reads a number from the stream.
+func (w *Window) uvarint() (uint64, error) {
+	for n := 1; ; n++ {
+		if err := w.Need(n); err != nil {
+			return 0, err
+		}
+		if v, size := binary.Uvarint(w.Unread()[:n]); size > 0 {
+			w.Consume(size)
+			return v, nil
+		} else if size < 0 || n == binary.MaxVarintLen64 {
+			return 0, w.Malformed("protobuf", "a number of more than 64 bits")
+		}
+	}
+}
+
+// field reads a field's tag from the stream and, for a length-delimited field,
+// its length. It skips the value of any other field, and returns 0 as the field.
+func (w *Window) field() (field int, size uint64, err error) {
+	tag, err := w.uvarint()
+	if err != nil {
+		return 0, 0, err
+	}
+	if tag>>3 == 0 || tag>>3 > 1<<29-1 {
+		return 0, 0, w.Malformed("protobuf", "field number %d", tag>>3)
+	}
+	switch tag & 7 {
+	case wireBytes:
+		size, err = w.uvarint()
+		if err == nil && size > 1<<62 {
+			err = w.Malformed("protobuf", "a length of %d", size)
+		}
+		return int(tag >> 3), size, err
+	case wireVarint:
+		_, err = w.uvarint()
+	case wireFixed64:
+		err = w.Skip(8)
+	case wireFixed32:
+		err = w.Skip(4)
+	default:
+		err = w.Malformed("protobuf", "wire type %d", tag&7)
+	}
+	return 0, 0, err
 }

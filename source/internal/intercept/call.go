@@ -1,12 +1,24 @@
+// Package intercept hands the responses of a client's requests to a source.
+//
+// A Call is one List or Watch call of a source. It travels to the client's
+// transport in the context of the request. There Transport recognises it, asks
+// the server for what the source reads best, gives the source the response, and
+// the client an empty one, which ends when the source is done. See Interceptor in
+// package source for the purpose.
+//
+// Two goroutines use a Call: the source's, and the client's in RoundTrip. Its
+// lock is never held during anything that blocks.
 package intercept
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,11 +40,9 @@ type Call struct {
 	// Failures delivers the error of a request that got no response. client-go would try
 	// again for long, or return a watch that ends at once.
 	Failures chan error
-	// Once returns a refusal at once, whatever Retry-After says, as all watches do. It is
-	// set before the call begins.
-	Once bool
-
-	watch bool
+	watch    bool
+	// once returns a refusal at once, whatever Retry-After says, as watches do.
+	once bool
 	// metadata reports that the call wants PartialObjectMetadata.
 	metadata bool
 	asked    metav1.ListOptions
@@ -61,13 +71,12 @@ const (
 	delivered
 )
 
-// NewCall returns a call for the options asked. accept returns the Accept header
-// for objects of a resource.
-func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
+// NewCall returns a call for the options asked. accept returns the Accept header for
+// objects of a resource. once returns a refusal at once, whatever Retry-After says.
+func NewCall(watch, once, metadata bool, asked metav1.ListOptions, accept func(resource schema.GroupVersionResource, named string) (string, error)) *Call {
 	return &Call{
 		Responses: make(chan *Response), Failures: make(chan error),
-		Once:  watch,
-		watch: watch, metadata: metadata, asked: asked, accept: accept,
+		watch: watch, once: once, metadata: metadata, asked: asked, accept: accept,
 		over: make(chan struct{}), reason: ErrMissed,
 	}
 }
@@ -75,8 +84,8 @@ func NewCall(watch, metadata bool, asked metav1.ListOptions, accept func(resourc
 type callKey struct{}
 
 // InContext returns a context that carries the call to the transport.
-func (c *Call) InContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithCancel(context.WithValue(ctx, callKey{}, c))
+func (c *Call) InContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
 }
 
 func callOf(ctx context.Context) *Call {
@@ -146,7 +155,7 @@ func (c *Call) fail(req *http.Request, err error) error {
 // which would do so itself, silently.
 func (c *Call) refused(resp *http.Response) {
 	after, err := strconv.Atoi(resp.Header.Get("Retry-After"))
-	if !c.Once || err != nil {
+	if !c.once || err != nil {
 		return
 	}
 	resp.Header.Del("Retry-After")
@@ -203,18 +212,15 @@ func (c *Call) examine(req *http.Request, named string) (*admission, error) {
 	if param := c.differs(req.URL.Query()); param != "" {
 		return nil, fmt.Errorf("%s of the request is not what was asked for", param)
 	}
-	client := readAccept(req.Header)
-	switch {
-	case client.encoding == nil:
-		return nil, fmt.Errorf("the client accepts %q", req.Header["Accept"])
-	case client.table || client.metadata != c.metadata:
-		return nil, fmt.Errorf("the client asks for another form of the objects: %q", req.Header["Accept"])
+	reads, err := c.readAccept(req.Header.Values("Accept"))
+	if err != nil {
+		return nil, err
 	}
 	accept, err := c.accept(resource, named)
 	if err != nil {
 		return nil, err
 	}
-	return &admission{gv: resource.GroupVersion(), accept: accept, encoding: client.encoding}, nil
+	return &admission{gv: resource.GroupVersion(), accept: accept, encoding: reads}, nil
 }
 
 // differs returns the name of a parameter that affects the response and is not
@@ -245,4 +251,41 @@ func (c *Call) differs(got url.Values) string {
 		}
 	}
 	return ""
+}
+
+// readAccept returns an encoding that a client reads, preferably JSON. It is an error if
+// there is none, or if the server is to convert the objects to another form than the
+// call's.
+func (c *Call) readAccept(header []string) (encoding.Encoding, error) {
+	if len(header) == 0 {
+		header = []string{"*/*"}
+	}
+	var reads encoding.Encoding
+	metadata, table := false, false
+	for one := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		media, params, err := mime.ParseMediaType(one)
+		if err != nil {
+			continue
+		}
+		enc := encoding.OfMediaType(media)
+		if media == "*/*" || media == "application/*" {
+			enc = encoding.JSON
+		}
+		if reads == nil || enc == encoding.JSON {
+			reads = enc
+		}
+		switch as := params["as"]; {
+		case strings.HasPrefix(as, "PartialObjectMetadata"):
+			metadata = true
+		case as != "":
+			table = true
+		}
+	}
+	switch {
+	case reads == nil:
+		return nil, fmt.Errorf("the client accepts %q", header)
+	case table || metadata != c.metadata:
+		return nil, fmt.Errorf("the client asks for another form of the objects: %q", header)
+	}
+	return reads, nil
 }

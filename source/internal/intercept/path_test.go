@@ -2,7 +2,6 @@ package intercept
 
 import (
 	"math/rand/v2"
-	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/internal/wire/formats"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
 	"github.com/kinglet-go/kinglet/store"
 )
@@ -62,29 +60,36 @@ func TestWhatAClientAcceptsIsReadFromItsHeader(t *testing.T) {
 		js, proto = "application/json", "application/vnd.kubernetes.protobuf"
 		as, lists = ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1", ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 	)
-	both := [formats.Count]bool{formats.JSON: true, formats.Protobuf: true}
-	onlyJSON := [formats.Count]bool{formats.JSON: true}
-	for header, want := range map[string]accepted{
-		js:                           {encoding: encoding.JSON, reads: onlyJSON},
-		js + "," + proto:             {encoding: encoding.JSON, reads: both},
-		proto + ", " + js:            {encoding: encoding.JSON, reads: both},
-		proto:                        {encoding: encoding.Protobuf, reads: [formats.Count]bool{formats.Protobuf: true}},
+	for header, want := range map[string]struct {
+		reads encoding.Encoding
+		// form: the server is to convert the objects, to metadata or to a table.
+		metadata, table bool
+	}{
+		"":                           {reads: encoding.JSON},
+		js:                           {reads: encoding.JSON},
+		js + "," + proto:             {reads: encoding.JSON},
+		proto + ", " + js:            {reads: encoding.JSON},
+		proto:                        {reads: encoding.Protobuf},
 		"application/cbor":           {},
-		"*/*":                        {encoding: encoding.JSON, reads: onlyJSON},
-		js + ";q=0.9,text/cbor;q=1":  {encoding: encoding.JSON, reads: onlyJSON},
+		"*/*":                        {reads: encoding.JSON},
+		js + ";q=0.9,text/cbor;q=1":  {reads: encoding.JSON},
 		"text/html":                  {},
 		"application/cbor;;;":        {},
-		proto + as + "," + js + as:   {encoding: encoding.JSON, reads: both, metadata: true},
-		proto + lists + "," + js:     {encoding: encoding.JSON, reads: both, metadata: true},
-		js + ";as=Table;v=v1," + js:  {encoding: encoding.JSON, reads: onlyJSON, table: true},
-		js + ";as=PodMetrics;g=x.io": {encoding: encoding.JSON, reads: onlyJSON, table: true},
+		proto + as + "," + js + as:   {reads: encoding.JSON, metadata: true},
+		proto + lists + "," + js:     {reads: encoding.JSON, metadata: true},
+		js + ";as=Table;v=v1," + js:  {reads: encoding.JSON, table: true},
+		js + ";as=PodMetrics;g=x.io": {reads: encoding.JSON, table: true},
 	} {
-		if got := readAccept(http.Header{"Accept": {header}}); got != want {
-			t.Errorf("%s: %+v", header, got)
+		values := []string{header}
+		if header == "" {
+			values = nil
 		}
-	}
-	if got := readAccept(nil); got.encoding != encoding.JSON {
-		t.Errorf("without a header: %+v", got)
+		for _, metadata := range []bool{false, true} {
+			got, err := (&Call{metadata: metadata}).readAccept(values)
+			if ok := want.reads != nil && want.metadata == metadata && !want.table; ok != (err == nil) || ok && got != want.reads {
+				t.Errorf("%s, for metadata %v: %v, %v", header, metadata, got, err)
+			}
+		}
 	}
 }
 

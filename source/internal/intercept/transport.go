@@ -2,13 +2,14 @@ package intercept
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kinglet-go/kinglet/source/internal/connection"
 	"github.com/kinglet-go/kinglet/source/internal/encoding"
@@ -66,8 +67,6 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	case resp.StatusCode != http.StatusOK:
 		c.decline(fmt.Errorf("the answer was %s", resp.Status))
 		c.refused(resp)
-		client := readAccept(req.Header)
-		statusAsJSON(resp, &client)
 		return resp, nil
 	case encoding.OfMediaType(resp.Header.Get("Content-Type")) == nil:
 		c.decline(fmt.Errorf("the answer is of type %q", resp.Header.Get("Content-Type")))
@@ -94,54 +93,93 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return &empty, nil
 }
 
-// maxStatusBytes is much more than any Status takes: at most, its message repeats
-// a request.
-const maxStatusBytes = 1 << 20
+// ErrOver reports that the call for which a request was made has returned.
+var ErrOver = errors.New("the call that the request was made for is over")
 
-// statusAsJSON rewrites a refusal in JSON if the client does not read its encoding.
-// A refusal that it cannot rewrite stays as it is.
-func statusAsJSON(resp *http.Response, client *accepted) {
-	enc := encoding.OfMediaType(resp.Header.Get("Content-Type"))
-	if enc == nil || enc == encoding.JSON || client.reads[enc.Format()] {
-		return
-	}
-	body := resp.Body
-	raw, err := io.ReadAll(io.LimitReader(body, maxStatusBytes))
-	again := func(b []byte) {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(b), body), body}
-	}
-	var text []byte
-	if err == nil {
-		text, err = statusText(enc, raw)
-	}
-	if err != nil {
-		again(raw)
-		return
-	}
-	again(text)
-	resp.Header = resp.Header.Clone()
-	resp.Header.Set("Content-Type", runtime.ContentTypeJSON)
-	resp.Header.Del("Content-Length")
-	resp.ContentLength = int64(len(text))
+// Response is a 200 for the source to read. Meanwhile the client reads its
+// clientBody, which blocks until the source is done. So the client's timeouts,
+// cancellation and metrics last as long as they would without an interceptor, and
+// closing the clientBody closes Body.
+type Response struct {
+	// GV is the group and version of the request.
+	GV schema.GroupVersion
+	// Encoding is one that the client reads.
+	Encoding encoding.Encoding
+	// Body is the server's.
+	Body io.Reader
+
+	// ctx is the request's.
+	ctx       context.Context
+	watch     bool
+	closeBody func() error
+
+	// done is closed once reply and err are set.
+	done  chan struct{}
+	once  sync.Once
+	reply *bytes.Reader
+	err   error
+
+	// closed is closed when the client has closed its side.
+	closed     chan struct{}
+	closedOnce sync.Once
 }
 
-// statusText returns the Status raw in JSON.
-func statusText(enc encoding.Encoding, raw []byte) ([]byte, error) {
-	o, err := enc.Object(raw)
-	if err != nil {
-		return nil, err
+func newResponse(ctx context.Context, watch bool, a *admission, resp *http.Response) *Response {
+	return &Response{
+		GV: a.gv, Encoding: a.encoding, watch: watch, ctx: ctx,
+		Body: resp.Body, closeBody: sync.OnceValue(resp.Body.Close),
+		done: make(chan struct{}), closed: make(chan struct{}),
 	}
-	gvk := encoding.KindOf(enc, o)
-	if gvk != encoding.StatusKind {
-		return nil, fmt.Errorf("%s instead of a Status", gvk)
+}
+
+// Finish closes the server's side and ends the client's: with reply, or with
+// err. Only the first call counts.
+func (r *Response) Finish(reply []byte, err error) {
+	_ = r.closeBody() // what was to be read was read
+	r.once.Do(func() {
+		r.reply, r.err = bytes.NewReader(reply), err
+		close(r.done)
+	})
+}
+
+// Abort makes reading Body fail.
+func (r *Response) Abort() { _ = r.closeBody() }
+
+// ClientClosed reports whether the client has closed its side.
+func (r *Response) ClientClosed() bool {
+	select {
+	case <-r.closed:
+		return true
+	default:
+		return false
 	}
-	var status metav1.Status
-	if err := enc.Unmarshal(o.Raw, &status); err != nil {
-		return nil, err
+}
+
+// clientBody is the body of a Response that the client gets.
+type clientBody Response
+
+// Read implements io.Reader. It blocks until the Response is finished.
+func (b *clientBody) Read(p []byte) (int, error) {
+	err := ErrOver
+	select {
+	case <-b.done:
+		if b.err == nil {
+			return b.reply.Read(p)
+		}
+		err = b.err
+	case <-b.closed:
+	case <-b.ctx.Done():
+		err = b.ctx.Err()
 	}
-	status.SetGroupVersionKind(gvk)
-	return json.Marshal(&status)
+	if b.watch {
+		// client-go would make an event of any other end.
+		err = io.EOF
+	}
+	return 0, err
+}
+
+// Close implements io.Closer.
+func (b *clientBody) Close() error {
+	b.closedOnce.Do(func() { close(b.closed) })
+	return b.closeBody()
 }

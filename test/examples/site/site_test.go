@@ -10,11 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,6 +38,10 @@ func TestTwoReplicasOfWhichOneIsKilled(t *testing.T) {
 	control := kinglettest.StartCluster(t, kinglettest.ClusterOptions{Program: *cluster})
 	cfg := control.Config(t)
 	define(t, cfg)
+	// The user is the service account of deployment.yaml, with its rights and no others.
+	rights, err := control.User("site-controller")
+	check(t, err)
+	allow(t, cfg)
 	client, err := newSiteClient(cfg)
 	check(t, err)
 	kube, err := kubernetes.NewForConfig(cfg)
@@ -48,7 +54,7 @@ func TestTwoReplicasOfWhichOneIsKilled(t *testing.T) {
 	}
 	replicas := map[string]*replica{}
 	for _, name := range []string{"one", "two"} {
-		replicas[name] = start(t, program, "-identity", name, "-kubeconfig", control.Kubeconfig, "-lease-duration", "6s")
+		replicas[name] = start(t, program, "-identity", name, "-kubeconfig", rights, "-lease-duration", "6s")
 	}
 
 	const n = 10
@@ -145,6 +151,24 @@ func define(t *testing.T, cfg *rest.Config) {
 		}
 	}
 	t.Fatal("the definition is not established")
+}
+
+// allow creates the ClusterRole of deployment.yaml and its binding.
+func allow(t *testing.T, cfg *rest.Config) {
+	t.Helper()
+	text, err := os.ReadFile("deployment.yaml")
+	check(t, err)
+	client, err := dynamic.NewForConfig(cfg)
+	check(t, err)
+	resources := map[string]string{"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings"}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		u := &unstructured.Unstructured{}
+		check(t, yaml.Unmarshal([]byte(document), &u.Object))
+		if resource, ok := resources[u.GetKind()]; ok {
+			_, err := client.Resource(rbacv1.SchemeGroupVersion.WithResource(resource)).Create(t.Context(), u, metav1.CreateOptions{})
+			check(t, err)
+		}
+	}
 }
 
 // holder returns the identity of the leader.

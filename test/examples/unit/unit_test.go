@@ -3,7 +3,6 @@ package unit
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -55,15 +54,14 @@ func run(ctx context.Context, cfg *rest.Config) error {
 	if _, err := controller.Watch(c, pods, controller.Self); err != nil {
 		return err
 	}
-	informers, stop := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan error, 1)
-	go func() { ended <- pods.Run(informers) }()
-	err = c.Run(ctx)
-	stop()
-	return errors.Join(err, <-ended)
+	set := kinglet.NewSet(pods)
+	if err := set.AddController(c); err != nil {
+		return err
+	}
+	return set.Run(ctx)
 }
 
-// testing.md begin
+// docs/testing.md begin
 func TestEveryPodIsLabeled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		storage := apiserver.NewStorage(apiserver.Pods)
@@ -90,4 +88,4 @@ func TestEveryPodIsLabeled(t *testing.T) {
 	})
 }
 
-// testing.md end
+// docs/testing.md end

@@ -368,7 +368,7 @@ func TestASetShowsTheQueue(t *testing.T) {
 		if len(all) != 1 {
 			t.Fatalf("%d controllers", len(all))
 		}
-		r, d := all[0].Report(), all[0].ReportDetails()
+		r, d := all[0].Status(), all[0].Inspect()
 		got := fmt.Sprintf("%s, %d workers: queued %d, running %d, waiting %d, failing %d; succeeded %d, failed %d, terminal %d, adds %d, runs %d of %v",
 			r.Name, r.Workers, r.Queued, r.Running, r.Waiting, r.Failing, r.Succeeded, r.Failed, r.Terminal, r.Adds, r.Runs.Count(), r.Runs.Sum)
 		want := "shown, 3 workers: queued 2, running 1, waiting 1, failing 1; succeeded 2, failed 2, terminal 1, adds 7, runs 4 of 4s"

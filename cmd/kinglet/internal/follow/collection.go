@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/metadata"
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/eventlog"
@@ -80,13 +79,11 @@ type collection struct {
 	subject  trouble.Subject
 	opts     *Options
 	informer *kinglet.Informer[*unstructured.Unstructured]
-	server   metadata.ResourceInterface // of the same collection
 	// stop ends the session, because stdout cannot be written to.
 	stop context.CancelCauseFunc
 
 	added, modified, deleted, errors, unreadable atomic.Int64
-	expected                                     atomic.Int64 // objects, as the server said at the start; 0 if it did not
-	buf                                          []byte       // the handler's own
+	buf                                          []byte // the handler's own
 
 	// The rest belongs to the session.
 	synced bool
@@ -101,7 +98,7 @@ type failures struct {
 	told    string           // the failure that was shown last, since it last worked
 }
 
-func newCollection(opts *Options, resource Resource, name string, client metadata.Interface, stop context.CancelCauseFunc) (*collection, error) {
+func newCollection(opts *Options, resource Resource, name string, stop context.CancelCauseFunc) (*collection, error) {
 	c := &collection{name: name, resource: resource, subject: opts.Subject, opts: opts, stop: stop}
 	namespace := ""
 	if resource.Namespaced {
@@ -109,10 +106,6 @@ func newCollection(opts *Options, resource Resource, name string, client metadat
 	}
 	c.subject.Resource, c.subject.Namespaced, c.subject.Namespace = resource.String(), resource.Namespaced, namespace
 	c.subject.Secret = resource.Resource == "secrets"
-	c.server = client.Resource(resource.GroupVersionResource)
-	if namespace != "" {
-		c.server = client.Resource(resource.GroupVersionResource).Namespace(namespace)
-	}
 	selector := opts.FieldSelector
 	if resource.Name != "" {
 		selector = fields.OneTermEqualSelector(metav1.ObjectNameField, resource.Name).String()
@@ -137,17 +130,6 @@ func newCollection(opts *Options, resource Resource, name string, client metadat
 		Bound:        maxPending,
 	})
 	return c, err
-}
-
-// expect asks the server how many objects there are, which a watch-list does not say. A
-// server does not count what a selector selects. A failure only costs the bar.
-func (c *collection) expect(ctx context.Context) {
-	if c.opts.LabelSelector != "" || c.opts.FieldSelector != "" || c.resource.Name != "" {
-		return
-	}
-	if list, err := c.server.List(ctx, metav1.ListOptions{Limit: 1}); err == nil && list.RemainingItemCount != nil {
-		c.expected.Store(int64(len(list.Items)) + *list.RemainingItemCount)
-	}
 }
 
 // handle writes what changed. It is called on the handler's goroutine; while
@@ -282,7 +264,7 @@ func (f *failures) hopeless(now time.Time) bool {
 func (c *collection) view(took time.Duration) view {
 	st := c.informer.Status()
 	v := view{
-		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes), received: st.Received, total: c.expected.Load(), took: took,
+		name: c.name, synced: st.Synced, objects: st.Objects, bytes: int64(st.Bytes), received: st.Received, took: took,
 		added: c.added.Load(), modified: c.modified.Load(), deleted: c.deleted.Load(), errors: c.errors.Load(),
 	}
 	if st.Remaining > 0 {

@@ -190,18 +190,3 @@ func TestMemoryOfThisProcessIsPlausible(t *testing.T) {
 		t.Errorf("RSS is %d, heap %d", m.rss, m.heap)
 	}
 }
-
-func TestABarFitsAnyWidth(t *testing.T) {
-	for _, v := range []view{
-		{name: "pods", received: 1200, total: 50000, bytes: 7 << 20, took: time.Second},
-		{name: "pods", received: 1200},
-		{name: "a-very-long-name-of-a-custom-resource.example.com", received: 9, total: 3},
-		{name: "pods"},
-	} {
-		for width := range 150 {
-			if row := v.bar(width); strings.Contains(row, "[") && runewidth.StringWidth(row) > width-1 {
-				t.Fatalf("width %d: %q", width, row)
-			}
-		}
-	}
-}

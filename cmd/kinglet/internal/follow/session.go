@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet"
@@ -93,13 +92,9 @@ func Run(ctx context.Context, opts Options) error {
 	defer stop(nil)
 	defer opts.Screen.Close()
 	s := &session{opts: opts, began: time.Now()}
-	client, err := metadata.NewForConfig(opts.Config)
-	if err != nil {
-		return err
-	}
 	set := kinglet.NewSet()
 	for i, name := range Names(opts.Resources) {
-		c, err := newCollection(&s.opts, opts.Resources[i], name, client, stop)
+		c, err := newCollection(&s.opts, opts.Resources[i], name, stop)
 		if err == nil {
 			err = set.Add(c.informer)
 		}
@@ -118,9 +113,6 @@ func Run(ctx context.Context, opts Options) error {
 			stop(err)
 		}
 	})
-	for _, c := range s.collections {
-		running.Go(func() { c.expect(ctx) })
-	}
 	stop(s.lookAround(ctx))
 	running.Wait()
 	return s.finish(context.Cause(ctx))

@@ -10,7 +10,6 @@ import (
 	"github.com/mattn/go-runewidth"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"github.com/kinglet-go/kinglet/cmd/kinglet/internal/screen"
 	"github.com/kinglet-go/kinglet/internal/quantity"
 )
 
@@ -38,29 +37,15 @@ type view struct {
 
 const separator = " │ "
 
-// rows are a bar for each collection that is syncing, and the status line.
+// rows are a row for each collection of which objects have come and more are to come, and
+// the status line.
 func (v *vitals) rows(width int) (rows []string) {
 	for i := range v.views {
-		if c := &v.views[i]; !c.synced && c.trouble == "" {
-			rows = append(rows, c.bar(width))
+		if c := &v.views[i]; !c.synced && c.trouble == "" && c.received > 0 {
+			rows = append(rows, c.name+": "+c.progress())
 		}
 	}
 	return append(rows, v.status(width))
-}
-
-// bar is "name [=====>----] text" in the width there is; without the bar where the total
-// is not known, or there is no room for it. The bar gives way first, then the text.
-func (v *view) bar(width int) string {
-	const maxBar, minBar, nameColumn = 40, 8, 24
-	name := v.name
-	if width >= 2*nameColumn {
-		name = runewidth.FillRight(runewidth.Truncate(name, nameColumn, "…"), nameColumn)
-	}
-	text := v.progress()
-	if room := min(maxBar, width-runewidth.StringWidth(name+text)-3); v.total > 0 && room >= minBar {
-		name += " " + screen.Bar(v.received, v.total, room)
-	}
-	return name + " " + text
 }
 
 // progress words how far a collection that is syncing has come.

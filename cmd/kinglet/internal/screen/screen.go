@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/mattn/go-runewidth"
@@ -140,17 +139,6 @@ func (s *Screen) writeLocked(to io.Writer, text []byte) error {
 // free: some terminals wrap when it is written.
 func fit(text string, width int) string {
 	return runewidth.Truncate(trouble.Printable(text), max(0, width-1), "…")
-}
-
-// Bar draws a bar of the given width: [=====>----].
-func Bar(done, total int64, width int) string {
-	inner := max(0, width-2)
-	full := int(int64(inner) * min(max(done, 0), total) / max(total, 1))
-	tip := ""
-	if full > 0 && full < inner {
-		full, tip = full-1, ">"
-	}
-	return "[" + strings.Repeat("=", full) + tip + strings.Repeat("-", inner-full-len(tip)) + "]"
 }
 
 func file(w any) *os.File {

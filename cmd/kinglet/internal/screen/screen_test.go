@@ -29,16 +29,3 @@ func TestColoursAndWidthAreATerminals(t *testing.T) {
 		t.Error("a buffer has neither")
 	}
 }
-
-func TestABarGrowsFromNothingToItsWidth(t *testing.T) {
-	for done, want := range map[int64]string{-1: "[--------]", 0: "[--------]", 1: "[--------]", 5: "[===>----]", 9: "[======>-]", 10: "[========]", 11: "[========]"} {
-		if got := Bar(done, 10, 10); got != want {
-			t.Errorf("%d: %s", done, got)
-		}
-	}
-	for width := range 4 {
-		if got := Bar(1, 0, width); len(got) > max(2, width) {
-			t.Errorf("%d: %s", width, got)
-		}
-	}
-}

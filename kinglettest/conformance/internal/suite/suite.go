@@ -21,6 +21,15 @@ const (
 	ReferenceBehaviour
 )
 
+// Options are the options of a run. The zero value expects the correct results.
+type Options struct {
+	// Expect is the side of the differences.
+	Expect Behaviour
+	// Rows are the IDs of the rows to run, for an implementation that is not complete.
+	// The differences are left out then. If it is empty, everything runs.
+	Rows []string
+}
+
 // Suite is a contract of implementations of type I.
 type Suite[I any] struct {
 	// Name returns an implementation's name, for failures.
@@ -62,9 +71,9 @@ type Difference[I any] struct {
 
 // Run runs a subtest for each row, or for the rows that are named. If none is named, it
 // also runs one for the differences. Each has a subtest for each of its sentences.
-func (s Suite[I]) Run(t *testing.T, im I, expect Behaviour, rows []string) {
+func (s Suite[I]) Run(t *testing.T, im I, opts Options) {
 	for _, r := range s.Rows {
-		if len(rows) > 0 && !slices.Contains(rows, r.ID) {
+		if len(opts.Rows) > 0 && !slices.Contains(opts.Rows, r.ID) {
 			continue
 		}
 		t.Run(r.ID, func(t *testing.T) {
@@ -78,14 +87,14 @@ func (s Suite[I]) Run(t *testing.T, im I, expect Behaviour, rows []string) {
 			}
 		})
 	}
-	if len(rows) > 0 {
+	if len(opts.Rows) > 0 {
 		return
 	}
 	t.Run("differences", func(t *testing.T) {
 		for _, d := range s.Differences {
 			t.Run(d.ID, func(t *testing.T) {
 				want := d.RightOutcome
-				if expect == ReferenceBehaviour {
+				if opts.Expect == ReferenceBehaviour {
 					want = d.WeakOutcome
 				}
 				start(t, d.Real, func(t *testing.T) {

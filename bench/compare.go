@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/metadata"
+
+	"github.com/kinglet-go/kinglet/bench/internal/replay"
+)
+
+// comparePage is small, so that checking takes no memory to speak of.
+const comparePage = 500
+
+// compare lists what the server has, with client-go's clients and codecs, and
+// returns how many objects the store holds exactly so. Anything else is an
+// error.
+func (s *setup) compare(ctx context.Context, at replay.Endpoint, store running) (n int, err error) {
+	opts := metav1.ListOptions{Limit: comparePage}
+	list, err := s.lister(at)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		items, next, err := list(ctx, opts)
+		if err != nil {
+			return n, err
+		}
+		for _, want := range items {
+			got := store.get(want.GetNamespace(), want.GetName())
+			sameKind(want, got)
+			if !reflect.DeepEqual(got, want) {
+				return n, fmt.Errorf("%s/%s is not as the server has it:\n%+v\n%+v", want.GetNamespace(), want.GetName(), got, want)
+			}
+			n++
+		}
+		if next == "" {
+			break
+		}
+		opts.Continue = next
+	}
+	if store.len() != n {
+		return n, fmt.Errorf("the store holds %d objects, the server has %d", store.len(), n)
+	}
+	return n, nil
+}
+
+// sameKind gives metadata the kind that got says: client-go's codec for it
+// clears that, kinglet does not.
+func sameKind(want, got metav1.Object) {
+	w, ok := want.(*metav1.PartialObjectMetadata)
+	if g, both := got.(*metav1.PartialObjectMetadata); ok && both {
+		w.TypeMeta = g.TypeMeta
+	}
+}
+
+// lister returns one page and the token of the next.
+func (s *setup) lister(at replay.Endpoint) (func(context.Context, metav1.ListOptions) ([]metav1.Object, string, error), error) {
+	cfg := s.config(at)
+	switch s.form {
+	case metadataOnly:
+		c, err := metadata.NewForConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+			l, err := c.Resource(podsResource).List(ctx, opts)
+			if err != nil {
+				return nil, "", err
+			}
+			for i := range l.Items {
+				out = append(out, &l.Items[i])
+			}
+			return out, l.GetContinue(), nil
+		}, nil
+	case unstructured:
+		c, err := dynamic.NewForConfig(cfg)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+			l, err := c.Resource(podsResource).List(ctx, opts)
+			if err != nil {
+				return nil, "", err
+			}
+			for i := range l.Items {
+				out = append(out, &l.Items[i])
+			}
+			return out, l.GetContinue(), nil
+		}, nil
+	}
+	c, err := typedv1.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, opts metav1.ListOptions) (out []metav1.Object, next string, err error) {
+		l, err := c.Pods(metav1.NamespaceAll).List(ctx, opts)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range l.Items {
+			p, err := s.transform.apply(&l.Items[i])
+			if err != nil {
+				return nil, "", err
+			}
+			out = append(out, p)
+		}
+		return out, l.Continue, nil
+	}, nil
+}

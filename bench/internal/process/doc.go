@@ -1,3 +1,0 @@
-// Package process asks the system what this process takes: resident memory,
-// its peak, processor time.
-package process

@@ -1,0 +1,147 @@
+package gotype
+
+import (
+	"math"
+	"reflect"
+	"sync"
+)
+
+// maxSteps bounds how many parts Identical compares. A value that leads back to
+// itself has no end.
+const maxSteps = 1 << 20
+
+// Identical reports whether two values are equal by reflect.DeepEqual and have
+// the same bits in floating-point numbers: 0.0 and -0.0 are two values, and a
+// NaN is itself. It reports false for values of a million parts and more.
+func Identical(a, b reflect.Value) bool {
+	c := comparison{steps: maxSteps}
+	return c.identical(a, b)
+}
+
+// Float64 is Identical for two numbers.
+func Float64(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b)
+}
+
+type comparison struct {
+	steps int
+	// visible: hidden state is not read.
+	visible bool
+}
+
+func (c *comparison) identical(a, b reflect.Value) bool {
+	if c.steps--; c.steps < 0 || a.IsValid() != b.IsValid() {
+		return false
+	}
+	if !a.IsValid() {
+		return true
+	}
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Float32, reflect.Float64:
+		return math.Float64bits(a.Float()) == math.Float64bits(b.Float())
+	case reflect.Complex64, reflect.Complex128:
+		x, y := a.Complex(), b.Complex()
+		return math.Float64bits(real(x)) == math.Float64bits(real(y)) && math.Float64bits(imag(x)) == math.Float64bits(imag(y))
+	case reflect.Struct:
+		var skipped []bool
+		if c.visible {
+			skipped = skippedFields(a.Type())
+		}
+		for i := range a.NumField() {
+			if skipped != nil && skipped[i] {
+				continue
+			}
+			if !c.identical(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Array:
+		return a.Type().Size() == 0 || c.elements(a, b)
+	case reflect.Slice:
+		return a.IsNil() == b.IsNil() && a.Len() == b.Len() && (a.UnsafePointer() == b.UnsafePointer() || c.elements(a, b))
+	case reflect.Pointer:
+		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && c.identical(a.Elem(), b.Elem())
+	case reflect.Interface:
+		return c.identical(a.Elem(), b.Elem())
+	case reflect.Map:
+		return c.maps(a, b)
+	case reflect.Func:
+		return a.IsNil() && b.IsNil()
+	}
+	return a.Equal(b)
+}
+
+func (c *comparison) elements(a, b reflect.Value) bool {
+	for i := range a.Len() {
+		if !c.identical(a.Index(i), b.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *comparison) maps(a, b reflect.Value) bool {
+	if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
+		return false
+	}
+	if a.UnsafePointer() == b.UnsafePointer() {
+		return true
+	}
+	for it := a.MapRange(); it.Next(); {
+		// For a missing key MapIndex returns the invalid Value, which equals none.
+		if !c.identical(it.Value(), b.MapIndex(it.Key())) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxVisible bounds how many parts Equal compares, as maxSteps does.
+const maxVisible = 1 << 26
+
+// Equal is Identical without the state in which methods that only read keep what they
+// have computed: the text of a Quantity, the sizes of a protobuf message, locks. It does
+// not read that state, so it may run while others read the values.
+func Equal(a, b any) bool {
+	c := comparison{steps: maxVisible, visible: true}
+	return c.identical(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+// skipped has the result of skippedFields for each reflect.Type that was compared.
+var skipped sync.Map
+
+// skippedFields returns which fields of a struct type are hidden state; nil if none is.
+func skippedFields(t reflect.Type) []bool {
+	if known, ok := skipped.Load(t); ok {
+		return known.([]bool)
+	}
+	var fields []bool
+	for i := range t.NumField() {
+		if skips(t, t.Field(i)) {
+			if fields == nil {
+				fields = make([]bool, t.NumField())
+			}
+			fields[i] = true
+		}
+	}
+	skipped.Store(t, fields)
+	return fields
+}
+
+func skips(t reflect.Type, f reflect.StructField) bool {
+	switch f.Type.PkgPath() {
+	case "sync", "sync/atomic", "google.golang.org/protobuf/internal/impl":
+		return true
+	}
+	switch f.Name {
+	case "s":
+		return t == quantity
+	case "sizeCache", "XXX_sizecache":
+		return f.Type.Kind() == reflect.Int32
+	}
+	return f.Name == "_"
+}

@@ -1,0 +1,91 @@
+package gotype
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/randfill"
+
+	"github.com/kinglet-go/kinglet/internal/testseed"
+)
+
+// TestEqualReadsNothingThatReadersWrite compares every kind of client-go's scheme with a
+// copy while its quantities are written as text, which -race checks, and after: the same
+// value, and another one after any change that DeepEqual sees.
+func TestEqualReadsNothingThatReadersWrite(t *testing.T) {
+	filler := randfill.NewWithSeed(int64(testseed.Of(t))).NilChance(0.2).NumElements(1, 2).MaxDepth(12).Funcs(
+		func(q *resource.Quantity, c randfill.Continue) {
+			*q = resource.MustParse([]string{"0.5Gi", "500m", "0.5", "1e3"}[c.Intn(4)])
+		},
+		func(r *runtime.RawExtension, c randfill.Continue) { r.Raw = []byte(`{"a":1}`) },
+		func(o *runtime.Object, c randfill.Continue) {},
+	)
+	kinds, quantities := 0, 0
+	for gvk := range scheme.Scheme.AllKnownTypes() {
+		if gvk.Version == runtime.APIVersionInternal {
+			continue
+		}
+		a := filled(t, filler, gvk)
+		b, other := a.DeepCopyObject(), filled(t, filler, gvk)
+		var read sync.WaitGroup
+		read.Go(func() { quantities += write(reflect.ValueOf(a)) })
+		if !Equal(a, b) {
+			t.Errorf("%v is not equal to its copy", gvk)
+		}
+		read.Wait()
+		if !Equal(a, b) {
+			t.Errorf("%v is not equal to its copy once its quantities were read", gvk)
+		}
+		write(reflect.ValueOf(b))
+		write(reflect.ValueOf(other))
+		if Equal(a, other) != reflect.DeepEqual(a, other) {
+			t.Errorf("%v: two values are equal: %t", gvk, Equal(a, other))
+		}
+		kinds++
+	}
+	if kinds < 500 || quantities < 100 {
+		t.Errorf("%d kinds with %d quantities", kinds, quantities)
+	}
+}
+
+func filled(t *testing.T, filler *randfill.Filler, gvk schema.GroupVersionKind) runtime.Object {
+	obj, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	filler.Fill(obj)
+	return obj
+}
+
+// write writes the text of each quantity that can be reached through exported fields, and
+// returns how many there are.
+func write(v reflect.Value) (n int) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			n += write(v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			n += write(v.Index(i))
+		}
+	case reflect.Struct:
+		if v.CanAddr() {
+			if q, ok := v.Addr().Interface().(*resource.Quantity); ok {
+				_ = q.String()
+				return 1
+			}
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				n += write(v.Field(i))
+			}
+		}
+	}
+	return n
+}

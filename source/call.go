@@ -1,0 +1,162 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kinglet-go/kinglet/source/internal/intercept"
+)
+
+var errGoexit = errors.New("the call ended its goroutine")
+
+// pending is a call of a ListerWatcher that has yet to return. It has a goroutine of its
+// own, since not every call honours a context.
+type pending[R any] struct {
+	results chan result[R]
+	// intercepted is nil if the call's request is the client's alone.
+	intercepted *intercept.Call
+	// honours reports that the call takes a context, which cancel ends.
+	honours bool
+	cancel  context.CancelFunc
+	left    chan struct{}
+	late    func(R)
+}
+
+type result[R any] struct {
+	value R
+	err   error
+}
+
+// begin calls call on a goroutine of its own, with a context that ends with leave. A
+// result that nobody waits for is given to late. A panic is a *PanicError, and a call
+// that ends its goroutine fails too.
+func begin[R any](ctx context.Context, c *intercept.Call, honours bool, call func(context.Context) (R, error), late func(R)) *pending[R] {
+	p := &pending[R]{results: make(chan result[R]), intercepted: c, honours: honours, left: make(chan struct{}), late: late}
+	ctx, p.cancel = context.WithCancel(ctx)
+	if c != nil {
+		ctx = c.InContext(ctx)
+	}
+	go func() {
+		// t.FailNow, for one, ends the goroutine.
+		res := result[R]{err: errGoexit}
+		defer func() {
+			select {
+			case p.results <- res:
+			case <-p.left:
+				p.drop(res)
+			}
+		}()
+		res.value, res.err = guard(func() (R, error) { return call(ctx) })
+	}()
+	return p
+}
+
+// wait waits until the call returns, or a response to its request can be read. If
+// neither happens before ctx ends or its request fails, it returns an error, and the call
+// is over. It reports to o, which may be nil, that a watch is open.
+func (p *pending[R]) wait(ctx context.Context, o *opening) (res *result[R], a *intercept.Response, err error) {
+	defer o.leave()
+	var responses chan *intercept.Response
+	var failures chan error
+	if p.intercepted != nil {
+		responses, failures = p.intercepted.Responses, p.intercepted.Failures
+	}
+	for {
+		select {
+		case res := <-p.results:
+			if res.err == nil && !isNil(res.value) {
+				o.end()
+			}
+			if p.intercepted != nil {
+				res.err = p.intercepted.Refusal(res.err)
+			}
+			return &res, nil, nil
+		case a := <-responses:
+			o.end()
+			return nil, a, nil
+		case <-o.expired():
+			o.end()
+			continue
+		case err = <-failures:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		p.abandon()
+		return nil, nil, err
+	}
+}
+
+// abandon ends the call's context, and waits for the call, at most for grace.
+func (p *pending[R]) abandon() {
+	p.cancel()
+	if !p.honours {
+		return
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case res := <-p.results:
+		p.drop(res)
+	case <-timer.C:
+	}
+}
+
+func (p *pending[R]) drop(res result[R]) {
+	if res.err == nil {
+		p.late(res.value)
+	}
+}
+
+// leave ends the call's context, and the wait for its result.
+func (p *pending[R]) leave() {
+	if p.intercepted != nil {
+		p.intercepted.End()
+	}
+	p.cancel()
+	close(p.left)
+}
+
+// openPatience is how long a list waits for the watch that follows it to be open. A fake
+// takes microseconds, but more on a machine that is busy with other tests.
+const openPatience = time.Second
+
+// opening is a watch that is being opened, for WatchRequest.OnOpen. A nil opening does
+// nothing.
+type opening struct {
+	onOpen func()
+	timer  *time.Timer
+}
+
+func newOpening(onOpen func()) *opening {
+	if onOpen == nil {
+		return nil
+	}
+	return &opening{onOpen, time.NewTimer(openPatience)}
+}
+
+// expired returns a channel that receives once the watch has taken openPatience.
+func (o *opening) expired() <-chan time.Time {
+	if o == nil || o.onOpen == nil {
+		return nil
+	}
+	return o.timer.C
+}
+
+// end calls onOpen, the first time: the watch is open, or has taken openPatience.
+func (o *opening) end() {
+	if o == nil || o.onOpen == nil {
+		return
+	}
+	o.timer.Stop()
+	onOpen := o.onOpen
+	o.onOpen = nil
+	onOpen()
+}
+
+// leave stops the timer of a watch that failed.
+func (o *opening) leave() {
+	if o != nil {
+		o.timer.Stop()
+	}
+}

@@ -1,6 +1,0 @@
-package workqueue
-
-import "github.com/kinglet-go/kinglet/internal/skew"
-
-// See package skew.
-const _ = skew.UpgradeAllModulesOfKingletTogether1
