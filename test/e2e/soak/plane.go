@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 const (
@@ -147,14 +147,14 @@ type collection struct {
 }
 
 // truth lists the collection, consistently.
-func (c *collection) truth(ctx context.Context) (objects, error) {
+func (c *collection) truth(ctx context.Context) (history.Objects, error) {
 	list, err := c.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list of %s: %w", c.name, err)
 	}
-	out := objects{}
+	out := history.Objects{}
 	err = eachItem(list, func(obj metav1.Object) {
-		out[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
+		out[history.KeyOf(obj)] = obj
 	})
 	return out, err
 }

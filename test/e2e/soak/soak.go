@@ -205,7 +205,7 @@ func (s *soak) quiet(ctx context.Context) error {
 // is pending for it.
 func (s *soak) stall(rough context.Context) error {
 	for _, r := range s.members {
-		release := r.ledgers[0].stall()
+		release := r.histories[0].Stall()
 		defer release()
 		s.stalls.Add(1)
 	}
@@ -245,8 +245,9 @@ func (s *soak) progress(ctx context.Context) {
 			troubles += t.times.Load()
 		}
 		for _, r := range s.members {
-			for _, l := range r.ledgers {
-				told += l.count()
+			for _, l := range r.histories {
+				calls, _ := l.Told()
+				told += calls
 			}
 		}
 		s.printf("%d writes, %d troubles, handlers told %d times, %d visitors",
