@@ -20,8 +20,7 @@
 //     refused; the API server killed and started; etcd compacted, with the
 //     server up and with the server down, so that every watch has expired;
 //   - one handler of each resident stalled;
-//   - visitors: informers started and stopped by the hundred;
-//   - handlers that panic, each in a process of its own: see panicking.go.
+//   - visitors: informers started and stopped by the hundred.
 //
 // Then comes a checkpoint: churn rests, and every store must come to equal a
 // fresh list by a client that is not kinglet's and does not use the proxy, by

@@ -55,11 +55,11 @@ func TestALedgerBlamesHistoriesThatAreNotLegal(t *testing.T) {
 		tell func(*ledger)
 		says string
 	}{
-		{"legal", func(l *ledger) { l.added(v1); l.updated(v1, v2); l.deleted(nameOf(v2), false); l.added(other) }, ""},
+		{"legal", func(l *ledger) { l.added(v1); l.updated(v1, v2); l.deleted(nameOf(v2)); l.added(other) }, ""},
 		{"a resync", func(l *ledger) { l.added(v1); l.updated(v1, v1) }, ""},
 		{"added twice", func(l *ledger) { l.added(v1); l.added(v2) }, "added ns/a (1@2), which it had"},
 		{"updated first", func(l *ledger) { l.updated(v1, v2) }, "updated ns/a to 1@2, which it did not have"},
-		{"deleted first", func(l *ledger) { l.deleted(nameOf(v1), true) }, "deleted ns/a, which it did not have"},
+		{"deleted first", func(l *ledger) { l.deleted(nameOf(v1)) }, "deleted ns/a, which it did not have"},
 		{"backwards", func(l *ledger) { l.added(v2); l.updated(v2, v1) }, "updated ns/a backwards, 1@2 to 1@1"},
 		{"into another", func(l *ledger) { l.added(v1); l.updated(v1, other) }, "updated ns/a from 1@1 to 9@3"},
 		{"from what it never had", func(l *ledger) { l.added(v1); l.updated(copied, v2) }, "updated ns/a from 1@1, last told 1@1"},

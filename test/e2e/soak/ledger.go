@@ -21,13 +21,11 @@ type objects map[types.NamespacedName]metav1.Object
 type ledger struct {
 	name string
 
-	mu   sync.Mutex
-	last objects // guarded by mu
-	told uint64  // guarded by mu
-	// unknown counts the deletes that were missed and shown by a list. Guarded by mu.
-	unknown int
-	wrong   []string      // guarded by mu; the first few
-	gate    chan struct{} // guarded by mu; calls wait until it is closed. nil: open
+	mu    sync.Mutex
+	last  objects       // guarded by mu
+	told  uint64        // guarded by mu
+	wrong []string      // guarded by mu; the first few
+	gate  chan struct{} // guarded by mu; calls wait until it is closed. nil: open
 }
 
 func newLedger(name string) *ledger { return &ledger{name: name, last: objects{}} }
@@ -90,14 +88,11 @@ func (l *ledger) updated(old, obj metav1.Object) {
 	l.last[key] = obj
 }
 
-func (l *ledger) deleted(key types.NamespacedName, unknown bool) {
+func (l *ledger) deleted(key types.NamespacedName) {
 	l.pass()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.told++
-	if unknown {
-		l.unknown++
-	}
 	if l.last[key] == nil {
 		l.blameLocked("deleted %s, which it did not have", key)
 	}
@@ -159,7 +154,7 @@ func (h typedLedger[T]) Handle(_ context.Context, changes []kinglet.Change[T]) {
 		case kinglet.Updated:
 			h.updated(c.Old, c.New)
 		case kinglet.Deleted:
-			h.deleted(types.NamespacedName{Namespace: c.Key.Namespace, Name: c.Key.Name}, c.FinalStateUnknown)
+			h.deleted(types.NamespacedName{Namespace: c.Key.Namespace, Name: c.Key.Name})
 		}
 	}
 }
@@ -177,9 +172,8 @@ func (h plainLedger) OnUpdate(old, obj any) { h.updated(old.(metav1.Object), obj
 
 // OnDelete implements cache.ResourceEventHandler.
 func (h plainLedger) OnDelete(obj any) {
-	gone, unknown := obj.(cache.DeletedFinalStateUnknown)
-	if unknown {
+	if gone, unknown := obj.(cache.DeletedFinalStateUnknown); unknown {
 		obj = gone.Obj
 	}
-	h.deleted(nameOf(obj.(metav1.Object)), unknown)
+	h.deleted(nameOf(obj.(metav1.Object)))
 }
