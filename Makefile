@@ -181,7 +181,7 @@ types:
 # its modules as they would be after the next release.
 .PHONY: strangers matrix tidy
 strangers:
-	$(COMPILE) $(GO) test -vet=off -timeout 20m -count=1 ./hack/...
+	$(COMPILE) $(GO) test -vet=off -timeout 40m -count=1 ./hack/...
 
 # Each module with every version of Kubernetes that it says it works with, half an
 # hour in all. MATRIX="-test=false" only builds and vets; MATRIX="-only 0.34" has
