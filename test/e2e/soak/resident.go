@@ -20,11 +20,11 @@ import (
 
 // resident is an informer that runs throughout, with its handlers.
 type resident struct {
-	name    string
-	of      *collection
-	run     kinglet.Runnable
-	held    func() history.Objects
-	suspect func() []kinglet.Quarantined
+	name      string
+	of        *collection
+	run       kinglet.Runnable
+	held      func() history.Objects
+	suspect   func() []kinglet.Quarantined
 	histories []*history.History
 	// pending returns how many records wait for the first history, which is the one that
 	// is stalled, and how many guarantee 5 allows.
