@@ -17,7 +17,7 @@ const (
 // contention is one writer of Ps, at a thousand writes a second, beside goroutines that
 // list in a loop.
 type contention[P any] struct {
-	// duration is what is measured, after a second of warming up.
+	// duration is what is measured, after a tenth of it for warming up.
 	duration time.Duration
 	// fresh makes version n of some object. It is called before the run begins.
 	fresh func(n int) P
@@ -50,7 +50,7 @@ func (c *contention[P]) run(listing int) measure {
 	}
 	var took []float64
 	begin := time.Now()
-	warm := begin.Add(time.Second)
+	warm := begin.Add(c.duration / 10)
 	var listsBefore int64
 	measuring := false
 	next := begin

@@ -130,6 +130,7 @@ func queueCycle(_ context.Context, j *job) (measure, error) {
 			q.Done(k)
 		}
 	}
+	defer q.ShutDown()
 	for range rounds / 10 {
 		round()
 	}
@@ -145,7 +146,8 @@ const producers = 16
 // queueAdds asks for the length at the end: controller-runtime's Add writes into a buffer
 // that a goroutine empties.
 func queueAdds(_ context.Context, j *job) (measure, error) {
-	q, keys := newQueue(j.Engine), queueKeys(j.Size.scaled(1_000_000, 50_000))
+	q, keys := newQueue(j.Engine), queueKeys(j.Size.scaled(1_000_000, 5_000))
+	defer q.ShutDown()
 	return j.perOperation(len(keys), func() {
 		var adding sync.WaitGroup
 		for p := range producers {
@@ -163,7 +165,7 @@ func queueAdds(_ context.Context, j *job) (measure, error) {
 }
 
 func queueBusy(_ context.Context, j *job) (measure, error) {
-	q, keys, passes := newQueue(j.Engine), queueKeys(10_000), j.Size.scaled(10, 1)
+	q, keys, passes := newQueue(j.Engine), queueKeys(j.Size.scaled(10_000, 1_000)), j.Size.scaled(10, 1)
 	return j.perOperation(producers*passes*len(keys), func() {
 		var adding, working sync.WaitGroup
 		for range 4 {
@@ -191,7 +193,7 @@ func queueBusy(_ context.Context, j *job) (measure, error) {
 }
 
 func queueWaiting(_ context.Context, j *job) (measure, error) {
-	q, keys := newQueue(j.Engine), queueKeys(j.Size.scaled(1_000_000, 50_000))
+	q, keys := newQueue(j.Engine), queueKeys(j.Size.scaled(1_000_000, 5_000))
 	before := settled()
 	m, err := j.perOperation(len(keys), func() {
 		for i, k := range keys {

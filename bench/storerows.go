@@ -23,7 +23,7 @@ type storeSizes struct {
 
 func (j *job) store() storeSizes {
 	if j.Size.Quick {
-		return storeSizes{small: 2_000, large: 10_000, contention: time.Second}
+		return storeSizes{small: 2_000, large: 5_000, contention: 200 * time.Millisecond}
 	}
 	return storeSizes{small: 100_000, large: 500_000, contention: 10 * time.Second}
 }
@@ -129,7 +129,6 @@ func (j *job) best(times int, fn func(round int) measure) (m measure, err error)
 	return m, err
 }
 
-const lookups = 2_000_000
 
 func storeGet(hot int) func(context.Context, *job) (measure, error) {
 	return func(_ context.Context, j *job) (measure, error) {
@@ -137,9 +136,10 @@ func storeGet(hot int) func(context.Context, *job) (measure, error) {
 		pods := w.pods(0, 0)
 		s := newStore(j.Engine, pods)
 		keys := hottest(lookupKeys(w.shuffled(pods)), hot)
+		n := j.Size.scaled(2_000_000, 20_000)
 		return j.best(3, func(int) measure {
-			return timed(lookups, func() {
-				for i, k := 0, 0; i < lookups; i++ {
+			return timed(n, func() {
+				for i, k := 0, 0; i < n; i++ {
 					s.get(keys[k])
 					if k++; k == len(keys) {
 						k = 0
@@ -160,9 +160,10 @@ func storeGetByKey(hot int) func(context.Context, *job) (measure, error) {
 		for _, k := range hottest(lookupKeys(w.shuffled(pods)), hot) {
 			keys = append(keys, k.Namespace+"/"+k.Name)
 		}
+		n := j.Size.scaled(2_000_000, 20_000)
 		return j.best(3, func(int) measure {
-			return timed(lookups, func() {
-				for i, k := 0, 0; i < lookups; i++ {
+			return timed(n, func() {
+				for i, k := 0, 0; i < n; i++ {
 					s.getByKey(keys[k])
 					if k++; k == len(keys) {
 						k = 0
