@@ -151,7 +151,8 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
-		older, is := before(at, m.bound) && !r.asNew(held, ok, m.bound), s.shown && r.UID(s.obj) == m.uid
+		older := before(at, m.bound) && !r.asNew(held, ok, m.bound)
+		is := s.shown && r.UID(s.obj) == m.uid
 		switch {
 		case m.marked:
 			if s.merged && e.written != nil {
