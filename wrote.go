@@ -147,6 +147,9 @@ func (i *Informer[T]) wrote(a source.Answer, key Key, sent time.Time) error {
 // readAnswer reads the answer to a write with the source of a key, and returns the
 // key's scope.
 func (i *Informer[T]) readAnswer(a source.Answer, key Key) (scope string, w source.Written[T], err error) {
+	if v := reflect.ValueOf(a.Object); v.Kind() == reflect.Pointer && v.IsNil() {
+		return "", w, fmt.Errorf("a nil %T", a.Object)
+	}
 	if obj, ok := a.Object.(T); ok {
 		// The key of the store need not be that of the metadata.
 		if is, err := i.opts.KeyFunc(obj); err == nil {

@@ -470,28 +470,6 @@ func TestAStopDrainsAndThenGivesUpLeadership(t *testing.T) {
 	}
 }
 
-func TestLostLeadershipEndsRunsAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLeader()
-		c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
-			<-ctx.Done()
-			if !errors.Is(context.Cause(ctx), controller.ErrLeadershipLost) {
-				t.Errorf("the cause is %v", context.Cause(ctx))
-			}
-			return controller.Result{}, ctx.Err()
-		}, controller.Options[kinglet.Key]{Elector: l, OnError: func(err error) { t.Error(err) }})
-		_ = c.Add(key("a"))
-		ended := make(chan error)
-		go func() { ended <- c.Run(context.Background()) }()
-		testclock.Pass(time.Second)
-		began := time.Now()
-		close(l.lost)
-		if err := <-ended; !errors.Is(err, controller.ErrLeadershipLost) || time.Since(began) > 0 {
-			t.Errorf("after %v: %v", time.Since(began), err)
-		}
-	})
-}
-
 // One key runs for its changes, and another because it fails.
 func TestAKeyThatRunsOftenIsNamedWithItsCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -24,8 +24,11 @@ func TestLostLeadershipEndsRunsAtOnceWhileAChangeIsBeingMapped(t *testing.T) {
 				c := newController(t, func(ctx context.Context, _ kinglet.Key) (controller.Result, error) {
 					<-ctx.Done()
 					over = time.Now()
+					if !errors.Is(context.Cause(ctx), controller.ErrLeadershipLost) {
+						t.Errorf("the cause is %v", context.Cause(ctx))
+					}
 					return controller.Result{}, ctx.Err()
-				}, controller.Options[kinglet.Key]{Elector: l})
+				}, controller.Options[kinglet.Key]{Elector: l, OnError: func(err error) { t.Error(err) }})
 				mustWatch(t, c, inf, controller.WatchOptions[pod]{If: func(controller.Change[pod]) bool {
 					testclock.Pass(time.Minute)
 					return true

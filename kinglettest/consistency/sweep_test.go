@@ -24,28 +24,6 @@ func someObjects(n int) []string {
 	return names
 }
 
-func TestASweepContinuesFromCheckToCheckAndStartsAgain(t *testing.T) {
-	opts := kinglet.Options[configMap]{ConsistencyCheck: kinglet.ConsistencyCheck{Limit: 7}}
-	inChecked(t, someObjects(40), apiserver.Options{}, opts, nil, func(c *checked) {
-		for round := range 3 {
-			compared := 0
-			for page := 1; ; page++ {
-				r := c.check()
-				compared += r.Compared
-				if r.Differences != 0 || r.Skipped != 0 || r.Complete != (page == 6) {
-					c.Fatalf("round %d, page %d: %+v", round, page, r)
-				}
-				if r.Complete {
-					break
-				}
-			}
-			if compared != 40 {
-				c.Errorf("round %d: %d objects", round, compared)
-			}
-		}
-	})
-}
-
 func TestASweepContinuesAfterACompactionAndFindsEveryKindOfDifference(t *testing.T) {
 	for kind, damage := range damages {
 		t.Run(kind.String(), func(t *testing.T) {

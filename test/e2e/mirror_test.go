@@ -6,8 +6,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -19,8 +17,8 @@ import (
 
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/kinglettest"
-	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 var program = flag.String("cluster", "", "the kinglet-cluster program; built if empty")
@@ -54,9 +52,9 @@ func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
 		OnError: func(err error) { t.Log("reported:", err) },
 	})
 	must(t, err)
-	first, second, third := newHistory("first"), newHistory("second"), newHistory("late third")
-	for _, h := range []*history{first, second} {
-		_, err := pods.AddHandler(h, kinglet.HandlerOptions{Name: h.name})
+	first, second, third := history.New("first"), history.New("second"), history.New("late third")
+	for _, h := range []*history.History{first, second} {
+		_, err := pods.AddHandler(history.Typed[*corev1.Pod]{History: h}, kinglet.HandlerOptions{Name: h.Name})
 		must(t, err)
 	}
 	set := kinglet.NewSet(pods)
@@ -71,18 +69,18 @@ func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
 
 	began := time.Now()
 	createDeployments(t, ctx, client)
-	must(t, first.until(ctx, allReady("v0")))
+	must(t, first.Until(ctx, "done with v0", allReady("v0")))
 	t.Logf("%d pods ready after %v", deployments*replicas, time.Since(began).Round(time.Millisecond))
 
 	roll(t, ctx, client, "v1", 0, deployments)
-	must(t, second.until(ctx, halfReady("v1")))
-	late, err := pods.AddHandler(third, kinglet.HandlerOptions{Name: third.name})
+	must(t, second.Until(ctx, "half done with v1", halfReady("v1")))
+	late, err := pods.AddHandler(history.Typed[*corev1.Pod]{History: third}, kinglet.HandlerOptions{Name: third.Name})
 	must(t, err)
 	must(t, late.WaitSynced(ctx))
 
 	// In the middle of a rollout.
 	roll(t, ctx, client, "v2", 0, deployments)
-	must(t, first.until(ctx, halfReady("v2")))
+	must(t, first.Until(ctx, "half done with v2", halfReady("v2")))
 	must(t, cluster.Stop("kube-apiserver"))
 	t.Log("API server stopped; status:", describe(pods.Status()))
 	if n := pods.Store().Len(); n == 0 {
@@ -91,12 +89,12 @@ func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
 	must(t, cluster.Start("kube-apiserver"))
 	roll(t, ctx, client, "v3", 0, deployments)
 
-	for _, h := range []*history{first, second, third} {
-		must(t, h.until(ctx, allReady("v3")))
+	for _, h := range []*history.History{first, second, third} {
+		must(t, h.Until(ctx, "done with v3", allReady("v3")))
 	}
 	settled(t, ctx, client, pods)
-	for _, h := range []*history{first, second, third} {
-		h.check(t, pods.Snapshot())
+	for _, h := range []*history.History{first, second, third} {
+		checkHistory(t, h, pods.Snapshot())
 	}
 	st := pods.Status()
 	t.Logf("%d objects, %d events, %d lists, %d watches in %v", st.Objects, st.Events, st.Lists, st.Watches, time.Since(began).Round(time.Second))
@@ -108,8 +106,8 @@ func TestStoreEqualsServerAfterRolloutsAndAServerRestart(t *testing.T) {
 // settled compares store and server, object by object, at one version.
 func settled(t *testing.T, ctx context.Context, client kubernetes.Interface, pods *kinglet.Informer[*corev1.Pod]) {
 	t.Helper()
-	tick := newHistory("comparison")
-	reg, err := pods.AddHandler(tick, kinglet.HandlerOptions{Name: tick.name})
+	tick := history.New("comparison")
+	reg, err := pods.AddHandler(history.Typed[*corev1.Pod]{History: tick}, kinglet.HandlerOptions{Name: tick.Name})
 	must(t, err)
 	defer func() { reg.Remove(); <-reg.Done() }()
 	for {
@@ -123,16 +121,16 @@ func settled(t *testing.T, ctx context.Context, client kubernetes.Interface, pod
 		} else if ctx.Err() != nil {
 			t.Fatalf("store and server differ: %v", differ[:min(len(differ), 10)])
 		}
-		must(t, tick.until(ctx, reaches(list)))
+		must(t, tick.Until(ctx, "where the server is", reaches(list)))
 	}
 }
 
 // reaches says that a handler has been told of every version in list.
-func reaches(list *corev1.PodList) func(map[kinglet.Key]*corev1.Pod) bool {
-	return func(last map[kinglet.Key]*corev1.Pod) bool {
+func reaches(list *corev1.PodList) func(history.Objects) bool {
+	return func(last history.Objects) bool {
 		for i := range list.Items {
 			p := &list.Items[i]
-			if held := last[kinglet.Key{Namespace: p.Namespace, Name: p.Name}]; held != nil && older(held, p) {
+			if held := last[kinglet.Key{Namespace: p.Namespace, Name: p.Name}]; held != nil && history.Older(held, p) {
 				return false
 			}
 		}
@@ -162,30 +160,20 @@ func difference(list *corev1.PodList, snap kinglet.Snapshot[*corev1.Pod]) []stri
 	return differ
 }
 
-// check compares what a handler was told with the store, and its history with
+// checkHistory compares what a handler was told with the store, and its history with
 // guarantee 4.
-func (h *history) check(t *testing.T, snap kinglet.Snapshot[*corev1.Pod]) {
+func checkHistory(t *testing.T, h *history.History, snap kinglet.Snapshot[*corev1.Pod]) {
 	t.Helper()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, v := range h.violations {
-		t.Error(v)
+	held := history.Objects{}
+	for p := range snap.All() {
+		held[history.KeyOf(p)] = p
 	}
-	keys := slices.SortedFunc(maps.Keys(h.last), kinglet.Key.Compare)
-	if want := slices.Collect(snap.Keys()); !slices.Equal(keys, want) {
-		t.Errorf("%s: was told of %d pods, the store has %d", h.name, len(keys), len(want))
+	differ, wrong := h.Compare(held)
+	for _, what := range append(differ, wrong...) {
+		t.Error(what)
 	}
-	for _, key := range keys {
-		if p, _ := snap.Get(key); p != h.last[key] {
-			t.Errorf("%s: %s was told of another version than the store's", h.name, key)
-		}
-	}
-	t.Logf("%s: %v, %d pods in all", h.name, h.counts, len(h.told))
-}
-
-func older(a, b *corev1.Pod) bool {
-	order, ok := resourceversion.Compare(a.ResourceVersion, b.ResourceVersion)
-	return ok && order < 0
+	calls, _ := h.Told()
+	t.Logf("%s: told %d times", h.Name, calls)
 }
 
 func describe(s kinglet.Status) string {

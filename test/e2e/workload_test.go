@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/kinglet-go/kinglet"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // round is the label that tells which rollout a pod came with.
@@ -76,16 +76,16 @@ func roll(t *testing.T, ctx context.Context, client kubernetes.Interface, versio
 
 // allReady says that every replica is one of version's, and ready, and that
 // nothing is left of what was before.
-func allReady(version string) func(map[kinglet.Key]*corev1.Pod) bool {
-	return func(last map[kinglet.Key]*corev1.Pod) bool {
+func allReady(version string) func(history.Objects) bool {
+	return func(last history.Objects) bool {
 		ready, others := count(last, version)
 		return ready == deployments*replicas && others == 0
 	}
 }
 
 // halfReady says that a rollout is in the middle.
-func halfReady(version string) func(map[kinglet.Key]*corev1.Pod) bool {
-	return func(last map[kinglet.Key]*corev1.Pod) bool {
+func halfReady(version string) func(history.Objects) bool {
+	return func(last history.Objects) bool {
 		ready, _ := count(last, version)
 		return ready >= deployments*replicas/2
 	}
@@ -93,9 +93,9 @@ func halfReady(version string) func(map[kinglet.Key]*corev1.Pod) bool {
 
 // count returns how many pods of version are ready, and how many of the test's
 // pods are anything else.
-func count(last map[kinglet.Key]*corev1.Pod, version string) (ready, others int) {
-	for key, p := range last {
-		switch {
+func count(last history.Objects, version string) (ready, others int) {
+	for key, obj := range last {
+		switch p := obj.(*corev1.Pod); {
 		case key.Namespace != namespace:
 		case p.Labels[round] == version && isReady(p):
 			ready++

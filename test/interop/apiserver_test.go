@@ -12,11 +12,9 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -34,12 +32,9 @@ type apiServer struct {
 	mu sync.Mutex
 	// throttled is how many requests yet are told to come again. guarded by mu
 	throttled int
-	// served is the context of all answers, and end ends it. guarded by mu
-	served context.Context
-	end    context.CancelFunc
-	// answering counts the answers under served. guarded by mu
-	answering *sync.WaitGroup
 	requests  []seen // guarded by mu
+
+	end context.CancelFunc // of all answers
 }
 
 // seen is what the server saw of a request.
@@ -58,13 +53,12 @@ func newAPIServer(t *testing.T) *apiServer {
 func startAPIServer(dir string) *apiServer {
 	widgets := apiserver.Resource{GroupVersionResource: widgetGVR, Kind: "Widget"}
 	s := &apiServer{storage: apiserver.NewStorage(apiserver.Pods, widgets), token: filepath.Join(dir, "token")}
-	s.endAll()
+	served, end := context.WithCancel(context.Background())
+	s.end = end
 	s.rotate("the first")
 	collections := apiserver.New(s.storage, apiserver.Options{})
 	s.srv = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		served, answered, ok := s.admit(w, r)
-		defer answered()
-		if !ok {
+		if !s.admit(w, r) {
 			return
 		}
 		ctx, cancel := context.WithCancel(r.Context())
@@ -78,7 +72,7 @@ func startAPIServer(dir string) *apiServer {
 }
 
 func (s *apiServer) stop() {
-	s.endAll()
+	s.end()
 	s.srv.CloseClientConnections()
 	s.srv.Close()
 }
@@ -93,22 +87,6 @@ func (s *apiServer) throttle(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.throttled = n
-}
-
-// drop ends all watches, and returns when they have ended: what is written after it
-// comes by others.
-func (s *apiServer) drop() { s.endAll().Wait() }
-
-// endAll has all answers end, and returns what counts those that have not.
-func (s *apiServer) endAll() (answering *sync.WaitGroup) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.end != nil {
-		s.end()
-	}
-	answering, s.answering = s.answering, &sync.WaitGroup{}
-	s.served, s.end = context.WithCancel(context.Background())
-	return answering
 }
 
 // forget returns the requests since the last time.
@@ -146,14 +124,9 @@ func (s *apiServer) anonymous() *rest.Config {
 // put adds or replaces obj.
 func (s *apiServer) put(obj runtime.Object) { must(s.storage.Put(obj)) }
 
-func (s *apiServer) remove(gr schema.GroupResource, obj runtime.Object) {
-	m := must(meta.Accessor(obj))
-	must(s.storage.Delete(gr, types.NamespacedName{Namespace: m.GetNamespace(), Name: m.GetName()}, nil))
-}
-
-// admit answers those who have to come again, or with another token; of the others
-// it returns the context to answer in, and what to call after that.
-func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (served context.Context, answered func(), ok bool) {
+// admit reports whether a request has today's token and need not come again. If it
+// does not, it is answered.
+func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) bool {
 	token, err := os.ReadFile(s.token)
 	var refusal *apierrors.StatusError
 	s.mu.Lock()
@@ -180,8 +153,7 @@ func (s *apiServer) admit(w http.ResponseWriter, r *http.Request) (served contex
 		must(0, encoder.Encode(&refusal.ErrStatus, w))
 	}
 	s.requests = append(s.requests, seen{r.Proto, r.Header.Get("Accept"), code})
-	s.answering.Add(1)
-	return s.served, s.answering.Done, refusal == nil
+	return refusal == nil
 }
 
 func must[V any](v V, err error) V {

@@ -1,9 +1,12 @@
 package interop
 
+//lint:file-ignore SA1019 older generated code sets the deprecated fields
+
 import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,241 +18,361 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
-	"k8s.io/client-go/kubernetes/scheme"
 	metadatafake "k8s.io/client-go/metadata/fake"
-	clienttesting "k8s.io/client-go/testing"
+	kc "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
 
 	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/internal/testclock"
+	"github.com/kinglet-go/kinglet/internal/testlog"
+	"github.com/kinglet-go/kinglet/source"
 )
 
-// Unit tests of controllers run on client-go's fakes, which know no watch-list
-// and forget what happened between a list and a watch.
+// Generated informers and listers and the fake clients work the same with
+// client-go's tools/cache and with kinglet's cache. This is the part of the
+// contract in kinglettest/conformance that needs these packages, which take
+// minutes to compile.
 
-// told is a handler that keeps what it was told, in words.
-type told struct {
-	mu    sync.Mutex
-	words []string // guarded by mu
+// implementation is what is tested of a package cache.
+type implementation struct {
+	name             string
+	newInformer      func(kc.ListerWatcher, runtime.Object, time.Duration, kc.Indexers) kc.SharedIndexInformer
+	listerWatcher    func(lw kc.ListWatch, client any) kc.ListerWatcher
+	newGenericLister func(kc.Indexer, schema.GroupResource) kc.GenericLister
 }
 
-func (h *told) say(what string, obj any) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		what, obj = what+" unseen", gone.Obj
+// overBoth runs test over client-go's package and over kinglet's, in a bubble
+// each.
+func overBoth(t *testing.T, test func(*testing.T, implementation)) {
+	for _, im := range []implementation{
+		{"client-go", kc.NewSharedIndexInformer, func(lw kc.ListWatch, client any) kc.ListerWatcher {
+			return kc.ToListWatcherWithWatchListSemantics(&lw, client)
+		}, kc.NewGenericLister},
+		{"kinglet", cache.NewSharedIndexInformer, func(lw kc.ListWatch, client any) kc.ListerWatcher {
+			return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+				ListFunc: lw.ListFunc, WatchFunc: lw.WatchFunc,
+				ListWithContextFunc: lw.ListWithContextFunc, WatchFuncWithContext: lw.WatchFuncWithContext,
+			}, client)
+		}, cache.NewGenericLister},
+	} {
+		t.Run(im.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, im) })
+		})
 	}
-	h.words = append(h.words, what+" "+obj.(metav1.Object).GetName())
 }
 
-func (h *told) OnAdd(obj any, _ bool)  { h.say("add", obj) }
-func (h *told) OnUpdate(_, newObj any) { h.say("update", newObj) }
-func (h *told) OnDelete(obj any)       { h.say("delete", obj) }
-func (h *told) is(t *testing.T, want ...string) {
-	t.Helper()
-	synctest.Wait()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	slices.Sort(h.words)
-	slices.Sort(want)
-	if !slices.Equal(h.words, want) {
-		t.Errorf("the handler was told of %q, not of %q", h.words, want)
+// calls is a handler that remembers its calls, in words.
+type calls struct {
+	mu   sync.Mutex
+	list []string // guarded by mu
+}
+
+func (c *calls) write(what string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, what)
+}
+
+func (c *calls) OnAdd(obj any, initial bool) {
+	what := "add " + nameOf(obj)
+	if initial {
+		what += " initial"
 	}
-	h.words = nil
+	c.write(what)
 }
 
-// runInBubble runs an informer, in a bubble, until use has returned.
-func runInBubble(t *testing.T, informer cache.SharedIndexInformer, use func(*told)) {
+func (c *calls) OnUpdate(before, after any) {
+	c.write("update " + nameOf(before) + " to " + nameOf(after))
+}
+
+func (c *calls) OnDelete(obj any) {
+	if unknown, ok := obj.(kc.DeletedFinalStateUnknown); ok {
+		c.write("delete " + nameOf(unknown.Obj) + ", final state unknown")
+		return
+	}
+	c.write("delete " + nameOf(obj))
+}
+
+// were checks the calls since the last time, in their order.
+func (c *calls) were(t *testing.T, want ...string) {
 	t.Helper()
-	h := &told{}
-	must(informer.AddEventHandler(h))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Equal(c.list, want) {
+		t.Errorf("the handler was called with %q, not with %q", c.list, want)
+	}
+	c.list = nil
+}
+
+// nameOf is the key of an object, and its version where it has one.
+func nameOf(obj any) string {
+	name := must(kc.MetaNamespaceKeyFunc(obj))
+	if rv := obj.(metav1.Object).GetResourceVersion(); rv != "" {
+		name += "@" + rv
+	}
+	return name
+}
+
+// found checks which objects a store or a lister returns, in any order.
+func found[T any](t *testing.T, what string, objects []T, want ...string) {
+	t.Helper()
+	var names []string
+	for _, obj := range objects {
+		names = append(names, nameOf(obj))
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, want) {
+		t.Errorf("%s: %q, not %q", what, names, want)
+	}
+}
+
+// run adds a handler and runs the informer until the test ends.
+func run(t *testing.T, informer kc.SharedIndexInformer) (*calls, kc.ResourceEventHandlerRegistration) {
+	c := &calls{}
+	registration := must(informer.AddEventHandler(c))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); informer.RunWithContext(ctx) }()
-	use(h)
-	stop()
-	<-ended
+	t.Cleanup(func() { stop(); <-ended })
+	synctest.Wait()
+	return c, registration
 }
 
-// inBubble is a watch error handler that logs nothing: apimachinery's log of
-// errors waits a moment since the last one, which in a bubble was years ahead.
-func inBubble(*cache.Reflector, error) {}
+// podIn is a pod with the labels and on the node, if they are given.
+func podIn(namespace, name, node string, labels map[string]string) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Spec: corev1.PodSpec{NodeName: node},
+	}
+}
 
 func fakePod(name string) *corev1.Pod {
 	return &corev1.Pod{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: types.UID(name)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name},
 	}
 }
 
-func asUnstructured(pod *corev1.Pod) *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: must(runtime.DefaultUnstructuredConverter.ToUnstructured(pod))}
+// allPods is what the generated informer of pods lists and watches.
+func allPods(im implementation, client kubernetes.Interface) kc.ListerWatcher {
+	pods := client.CoreV1().Pods(metav1.NamespaceAll)
+	return im.listerWatcher(kc.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
+		WatchFuncWithContext: pods.Watch,
+	}, client)
 }
 
-func asMetadata(pod *corev1.Pod) *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: pod.TypeMeta, ObjectMeta: pod.ObjectMeta}
+func byNamespace() kc.Indexers { return kc.Indexers{kc.NamespaceIndex: kc.MetaNamespaceIndexFunc} }
+
+// factoryOf makes an informer factory whose informer of pods is under test.
+func factoryOf(im implementation, client kubernetes.Interface) (informers.SharedInformerFactory, kc.SharedIndexInformer) {
+	factory := informers.NewSharedInformerFactory(client, 0)
+	informer := factory.InformerFor(&corev1.Pod{}, func(c kubernetes.Interface, resync time.Duration) kc.SharedIndexInformer {
+		return im.newInformer(allPods(im, c), &corev1.Pod{}, resync, byNamespace())
+	})
+	return factory, informer
 }
 
-func TestInformersOverFakeClientsAreToldOfWhatATestDoes(t *testing.T) {
-	t.Run("a fake clientset", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client := fake.NewClientset(fakePod("a"))
-			pods := client.CoreV1().Pods("ns")
-			testFake(t, client, client.Tracker(), closuresFor(pods.List, pods.Watch), &corev1.Pod{}, func(p *corev1.Pod) runtime.Object { return p })
-		})
+// start starts a factory until the test ends.
+func start(t *testing.T, factory informers.SharedInformerFactory) {
+	stop := make(chan struct{})
+	factory.Start(stop)
+	t.Cleanup(func() {
+		close(stop)
+		factory.Shutdown()
 	})
-	t.Run("a fake dynamic client", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client := dynamicfake.NewSimpleDynamicClient(scheme.Scheme, asUnstructured(fakePod("a")))
-			pods := client.Resource(podGVR).Namespace("ns")
-			testFake(t, client, client.Tracker(), closuresFor(pods.List, pods.Watch), &unstructured.Unstructured{},
-				func(p *corev1.Pod) runtime.Object { return asUnstructured(p) })
-		})
-	})
-	t.Run("a fake metadata client", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			known := metadatafake.NewTestScheme()
-			must(0, metav1.AddMetaToScheme(known))
-			client := metadatafake.NewSimpleMetadataClient(known, asMetadata(fakePod("a")))
-			pods := client.Resource(podGVR).Namespace("ns")
-			testFake(t, client, client.Tracker(), closuresFor(pods.List, pods.Watch), &metav1.PartialObjectMetadata{},
-				func(p *corev1.Pod) runtime.Object { return asMetadata(p) })
-		})
+	synctest.Wait()
+}
+
+func TestAnInformerFactoryTakesAnInformerThroughInformerForAndGeneratedListersReadIt(t *testing.T) {
+	overBoth(t, func(t *testing.T, im implementation) {
+		web := map[string]string{"app": "web"}
+		client := fake.NewClientset(podIn("ns", "a", "", web), podIn("other", "b", "", nil))
+		factory, informer := factoryOf(im, client)
+		generated := factory.Core().V1().Pods()
+		if generated.Informer().GetIndexer() != informer.GetIndexer() {
+			t.Fatal("the factory's informer of pods reads another indexer")
+		}
+		lister := generated.Lister()
+		start(t, factory)
+		found(t, "all pods", must(lister.List(labels.Everything())), "ns/a", "other/b")
+		found(t, "web pods", must(lister.List(labels.SelectorFromSet(web))), "ns/a")
+		found(t, "pods of other", must(lister.Pods("other").List(labels.Everything())), "other/b")
+		found(t, "one pod", []any{must(lister.Pods("ns").Get("a"))}, "ns/a")
+		if _, err := lister.Pods("ns").Get("b"); !apierrors.IsNotFound(err) {
+			t.Errorf("a pod that is not there: %v", err)
+		}
+		must(client.CoreV1().Pods("ns").Create(t.Context(), podIn("ns", "c", "", nil), metav1.CreateOptions{}))
+		must(0, client.CoreV1().Pods("other").Delete(t.Context(), "b", metav1.DeleteOptions{}))
+		synctest.Wait()
+		found(t, "all pods", must(lister.List(labels.Everything())), "ns/a", "ns/c")
 	})
 }
 
-// testFake runs an informer over the closures of a fake client whose tracker
-// has the pod a.
-func testFake(t *testing.T, client any, tracker clienttesting.ObjectTracker, lw *cache.ListWatch, example runtime.Object, shown func(*corev1.Pod) runtime.Object) {
-	informer := cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(lw, client), example, 0,
-		cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
-	runInBubble(t, informer, func(h *told) {
-		began := time.Now()
-		h.is(t, "add a")
-		if !informer.HasSynced() {
+func TestAnInformerFactoryStartsWaitsForAndShutsDownItsInformers(t *testing.T) {
+	overBoth(t, func(t *testing.T, im implementation) {
+		factory, informer := factoryOf(im, fake.NewClientset(podIn("ns", "a", "", nil)))
+		c := &calls{}
+		must(informer.AddEventHandler(c))
+		stop := make(chan struct{})
+		factory.Start(stop)
+		synced := factory.WaitForCacheSync(t.Context().Done())
+		if len(synced) != 1 {
+			t.Errorf("synced: %v", synced)
+		}
+		for kind, ok := range synced {
+			if !ok || !strings.HasSuffix(kind.String(), "Pod") {
+				t.Errorf("%v has synced: %v", kind, ok)
+			}
+		}
+		must(0, factory.WaitForCacheSyncWithContext(t.Context()).AsError())
+		synctest.Wait()
+		c.were(t, "add ns/a initial")
+		close(stop)
+		factory.Shutdown()
+		if !informer.IsStopped() {
+			t.Error("not stopped")
+		}
+	})
+}
+
+func TestGeneratedInformersAndListersOfOneNamespaceReadAnInformer(t *testing.T) {
+	overBoth(t, func(t *testing.T, im implementation) {
+		client := fake.NewClientset(podIn("ns", "a", "", nil), podIn("other", "b", "", nil))
+		factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("ns"))
+		factory.InformerFor(&corev1.Pod{}, func(c kubernetes.Interface, resync time.Duration) kc.SharedIndexInformer {
+			// The fields without a context, which older generated code has.
+			lw := im.listerWatcher(kc.ListWatch{
+				ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
+					return c.CoreV1().Pods("ns").List(context.Background(), o)
+				},
+				WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
+					return c.CoreV1().Pods("ns").Watch(context.Background(), o)
+				},
+			}, c)
+			return im.newInformer(lw, &corev1.Pod{}, resync, byNamespace())
+		})
+		lister := factory.Core().V1().Pods().Lister()
+		start(t, factory)
+		found(t, "pods", must(lister.List(labels.Everything())), "ns/a")
+	})
+}
+
+func TestTheFakeClientsetWhichKnowsNoWatchListIsFollowed(t *testing.T) {
+	overBoth(t, func(t *testing.T, im implementation) {
+		client := fake.NewClientset(podIn("ns", "a", "", nil))
+		indexers := byNamespace()
+		indexers["node"] = func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil }
+		informer := im.newInformer(allPods(im, client), &corev1.Pod{}, 0, indexers)
+		c, registration := run(t, informer)
+		if !informer.HasSynced() || !registration.HasSynced() {
 			t.Error("not synced")
 		}
-		must(0, tracker.Create(podGVR, shown(fakePod("b")), "ns"))
-		h.is(t, "add b")
-		changed := fakePod("b")
-		changed.Labels = map[string]string{"changed": "yes"}
-		must(0, tracker.Update(podGVR, shown(changed), "ns"))
-		h.is(t, "update b")
-		must(0, tracker.Delete(podGVR, "ns", "a"))
-		h.is(t, "delete a")
-		lister := cache.NewGenericLister(informer.GetIndexer(), podGVR.GroupResource())
-		if objs := must(lister.ByNamespace("ns").List(labels.SelectorFromSet(changed.Labels))); len(objs) != 1 {
-			t.Errorf("%d pods are listed", len(objs))
-		}
-		if waited := time.Since(began); waited != 0 {
-			t.Errorf("it took %v", waited)
-		}
-	})
-}
-
-// A generated fake of years ago does not say what it cannot do.
-func TestAFakeThatSaysNothingOfWatchListsIsListedAfterADeadline(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(fakePod("a"))
+		c.were(t, "add ns/a initial")
 		pods := client.CoreV1().Pods("ns")
-		informer := cache.NewSharedIndexInformer(closuresFor(pods.List, pods.Watch), &corev1.Pod{}, 0, cache.Indexers{})
-		must(0, informer.SetWatchErrorHandler(inBubble))
-		runInBubble(t, informer, func(h *told) {
-			if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-				t.Fatal("not synced")
-			}
-			h.is(t, "add a")
-		})
+		must(pods.Create(t.Context(), podIn("ns", "b", "n1", nil), metav1.CreateOptions{}))
+		must(pods.Update(t.Context(), podIn("ns", "b", "n2", nil), metav1.UpdateOptions{}))
+		must(0, pods.Delete(t.Context(), "a", metav1.DeleteOptions{}))
+		synctest.Wait()
+		c.were(t, "add ns/b", "update ns/b to ns/b", "delete ns/a")
+		found(t, "on n2", must(informer.GetIndexer().ByIndex("node", "n2")), "ns/b")
+		// The fake ends no watch and has no versions: an informer that gives a
+		// watch up and watches again is sent all that exists.
+		testclock.Elapse(time.Hour)
+		c.were(t)
+		found(t, "objects after an hour", informer.GetStore().List(), "ns/b")
+		must(pods.Create(t.Context(), podIn("ns", "c", "", nil), metav1.CreateOptions{}))
+		testclock.Elapse(time.Minute)
+		found(t, "objects after another minute", informer.GetStore().List(), "ns/b", "ns/c")
 	})
 }
 
-func TestReactorsOfAFakeClientsetMayFailAndAreAskedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(fakePod("a"))
-		failures := 0
-		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-			failures++
-			return failures <= 2, nil, apierrors.NewInternalError(errors.New("on purpose"))
-		})
-		factory := informers.NewSharedInformerFactory(client, 0)
-		informer := factory.InformerFor(&corev1.Pod{}, fakePodInformer)
-		var failed []error
-		must(0, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { failed = append(failed, err) }))
-		runInBubble(t, informer, func(h *told) {
-			if !cache.WaitForCacheSync(t.Context().Done(), informer.HasSynced) {
-				t.Fatal("not synced")
-			}
-			h.is(t, "add a")
-			if len(failed) != 2 || !apierrors.IsInternalError(failed[0]) || !apierrors.IsInternalError(failed[1]) {
-				t.Errorf("the error handler was told of %v", failed)
-			}
-			if pod := must(factory.Core().V1().Pods().Lister().Pods("ns").Get("a")); pod.Name != "a" {
-				t.Errorf("the lister gets %v", pod)
-			}
-		})
-	})
-}
-
-// A test that plays the server sends whatever it likes through a watch of its
-// own.
-func TestAWatchReactorsWatchIsFollowedThroughErrorsAndItsEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset(fakePod("a"))
-		watches := make(chan *watch.FakeWatcher, 10)
-		client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
-			w := watch.NewFake()
-			watches <- w
-			return true, w, nil
-		})
-		informer := fakePodInformer(client, 0)
-		must(0, informer.SetWatchErrorHandler(inBubble))
-		runInBubble(t, informer, func(h *told) {
-			w := <-watches
-			h.is(t, "add a")
-			w.Add(versioned("b", "5"))
-			w.Modify(versioned("b", "6"))
-			w.Action(watch.Bookmark, versioned("", "7"))
-			h.is(t, "add b", "update b")
-			if v := informer.LastSyncResourceVersion(); v != "7" {
-				t.Errorf("after a bookmark the version is %q", v)
-			}
-			// The version is gone, and a list must tell that b is as well. Of a,
-			// which is what it was, it tells nobody.
-			w.Error(&apierrors.NewResourceExpired("on purpose").ErrStatus)
-			w = <-watches
-			h.is(t, "delete unseen b")
-			w.Delete(versioned("a", "8"))
-			h.is(t, "delete a")
-			// A watch that simply ends is begun again, without a list.
-			w.Stop()
-			w = <-watches
-			w.Add(versioned("c", "9"))
-			h.is(t, "add c")
-		})
-	})
-}
-
-func versioned(name, version string) *corev1.Pod {
-	p := fakePod(name)
-	p.ResourceVersion = version
-	return p
-}
-
-// closuresFor are what informers of a client with such methods hand over.
-func closuresFor[L runtime.Object](list func(context.Context, metav1.ListOptions) (L, error), watch func(context.Context, metav1.ListOptions) (watch.Interface, error)) *cache.ListWatch {
-	return &cache.ListWatch{
-		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return list(ctx, o) },
-		WatchFuncWithContext: watch,
+func TestUnstructuredObjectsOfAFakeDynamicClientAreFollowed(t *testing.T) {
+	sized := func(name, size string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Widget",
+			"metadata": map[string]any{"namespace": "ns", "name": name}, "spec": map[string]any{"size": size},
+		}}
 	}
+	overBoth(t, func(t *testing.T, im implementation) {
+		client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+			map[schema.GroupVersionResource]string{widgetGVR: "WidgetList"}, sized("a", "small"))
+		widgets := client.Resource(widgetGVR)
+		lw := im.listerWatcher(kc.ListWatch{
+			ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return widgets.List(ctx, o) },
+			WatchFuncWithContext: widgets.Watch,
+		}, client)
+		indexers := byNamespace()
+		indexers["size"] = func(obj any) ([]string, error) {
+			size, _, err := unstructured.NestedString(obj.(*unstructured.Unstructured).Object, "spec", "size")
+			return []string{size}, err
+		}
+		informer := im.newInformer(lw, &unstructured.Unstructured{}, 0, indexers)
+		c, _ := run(t, informer)
+		c.were(t, "add ns/a initial")
+		must(widgets.Namespace("ns").Create(t.Context(), sized("b", "large"), metav1.CreateOptions{}))
+		must(widgets.Namespace("ns").Update(t.Context(), sized("a", "large"), metav1.UpdateOptions{}))
+		synctest.Wait()
+		c.were(t, "add ns/b", "update ns/a to ns/a")
+		found(t, "large ones", must(informer.GetIndexer().ByIndex("size", "large")), "ns/a", "ns/b")
+		lister := im.newGenericLister(informer.GetIndexer(), widgetGVR.GroupResource())
+		found(t, "one of a generic lister", []any{must(lister.ByNamespace("ns").Get("b"))}, "ns/b")
+	})
 }
 
-// fakePodInformer is what generated code has for pods.
-func fakePodInformer(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-	pods := client.CoreV1().Pods(metav1.NamespaceAll)
-	lw := cache.ToListWatcherWithWatchListSemantics(closuresFor(pods.List, pods.Watch), client)
-	return cache.NewSharedIndexInformer(lw, &corev1.Pod{}, resync, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+func TestMetadataOfAFakeMetadataClientIsFollowed(t *testing.T) {
+	overBoth(t, func(t *testing.T, im implementation) {
+		known := metadatafake.NewTestScheme()
+		must(0, metav1.AddMetaToScheme(known))
+		a := fakePod("a")
+		client := metadatafake.NewSimpleMetadataClient(known, &metav1.PartialObjectMetadata{TypeMeta: a.TypeMeta, ObjectMeta: a.ObjectMeta})
+		pods := client.Resource(podGVR)
+		lw := im.listerWatcher(kc.ListWatch{
+			ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
+			WatchFuncWithContext: pods.Watch,
+		}, client)
+		informer := im.newInformer(lw, &metav1.PartialObjectMetadata{}, 0, byNamespace())
+		c, _ := run(t, informer)
+		c.were(t, "add ns/a initial")
+		must(0, pods.Namespace("ns").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+		synctest.Wait()
+		c.were(t, "delete ns/a")
+		found(t, "objects", informer.GetStore().List())
+	})
+}
+
+// A fake has no transport, so that nothing of it can be read from the wire.
+func TestTheStatusOfAnInformerOverAFakeSaysThatItsClientReads(t *testing.T) {
+	client := fake.NewClientset(fakePod("a"))
+	pods := client.CoreV1().Pods("ns")
+	lw := cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
+		WatchFuncWithContext: pods.Watch,
+	}, client)
+	for _, c := range []struct{ verbosity, lines int }{{0, 0}, {2, 1}} {
+		informer := cache.NewSharedIndexInformer(lw, &corev1.Pod{}, 0, cache.Indexers{})
+		log := &testlog.Log{}
+		ctx, stop := context.WithCancel(klog.NewContext(t.Context(),
+			textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(log), textlogger.Verbosity(c.verbosity)))))
+		ended := make(chan struct{})
+		go func() { defer close(ended); informer.RunWithContext(ctx) }()
+		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+			t.Fatal("not synced")
+		}
+		status := informer.(cache.Observable).Status()
+		stop()
+		<-ended
+		if got := status.ReadPath; got.Path != source.PathClient || !errors.Is(got.Why, source.ErrNotIntercepted) || got.Since.IsZero() {
+			t.Errorf("%v since %v because of %v", got.Path, got.Since, got.Why)
+		}
+		if n := log.Count("Objects are read another way"); n != c.lines {
+			t.Errorf("%d lines at verbosity %d, want %d", n, c.verbosity, c.lines)
+		}
+	}
 }

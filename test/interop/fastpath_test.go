@@ -8,16 +8,22 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientcache "k8s.io/client-go/tools/cache"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
@@ -30,12 +36,17 @@ func TestInformersOfTheDropInReadTheWireWhereTheClientPassesWrapTransport(t *tes
 		name string
 		lw   func(*testing.T, *rest.Config) source.ListerWatcher
 		obj  runtime.Object
+		// kindless: the closures set the kind on each object, and from the wire there is
+		// none to set it on (source.WrapTransport).
+		kindless bool
 	}{
-		{"a generated client", alone(typedPods), &corev1.Pod{}},
-		{"a generated client of JSON", alone(typedJSONPods), &corev1.Pod{}},
-		{"a dynamic client", alone(dynamicOf(widgetGVR)), &unstructured.Unstructured{}},
-		{"a metadata client", alone(metadataOf(podGVR)), &metav1.PartialObjectMetadata{}},
-		{"controller-runtime", func(t *testing.T, cfg *rest.Config) source.ListerWatcher { return closuresOf(t, cfg, &corev1.Pod{}) }, &corev1.Pod{}},
+		{"a generated client", alone(typedPods), &corev1.Pod{}, false},
+		{"a generated client of JSON", alone(typedJSONPods), &corev1.Pod{}, false},
+		{"a dynamic client", alone(dynamicOf(widgetGVR)), &unstructured.Unstructured{}, false},
+		{"a metadata client", alone(metadataOf(podGVR)), &metav1.PartialObjectMetadata{}, false},
+		{"controller-runtime", closuresFor(&corev1.Pod{}), &corev1.Pod{}, false},
+		{"controller-runtime, unstructured", closuresFor(ofPods(&unstructured.Unstructured{})), &unstructured.Unstructured{}, false},
+		{"controller-runtime, metadata", closuresFor(ofPods(&metav1.PartialObjectMetadata{})), &metav1.PartialObjectMetadata{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newAPIServer(t)
@@ -53,6 +64,15 @@ func TestInformersOfTheDropInReadTheWireWhereTheClientPassesWrapTransport(t *tes
 					t.Errorf("wrapped %v: the client itself has read %d objects", wrap, n)
 				}
 			}
+			if c.kindless {
+				for _, obj := range objects[0] {
+					gvk := obj.(runtime.Object).GetObjectKind()
+					if gvk.GroupVersionKind().Kind != "Pod" {
+						t.Errorf("the kind is %v", gvk.GroupVersionKind())
+					}
+					gvk.SetGroupVersionKind(schema.GroupVersionKind{})
+				}
+			}
 			if diff := cmp.Diff(objects[0], objects[1]); diff != "" {
 				t.Error(diff)
 			}
@@ -64,6 +84,33 @@ func alone(lw func(*rest.Config) source.ListerWatcher) func(*testing.T, *rest.Co
 	return func(_ *testing.T, cfg *rest.Config) source.ListerWatcher { return lw(cfg) }
 }
 
+// ofPods sets the kind of obj.
+func ofPods(obj client.Object) client.Object {
+	obj.GetObjectKind().SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	return obj
+}
+
+// closuresFor returns what makes the closures of a controller-runtime cache for obj.
+func closuresFor(obj client.Object) func(*testing.T, *rest.Config) source.ListerWatcher {
+	return func(t *testing.T, cfg *rest.Config) (closures source.ListerWatcher) {
+		t.Helper()
+		mapper := meta.NewDefaultRESTMapper(nil)
+		mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
+		c := must(ctrlcache.New(cfg, ctrlcache.Options{
+			Scheme: scheme.Scheme, Mapper: mapper,
+			NewInformer: func(lw clientcache.ListerWatcher, obj runtime.Object, resync time.Duration, ix clientcache.Indexers) clientcache.SharedIndexInformer {
+				closures = lw
+				return clientcache.NewSharedIndexInformer(lw, obj, resync, ix)
+			},
+		}))
+		// It was not started, so this only makes the informer.
+		if _, err := c.GetInformer(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		return closures
+	}
+}
+
 // A server of both encodings is asked for protobuf first, also by a client that
 // speaks JSON, unless its configuration names what it accepts.
 func TestAListWatchFromAClientOfTheDropInReadsTheWireByItself(t *testing.T) {
@@ -72,16 +119,16 @@ func TestAListWatchFromAClientOfTheDropInReadsTheWireByItself(t *testing.T) {
 		fill(t, s, 30)
 		cfg := s.bearer()
 		cfg.ContentType, cfg.AcceptContentTypes = runtime.ContentTypeJSON, accepts
-		client := kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient()
+		pods := kubernetes.NewForConfigOrDie(cfg).CoreV1().RESTClient()
 		got := synced(t, cache.NewSharedIndexInformer(
-			cache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, cache.Indexers{}))
+			cache.NewListWatchFromClient(pods, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, cache.Indexers{}))
 		for _, r := range s.forget() {
 			if first, _, _ := strings.Cut(r.accept, ","); first != asked {
 				t.Errorf("by a client that accepts %q the server was asked for %q", accepts, r.accept)
 			}
 		}
 		want := synced(t, clientcache.NewSharedIndexInformer(
-			clientcache.NewListWatchFromClient(client, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, clientcache.Indexers{}))
+			clientcache.NewListWatchFromClient(pods, "pods", "ns", fields.Everything()), &corev1.Pod{}, 0, clientcache.Indexers{}))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

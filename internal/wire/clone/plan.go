@@ -176,5 +176,14 @@ func ownCopy(t reflect.Type) copyFunc {
 	}
 	// The calling convention of two pointers does not depend on what they point to.
 	f := memory.DataOf(into.Func.Interface())
-	return *(*func(from, to unsafe.Pointer))(unsafe.Pointer(&f))
+	call := *(*copyFunc)(unsafe.Pointer(&f))
+	if kind := t.Kind(); kind != reflect.Map && kind != reflect.Slice {
+		return call
+	}
+	// Generated code does not call it for nil, of which it may make an empty one.
+	return func(from, to unsafe.Pointer) {
+		if *(*unsafe.Pointer)(from) != nil {
+			call(from, to)
+		}
+	}
 }

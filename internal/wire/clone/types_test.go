@@ -3,7 +3,9 @@ package clone
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -84,3 +86,42 @@ func (in handMap) DeepCopyInto(out *handMap) {
 }
 
 func (in *withInterface) String() string { return fmt.Sprint(in.Any) }
+
+// anyByHand copies itself to an empty map if it is nil, as
+// sigs.k8s.io/cluster-api-provider-aws's Conditions do.
+type anyByHand map[string]any
+
+func (in anyByHand) DeepCopyInto(out *anyByHand) {
+	*out = make(anyByHand, len(in))
+	maps.Copy(*out, in)
+}
+
+func (in anyByHand) DeepCopy() anyByHand {
+	if in == nil {
+		return nil
+	}
+	out := new(anyByHand)
+	in.DeepCopyInto(out)
+	return *out
+}
+
+// withMapByHand is copied as generated code does it.
+type withMapByHand struct{ Map anyByHand }
+
+func (in *withMapByHand) DeepCopyInto(out *withMapByHand) {
+	*out = *in
+	if in.Map != nil {
+		in.Map.DeepCopyInto(&out.Map)
+	}
+}
+
+func TestANilMapThatCopiesItselfStaysNil(t *testing.T) {
+	plan := Of(reflect.TypeFor[*withMapByHand]())
+	for _, from := range []withMapByHand{{}, {anyByHand{"a": "b"}}} {
+		var to withMapByHand
+		plan.Copy(&to, &from)
+		if !reflect.DeepEqual(to, from) {
+			t.Errorf("%#v became %#v", from, to)
+		}
+	}
+}

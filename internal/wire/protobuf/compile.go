@@ -242,7 +242,10 @@ func (c *compiler) single(o *op, t *gotype.Type, drop *gotype.Drops, node func(*
 		o.kind, o.wire = kindBool, wireVarint
 	case reflect.Int32, reflect.Uint32:
 		o.kind, o.wire = kindInt32, wireVarint
-	case reflect.Int64, reflect.Uint64:
+	case reflect.Int64, reflect.Uint64, reflect.Int, reflect.Uint:
+		if t.Size != 8 {
+			return false // an int of 32 bits
+		}
 		o.kind, o.wire = kindInt64, wireVarint
 	case reflect.Float64:
 		o.kind, o.wire = kindFloat64, wireFixed64

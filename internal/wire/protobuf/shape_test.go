@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 // Some of these are in no type of Kubernetes, so that no object shows them.
 func TestHowAFieldIsDecodedIsByItsType(t *testing.T) {
 	const none kind = 255
+	word, words := kindInt64, kindInt64s
+	if strconv.IntSize != 64 {
+		word, words = none, none
+	}
 	for typ, want := range map[reflect.Type]kind{
 		reflect.TypeFor[string]():                       kindString,
 		reflect.TypeFor[types.UID]():                    kindString,
@@ -22,6 +27,8 @@ func TestHowAFieldIsDecodedIsByItsType(t *testing.T) {
 		reflect.TypeFor[uint32]():                       kindInt32,
 		reflect.TypeFor[int64]():                        kindInt64,
 		reflect.TypeFor[uint64]():                       kindInt64,
+		reflect.TypeFor[int]():                          word,
+		reflect.TypeFor[[]uint]():                       words,
 		reflect.TypeFor[float64]():                      kindFloat64,
 		reflect.TypeFor[metav1.Time]():                  kindTime,
 		reflect.TypeFor[metav1.MicroTime]():             kindMicroTime,
@@ -48,7 +55,6 @@ func TestHowAFieldIsDecodedIsByItsType(t *testing.T) {
 		reflect.TypeFor[map[string][]byte]():            kindBytesMap,
 		reflect.TypeFor[corev1.ResourceList]():          kindQuantityMap,
 		reflect.TypeFor[map[string]corev1.Container]():  kindMessageMap,
-		reflect.TypeFor[int]():                          none,
 		reflect.TypeFor[uint8]():                        none,
 		reflect.TypeFor[float32]():                      none,
 		reflect.TypeFor[time.Time]():                    none,

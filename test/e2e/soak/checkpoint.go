@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // lookAgain is how long a checkpoint waits before it compares again.
@@ -47,8 +49,8 @@ func (s *soak) checkpoint(ctx context.Context) error {
 }
 
 // truths lists the collections with which residents are compared.
-func (s *soak) truths(ctx context.Context) (map[*collection]objects, error) {
-	out := map[*collection]objects{}
+func (s *soak) truths(ctx context.Context) (map[*collection]history.Objects, error) {
+	out := map[*collection]history.Objects{}
 	for _, r := range s.members {
 		if out[r.of] != nil {
 			continue
@@ -64,12 +66,12 @@ func (s *soak) truths(ctx context.Context) (map[*collection]objects, error) {
 
 // compare returns the residents that differ from the truth, and how. An error is one that
 // waiting does not mend.
-func (s *soak) compare(waiting []*resident, truths map[*collection]objects) (unequal []*resident, differ []string, err error) {
+func (s *soak) compare(waiting []*resident, truths map[*collection]history.Objects) (unequal []*resident, differ []string, err error) {
 	for _, r := range waiting {
 		held := r.held()
 		d := differences(truths[r.of], held)
-		for _, l := range r.ledgers {
-			behind, wrong := l.compare(held)
+		for _, l := range r.histories {
+			behind, wrong := l.Compare(held)
 			d = append(d, behind...)
 			if len(wrong) > 0 {
 				err = errors.Join(err, fmt.Errorf("guarantee 4: %s", strings.Join(wrong, "; ")))
@@ -89,28 +91,28 @@ func (s *soak) compare(waiting []*resident, truths map[*collection]objects) (une
 }
 
 // differences compares by UID, resource version and content.
-func differences(want, got objects) []string {
+func differences(want, got history.Objects) []string {
 	var differ []string
 	for key, w := range want {
 		switch g := got[key]; {
 		case g == nil:
-			differ = append(differ, fmt.Sprintf("%s (%s) is missing", key, version(w)))
-		case version(g) != version(w):
-			differ = append(differ, fmt.Sprintf("%s is %s, the server has %s", key, version(g), version(w)))
+			differ = append(differ, fmt.Sprintf("%s (%s) is missing", key, history.Version(w)))
+		case history.Version(g) != history.Version(w):
+			differ = append(differ, fmt.Sprintf("%s is %s, the server has %s", key, history.Version(g), history.Version(w)))
 		case !equality.Semantic.DeepEqual(w, g):
-			differ = append(differ, fmt.Sprintf("%s at %s has another content than the server's: %v and %v", key, version(w), g, w))
+			differ = append(differ, fmt.Sprintf("%s at %s has another content than the server's: %v and %v", key, history.Version(w), g, w))
 		}
 	}
 	for key, g := range got {
 		if want[key] == nil {
-			differ = append(differ, fmt.Sprintf("%s (%s) is not on the server", key, version(g)))
+			differ = append(differ, fmt.Sprintf("%s (%s) is not on the server", key, history.Version(g)))
 		}
 	}
 	return differ
 }
 
 // passed records and prints a checkpoint at which everything was equal.
-func (s *soak) passed(began time.Time, last string, truths map[*collection]objects) error {
+func (s *soak) passed(began time.Time, last string, truths map[*collection]history.Objects) error {
 	g, err := read()
 	if err != nil {
 		return err
@@ -119,10 +121,10 @@ func (s *soak) passed(began time.Time, last string, truths map[*collection]objec
 	for _, t := range truths {
 		count += len(t)
 	}
-	ledgers := 0
+	histories := 0
 	tables := map[uint64]uint64{}
 	for _, r := range s.members {
-		ledgers += len(r.ledgers)
+		histories += len(r.histories)
 		st := r.run.Status()
 		tables[st.SharingID] = uint64(st.Sharing.Bytes)
 	}
@@ -133,6 +135,6 @@ func (s *soak) passed(began time.Time, last string, truths map[*collection]objec
 	c := Checkpoint{At: time.Since(s.began).Seconds(), Objects: count, Took: time.Since(began).Seconds(), Last: last, Gauge: g, Shared: shared}
 	s.figures.Checkpoints = append(s.figures.Checkpoints, c)
 	s.printf("checkpoint %d: after %.1f s all %d informers and %d handlers equal the server (%d objects in %d lists); %v, %.1f MB in tables of shared values",
-		len(s.figures.Checkpoints), c.Took, len(s.members), ledgers, count, len(truths), g, float64(shared)/1e6)
+		len(s.figures.Checkpoints), c.Took, len(s.members), histories, count, len(truths), g, float64(shared)/1e6)
 	return nil
 }

@@ -10,7 +10,7 @@
 // Residents are informers that run throughout, behind a TCP proxy of the soak's
 // own: typed (protobuf, JSON, on a connection of their own) and from the
 // drop-in (the fast path, an interceptor, plain closures). Each has handlers that keep a
-// ledger: whether what they are told is a legal history, and what it adds up
+// history: whether what they are told is a legal one, and what it adds up
 // to. A cycle, a minute by default, has at once
 //
 //   - churn: ConfigMaps created, updated, deleted and replaced in many
@@ -20,12 +20,11 @@
 //     refused; the API server killed and started; etcd compacted, with the
 //     server up and with the server down, so that every watch has expired;
 //   - one handler of each resident stalled;
-//   - visitors: informers started and stopped by the hundred;
-//   - handlers that panic, each in a process of its own: see panicking.go.
+//   - visitors: informers started and stopped by the hundred.
 //
 // Then comes a checkpoint: churn rests, and every store must come to equal a
 // fresh list by a client that is not kinglet's and does not use the proxy, by
-// UID, version and content; and every ledger must hold the very objects of its
+// UID, version and content; and every history must hold the very objects of its
 // store. Half-open connections are not mended for it: they have to be noticed.
 //
 // At the end everything stops. Goroutines, live heap and open files are compared

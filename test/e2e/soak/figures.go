@@ -122,7 +122,6 @@ func (s *soak) finish(err error) {
 	}
 	f.count("API server down", "%v in all", time.Duration(s.plane.down.Load()).Round(time.Second))
 	f.count("handlers stalled through a cycle", "%d, at most %d records pending", s.stalls.Load(), s.mostPending.Load())
-	f.count("handlers panicked", "%d, each in a process that ended as documented", s.panics.children.Load())
 	f.count("informers started and stopped", "%d (%d synced before they were stopped)", s.visitors.started.Load(), s.visitors.synced.Load())
 	f.count("residents received", "%d events, by %d lists and %d watches", f.events, f.lists, f.watches)
 	f.count("failures that informers reported", "%d", s.failures.Load())

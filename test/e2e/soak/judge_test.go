@@ -2,13 +2,14 @@ package main
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 func configMap(name, uid, rv, text string) *corev1.ConfigMap {
@@ -18,10 +19,10 @@ func configMap(name, uid, rv, text string) *corev1.ConfigMap {
 	}
 }
 
-func byName(all ...*corev1.ConfigMap) objects {
-	out := objects{}
+func byName(all ...*corev1.ConfigMap) history.Objects {
+	out := history.Objects{}
 	for _, c := range all {
-		out[nameOf(c)] = c
+		out[history.KeyOf(c)] = c
 	}
 	return out
 }
@@ -30,7 +31,7 @@ func TestWhateverDiffersFromTheServerIsNamed(t *testing.T) {
 	server := byName(configMap("a", "1", "5", "x"), configMap("b", "2", "6", "x"))
 	for _, c := range []struct {
 		what string
-		got  objects
+		got  history.Objects
 		says string // nothing if empty
 	}{
 		{"equal", byName(configMap("a", "1", "5", "x"), configMap("b", "2", "6", "x")), ""},
@@ -43,51 +44,6 @@ func TestWhateverDiffersFromTheServerIsNamed(t *testing.T) {
 		differ := differences(server, c.got)
 		if c.says == "" && len(differ) > 0 || c.says != "" && (len(differ) != 1 || !strings.HasPrefix(differ[0], c.says)) {
 			t.Errorf("%s: %q", c.what, differ)
-		}
-	}
-}
-
-func TestALedgerBlamesHistoriesThatAreNotLegal(t *testing.T) {
-	v1, v2, other := configMap("a", "1", "1", ""), configMap("a", "1", "2", ""), configMap("a", "9", "3", "")
-	copied := v1.DeepCopy()
-	for _, c := range []struct {
-		what string
-		tell func(*ledger)
-		says string
-	}{
-		{"legal", func(l *ledger) { l.added(v1); l.updated(v1, v2); l.deleted(nameOf(v2), false); l.added(other) }, ""},
-		{"a resync", func(l *ledger) { l.added(v1); l.updated(v1, v1) }, ""},
-		{"added twice", func(l *ledger) { l.added(v1); l.added(v2) }, "added ns/a (1@2), which it had"},
-		{"updated first", func(l *ledger) { l.updated(v1, v2) }, "updated ns/a to 1@2, which it did not have"},
-		{"deleted first", func(l *ledger) { l.deleted(nameOf(v1), true) }, "deleted ns/a, which it did not have"},
-		{"backwards", func(l *ledger) { l.added(v2); l.updated(v2, v1) }, "updated ns/a backwards, 1@2 to 1@1"},
-		{"into another", func(l *ledger) { l.added(v1); l.updated(v1, other) }, "updated ns/a from 1@1 to 9@3"},
-		{"from what it never had", func(l *ledger) { l.added(v1); l.updated(copied, v2) }, "updated ns/a from 1@1, last told 1@1"},
-	} {
-		l := newLedger("it")
-		c.tell(l)
-		if _, wrong := l.compare(nil); c.says == "" && len(wrong) > 0 || c.says != "" && (len(wrong) != 1 || !strings.HasPrefix(wrong[0], "it was told: "+c.says)) {
-			t.Errorf("%s: %q", c.what, wrong)
-		}
-	}
-}
-
-func TestALedgerMustHoldTheVeryObjectsOfItsStore(t *testing.T) {
-	a, b := configMap("a", "1", "1", ""), configMap("b", "2", "1", "")
-	l := newLedger("it")
-	l.added(a)
-	l.added(b)
-	for _, c := range []struct {
-		held objects
-		want []string
-	}{
-		{byName(a, b), nil},
-		{byName(a), []string{"it was not told that ns/b is gone"}},
-		{byName(a, b.DeepCopy()), []string{"it was told of ns/b at 2@1, the store has 2@1"}},
-		{byName(a, b, configMap("c", "3", "1", "")), []string{"it was not told of ns/c"}},
-	} {
-		if differ, _ := l.compare(c.held); !slices.Equal(differ, c.want) {
-			t.Errorf("got %q, want %q", differ, c.want)
 		}
 	}
 }

@@ -21,9 +21,6 @@ const (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == panicking {
-		os.Exit(panicAsTold(os.Args[2:]))
-	}
 	o := &options{stdout: os.Stdout}
 	o.flags(flag.CommandLine)
 	flag.Parse()

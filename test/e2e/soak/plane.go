@@ -12,13 +12,13 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 const (
@@ -40,8 +40,7 @@ type plane struct {
 	// heap is how much larger the heap may be at the end.
 	heap uint64
 
-	restarts, compactions atomic.Uint64
-	down                  atomic.Int64 // nanoseconds, in all
+	down atomic.Int64 // nanoseconds, in all
 }
 
 // startPlane starts a control plane, and returns a function that ends it.
@@ -111,23 +110,14 @@ func (p *plane) restart(expire bool) error {
 		return err
 	}
 	if expire {
-		if err := p.compact(); err != nil {
+		if err := p.Compact(); err != nil {
 			return err
 		}
 	}
 	if err := p.Start(kinglettest.APIServer); err != nil {
 		return err
 	}
-	p.restarts.Add(1)
 	p.down.Add(int64(time.Since(began)))
-	return nil
-}
-
-func (p *plane) compact() error {
-	if err := p.Compact(); err != nil {
-		return err
-	}
-	p.compactions.Add(1)
 	return nil
 }
 
@@ -157,14 +147,14 @@ type collection struct {
 }
 
 // truth lists the collection, consistently.
-func (c *collection) truth(ctx context.Context) (objects, error) {
+func (c *collection) truth(ctx context.Context) (history.Objects, error) {
 	list, err := c.list(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list of %s: %w", c.name, err)
 	}
-	out := objects{}
+	out := history.Objects{}
 	err = eachItem(list, func(obj metav1.Object) {
-		out[types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
+		out[history.KeyOf(obj)] = obj
 	})
 	return out, err
 }

@@ -15,17 +15,18 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // resident is an informer that runs throughout, with its handlers.
 type resident struct {
-	name    string
-	of      *collection
-	run     kinglet.Runnable
-	held    func() objects
-	suspect func() []kinglet.Quarantined
-	ledgers []*ledger
-	// pending returns how many records wait for the first ledger, which is the one that
+	name      string
+	of        *collection
+	run       kinglet.Runnable
+	held      func() history.Objects
+	suspect   func() []kinglet.Quarantined
+	histories []*history.History
+	// pending returns how many records wait for the first history, which is the one that
 	// is stalled, and how many guarantee 5 allows.
 	pending func() (n, most int)
 }
@@ -112,32 +113,30 @@ func typed[T metav1.Object](s *soak, name string, cfg *rest.Config, of *collecti
 	if err != nil {
 		return nil, err
 	}
-	folding, every := newLedger(name+", folding"), newLedger(name+", every version")
-	reg, err := inf.AddHandler(typedLedger[T]{folding}, kinglet.HandlerOptions{Name: folding.name})
+	folding, every := history.New(name+", folding"), history.New(name+", every version")
+	reg, err := inf.AddHandler(history.Typed[T]{History: folding}, kinglet.HandlerOptions{Name: folding.Name})
 	if err != nil {
 		return nil, err
 	}
-	_, err = inf.AddHandler(typedLedger[T]{every}, kinglet.HandlerOptions{
-		Name: every.name, EveryVersion: true, Bound: 1 << 16, Overflow: kinglet.OverflowFoldUpdates,
+	_, err = inf.AddHandler(history.Typed[T]{History: every}, kinglet.HandlerOptions{
+		Name: every.Name, EveryVersion: true, Bound: 1 << 16, Overflow: kinglet.OverflowFoldUpdates,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &resident{
-		name: name, of: of, run: inf, suspect: inf.Quarantined, ledgers: []*ledger{folding, every},
-		held: func() objects {
+		name: name, of: of, run: inf, suspect: inf.Quarantined, histories: []*history.History{folding, every},
+		held: func() history.Objects {
 			snap := inf.Snapshot()
-			out := make(objects, snap.Len())
+			out := make(history.Objects, snap.Len())
 			for obj := range snap.All() {
-				out[nameOf(obj)] = obj
+				out[history.KeyOf(obj)] = obj
 			}
 			return out
 		},
 		pending: func() (n, most int) {
 			// It allows one record for each key that was delivered or exists.
-			folding.mu.Lock()
-			delivered := len(folding.last)
-			folding.mu.Unlock()
+			_, delivered := folding.Told()
 			return reg.Pending(), delivered + inf.Store().Len() + reg.InFlight()
 		},
 	}, nil
@@ -173,9 +172,9 @@ func (s *soak) dropIn(name string, lw cache.ListerWatcher, of *collection) (*res
 	if err != nil {
 		return nil, err
 	}
-	first, second := newLedger(name+", first"), newLedger(name+", second")
-	for _, l := range []*ledger{first, second} {
-		if _, err := inf.AddEventHandler(plainLedger{l}); err != nil {
+	first, second := history.New(name+", first"), history.New(name+", second")
+	for _, l := range []*history.History{first, second} {
+		if _, err := inf.AddEventHandler(history.Plain{History: l}); err != nil {
 			return nil, err
 		}
 	}
@@ -184,16 +183,16 @@ func (s *soak) dropIn(name string, lw cache.ListerWatcher, of *collection) (*res
 		return nil, fmt.Errorf("%s: %T is not a cache.Observable", name, inf)
 	}
 	return &resident{
-		name: name, of: of, run: &dropInRun{inf, observable}, suspect: observable.Quarantined, ledgers: []*ledger{first, second},
-		held: func() objects { return heldBy(inf) },
+		name: name, of: of, run: &dropInRun{inf, observable}, suspect: observable.Quarantined, histories: []*history.History{first, second},
+		held: func() history.Objects { return heldBy(inf) },
 	}, nil
 }
 
-func heldBy(inf cache.SharedIndexInformer) objects {
-	out := objects{}
+func heldBy(inf cache.SharedIndexInformer) history.Objects {
+	out := history.Objects{}
 	for _, obj := range inf.GetStore().List() {
 		m := obj.(metav1.Object)
-		out[nameOf(m)] = m
+		out[history.KeyOf(m)] = m
 	}
 	return out
 }

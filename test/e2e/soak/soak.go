@@ -23,9 +23,7 @@ type soak struct {
 	churn    *churn
 	deck     *deck
 	visitors *visitors
-	panics   *panics
 	members  []*resident
-	random   *rand.Rand // of what happens in cycles one after the other
 
 	stalls, failures atomic.Uint64 // failures that informers reported
 	mostPending      atomic.Int64
@@ -35,7 +33,7 @@ type soak struct {
 }
 
 func runSoak(ctx context.Context, o *options) (err error) {
-	s := &soak{o: o, began: time.Now(), figures: newFigures(o), random: rand.New(rand.NewPCG(o.seed, 1))}
+	s := &soak{o: o, began: time.Now(), figures: newFigures(o)}
 	s.printf("seed %d; starting a control plane", o.seed)
 	plane, stop, err := startPlane(ctx, o)
 	if err != nil {
@@ -58,15 +56,8 @@ func (s *soak) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := s.plane.createNamespace(ctx, panicNamespace); err != nil {
-		return err
-	}
 	s.churn = newChurn(s.plane.client, s.o, rand.New(rand.NewPCG(s.o.seed, 2)))
 	s.deck = newDeck(s.plane, rand.New(rand.NewPCG(s.o.seed, 3)))
-	s.panics = &panics{kubeconfig: s.plane.Kubeconfig}
-	if err := s.panics.prepare(ctx, s.plane.client); err != nil {
-		return err
-	}
 	s.visitors, err = newVisitors(s.plane.pooled(), s.o, s.reported)
 	return err
 }
@@ -180,7 +171,6 @@ func (s *soak) cycle(ctx context.Context, lasts time.Duration) error {
 		func() error { s.churn.run(rough); return nil },
 		func() error { return s.deck.run(rough, s.o.gap) },
 		func() error { return s.visitors.run(rough, s.o.visitors, s.o.waves) },
-		func() error { return s.panics.run(ctx, rough) },
 		func() error { return s.stall(rough) },
 	}
 	errs := make([]error, len(parts))
@@ -215,7 +205,7 @@ func (s *soak) quiet(ctx context.Context) error {
 // is pending for it.
 func (s *soak) stall(rough context.Context) error {
 	for _, r := range s.members {
-		release := r.ledgers[0].stall()
+		release := r.histories[0].Stall()
 		defer release()
 		s.stalls.Add(1)
 	}
@@ -255,11 +245,12 @@ func (s *soak) progress(ctx context.Context) {
 			troubles += t.times.Load()
 		}
 		for _, r := range s.members {
-			for _, l := range r.ledgers {
-				told += l.count()
+			for _, l := range r.histories {
+				calls, _ := l.Told()
+				told += calls
 			}
 		}
-		s.printf("%d writes, %d troubles, handlers told %d times, %d visitors, %d handlers panicked",
-			s.churn.writes.Load(), troubles, told, s.visitors.started.Load(), s.panics.children.Load())
+		s.printf("%d writes, %d troubles, handlers told %d times, %d visitors",
+			s.churn.writes.Load(), troubles, told, s.visitors.started.Load())
 	}
 }

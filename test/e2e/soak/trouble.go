@@ -68,7 +68,7 @@ func newDeck(p *plane, random *rand.Rand) *deck {
 			pause(ctx, 2*time.Second)
 			return n, nil
 		}},
-		{name: "etcd compacted", weight: 1, make: once(p.compact)},
+		{name: "etcd compacted", weight: 1, make: once(p.Compact)},
 		{name: "API server restarted", weight: 1, make: once(func() error { return p.restart(false) })},
 		{name: "API server restarted, history gone", weight: 1, make: once(func() error { return p.restart(true) })},
 	}}

@@ -17,6 +17,7 @@ import (
 	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 const (
@@ -115,7 +116,7 @@ func (v *visitors) informer(i int) (kinglet.Runnable, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := inf.AddEventHandler(plainLedger{newLedger("visitor")}); err != nil {
+	if _, err := inf.AddEventHandler(history.Plain{History: history.New("visitor")}); err != nil {
 		return nil, err
 	}
 	return &dropInRun{inf, inf.(cache.Observable)}, nil
@@ -130,7 +131,7 @@ func visitor[T metav1.Object](v *visitors, resource, namespace string) (kinglet.
 	if err != nil {
 		return nil, err
 	}
-	_, err = inf.AddHandler(typedLedger[T]{newLedger("visitor")}, kinglet.HandlerOptions{})
+	_, err = inf.AddHandler(history.Typed[T]{History: history.New("visitor")}, kinglet.HandlerOptions{})
 	return inf, err
 }
 

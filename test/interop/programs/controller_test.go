@@ -10,15 +10,16 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/kinglet-go/kinglet/kinglettest"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 )
 
 func testController(t *testing.T, s *server, _ *kinglettest.Cluster) {
 	ss := newSites(t, s, "sample")
 	c := must(website.New(kubernetes.NewForConfigOrDie(s.config), must(website.NewClient(s.config)), "sample"))
-	websites, deployments := newWitness("websites"), newWitness("deployments")
-	must(c.Sites.AddEventHandler(websites))
-	must(c.Deployments.AddEventHandler(deployments))
+	websites, deployments := history.New("websites"), history.New("deployments")
+	must(c.Sites.AddEventHandler(history.Plain{History: websites}))
+	must(c.Deployments.AddEventHandler(history.Plain{History: deployments}))
 	ctx, stop := context.WithCancel(s.ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx, 2) }()

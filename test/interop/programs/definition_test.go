@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // testDefinition runs informers of a resource through all that can happen to
@@ -36,7 +37,7 @@ func testChangedDefinition(t *testing.T, s *server, step func(string)) {
 	p.refused(t)
 	p.each(func(o *observer) {
 		if o.HasSynced() {
-			t.Errorf("%s: synced with what does not exist", o.name)
+			t.Errorf("%s: synced with what does not exist", o.Name)
 		}
 	})
 
@@ -49,7 +50,7 @@ func testChangedDefinition(t *testing.T, s *server, step func(string)) {
 	p.has(t, "x", "y", "z")
 	p.each(func(o *observer) {
 		if !cache.WaitForCacheSync(p.ctx.Done(), o.HasSynced) {
-			t.Errorf("%s: not synced", o.name)
+			t.Errorf("%s: not synced", o.Name)
 		}
 	})
 
@@ -61,8 +62,8 @@ func testChangedDefinition(t *testing.T, s *server, step func(string)) {
 	newest.has(t, p.ctx, "x", "y", "z")
 	second.patch(t, "x", `{"keeper":"Ann"}`)
 	for _, o := range []*observer{p.whole, newest} {
-		check(t, o.until(p.ctx, "told of Ann", func(last map[cache.ObjectName]metav1.Object) bool {
-			return last[cache.NewObjectName("books", "x")].(*unstructured.Unstructured).Object["keeper"] == "Ann"
+		check(t, o.Until(p.ctx, "told of Ann", func(last history.Objects) bool {
+			return last[kinglet.Key{Namespace: "books", Name: "x"}].(*unstructured.Unstructured).Object["keeper"] == "Ann"
 		}))
 	}
 
@@ -79,7 +80,7 @@ func testChangedDefinition(t *testing.T, s *server, step func(string)) {
 	// They are told before s is asked, which takes no refusal.
 	p.has(t, "x", "y")
 	p.settled(t, s)
-	second.settled(t, newest.witness, stored[unstructured.Unstructured](newest.GetStore()))
+	second.settled(t, newest.History, stored[unstructured.Unstructured](newest.GetStore()))
 }
 
 func testDeletedDefinition(t *testing.T, s *server, step func(string)) {
@@ -100,7 +101,7 @@ func testDeletedDefinition(t *testing.T, s *server, step func(string)) {
 	p.has(t, "x", "y")
 	p.each(func(o *observer) {
 		if n := len(o.GetStore().ListKeys()); n != 2 {
-			t.Errorf("%s: %d objects are left of 2", o.name, n)
+			t.Errorf("%s: %d objects are left of 2", o.Name, n)
 		}
 	})
 

@@ -9,15 +9,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // testFactory lets a factory of client-go's start, wait for and stop informers
@@ -29,10 +28,10 @@ func testFactory(t *testing.T, s *server, cluster *kinglettest.Cluster) {
 	cfg.Wrap(source.WrapTransport)
 	client := kubernetes.NewForConfigOrDie(cfg)
 	factory := informers.NewSharedInformerFactory(client, 0)
-	podWitness, nodeWitness, deploymentWitness := newWitness("pods"), newWitness("nodes"), newWitness("deployments")
-	must(podInformer(factory).AddEventHandler(podWitness))
-	must(nodeInformer(factory).AddEventHandler(nodeWitness))
-	must(deploymentInformer(factory).AddEventHandler(deploymentWitness))
+	podWitness, nodeWitness, deploymentWitness := history.New("pods"), history.New("nodes"), history.New("deployments")
+	must(podInformer(factory).AddEventHandler(history.Plain{History: podWitness}))
+	must(nodeInformer(factory).AddEventHandler(history.Plain{History: nodeWitness}))
+	must(deploymentInformer(factory).AddEventHandler(history.Plain{History: deploymentWitness}))
 	// From here on nothing differs from any other program.
 	podLister := factory.Core().V1().Pods().Lister()
 	nodeLister := factory.Core().V1().Nodes().Lister()
@@ -74,9 +73,9 @@ func testFactory(t *testing.T, s *server, cluster *kinglettest.Cluster) {
 	all.follow(t, "web-0", "available", available)
 	all.follow(t, "web-1", "available", available)
 
-	late := newWitness("pods, late")
-	must(factory.Core().V1().Pods().Informer().AddEventHandler(late))
-	check(t, late.until(ctx, "alone with web-0 and web-1", func(last map[cache.ObjectName]metav1.Object) bool {
+	late := history.New("pods, late")
+	must(factory.Core().V1().Pods().Informer().AddEventHandler(history.Plain{History: late}))
+	check(t, late.Until(ctx, "alone with web-0 and web-1", func(last history.Objects) bool {
 		n := 0
 		for name := range last {
 			if name.Namespace == "factory" {
@@ -101,7 +100,7 @@ func testFactory(t *testing.T, s *server, cluster *kinglettest.Cluster) {
 		t.Errorf("%s is on no node", obj.(*corev1.Pod).Name)
 	}
 	// client-go's own informer sees the same.
-	referenceWitness := newWitness("pods, client-go's")
-	must(reference.Core().V1().Pods().Informer().AddEventHandler(referenceWitness))
+	referenceWitness := history.New("pods, client-go's")
+	must(reference.Core().V1().Pods().Informer().AddEventHandler(history.Plain{History: referenceWitness}))
 	truth.settled(t, referenceWitness, func() []*corev1.Pod { return must(referencePods.List(labels.Everything())) })
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/kinglet-go/kinglet/cache"
 	"github.com/kinglet-go/kinglet/kinglettest"
 	"github.com/kinglet-go/kinglet/source"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 	"github.com/kinglet-go/kinglet/test/interop/programs/website"
 )
 
@@ -41,9 +42,9 @@ func testManager(t *testing.T, s *server, _ *kinglettest.Cluster) {
 		// Names are the process's, so the test could run only once.
 		WithOptions(controller.Options{SkipNameValidation: new(true)}).
 		Complete(&reconciler{mgr.GetClient()}))
-	websites, deployments := newWitness("websites"), newWitness("deployments")
-	for obj, w := range map[client.Object]*witness{&website.Website{}: websites, &appsv1.Deployment{}: deployments} {
-		must(must(mgr.GetCache().GetInformer(s.ctx, obj)).AddEventHandler(w))
+	websites, deployments := history.New("websites"), history.New("deployments")
+	for obj, w := range map[client.Object]*history.History{&website.Website{}: websites, &appsv1.Deployment{}: deployments} {
+		must(must(mgr.GetCache().GetInformer(s.ctx, obj)).AddEventHandler(history.Plain{History: w}))
 	}
 
 	ctx, stop := context.WithCancel(s.ctx)

@@ -19,13 +19,15 @@ import (
 	"k8s.io/client-go/metadata/metadatalister"
 	"k8s.io/client-go/rest"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
-// observer is an informer of Ledgers with a witness, and knows of refusals.
+// observer is an informer of Ledgers with its history, and knows of refusals.
 type observer struct {
 	cache.SharedIndexInformer
-	*witness
+	*history.History
 	// refusals has the newest refusal with Not Found that nobody asked for yet.
 	refusals chan error
 }
@@ -45,9 +47,9 @@ func metadataObserver(cfg *rest.Config, gvr schema.GroupVersionResource) *observ
 func newObserver(name string, lw cache.ListerWatcher, obj runtime.Object) *observer {
 	o := &observer{
 		cache.NewSharedIndexInformer(lw, obj, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
-		newWitness(name), make(chan error, 1),
+		history.New(name), make(chan error, 1),
 	}
-	must(o.AddEventHandler(o.witness))
+	must(o.AddEventHandler(history.Plain{History: o.History}))
 	must(0, o.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
 		if apierrors.IsNotFound(err) {
 			o.seen()
@@ -71,16 +73,16 @@ func (o *observer) refused(t *testing.T, ctx context.Context) {
 	select {
 	case <-o.refusals:
 	case <-ctx.Done():
-		t.Fatalf("%s is not told that there is no such resource", o.name)
+		t.Fatalf("%s is not told that there is no such resource", o.Name)
 	}
 }
 
-// has returns when the witness was told of these Ledgers and no others.
+// has returns when the handler was told of these Ledgers and no others.
 func (o *observer) has(t *testing.T, ctx context.Context, names ...string) {
 	t.Helper()
-	check(t, o.until(ctx, "at the right names", func(last map[cache.ObjectName]metav1.Object) bool {
+	check(t, o.Until(ctx, "at the right names", func(last history.Objects) bool {
 		for _, name := range names {
-			if last[cache.NewObjectName("books", name)] == nil {
+			if last[kinglet.Key{Namespace: "books", Name: name}] == nil {
 				return false
 			}
 		}
@@ -126,10 +128,10 @@ func (p *pair) refused(t *testing.T) {
 // settled compares both with the server, read through their clients' listers.
 func (p *pair) settled(t *testing.T, s *server) {
 	t.Helper()
-	kind[unstructured.Unstructured]{s, ledgersV1, "books"}.settled(t, p.whole.witness, func() []*unstructured.Unstructured {
+	kind[unstructured.Unstructured]{s, ledgersV1, "books"}.settled(t, p.whole.History, func() []*unstructured.Unstructured {
 		return must(dynamiclister.New(p.whole.GetIndexer(), ledgersV1).Namespace("books").List(labels.Everything()))
 	})
-	kind[metav1.PartialObjectMetadata]{s, ledgersV1, "books"}.settled(t, p.meta.witness, func() []*metav1.PartialObjectMetadata {
+	kind[metav1.PartialObjectMetadata]{s, ledgersV1, "books"}.settled(t, p.meta.History, func() []*metav1.PartialObjectMetadata {
 		return must(metadatalister.New(p.meta.GetIndexer(), ledgersV1).Namespace("books").List(labels.Everything()))
 	})
 }

@@ -12,23 +12,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/kinglet-go/kinglet"
 	"github.com/kinglet-go/kinglet/cache"
+	"github.com/kinglet-go/kinglet/test/internal/history"
 )
 
 // settled returns once the objects that all returns equal the server's, field
 // by field. w belongs to the same informer; its history must have been legal.
-func (k kind[T]) settled(t *testing.T, w *witness, all func() []*T) {
+func (k kind[T]) settled(t *testing.T, w *history.History, all func() []*T) {
 	t.Helper()
 	for {
 		list, err := k.client().List(k.s.ctx, metav1.ListOptions{})
 		check(t, err)
 		version := list.GetResourceVersion()
-		want := map[cache.ObjectName]*T{}
+		want := map[kinglet.Key]*T{}
 		for i := range list.Items {
-			want[cache.MetaObjectToName(&list.Items[i])] = k.typed(t, &list.Items[i])
+			want[history.KeyOf(&list.Items[i])] = k.typed(t, &list.Items[i])
 		}
 		// The last changes may be on their way.
-		check(t, w.until(k.s.ctx, "where the server is", func(last map[cache.ObjectName]metav1.Object) bool {
+		check(t, w.Until(k.s.ctx, "where the server is", func(last history.Objects) bool {
 			for name, obj := range want {
 				if held := last[name]; held == nil || newer(metaOf(obj), held.GetResourceVersion()) {
 					return false
@@ -41,18 +43,22 @@ func (k kind[T]) settled(t *testing.T, w *witness, all func() []*T) {
 			}
 			return true
 		}))
-		got, ahead := map[cache.ObjectName]*T{}, false
+		got, ahead := map[kinglet.Key]*T{}, false
 		for _, obj := range all() {
-			got[cache.MetaObjectToName(metaOf(obj))] = obj
+			got[history.KeyOf(metaOf(obj))] = obj
 			ahead = ahead || newer(metaOf(obj), version)
 		}
 		if ahead && k.s.ctx.Err() == nil {
 			continue
 		}
 		if diff := cmp.Diff(want, got, alike); diff != "" {
-			t.Errorf("%s: server and store differ: %s", w.name, diff)
+			t.Errorf("%s: server and store differ: %s", w.Name, diff)
 		}
-		w.legal(t)
+		for _, v := range w.Wrong() {
+			t.Error(v)
+		}
+		calls, _ := w.Told()
+		t.Logf("%s: told %d times", w.Name, calls)
 		return
 	}
 }
@@ -86,15 +92,4 @@ func stored[T any](s cache.Store) func() []*T {
 func newer(a metav1.Object, version string) bool {
 	order, err := resourceversion.CompareResourceVersion(a.GetResourceVersion(), version)
 	return err == nil && order > 0
-}
-
-// legal checks the history so far.
-func (w *witness) legal(t *testing.T) {
-	t.Helper()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, v := range w.violations {
-		t.Error(v)
-	}
-	t.Logf("%s: %d adds, %d updates, %d deletes (%d of unknown final state)", w.name, w.adds, w.updates, w.deletes, w.unknown)
 }
