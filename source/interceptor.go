@@ -77,12 +77,13 @@ var (
 // # What the closures may do
 //
 // They may choose the client, the path and the selectors, add objects to the
-// list, and fail. They must not look at the objects: a closure that filters or
-// changes what its client returns sees none, so its filter is not applied. That
-// cannot be detected, so do not set Intercept for such a source. (Filter by selectors,
-// or in Map.) One known case: the closures of controller-runtime's metadata-only
-// informers set the kind of each object. The kind then stays empty, as client-go's
-// metadata client leaves it.
+// list, and fail. They must not ask a second server if the first does not respond:
+// a request without a response ends the call. They must not look at the objects: a
+// closure that filters or changes what its client returns sees none, so its filter
+// is not applied. That cannot be detected, so do not set Intercept for such a
+// source. (Filter by selectors, or in Map.) One known case: the closures of
+// controller-runtime's metadata-only informers set the kind of each object. The kind
+// then stays empty, as client-go's metadata client leaves it.
 //
 // A closure that is detected turns interception off for its source: one that
 // fails on an empty response, changes the list's version, sends events of its

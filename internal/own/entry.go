@@ -140,7 +140,7 @@ type state[T any] struct {
 }
 
 // resolve returns what a read shows under the entry's key if the store, at version at,
-// holds held.
+// holds held. The store may have reached a later version before held was read.
 func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	s := state[T]{obj: held, shown: ok}
 	if w := e.written; w != nil && !w.confirmed(r, at, held, ok) {
@@ -151,7 +151,8 @@ func (e *entry[T]) resolve(r *Rules[T], at string, held T, ok bool) state[T] {
 	}
 	for i := range e.removals {
 		m := &e.removals[i]
-		older, is := before(at, m.bound), s.shown && r.UID(s.obj) == m.uid
+		older := before(at, m.bound) && !r.asNew(held, ok, m.bound)
+		is := s.shown && r.UID(s.obj) == m.uid
 		switch {
 		case m.marked:
 			if s.merged && e.written != nil {

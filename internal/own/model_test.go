@@ -3,6 +3,7 @@ package own
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -45,6 +46,12 @@ type model struct {
 	told    map[string]int
 	answers []*answer // those that have not arrived
 	byHand  bool      // nothing is known of when a request was sent
+	// before is what a read has loaded that began before the last step.
+	before struct {
+		over *overlay[*modelObject]
+		at   string
+		told map[string]int
+	}
 
 	steps []string
 }
@@ -359,13 +366,36 @@ func (m *model) check() error {
 		if unsure {
 			continue
 		}
-		right := false
-		for v := max(m.told[name], 1); v <= m.now && !right; v++ {
-			is := m.visible(name, v)
-			right = is == nil && !shown || is != nil && shown && is == obj
-		}
-		if !right {
+		if !m.shownSince(m.told[name], name, obj, shown) {
 			return fmt.Errorf("%s is %+v, and the program's last write was at version %d", name, obj, m.told[name])
+		}
+	}
+	return m.checkOvertaken()
+}
+
+// shownSince reports whether what a read shows is the state at a version or a later one.
+func (m *model) shownSince(version int, name string, obj *modelObject, shown bool) bool {
+	for v := max(version, 1); v <= m.now; v++ {
+		if is := m.visible(name, v); is == nil && !shown || is != nil && shown && is == obj {
+			return true
+		}
+	}
+	return false
+}
+
+// checkOvertaken is check for reads that loaded the overlay and the store's version before
+// the last step, and the object after it.
+func (m *model) checkOvertaken() error {
+	for _, name := range []string{"a", "b"} {
+		key := store.Key{Name: name}
+		e := m.before.over.at(key)
+		if e == nil || m.before.at == "" {
+			continue
+		}
+		held, ok := m.store.Get(key)
+		s := e.resolve(&m.writes.opts.Rules, m.before.at, held, ok)
+		if told := m.before.told[name]; !s.unsure && !m.shownSince(told, name, s.obj, s.shown) {
+			return fmt.Errorf("a read that the last step overtook shows %+v of %s, and the program's last write was at version %d", s.obj, name, told)
 		}
 	}
 	return nil
@@ -373,6 +403,7 @@ func (m *model) check() error {
 
 // do does an op, and returns false if it cannot be done.
 func (m *model) do(o op, key string) bool {
+	m.before.over, m.before.at, m.before.told = m.writes.over.Load(), m.store.ResourceVersion("s"), maps.Clone(m.told)
 	if !o.do(m, key) {
 		return false
 	}
