@@ -155,10 +155,15 @@ func idleStreams(ctx context.Context, j *job, control *replay.Control, n int) (f
 			}
 		})
 	}
+	// Both bookmarks of a stream may come in one read if the second does not wait.
+	if err := poll(ctx, func() bool { return reads.Load() >= int64(n) }); err != nil {
+		return f, err
+	}
+	had := reads.Load()
 	if _, err := control.Bookmark(ctx); err != nil {
 		return f, err
 	}
-	if err := poll(ctx, func() bool { return reads.Load() >= int64(2*n) }); err != nil {
+	if err := poll(ctx, func() bool { return reads.Load() >= had+int64(n) }); err != nil {
 		return f, err
 	}
 	after := takeFootprint()
