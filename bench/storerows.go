@@ -129,7 +129,6 @@ func (j *job) best(times int, fn func(round int) measure) (m measure, err error)
 	return m, err
 }
 
-
 func storeGet(hot int) func(context.Context, *job) (measure, error) {
 	return func(_ context.Context, j *job) (measure, error) {
 		w := newSmallPods(j.store().small)
