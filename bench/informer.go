@@ -240,7 +240,7 @@ func (s *setup) listWatch(cfg *rest.Config) (clientgo.ListerWatcher, runtime.Obj
 	return clientgo.ToListWatcherWithWatchListSemantics(lw, client), example, nil
 }
 
-// listsOnly is how client-go is told not to ask for initial events.
+// listsOnly makes client-go list, without asking for initial events.
 type listsOnly struct{}
 
 // IsWatchListSemanticsUnSupported is what client-go asks.

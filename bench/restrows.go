@@ -114,7 +114,7 @@ func measureIdle(ctx context.Context, j *job) (measure, error) {
 type footprint struct{ goroutines, memory float64 }
 
 func takeFootprint() footprint {
-	// What is on its way to an end, such as connections, has the time for it.
+	// Give connections and goroutines that are closing the time to end.
 	time.Sleep(2 * time.Second)
 	live := settled()
 	var m runtime.MemStats

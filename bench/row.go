@@ -108,7 +108,7 @@ func below(kinglet, dropin float64) map[string]target {
 // ours is one target of both.
 func ours(t target) map[string]target { return map[string]target{kinglets: t, dropIn: t} }
 
-// size says how much is measured.
+// size is how much is measured.
 type size struct {
 	// Pods of most rows of whole informers; others follow in proportion.
 	Pods  int
