@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // weather is a ListerWatcher over pods that keep changing, whose lists and
@@ -163,7 +163,7 @@ func TestAControllerInAStormEndsEqualAndLeavesNothingBehind(t *testing.T) {
 	} {
 		for run := range 8 {
 			t.Run(fmt.Sprint(what, run), func(t *testing.T) {
-				seed := testseed.Of(t)
+				seed := testkit.Seed(t)
 				silenced(t)
 				synctest.Test(t, func(t *testing.T) { storm(t, seed, queue) })
 			})

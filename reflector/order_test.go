@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 	"github.com/kinglet-go/kinglet/source"
 )
@@ -78,7 +78,7 @@ func TestWithinOneWatchEveryEventIsAppliedInTheOrderOfArrival(t *testing.T) {
 // TestRandomVersionsInAWatchChangeNothingButTheVersion streams random events
 // with random versions, in random batches.
 func TestRandomVersionsInAWatchChangeNothingButTheVersion(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for i := range uint64(200) {
 		if err := orderTrial(t, seed, i); err != nil {
 			t.Error(err)

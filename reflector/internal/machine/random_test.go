@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 	"github.com/kinglet-go/kinglet/reflector/resourceversion"
 )
 
@@ -14,7 +14,7 @@ import (
 // might cause, and some that make no sense, and checks after each what must
 // hold whatever came before.
 func TestAMillionRandomInputsBreakNoInvariant(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	const machines, inputs = 4000, 250
 	published, epochs, unordered, renumbered, healed, silent := 0, 0, 0, 0, 0, uint64(0)
 	probes, older := uint64(0), 0

@@ -12,7 +12,7 @@ import (
 	"github.com/mattn/go-runewidth"
 	"golang.org/x/sys/unix"
 
-	"github.com/kinglet-go/kinglet/internal/testseed"
+	"github.com/kinglet-go/kinglet/internal/testkit"
 )
 
 // pty opens a pseudo-terminal of the given width: what is written to the
@@ -64,7 +64,7 @@ func show(t *testing.T, width int, use func(s *Screen, tty *os.File)) []string {
 }
 
 func TestEventLinesAreNeverMixedWithTheStatusLine(t *testing.T) {
-	seed := testseed.Of(t)
+	seed := testkit.Seed(t)
 	for _, width := range []int{20, 60, 120} {
 		const writers, each = 3, 200
 		got := show(t, width, func(s *Screen, tty *os.File) {
