@@ -19,7 +19,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	kc "k8s.io/client-go/tools/cache"
 )
 
 // running is a reflector that runs over a script.
@@ -120,27 +119,6 @@ func outside(f func() *Reflector) *Reflector {
 	return r
 }
 
-func TestARelistIsOfWhatTheVersionAsksAndOnlyWhenItIsGone(t *testing.T) {
-	reflecting(t, []func() (runtime.Object, error){lists("5"), lists("9", pod("a", "8"))}, ReflectorOptions{}, nil,
-		func(t *testing.T, r *running) {
-			r.script.heard()
-			pass(2 * time.Second)
-			r.script.watched().Stop() // the ordinary end
-			pass(2 * time.Second)
-			want(t, "asked after the end", r.script.heard(), "watch 5")
-			pass(time.Minute)
-			r.script.watched().Stop()
-			synctest.Wait()
-			want(t, "asked after another end", r.script.heard(), "watch 5")
-			r.store.heard()
-			r.script.watched().Error(&apierrors.NewResourceExpired("gone").ErrStatus)
-			pass(5 * time.Second)
-			want(t, "asked after it was gone", r.script.heard(), "list 5 limit 0, watch 9")
-			want(t, "told", r.store.heard(), "replace [a@8] at 9, version 9")
-			want(t, "version", r.LastSyncResourceVersion(), "9")
-		})
-}
-
 func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
 	var resync atomic.Bool
 	reflecting(t, nil, ReflectorOptions{ResyncPeriod: time.Minute},
@@ -167,65 +145,6 @@ func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
 				t.Errorf("asked after internal errors: %s", heard)
 			}
 		})
-}
-
-func TestListAndWatchReturnsAsClientGosDoes(t *testing.T) {
-	silenced(t)
-	gone := apierrors.NewResourceExpired("gone")
-	for what, c := range map[string]struct {
-		lists   []func() (runtime.Object, error)
-		watches []func() (watch.Interface, error)
-		during  func(*script)
-		err     string
-	}{
-		"a list that fails": {
-			lists: []func() (runtime.Object, error){listFails(errBoom)},
-			err:   "failed to list *v1.Pod: boom",
-		},
-		"a watch that cannot be begun": {
-			watches: []func() (watch.Interface, error){watchFails(errBoom)},
-			err:     "boom",
-		},
-		"a watch that breaks off": {
-			during: func(s *script) { s.watched().Error(&gone.ErrStatus) },
-		},
-		"a watch that ends at once": {
-			during: func(s *script) { s.watched().Stop() },
-		},
-	} {
-		t.Run(what, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				theirs, ours := &script{lists: c.lists, watches: c.watches}, &script{lists: c.lists, watches: c.watches}
-				for name, r := range map[string]*Reflector{
-					"client-go": kc.NewReflector(theirs, &corev1.Pod{}, &taker{}, 0),
-					"kinglet":   NewReflector(ours, &corev1.Pod{}, &taker{}, 0),
-				} {
-					returned := make(chan error, 1)
-					go func() { returned <- r.ListAndWatchWithContext(t.Context()) }()
-					synctest.Wait()
-					if c.during != nil {
-						s := ours
-						if name == "client-go" {
-							s = theirs
-						}
-						c.during(s)
-						synctest.Wait()
-					}
-					select {
-					case err := <-returned:
-						if (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
-							t.Errorf("%s returned %v, want %q", name, err, c.err)
-						}
-						if c.err != "" && !errors.Is(err, errBoom) {
-							t.Errorf("%s does not wrap what failed", name)
-						}
-					default:
-						t.Errorf("%s has not returned", name)
-					}
-				}
-			})
-		})
-	}
 }
 
 func TestEachListAndWatchLists(t *testing.T) {
