@@ -255,7 +255,9 @@ func (w *world) step(in Input) error {
 	if in.Kind == Differs {
 		w.hasty = 0 // whoever compares makes no haste
 	}
-	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer {
+	// A watch that brought something new is followed at once.
+	moved := before.Request.Verb == VerbWatch && before.Advanced
+	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer || moved {
 		w.hasty = 0
 	}
 	for _, e := range effects {
