@@ -190,6 +190,8 @@ func (w *world) check(before *State, in Input, e Effect) error {
 		if older && before.OlderConsistent < consistentRetries {
 			return fmt.Errorf("a new epoch after %d consistent lists", before.OlderConsistent)
 		}
+	case RelistAfter:
+		w.relistIn = e.Min
 	case Apply, Advance:
 		if before.Phase != Watching {
 			return fmt.Errorf("applies while %v", before.Phase)

@@ -76,7 +76,8 @@ type world struct {
 	requested bool // a request is
 	staged    bool
 	started   bool
-	hasty     int // requests since anything moved
+	hasty     int   // requests since anything moved
+	relistIn  Nanos // the least wait of the last RelistAfter
 	alarms    int
 	older     int // probes answered with an older version
 	// unordered counts how often the machine became so, and followed how often
@@ -255,9 +256,10 @@ func (w *world) step(in Input) error {
 	if in.Kind == Differs {
 		w.hasty = 0 // whoever compares makes no haste
 	}
-	// A watch that brought something new is followed at once.
-	moved := before.Request.Verb == VerbWatch && before.Advanced
-	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer || moved {
+	if in.Kind == RelistDue && w.relistIn >= shortWatch {
+		w.hasty = 0 // the driver has waited for it, which this world does not
+	}
+	if in.At >= before.RequestAt+shortWatch || in.Kind == Page || in.Kind == Timer {
 		w.hasty = 0
 	}
 	for _, e := range effects {
