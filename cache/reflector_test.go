@@ -19,6 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kinglet-go/kinglet/internal/testbubble"
 )
 
 // running is a reflector that runs over a script.
@@ -64,11 +66,6 @@ func silenced(t *testing.T) *[]string {
 	}}
 	t.Cleanup(func() { utilruntime.ErrorHandlers = before })
 	return &list
-}
-
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 func TestAReflectorKeepsAnyStoreEqualAndTellsItsVersion(t *testing.T) {
@@ -130,16 +127,16 @@ func TestPublicFieldsSetAfterConstructionCount(t *testing.T) {
 		func(t *testing.T, r *running) {
 			want(t, "asked", r.script.heard(), "list 0 limit 7, watch 1")
 			r.store.heard()
-			pass(61 * time.Second)
+			testbubble.Elapse(61 * time.Second)
 			want(t, "told when it should not resync", r.store.heard(), "")
 			resync.Store(true)
-			pass(time.Minute)
+			testbubble.Elapse(time.Minute)
 			want(t, "told when it should", r.store.heard(), "resync")
 			internal := &apierrors.NewInternalError(errBoom).ErrStatus
 			r.script.heard()
 			for range 4 {
 				r.script.watched().Error(internal)
-				pass(14 * time.Second)
+				testbubble.Elapse(14 * time.Second)
 			}
 			if heard := r.script.heard(); strings.Contains(heard, "list") || strings.Count(heard, "watch 1") != 4 {
 				t.Errorf("asked after internal errors: %s", heard)
@@ -187,7 +184,7 @@ func TestWhatTheServerRefusesIsReportedAndTriedAgain(t *testing.T) {
 		set := func(*Reflector) { reported = silenced(t) }
 		reflecting(t, []func() (runtime.Object, error){listFails(err), lists("5")}, ReflectorOptions{}, set,
 			func(t *testing.T, r *running) {
-				pass(5 * time.Second)
+				testbubble.Elapse(5 * time.Second)
 				want(t, "asked", r.script.heard(), "list 0 limit 500, list 0 limit 500, watch 5")
 				if len(*reported) != 1 || !strings.Contains((*reported)[0], err.Error()) {
 					t.Errorf("%v: reported %q", err, *reported)
@@ -227,7 +224,7 @@ func TestAPanicOfAListOrWatchFunctionIsSurvivedIfTheProgramSurvivesPanics(t *tes
 					ctx, cancel := context.WithCancel(t.Context())
 					done := make(chan struct{})
 					go func() { defer close(done); run(s)(ctx) }()
-					pass(time.Minute)
+					testbubble.Elapse(time.Minute)
 					if n := panics.Load(); n != 1 {
 						t.Errorf("%d panics were handled", n)
 					}
@@ -272,12 +269,12 @@ func TestAListThatTheStoreDidNotTakeComesAgain(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); r.RunWithContext(ctx) }()
-		pass(time.Minute)
+		testbubble.Elapse(time.Minute)
 		if store.heard() == "" {
 			t.Error("not listed again")
 		}
 		store.set("", nil)
-		pass(2 * time.Minute)
+		testbubble.Elapse(2 * time.Minute)
 		if got := store.heard(); !strings.HasSuffix(got, "replace [] at 1, version 1") {
 			t.Errorf("told %s", got)
 		}
